@@ -26,16 +26,24 @@ static const struct announced *older_of(const struct announced *one, const struc
     return !other || one->until_ns < other->until_ns ? one : other;
 }
 
-/* Returns an unused or expired entry, otherwise the oldest entry of the client or of all clients. */
-static struct announced *find_place(struct app_shared *shared, const struct address *client, uint64_t now_ns)
+static bool is_same(const struct app_expectation *one, const struct app_expectation *other)
 {
+    return one->ip_version == other->ip_version && one->server_port == other->server_port &&
+           memcmp(&one->client, &other->client, sizeof(one->client)) == 0 &&
+           memcmp(&one->server, &other->server, sizeof(one->server)) == 0;
+}
+
+/* Ends an earlier entry of the same connection. Returns an unused or expired entry, otherwise the oldest entry of the client or of all clients. */
+static struct announced *find_place(struct app_shared *shared, const struct app_expectation *what, uint64_t now_ns)
+{
+    const struct address *client = &what->client;
     const struct announced *free = NULL, *oldest = NULL, *own_oldest = NULL;
     unsigned own = 0;
 
     for (size_t i = 0; i < ANNOUNCED_MAX; i++) {
         struct announced *one = &shared->announced[i];
 
-        if (one->proto && one->until_ns < now_ns)
+        if (one->proto && (one->until_ns < now_ns || is_same(&one->what, what)))
             forget(shared, one);
         if (!one->proto) {
             free = free ? free : one;
@@ -70,7 +78,7 @@ bool app_expect(struct app_context *context, const struct app_expectation *what,
     memcpy(copy, tag, tag_length);
     turn_wait(context->app->turn);
     pthread_mutex_lock(&shared->lock);
-    place = find_place(shared, &what->client, context->now_ns);
+    place = find_place(shared, what, context->now_ns);
     *place = (struct announced){
         .what = *what,
         .until_ns = context->now_ns + context->app->options.expectation_seconds * UINT64_C(1000000000),

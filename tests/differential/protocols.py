@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The protocols of the differential tests. To add one: a module that generates messages, a module with the endpoints, and a row in PROTOCOLS."""
+import dialogue
 import dns_queries
 import dns_resolvers
 import dns_responses
@@ -102,6 +103,9 @@ class Ftp(Protocol):
 
     def endpoints(self, nightly):
         return ftp_servers.SERVERS if nightly else ftp_servers.LIGHT
+
+    def known(self, m, endpoints):
+        return None if dialogue.ends_line(m) else 'a last command without a line end, which ProFTPD executes when the connection ends'
 
 
 PROTOCOLS = {

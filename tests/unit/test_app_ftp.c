@@ -86,9 +86,11 @@ static const struct {
     { "|2|2001:db8::1|65535|", true, true, 6, 65535 },
     { " Entering Extended Passive Mode (|||37100|)", true, true, 0, 37100 },
     { "!1!10.0.0.1!1025!", true, true, 4, 1025 },
-    { "|1|10.0.0.1|1025", true, false, 0, 0 },
+    { "|1|10.0.0.1|1025", true, true, 4, 1025 }, /* vsftpd takes it */
+    { "|1|10.0.0.1|0001025|", true, true, 4, 1025 },
     { "|1|host|1025|", true, false, 0, 0 },
     { "|1|10.0.0.1|65536|", true, false, 0, 0 },
+    { "|1|10.0.0.1|66561|", true, true, 4, 1025 }, /* ProFTPD takes the lower 16 bits */
     { "|1|10.0.0.1|0|", true, false, 0, 0 },
     { "|", true, false, 0, 0 },
     { "", true, false, 0, 0 },
@@ -212,9 +214,11 @@ static const struct {
     const char *command;
     bool bounce;
 } bounces[] = {
-    { "PORT 10,0,0,1,4,1\r\n", false },        { "PORT 10,0,0,9,4,1\r\n", true },
-    { "EPRT |1|10.0.0.1|1025|\r\n", false },   { "EPRT |1|10.0.0.3|1025|\r\n", true },
-    { "EPRT |2|2001:db8::1|1025|\r\n", true }, { "PORT nonsense\r\n", false },
+    { "PORT 10,0,0,1,4,1\r\n", false },         { "PORT 10,0,0,9,4,1\r\n", true },
+    { "EPRT |1|10.0.0.1|1025|\r\n", false },    { "EPRT |1|10.0.0.3|1025|\r\n", true },
+    { "EPRT |2|2001:db8::1|1025|\r\n", true },  { "PORT nonsense\r\n", false },
+    { "PORT 10,0,0,9x,4,1\r\n", true },         { "EPRT |1|10.0.0.3|1025\r\n", true },
+    { "PORT\t10\xff\xf1,0,0,9,4,1\r\n", true },
 };
 
 START_TEST(bounce_is_seen)
@@ -224,6 +228,123 @@ START_TEST(bounce_is_seen)
     app_rig_text(rig, FLOW_TO_SERVER, bounces[_i / CUTS].command);
     app_rig_text(rig, FLOW_TO_CLIENT, "220 x\r\n");
     ck_assert_int_eq(((const struct ftp_tx *)app_rig_tx(rig, 0))->is_bounce, bounces[_i / CUTS].bounce);
+    app_rig_free(rig);
+}
+END_TEST
+
+/* --- Readings ------------------------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *line, *command, *argument;      /* as written */
+    const char *plain_command, *plain_argument; /* NULL: the same */
+} readings[] = {
+    { "DELE a b\r\n", "DELE", "a b", NULL, NULL },
+    { "DELE a\xff\xf1z\r\n", "DELE", "a\xff\xf1z", "DELE", "az" },
+    { "\xff\xf4\xff\xf2"
+      "ABOR\r\n",
+      "\xff\xf4\xff\xf2"
+      "ABOR",
+      NULL, "ABOR", NULL },
+    { "DE\xff\xfb\x01LE a\r\n", "DE\xff\xfb\x01LE", "a", "DELE", "a" },
+    { "DELE\xff\xfd\x06 a\r\n", "DELE\xff\xfd\x06", "a", "DELE", "a" },
+    { "\xff\xfa\x18\x01\xff\xf0"
+      "DELE a\r\n",
+      "\xff\xfa\x18\x01\xff\xf0"
+      "DELE",
+      "a", "DELE", "a" },
+    { "\xff\xf1 DELE a\r\n", "\xff\xf1", "DELE a", "DELE", "a" },
+    { "DELE \xff\xff"
+      "a\r\n",
+      "DELE",
+      "\xff\xff"
+      "a",
+      "DELE",
+      "\xff"
+      "a" },
+    { "DELE \xff"
+      "a\r\n",
+      "DELE",
+      "\xff"
+      "a",
+      NULL, NULL },
+    { "DELE a\xff\r\n", "DELE", "a\xff", "DELE", "a" },
+    { "DELE\ta\r\n", "DELE\ta", NULL, "DELE", "a" },
+    { "DELE  a\r\n", "DELE", " a", "DELE", "a" },
+    { "DELE \t a\r\n", "DELE", "\t a", "DELE", "a" },
+    { " \tDELE a\r\n", "", "\tDELE a", "DELE", "a" },
+};
+
+START_TEST(both_readings_are_kept)
+{
+    struct app_rig *rig = ftp_rig(cuts[_i % CUTS], NULL);
+    const char *argument = readings[_i / CUTS].argument, *plain_argument = readings[_i / CUTS].plain_argument;
+
+    app_rig_text(rig, FLOW_TO_CLIENT, "220 x\r\n");
+    app_rig_text(rig, FLOW_TO_SERVER, readings[_i / CUTS].line);
+    assert_buffer(rig, 1, "ftp.command", FLOW_TO_SERVER, 0, readings[_i / CUTS].command);
+    assert_buffer(rig, 1, "ftp.command", FLOW_TO_SERVER, 1, readings[_i / CUTS].plain_command);
+    assert_buffer(rig, 1, "ftp.command", FLOW_TO_SERVER, 2, NULL);
+    assert_buffer(rig, 1, "ftp.command_data", FLOW_TO_SERVER, 0, argument ? argument : plain_argument);
+    assert_buffer(rig, 1, "ftp.command_data", FLOW_TO_SERVER, 1, argument ? plain_argument : NULL);
+    app_rig_free(rig);
+}
+END_TEST
+
+/* Each of these sessions moves a file on port 1025, whatever stands before it. */
+static const struct {
+    const char *steps[8]; /* of the client and the server, in turn */
+    bool active;
+    const char *command, *name; /* of the data; name NULL: a listing */
+} files_of[] = {
+    { { "PORT 10\xff\xf6,0,0,1,4,1\r\n", "200 ok\r\n", "STOR a\r\n", "150 go\r\n" }, true, "STOR", "a" },
+    { { "PORT +10x,0,0,1,+4,1\r\n", "200 ok\r\n", "STOR a\r\n", "150 go\r\n" }, true, "STOR", "a" },
+    { { "PORT 10,0,0,1,3,257\r\n", "200 ok\r\n", "STOR a\r\n", "150 go\r\n" }, true, "STOR", "a" },
+    { { "EPRT |1|10.0.0.1|01025\r\n", "200 ok\r\n", "STOR\ta\r\n", "150 go\r\n" }, true, "STOR", "a" },
+    /* The server answers the empty line. */
+    { { "\r\nPASV\r\n", "500 what?\r\n227 (10,0,0,2,4,1)\r\n", "STOR a\r\n", "150 go\r\n" }, false, "STOR", "a" },
+    { { "NOOP\r\nPASV\r\n", "227 (10,0,0,2,4,1)\r\n", "STOR a\r\n", "150 go\r\n" }, false, "STOR", "a" },
+    { { "NOOP\r\nEPSV\r\n", "229 (|||1025|)\r\n", "STOR a\r\n", "150 go\r\n" }, false, "STOR", "a" },
+    /* The port is still open after a command that failed. */
+    { { "PASV\r\n", "227 (10,0,0,2,4,1)\r\n", "LIST x\r\n", "550 none\r\n", "APPE a\r\n", "150 go\r\n" },
+      false,
+      "APPE",
+      "a" },
+    { { "PASV\r\n", "227 (10,0,0,2,4,1)\r\n", "LIST x\r\nAPPE a\r\n", "550 none\r\n150 go\r\n" }, false, "APPE", "a" },
+    { { "PASV\r\nSTOR a\r\n", "227 (10,0,0,2,4,1)\r\n150 go\r\n" }, false, "STOR", "a" },
+    { { "PASV\r\n", "227 (10,0,0,2,4,1)\r\n", "STOR a\r\n", "550 no\r\n", "STOR b\r\n", "150 go\r\n" },
+      false,
+      "STOR",
+      "b" },
+    { { "PASV\r\n", "227 (10,0,0,2,4,1)\r\n", "STOR a\r\n", "550 no\r\n", "LIST\r\n", "150 go\r\n" },
+      false,
+      "STOR",
+      "a" },
+    { { "PASV\r\n", "227 (10,0,0,2,4,1)\r\n", "NLST\r\n", "550 no\r\n", "LIST\r\n", "150 go\r\n" },
+      false,
+      "LIST",
+      NULL },
+};
+
+START_TEST(file_is_found_behind_others)
+{
+    struct app_rig *rig = ftp_rig(cuts[_i % CUTS], NULL);
+    const char *const *steps = files_of[_i / CUTS].steps;
+    bool up = files_of[_i / CUTS].name != NULL;
+    enum flow_direction direction = up != files_of[_i / CUTS].active ? FLOW_TO_SERVER : FLOW_TO_CLIENT;
+    char want[64];
+
+    app_rig_text(rig, FLOW_TO_CLIENT, "220 x\r\n");
+    for (unsigned i = 0; i < 8 && steps[i]; i++)
+        app_rig_text(rig, i % 2 ? FLOW_TO_CLIENT : FLOW_TO_SERVER, steps[i]);
+    begin_data(rig, files_of[_i / CUTS].active);
+    app_rig_text(rig, direction, "root:x:0:0\n");
+    ck_assert_str_eq(app_rig_protocol(rig), "ftp-data");
+    if (up)
+        snprintf(want, sizeof(want), "{\"filename\":\"%s\",\"command\":\"%s\"}", files_of[_i / CUTS].name,
+                 files_of[_i / CUTS].command);
+    else
+        snprintf(want, sizeof(want), "{\"command\":\"%s\"}", files_of[_i / CUTS].command);
+    ck_assert_str_eq(app_rig_json(rig, 0), want);
     app_rig_free(rig);
 }
 END_TEST
@@ -365,6 +486,8 @@ int main(void)
     tcase_add_loop_test(tests, only_what_was_announced, 0, 2);
     tcase_add_test(tests, lost_bytes_are_told);
     tcase_add_loop_test(tests, bounce_is_seen, 0, ROWS(bounces) * CUTS);
+    tcase_add_loop_test(tests, both_readings_are_kept, 0, ROWS(readings) * CUTS);
+    tcase_add_loop_test(tests, file_is_found_behind_others, 0, ROWS(files_of) * CUTS);
     tcase_add_loop_test(tests, long_lines_are_cut, 0, CUTS);
     tcase_add_test(tests, too_many_commands_fail);
     tcase_add_test(tests, data_without_port_is_told);

@@ -4,7 +4,7 @@
 
 #include "ftp_priv.h"
 
-enum { EXTENDED_PARTS = 3 };
+enum { EXTENDED_PARTS = 3, PORT_DIGITS = 9 };
 
 static bool is_digit(uint8_t c)
 {
@@ -55,6 +55,31 @@ bool ftp_read_port(const uint8_t *text, uint32_t length, struct ftp_address *out
     return false;
 }
 
+bool ftp_read_loose_port(const uint8_t *text, uint32_t length, struct ftp_address *out)
+{
+    const uint8_t *end = text + length;
+    uint32_t six[6];
+
+    for (unsigned i = 0; i < 6; i++) {
+        const uint8_t *comma = memchr(text, ',', (size_t)(end - text));
+        uint32_t at = 0, number = 0;
+
+        if (!comma && i < 5)
+            return false;
+        comma = comma ? comma : end;
+        while (at < (uint32_t)(comma - text) && (text[at] == ' ' || text[at] == '+' || text[at] == '('))
+            at++;
+        for (; at < (uint32_t)(comma - text) && is_digit(text[at]) && number < 1000; at++)
+            number = number * 10 + (uint32_t)(text[at] - '0');
+        six[i] = number;
+        text = comma < end ? comma + 1 : end;
+    }
+    *out = (struct ftp_address){ .ip_version = 4, .port = (uint16_t)(six[4] * 256 + six[5]) };
+    for (unsigned i = 0; i < 4; i++)
+        out->address.bytes[i] = (uint8_t)six[i];
+    return out->port != 0;
+}
+
 static bool read_address(const uint8_t *text, uint32_t length, struct ftp_address *out)
 {
     if (length == 0) /* a reply to EPSV leaves it out */
@@ -82,13 +107,16 @@ bool ftp_read_extended(const uint8_t *text, uint32_t length, struct ftp_address 
     part[0] = text;
     for (unsigned i = 1; i <= EXTENDED_PARTS; i++) {
         part[i] = memchr(part[i - 1] + 1, text[0], (size_t)(text + length - part[i - 1] - 1));
+        if (!part[i] && i == EXTENDED_PARTS)
+            part[i] = text + length; /* servers read the number, whatever follows it */
         if (!part[i])
             return false;
     }
     *out = (struct ftp_address){ 0 };
     if (!read_address(part[1] + 1, (uint32_t)(part[2] - part[1] - 1), out))
         return false;
-    if (!read_number(part[2] + 1, (uint32_t)(part[3] - part[2] - 1), &at, 5, UINT16_MAX, &port) || port == 0)
+    if (!read_number(part[2] + 1, (uint32_t)(part[3] - part[2] - 1), &at, PORT_DIGITS, UINT32_MAX, &port) ||
+        (uint16_t)port == 0)
         return false;
     out->port = (uint16_t)port;
     return true;

@@ -22,6 +22,7 @@ struct ftp_state {
     uint8_t code[3];
     uint16_t dynamic_port;
     bool active;
+    bool file_refused; /* a command that moves a file was refused on this port, as far as replies show */
 };
 
 static const struct app_event events[FTP_EVENTS] = {
@@ -54,6 +55,12 @@ struct line {
     bool truncated;
 };
 
+static void trim(struct line *line)
+{
+    while (line->length > 0 && (line->bytes[line->length - 1] == '\r' || line->bytes[line->length - 1] == ' '))
+        line->length--;
+}
+
 /* The next line; false when it has no end yet. `seen` bytes have none. */
 static bool next_line(bool *skip, const uint8_t *bytes, uint32_t length, uint32_t seen, uint32_t limit,
                       struct line *out)
@@ -69,8 +76,7 @@ static bool next_line(bool *skip, const uint8_t *bytes, uint32_t length, uint32_
         out->truncated = true;
         *skip = !end;
     }
-    while (out->length > 0 && (bytes[out->length - 1] == '\r' || bytes[out->length - 1] == ' '))
-        out->length--;
+    trim(out);
     return true;
 }
 
@@ -105,34 +111,61 @@ static void finish_tx(struct ftp_tx *tx)
 
 /* --- Commands ------------------------------------------------------------------------------------------------------------------- */
 
+static bool is_auth_tls(const struct buffer *line, uint32_t argument_at)
+{
+    return line->length >= argument_at + 3 && strncasecmp((const char *)line->bytes + argument_at, "tls", 3) == 0;
+}
+
+static enum ftp_command find_command(const struct buffer *line, uint32_t command_length, uint32_t argument_at)
+{
+    enum ftp_command command = line->length ? ftp_command_find(line->bytes, command_length) : FTP_OTHER;
+
+    return command == FTP_AUTH_TLS && !is_auth_tls(line, argument_at) ? FTP_OTHER : command;
+}
+
 static void split_request(struct ftp_tx *tx)
 {
-    const uint8_t *bytes = tx->request.bytes, *blank = memchr(bytes, ' ', tx->request.length);
+    ftp_split_command(tx->request.bytes, tx->request.length, false, &tx->command_length, &tx->argument_at);
+    ftp_split_command(tx->plain.bytes, tx->plain.length, true, &tx->plain_command_length, &tx->plain_argument_at);
+    if (tx->plain.length == tx->request.length && tx->plain_argument_at == tx->argument_at &&
+        tx->plain_command_length == tx->command_length)
+        tx->plain.length = 0; /* a byte 255 in the argument: the same in both readings */
+    tx->command = find_command(&tx->request, tx->command_length, tx->argument_at);
+    if (tx->command == FTP_OTHER)
+        tx->command = find_command(&tx->plain, tx->plain_command_length, tx->plain_argument_at);
+}
 
-    tx->command_length = blank ? (uint32_t)(blank - bytes) : tx->request.length;
-    tx->argument_at = tx->command_length + (blank != NULL);
-    tx->command = ftp_command_find(bytes, tx->command_length);
-    if (tx->command == FTP_AUTH_TLS && (tx->request.length < 8 || strncasecmp((const char *)bytes + 5, "tls", 3) != 0))
-        tx->command = FTP_OTHER;
+/* The argument in the reading that the command is known in; preferably without Telnet's commands. */
+static const uint8_t *argument_of(const struct ftp_tx *tx, uint32_t *length)
+{
+    const struct buffer *line = tx->plain.length > 0 ? &tx->plain : &tx->request;
+    uint32_t at = tx->plain.length > 0 ? tx->plain_argument_at : tx->argument_at;
+
+    *length = line->length - at;
+    return line->bytes + at;
 }
 
 static void take_port(struct app_context *context, struct ftp_state *state, struct ftp_tx *tx)
 {
     const struct flow *flow = app_context_flow(context);
-    const uint8_t *text = tx->request.bytes + tx->argument_at;
-    uint32_t length = tx->request.length - tx->argument_at;
+    uint32_t length;
+    const uint8_t *text = argument_of(tx, &length);
     struct ftp_address address;
+    bool found = tx->command == FTP_PORT
+                     ? ftp_read_port(text, length, &address) || ftp_read_loose_port(text, length, &address)
+                     : ftp_read_extended(text, length, &address);
 
-    if (tx->command == FTP_PORT ? !ftp_read_port(text, length, &address) : !ftp_read_extended(text, length, &address))
+    if (!found)
         return;
     state->dynamic_port = tx->dynamic_port = address.port;
     state->active = tx->active = true;
+    state->file_refused = false;
     tx->is_bounce = address.ip_version != 0 &&
                     (address.ip_version != flow->ip_version || !address_equal(&address.address, &flow->client));
 }
 
 /* Says what will come on the port that was agreed on. */
-static void announce(struct app_context *context, struct ftp_state *state, const struct ftp_tx *tx)
+static void announce(struct app_context *context, struct ftp_state *state, struct ftp_tx *tx)
 {
     const struct flow *flow = app_context_flow(context);
     struct app_expectation what = {
@@ -143,27 +176,50 @@ static void announce(struct app_context *context, struct ftp_state *state, const
         .proto = "ftp-data",
     };
     struct ftp_tag tag = { .command = (uint8_t)tx->command };
-    uint32_t length = tx->request.length - tx->argument_at;
+    uint32_t length;
+    const uint8_t *name = argument_of(tx, &length);
+    bool keep = state->file_refused && !ftp_moves_file(tx->command);
 
     tag.direction = ftp_is_upload(tx->command) == state->active ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
     if (ftp_moves_file(tx->command)) {
         tag.name_length = (uint16_t)(length < FTP_NAME_MAX ? length : FTP_NAME_MAX);
-        memcpy(tag.name, tx->request.bytes + tx->argument_at, tag.name_length);
+        if (tag.name_length > 0)
+            memcpy(tag.name, name, tag.name_length);
     }
-    app_expect(context, &what, &tag, (uint32_t)offsetof(struct ftp_tag, name) + tag.name_length);
+    /* A reply may be another command's: what may be a file is inspected as one, not as a listing. */
+    if (!keep)
+        app_expect(context, &what, &tag, (uint32_t)offsetof(struct ftp_tag, name) + tag.name_length);
+    tx->data_port = state->dynamic_port;
+    tx->data_active = state->active;
     state->dynamic_port = 0;
     state->active = false;
 }
 
+/* A port was agreed on, or what it was agreed on for failed: the next command that moves data uses it, which may have come already. */
+static void announce_waiting(struct app_context *context, struct ftp_state *state)
+{
+    struct app_tx *tx = app_tx_first_open(context);
+
+    for (; tx && state->dynamic_port; tx = app_tx_next_open(tx)) {
+        struct ftp_tx *waiting = (struct ftp_tx *)tx;
+
+        if (ftp_moves_data(waiting->command) && waiting->data_port == 0)
+            announce(context, state, waiting);
+    }
+}
+
 static void act_on_command(struct app_context *context, struct ftp_state *state, struct ftp_tx *tx)
 {
+    uint32_t length;
+
     if (tx->command == FTP_PORT || tx->command == FTP_EPRT) {
         take_port(context, state, tx);
         return;
     }
     if (!ftp_moves_data(tx->command))
         return;
-    if (tx->argument_at == tx->request.length && (tx->command == FTP_RETR || tx->command == FTP_STOR))
+    argument_of(tx, &length);
+    if (length == 0 && (tx->command == FTP_RETR || tx->command == FTP_STOR))
         app_event(context, &tx->tx, FTP_FILE_WITHOUT_NAME);
     if (state->dynamic_port == 0)
         app_event(context, &tx->tx, FTP_FILE_BEFORE_PORT);
@@ -182,6 +238,8 @@ static int take_request(struct app_context *context, struct ftp_state *state, co
     struct ftp_tx *tx = new_tx(context);
 
     if (!tx || buffer_append(app_heap(context), &tx->request, line->bytes, line->length, UINT16_MAX) < line->length)
+        return -ENOMEM;
+    if (ftp_read_plain(app_heap(context), line->bytes, line->length, &tx->plain))
         return -ENOMEM;
     split_request(tx);
     app_tx_advance(&tx->tx, FLOW_TO_SERVER, FTP_COMPLETE);
@@ -234,22 +292,59 @@ static int keep_reply(struct app_context *context, struct ftp_tx *tx, const stru
     return 0;
 }
 
+static bool is_code(const struct line *line, const char *code)
+{
+    return memcmp(line->bytes, code, 3) == 0;
+}
+
+/* `line` has a code. */
 static void act_on_reply(struct app_context *context, struct ftp_state *state, struct ftp_tx *tx,
                          const struct line *line)
 {
     struct ftp_address address;
     bool found = false;
 
-    if (tx->command == FTP_PASV && memcmp(line->bytes, "227", 3) == 0)
+    if (is_code(line, "227"))
         found = ftp_read_port(line->bytes + 3, line->length - 3, &address);
-    else if (tx->command == FTP_EPSV && memcmp(line->bytes, "229", 3) == 0)
+    else if (is_code(line, "229"))
         found = ftp_read_extended(line->bytes + 3, line->length - 3, &address);
-    else if (tx->command == FTP_AUTH_TLS && memcmp(line->bytes, "234", 3) == 0)
+    else if (tx->command == FTP_AUTH_TLS && is_code(line, "234"))
         app_change(context, "tls", false);
-    if (!found)
-        return;
-    state->dynamic_port = tx->dynamic_port = address.port;
-    state->active = tx->active = false;
+    if (found) {
+        state->dynamic_port = tx->dynamic_port = address.port;
+        state->active = tx->active = state->file_refused = false;
+    } else if (tx->data_port != 0 && line->bytes[0] >= '4' && state->dynamic_port == 0) {
+        state->dynamic_port = tx->data_port; /* a server that refuses a file keeps the port open */
+        state->active = tx->data_active;
+        state->file_refused |= ftp_moves_file(tx->command);
+    }
+    announce_waiting(context, state);
+}
+
+/* The command that a reply belongs to; NULL: none. The replies to PASV and EPSV show what they answer. Servers that answer an empty line, which
+ * others skip, send one reply more than there are commands. */
+static struct ftp_tx *answered_tx(const struct app_context *context, const struct ftp_state *state,
+                                  const struct line *line)
+{
+    struct ftp_tx *oldest = oldest_tx(context);
+    enum ftp_command command = FTP_OTHER;
+
+    if (state->continues || !oldest || oldest->reply_count > 0 || line->length < 3)
+        return oldest;
+    if (is_code(line, "227"))
+        command = FTP_PASV;
+    else if (is_code(line, "229"))
+        command = FTP_EPSV;
+    if (command == FTP_OTHER || oldest->command == command)
+        return oldest;
+    for (struct app_tx *tx = &oldest->tx; tx; tx = app_tx_next_open(tx)) {
+        if (((struct ftp_tx *)tx)->command != command)
+            continue;
+        while ((oldest = oldest_tx(context)) && &oldest->tx != tx)
+            finish_tx(oldest);
+        return oldest;
+    }
+    return NULL;
 }
 
 /* Whether the line ends the reply: one with a code, not the first or middle one of several, nor preliminary. */
@@ -272,10 +367,11 @@ static bool ends_reply(struct ftp_state *state, const struct line *line)
 /* `changed`: what follows is another protocol. */
 static int take_reply(struct app_context *context, struct ftp_state *state, const struct line *line, bool *changed)
 {
-    struct ftp_tx *tx = oldest_tx(context);
+    struct ftp_tx *tx;
 
     if (line->length == 0 && !state->continues)
         return 0;
+    tx = answered_tx(context, state, line);
     if (!tx)
         tx = new_tx(context);
     if (!tx)
@@ -313,8 +409,13 @@ static struct app_result ftp_feed(struct app_context *context, void *data, const
             seen = 0;
             continue;
         }
-        if (!next_line(skip, at, left, seen, line_max(context), &line))
-            break;
+        if (!next_line(skip, at, left, seen, line_max(context), &line)) {
+            if (!in->end || in->direction != FLOW_TO_SERVER)
+                break;
+            /* ProFTPD executes a last command without a line's end when the client closes. */
+            line.consumed = left;
+            trim(&line);
+        }
         seen = 0;
         int err = in->direction == FLOW_TO_SERVER ? take_request(context, state, &line)
                                                   : take_reply(context, state, &line, &changed);
@@ -331,6 +432,7 @@ static void ftp_tx_free(struct app_context *context, struct app_tx *tx)
     struct ftp_tx *ftp = (struct ftp_tx *)tx;
 
     buffer_clear(app_heap(context), &ftp->request);
+    buffer_clear(app_heap(context), &ftp->plain);
     buffer_clear(app_heap(context), &ftp->replies);
     heap_give(app_heap(context), ftp->reply);
 }
@@ -366,6 +468,8 @@ static void transfer_tx(struct app_context *context, struct transfer *t, struct 
     app_transfer_buffer(context, t, &tx->request);
     transfer_replies(context, t, tx);
     transfer_u16(t, &tx->dynamic_port);
+    transfer_u16(t, &tx->data_port);
+    transfer_bool(t, &tx->data_active);
     transfer_bool(t, &tx->active);
     transfer_bool(t, &tx->is_bounce);
     transfer_bool(t, &tx->request_truncated);
@@ -373,6 +477,10 @@ static void transfer_tx(struct app_context *context, struct transfer *t, struct 
     if (t->error)
         return;
     if (t->reading && tx->request.length > 0) {
+        if (ftp_read_plain(app_heap(context), tx->request.bytes, tx->request.length, &tx->plain)) {
+            t->error = -ENOMEM;
+            return;
+        }
         split_request(tx);
         app_tx_advance(&tx->tx, FLOW_TO_SERVER, FTP_COMPLETE);
     }
@@ -405,6 +513,7 @@ static void ftp_transfer(struct app_context *context, void *data, struct transfe
     transfer_bytes(t, state->code, sizeof(state->code));
     transfer_u16(t, &state->dynamic_port);
     transfer_bool(t, &state->active);
+    transfer_bool(t, &state->file_refused);
     transfer_open(context, t);
 }
 

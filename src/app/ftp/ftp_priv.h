@@ -69,13 +69,26 @@ struct ftp_tx {
     struct app_tx tx;
     struct buffer request; /* the line; empty: replies to nothing, such as the greeting */
     uint32_t command_length, argument_at;
-    enum ftp_command command;
+    struct buffer plain; /* how servers that speak Telnet read the line (reading.c); empty: as it is written */
+    uint32_t plain_command_length, plain_argument_at;
+    enum ftp_command command; /* of the line as written, or else of the other reading */
     struct buffer replies;
     struct ftp_reply *reply;
     uint16_t reply_count, reply_room;
     uint16_t dynamic_port;
+    uint16_t data_port; /* on which the data that the command moves were announced */
+    bool data_active;
     bool active, is_bounce, done, request_truncated, reply_truncated;
 };
+
+/* --- reading.c ------------------------------------------------------------------------------------------------------------------ */
+
+/* The other reading of a command's line: without Telnet's commands and the blanks around the command. 0 or -ENOMEM; *out stays empty when it
+ * is the line as written. */
+int ftp_read_plain(struct heap *heap, const uint8_t *line, uint32_t length, struct buffer *out);
+/* The command's length, and where its argument begins; `any_blank`: tabs and several blanks separate them, too. */
+void ftp_split_command(const uint8_t *line, uint32_t length, bool any_blank, uint32_t *command_length,
+                       uint32_t *argument_at);
 
 /* --- address.c ------------------------------------------------------------------------------------------------------------------ */
 
@@ -86,6 +99,8 @@ struct ftp_address {
 };
 /* "192,0,2,1,4,1", anywhere in the text; and "|1|192.0.2.1|1025|" with any delimiter. False when it is none. */
 bool ftp_read_port(const uint8_t *text, uint32_t length, struct ftp_address *out);
+/* The argument of PORT as servers with atoi() read it: each number may have a sign before and anything behind it. */
+bool ftp_read_loose_port(const uint8_t *text, uint32_t length, struct ftp_address *out);
 bool ftp_read_extended(const uint8_t *text, uint32_t length, struct ftp_address *out);
 
 /* --- data.c --------------------------------------------------------------------------------------------------------------------- */

@@ -17,25 +17,44 @@ static const struct ftp_tx *ftp_of(const struct app_tx *tx)
 
 /* --- Buffers -------------------------------------------------------------------------------------------------------------------- */
 
+/* The command's line as written; then, where they differ, as servers that speak Telnet read it. */
+static bool get_line(const struct ftp_tx *ftp, unsigned index, struct app_bytes *out, uint32_t *command_length,
+                     uint32_t *argument_at)
+{
+    const struct buffer *line = index == 0 ? &ftp->request : &ftp->plain;
+
+    if (index > 1 || line->length == 0)
+        return false;
+    *out = (struct app_bytes){ .bytes = line->bytes, .length = line->length };
+    *command_length = index == 0 ? ftp->command_length : ftp->plain_command_length;
+    *argument_at = index == 0 ? ftp->argument_at : ftp->plain_argument_at;
+    return true;
+}
+
 static bool get_command(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {
+    uint32_t argument_at;
+
     (void)direction;
-    (void)index;
-    *out = (struct app_bytes){ .bytes = ftp_of(tx)->request.bytes, .length = ftp_of(tx)->command_length };
-    return ftp_of(tx)->request.length > 0;
+    return get_line(ftp_of(tx), index, out, &out->length, &argument_at);
 }
 
 static bool get_command_data(const struct app_tx *tx, enum flow_direction direction, unsigned index,
                              struct app_bytes *out)
 {
     const struct ftp_tx *ftp = ftp_of(tx);
+    uint32_t command_length, argument_at;
 
     (void)direction;
-    (void)index;
-    if (ftp->argument_at >= ftp->request.length)
+    /* The first reading may have no argument where the second one has. */
+    if (index == 0 && ftp->argument_at >= ftp->request.length)
+        index = 1;
+    else if (index == 1 && ftp->argument_at >= ftp->request.length)
         return false;
-    *out = (struct app_bytes){ .bytes = ftp->request.bytes + ftp->argument_at,
-                               .length = ftp->request.length - ftp->argument_at };
+    if (!get_line(ftp, index, out, &command_length, &argument_at) || argument_at >= out->length)
+        return false;
+    out->bytes += argument_at;
+    out->length -= argument_at;
     return true;
 }
 
@@ -75,7 +94,7 @@ const struct keyword keyword_ftp_command = {
     .name = "ftp.command",
     .help = "the command of an FTP client, as it was written: RETR",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
+    .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
     .applications = words,
     .directions = APP_TO_SERVER,
     .parse = ftp_command_parse,
@@ -92,7 +111,7 @@ const struct keyword keyword_ftp_command_data = {
     .name = "ftp.command_data",
     .help = "what follows an FTP command on its line",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
+    .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
     .applications = words,
     .directions = APP_TO_SERVER,
     .parse = ftp_command_data_parse,
