@@ -50,11 +50,12 @@ struct file {
     uint8_t sid_count;
     uint32_t sids[FILE_MAX_SIDS]; /* rules that wanted it stored */
     struct buffer name;
-    uint64_t size;                    /* bytes so far, with those of gaps */
-    uint64_t missing;                 /* bytes of gaps behind the first byte that came */
-    uint64_t start, end;              /* of a range (HTTP 206); 0 and 0: none */
-    struct buffer data;               /* what is kept for rules */
-    uint64_t data_offset;             /* of data.bytes[0] in the file, as if `missing` bytes had never been */
+    struct buffer other_names; /* that receivers may take for its name, each followed by a line feed; for rules alone */
+    uint64_t size;             /* bytes so far, with those of gaps */
+    uint64_t missing;          /* bytes of gaps behind the first byte that came */
+    uint64_t start, end;       /* of a range (HTTP 206); 0 and 0: none */
+    struct buffer data;        /* what is kept for rules */
+    uint64_t data_offset;      /* of data.bytes[0] in the file, as if `missing` bytes had never been */
     uint8_t digest[FILE_DIGESTS][32]; /* once closed, as far as in `digests` */
     unsigned digests;                 /* bits 1 << enum file_digest: computed */
     const char *magic;                /* libmagic's text; NULL: not asked, or not known yet. Lent by the engine */
@@ -119,6 +120,8 @@ const struct file_counts *file_engine_counts(const struct file_engine *engine);
  * in the flow. */
 struct file *file_open(struct file_engine *engine, struct file_list *list, uint32_t id, const void *name,
                        size_t name_length);
+/* Names that some receivers take for the file's. */
+void file_add_names(struct file_engine *engine, struct file *file, const void *names, size_t length);
 /* More of it. */
 void file_append(struct file_engine *engine, struct file *file, const void *bytes, size_t length);
 /* Bytes that are lost: `length` 0 is unknown. */

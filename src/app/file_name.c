@@ -7,24 +7,34 @@
 
 #include "app_priv.h"
 
-static const struct file *find_file(const struct app_tx *tx, enum flow_direction direction, unsigned index)
+/* The name `*index` of the file's other ones, each of which ends with a line feed; otherwise *index is less by their number. */
+static bool find_other_name(const struct file *file, unsigned *index, struct app_bytes *out)
 {
-    const struct file *file = tx->files[direction].first;
+    const uint8_t *at = file->other_names.bytes, *limit = at + file->other_names.length, *end;
 
-    for (; file && index > 0; index--)
-        file = file->next;
-    return file;
+    while (at < limit && (end = memchr(at, '\n', (size_t)(limit - at)))) {
+        *out = (struct app_bytes){ .bytes = at, .length = (uint32_t)(end - at) };
+        if ((*index)-- == 0)
+            return true;
+        at = end + 1;
+    }
+    return false;
 }
 
+/* The names of all files; behind the name of each one, those that some receivers take for its name. */
 static bool get_name(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {
     static const uint8_t nothing[1];
-    const struct file *file = find_file(tx, direction, index);
 
-    if (!file)
-        return false;
-    *out = (struct app_bytes){ .bytes = file->name.bytes ? file->name.bytes : nothing, .length = file->name.length };
-    return true;
+    for (const struct file *file = tx->files[direction].first; file; file = file->next) {
+        *out =
+            (struct app_bytes){ .bytes = file->name.bytes ? file->name.bytes : nothing, .length = file->name.length };
+        if (index-- == 0)
+            return true;
+        if (file->other_names.length > 0 && find_other_name(file, &index, out))
+            return true;
+    }
+    return false;
 }
 
 /* A file of which it is not known yet hides those behind it, so that each keeps its index. */

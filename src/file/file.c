@@ -128,6 +128,13 @@ struct file *file_open(struct file_engine *engine, struct file_list *list, uint3
     return file;
 }
 
+void file_add_names(struct file_engine *engine, struct file *file, const void *names, size_t length)
+{
+    length = length < FILE_NAME_MAX ? length : FILE_NAME_MAX;
+    if (buffer_append(engine->heap, &file->other_names, names, (uint32_t)length, FILE_NAME_MAX) < length)
+        engine->counts.no_memory++;
+}
+
 /* Leaves behind what rules have seen, except for the last `inspect_window` bytes. */
 static void slide(struct file_engine *engine, struct file *file)
 {
@@ -271,6 +278,7 @@ static void clear(struct file_engine *engine, struct file *file)
     file_close(engine, file, FILE_TRUNCATED);
     keep_clear(engine, file);
     buffer_clear(engine->heap, &file->name);
+    buffer_clear(engine->heap, &file->other_names);
     buffer_clear(engine->heap, &file->data);
     heap_give(engine->heap, (void *)(uintptr_t)file->magic);
     heap_give(engine->heap, file);

@@ -54,16 +54,15 @@ def read_python(content):
 
 SCRIPT = r'''
 cd /endpoint/mails && for mail in *; do
-  for reader in munpack ripmime uudeview; do mkdir -p /endpoint/out/$mail/$reader; done
+  for reader in munpack ripmime; do mkdir -p /endpoint/out/$mail/$reader; done
   (cd /endpoint/out/$mail/munpack && timeout 5 munpack -q -f /endpoint/mails/$mail >/dev/null 2>&1 </dev/null)
   timeout 5 ripmime -i /endpoint/mails/$mail -d /endpoint/out/$mail/ripmime --no-nameless --overwrite >/dev/null 2>&1 </dev/null
-  timeout 5 uudeview -i -a -m -q -p /endpoint/out/$mail/uudeview/ /endpoint/mails/$mail >/dev/null 2>&1 </dev/null
 done; true
 '''
 
 
 class Programs(Endpoint):
-    """munpack, ripmime and uudeview."""
+    """munpack and ripmime."""
     name, groups, program = 'mail-readers', ('nightly-mail-readers', '/'), '/usr/bin/munpack'
     runs = 0
 

@@ -97,6 +97,13 @@ class Smtp(Protocol):
     def endpoints(self, nightly):
         return smtp_servers.SERVERS if nightly else smtp_servers.LIGHT
 
+    def known(self, m, endpoints):
+        if any(f in m.features for f in (f'{m.place}:rfc2047', f'{m.place}:rfc2047-q')):
+            return 'encoded words (RFC 2047) are not decoded'
+        if m.place is None and 'bdat' in m.features and set(endpoints) <= {'smtpd', 'aiosmtpd'}:
+            return 'a server repeats in its reply what the client sent, with a line end: the reply has no code'
+        return 'lines of a mail that end with CR alone' if 'lines:cr' in m.features else None
+
 
 class Ftp(Protocol):
     dialogue, rules, generate = True, ftp_sessions.RULES, staticmethod(ftp_sessions.generate)

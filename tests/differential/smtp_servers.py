@@ -83,7 +83,7 @@ class SmtpServer(Endpoint):
         self.readers = mail_readers.programs(self.folder)
         self.configure()
         self.spawn(*self.arguments())
-        self.wait_port(self.port)
+        self.wait_port(self.port, 60)
 
     def configure(self):
         pass

@@ -106,17 +106,45 @@ static const uint8_t *argument(const uint8_t *line, uint32_t length, uint32_t at
     return line + at;
 }
 
-/* The address behind the colon of MAIL FROM: and RCPT TO:, without extensions. Servers take blanks around these words. */
+/* The address behind the colon of MAIL FROM: and RCPT TO:, without extensions. Servers take blanks around these words, and within the angle
+ * brackets; Exim takes text before them. */
 static const uint8_t *address_argument(const uint8_t *line, uint32_t length, uint32_t *size)
 {
     const uint8_t *colon = memchr(line, ':', length);
+    uint32_t at = colon ? (uint32_t)(colon + 1 - line) : length;
+    const uint8_t *open = at < length ? memchr(line + at, '<', length - at) : NULL;
+    uint32_t end;
 
-    return argument(line, length, colon ? (uint32_t)(colon + 1 - line) : length, size);
+    if (!open)
+        return argument(line, length, at, size);
+    at = (uint32_t)(open - line);
+    for (end = at; end < length && line[end] != '>';)
+        end++;
+    if (end == length)
+        return argument(line, length, at, size);
+    *size = end + 1 - at;
+    return open;
 }
 
 static int keep(struct heap *heap, struct buffer *buffer, const uint8_t *bytes, uint32_t length)
 {
     return buffer_append(heap, buffer, bytes, length, SMTP_LINE_MAX) < length ? -ENOMEM : 0;
+}
+
+/* Of several HELO and MAIL FROM servers may take another one than the first, and some take all that is on HELO's line. The newest of them are
+ * kept. */
+static void keep_other(struct heap *heap, struct buffer *texts, const struct buffer *first, const uint8_t *text,
+                       uint32_t length)
+{
+    while (length > 0 && is_blank(text[length - 1]))
+        length--;
+    if (length == 0 || (length == first->length && memcmp(text, first->bytes, length) == 0))
+        return;
+    if (texts->length + length + 1 > SMTP_LINE_MAX)
+        buffer_clear(heap, texts);
+    if (buffer_append(heap, texts, text, length, SMTP_LINE_MAX) < length ||
+        buffer_append(heap, texts, "\n", 1, SMTP_LINE_MAX) < 1)
+        buffer_clear(heap, texts);
 }
 
 static int take_helo(struct smtp_feed *f, struct smtp_tx *tx, const uint8_t *line, uint32_t length)
@@ -125,10 +153,12 @@ static int take_helo(struct smtp_feed *f, struct smtp_tx *tx, const uint8_t *lin
     uint32_t size;
     const uint8_t *name = argument(line, length, 5, &size);
 
-    if (f->state->has_helo) {
+    if (f->state->has_helo)
         smtp_event(f, tx, SMTP_DUPLICATE_FIELDS);
+    if (f->state->has_helo || name + size < line + length)
+        keep_other(heap, &tx->other_helos, &tx->helo, name, (uint32_t)(line + length - name));
+    if (f->state->has_helo)
         return 0;
-    }
     f->state->has_helo = tx->has_helo = true;
     int err = keep(heap, &f->state->helo, name, size);
 
@@ -142,6 +172,7 @@ static int take_sender(struct smtp_feed *f, struct smtp_tx *tx, const uint8_t *l
 
     if (tx->has_mail_from) {
         smtp_event(f, tx, SMTP_DUPLICATE_FIELDS);
+        keep_other(app_heap(f->context), &tx->other_senders, &tx->mail_from, address, size);
         return 0;
     }
     tx->has_mail_from = true;

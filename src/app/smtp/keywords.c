@@ -22,12 +22,26 @@ static bool lend(const uint8_t *bytes, uint32_t length, struct app_bytes *out)
 
 /* --- The envelope --------------------------------------------------------------------------------------------------------------- */
 
+/* The text `index` of those that each end with a line feed, from 1 on. */
+static bool lend_other(const struct buffer *others, unsigned index, struct app_bytes *out)
+{
+    const uint8_t *at = others->bytes, *limit = at + others->length, *end;
+
+    while (at < limit && (end = memchr(at, '\n', (size_t)(limit - at)))) {
+        if (--index == 0)
+            return lend(at, (uint32_t)(end - at), out);
+        at = end + 1;
+    }
+    return false;
+}
+
 static bool get_helo(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {
     const struct smtp_tx *smtp = smtp_of(tx);
 
     (void)direction;
-    (void)index;
+    if (index > 0)
+        return lend_other(&smtp->other_helos, index, out);
     return smtp->has_helo && lend(smtp->helo.bytes, smtp->helo.length, out);
 }
 
@@ -36,7 +50,8 @@ static bool get_mail_from(const struct app_tx *tx, enum flow_direction direction
     const struct smtp_tx *smtp = smtp_of(tx);
 
     (void)direction;
-    (void)index;
+    if (index > 0)
+        return lend_other(&smtp->other_senders, index, out);
     return smtp->has_mail_from && lend(smtp->mail_from.bytes, smtp->mail_from.length, out);
 }
 
@@ -140,7 +155,7 @@ const struct keyword keyword_smtp_helo = {
     .name = "smtp.helo",
     .help = "the name by which an SMTP client greets (HELO, EHLO), the first of a session",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
+    .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
     .applications = words,
     .directions = APP_TO_SERVER,
     .parse = smtp_helo_parse,
@@ -157,7 +172,7 @@ const struct keyword keyword_smtp_mail_from = {
     .name = "smtp.mail_from",
     .help = "the sender in the envelope of a mail: <a@example.com>",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
+    .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
     .applications = words,
     .directions = APP_TO_SERVER,
     .parse = smtp_mail_from_parse,

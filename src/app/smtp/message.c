@@ -82,6 +82,17 @@ int smtp_begin_message(struct smtp_feed *f, struct smtp_tx *tx)
     return 0;
 }
 
+int smtp_copy_message(struct smtp_feed *f, struct smtp_tx *tx, const struct smtp_tx *other)
+{
+    int err = smtp_begin_message(f, tx);
+
+    if (err || !tx->mime || !other->mime)
+        return err;
+    struct mime_target target = target_of(f, tx);
+
+    return mime_continue(tx->mime, &target, other->mime) ? 0 : -ENOMEM;
+}
+
 void smtp_drop_message(struct smtp_feed *f, struct smtp_tx *tx)
 {
     smtp_break_message(f, tx);
@@ -169,17 +180,30 @@ uint32_t smtp_take_data(struct smtp_feed *f, const uint8_t *bytes, uint32_t leng
 
     if (size == 0)
         return 0;
+    /* Servers differ in whether LF alone ends a line, and so a message: both readings are inspected. */
+    const bool after_lf = f->state->after_lf, doubtful = line.end_length == 1 || after_lf;
+
     *cut = line.end_length == 0;
-    if (line.begins && line.length == 1 && line.bytes[0] == '.' && line.end_length > 0) {
+    f->state->after_lf = line.end_length == 1;
+    if (line.begins && line.length == 1 && line.bytes[0] == '.' && line.end_length > 0 &&
+        !(doubtful && f->state->strict)) {
+        bool adds = doubtful && tx;
+
+        f->state->after_lf = after_lf;
+        if (adds && (*err = smtp_add_strict_reading(f, tx)))
+            return 0;
+        f->state->after_lf = false;
         f->state->mode = SMTP_COMMANDS;
         *err = smtp_expect_reply(f, SMTP_MESSAGE, tx);
+        if (!*err && adds)
+            f->state->queue[f->state->queue_first + f->state->queue_count - 1].has_reading = true;
         if (tx)
             finish(f, tx);
         return size;
     }
     if (!tx)
         return size;
-    if (line.begins && line.length > 0 && line.bytes[0] == '.') {
+    if (line.begins && line.length > 0 && line.bytes[0] == '.' && !(after_lf && f->state->strict)) {
         line.bytes++;
         line.length--;
     }

@@ -2,14 +2,16 @@
 /*
  * A message, line by line: headers up to an empty line, then a body, which boundaries cut into parts that begin with headers again.
  *
- * A line that begins with a boundary ends all parts within. Of the boundaries that fit, the longest counts, then the innermost. Receivers do not look at
- * what follows a boundary on its line, so neither is done here. What follows the closing boundary is text for nobody.
+ * Receivers of mail differ in what they take for the name of a file, its encoding, a boundary, or the end of headers. What is in doubt is read in
+ * all ways: a file goes on behind a line that only some take for a delimiter (mime_writer.c), and headers go on behind a line that
+ * only some take for the first of the body. A delimiter that all know ends all parts within. Of the boundaries that fit, the longest counts, then the
+ * innermost.
  */
 #include "mime.h"
 
 #include <string.h>
 
-enum { LINE_MAX_LENGTH = 998, ENCODED_LINE_MAX = 76, HEADER_NAME_MAX = 75 };
+enum { LINE_MAX_LENGTH = 998, HEADER_NAME_MAX = 75 };
 
 void mime_init(struct mime *mime, const struct mime_options *options, bool body_md5)
 {
@@ -21,6 +23,22 @@ void mime_init(struct mime *mime, const struct mime_options *options, bool body_
         md5_init(&mime->md5);
 }
 
+bool mime_continue(struct mime *mime, struct mime_target *target, const struct mime *other)
+{
+    mime->state = other->state;
+    mime->main_done = other->main_done;
+    mime->header_open = other->header_open;
+    mime->level = other->level;
+    mime->boundaries = other->boundaries;
+    memcpy(mime->boundary, other->boundary, sizeof(mime->boundary));
+    mime->nested = other->nested;
+    mime->early = other->early;
+    mime->line_length = other->line_length;
+    mime_copy_files(mime, target, other);
+    return mime_headers_copy(target->heap, &mime->main, &other->main) &&
+           mime_headers_copy(target->heap, &mime->part, &other->part);
+}
+
 void mime_clear(struct heap *heap, struct mime *mime)
 {
     mime_headers_clear(heap, &mime->main);
@@ -28,50 +46,11 @@ void mime_clear(struct heap *heap, struct mime *mime)
     mime_urls_clear(heap, &mime->urls);
 }
 
-/* --- Files -------------------------------------------------------------------------------------------------------------------- */
-
-static void open_file(struct mime *mime, struct mime_target *target, const uint8_t *name, uint32_t length)
-{
-    if (mime->files >= MIME_FILES_MAX) {
-        mime->anomalies |= MIME_PARSE_FAILED;
-        return;
-    }
-    mime->file = file_open(target->files, target->list, target->next_id(target->user), name, length);
-    mime->base64.count = mime->quoted.count = 0;
-    mime->held_count = 0;
-    mime->files++;
-    target->grown = true;
-}
-
-static void append(struct mime *mime, struct mime_target *target, const uint8_t *bytes, uint32_t length)
-{
-    if (length == 0)
-        return;
-    if (mime->options->extract_urls && !mime_find_urls(target->heap, mime, bytes, length))
-        mime->anomalies |= MIME_PARSE_FAILED;
-    file_append(target->files, mime->file, bytes, length);
-    target->grown = true;
-}
-
-static void close_file(struct mime *mime, struct mime_target *target, bool complete)
-{
-    uint8_t rest[3];
-
-    if (!mime->file)
-        return;
-    if (complete && mime->encoding == MIME_BASE64)
-        append(mime, target, rest, mime_finish_base64(&mime->base64, rest));
-    file_close(target->files, mime->file, complete ? FILE_CLOSED : FILE_TRUNCATED);
-    mime->file = NULL;
-    target->grown = true;
-}
-
 static void end_part(struct mime *mime, struct mime_target *target, bool complete)
 {
-    close_file(mime, target, complete);
+    mime_close_files(mime, target, complete);
     if (!mime_finish_urls(target->heap, mime))
         mime->anomalies |= MIME_PARSE_FAILED;
-    mime->held_count = 0;
 }
 
 /* --- The end of headers ------------------------------------------------------------------------------------------------------- */
@@ -116,34 +95,159 @@ static bool is_kind(const struct mime_headers *headers, const struct mime_header
     return prefix ? length >= word && mime_equal_nocase(value, word, kind) : mime_equal_nocase(value, length, kind);
 }
 
-static enum mime_encoding encoding_of(const struct mime_headers *headers)
-{
-    const struct mime_header *header = mime_headers_find(headers, "content-transfer-encoding", 0);
+enum { ENCODING_HEADERS_MAX = 4 };
 
-    if (header && is_kind(headers, header, "base64", false))
-        return MIME_BASE64;
-    return header && is_kind(headers, header, "quoted-printable", false) ? MIME_QUOTED : MIME_PLAIN;
+/* The encodings that receivers may take for a part's, as bits; *first is that of RFC 2045. */
+static unsigned encodings_of(const struct mime_headers *headers, enum mime_encoding *first)
+{
+    static const struct {
+        const char *word;
+        enum mime_encoding encoding;
+    } words[] = { { "base64", MIME_BASE64 }, { "quoted-printable", MIME_QUOTED } };
+    unsigned encodings = 0;
+    const struct mime_header *header;
+
+    *first = MIME_PLAIN;
+    for (unsigned i = 0; i < ENCODING_HEADERS_MAX; i++) {
+        bool exact = false;
+
+        header = mime_headers_find(headers, "content-transfer-encoding", i);
+        if (!header)
+            break;
+        for (unsigned w = 0; w < sizeof(words) / sizeof(words[0]); w++) {
+            bool is = is_kind(headers, header, words[w].word, false);
+
+            exact |= is;
+            if (is || mime_contains(value_of(headers, header), header->value_length, words[w].word))
+                encodings |= 1U << words[w].encoding;
+            if (is && i == 0)
+                *first = words[w].encoding;
+        }
+        if (!exact)
+            encodings |= 1U << MIME_PLAIN;
+    }
+    return encodings | 1U << *first;
 }
 
-static void push_boundary(struct mime *mime, const struct mime_headers *headers, const struct mime_header *type)
-{
-    struct mime_boundary boundary = { .length = 2, .bytes = { '-', '-' } };
-    uint32_t length;
+/* The names that receivers may take for a file's. */
+struct names {
+    struct mime *mime;
+    uint8_t first[MIME_FILE_NAME_MAX];
+    uint32_t first_length;
+    uint8_t others[4 * MIME_FILE_NAME_MAX]; /* each followed by a line feed */
+    uint32_t others_length;
+};
 
-    if (!mime_parameter(value_of(headers, type), type->value_length, "boundary", boundary.bytes + 2, MIME_BOUNDARY_MAX,
-                        &length) ||
-        length == 0)
+static void add_name(void *user, const uint8_t *bytes, uint32_t length)
+{
+    struct names *names = user;
+
+    length = length < MIME_FILE_NAME_MAX ? length : MIME_FILE_NAME_MAX;
+    if (names->first_length == 0) {
+        memcpy(names->first, bytes, length);
+        names->first_length = length;
         return;
+    }
+    if (length == names->first_length && memcmp(bytes, names->first, length) == 0)
+        return;
+    for (uint32_t at = 0; at < names->others_length;) {
+        const uint8_t *end = memchr(names->others + at, '\n', names->others_length - at);
+        uint32_t size = (uint32_t)(end - names->others) - at;
+
+        if (size == length && memcmp(names->others + at, bytes, size) == 0)
+            return;
+        at += size + 1;
+    }
+    if (length + 1 > sizeof(names->others) - names->others_length || memchr(bytes, '\n', length))
+        return;
+    memcpy(names->others + names->others_length, bytes, length);
+    names->others[names->others_length + length] = '\n';
+    names->others_length += length + 1;
+}
+
+static void find_names(struct mime *mime, const struct mime_headers *headers, struct names *names)
+{
+    static const char *const where[][2] = { { "content-disposition", "filename" },
+                                            { "content-type", "name" },
+                                            { "content-disposition", "name" },
+                                            { "content-type", "filename" } };
+
+    names->first_length = file_name(mime, headers, names->first);
+    names->others_length = 0;
+    for (unsigned i = 0; i < sizeof(where) / sizeof(where[0]); i++) {
+        const struct mime_header *header;
+
+        for (uint32_t n = 0; n < ENCODING_HEADERS_MAX && (header = mime_headers_find(headers, where[i][0], n)); n++)
+            mime_each_parameter(value_of(headers, header), header->value_length, where[i][1], add_name, names);
+    }
+}
+
+/* The files that a part is, if it is any. */
+static void open_part(struct mime *mime, struct mime_target *target, const struct mime_headers *headers)
+{
+    struct names names;
+    enum mime_encoding first;
+    unsigned encodings;
+
+    if (!mime_headers_find(headers, "content-disposition", 0) && !mime_headers_find(headers, "content-type", 0))
+        return;
+    find_names(mime, headers, &names);
+    if (names.first_length == 0)
+        return;
+    encodings = encodings_of(headers, &first);
+    for (unsigned i = 0; i <= MIME_QUOTED; i++) {
+        enum mime_encoding encoding = i == 0 ? first : i <= first ? i - 1 : i;
+
+        if (encodings >> encoding & 1)
+            mime_open_file(mime, target, names.first, names.first_length, encoding, i > 0);
+    }
+    if (names.others_length > 0 && mime->writers > 0)
+        file_add_names(target->files, mime->writer[mime->writers - 1].file, names.others, names.others_length);
+}
+
+/* --- Boundaries of parts ------------------------------------------------------------------------------------------------------ */
+
+struct pushing {
+    struct mime *mime;
+    uint8_t level;
+};
+
+static void push_one(void *user, const uint8_t *bytes, uint32_t length)
+{
+    struct pushing *pushing = user;
+    struct mime *mime = pushing->mime;
+    struct mime_boundary *boundary = &mime->boundary[mime->boundaries];
+
     if (length > MIME_BOUNDARY_MAX) {
         mime->anomalies |= MIME_LONG_BOUNDARY;
         length = MIME_BOUNDARY_MAX;
     }
-    if (mime->depth == MIME_DEPTH_MAX) {
+    for (unsigned i = mime->boundaries; i > 0 && mime->boundary[i - 1].level == pushing->level; i--)
+        if (mime->boundary[i - 1].length == length + 2 && memcmp(mime->boundary[i - 1].bytes + 2, bytes, length) == 0)
+            return;
+    if (mime->boundaries == MIME_BOUNDARIES_MAX || pushing->level > MIME_DEPTH_MAX) {
         mime->anomalies |= MIME_MALFORMED;
         return;
     }
-    boundary.length = (uint16_t)(length + 2);
-    mime->boundary[mime->depth++] = boundary;
+    *boundary = (struct mime_boundary){ .level = pushing->level, .length = (uint16_t)(length + 2), .bytes = "--" };
+    memcpy(boundary->bytes + 2, bytes, length);
+    mime->boundaries++;
+}
+
+static void push_boundary(struct mime *mime, const struct mime_headers *headers)
+{
+    struct pushing pushing = { .mime = mime, .level = (uint8_t)(mime->level + 1) };
+    const struct mime_header *type;
+    uint8_t boundary[MIME_BOUNDARY_MAX + 1];
+    uint32_t length;
+
+    for (uint32_t i = 0; i < ENCODING_HEADERS_MAX && (type = mime_headers_find(headers, "content-type", i)); i++) {
+        const uint8_t *value = value_of(headers, type);
+
+        if (mime_parameter(value, type->value_length, "boundary", boundary, sizeof(boundary), &length) && length > 0)
+            push_one(&pushing, boundary, length);
+        mime_each_parameter(value, type->value_length, "boundary", push_one, &pushing);
+    }
 }
 
 /* A message within: its headers follow. What is said of the message as a whole does not hold for its parts. */
@@ -159,26 +263,75 @@ static bool begin_nested(struct mime *mime, struct heap *heap)
     return true;
 }
 
+static bool is_message(const struct mime_headers *headers, const struct mime_header *type)
+{
+    return is_kind(headers, type, "message/rfc822", false) || is_kind(headers, type, "message/news", false) ||
+           is_kind(headers, type, "message/global", false);
+}
+
+/* What the headers so far make of the lines that follow. */
+static void begin_body(struct mime *mime, struct mime_target *target, const struct mime_headers *headers)
+{
+    push_boundary(mime, headers);
+    open_part(mime, target, headers);
+}
+
 static void end_headers(struct mime *mime, struct mime_target *target)
 {
     struct mime_headers *headers = mime->main_done ? &mime->part : &mime->main;
     const struct mime_header *type = mime_headers_find(headers, "content-type", 0);
-    uint8_t name[MIME_FILE_NAME_MAX];
-    uint32_t length = file_name(mime, headers, name);
 
     mime->header_open = false;
     mime->main_done = true;
     mime->state = MIME_IN_BODY;
-    mime->encoding = MIME_PLAIN;
     mime->looks_for_urls = mime->options->extract_urls && (!type || is_kind(headers, type, "text/plain", false) ||
                                                            is_kind(headers, type, "text/html", false));
-    if (type && is_kind(headers, type, "message/rfc822", false) && begin_nested(mime, target->heap))
+    if (type && is_message(headers, type) && begin_nested(mime, target->heap))
         return;
-    if (type && (headers == &mime->main || is_kind(headers, type, "multipart/", true)))
-        push_boundary(mime, headers, type);
-    mime->encoding = encoding_of(headers);
-    if (length > 0)
-        open_file(mime, target, name, length);
+    begin_body(mime, target, headers);
+    mime->early = 0;
+}
+
+/* For some receivers the body begins here, others look for an empty line. `again`: even if no header came since the last such place. */
+static void begin_early(struct mime *mime, struct mime_target *target, const struct mime_headers *headers, bool again)
+{
+    if (headers->count == 0 || (headers->count == mime->early && !again))
+        return;
+    begin_body(mime, target, headers);
+    mime->early = headers->count;
+}
+
+/* --- Lines of bodies ---------------------------------------------------------------------------------------------------------- */
+
+static void header_line(struct mime *mime, struct mime_target *target, const struct mime_line *line);
+
+/* Programs that save attachments find a message that stands in text, by its header. */
+static bool begins_headers(struct mime *mime, const struct mime_line *line)
+{
+    static const char word[] = "content-type:";
+    const uint32_t length = sizeof(word) - 1;
+
+    return line->begins && mime->nested < MIME_NESTED_MAX && line->length > length &&
+           mime_equal_nocase(line->bytes, length, word);
+}
+
+static void body_line(struct mime *mime, struct mime_target *target, const struct mime_line *line)
+{
+    bool in_file = mime->writers > 0 && !mime->writer[0].second;
+
+    if (!in_file && mime->state == MIME_IN_BODY && begins_headers(mime, line)) {
+        mime->nested++;
+        mime->early = 0;
+        mime->state = MIME_IN_HEADERS;
+        mime_headers_clear(target->heap, &mime->part);
+        header_line(mime, target, line);
+        return;
+    }
+    mime_write_line(mime, target, line);
+    if (!in_file && mime->looks_for_urls && mime->state == MIME_IN_BODY) {
+        if (!mime_find_urls(target->heap, mime, line->bytes, line->length + line->end_length))
+            mime->anomalies |= MIME_PARSE_FAILED;
+    }
 }
 
 /* --- Lines of headers --------------------------------------------------------------------------------------------------------- */
@@ -193,12 +346,38 @@ static void check_header(struct mime *mime, const struct mime_headers *headers)
         mime->anomalies |= MIME_LONG_HEADER_VALUE;
 }
 
+/* Receivers that take CR for a line's end find headers within this one. *ends: they, or those that pass over CR, find the headers' end. */
+static bool split_header(struct mime_target *target, struct mime_headers *headers, const struct mime_line *line,
+                         bool *ends)
+{
+    const uint8_t *at = line->bytes, *end = at + line->length, *cr;
+    bool kept = true;
+
+    *ends = end[-1] == '\r';
+    while (at < end && (cr = memchr(at, '\r', (size_t)(end - at)))) {
+        const uint8_t *next = cr + 1 < end ? memchr(cr + 1, '\r', (size_t)(end - cr - 1)) : NULL;
+
+        at = cr + 1;
+        next = next ? next : end;
+        *ends |= next == at;
+        if (next > at && *at != ' ' && *at != '\t')
+            kept &= mime_headers_add(target->heap, headers, at, (uint32_t)(next - at));
+    }
+    return kept;
+}
+
+static bool is_mbox(const struct mime_line *line)
+{
+    return (line->length > 5 && memcmp(line->bytes, "From ", 5) == 0) ||
+           (line->length > 6 && memcmp(line->bytes, ">From ", 6) == 0);
+}
+
 static void header_line(struct mime *mime, struct mime_target *target, const struct mime_line *line)
 {
     struct mime_headers *headers = mime->main_done ? &mime->part : &mime->main;
     const uint8_t *bytes = line->bytes;
     uint32_t count = headers->count;
-    bool kept = true;
+    bool kept = true, ends = false, early = mime->writers > 0;
 
     if (line->begins && line->length == 0 && line->end_length > 0) {
         end_headers(mime, target);
@@ -210,113 +389,94 @@ static void header_line(struct mime *mime, struct mime_target *target, const str
     } else {
         kept = mime_headers_add(target->heap, headers, bytes, line->length);
         mime->header_open = headers->count > count;
+        if (kept && !mime->header_open && !is_mbox(line) && bytes[0] != '\r') {
+            begin_early(mime, target, headers, false);
+            early = true;
+        }
     }
     if (mime->header_open && headers->count > 0)
         check_header(mime, headers);
+    if (line->length > 0 && memchr(bytes, '\r', line->length)) {
+        kept &= split_header(target, headers, line, &ends);
+        mime->header_open = false;
+    }
     if (!kept)
         mime->anomalies |= MIME_PARSE_FAILED;
-}
-
-/* --- Lines of bodies ---------------------------------------------------------------------------------------------------------- */
-
-static void append_held(struct mime *mime, struct mime_target *target)
-{
-    append(mime, target, mime->held, mime->held_count);
-    mime->held_count = 0;
-}
-
-static void hold_end(struct mime *mime, const struct mime_line *line)
-{
-    memcpy(mime->held, line->bytes + line->length, line->end_length);
-    mime->held_count = line->end_length;
-}
-
-static void base64_line(struct mime *mime, struct mime_target *target, const struct mime_line *line)
-{
-    uint8_t out[MIME_PIECE_MAX];
-    bool invalid = false;
-    uint32_t length = mime_decode_base64(&mime->base64, line->bytes, line->length, out, &invalid);
-
-    if (invalid)
-        mime->anomalies |= MIME_INVALID_BASE64;
-    append(mime, target, out, length);
-}
-
-static void quoted_line(struct mime *mime, struct mime_target *target, const struct mime_line *line)
-{
-    uint8_t out[MIME_PIECE_MAX + 2];
-    bool invalid = false, soft;
-    uint32_t length =
-        mime_decode_quoted(&mime->quoted, line->bytes, line->length, line->end_length > 0, out, &soft, &invalid);
-
-    if (invalid)
-        mime->anomalies |= MIME_INVALID_QUOTED;
-    append_held(mime, target);
-    append(mime, target, out, length);
-    if (!soft)
-        hold_end(mime, line);
-}
-
-static void file_line(struct mime *mime, struct mime_target *target, const struct mime_line *line)
-{
-    if (mime->encoding != MIME_PLAIN && mime->line_length > ENCODED_LINE_MAX)
-        mime->anomalies |= MIME_LONG_ENCODED_LINE;
-    if (mime->encoding == MIME_BASE64) {
-        if (mime->options->decode_base64)
-            base64_line(mime, target, line);
-    } else if (mime->encoding == MIME_QUOTED) {
-        if (mime->options->decode_quoted)
-            quoted_line(mime, target, line);
-    } else {
-        append_held(mime, target);
-        append(mime, target, line->bytes, line->length);
-        hold_end(mime, line);
-    }
-}
-
-static void body_line(struct mime *mime, struct mime_target *target, const struct mime_line *line)
-{
-    if (mime->file) {
-        file_line(mime, target, line);
-    } else if (mime->looks_for_urls) {
-        if (!mime_find_urls(target->heap, mime, line->bytes, line->length + line->end_length))
-            mime->anomalies |= MIME_PARSE_FAILED;
-    }
+    if (early)
+        body_line(mime, target, line);
+    if (ends) /* behind this line */
+        begin_early(mime, target, headers, bytes[0] == '\r');
 }
 
 /* --- Boundaries --------------------------------------------------------------------------------------------------------------- */
 
-/* The level that the line is a boundary of; -1. */
-static int find_boundary(const struct mime *mime, const struct mime_line *line)
+enum { DELIMITERS_MAX = 16 }; /* places in a line */
+
+struct delimiter {
+    const struct mime_boundary *boundary; /* NULL: the line is none */
+    bool closes;
+    bool doubtful; /* not all receivers take it for one */
+};
+
+/* Of the boundaries that fit, the longest, then the innermost. */
+static const struct mime_boundary *boundary_at(const struct mime *mime, const uint8_t *bytes, uint32_t length)
 {
-    uint16_t longest = 0;
-    int level = -1;
+    const struct mime_boundary *longest = NULL;
 
-    if (!line->begins || line->length < 3 || line->bytes[0] != '-' || line->bytes[1] != '-')
-        return -1;
-    for (int i = mime->depth - 1; i >= 0; i--) {
-        const struct mime_boundary *boundary = &mime->boundary[i];
+    for (unsigned i = mime->boundaries; i > 0; i--) {
+        const struct mime_boundary *boundary = &mime->boundary[i - 1];
 
-        if (boundary->length > longest && line->length >= boundary->length &&
-            memcmp(line->bytes, boundary->bytes, boundary->length) == 0) {
-            longest = boundary->length;
-            level = i;
-        }
+        if (length >= boundary->length && (!longest || boundary->length > longest->length) &&
+            memcmp(bytes, boundary->bytes, boundary->length) == 0)
+            longest = boundary;
     }
-    return level;
+    return longest;
 }
 
-static void take_boundary(struct mime *mime, struct mime_target *target, const struct mime_line *line, int level)
+/* Some receivers take a line with a boundary anywhere in it for a delimiter, and whatever follows; others want nothing but blanks. */
+static struct delimiter find_delimiter(const struct mime *mime, const struct mime_line *line)
 {
-    uint32_t length = mime->boundary[level].length;
-    bool closes = line->length >= length + 2 && line->bytes[length] == '-' && line->bytes[length + 1] == '-';
+    struct delimiter found = { .boundary = NULL };
+    uint32_t at = 0, places = 0;
 
-    end_part(mime, target, true);
-    mime->depth = (uint8_t)(level + 1);
-    mime->encoding = MIME_PLAIN;
+    if (!line->begins || mime->boundaries == 0)
+        return found;
+    while (at + 2 < line->length && places < DELIMITERS_MAX && !found.boundary) {
+        const uint8_t *hyphen = memchr(line->bytes + at, '-', line->length - at);
+
+        if (!hyphen)
+            return found;
+        at = (uint32_t)(hyphen - line->bytes);
+        found.boundary =
+            at + 1 < line->length && hyphen[1] == '-' ? boundary_at(mime, hyphen, line->length - at) : NULL;
+        places++;
+        at++;
+    }
+    if (!found.boundary)
+        return found;
+    found.doubtful = at > 1;
+    at += found.boundary->length - 1u;
+    found.closes = at + 2 <= line->length && line->bytes[at] == '-' && line->bytes[at + 1] == '-';
+    for (at += found.closes ? 2 : 0; at < line->length; at++)
+        found.doubtful |= line->bytes[at] != ' ' && line->bytes[at] != '\t';
+    return found;
+}
+
+/* In doubt the files before it go on, too, and the boundaries within stay. */
+static void take_delimiter(struct mime *mime, struct mime_target *target, const struct mime_line *line,
+                           const struct delimiter *delimiter)
+{
+    if (delimiter->doubtful)
+        mime_write_line(mime, target, line);
+    else
+        end_part(mime, target, true);
+    while (!delimiter->doubtful && mime->boundary[mime->boundaries - 1].level > delimiter->boundary->level)
+        mime->boundaries--;
     mime->header_open = false;
     mime->looks_for_urls = false;
-    mime->state = closes ? MIME_IN_BODY : MIME_IN_HEADERS;
+    mime->early = 0;
+    mime->level = delimiter->boundary->level;
+    mime->state = delimiter->closes ? MIME_IN_BODY : MIME_IN_HEADERS;
     mime_headers_clear(target->heap, &mime->part);
 }
 
@@ -345,37 +505,42 @@ static void finish_digest(struct mime *mime)
 
 void mime_line(struct mime *mime, struct mime_target *target, const struct mime_line *line)
 {
-    int level;
-
     if (mime->ended)
         return;
     mime->line_length = (line->begins ? 0 : mime->line_length) + line->length;
     if (mime->line_length > LINE_MAX_LENGTH)
         mime->anomalies |= MIME_LONG_LINE;
     digest(mime, line, mime->state == MIME_IN_BODY);
-    level = find_boundary(mime, line);
-    if (level >= 0) {
+    const struct delimiter delimiter = find_delimiter(mime, line);
+
+    if (delimiter.boundary) {
         /* Headers without an empty line behind them: a part without a body. */
-        if (mime->state == MIME_IN_HEADERS && mime->part.count > 0)
+        if (mime->state == MIME_IN_HEADERS && mime->part.count > 0 && !delimiter.doubtful)
             end_headers(mime, target);
-        take_boundary(mime, target, line, level);
-    } else if (mime->state == MIME_IN_HEADERS) {
-        header_line(mime, target, line);
-    } else {
-        body_line(mime, target, line);
+        take_delimiter(mime, target, line, &delimiter);
+        return;
     }
+    /* A file goes on while headers are read when it is in doubt where it ends. The empty line is none of the files that begin behind it. */
+    if (mime->state == MIME_IN_BODY) {
+        body_line(mime, target, line);
+        return;
+    }
+    if (line->begins && line->length == 0 && line->end_length > 0 && mime->writers > 0)
+        mime_write_line(mime, target, line);
+    header_line(mime, target, line);
 }
 
 void mime_gap(struct mime *mime, struct mime_target *target, uint64_t length)
 {
     mime->header_open = false;
-    mime->base64.count = mime->quoted.count = 0;
-    mime->held_count = 0;
-    if (!mime->file)
-        return;
-    /* How much it would have been decoded is not known. */
-    file_gap(target->files, mime->file, mime->encoding == MIME_PLAIN ? length : 0);
-    target->grown = true;
+    for (unsigned i = 0; i < mime->writers; i++) {
+        struct mime_writer *writer = &mime->writer[i];
+
+        writer->base64.count = writer->quoted.count = writer->held_count = 0;
+        /* How much it would have been decoded is not known. */
+        file_gap(target->files, writer->file, writer->encoding == MIME_PLAIN ? length : 0);
+        target->grown = true;
+    }
 }
 
 void mime_end(struct mime *mime, struct mime_target *target, bool complete)

@@ -20,12 +20,16 @@
 #include "sluice/heap.h"
 
 enum {
-    MIME_PIECE_MAX = 4096, /* bytes of a line that are handed over at once, at most */
-    MIME_DEPTH_MAX = 16,   /* multiparts within each other */
-    MIME_NESTED_MAX = 64,  /* messages within a message */
+    MIME_PIECE_MAX = 4096,    /* bytes of a line that are handed over at once, at most */
+    MIME_DEPTH_MAX = 16,      /* multiparts within each other */
+    MIME_BOUNDARIES_MAX = 24, /* of all of them: receivers differ in which parameter is the boundary */
+    MIME_WRITERS_MAX = 4,     /* files that the same lines belong to, in different readings */
+    MIME_NESTED_MAX = 64,     /* messages within a message */
     MIME_BOUNDARY_MAX = 254,
     MIME_HEADERS_MAX = 512,
     MIME_HEADER_BYTES = 64 << 10, /* of all headers of a message, or of a part */
+    MIME_HEADERS_KEPT = 128,      /* of them for those that matter, and bytes */
+    MIME_HEADER_BYTES_KEPT = 16 << 10,
     MIME_FILES_MAX = 256,
     MIME_FILE_NAME_MAX = 255,
     MIME_URLS_MAX = 256,
@@ -75,7 +79,7 @@ struct mime_urls {
     struct buffer line; /* decoded text up to the end of its line */
 };
 
-enum mime_encoding { MIME_PLAIN, MIME_BASE64, MIME_QUOTED };
+enum mime_encoding { MIME_PLAIN, MIME_BASE64, MIME_QUOTED, MIME_UUENCODE };
 
 struct mime_base64 {
     uint8_t digits[4], count;
@@ -87,11 +91,22 @@ struct mime_quoted {
 };
 
 struct mime_boundary {
+    uint8_t level;   /* from 1 on: those of one multipart have the same one */
     uint16_t length; /* with the two hyphens */
     uint8_t bytes[MIME_BOUNDARY_MAX + 2];
 };
 
 enum mime_state { MIME_IN_HEADERS, MIME_IN_BODY };
+
+/* A file that is being written, in one reading of the message. */
+struct mime_writer {
+    struct file *file;
+    enum mime_encoding encoding;
+    struct mime_base64 base64;
+    struct mime_quoted quoted;
+    uint8_t held[2], held_count; /* a line's end: that before a boundary belongs to the boundary */
+    bool second;                 /* not the first reading: URLs are looked for in that one */
+};
 
 struct mime {
     const struct mime_options *options;
@@ -101,17 +116,15 @@ struct mime {
     bool main_done, ended;
     bool header_open; /* the last header of the part may go on in the next line */
     bool looks_for_urls;
-    uint8_t depth;
+    uint8_t boundaries; /* in use */
+    uint8_t level;      /* of the part under way; 0: the message */
     uint8_t nested;
     uint16_t files;
-    struct mime_boundary boundary[MIME_DEPTH_MAX];
+    uint32_t early; /* headers that were there when the body may have begun without an empty line */
+    struct mime_boundary boundary[MIME_BOUNDARIES_MAX];
     uint32_t line_length; /* of the line under way, so far */
-    enum mime_encoding encoding;
-    struct mime_base64 base64;
-    struct mime_quoted quoted;
-    struct file *file;
-    uint8_t held[2], held_count; /* a line's end: that before a boundary belongs to the boundary */
-    bool soft;                   /* the line of quoted-printable ends in a soft break */
+    uint8_t writers;      /* in use, in the order of their files */
+    struct mime_writer writer[MIME_WRITERS_MAX];
     struct mime_urls urls;
     struct md5_ctx md5;
     bool md5_wanted, md5_begun, md5_done;
@@ -140,6 +153,8 @@ struct mime_line {
 void mime_init(struct mime *mime, const struct mime_options *options, bool body_md5);
 void mime_clear(struct heap *heap, struct mime *mime);
 void mime_line(struct mime *mime, struct mime_target *target, const struct mime_line *line);
+/* A message that goes on where `other` is. Its files begin with what is kept of the end of those that are open. False: no memory. */
+bool mime_continue(struct mime *mime, struct mime_target *target, const struct mime *other);
 /* Bytes are lost: a file goes on behind them, a header does not. */
 void mime_gap(struct mime *mime, struct mime_target *target, uint64_t length);
 /* The message is over; `complete`: as it should be. */
@@ -150,6 +165,8 @@ void mime_end(struct mime *mime, struct mime_target *target, bool complete);
 /* False: a limit or no memory. */
 bool mime_headers_add(struct heap *heap, struct mime_headers *headers, const uint8_t *line, uint32_t length);
 bool mime_headers_append(struct heap *heap, struct mime_headers *headers, const uint8_t *bytes, uint32_t length);
+/* False: no memory. */
+bool mime_headers_copy(struct heap *heap, struct mime_headers *headers, const struct mime_headers *other);
 void mime_headers_clear(struct heap *heap, struct mime_headers *headers);
 /* The header `index` of all with this name (small letters); NULL. */
 const struct mime_header *mime_headers_find(const struct mime_headers *headers, const char *name, uint32_t index);
@@ -157,6 +174,12 @@ const struct mime_header *mime_headers_find(const struct mime_headers *headers, 
  * `room`; *length is what it has in all. False: there is none. */
 bool mime_parameter(const uint8_t *value, uint32_t value_length, const char *name, uint8_t *out, uint32_t room,
                     uint32_t *length);
+/* Calls found() with each value that some receiver may take for the parameter: wherever `name` and an equals sign stand, with and without
+ * quotes, escapes and comments. */
+void mime_each_parameter(const uint8_t *value, uint32_t value_length, const char *name,
+                         void (*found)(void *user, const uint8_t *bytes, uint32_t length), void *user);
+/* Whether the word (small letters) stands somewhere in the value. */
+bool mime_contains(const uint8_t *value, uint32_t length, const char *word);
 bool mime_equal_nocase(const uint8_t *bytes, uint32_t length, const char *word);
 
 /* --- mime_decode.c ------------------------------------------------------------------------------------------------------------- */
@@ -165,9 +188,25 @@ bool mime_equal_nocase(const uint8_t *bytes, uint32_t length, const char *word);
 uint32_t mime_decode_base64(struct mime_base64 *state, const uint8_t *in, uint32_t length, uint8_t *out, bool *invalid);
 /* What is left at the end, without padding. */
 uint32_t mime_finish_base64(struct mime_base64 *state, uint8_t *out);
-/* At most length + 2 bytes; how many. `ends`: the line ends behind it; *soft: with a soft break. */
+/* At most length + 4 bytes; how many. `ends`: the line ends behind it; *soft: with a soft break. A broken escape stands for itself. */
 uint32_t mime_decode_quoted(struct mime_quoted *state, const uint8_t *in, uint32_t length, bool ends, uint8_t *out,
                             bool *soft, bool *invalid);
+
+/* A line "begin 644 name" of uuencode: its name, or NULL. */
+const uint8_t *mime_uuencode_begin(const uint8_t *line, uint32_t length, uint32_t *name_length);
+/* A line of it: at most 63 bytes; how many. */
+uint32_t mime_decode_uuencode(const uint8_t *line, uint32_t length, uint8_t *out);
+
+/* --- mime_writer.c ------------------------------------------------------------------------------------------------------------- */
+
+/* A file begins with the next line. `second`: it is another reading of one that began with the same line. */
+void mime_open_file(struct mime *mime, struct mime_target *target, const uint8_t *name, uint32_t length,
+                    enum mime_encoding encoding, bool second);
+/* The line belongs to all files that are open. */
+void mime_write_line(struct mime *mime, struct mime_target *target, const struct mime_line *line);
+/* Those of another reading, with what is kept of their end. */
+void mime_copy_files(struct mime *mime, struct mime_target *target, const struct mime *other);
+void mime_close_files(struct mime *mime, struct mime_target *target, bool complete);
 
 /* --- mime_url.c ---------------------------------------------------------------------------------------------------------------- */
 

@@ -65,17 +65,28 @@ static int hex_of(uint8_t c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* An escape that is there in full; how many bytes it gives. One that is broken stands for nothing. */
+/* An escape that is there in full; how many bytes it gives. Receivers keep one that is broken. */
 static uint32_t escape(const uint8_t *bytes, uint8_t *out, bool *invalid)
 {
     int high = hex_of(bytes[0]), low = hex_of(bytes[1]);
 
-    if (high < 0 || low < 0) {
-        *invalid = true;
-        return 0;
+    if (high >= 0 && low >= 0) {
+        *out = (uint8_t)(high << 4 | low);
+        return 1;
     }
-    *out = (uint8_t)(high << 4 | low);
-    return 1;
+    *invalid = true;
+    out[0] = '=';
+    out[1] = bytes[0];
+    out[2] = bytes[1];
+    return 3;
+}
+
+/* Whether only blanks follow, so that the `=` before them is a soft break (RFC 2045 6.7, rule 3). */
+static bool only_blanks(const uint8_t *in, uint32_t length)
+{
+    while (length > 0 && (*in == ' ' || *in == '\t' || *in == '\r'))
+        in++, length--;
+    return length == 0;
 }
 
 /* state->count: 0 in text, 1 behind the `=`, 2 behind its first digit, which is bytes[0]. */
@@ -88,10 +99,22 @@ uint32_t mime_decode_quoted(struct mime_quoted *state, const uint8_t *in, uint32
     for (uint32_t i = 0; i < length; i++) {
         if (state->count == 0 && in[i] != '=') {
             out[made++] = in[i];
-        } else if (state->count < 2) {
-            if (state->count == 1)
-                state->bytes[0] = in[i];
-            state->count++;
+        } else if (state->count == 0) {
+            state->count = 1;
+            if (ends && i + 1 < length && only_blanks(in + i + 1, length - i - 1))
+                break;
+        } else if (state->count == 1 && in[i] == '\r') {
+            state->count = 0; /* a soft break, where CR alone ends lines */
+        } else if (in[i] == '=') {
+            /* The escape before is broken, this may be another one. */
+            *invalid = true;
+            out[made++] = '=';
+            if (state->count == 2)
+                out[made++] = state->bytes[0];
+            state->count = 1;
+        } else if (state->count == 1) {
+            state->bytes[0] = in[i];
+            state->count = 2;
         } else {
             state->bytes[1] = in[i];
             made += escape(state->bytes, out + made, invalid);
@@ -101,7 +124,54 @@ uint32_t mime_decode_quoted(struct mime_quoted *state, const uint8_t *in, uint32
     if (!ends)
         return made;
     *soft = state->count == 1;
-    *invalid |= state->count == 2;
+    if (state->count == 2) {
+        *invalid = true;
+        out[made++] = '=';
+        out[made++] = state->bytes[0];
+    }
     state->count = 0;
+    return made;
+}
+
+/* --- Uuencode ----------------------------------------------------------------------------------------------------------------- */
+
+enum { UU_MODE_MAX = 7, UU_LINE_MAX = 63 };
+
+static bool is_blank(uint8_t c)
+{
+    return c == ' ' || c == '\t';
+}
+
+const uint8_t *mime_uuencode_begin(const uint8_t *line, uint32_t length, uint32_t *name_length)
+{
+    uint32_t at = 5, digits = 0;
+
+    if (length < 9 || !mime_equal_nocase(line, 5, "begin") || !is_blank(line[5]))
+        return NULL;
+    while (at < length && is_blank(line[at]))
+        at++;
+    for (; at < length && line[at] >= '0' && line[at] <= '7' && digits < UU_MODE_MAX; digits++)
+        at++;
+    if (digits == 0 || at == length || !is_blank(line[at]))
+        return NULL;
+    while (at < length && is_blank(line[at]))
+        at++;
+    *name_length = length - at;
+    return at < length ? line + at : NULL;
+}
+
+/* Blanks at the end of a line may be lost: what is missing are zeros. */
+uint32_t mime_decode_uuencode(const uint8_t *line, uint32_t length, uint8_t *out)
+{
+    uint32_t want = length > 0 ? (uint32_t)(line[0] - ' ') & UU_LINE_MAX : 0, made = 0;
+
+    for (uint32_t at = 1; made < want; at += 4) {
+        uint32_t group = 0;
+
+        for (uint32_t i = at; i < at + 4; i++)
+            group = group << 6 | (i < length ? (uint32_t)(line[i] - ' ') & UU_LINE_MAX : 0);
+        for (int shift = 16; shift >= 0 && made < want; shift -= 8)
+            out[made++] = (uint8_t)(group >> shift);
+    }
     return made;
 }

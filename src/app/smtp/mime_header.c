@@ -46,24 +46,51 @@ static bool has_room(struct heap *heap, struct mime_headers *headers)
     return true;
 }
 
+/* Those that rules inspect, or that say what a part is. A part of the room is for them, so that many others cannot displace them. */
+static bool is_important(const uint8_t *name, uint32_t length)
+{
+    static const char *const names[] = { "content-type",
+                                         "content-disposition",
+                                         "content-transfer-encoding",
+                                         "from",
+                                         "to",
+                                         "cc",
+                                         "subject",
+                                         "date",
+                                         "message-id",
+                                         "x-mailer",
+                                         "received" };
+
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (mime_equal_nocase(name, length, names[i]))
+            return true;
+    return false;
+}
+
 /* A line without a colon is no header, and left out. */
 bool mime_headers_add(struct heap *heap, struct mime_headers *headers, const uint8_t *line, uint32_t length)
 {
     const uint8_t *colon = memchr(line, ':', length);
     struct mime_header header;
-    uint32_t value;
+    uint32_t value, count_max = MIME_HEADERS_MAX, bytes_max = MIME_HEADER_BYTES;
 
     if (!colon)
         return true;
-    if (!has_room(heap, headers))
-        return false;
     value = (uint32_t)(colon - line) + 1;
     while (value < length && is_space(line[value]))
         value++;
     header = (struct mime_header){ .name = headers->text.length, .name_length = (uint32_t)(colon - line) };
+    /* Receivers, and Postfix when it delivers, take blanks before the colon. */
+    while (header.name_length > 0 && is_space(line[header.name_length - 1]))
+        header.name_length--;
     header.value = header.name + header.name_length;
     header.value_length = length - value;
-    if (length > MIME_HEADER_BYTES - headers->text.length)
+    if (!is_important(line, header.name_length)) {
+        count_max -= MIME_HEADERS_KEPT;
+        bytes_max -= MIME_HEADER_BYTES_KEPT;
+    }
+    if (headers->count >= count_max || headers->text.length > bytes_max || length > bytes_max - headers->text.length ||
+        !has_room(heap, headers))
         return false;
     if (buffer_append(heap, &headers->text, line, header.name_length, MIME_HEADER_BYTES) < header.name_length ||
         buffer_append(heap, &headers->text, line + value, length - value, MIME_HEADER_BYTES) < length - value)
@@ -79,6 +106,23 @@ bool mime_headers_append(struct heap *heap, struct mime_headers *headers, const 
 
     last->value_length += added;
     return added == length;
+}
+
+bool mime_headers_copy(struct heap *heap, struct mime_headers *headers, const struct mime_headers *other)
+{
+    if (other->count == 0)
+        return true;
+    headers->list = heap_take(heap, other->count * sizeof(*other->list));
+    if (!headers->list)
+        return false;
+    memcpy(headers->list, other->list, other->count * sizeof(*other->list));
+    headers->count = headers->room = other->count;
+    if (buffer_append(heap, &headers->text, other->text.bytes, other->text.length, MIME_HEADER_BYTES) <
+        other->text.length) {
+        mime_headers_clear(heap, headers);
+        return false;
+    }
+    return true;
 }
 
 void mime_headers_clear(struct heap *heap, struct mime_headers *headers)
@@ -235,4 +279,165 @@ bool mime_parameter(const uint8_t *value, uint32_t value_length, const char *nam
     }
     *length = w.length;
     return there & 1;
+}
+
+/* --- What lenient receivers find ----------------------------------------------------------------------------------------------- */
+
+enum { LOOSE_MAX = 512, LOOSE_FOUND_MAX = 8 }; /* bytes of a value; places in a header */
+
+bool mime_contains(const uint8_t *value, uint32_t length, const char *word)
+{
+    uint32_t size = (uint32_t)strlen(word);
+
+    for (uint32_t at = 0; at + size <= length; at++)
+        if (mime_equal_nocase(value + at, size, word))
+            return true;
+    return false;
+}
+
+static bool is_name(uint8_t c)
+{
+    return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z') || c == '-' || c == '_' || c == '*';
+}
+
+/* Where the value begins behind a name that ends at `at`, or 0; *encoded: RFC 2231. */
+static uint32_t value_start(const uint8_t *value, uint32_t length, uint32_t at, bool *encoded)
+{
+    *encoded = at < length && value[at] == '*';
+    at += *encoded;
+    while (at < length && is_space(value[at]))
+        at++;
+    if (at == length || value[at] != '=')
+        return 0;
+    for (at++; at < length && (is_space(value[at]) || value[at] == '(');) {
+        const uint8_t *end = value[at] == '(' ? memchr(value + at, ')', length - at) : value + at;
+
+        at = end ? (uint32_t)(end - value) + 1 : length;
+    }
+    return at;
+}
+
+struct loose {
+    void (*found)(void *user, const uint8_t *bytes, uint32_t length);
+    void *user;
+};
+
+static void tell(const struct loose *to, const uint8_t *bytes, uint32_t length)
+{
+    while (length > 0 && is_space(bytes[length - 1]))
+        length--;
+    if (length > 0)
+        to->found(to->user, bytes, length);
+}
+
+/* Without backslashes, line breaks and quotes. */
+static void tell_plain(const struct loose *to, const uint8_t *bytes, uint32_t length)
+{
+    uint8_t out[LOOSE_MAX];
+    uint32_t made = 0;
+
+    for (uint32_t i = 0; i < length && made < LOOSE_MAX; i++)
+        if (bytes[i] != '\\' && bytes[i] != '"' && bytes[i] != '\'' && bytes[i] != '\r' && bytes[i] != '\n')
+            out[made++] = bytes[i];
+    if (made < length)
+        tell(to, out, made);
+}
+
+/* Whether all receivers read the value in the same way: its length with quotes, or 0. */
+static uint32_t clear_length(const uint8_t *value, uint32_t length)
+{
+    uint32_t end = 0, behind;
+
+    if (length > 0 && value[0] == '"') {
+        for (end = 1;
+             end < length && value[end] != '"' && value[end] != '\\' && value[end] != '\r' && value[end] != '\n';)
+            end++;
+        if (end == length || value[end] != '"')
+            return 0;
+        end++;
+    } else {
+        while (end < length && (is_name(value[end]) || (value[end] && strchr("._=+/:?!#$%&^`{|}~", value[end]))))
+            end++;
+    }
+    for (behind = end; behind < length && is_space(value[behind]);)
+        behind++;
+    return behind == length || value[behind] == ';' ? end : 0;
+}
+
+/* The value that begins at `value`, in each reading. */
+static void tell_value(const struct loose *to, const uint8_t *value, uint32_t length, bool encoded)
+{
+    bool quoted = length > 0 && value[0] == '"';
+    uint32_t end = quoted;
+
+    if (encoded) {
+        struct parameter parameter = { .value = value, .value_length = length };
+        const uint8_t *semicolon = memchr(value, ';', length);
+        uint8_t out[LOOSE_MAX];
+        struct writing w = { .out = out, .room = sizeof(out) };
+
+        if (semicolon)
+            parameter.value_length = (uint32_t)(semicolon - value);
+        write_encoded(&w, &parameter, true);
+        tell(to, out, w.length < w.room ? w.length : w.room);
+    }
+    const uint32_t clear = clear_length(value, length);
+
+    if (clear > 0 && (encoded || value[quoted] != '<')) {
+        if (!encoded)
+            tell(to, value + quoted, clear - 2 * quoted);
+        return;
+    }
+    while (end < length && !(quoted ? value[end] == '"' : value[end] == ';'))
+        end += quoted && value[end] == '\\' && end + 1 < length ? 2 : 1;
+    tell(to, value + quoted, (end < length ? end : length) - quoted);
+    tell_plain(to, value + quoted, (end < length ? end : length) - quoted);
+    /* What does not end where it should, or ends before. */
+    for (end = quoted; end < length && value[end] != ';' && value[end] != '"' && value[end] != '(';)
+        end++;
+    tell(to, value + quoted, end - quoted);
+    for (end = quoted; end < length && value[end] != ';' && value[end] != ',' && !is_space(value[end]);)
+        end++;
+    tell_plain(to, value, end);
+    tell(to, value + quoted, end - quoted);
+    if (length > 2 && value[quoted] == '<') {
+        const uint8_t *close = memchr(value, '>', length);
+
+        if (close)
+            tell(to, value + quoted + 1, (uint32_t)(close - value) - quoted - 1);
+    }
+}
+
+/* The place behind a quoted text that begins at `at`, or `at`. */
+static uint32_t skip_quoted(const uint8_t *value, uint32_t length, uint32_t at)
+{
+    uint32_t end = at + 1;
+
+    if (value[at] != '"')
+        return at;
+    while (end < length && value[end] != '"')
+        end += value[end] == '\\' ? 2 : 1;
+    return end < length ? end + 1 : at;
+}
+
+void mime_each_parameter(const uint8_t *value, uint32_t value_length, const char *name,
+                         void (*found)(void *user, const uint8_t *bytes, uint32_t length), void *user)
+{
+    const struct loose to = { .found = found, .user = user };
+    uint32_t size = (uint32_t)strlen(name), start;
+    unsigned places = 0;
+    bool encoded;
+
+    for (uint32_t at = 0; at + size < value_length && places < LOOSE_FOUND_MAX; at++) {
+        at = skip_quoted(value, value_length, at);
+        if (at + size >= value_length)
+            break;
+        if ((at > 0 && is_name(value[at - 1])) || !mime_equal_nocase(value + at, size, name))
+            continue;
+        start = value_start(value, value_length, at + size, &encoded);
+        if (start == 0 || start >= value_length)
+            continue;
+        tell_value(&to, value + start, value_length - start < LOOSE_MAX ? value_length - start : LOOSE_MAX, encoded);
+        places++;
+    }
 }

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Alternative readings. A client may send a message without waiting for the reply to DATA. If the server refuses DATA, it reads these
+ * Alternative readings, of commands and of messages.
+ *
+ * A client may send a message without waiting for the reply to DATA. If the server refuses DATA, it reads these
  * bytes as commands, and they may contain another message; so it is with BDAT and a server that does not know it. Which reading is right is
  * known when the reply has come, and then the bytes have passed. So both readings are parsed, each with its own transactions, and
  * rules inspect all of them. The reply ends one of the readings.
+ *
+ * A message ends with a dot alone on a line. Servers that take LF alone for a line's end find it earlier than those that want CRLF, which read what
+ * follows as parts of the message. So behind such an end the message goes on in a reading of its own, up to the reply to the message.
  *
  * Memory: the number of readings is limited; a client that exceeds it is not parsed any further, and app-layer.error-policy decides.
  */
@@ -12,17 +17,20 @@
 
 #include "smtp_priv.h"
 
-int smtp_add_reading(struct smtp_feed *f)
+static struct smtp_feed feed_of(const struct smtp_feed *f, struct smtp_state *reading)
+{
+    struct smtp_feed out = { .context = f->context, .state = reading, .settings = f->settings };
+
+    out.current = smtp_find(&out, reading->current);
+    return out;
+}
+
+/* 0, -ENOMEM, or -EINVAL: too many. */
+static int new_reading(struct smtp_feed *f, struct smtp_state **out)
 {
     struct smtp_state *state = f->state, *reading;
     struct heap *heap = app_heap(f->context);
-    struct smtp_waiting *waiting = &state->queue[state->queue_first + state->queue_count - 1];
 
-    state->in_doubt = false;
-    if (waiting->command == SMTP_DATA_COMMAND) {
-        state->mode = SMTP_IN_DATA;
-        smtp_event(f, f->current, SMTP_INVALID_PIPELINED_SEQUENCE);
-    }
     if (state->refused_count == SMTP_READINGS_MAX || state->depth == SMTP_READING_DEPTH_MAX)
         return -EINVAL;
     reading = heap_take(heap, sizeof(*reading));
@@ -36,18 +44,46 @@ int smtp_add_reading(struct smtp_feed *f)
     reading->chunking = state->chunking;
     reading->greeted = state->greeted;
     state->refused[state->refused_count++] = reading;
-    waiting->has_reading = true;
+    *out = reading;
     if (buffer_append(heap, &reading->helo, state->helo.bytes, state->helo.length, SMTP_LINE_MAX) < state->helo.length)
         return -ENOMEM;
     return 0;
 }
 
-static struct smtp_feed feed_of(const struct smtp_feed *f, struct smtp_state *reading)
+int smtp_add_reading(struct smtp_feed *f)
 {
-    struct smtp_feed out = { .context = f->context, .state = reading, .settings = f->settings };
+    struct smtp_state *state = f->state, *reading;
+    struct smtp_waiting *waiting = &state->queue[state->queue_first + state->queue_count - 1];
+    int err;
 
-    out.current = smtp_find(&out, reading->current);
-    return out;
+    state->in_doubt = false;
+    if (waiting->command == SMTP_DATA_COMMAND) {
+        state->mode = SMTP_IN_DATA;
+        smtp_event(f, f->current, SMTP_INVALID_PIPELINED_SEQUENCE);
+    }
+    const unsigned count = state->refused_count;
+
+    err = new_reading(f, &reading);
+    waiting->has_reading = state->refused_count > count;
+    return err;
+}
+
+int smtp_add_strict_reading(struct smtp_feed *f, const struct smtp_tx *tx)
+{
+    struct smtp_state *state = f->state, *reading;
+    struct smtp_tx *copy;
+    int err;
+
+    err = new_reading(f, &reading);
+    if (err)
+        return err;
+    reading->strict = true;
+    reading->mode = SMTP_IN_DATA;
+    reading->after_lf = state->after_lf;
+    struct smtp_feed within = feed_of(f, reading);
+
+    copy = smtp_new(&within);
+    return copy ? smtp_copy_message(&within, copy, tx) : -ENOMEM;
 }
 
 int smtp_feed_unread(struct smtp_feed *f, const uint8_t *bytes, uint32_t length)

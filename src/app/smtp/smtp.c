@@ -72,6 +72,8 @@ static void free_tx(struct app_context *context, struct app_tx *base)
     struct heap *heap = app_heap(context);
 
     buffer_clear(heap, &tx->helo);
+    buffer_clear(heap, &tx->other_helos);
+    buffer_clear(heap, &tx->other_senders);
     buffer_clear(heap, &tx->mail_from);
     buffer_clear(heap, &tx->recipient_text);
     heap_give(heap, tx->recipients);

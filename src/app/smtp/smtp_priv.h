@@ -66,6 +66,8 @@ struct smtp_text {
 struct smtp_tx {
     struct app_tx tx;
     struct buffer helo, mail_from;
+    struct buffer other_helos,
+        other_senders; /* what servers may take for these instead, each followed by a line feed */
     bool has_helo, has_mail_from;
     bool has_data;     /* a DATA or BDAT command came */
     bool request_over; /* no command belongs to it any more */
@@ -119,6 +121,8 @@ struct smtp_state {
     bool changing;     /* to TLS; when it comes back it was none */
     bool skip[FLOW_DIRECTIONS]; /* up to the line's end */
     bool cut[FLOW_DIRECTIONS];  /* in a message: the line's first piece is gone by */
+    bool after_lf;              /* in a message: the line before ended with LF alone */
+    bool strict;                /* a reading: LF alone ends no line, and so no message */
     uint64_t chunk_left;
     bool chunk_is_last;
     struct buffer partial; /* of a line that a chunk does not end */
@@ -182,6 +186,8 @@ int smtp_expect_reply(struct smtp_feed *f, enum smtp_command command, const stru
 /* Bytes after a command are read in both ways until it is known whether the server accepts the command. */
 /* The next bytes of the client follow such a command. 0, -ENOMEM, or -EINVAL: too many readings. */
 int smtp_add_reading(struct smtp_feed *f);
+/* The message may go on behind the line that ends it in this reading. 0 or -errno, as smtp_take_command(). */
+int smtp_add_strict_reading(struct smtp_feed *f, const struct smtp_tx *tx);
 /* The client's bytes that the reading of `f` has taken, for its alternative readings. 0 or -errno, as smtp_take_command(). */
 int smtp_feed_readings(struct smtp_feed *f, const uint8_t *bytes, uint32_t length);
 /* The client's next bytes, behind those that the reading has not used. 0 or -errno, as smtp_take_command(). */
@@ -196,6 +202,8 @@ void smtp_clear_state(struct heap *heap, struct smtp_state *state);
 /* --- message.c ------------------------------------------------------------------------------------------------------------------ */
 
 int smtp_begin_message(struct smtp_feed *f, struct smtp_tx *tx);
+/* A message that goes on where `other` is, in another reading. 0 or -ENOMEM. */
+int smtp_copy_message(struct smtp_feed *f, struct smtp_tx *tx, const struct smtp_tx *other);
 /* The server does not want it. */
 void smtp_drop_message(struct smtp_feed *f, struct smtp_tx *tx);
 /* How many of the bytes were taken; 0: more are needed. */

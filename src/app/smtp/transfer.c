@@ -112,6 +112,8 @@ static void transfer_recipients(struct app_context *context, struct transfer *t,
 static void transfer_envelope(struct app_context *context, struct transfer *t, struct smtp_tx *tx)
 {
     app_transfer_buffer(context, t, &tx->helo);
+    app_transfer_buffer(context, t, &tx->other_helos);
+    app_transfer_buffer(context, t, &tx->other_senders);
     app_transfer_buffer(context, t, &tx->mail_from);
     transfer_bool(t, &tx->has_helo);
     transfer_bool(t, &tx->has_mail_from);

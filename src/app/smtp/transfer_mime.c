@@ -86,34 +86,52 @@ static void transfer_urls(struct app_context *context, struct transfer *t, struc
 
 static void transfer_boundaries(struct transfer *t, struct mime *mime)
 {
-    transfer_u8(t, &mime->depth);
-    transfer_require(t, mime->depth <= MIME_DEPTH_MAX);
-    for (unsigned i = 0; i < mime->depth && !t->error; i++) {
+    transfer_u8(t, &mime->level);
+    transfer_u8(t, &mime->boundaries);
+    transfer_require(t, mime->boundaries <= MIME_BOUNDARIES_MAX && mime->level <= MIME_DEPTH_MAX);
+    for (unsigned i = 0; i < mime->boundaries && !t->error; i++) {
         struct mime_boundary *boundary = &mime->boundary[i];
 
+        transfer_u8(t, &boundary->level);
         transfer_u16(t, &boundary->length);
-        transfer_require(t, boundary->length > 2 && boundary->length <= sizeof(boundary->bytes));
+        transfer_require(t, boundary->length > 2 && boundary->length <= sizeof(boundary->bytes) &&
+                                boundary->level >= 1 && boundary->level <= MIME_DEPTH_MAX);
         if (!t->error)
             transfer_bytes(t, boundary->bytes, boundary->length);
     }
     if (t->error && t->reading)
-        mime->depth = 0;
+        mime->boundaries = 0;
 }
 
-/* What a decoder or a line's end is in the midst of. */
-static void transfer_rest(struct transfer *t, struct mime *mime)
+/* What a decoder or a line's end is in the midst of. The files are those of the message that are open, in the same order. */
+static void transfer_writer(struct transfer *t, struct mime_writer *writer)
 {
-    transfer_bytes(t, mime->base64.digits, sizeof(mime->base64.digits));
-    transfer_u8(t, &mime->base64.count);
-    transfer_bytes(t, mime->quoted.bytes, sizeof(mime->quoted.bytes));
-    transfer_u8(t, &mime->quoted.count);
-    transfer_bytes(t, mime->held, sizeof(mime->held));
-    transfer_u8(t, &mime->held_count);
-    transfer_bool(t, &mime->soft);
-    transfer_require(t, mime->base64.count < sizeof(mime->base64.digits) &&
-                            mime->quoted.count <= sizeof(mime->quoted.bytes) && mime->held_count <= sizeof(mime->held));
-    for (unsigned i = 0; i < sizeof(mime->base64.digits); i++)
-        transfer_require(t, mime->base64.digits[i] < 64 || i >= mime->base64.count);
+    uint8_t encoding = (uint8_t)writer->encoding;
+
+    transfer_u8(t, &encoding);
+    transfer_bool(t, &writer->second);
+    transfer_bytes(t, writer->base64.digits, sizeof(writer->base64.digits));
+    transfer_u8(t, &writer->base64.count);
+    transfer_bytes(t, writer->quoted.bytes, sizeof(writer->quoted.bytes));
+    transfer_u8(t, &writer->quoted.count);
+    transfer_bytes(t, writer->held, sizeof(writer->held));
+    transfer_u8(t, &writer->held_count);
+    transfer_require(t, encoding <= MIME_UUENCODE && writer->base64.count < sizeof(writer->base64.digits) &&
+                            writer->quoted.count <= sizeof(writer->quoted.bytes) &&
+                            writer->held_count <= sizeof(writer->held));
+    for (unsigned i = 0; i < sizeof(writer->base64.digits); i++)
+        transfer_require(t, writer->base64.digits[i] < 64 || i >= writer->base64.count);
+    writer->encoding = (enum mime_encoding)encoding;
+}
+
+static void transfer_writers(struct transfer *t, struct mime *mime)
+{
+    transfer_u8(t, &mime->writers);
+    transfer_require(t, mime->writers <= MIME_WRITERS_MAX);
+    for (unsigned i = 0; i < mime->writers && !t->error; i++)
+        transfer_writer(t, &mime->writer[i]);
+    if (t->reading && t->error)
+        mime->writers = 0;
 }
 
 static void transfer_digest(struct transfer *t, struct mime *mime)
@@ -135,7 +153,7 @@ static void transfer_digest(struct transfer *t, struct mime *mime)
 
 static void transfer_place_in(struct transfer *t, struct mime *mime)
 {
-    uint8_t state = (uint8_t)mime->state, encoding = (uint8_t)mime->encoding;
+    uint8_t state = (uint8_t)mime->state;
     uint32_t anomalies = mime->anomalies;
 
     transfer_u8(t, &state);
@@ -147,15 +165,14 @@ static void transfer_place_in(struct transfer *t, struct mime *mime)
     transfer_u8(t, &mime->nested);
     transfer_u16(t, &mime->files);
     transfer_u32(t, &mime->line_length);
-    transfer_u8(t, &encoding);
-    transfer_require(t, state <= MIME_IN_BODY && encoding <= MIME_QUOTED && mime->nested <= MIME_NESTED_MAX &&
-                            mime->files <= MIME_FILES_MAX);
+    transfer_u32(t, &mime->early);
+    transfer_require(t, state <= MIME_IN_BODY && mime->nested <= MIME_NESTED_MAX && mime->files <= MIME_FILES_MAX &&
+                            mime->early <= MIME_HEADERS_MAX);
     mime->state = (enum mime_state)state;
-    mime->encoding = (enum mime_encoding)encoding;
     mime->anomalies = anomalies;
     mime->looks_for_urls &= mime->options->extract_urls;
     transfer_boundaries(t, mime);
-    transfer_rest(t, mime);
+    transfer_writers(t, mime);
     transfer_digest(t, mime);
 }
 
@@ -228,20 +245,24 @@ static struct file *make_file(struct app_context *context, struct smtp_tx *tx, c
     return carried->state == FILE_OPEN ? file : NULL;
 }
 
-/* The one that is not closed is the message's, or the part's under way. */
+/* Those that are not closed are the message's, or of the part under way. */
 static void read_files(struct app_context *context, struct transfer *t, struct smtp_tx *tx, uint32_t count)
 {
+    unsigned open = 0, writers = tx->mime ? tx->mime->writers : 0;
+
     for (uint32_t i = 0; i < count && !t->error; i++) {
         struct carried carried = { .name = NULL };
         struct file *file;
 
         transfer_carried(t, &carried);
         file = t->error ? NULL : make_file(context, tx, &carried);
-        if (file && tx->mime)
-            tx->mime->file = file;
-        else if (file)
+        if (file && tx->mime && open < writers)
+            tx->mime->writer[open++].file = file;
+        else if (file && !tx->mime)
             tx->raw = file;
     }
+    if (tx->mime)
+        tx->mime->writers = (uint8_t)open;
 }
 
 static void transfer_files(struct app_context *context, struct transfer *t, struct smtp_tx *tx)

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The files of a message. Receivers do not agree on the encoding of a part whose header names several or an unusual one, on where a part ends,
+ * or on whether text has a file in uuencode. So the same lines may belong to several files, one for each reading, and rules inspect all.
+ *
+ * When there are more readings than MIME_WRITERS_MAX, the first file and the newest ones are kept.
+ */
+#include <string.h>
+
+#include "mime.h"
+
+enum { ENCODED_LINE_MAX = 76 };
+
+static void append(struct mime *mime, struct mime_target *target, struct mime_writer *writer, const uint8_t *bytes,
+                   uint32_t length)
+{
+    if (length == 0)
+        return;
+    if (!writer->second && mime->options->extract_urls && !mime_find_urls(target->heap, mime, bytes, length))
+        mime->anomalies |= MIME_PARSE_FAILED;
+    file_append(target->files, writer->file, bytes, length);
+    target->grown = true;
+}
+
+static void close_file(struct mime *mime, struct mime_target *target, unsigned index, bool complete)
+{
+    struct mime_writer *writer = &mime->writer[index];
+    uint8_t rest[3];
+
+    if (complete && writer->encoding == MIME_BASE64)
+        append(mime, target, writer, rest, mime_finish_base64(&writer->base64, rest));
+    file_close(target->files, writer->file, complete ? FILE_CLOSED : FILE_TRUNCATED);
+    memmove(writer, writer + 1, (mime->writers - index - 1u) * sizeof(*writer));
+    mime->writers--;
+    target->grown = true;
+}
+
+void mime_close_files(struct mime *mime, struct mime_target *target, bool complete)
+{
+    while (mime->writers > 0)
+        close_file(mime, target, 0, complete);
+}
+
+void mime_open_file(struct mime *mime, struct mime_target *target, const uint8_t *name, uint32_t length,
+                    enum mime_encoding encoding, bool second)
+{
+    struct file *file;
+
+    if (mime->files >= MIME_FILES_MAX) {
+        mime->anomalies |= MIME_PARSE_FAILED;
+        return;
+    }
+    if (mime->writers == MIME_WRITERS_MAX)
+        close_file(mime, target, 1, false);
+    file = file_open(target->files, target->list, target->next_id(target->user), name, length);
+    if (!file) {
+        mime->anomalies |= MIME_PARSE_FAILED;
+        return;
+    }
+    mime->writer[mime->writers++] = (struct mime_writer){ .file = file, .encoding = encoding, .second = second };
+    mime->files++;
+    target->grown = true;
+}
+
+void mime_copy_files(struct mime *mime, struct mime_target *target, const struct mime *other)
+{
+    enum { KEPT_MAX = 4096 };
+
+    for (unsigned i = 0; i < other->writers; i++) {
+        const struct mime_writer *from = &other->writer[i];
+        const struct buffer *data = &from->file->data;
+        uint32_t kept = data->length < KEPT_MAX ? data->length : KEPT_MAX;
+
+        mime_open_file(mime, target, from->file->name.bytes, from->file->name.length, from->encoding, from->second);
+        if (mime->writers <= i)
+            return;
+        struct mime_writer *writer = &mime->writer[i];
+
+        writer->base64 = from->base64;
+        writer->quoted = from->quoted;
+        memcpy(writer->held, from->held, sizeof(writer->held));
+        writer->held_count = from->held_count;
+        if (from->file->size == from->file->data_offset + data->length)
+            append(mime, target, writer, buffer_at(data, data->length - kept), kept);
+    }
+}
+
+/* --- Lines -------------------------------------------------------------------------------------------------------------------- */
+
+static void append_held(struct mime *mime, struct mime_target *target, struct mime_writer *writer)
+{
+    append(mime, target, writer, writer->held, writer->held_count);
+    writer->held_count = 0;
+}
+
+static void hold_end(struct mime_writer *writer, const struct mime_line *line)
+{
+    memcpy(writer->held, line->bytes + line->length, line->end_length);
+    writer->held_count = line->end_length;
+}
+
+static void base64_line(struct mime *mime, struct mime_target *target, struct mime_writer *writer,
+                        const struct mime_line *line)
+{
+    uint8_t out[MIME_PIECE_MAX];
+    bool invalid = false;
+    uint32_t length = mime_decode_base64(&writer->base64, line->bytes, line->length, out, &invalid);
+
+    if (invalid && !writer->second)
+        mime->anomalies |= MIME_INVALID_BASE64;
+    append(mime, target, writer, out, length);
+}
+
+static void quoted_line(struct mime *mime, struct mime_target *target, struct mime_writer *writer,
+                        const struct mime_line *line)
+{
+    uint8_t out[2 * MIME_PIECE_MAX];
+    bool invalid = false, soft;
+    uint32_t length =
+        mime_decode_quoted(&writer->quoted, line->bytes, line->length, line->end_length > 0, out, &soft, &invalid);
+
+    if (invalid && !writer->second)
+        mime->anomalies |= MIME_INVALID_QUOTED;
+    append_held(mime, target, writer);
+    append(mime, target, writer, out, length);
+    if (!soft)
+        hold_end(writer, line);
+}
+
+static void uuencode_line(struct mime *mime, struct mime_target *target, struct mime_writer *writer,
+                          const struct mime_line *line)
+{
+    uint8_t out[64];
+
+    if (line->begins)
+        append(mime, target, writer, out, mime_decode_uuencode(line->bytes, line->length, out));
+}
+
+static void write_line(struct mime *mime, struct mime_target *target, struct mime_writer *writer,
+                       const struct mime_line *line)
+{
+    bool encoded = writer->encoding == MIME_BASE64 || writer->encoding == MIME_QUOTED;
+
+    if (encoded && !writer->second && mime->line_length > ENCODED_LINE_MAX)
+        mime->anomalies |= MIME_LONG_ENCODED_LINE;
+    switch (writer->encoding) {
+    case MIME_BASE64:
+        if (mime->options->decode_base64)
+            base64_line(mime, target, writer, line);
+        break;
+    case MIME_QUOTED:
+        if (mime->options->decode_quoted)
+            quoted_line(mime, target, writer, line);
+        break;
+    case MIME_UUENCODE:
+        uuencode_line(mime, target, writer, line);
+        break;
+    default:
+        append_held(mime, target, writer);
+        append(mime, target, writer, line->bytes, line->length);
+        hold_end(writer, line);
+    }
+}
+
+static bool is_uuencode_end(const struct mime_line *line)
+{
+    return line->begins && line->length >= 3 && memcmp(line->bytes, "end", 3) == 0 &&
+           (line->length == 3 || line->bytes[3] == ' ' || line->bytes[3] == '\t' || line->bytes[3] == '\r');
+}
+
+void mime_write_line(struct mime *mime, struct mime_target *target, const struct mime_line *line)
+{
+    const uint8_t *name = NULL;
+    uint32_t length = 0;
+
+    for (unsigned i = 0; i < mime->writers;) {
+        struct mime_writer *writer = &mime->writer[i];
+
+        if (writer->encoding == MIME_UUENCODE && is_uuencode_end(line)) {
+            close_file(mime, target, i, true);
+            continue;
+        }
+        write_line(mime, target, writer, line);
+        i++;
+    }
+    if (line->begins && line->length > 0 && (line->bytes[0] == 'b' || line->bytes[0] == 'B'))
+        name = mime_uuencode_begin(line->bytes, line->length, &length);
+    if (name)
+        mime_open_file(mime, target, name, length < MIME_FILE_NAME_MAX ? length : MIME_FILE_NAME_MAX, MIME_UUENCODE,
+                       true);
+}
