@@ -89,7 +89,7 @@ class FtpServer(Endpoint):
             os.chmod(f'{self.folder}/{name}', 0o666)
         self.configure()
         self.spawn(*self.arguments())
-        self.wait_port(self.port)
+        self.wait_port(self.port, 60)
 
     def configure(self):
         pass
