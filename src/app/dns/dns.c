@@ -202,7 +202,7 @@ static enum app_guess direction_of(const struct app_probe *in, const struct dns_
 
 enum {
     PROBE_STREAM_MAX = 4096,
-    QUESTIONS_MAX = 16,
+    QUESTIONS_MAX = 15,
     QUESTION_MAX = 512, /* bytes: a name without pointers, or pointers that lie close to it */
     DNS_PORT = 53,
 };
@@ -350,9 +350,9 @@ static enum app_guess dns_probe(const struct app_probe *in)
 
 static const char *const old_events[] = { "not_a_request", "not_request", "not_a_response", "not_response", NULL };
 
-/* What is_plain() asks of the header: the opcode, Z, and one query. */
+/* What probe_strict() requires of the header alone: no more than QUESTIONS_MAX queries. */
 static const struct app_head heads[] = {
-    { UINT64_C(0x00004040ffff0000), UINT64_C(0x0000000000010000) },
+    { UINT64_C(0x00000000fff00000), 0 },
 };
 
 const struct app_proto app_dns = {
