@@ -362,7 +362,7 @@ static void run(struct world *world, const uint8_t *data, size_t size)
         size -= 3 + length;
     }
     MUST(counters->accepted + counters->blocked == judged + talk.packets);
-    pipeline_finish(&world->pipeline, fuzz.ruleset);
+    pipeline_finish(&world->pipeline, fuzz.ruleset, fuzz.now_ns);
     check_nothing_left(world);
 }
 
