@@ -520,10 +520,22 @@ START_TEST(one_client_removes_no_announcements_of_others)
 
         rig->now_ns += 1000;
         memcpy(&rig->flow.client, &other, sizeof(other));
+        rig->flow.server_port = (uint16_t)(1024 + i);
         app_rig_expect(rig, "told", &i, sizeof(i));
     }
     ck_assert_uint_eq(atomic_load(&rig->shared->count), 1 + 32);
     ck_assert_int_eq(memcmp(&rig->shared->announced[0].what.client, &first, sizeof(first)), 0);
+}
+END_TEST
+
+START_TEST(a_later_announcement_of_the_same_connection_replaces_the_earlier_one)
+{
+    app_rig_expect(rig, "told", "a", 1);
+    app_rig_expect(rig, "told", "b", 1);
+    ck_assert_uint_eq(atomic_load(&rig->shared->count), 1);
+    rig->flow.server_port++;
+    app_rig_expect(rig, "told", "c", 1);
+    ck_assert_uint_eq(atomic_load(&rig->shared->count), 2);
 }
 END_TEST
 
@@ -722,6 +734,7 @@ int main(void)
     tcase_add_test(tcase, an_announcement_does_not_last);
     tcase_add_test(tcase, the_oldest_announcement_gives_way);
     tcase_add_test(tcase, one_client_removes_no_announcements_of_others);
+    tcase_add_test(tcase, a_later_announcement_of_the_same_connection_replaces_the_earlier_one);
     tcase_add_test(tcase, a_transaction_goes_when_all_have_seen_it);
     tcase_add_test(tcase, a_list_has_what_changed_in_order);
     tcase_add_test(tcase, open_transactions_are_bounded);
