@@ -40,6 +40,7 @@ enum output_event {
     OUTPUT_NETFLOW,  /* the same, one event a direction */
     OUTPUT_PACKET,   /* a tagged packet */
     OUTPUT_METADATA, /* a packet out of which a rule took a text for it (pcre's pkt:NAME) */
+    OUTPUT_STREAM,   /* a TCP segment with the state of its session */
     OUTPUT_APP,      /* a transaction of an application protocol */
     OUTPUT_FILE,     /* a file in one */
     OUTPUT_FIREWALL, /* the own table, and the hosts that it blocks */
@@ -76,6 +77,10 @@ struct eve_options {
     struct {
         bool decode, stream, application, packet_header;
     } anomaly;
+    struct {
+        bool all;
+        uint16_t triggers; /* enum packet_stream_flag: segments with one of them */
+    } stream;
     bool app[APP_MAX_PROTOCOLS]; /* events of protocols, by index in app_list */
     struct {
         bool totals, threads, deltas, null_values;

@@ -63,6 +63,21 @@ enum packet_flag {
                            PACKET_MARKED | PACKET_LOOPING | PACKET_KERNEL_TIME | PACKET_CAN_SEGMENT,
 };
 
+/* How TCP tracking classified a segment, for EVE's stream_tcp. */
+enum packet_stream_flag {
+    PACKET_STREAM_STATE_UPDATE = 1 << 0, /* it changed the state of its session */
+    PACKET_STREAM_EVENT = 1 << 1,        /* it has a stream event */
+    PACKET_STREAM_RETRANSMISSION = 1 << 2,
+    PACKET_STREAM_SPURIOUS_RETRANSMISSION = 1 << 3, /* of bytes that the receiver has acknowledged */
+    PACKET_STREAM_KEEPALIVE = 1 << 4,
+    PACKET_STREAM_KEEPALIVE_ACK = 1 << 5,
+    PACKET_STREAM_WINDOW_UPDATE = 1 << 6,
+    PACKET_STREAM_ACK_UNSEEN_DATA = 1 << 7,
+    PACKET_STREAM_PORT_REUSE = 1 << 8, /* it begins a connection on the ports of one that has ended */
+    PACKET_STREAM_ZERO_WINDOW_PROBE = 1 << 9,
+    PACKET_STREAM_ZERO_WINDOW_PROBE_ACK = 1 << 10,
+};
+
 /* Where a packet came from, EVE's pkt_src. */
 enum packet_source {
     PACKET_SOURCE_WIRE,
@@ -285,6 +300,7 @@ struct packet {
     uint64_t events[PACKET_EVENT_WORDS];   /* bit set of enum decode_event and enum stream_event */
     uint8_t event_list[PACKET_MAX_EVENTS]; /* the same in the order they came, repetitions included */
     uint8_t event_count;                   /* entries in event_list */
+    uint16_t stream_flags;                 /* enum packet_stream_flag */
 
     uint32_t flow_hash;         /* the flow table's: of its key, where it is known already; otherwise 0 */
     struct flow *flow;          /* that it belongs to; NULL for none */

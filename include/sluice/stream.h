@@ -233,8 +233,29 @@ struct tcp_summary {
     uint64_t bytes[FLOW_DIRECTIONS];       /* in order so far */
     uint32_t urgent_oob[FLOW_DIRECTIONS];
 };
+/* What a state of the session makes of its flow; FLOW_NEW: nothing. */
+enum flow_state stream_flow_state(enum tcp_state state);
 /* All zero when the flow has no session. */
 void stream_summary(const struct flow *flow, struct tcp_summary *out);
+
+/* A session as it is after a packet, for EVE's stream_tcp. `flags` have Suricata's names: stream_session_flag_name(). */
+enum { STREAM_SESSION_FLAGS = 14, STREAM_SIDE_FLAGS = 8 };
+struct tcp_side_facts {
+    uint32_t isn, next_seq, last_ack, next_win, window;
+    uint32_t base_seq;           /* of the oldest byte that is kept */
+    uint32_t right_edge;         /* behind the last byte that was seen; 0: none was */
+    uint8_t window_scale, flags; /* bits, by stream_side_flag_name() */
+    bool is_reassembled;         /* base_seq and right_edge are valid */
+};
+struct tcp_session_facts {
+    enum tcp_state state, previous;
+    uint16_t flags; /* bits, by stream_session_flag_name() */
+    struct tcp_side_facts side[FLOW_DIRECTIONS];
+};
+/* False, and all zero, when the flow has no session. */
+bool stream_session_facts(const struct flow *flow, struct tcp_session_facts *out);
+const char *stream_session_flag_name(unsigned bit); /* of fewer than STREAM_SESSION_FLAGS */
+const char *stream_side_flag_name(unsigned bit);    /* of fewer than STREAM_SIDE_FLAGS */
 
 /* Counters, EVE's below stats: "tcp.sessions", "tcp.syn", "tcp.segment_memcap_drop", "tcp.reassembly_gap", "tcp.overlap",
  * "tcp.overlap_diff_data", "tcp.memuse", "tcp.reassembly_memuse"... then "stream.EVENT" for every stream event. */

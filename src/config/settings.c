@@ -43,9 +43,8 @@ static const char *const default_event_types[] = { "alert",  "drop",     "anomal
 
 /* Event types of the field that are not written yet. */
 static const char *const later_event_types[] = {
-    "arp",  "bittorrent-dht", "dnp3",   "doh2",      "enip", "frame", "http2", "igmp", "imap",
-    "ldap", "modbus",         "mqtt",   "pgsql",     "pop3", "quic",  "rdp",   "rfb",  "sip",
-    "snmp", "stream",         "telnet", "websocket", NULL,
+    "arp",  "bittorrent-dht", "dnp3", "doh2", "enip", "frame", "http2", "igmp", "imap",   "ldap",      "modbus",
+    "mqtt", "pgsql",          "pop3", "quic", "rdp",  "rfb",   "sip",   "snmp", "telnet", "websocket", NULL,
 };
 
 static const char no_effect[] = "has no effect yet";
@@ -759,6 +758,25 @@ const struct setting config_settings[] = {
       .type = SETTING_BOOL,
       .default_value = "no",
       .help = "Add the headers of the packet in Base64" },
+    { .name = "eve.types.stream",
+      .type = SETTING_SECTION,
+      .help = "Event type stream_tcp: a TCP segment with the state of its session" },
+    { .name = "eve.types.stream.all",
+      .type = SETTING_BOOL,
+      .default_value = "no",
+      .help = "Write an event for each TCP segment" },
+    { .name = "eve.types.stream.event-set",
+      .type = SETTING_BOOL,
+      .default_value = "no",
+      .help = "Write events of segments with a stream event" },
+    { .name = "eve.types.stream.state-update",
+      .type = SETTING_BOOL,
+      .default_value = "no",
+      .help = "Write events of segments that change the state of the session" },
+    { .name = "eve.types.stream.spurious-retransmission",
+      .type = SETTING_BOOL,
+      .default_value = "no",
+      .help = "Write events of segments that repeat acknowledged bytes" },
     { .name = "eve.types.flow", .type = SETTING_SECTION, .help = "Event type flow: a flow ended" },
     { .name = "eve.types.netflow",
       .type = SETTING_SECTION,

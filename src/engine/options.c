@@ -455,6 +455,22 @@ static void read_anomaly_options(const struct config *config, struct eve_options
     out->anomaly.packet_header = config_bool_or(config, "eve.types.anomaly.packethdr", out->anomaly.packet_header);
 }
 
+static void read_stream_options(const struct config *config, struct eve_options *out)
+{
+    static const struct {
+        const char *name;
+        uint16_t flag;
+    } triggers[] = {
+        { "eve.types.stream.event-set", PACKET_STREAM_EVENT },
+        { "eve.types.stream.state-update", PACKET_STREAM_STATE_UPDATE },
+        { "eve.types.stream.spurious-retransmission", PACKET_STREAM_SPURIOUS_RETRANSMISSION },
+    };
+
+    out->stream.all = config_bool_or(config, "eve.types.stream.all", false);
+    for (unsigned i = 0; i < sizeof(triggers) / sizeof(triggers[0]); i++)
+        out->stream.triggers |= config_bool_or(config, triggers[i].name, false) ? triggers[i].flag : 0;
+}
+
 void engine_eve_options(const struct config *config, struct eve_options *out)
 {
     static const char *const types[OUTPUT_EVENT_COUNT] = {
@@ -462,8 +478,9 @@ void engine_eve_options(const struct config *config, struct eve_options *out)
         [OUTPUT_WOULD_DROP] = "eve.types.drop",   [OUTPUT_ANOMALY] = "eve.types.anomaly",
         [OUTPUT_STATS] = "eve.types.stats",       [OUTPUT_FLOW] = "eve.types.flow",
         [OUTPUT_NETFLOW] = "eve.types.netflow",   [OUTPUT_PACKET] = "eve.types.alert", /* when alert.tagged-packets */
-        [OUTPUT_METADATA] = "eve.types.metadata", [OUTPUT_FIREWALL] = "eve.types.firewall",
-        [OUTPUT_ENGINE] = "eve.types.engine",     [OUTPUT_OVERLOAD] = "eve.types.overload",
+        [OUTPUT_STREAM] = "eve.types.stream",     [OUTPUT_METADATA] = "eve.types.metadata",
+        [OUTPUT_FIREWALL] = "eve.types.firewall", [OUTPUT_ENGINE] = "eve.types.engine",
+        [OUTPUT_OVERLOAD] = "eve.types.overload",
     };
 
     eve_options_default(out);
@@ -480,6 +497,7 @@ void engine_eve_options(const struct config *config, struct eve_options *out)
     engine_app_events(config, out);
     read_alert_options(config, out);
     read_anomaly_options(config, out);
+    read_stream_options(config, out);
     read_xff_options(config, "eve.types.alert.xff", &out->xff.alert);
     read_xff_options(config, "eve.types.http.xff", &out->xff.http);
     read_xff_options(config, "eve.types.files.xff", &out->xff.files);

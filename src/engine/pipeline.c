@@ -231,6 +231,7 @@ static struct flow *find_flow(struct pipeline *pipeline, struct packet *pkt, enu
     if (flow && pkt->protocol == IPPROTO_TCP && pkt->transport && is_reuse(pipeline, flow, pkt)) {
         flow_table_end(pipeline->flows, flow, FLOW_END_REUSED);
         flow = flow_table_get(pipeline->flows, pkt, exception);
+        pkt->stream_flags |= PACKET_STREAM_PORT_REUSE;
     }
     return flow;
 }

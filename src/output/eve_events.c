@@ -318,7 +318,7 @@ static void protocol_object(struct text *out, const struct packet_record *record
 
 /* --- Events ---------------------------------------------------------------------------------------------------------------- */
 
-static void direction(struct text *out, const struct packet_record *record)
+void eve_direction(struct text *out, const struct packet_record *record)
 {
     if (record->has_flow)
         json_member_string(out, "direction", record->to_client ? "to_client" : "to_server");
@@ -368,7 +368,7 @@ void eve_alert(struct eve *eve, struct text *out, const struct packet_record *re
     alert_object(eve, out, record, alert->rule, action_of(alert), alert);
     eve_tunnel(eve, out, record);
     protocol_object(out, record);
-    direction(out, record);
+    eve_direction(out, record);
     flow_object(eve, out, record);
     if (record->endpoints.ip_version != 0)
         payload(eve, out, record, alert);
@@ -380,7 +380,7 @@ void eve_alert(struct eve *eve, struct text *out, const struct packet_record *re
     eve->client = NULL;
 }
 
-static void drop_ip(struct text *out, const struct packet_record *record)
+static void ip_header(struct text *out, const struct packet_record *record)
 {
     bool is_v4 = record->endpoints.ip_version == 4;
 
@@ -392,7 +392,7 @@ static void drop_ip(struct text *out, const struct packet_record *record)
     json_uint(out, is_v4 ? "ipid" : "flowlbl", is_v4 ? record->ip_id : record->flow_label);
 }
 
-static void drop_tcp(struct text *out, const struct packet_record *record)
+static void tcp_header(struct text *out, const struct packet_record *record)
 {
     static const struct {
         const char *name;
@@ -409,13 +409,14 @@ static void drop_tcp(struct text *out, const struct packet_record *record)
     json_member_uint(out, "tcpurgp", record->tcp_urgent);
 }
 
-static void drop_transport(struct text *out, const struct packet_record *record)
+void eve_packet_headers(struct text *out, const struct packet_record *record)
 {
+    ip_header(out, record);
     if (!record->has_transport)
         return;
     switch (record->endpoints.protocol) {
     case IPPROTO_TCP:
-        drop_tcp(out, record);
+        tcp_header(out, record);
         break;
     case IPPROTO_UDP:
         json_member_uint(out, "udplen", record->udp_length);
@@ -450,10 +451,9 @@ void eve_drop(struct eve *eve, struct text *out, const struct packet_record *rec
     const char *type = dropped ? "drop" : "would_drop"; /* tools that count drop events count what was dropped */
 
     eve_header(eve, out, record, type);
-    direction(out, record);
+    eve_direction(out, record);
     json_member_object(out, type);
-    drop_ip(out, record);
-    drop_transport(out, record);
+    eve_packet_headers(out, record);
     if (record->drop_reason != DROP_REASON_NONE)
         json_member_string(out, "reason", output_drop_reason_name((enum drop_reason)record->drop_reason));
     json_object_close(out);

@@ -159,7 +159,7 @@ void output_packet(struct output_port *port, const struct packet *pkt, const str
     if (!decision)
         decision = &nothing;
     if (decision->alert_count == 0 && pkt->verdict != VERDICT_DROP && !pkt->would_drop && pkt->event_count == 0 &&
-        !decision->tagged && !decision->texts)
+        !decision->tagged && !decision->texts && !(port->wanted & 1u << OUTPUT_STREAM))
         return;
     write_packet(port, pkt, decision, generation);
 }
@@ -272,18 +272,23 @@ static void anomaly_events(struct output *output, const struct packet_record *re
     }
 }
 
-static void tagged_packet_event(struct output *output, const struct packet_record *record)
+/* Those of which a packet has one at most, and the terminal none. */
+static void other_events(struct output *output, const struct packet_record *record)
 {
-    if (has_sink(output))
-        eve_tagged_packet(&output->eve, &output->sink.buffer, record);
-    event_done(output, OUTPUT_PACKET);
-}
+    static const struct {
+        enum output_event kind;
+        void (*format)(struct eve *eve, struct text *out, const struct packet_record *record);
+    } others[] = { { OUTPUT_PACKET, eve_tagged_packet },
+                   { OUTPUT_METADATA, eve_packet_metadata },
+                   { OUTPUT_STREAM, eve_stream } };
 
-static void metadata_event(struct output *output, const struct packet_record *record)
-{
-    if (has_sink(output))
-        eve_packet_metadata(&output->eve, &output->sink.buffer, record);
-    event_done(output, OUTPUT_METADATA);
+    for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        if (!(record->kinds & 1u << others[i].kind))
+            continue;
+        if (has_sink(output))
+            others[i].format(&output->eve, &output->sink.buffer, record);
+        event_done(output, others[i].kind);
+    }
 }
 
 static void format_packet(struct output *output, const struct packet_record *record)
@@ -294,10 +299,7 @@ static void format_packet(struct output *output, const struct packet_record *rec
         drop_event(output, record);
     if (record->kinds & 1u << OUTPUT_ANOMALY)
         anomaly_events(output, record);
-    if (record->kinds & 1u << OUTPUT_PACKET)
-        tagged_packet_event(output, record);
-    if (record->kinds & 1u << OUTPUT_METADATA)
-        metadata_event(output, record);
+    other_events(output, record);
     if (output->options.console) {
         console_packet(&output->console, &output->options, record);
         if (output->console.length > CONSOLE_MAX_BYTES)
@@ -577,7 +579,7 @@ static uint32_t wanted_kinds(const struct output_options *options)
         wanted &= ~(1u << OUTPUT_PACKET);
     if (!options->eve_path) /* the terminal has no lines for these */
         wanted &= ~(1u << OUTPUT_FLOW | 1u << OUTPUT_NETFLOW | 1u << OUTPUT_PACKET | 1u << OUTPUT_METADATA |
-                    APP_RECORD_KINDS);
+                    1u << OUTPUT_STREAM | APP_RECORD_KINDS);
     return wanted;
 }
 

@@ -90,11 +90,19 @@ struct record_scratch {
     struct rule_capture texts[RECORD_MAX_TEXTS]; /* first the packet's, whose places alerts know */
 };
 
+/* A TCP segment for stream_tcp. Lies behind a record at any address: copied out before it is read. */
+struct record_segment {
+    uint16_t flags; /* enum packet_stream_flag */
+    bool has_session;
+    uint8_t event_count, events[PACKET_MAX_EVENTS]; /* of the stream */
+    struct tcp_session_facts session;
+};
+
 /*
  * A packet with all that happened to it. Behind it in the ring: alert_count times struct alert, then as many struct
  * record_transaction if has_transactions, gap_count times struct
  * record_gap, variable_count times struct record_variable, text_count times struct rule_capture, payload_copied bytes of payload, stream_copied bytes of the stream,
- * packet_copied bytes of the packet, fields_copied bytes of fields.
+ * packet_copied bytes of the packet, fields_copied bytes of fields, struct record_segment if OUTPUT_STREAM is among the kinds.
  */
 struct packet_record {
     uint32_t kinds; /* bits 1 << enum output_event */
@@ -146,7 +154,8 @@ _Static_assert(sizeof(struct packet_record) + RECORD_MAX_ALERTS * sizeof(struct 
                        RECORD_MAX_GAPS * sizeof(struct record_gap) +
                        RECORD_MAX_VARIABLES * sizeof(struct record_variable) +
                        RECORD_MAX_TEXTS * sizeof(struct rule_capture) + 2 * RECORD_MAX_PAYLOAD +
-                       RECORD_MAX_ALERTS * sizeof(struct record_transaction) + RECORD_MAX_FIELDS + RECORD_MAX_PACKET <
+                       RECORD_MAX_ALERTS * sizeof(struct record_transaction) + RECORD_MAX_FIELDS + RECORD_MAX_PACKET +
+                       sizeof(struct record_segment) <
                    RING_MIN_SIZE / 4,
                "the largest record must fit into the smallest ring");
 
@@ -195,6 +204,9 @@ static inline const uint8_t *record_fields(const struct packet_record *record)
 {
     return record_packet(record) + record->packet_copied;
 }
+
+/* Of a record with OUTPUT_STREAM among its kinds. */
+void record_get_segment(const struct packet_record *record, struct record_segment *out);
 
 /* A flow that ended. Begins as a packet_record does. Behind it: variable_count times struct record_variable, text_count times struct
  * rule_capture. */
@@ -343,6 +355,7 @@ void eve_alert(struct eve *eve, struct text *out, const struct packet_record *re
 void eve_drop(struct eve *eve, struct text *out, const struct packet_record *record);
 void eve_anomaly(struct eve *eve, struct text *out, const struct packet_record *record, unsigned event);
 void eve_packet_metadata(struct eve *eve, struct text *out, const struct packet_record *record);
+void eve_stream(struct eve *eve, struct text *out, const struct packet_record *record);
 void eve_tagged_packet(struct eve *eve, struct text *out, const struct packet_record *record);
 void eve_flow(struct eve *eve, struct text *out, const struct flow_record *record);
 void eve_netflow(struct eve *eve, struct text *out, const struct flow_record *record, enum flow_direction direction);
@@ -361,6 +374,10 @@ void eve_overload(struct eve *eve, struct text *out, const struct output_overloa
 /* app_proto and its kin, of a flow. */
 void eve_application(struct text *out, uint32_t application);
 
+/* The headers of the packet, as drop and stream_tcp events have them. */
+void eve_packet_headers(struct text *out, const struct packet_record *record);
+/* "to_server" or "to_client" of the packet's flow. */
+void eve_direction(struct text *out, const struct packet_record *record);
 /* Parts that the events share: everything up to the event's own object, which stays open; and the packet's bytes. */
 void eve_header(struct eve *eve, struct text *out, const struct packet_record *record, const char *event_type);
 void eve_event_time(struct eve *eve, struct text *out, uint64_t time_ns); /* "timestamp" */

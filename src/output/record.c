@@ -10,6 +10,7 @@
 #include "sluice/conntrack.h"
 #include "sluice/bytes.h"
 #include "sluice/decode_event.h"
+#include "sluice/stream_event.h"
 
 static uint32_t at_most(uint32_t value, uint32_t limit)
 {
@@ -65,6 +66,12 @@ static bool has_packet_text(const struct decision *decision)
     return false;
 }
 
+static bool is_wanted_segment(const struct eve_options *eve, const struct packet *pkt)
+{
+    return (eve->stream.all || pkt->stream_flags & eve->stream.triggers) && pkt->transport &&
+           !(pkt->flags & PACKET_PSEUDO);
+}
+
 uint32_t record_kinds(uint32_t wanted, const struct eve_options *eve, const struct packet *pkt,
                       const struct decision *decision)
 {
@@ -80,6 +87,8 @@ uint32_t record_kinds(uint32_t wanted, const struct eve_options *eve, const stru
         kinds |= 1u << OUTPUT_PACKET;
     if (has_packet_text(decision))
         kinds |= 1u << OUTPUT_METADATA;
+    if (pkt->protocol == IPPROTO_TCP && is_wanted_segment(eve, pkt))
+        kinds |= 1u << OUTPUT_STREAM;
     return kinds & wanted;
 }
 
@@ -170,6 +179,28 @@ void record_collect(struct record_scratch *scratch, const struct eve_options *ev
     flow_variables_collect(scratch, decision->texts, eve->metadata || kinds & 1u << OUTPUT_METADATA ? pkt->flow : NULL);
 }
 
+static size_t segment_size(uint32_t kinds)
+{
+    return kinds & 1u << OUTPUT_STREAM ? sizeof(struct record_segment) : 0;
+}
+
+void record_get_segment(const struct packet_record *record, struct record_segment *out)
+{
+    memcpy(out, record_fields(record) + record->fields_copied, sizeof(*out));
+}
+
+static void append_segment(uint8_t *at, const struct packet *pkt)
+{
+    struct record_segment segment = { .flags = pkt->stream_flags };
+
+    segment.has_session = pkt->flow && stream_session_facts(pkt->flow, &segment.session);
+    for (unsigned i = 0; i < pkt->event_count; i++) {
+        if (pkt->event_list[i] >= STREAM_EVENT_FIRST && pkt->event_list[i] < STREAM_EVENT_END)
+            segment.events[segment.event_count++] = pkt->event_list[i];
+    }
+    record_append(at, &segment, sizeof(segment));
+}
+
 size_t record_size(const struct record_scratch *scratch, const struct eve_options *eve, uint32_t kinds,
                    const struct packet *pkt, const struct decision *decision)
 {
@@ -178,7 +209,7 @@ size_t record_size(const struct record_scratch *scratch, const struct eve_option
            scratch->text_count * sizeof(struct rule_capture) + payload_copied(eve, kinds, pkt) +
            scratch->stream_length + packet_copied(eve, kinds, pkt) +
            (scratch->has_transactions ? alerts_copied(kinds, decision) * sizeof(struct record_transaction) : 0) +
-           scratch->fields.length;
+           scratch->fields.length + segment_size(kinds);
 }
 
 static struct endpoints endpoints_of(const struct packet *pkt)
@@ -368,5 +399,7 @@ void record_write(struct packet_record *out, const struct record_scratch *scratc
     at = record_append(at, pkt->payload, out->payload_copied);
     at = record_append(at, scratch->stream, out->stream_copied);
     at = record_append(at, packet_bytes(pkt), out->packet_copied);
-    record_append(at, scratch->field_bytes, out->fields_copied);
+    at = record_append(at, scratch->field_bytes, out->fields_copied);
+    if (segment_size(kinds) > 0)
+        append_segment(at, pkt);
 }

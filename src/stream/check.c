@@ -292,6 +292,7 @@ bool check_retransmission(struct segment *seg)
     if (seg->length == 0 || (!seq_at_or_before(seg->end, seg->sender->next_seq) &&
                              !seq_at_or_before(seg->end, acknowledged) && !seq_before(seg->seq, acknowledged)))
         return false;
+    seg->pkt->stream_flags |= PACKET_STREAM_RETRANSMISSION;
     segment_note(seg, STREAM_EVENT_PKT_RETRANSMISSION);
     return true;
 }

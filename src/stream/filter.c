@@ -30,6 +30,7 @@ static bool is_keepalive(struct segment *seg)
     if (seg->length == 1 && seq_before(sender->last_ack, sender->next_seq))
         return false;
     sender->flags |= PEER_KEEPALIVE;
+    seg->pkt->stream_flags |= PACKET_STREAM_KEEPALIVE;
     if (segment_is_inline(seg)) /* what it tells of the window nobody else may tell */
         peer_widen(seg->receiver, seg->ack + segment_window(seg));
     return true;
@@ -44,13 +45,17 @@ static bool answers_keepalive(struct segment *seg)
         seg->ack != receiver->last_ack || seg->seq != seg->sender->next_seq)
         return false;
     receiver->flags &= (uint16_t)~PEER_KEEPALIVE;
+    seg->pkt->stream_flags |= PACKET_STREAM_KEEPALIVE_ACK;
     return true;
 }
 
-static bool answers_window_probe(const struct segment *seg)
+static bool answers_window_probe(struct segment *seg)
 {
-    return seg->answers_probe && is_bare_ack(seg) && seg->pkt->tcp.window == 0 && seg->receiver->window == 0 &&
-           seg->seq == seg->sender->next_seq && seg->ack == seg->receiver->last_ack;
+    if (!seg->answers_probe || !is_bare_ack(seg) || seg->pkt->tcp.window != 0 || seg->receiver->window != 0 ||
+        seg->seq != seg->sender->next_seq || seg->ack != seg->receiver->last_ack)
+        return false;
+    seg->pkt->stream_flags |= PACKET_STREAM_ZERO_WINDOW_PROBE_ACK;
+    return true;
 }
 
 /* The last ACK of a connection that both sides have closed. */
@@ -63,11 +68,14 @@ static bool is_last_ack(const struct segment *seg)
            seg->ack == seg->receiver->next_seq + 1;
 }
 
-static bool is_window_update(const struct segment *seg)
+static bool is_window_update(struct segment *seg)
 {
-    return seg->session->state >= TCP_STATE_ESTABLISHED && seg->length == 0 && has_no_syn_fin_rst(seg) &&
-           seg->pkt->tcp.window != 0 && segment_window(seg) != seg->receiver->window &&
-           seg->ack == seg->receiver->last_ack && seg->seq == seg->sender->next_seq;
+    if (seg->session->state < TCP_STATE_ESTABLISHED || seg->length > 0 || !has_no_syn_fin_rst(seg) ||
+        seg->pkt->tcp.window == 0 || segment_window(seg) == seg->receiver->window ||
+        seg->ack != seg->receiver->last_ack || seg->seq != seg->sender->next_seq)
+        return false;
+    seg->pkt->stream_flags |= PACKET_STREAM_WINDOW_UPDATE;
+    return true;
 }
 
 /* Unexpected numbers on both sides, and a window that shrinks by more than the data and the acknowledgment explain. Of what came before
@@ -121,6 +129,7 @@ static bool is_spurious_retransmission(struct segment *seg)
     if (seg->length == 0 || (seg->pkt->tcp.flags & TCP_SYN) || has_no_place_yet(seg) ||
         (!before_base && !seq_at_or_before(seg->end, sender->last_ack)))
         return false;
+    seg->pkt->stream_flags |= PACKET_STREAM_SPURIOUS_RETRANSMISSION;
     segment_note(seg, STREAM_EVENT_PKT_SPURIOUS_RETRANSMISSION);
     return before_base;
 }

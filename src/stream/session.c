@@ -152,8 +152,7 @@ void session_release(struct stream *stream, struct tcp_session *session)
     pool_give(stream->sessions, session);
 }
 
-/* What a state of the session makes of the flow; FLOW_NEW: nothing. */
-static enum flow_state flow_state_of(enum tcp_state state)
+enum flow_state stream_flow_state(enum tcp_state state)
 {
     switch (state) {
     case TCP_STATE_ESTABLISHED:
@@ -174,7 +173,7 @@ static enum flow_state flow_state_of(enum tcp_state state)
 void session_set_state(struct segment *seg, enum tcp_state state)
 {
     struct tcp_session *session = seg->session;
-    enum flow_state flow_state = flow_state_of(state);
+    enum flow_state flow_state = stream_flow_state(state);
 
     if (session->state == state)
         return;
@@ -185,6 +184,10 @@ void session_set_state(struct segment *seg, enum tcp_state state)
         unlink_session(seg->stream, session);
     session->previous = session->state;
     session->state = (uint8_t)state;
+    if (!(seg->flow->flags & FLOW_DROPPED)) {
+        seg->pkt->stream_flags |= PACKET_STREAM_STATE_UPDATE;
+        session->reported = (uint8_t)state;
+    }
     if (moves)
         session_link(seg->stream, session);
     if (flow_state != FLOW_NEW && seg->flow->state != flow_state && seg->flow->state != FLOW_BYPASSED)

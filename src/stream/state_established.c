@@ -211,8 +211,10 @@ static void take_answer(struct segment *seg)
 
     peer_set_window(seg->receiver, segment_window(seg));
     peer_take_answer(seg);
-    if (seg->has_ack && !(seg->session->flags & SESSION_ASYNC) && seq_after(receiver->last_ack, receiver->next_seq))
+    if (seg->has_ack && !(seg->session->flags & SESSION_ASYNC) && seq_after(receiver->last_ack, receiver->next_seq)) {
+        seg->pkt->stream_flags |= PACKET_STREAM_ACK_UNSEEN_DATA;
         stream_count(seg->stream, STREAM_ACK_UNSEEN_DATA);
+    }
 }
 
 int established_on_ack(struct segment *seg)
@@ -230,6 +232,7 @@ int established_on_ack(struct segment *seg)
         return 0;
     if (check_window_probe(seg)) {
         sender->flags |= PEER_WINDOW_PROBE;
+        seg->pkt->stream_flags |= PACKET_STREAM_ZERO_WINDOW_PROBE;
         data_take(seg);
         return 0;
     }

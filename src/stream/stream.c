@@ -83,6 +83,7 @@ void stream_set_connections(struct stream *stream, stream_find_connection *find,
 void segment_note(struct segment *seg, enum stream_event event)
 {
     packet_add_event(seg->pkt, event);
+    seg->pkt->stream_flags |= PACKET_STREAM_EVENT;
     seg->stream->events[event - STREAM_EVENT_FIRST]++;
 }
 

@@ -138,6 +138,8 @@ static void transfer_session(struct transfer *t, struct stream *stream, struct t
     transfer_u16(t, &session->flags);
     transfer_require(t, session->state < TCP_STATE_COUNT && session->previous < TCP_STATE_COUNT);
     if (t->reading)
+        session->reported = session->state;
+    if (t->reading)
         read_queue(t, stream, session);
     else
         write_queue(t, session);
