@@ -226,6 +226,7 @@ const char *tcp_state_name(enum tcp_state state); /* EVE's: "none", "syn_sent", 
 /* A copy of what is of interest about a session. Per direction: [FLOW_TO_SERVER] is what the client sent. */
 struct tcp_summary {
     enum tcp_state state;
+    enum tcp_state reported; /* of events: of a dropped flow the state when it was dropped */
     bool midstream, has_gap[FLOW_DIRECTIONS];
     uint8_t flags[FLOW_DIRECTIONS];        /* all TCP flags seen */
     uint32_t size[FLOW_DIRECTIONS];        /* stream_size: next sequence number - initial one */

@@ -460,6 +460,14 @@ void pipeline_finish(struct pipeline *pipeline, const struct ruleset *ruleset, u
 /* A packet of the flow that was never sent, by which its end is inspected and logged. */
 struct packet pseudo_packet(struct flow *flow, uint64_t now_ns, enum flow_direction direction);
 
+/* --- transactions.c ----------------------------------------------------------------------------------------------------- */
+
+/* The events of a transaction and of its files that are due. `pkt` is the packet that completed it. */
+void transaction_log(struct pipeline *pipeline, const struct packet *pkt, const struct flow *flow, struct app_tx *tx,
+                     bool flow_ends);
+/* The same for the transactions that changed with the packet; releases those that are over. */
+void transactions_tidy(struct pipeline *pipeline, const struct packet *pkt);
+
 /* --- packet_policy.c ---------------------------------------------------------------------------------------------------- */
 
 /* True when the packet is not inspected. Its verdict is set. */

@@ -501,43 +501,6 @@ static void settle_app(const struct app_feed *feed)
         give_up_stream(pipeline, pkt);
 }
 
-/* A file is told of when it is complete and rules have seen all of it. */
-static void log_files(struct pipeline *pipeline, const struct packet *pkt, const struct flow *flow,
-                      const struct app_tx *tx, enum flow_direction direction, bool flow_ends)
-{
-    for (struct file *file = tx->files[direction].first; file; file = file->next) {
-        if (file->logged || (!flow_ends && (file->state == FILE_OPEN || app_tx_wants_inspection(tx, direction))))
-            continue;
-        output_file(pipeline->output, pkt, flow, pipeline->app, tx, file, direction,
-                    pipeline->ruleset ? ruleset_generation(pipeline->ruleset) : 0);
-        file->logged = true;
-    }
-}
-
-static void log_transaction(struct pipeline *pipeline, const struct packet *pkt, const struct flow *flow,
-                            struct app_tx *tx, bool flow_ends)
-{
-    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++)
-        log_files(pipeline, pkt, flow, tx, direction, flow_ends);
-    if (!app_tx_wants_log(pipeline->app, tx, flow_ends))
-        return;
-    output_transaction(pipeline->output, pkt, flow, pipeline->app, tx,
-                       pipeline->ruleset ? ruleset_generation(pipeline->ruleset) : 0);
-    app_tx_note_logged(tx);
-}
-
-static void tidy_transactions(struct pipeline *pipeline, const struct packet *pkt)
-{
-    struct app_tx *first;
-
-    if (!pkt->flow || !pkt->flow->app || pkt->verdict == VERDICT_DROP ||
-        !(first = app_transactions_in(pkt->flow, APP_TX_CHANGED)))
-        return;
-    for (struct app_tx *tx = first; tx; tx = tx->link[APP_TX_CHANGED].next)
-        log_transaction(pipeline, pkt, pkt->flow, tx, false);
-    app_tidy(pipeline->app, pkt->flow, detect_release_transaction, pipeline->detector);
-}
-
 /* --- Rules ------------------------------------------------------------------------------------------------------------------ */
 
 static void ask_rules(struct pipeline *pipeline, struct packet *pkt, bool settled, bool flow_ends)
@@ -614,7 +577,7 @@ static void inspect(struct pipeline *pipeline, struct packet *pkt)
     ask_rules(pipeline, pkt, track(pipeline, pkt), false);
     if (pkt->protocol == IPPROTO_TCP && pkt->tcp.flags & TCP_URG)
         pipeline_settle_urgent(pipeline, pkt);
-    tidy_transactions(pipeline, pkt);
+    transactions_tidy(pipeline, pkt);
     if (pkt->flow)
         settle_flow(pipeline, pkt->flow);
     if (pkt->reject != REJECT_NONE) {
@@ -711,7 +674,7 @@ static void log_at_end(struct pipeline *pipeline, struct flow *flow)
 
     pkt.root = &pkt;
     for (struct app_tx *tx = app_transactions(flow); tx; tx = tx->next)
-        log_transaction(pipeline, &pkt, flow, tx, true);
+        transaction_log(pipeline, &pkt, flow, tx, true);
 }
 
 static void end_flow(struct flow *flow, enum flow_end reason, void *user)
@@ -747,7 +710,7 @@ void pipeline_log_left(struct pipeline *pipeline, struct flow *flow)
     pkt.root = &pkt;
     for (struct app_tx *tx = app_transactions(flow); tx; tx = tx->next) {
         if (!tx->moved)
-            log_transaction(pipeline, &pkt, flow, tx, true);
+            transaction_log(pipeline, &pkt, flow, tx, true);
     }
 }
 

@@ -371,7 +371,7 @@ static void flow_object(struct text *out, const struct flow_record *record)
 
 static void session(struct text *out, const struct tcp_summary *tcp)
 {
-    json_member_string(out, "state", tcp_state_name(tcp->state));
+    json_member_string(out, "state", tcp_state_name(tcp->reported));
     if (tcp->has_gap[FLOW_TO_CLIENT])
         json_bool(out, "tc_gap", true);
     if (tcp->has_gap[FLOW_TO_SERVER])

@@ -72,6 +72,13 @@ size_t flow_record_size(const struct record_scratch *scratch)
            scratch->text_count * sizeof(struct rule_capture);
 }
 
+/* Of a dropped flow the state when it was dropped: what its ends say later they say to nobody. */
+static uint8_t reported_state(const struct flow *flow, const struct tcp_summary *tcp)
+{
+    return flow->flags & FLOW_DROPPED && flow->state != FLOW_BYPASSED ? (uint8_t)stream_flow_state(tcp->reported)
+                                                                      : flow->state;
+}
+
 static void copy_sides(struct flow_record *out, const struct flow *flow)
 {
     for (int direction = 0; direction < FLOW_DIRECTIONS; direction++) {
@@ -126,8 +133,10 @@ void flow_record_write(struct flow_record *out, const struct record_scratch *scr
         out->macs = *flow->macs;
     memcpy(out->vlan_id, flow->vlan_id, sizeof(out->vlan_id));
     memcpy(out->exceptions, flow->exceptions, sizeof(out->exceptions));
-    if (out->has_session)
+    if (out->has_session) {
         stream_summary(flow, &out->tcp);
+        out->state = reported_state(flow, &out->tcp);
+    }
     if (scratch->variable_count > 0)
         memcpy(out + 1, scratch->variables, scratch->variable_count * sizeof(struct record_variable));
     if (scratch->text_count > 0)

@@ -82,6 +82,8 @@ void stream_set_connections(struct stream *stream, stream_find_connection *find,
 
 void segment_note(struct segment *seg, enum stream_event event)
 {
+    if (seg->flow->flags & FLOW_DROPPED) /* tracked to its end, but neither peer gets the segment */
+        return;
     packet_add_event(seg->pkt, event);
     seg->pkt->stream_flags |= PACKET_STREAM_EVENT;
     seg->stream->events[event - STREAM_EVENT_FIRST]++;

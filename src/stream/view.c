@@ -168,6 +168,7 @@ void stream_summary(const struct flow *flow, struct tcp_summary *out)
     if (!session)
         return;
     out->state = (enum tcp_state)session->state;
+    out->reported = (enum tcp_state)session->reported;
     out->midstream = session->flags & SESSION_MIDSTREAM;
     for (unsigned i = 0; i < FLOW_DIRECTIONS; i++) {
         const struct tcp_peer *peer = &session->peer[i];

@@ -60,6 +60,7 @@ static void with_session(struct flow *flow)
 {
     session_of(flow)->summary = (struct tcp_summary){
         .state = TCP_STATE_CLOSED,
+        .reported = TCP_STATE_CLOSED,
         .flags = { TCP_SYN | TCP_ACK | TCP_PSH | TCP_FIN, TCP_SYN | TCP_ACK },
         .max_regions = { 2, 1 },
     };
@@ -69,6 +70,7 @@ static void with_holes(struct flow *flow)
 {
     session_of(flow)->summary = (struct tcp_summary){
         .state = TCP_STATE_ESTABLISHED,
+        .reported = TCP_STATE_ESTABLISHED,
         .flags = { 0, TCP_RST | TCP_URG | TCP_ECE | TCP_CWR },
         .has_gap = { true, true },
         .urgent_oob = { 3, 4 },
