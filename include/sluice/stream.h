@@ -156,7 +156,7 @@ bool stream_has_rest(const struct flow *flow, enum flow_direction direction);
 
 /*
  * Passive: the same for application protocols, which are told on the packet that acknowledges; each byte once, independent of the views
- * above. `all`: also what has not been acknowledged.
+ * above. `all`: also what has not been acknowledged. The end of a stream may come alone, with a view without bytes.
  */
 bool stream_next_acknowledged(struct stream *stream, struct flow *flow, enum flow_direction direction, bool all,
                               struct stream_view *view);

@@ -432,8 +432,10 @@ static void feed_passive(struct app_feed *feed, bool all)
         return;
     if (!all) {
         feed_acknowledged(feed, direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER, false);
+        bool closes = pkt->stream_flags & PACKET_STREAM_STATE_UPDATE && pkt->flow->state == FLOW_CLOSED;
+
         /* What was acknowledged before it was seen: rules get it now, and then it is given back. */
-        if (stream_is_oneside(pkt->flow) || pkt->payload_length > 0)
+        if (stream_is_oneside(pkt->flow) || pkt->payload_length > 0 || closes)
             feed_acknowledged(feed, direction, false);
         return;
     }
@@ -557,15 +559,44 @@ static void ask_rules(struct pipeline *pipeline, struct packet *pkt, bool settle
     output_packet(pipeline->output, pkt, &decision, ruleset_generation(ruleset));
 }
 
+static void inspect_unseen(struct pipeline *pipeline, struct flow *flow, uint64_t now_ns, enum flow_direction direction)
+{
+    struct packet pkt = pseudo_packet(flow, now_ns, direction);
+
+    pkt.root = &pkt;
+    ask_rules(pipeline, &pkt, false, false);
+}
+
 void pipeline_inspect_unseen(struct pipeline *pipeline, struct flow *flow)
 {
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
-        if (!app_transactions_in(flow, APP_TX_UNSEEN + direction))
-            continue;
-        struct packet pkt = pseudo_packet(flow, pipeline->now_ns, direction);
+        if (app_transactions_in(flow, APP_TX_UNSEEN + direction))
+            inspect_unseen(pipeline, flow, pipeline->now_ns, direction);
+    }
+}
 
-        pkt.root = &pkt;
-        ask_rules(pipeline, &pkt, false, false);
+static bool has_complete_unseen(const struct flow *flow, enum flow_direction direction)
+{
+    enum app_tx_list list = APP_TX_UNSEEN + direction;
+    const struct app_tx *tx = app_transactions_in(flow, list);
+
+    while (tx && !app_tx_is_complete(tx, direction))
+        tx = tx->link[list].next;
+    return tx != NULL;
+}
+
+/* Passive, the packet that closes a connection may complete a transaction of the other direction, of which no packet will come. */
+static void inspect_closed(struct pipeline *pipeline, const struct packet *pkt)
+{
+    struct tcp_summary summary;
+
+    if (pipeline->stream_inline || !(pkt->stream_flags & PACKET_STREAM_STATE_UPDATE) || !pkt->flow || !pkt->flow->app ||
+        pkt->flow->state != FLOW_CLOSED || pkt->flow->flags & FLOW_PASSED)
+        return;
+    stream_summary(pkt->flow, &summary);
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        if (summary.state == TCP_STATE_CLOSED && has_complete_unseen(pkt->flow, direction))
+            inspect_unseen(pipeline, pkt->flow, pkt->time_ns, direction);
     }
 }
 
@@ -575,6 +606,7 @@ static void inspect(struct pipeline *pipeline, struct packet *pkt)
     if (needs_checksums(pipeline, pkt))
         check_checksums(pipeline, pkt);
     ask_rules(pipeline, pkt, track(pipeline, pkt), false);
+    inspect_closed(pipeline, pkt);
     if (pkt->protocol == IPPROTO_TCP && pkt->tcp.flags & TCP_URG)
         pipeline_settle_urgent(pipeline, pkt);
     transactions_tidy(pipeline, pkt);

@@ -62,9 +62,10 @@ enum peer_flag {
     PEER_URGENT_LIMIT = 1 << 8,
     PEER_OS_KNOWN = 1 << 9,
     PEER_FIN = 1 << 10,
-    PEER_FLUSH = 1 << 11,      /* what is acknowledged is inspected, however little it is */
-    PEER_CHALLENGED = 1 << 12, /* its SYN was answered by an ACK of a connection that it knows nothing of */
-    PEER_HEARD = 1 << 13,      /* picked up: it has told a window */
+    PEER_FLUSH = 1 << 11,       /* what is acknowledged is inspected, however little it is */
+    PEER_CHALLENGED = 1 << 12,  /* its SYN was answered by an ACK of a connection that it knows nothing of */
+    PEER_HEARD = 1 << 13,       /* picked up: it has told a window */
+    PEER_END_YIELDED = 1 << 14, /* protocols know that its stream is over */
 };
 
 struct sack_range {

@@ -73,6 +73,19 @@ static uint64_t last_in_order(const struct assembly *assembly)
     return assembly->contiguous > assembly->acknowledged ? assembly->contiguous : assembly->acknowledged;
 }
 
+/* The session closed behind the last bytes: they were yielded before it was known that nothing follows them. */
+static bool is_over_without_bytes(const struct tcp_session *session, struct tcp_peer *peer, struct stream_view *view)
+{
+    const struct assembly *assembly = &peer->assembly;
+
+    if (session->state < TCP_STATE_CLOSING || (peer->flags & PEER_END_YIELDED) || assembly->parsed == 0 ||
+        assembly->parsed < (uint64_t)peer->edge)
+        return false;
+    *view = (struct stream_view){ .offset = assembly->parsed, .end = true };
+    peer->flags |= PEER_END_YIELDED;
+    return true;
+}
+
 bool stream_next_acknowledged(struct stream *stream, struct flow *flow, enum flow_direction direction, bool all,
                               struct stream_view *view)
 {
@@ -87,10 +100,12 @@ bool stream_next_acknowledged(struct stream *stream, struct flow *flow, enum flo
         until = session->state == TCP_STATE_CLOSED ? last_in_order(&peer->assembly)
                                                    : find_limit(stream, session, direction, NULL, true);
     if (!assembly_next_parsed(stream->store, &peer->assembly, until, view))
-        return false;
+        return !all && is_over_without_bytes(session, peer, view);
     bool is_last = view->offset + view->length >= (uint64_t)peer->edge;
 
     view->end |= is_last && (all || session->state == TCP_STATE_CLOSED || (peer->flags & PEER_FIN));
+    if (view->end)
+        peer->flags |= PEER_END_YIELDED;
     return true;
 }
 
