@@ -612,7 +612,7 @@ static void inspect(struct pipeline *pipeline, struct packet *pkt)
     transactions_tidy(pipeline, pkt);
     if (pkt->flow)
         settle_flow(pipeline, pkt->flow);
-    if (pkt->reject != REJECT_NONE) {
+    if (pkt->reject != REJECT_NONE && pipeline->inline_mode) {
         pipeline->counters.rejected++;
         if (pipeline->injector)
             injector_reject(pipeline->injector, pkt);

@@ -72,6 +72,12 @@ size_t flow_record_size(const struct record_scratch *scratch)
            scratch->text_count * sizeof(struct rule_capture);
 }
 
+/* Passive, and a rule demands to drop the flow: the event says so, as Suricata's does as IDS. */
+static bool demands_drop(const struct flow *flow)
+{
+    return flow->drop_sid != 0 && flow->would_drop == FLOW_WOULD_DROP_NO;
+}
+
 /* Of a dropped flow the state when it was dropped: what its ends say later they say to nobody. */
 static uint8_t reported_state(const struct flow *flow, const struct tcp_summary *tcp)
 {
@@ -112,7 +118,7 @@ void flow_record_write(struct flow_record *out, const struct record_scratch *scr
         .variable_count = scratch->variable_count,
         .text_count = scratch->text_count,
         .generation = generation,
-        .flags = flow->flags,
+        .flags = flow->flags | (demands_drop(flow) ? FLOW_DROPPED : 0),
         .state = flow->state,
         .reason = (uint8_t)reason,
         .time_ns = flow->last_ns,

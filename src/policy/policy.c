@@ -331,6 +331,14 @@ static void act_alert_only(struct policy *policy, struct packet *pkt, const stru
     pkt->would_reject |= reject_of(action) != REJECT_NONE;
 }
 
+/* Passive nothing is dropped or sent. Events name what the rule demands, as Suricata's do as IDS. */
+static void act_passive(struct packet *pkt, const struct rule *rule, enum rule_action action, struct flow *flow)
+{
+    if (flow && flow->drop_sid == 0 && !(flow->flags & FLOW_PASSED))
+        set_flow_reason(flow, DROP_REASON_RULES, rule);
+    pkt->reject |= reject_of(action);
+}
+
 static void act(struct policy *policy, struct packet *pkt, const struct hit *hit, enum rule_action action,
                 struct decision *decision)
 {
@@ -341,8 +349,12 @@ static void act(struct policy *policy, struct packet *pkt, const struct hit *hit
         flow->flags |= FLOW_PASSED;
     if (rule->bypass && pkt->flow)
         pkt->flow->flags |= FLOW_BYPASS_WANTED;
-    if (!blocks(action) || !policy->options.inline_mode)
+    if (!blocks(action))
         return;
+    if (!policy->options.inline_mode) {
+        act_passive(pkt, rule, action, flow);
+        return;
+    }
     if (is_alert_only(policy, rule)) {
         act_alert_only(policy, pkt, hit, action, decision);
         return;
@@ -372,7 +384,8 @@ static void report(struct policy *policy, struct packet *pkt, const struct hit *
     policy->alerts[decision->alert_count++] = (struct alert){
         .rule = hit->rule,
         .action = action,
-        .blocked = drops && !is_alert_only(policy, hit->rule),
+        .blocked =
+            policy->options.inline_mode ? drops && !is_alert_only(policy, hit->rule) : reject_of(action) != REJECT_NONE,
         .would_drop = drops && is_alert_only(policy, hit->rule),
         .in_stream = hit->in_stream,
         .tx = hit->tx,
@@ -461,6 +474,7 @@ static void release_flow(struct flow *flow)
 static void evaluate_flow_again(struct flow *flow)
 {
     flow->would_drop = FLOW_WOULD_DROP_NO;
+    flow->drop_gid = flow->drop_sid = 0;
     flow->flags &=
         (uint16_t) ~(FLOW_IP_ONLY_TO_SERVER | FLOW_IP_ONLY_TO_CLIENT | FLOW_DROP_LOGGED | FLOW_DROP_LOGGED_TO_CLIENT);
 }

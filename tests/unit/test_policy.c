@@ -324,7 +324,7 @@ static const struct {
     { "alert before pass", { &alert_rule, &pass, &drop }, true, false, REJECT_NONE, 1 },
     { "drop and alert", { &drop, &alert_rule }, true, true, REJECT_NONE, 2 },
     { "reject", { &reject_both }, true, true, REJECT_BOTH, 1 },
-    { "reject, not inline", { &reject_both }, false, false, REJECT_NONE, 1 },
+    { "reject, not inline", { &reject_both }, false, false, REJECT_BOTH, 1 }, /* for the event */
     { "noalert drops", { &quiet_drop }, true, true, REJECT_NONE, 0 },
 };
 
@@ -398,16 +398,16 @@ START_TEST(alert_only_drops_nothing_and_tells_what_drop_does)
     struct decision decision = apply(&pkt, actions[_i].hits, count);
 
     ck_assert_int_eq(pkt.verdict, VERDICT_ACCEPT);
-    ck_assert_int_eq(pkt.reject, REJECT_NONE);
+    ck_assert_int_eq(pkt.reject, actions[_i].inline_mode ? REJECT_NONE : actions[_i].reject);
     ck_assert_ptr_null(decision.drop_rule);
     ck_assert_msg(pkt.would_drop == (drops ? DROP_REASON_RULES : DROP_REASON_NONE), "%s", actions[_i].name);
-    ck_assert(pkt.would_reject == (actions[_i].reject != REJECT_NONE));
+    ck_assert(pkt.would_reject == (actions[_i].inline_mode && actions[_i].reject != REJECT_NONE));
     ck_assert((decision.would_drop_rule != NULL) == drops);
     ck_assert_uint_eq(decision.alert_count, actions[_i].alerts);
     for (size_t i = 0; i < decision.alert_count; i++) {
         bool of_drop = actions[_i].inline_mode && decision.alerts[i].action != ACTION_ALERT;
 
-        ck_assert(!decision.alerts[i].blocked);
+        ck_assert(decision.alerts[i].blocked == (!actions[_i].inline_mode && actions[_i].reject != REJECT_NONE));
         ck_assert(decision.alerts[i].would_drop == of_drop);
     }
     ck_assert_uint_eq(policy_counters(policy)->dropped, 0);
