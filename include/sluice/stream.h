@@ -234,7 +234,7 @@ struct tcp_summary {
     uint64_t bytes[FLOW_DIRECTIONS];       /* in order so far */
     uint32_t urgent_oob[FLOW_DIRECTIONS];
 };
-/* What a state of the session makes of its flow; FLOW_NEW: nothing. */
+/* The state that a flow takes when its session reaches this state. FLOW_NEW: the state of the flow does not change. */
 enum flow_state stream_flow_state(enum tcp_state state);
 /* All zero when the flow has no session. */
 void stream_summary(const struct flow *flow, struct tcp_summary *out);

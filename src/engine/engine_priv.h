@@ -462,10 +462,10 @@ struct packet pseudo_packet(struct flow *flow, uint64_t now_ns, enum flow_direct
 
 /* --- transactions.c ----------------------------------------------------------------------------------------------------- */
 
-/* The events of a transaction and of its files that are due. `pkt` is the packet that completed it. */
+/* Writes the events of a transaction and of its files that are due. `pkt` is the packet that completed it. */
 void transaction_log(struct pipeline *pipeline, const struct packet *pkt, const struct flow *flow, struct app_tx *tx,
                      bool flow_ends);
-/* The same for the transactions that changed with the packet; releases those that are over. */
+/* Writes the events that are due of all transactions that changed with the packet, and releases transactions that are complete. */
 void transactions_tidy(struct pipeline *pipeline, const struct packet *pkt);
 
 /* --- packet_policy.c ---------------------------------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
 /* Events of transactions and of their files: when they are written, and when a transaction is released. */
 #include "engine_priv.h"
 
-/* A file is told of when it is complete and rules have seen all of it. */
+/* The event of a file is written when the file is complete and rules were evaluated for all of it. */
 static void log_files(struct pipeline *pipeline, const struct packet *pkt, const struct flow *flow,
                       const struct app_tx *tx, enum flow_direction direction, bool flow_ends)
 {

@@ -78,7 +78,7 @@ static bool demands_drop(const struct flow *flow)
     return flow->drop_sid != 0 && flow->would_drop == FLOW_WOULD_DROP_NO;
 }
 
-/* Of a dropped flow the state when it was dropped: what its ends say later they say to nobody. */
+/* The event of a dropped flow has the state in which it was dropped, because later segments do not reach the peers. */
 static uint8_t reported_state(const struct flow *flow, const struct tcp_summary *tcp)
 {
     return flow->flags & FLOW_DROPPED && flow->state != FLOW_BYPASSED ? (uint8_t)stream_flow_state(tcp->reported)

@@ -272,7 +272,7 @@ static void anomaly_events(struct output *output, const struct packet_record *re
     }
 }
 
-/* Those of which a packet has one at most, and the terminal none. */
+/* Writes the kinds of events of which a packet has at most one, and for which the terminal has no line. */
 static void other_events(struct output *output, const struct packet_record *record)
 {
     static const struct {

@@ -205,7 +205,7 @@ static inline const uint8_t *record_fields(const struct packet_record *record)
     return record_packet(record) + record->packet_copied;
 }
 
-/* Of a record with OUTPUT_STREAM among its kinds. */
+/* Copies the segment of a record whose kinds include OUTPUT_STREAM. */
 void record_get_segment(const struct packet_record *record, struct record_segment *out);
 
 /* A flow that ended. Begins as a packet_record does. Behind it: variable_count times struct record_variable, text_count times struct

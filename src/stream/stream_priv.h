@@ -65,7 +65,7 @@ enum peer_flag {
     PEER_FLUSH = 1 << 11,       /* what is acknowledged is inspected, however little it is */
     PEER_CHALLENGED = 1 << 12,  /* its SYN was answered by an ACK of a connection that it knows nothing of */
     PEER_HEARD = 1 << 13,       /* picked up: it has told a window */
-    PEER_END_YIELDED = 1 << 14, /* protocols know that its stream is over */
+    PEER_END_YIELDED = 1 << 14, /* the parsers were told that the stream of this peer has ended */
 };
 
 struct sack_range {
