@@ -2,7 +2,7 @@
 /*
  * multipart/form-data (RFC 7578): the parts that have a file name are files.
  *
- * Bytes wait here until a line is complete, or until they can't be the start of a boundary any more.
+ * A header goes on in the lines behind it that begin with a blank. Bytes wait here until a line is complete, or until they can't be the start of a boundary any more.
  */
 #include "http_priv.h"
 
@@ -100,6 +100,20 @@ static void take_data(struct http_feed *f, struct http_tx *tx, struct http_form 
     form->taken += length;
 }
 
+/* filename*=UTF-8'en'a.txt (RFC 8187): the name without charset and language, as it was sent. */
+static bool extended_name(const uint8_t *line, uint32_t length, const uint8_t **name, uint32_t *size)
+{
+    const uint8_t *quote;
+
+    if (!http_parameter(line, length, "filename*", name, size))
+        return false;
+    for (unsigned i = 0; i < 2 && (quote = memchr(*name, '\'', *size)); i++) {
+        *size -= (uint32_t)(quote + 1 - *name);
+        *name = quote + 1;
+    }
+    return true;
+}
+
 static void take_header(struct http_feed *f, struct http_tx *tx, struct http_form *form, const uint8_t *line,
                         uint32_t length)
 {
@@ -114,7 +128,9 @@ static void take_header(struct http_feed *f, struct http_tx *tx, struct http_for
     }
     if (length < sizeof(wanted) - 1 || !http_equal_nocase(line, sizeof(wanted) - 1, wanted))
         return;
-    if (!http_parameter(line, length, "filename", &name, &size) || size == 0)
+    if (!http_parameter(line, length, "filename", &name, &size) && !extended_name(line, length, &name, &size))
+        return;
+    if (size == 0)
         return;
     form->has_file = true;
     form->name.length = 0;
@@ -181,11 +197,23 @@ static bool take_boundary_line(struct http_feed *f, struct http_tx *tx, struct h
     return true;
 }
 
+/* The end of the header that the bytes begin with: the LF of its last line. NULL: it may go on. An empty line is one. */
+static const uint8_t *end_of_header(const uint8_t *bytes, uint32_t left)
+{
+    const uint8_t *end = left > 0 ? memchr(bytes, '\n', left) : NULL, *stop = bytes + left;
+
+    if (end && http_chomp(bytes, (uint32_t)(end - bytes) + 1) == 0)
+        return end;
+    while (end && end + 1 < stop && (end[1] == ' ' || end[1] == '\t'))
+        end = memchr(end + 1, '\n', (size_t)(stop - (end + 1)));
+    return end && end + 1 < stop ? end : NULL;
+}
+
 static bool take_header_line(struct http_feed *f, struct http_tx *tx, struct http_form *form)
 {
     const uint8_t *bytes = form->pending.bytes + form->taken;
     uint32_t left = pending_length(form), size;
-    const uint8_t *end = left > 0 ? memchr(bytes, '\n', left) : NULL;
+    const uint8_t *end = end_of_header(bytes, left);
 
     if (!end && left > LINE_MAX_LENGTH) {
         http_event(f, tx, HTTP_EVENT_MULTIPART_INVALID_HEADER);
