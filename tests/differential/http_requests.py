@@ -46,7 +46,9 @@ class Request:
 
 # --- The request line
 
-LEADING = [('crlf', b'\r\n'), ('lf', b'\n'), ('crlfs', b'\r\n\r\n\r\n'), ('lfs', b'\n\n'), ('cr', b'\r'), ('space', b' '), ('many', b'\r\n' * 9)]
+LEADING = [('crlf', b'\r\n'), ('lf', b'\n'), ('crlfs', b'\r\n\r\n\r\n'), ('lfs', b'\n\n'), ('cr', b'\r'), ('space', b' '), ('many', b'\r\n' * 9),
+           # a part of the method for some servers
+           ('high', b'\xff\xfe'), ('control', b'\x01\x02'), ('telnet', b'\xff\xfd\x03'), ('bom', b'\xef\xbb\xbf'), ('long', b'A' * 2000), ('token', b'!#-')]
 METHODS = [(m.decode(), m) for m in (b'POST', b'PUT', b'DELETE', b'OPTIONS', b'PATCH', b'PROPFIND', b'REPORT', b'MKCOL', b'SEARCH', b'FOO', b'QUIT', b'EHLO', b'get',
                                      b'Get', b'BREW', b'X-Y', b'A', b'LOCK', b'VERSION-CONTROL', b'CONNECT', b'TRACE', b'PURGE', b'M-SEARCH', b'SOURCE', b'LINK', b'NICK',
                                      b'USER', b'HELO', b'STAT', b'RETR', b'GE_T', b'G3T', b"G'T", b'INVITE', b'DESCRIBE', b'SUBSCRIBE', b'QUERY', b'ACL', b'BIND', b'HELP', b'A' * 40)]
@@ -318,7 +320,8 @@ def generate(number, seed):
 
 # What the applications of the servers answer: the word of a place in the line of its tag.
 TAGS = {'uri': b'U', 'header': b'H', 'cookie': b'C', 'body': b'B', 'method': b'M', 'agent': b'A', 'raw': b'S', 'file': b'B'}
-PATTERNS = {place: re.compile(rb'\b' + tag + (rb'=<served>' if place == 'raw' else rb'=<[^\0]*?' + WORDS[place])) for place, tag in TAGS.items()}
+# A line ends with ">". What follows it may be a server's error page, which repeats the request that it refuses.
+PATTERNS = {place: re.compile(rb'\b' + tag + (rb'=<served>' if place == 'raw' else rb'=<(?:(?!>\r?\n)[^\0])*?' + WORDS[place])) for place, tag in TAGS.items()}
 
 
 def understood(m, answer):
