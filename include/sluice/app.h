@@ -346,6 +346,9 @@ void app_event(struct app_context *context, struct app_tx *tx, unsigned event);
 /* A datagram says by its content that it goes the other way than its flow: rules of both directions are evaluated. */
 void app_doubt_direction(struct app_context *context);
 
+/* Endpoints read the message in different ways, and the setting of the protocol is to drop it: inline the flow is dropped. */
+void app_drop_ambiguous(struct app_context *context);
+
 /* Behind the bytes that this call consumes another protocol speaks, in both directions: the named one, or any (NULL: it is looked for
  * anew). The state and its transactions stay until the new one is known. `optional`: when none is found, this one goes on. */
 void app_change(struct app_context *context, const char *name, bool optional);
@@ -424,7 +427,7 @@ typedef void app_release_function(void *user, struct app_detection *detection);
 
 /* What came of it. */
 struct app_verdict {
-    enum exception_cause exception; /* EXCEPTION_APP_ERROR, EXCEPTION_APP_MEMCAP or EXCEPTION_NONE */
+    enum exception_cause exception; /* EXCEPTION_APP_ERROR, _MEMCAP, _AMBIGUOUS or EXCEPTION_NONE */
     uint8_t events;                 /* bits: enum app_layer_event - APP_LAYER_EVENT_FIRST */
     bool reversed;                  /* the datagram's flow was swapped: the packet goes the other way */
     bool either_direction;          /* the datagram may go either way: rules of both directions are evaluated */

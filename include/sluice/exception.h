@@ -18,6 +18,7 @@ enum exception_cause {
     EXCEPTION_APP_ERROR,         /* a protocol's parser failed */
     EXCEPTION_APP_MEMCAP,        /* the parser's state was released because the flow was idle and memory was short */
     EXCEPTION_OVERLOAD,          /* the queue grows faster than it is emptied */
+    EXCEPTION_APP_AMBIGUOUS, /* endpoints read a message in different ways, and the setting of its protocol is to drop it */
     EXCEPTION_COUNT,
 };
 

@@ -120,8 +120,9 @@ enum drop_reason {
     DROP_REASON_APP_ERROR,
     DROP_REASON_APP_MEMCAP,
     DROP_REASON_OVERLOAD,
-    DROP_REASON_LOOP,      /* policy for packets that come back without the repeat mark, again and again */
-    DROP_REASON_TRUNCATED, /* policy for packets that are longer than what the kernel copies */
+    DROP_REASON_LOOP,          /* policy for packets that come back without the repeat mark, again and again */
+    DROP_REASON_TRUNCATED,     /* policy for packets that are longer than what the kernel copies */
+    DROP_REASON_APP_AMBIGUOUS, /* a protocol's setting for messages that endpoints read in different ways */
     DROP_REASON_COUNT,
 };
 

@@ -170,6 +170,11 @@ void app_doubt_direction(struct app_context *context)
     context->either_direction = true;
 }
 
+void app_drop_ambiguous(struct app_context *context)
+{
+    context->af->main->drop_ambiguous = true;
+}
+
 void app_bypass(struct app_context *context)
 {
     context->af->bypass = true;

@@ -31,6 +31,7 @@ enum {
     APP_DEFAULT_TX_MAX = 512,
     UNKNOWN_URGENT_MAX = 3, /* urgent bytes before the protocol is known; each doubles the readings */
     READINGS_MAX = 12,      /* of a flow, besides the main one: no more than there are protocols over UDP */
+    CANDIDATE_MAX = 1024,   /* bytes of a direction after which a reading that is not certain is given up */
     COMPARED_MAX =
         128, /* first bytes of a direction that are probed again when the protocol of the other one is known */
     ANNOUNCED_MAX = 512, /* flows that are expected, of all workers */
@@ -101,6 +102,10 @@ struct app_flow {
     uint64_t used_ns;               /* main reading: time of the last packet that was fed */
     uint8_t size_class;
     uint8_t ports;                    /* UDP: bits of PORTS_..., 0: not looked at since they were swapped */
+    uint8_t candidate;                /* another reading: id of its protocol, which is certain when there is a parser */
+    bool failed;                      /* stopped because the parser, or memory, failed */
+    bool refuted;                     /* main reading: it failed at the server's bytes; other readings go on */
+    bool drop_ambiguous;              /* main reading: app_drop_ambiguous() of any reading */
     bool resumed;                     /* the parser was restarted after app_evict() */
     bool keep_files[FLOW_DIRECTIONS]; /* main reading: filestore for the whole flow, and the rule that asked for it */
     uint32_t keep_sid[FLOW_DIRECTIONS];
@@ -258,6 +263,8 @@ void app_note_detected(struct app_flow *af, enum flow_direction direction); /* d
 
 /* One more reading of the flow, as protocol `id`; NULL when there is one already, when there are too many, or without memory. */
 struct app_flow *app_reading_add(struct feeding *f, unsigned id);
+/* The same; the protocol is not certain, and the parser is started later. */
+struct app_flow *app_reading_add_candidate(struct feeding *f, unsigned id);
 struct app_flow *app_reading_find(struct app_flow *main, unsigned id); /* NULL for none */
 bool app_has_other_readings(const struct app_flow *main);              /* that go on */
 /* Before the main reading gets the bytes: begins readings without the urgent bytes of the direction, as long as the protocol is not known. */
@@ -266,6 +273,9 @@ void app_read_urgent(struct feeding *f, enum flow_direction direction, const str
 bool app_misses_readings(struct app_flow *main);
 /* Bytes of the stream to a further reading, without the urgent bytes that it does not have. */
 void app_feed_reading(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *in);
+bool app_is_read_otherwise(const struct app_flow *main); /* a protocol that joins others takes the bytes, too */
+/* Whether the client's bytes are also a message of the protocol: "QUIT /path HTTP/1.1" begins like FTP. */
+enum app_guess app_reading_guess(const struct feeding *f, const struct app_proto *proto, const struct app_side *side);
 /* Client and server of the flow change places, in all readings. */
 void app_swap_directions(struct feeding *f);
 

@@ -79,7 +79,21 @@ static void fail(struct feeding *f, enum app_count why)
         app_count(f->app, f->af, why);
     if (why != COUNT_GAP)
         f->verdict->exception = f->af->resumed ? EXCEPTION_APP_MEMCAP : EXCEPTION_APP_ERROR;
+    f->af->failed = true;
     stop(f);
+}
+
+/* The parser cannot go on. Bytes of the server that are none of the protocol show that the client's were those of another one. As long as these are
+ * parsed as that one, too, nothing is missed. */
+static void fail_to_parse(struct feeding *f, enum flow_direction direction)
+{
+    enum exception_cause before = f->verdict->exception;
+
+    fail(f, COUNT_PARSER);
+    if (direction != FLOW_TO_CLIENT || f->af != f->af->main || !app_is_read_otherwise(f->af))
+        return;
+    f->verdict->exception = before;
+    f->af->refuted = true;
 }
 
 static void note_event(struct feeding *f, enum app_layer_event event)
@@ -145,7 +159,7 @@ static bool call_parser(struct feeding *f, enum flow_direction direction, struct
         return false;
     }
     if (result.status == APP_ERROR || result.needed > limit || (left > limit && !af->stopped)) {
-        fail(f, COUNT_PARSER);
+        fail_to_parse(f, direction);
         return false;
     }
     side->offset += consumed;
@@ -173,6 +187,9 @@ static void go_on(struct feeding *f, enum flow_direction direction)
     begin_change(f);
     if (f->af->side[direction].pending.length > 0)
         look_for_protocol(f, direction);
+    /* The client may have begun before it had the response that changes the protocol. */
+    if (f->af->changing && !f->af->stopped && f->af->side[!direction].pending.length > 0)
+        look_for_protocol(f, !direction);
 }
 
 /* The bytes that are pending, all of them. */
@@ -396,24 +413,32 @@ static void feed_kept(struct feeding *f, struct app_flow *reading, enum flow_dir
     side->offset = kept->offset;
     side->has_begun = kept->has_begun;
     side->ended = kept->ended;
-    if (!reading->stopped && bytes.length > 0)
+    if (reading->stopped || bytes.length == 0)
+        return;
+    if (reading->proto)
         feed_known(&other, direction, &bytes);
+    else if (buffer_append(f->app->heap, &side->pending, bytes.bytes, bytes.length, UINT32_MAX) < bytes.length)
+        fail(&other, COUNT_ALLOC);
 }
 
-/* Whether the bytes are also a message of the protocol: "QUIT /path HTTP/1.1" begins like FTP. */
-static bool may_also_be(const struct feeding *f, const struct app_proto *proto, enum flow_direction direction)
+/* A reading whose protocol is not certain yet. Both directions are kept until the client's bytes tell. */
+static void decide_candidate(struct feeding *f, enum flow_direction newest)
 {
-    const struct app_side *side = &f->af->side[direction];
-    const struct app_probe probe = {
-        .bytes = side->pending.bytes,
-        .length = side->pending.length,
-        .direction = direction,
-        .transport = f->transport,
-        .client_port = f->af->flow->client_port,
-        .server_port = f->af->flow->server_port,
-    };
+    struct app_side *client = &f->af->side[FLOW_TO_SERVER];
+    enum app_guess guess = app_reading_guess(f, app_by_id(f->af->candidate), client);
 
-    return proto->joins_others && probe.length > 0 && proto->probe(&probe) == APP_YES;
+    if (guess == APP_UNSURE && !client->ended && client->pending.length < CANDIDATE_MAX &&
+        f->af->side[FLOW_TO_CLIENT].pending.length < CANDIDATE_MAX)
+        return;
+    if (guess != APP_YES) {
+        stop(f);
+        return;
+    }
+    if (!app_start_parser(f, f->af->candidate))
+        return;
+    app_count(f->app, f->af, COUNT_FLOW);
+    f->app->other_readings[f->transport == APP_UDP]++;
+    feed_both(f, newest);
 }
 
 /*
@@ -430,10 +455,11 @@ static void read_by_port(struct feeding *f, unsigned id, enum flow_direction new
         struct app_flow *reading;
 
         bool survives = app_list[i]->survives_junk && app_is_expected_at(f->app, i, APP_TCP, f->af->flow->server_port);
+        enum app_guess guess = survives ? APP_YES : app_reading_guess(f, app_list[i], &f->af->side[FLOW_TO_SERVER]);
 
-        if (i + 1 == id || !f->app->options.enabled[i] || (!survives && !may_also_be(f, app_list[i], FLOW_TO_SERVER)))
+        if (i + 1 == id || !f->app->options.enabled[i] || (guess != APP_YES && guess != APP_UNSURE))
             continue;
-        reading = app_reading_add(f, i + 1);
+        reading = guess == APP_YES ? app_reading_add(f, i + 1) : app_reading_add_candidate(f, i + 1);
         if (!reading)
             return;
         feed_kept(f, reading, other);
@@ -595,6 +621,10 @@ static void feed_unknown(struct feeding *f, enum flow_direction direction, const
 
     uint64_t gap = gap_before(side, bytes);
 
+    if (gap > 0 && f->af->candidate > 0) {
+        stop(f);
+        return;
+    }
     if (gap > 0) { /* the beginning is lost */
         side->failed = true;
         side->offset += gap + side->pending.length;
@@ -604,7 +634,9 @@ static void feed_unknown(struct feeding *f, enum flow_direction direction, const
         fail(f, COUNT_ALLOC);
         return;
     }
-    if (side->pending.length > 0 || side->failed)
+    if (f->af->candidate > 0)
+        decide_candidate(f, direction);
+    else if (side->pending.length > 0 || side->failed)
         look_for_protocol(f, direction);
 }
 
@@ -777,6 +809,13 @@ void app_stream(struct app *app, struct flow *flow, enum flow_direction directio
         verdict->exception = EXCEPTION_APP_ERROR;
     if (flow->app->urgent_unread && app_misses_readings(flow->app))
         verdict->exception = EXCEPTION_APP_ERROR;
+    if (flow->app->refuted && !app_is_read_otherwise(flow->app)) {
+        flow->app->refuted = false;
+        verdict->exception = EXCEPTION_APP_ERROR;
+    }
+    if (flow->app->drop_ambiguous) /* also when the message cannot be parsed: the policy for that may be another one */
+        verdict->exception = EXCEPTION_APP_AMBIGUOUS;
+    flow->app->drop_ambiguous = false;
     verdict->stop_stream = flow->app->stop_stream && !app_has_other_readings(flow->app);
     app_memory_update(app, flow->app, before);
 }

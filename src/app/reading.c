@@ -16,7 +16,7 @@ struct app_flow *app_reading_find(struct app_flow *main, unsigned id)
 {
     struct app_flow *reading = main;
 
-    while (reading && (reading->protocol != id || reading->without))
+    while (reading && ((reading->protocol != id && reading->candidate != id) || reading->without))
         reading = reading->next_reading;
     return reading;
 }
@@ -38,21 +38,37 @@ static struct app_flow *append(struct feeding *f)
     return reading;
 }
 
-struct app_flow *app_reading_add(struct feeding *f, unsigned id)
+/* The same, unless there is a reading as the protocol already, or there are too many. */
+static struct app_flow *add(struct feeding *f, unsigned id)
 {
-    struct feeding other = *f;
     unsigned count = 0;
 
     for (const struct app_flow *reading = f->af->main->next_reading; reading; reading = reading->next_reading)
         count += !reading->without;
-    if (count >= READINGS_MAX || app_reading_find(f->af->main, id))
-        return NULL;
-    other.af = append(f);
+    return count >= READINGS_MAX || app_reading_find(f->af->main, id) ? NULL : append(f);
+}
+
+struct app_flow *app_reading_add(struct feeding *f, unsigned id)
+{
+    struct feeding other = *f;
+
+    other.af = add(f, id);
     if (!other.af)
         return NULL;
     app_start_parser(&other, id);
     app_count(f->app, other.af, COUNT_FLOW);
     return other.af;
+}
+
+struct app_flow *app_reading_add_candidate(struct feeding *f, unsigned id)
+{
+    struct app_flow *reading = add(f, id);
+
+    if (!reading)
+        return NULL;
+    reading->candidate = (uint8_t)id;
+    f->app->other_readings[f->transport == APP_UDP]--; /* counted when the protocol is certain */
+    return reading;
 }
 
 /* --- Without urgent bytes ----------------------------------------------------------------------------------------------------------- */
@@ -205,6 +221,42 @@ bool app_has_other_readings(const struct app_flow *main)
     while (reading && reading->stopped)
         reading = reading->next_reading;
     return reading != NULL;
+}
+
+bool app_is_read_otherwise(const struct app_flow *main)
+{
+    const struct app_flow *reading = main->next_reading;
+
+    while (reading && (!reading->proto || !reading->proto->joins_others || reading->failed))
+        reading = reading->next_reading;
+    return reading != NULL;
+}
+
+/* Whether the bytes may be the line of a text protocol that has a second word soon. */
+static bool is_text(const uint8_t *bytes, uint32_t length)
+{
+    enum { WORD_MAX = 64 };
+    uint32_t at = 0;
+
+    while (at < length && at <= WORD_MAX && bytes[at] > ' ' && bytes[at] <= '~')
+        at++;
+    return at == length || (at <= WORD_MAX && (bytes[at] == ' ' || (bytes[at] >= '\t' && bytes[at] <= '\r')));
+}
+
+enum app_guess app_reading_guess(const struct feeding *f, const struct app_proto *proto, const struct app_side *side)
+{
+    const struct app_probe probe = {
+        .bytes = side->pending.bytes,
+        .length = side->pending.length,
+        .direction = FLOW_TO_SERVER,
+        .transport = f->transport,
+        .client_port = f->af->flow->client_port,
+        .server_port = f->af->flow->server_port,
+    };
+
+    enum app_guess guess = proto->joins_others && probe.length > 0 ? proto->probe(&probe) : APP_NO;
+
+    return is_text(probe.bytes, probe.length) ? guess : APP_NO;
 }
 
 uint64_t app_other_protocols(const struct flow *flow)

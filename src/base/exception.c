@@ -12,6 +12,7 @@ static const char *const causes[EXCEPTION_COUNT] = {
     [EXCEPTION_APP_ERROR] = "app_layer_error",
     [EXCEPTION_APP_MEMCAP] = "app_layer_memcap",
     [EXCEPTION_OVERLOAD] = "overload",
+    [EXCEPTION_APP_AMBIGUOUS] = "app_layer_ambiguous",
 };
 
 static const char *const policies[EXCEPTION_POLICY_COUNT] = {

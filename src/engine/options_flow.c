@@ -189,5 +189,7 @@ void engine_exception_policies(const struct config *config, bool inline_mode,
         read_policy(config, rows[i].setting, &policy);
         out[rows[i].cause] = rows[i].has_flow ? policy : without_flow(policy);
     }
+    /* A parser raises it when the setting of its protocol is to drop such messages. */
+    out[EXCEPTION_APP_AMBIGUOUS] = inline_mode ? EXCEPTION_DROP_FLOW : EXCEPTION_IGNORE;
     out[EXCEPTION_STREAM_MIDSTREAM] = midstream_policy(config, out[EXCEPTION_STREAM_MIDSTREAM]);
 }

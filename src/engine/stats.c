@@ -101,6 +101,7 @@ static const char *const exception_paths[EXCEPTION_COUNT] = {
     [EXCEPTION_APP_ERROR] = "exception_policy.app_layer.error",
     [EXCEPTION_APP_MEMCAP] = "ips.exception.app_layer_memcap",
     [EXCEPTION_OVERLOAD] = "ips.exception.overload",
+    [EXCEPTION_APP_AMBIGUOUS] = "ips.exception.app_layer_ambiguous",
 };
 
 static void name_exceptions(struct stats *stats)

@@ -59,7 +59,8 @@ static void transfer_decisions(struct transfer *t, struct flow *flow)
     transfer_u32(t, &flow->application);
     transfer_u32(t, &flow->drop_sid);
     transfer_u32(t, &flow->drop_gid);
-    for (unsigned i = 0; i < EXCEPTION_COUNT; i++) {
+    /* Causes behind this one came later, and the format has no place for them. drop_reason says what they did. */
+    for (unsigned i = 0; i <= EXCEPTION_OVERLOAD; i++) {
         transfer_u8(t, &flow->exceptions[i]);
         transfer_require(t, flow->exceptions[i] <= EXCEPTION_POLICY_COUNT);
     }

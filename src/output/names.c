@@ -43,6 +43,7 @@ static const char *const drop_reason_names[DROP_REASON_COUNT] = {
     [DROP_REASON_OVERLOAD] = "overload",
     [DROP_REASON_LOOP] = "repeat loop",
     [DROP_REASON_TRUNCATED] = "truncated",
+    [DROP_REASON_APP_AMBIGUOUS] = "applayer ambiguous",
 };
 
 const char *output_drop_reason_name(enum drop_reason reason)

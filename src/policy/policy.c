@@ -508,6 +508,7 @@ static const enum drop_reason exception_reasons[EXCEPTION_COUNT] = {
     [EXCEPTION_APP_ERROR] = DROP_REASON_APP_ERROR,
     [EXCEPTION_APP_MEMCAP] = DROP_REASON_APP_MEMCAP,
     [EXCEPTION_OVERLOAD] = DROP_REASON_OVERLOAD,
+    [EXCEPTION_APP_AMBIGUOUS] = DROP_REASON_APP_AMBIGUOUS,
 };
 
 static bool drops(enum exception_policy action)

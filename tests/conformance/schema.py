@@ -20,7 +20,7 @@ OURS = {
     'stats.flow': {'conntrack_reply', 'evicted', 'variable_memcap'},
     'stats.ips': {'exception', 'flow_drops', 'looping', 'marked', 'offload', 'reject_packets_failed', 'reject_packets_sent', 'replace_refused', 'ruleset',
                   'segmented', 'uninspected', 'unsegmented_udp', 'would_drop', 'would_drop_reason', 'would_reject', 'would_replace'},
-    'stats.ips.drop_reason': {'applayer_memcap', 'marked', 'overload', 'repeat_loop', 'truncated'},
+    'stats.ips.drop_reason': {'applayer_ambiguous', 'applayer_memcap', 'marked', 'overload', 'repeat_loop', 'truncated'},
     'stats.tcp': {'conntrack_queries', 'conntrack_undecided', 'midstream_conntrack', 'pseudo_failed', 'reassembly_evicted', 'ssn_ended_early', 'ssn_evicted', 'ssn_restored', 'urgent_cleared'},
     # Every decoder event is counted below `event`; the schema has this one beside it only, where it is counted too.
     'stats.decoder.event': {'too_many_layers'},

@@ -56,6 +56,9 @@ class HttpRequests(Protocol):
     def endpoints(self, nightly):
         return [serving(kind, http_requests.understood) for kind in http_servers.SERVERS]
 
+    def known(self, m, endpoints):
+        return http_requests.limit_of(m)
+
 
 class HttpResponses(Protocol):
     rules, generate = http_responses.RULES, staticmethod(http_responses.generate)

@@ -92,7 +92,7 @@ static const struct http_case cases[] = {
       .pieces = { CLIENT("GET / HTTP/1.1\r\nHost: h\r\nX-A: 1\r\nX-B: 2\r\n\tmore\r\nX-C: 3\nhost: i\r\nX-D: a\rb\r\n"
                          "X-E : 5\r\nX-F: 6\r\n\r\n") },
       .json = { "{\"hostname\":\"h, i\",\"url\":\"/\",\"http_method\":\"GET\",\"protocol\":\"HTTP/1.1\",\"length\":0,"
-                "\"events\":[\"REQUEST_HEADER_HOST_INVALID\",\"REQUEST_HEADER_REPETITION\"]}" },
+                "\"events\":[\"REQUEST_HEADER_HOST_INVALID\",\"REQUEST_HEADER_REPETITION\",\"REQUEST_AMBIGUOUS\"]}" },
       .wanted = { { 0, "http.header", TO_SERVER, 0,
                     "Host: h, i\r\nX-A: 1\r\nX-B: 2\tmore\r\nX-C: 3\r\nX-D: a\rb\r\nX-E: 5\r\nX-F: 6\r\n" },
                   { 0, "http.header_names", TO_SERVER, 0,
@@ -257,8 +257,11 @@ static const struct http_case cases[] = {
     { .name = "a request behind CONNECT with a body",
       .pieces = { CLIENT("CONNECT host:443 HTTP/1.1\r\nHost: host:443\r\nContent-Length: 4\r\n\r\nbody" GET_A),
                   SERVER("HTTP/1.1 405 No\r\nContent-Length: 0\r\n\r\n"), SERVER(HELLO) },
-      .wanted = { { 0, "http.uri", TO_SERVER, 0, "host:443" }, { 1, "http.uri", TO_SERVER, 0, "/a" } },
-      .transactions = 2 },
+      .wanted = { { 0, "http.uri", TO_SERVER, 0, "host:443" },
+                  { 1, "http.request_body", TO_SERVER, 0, "body" },
+                  { 2, "http.method", TO_SERVER, 0, "bodyGET" },
+                  { 3, "http.method", TO_SERVER, 0, "GET" } },
+      .transactions = 4 },
     { .name = "a later request with a method in lower case and tabs",
       .pieces = { CLIENT(GET_A), SERVER(HELLO), CLIENT("get\t/evil\tHTTP/1.1\r\nHost: h\r\n\r\n"), SERVER(HELLO) },
       .wanted = { { 1, "http.method", TO_SERVER, 0, "get" }, { 1, "http.uri", TO_SERVER, 0, "/evil" } },
@@ -284,7 +287,8 @@ static const struct http_case cases[] = {
                 "{\"hostname\":\"h\",\"url\":\"/a b\",\"http_method\":\"GET\",\"protocol\":\"HTTP/1.1\",\"length\":0,"
                 "\"events\":[\"DUPLICATE_CONTENT_LENGTH_FIELD_IN_REQUEST\",\"REQUEST_HEADER_INVALID\","
                 "\"INVALID_REQUEST_FIELD_FOLDING\",\"METHOD_DELIM_NON_COMPLIANT\",\"REQUEST_LINE_LEADING_WHITESPACE\","
-                "\"REQUEST_AUTH_UNRECOGNIZED\",\"REQUEST_HEADER_REPETITION\",\"CONTENT_LENGTH_EXTRA_DATA_END\"]}" },
+                "\"REQUEST_AUTH_UNRECOGNIZED\",\"REQUEST_HEADER_REPETITION\",\"CONTENT_LENGTH_EXTRA_DATA_END\","
+                "\"REQUEST_AMBIGUOUS\"]}" },
       .wanted = { { 1, "http.request_body", TO_SERVER, 0, "x" } } },
     { .name = "hosts",
       .pieces = { CLIENT("GET http://A.b:81/ HTTP/1.1\r\nHost: c\r\n\r\nGET / HTTP/1.1\r\n\r\n"
@@ -508,6 +512,56 @@ START_TEST(other_protocols_follow)
 }
 END_TEST
 
+/* The client need not wait for the response to CONNECT. What it sent meanwhile is parsed when the response is there. */
+START_TEST(tunnels_begin_early)
+{
+    static const int cuts[] = { 0, 1, 7 };
+    static const char hello[] = "\x16\x03\x01\x00\x2f\x01\x00\x00\x2b\x03\x03"
+                                "0123456789abcdef0123456789abcdef\x00\x00\x02\x13\x01\x01\x00\x00\x00";
+
+    for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
+        struct app_rig *rig = app_rig_new("http", NULL);
+
+        rig->cut = cuts[i];
+        app_rig_text(rig, FLOW_TO_SERVER, "CONNECT h:22 HTTP/1.1\r\nHost: h\r\n\r\nSSH-2.0-PuTTY\r\n");
+        app_rig_text(rig, FLOW_TO_CLIENT, "HTTP/1.1 200 OK\r\n\r\nSSH-2.0-OpenSSH_9\r\n");
+        ck_assert_str_eq(app_rig_protocol(rig), "ssh");
+        app_rig_free(rig);
+        rig = app_rig_new("http", NULL);
+        rig->cut = cuts[i];
+        app_rig_text(rig, FLOW_TO_SERVER, "CONNECT h:443 HTTP/1.1\r\nHost: h\r\n\r\n");
+        app_rig_send(rig, FLOW_TO_SERVER, hello, sizeof(hello) - 1);
+        app_rig_text(rig, FLOW_TO_CLIENT, "HTTP/1.1 200 OK\r\n\r\n");
+        ck_assert_str_eq(app_rig_protocol(rig), "tls");
+        ck_assert(!rig->failed);
+        app_rig_free(rig);
+    }
+}
+END_TEST
+
+/* A proxy that refuses the tunnel reads on. */
+START_TEST(refused_tunnels_are_http)
+{
+    struct app_rig *rig = app_rig_new("http", NULL);
+    struct app_bytes bytes;
+
+    app_rig_text(rig, FLOW_TO_SERVER, "CONNECT h:22 HTTP/1.1\r\nHost: h\r\n\r\n");
+    app_rig_text(rig, FLOW_TO_CLIENT, "HTTP/1.1 407 Authenticate\r\nContent-Length: 0\r\n\r\n");
+    app_rig_text(rig, FLOW_TO_SERVER, "FOO /evil HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\ntext");
+    app_rig_text(rig, FLOW_TO_CLIENT, HELLO);
+    app_rig_text(rig, FLOW_TO_SERVER, "CONNECT h:22 HTTP/1.1\r\nHost: h\r\n\r\n");
+    app_rig_text(rig, FLOW_TO_CLIENT, "HTTP/1.1 200 OK\r\n\r\nSSH-2.0-OpenSSH_9\r\n");
+    app_rig_text(rig, FLOW_TO_SERVER, "SSH-2.0-PuTTY\r\n");
+    ck_assert(app_rig_buffer(rig, 1, "http.uri", FLOW_TO_SERVER, 0, &bytes));
+    ck_assert(bytes.length == 5 && memcmp(bytes.bytes, "/evil", 5) == 0);
+    ck_assert(app_rig_buffer(rig, 1, "http.request_body", FLOW_TO_SERVER, 0, &bytes));
+    ck_assert(bytes.length == 4 && memcmp(bytes.bytes, "text", 4) == 0);
+    ck_assert(app_rig_buffer(rig, 1, "http.stat_code", FLOW_TO_CLIENT, 0, &bytes));
+    ck_assert_str_eq(app_rig_protocol(rig), "ssh");
+    app_rig_free(rig);
+}
+END_TEST
+
 /* First bytes of connections that servers answer with a response; port 80 unless another one is named. */
 START_TEST(first_requests_are_identified)
 {
@@ -523,17 +577,25 @@ START_TEST(first_requests_are_identified)
         { "QUIT /evil HTTP/1.1\r\nHost: h\r\n\r\n", 8000 },
         { "EHLO /evil HTTP/1.1\r\nHost: h\r\n\r\n", 80 },
         { "FOO /evil\r\n", 80 },
+        { "\x01\xff\xfe /evil HTTP/1.1\r\n\r\n", 8000 },
+        { "!#GET /evil HTTP/1.1\r\n\r\n", 8000 },
+        { "0123456789012345678901234567890123456789012345678901234567890123456789 /evil HTTP/1.1\r\n\r\n", 8000 },
+        { "GET /evil HTTP 1.1\r\n\r\n", 8000 },
         { "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 8000 },
     };
 
-    for (size_t i = 0; i < sizeof(firsts) / sizeof(firsts[0]); i++) {
+    for (size_t i = 0; i < 2 * sizeof(firsts) / sizeof(firsts[0]); i++) {
         struct app_rig *rig = app_rig_new("http", NULL);
 
-        rig->flow.server_port = firsts[i].port;
-        app_rig_text(rig, FLOW_TO_SERVER, firsts[i].request);
+        rig->cut = (int)(i % 2); /* 1: byte by byte */
+        rig->flow.server_port = firsts[i / 2].port;
+        app_rig_text(rig, FLOW_TO_SERVER, firsts[i / 2].request);
         bool is_http = app_of_flow(&rig->flow) == app_find("http");
 
-        ck_assert_msg(is_http || app_other_protocols(&rig->flow) >> app_find("http") & 1, "%s", firsts[i].request);
+        ck_assert_msg(is_http || app_other_protocols(&rig->flow) >> app_find("http") & 1, "%s", firsts[i / 2].request);
+        app_rig_text(rig, FLOW_TO_CLIENT, HELLO);
+        /* That the server's bytes are none of the other protocol is no error. */
+        ck_assert_msg(!rig->failed, "%s", firsts[i / 2].request);
         app_rig_free(rig);
     }
 }
@@ -640,6 +702,8 @@ int main(void)
     tcase_add_loop_test(tcase, normalised_uris, 0, sizeof(uris) / sizeof(uris[0]));
     tcase_add_test(tcase, buffers_are_there_at_once);
     tcase_add_test(tcase, other_protocols_follow);
+    tcase_add_test(tcase, tunnels_begin_early);
+    tcase_add_test(tcase, refused_tunnels_are_http);
     tcase_add_test(tcase, first_requests_are_identified);
     tcase_add_test(tcase, long_blanks_and_lines_are_identified);
     tcase_add_test(tcase, responses_identify_requests);

@@ -102,4 +102,6 @@ const struct app_event http_event_table[HTTP_EVENT_COUNT] = {
     [HTTP_EVENT_PROTOCOL_CONTAINS_EXTRA_DATA] = { "PROTOCOL_CONTAINS_EXTRA_DATA", "blanks or zeros in the protocol" },
     [HTTP_EVENT_BODY_DATA_LOST] = { "BODY_DATA_LOST", "bytes of a body were lost" },
     [HTTP_EVENT_DOUBLE_ENCODED_URI] = { "DOUBLE_ENCODED_URI", "the URI is encoded twice" },
+    [HTTP_EVENT_REQUEST_AMBIGUOUS] = { "REQUEST_AMBIGUOUS",
+                                       "servers differ about the end of a request's headers or body" },
 };

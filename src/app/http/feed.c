@@ -60,11 +60,43 @@ uint32_t http_line_length(const uint8_t *bytes, uint32_t length, uint32_t from, 
     return found == 0 && last ? length : found; /* else what follows decides */
 }
 
+/* The line of a server to which LF alone is nothing. */
+static uint32_t crlf_line_length(const uint8_t *bytes, uint32_t length, uint32_t from, bool last)
+{
+    const uint8_t *end = from < length ? memmem(bytes + from, length - from, "\r\n", 2) : NULL;
+
+    if (end)
+        return (uint32_t)(end - bytes) + 2;
+    return last ? length : 0;
+}
+
+/* The line of PHP: CR, LF or both end it. The byte behind a CR decides. */
+static uint32_t either_line_length(const uint8_t *bytes, uint32_t length, uint32_t from, bool last)
+{
+    for (uint32_t at = from; at < length; at++) {
+        if (bytes[at] == '\n')
+            return at + 1;
+        if (bytes[at] == '\r' && at + 1 < length)
+            return at + 1 + (bytes[at + 1] == '\n');
+    }
+    return last ? length : 0;
+}
+
+static uint32_t request_line_length(const struct http_feed *f, const uint8_t *bytes, uint32_t length, uint32_t from)
+{
+    if (f->reading && http_reads_as(f, HTTP_DIALECT_CRLF))
+        return crlf_line_length(bytes, length, from, f->end);
+    if (f->reading && f->parser->step == HTTP_AT_HEADERS && http_reads_as(f, HTTP_DIALECT_LAST_LENGTH))
+        return either_line_length(bytes, length, from, f->end);
+    return http_line_length(bytes, length, from, false, f->end);
+}
+
 enum http_turn http_next_line(struct http_feed *f, const uint8_t **line, uint32_t *length)
 {
     uint32_t left = f->length - f->at;
     uint32_t from = f->parser->scanned > 0 ? f->parser->scanned - 1 : 0; /* a CR may have been the last byte */
-    uint32_t found = http_line_length(f->bytes + f->at, left, from, f->direction == FLOW_TO_CLIENT, f->end);
+    uint32_t found = f->direction == FLOW_TO_SERVER ? request_line_length(f, f->bytes + f->at, left, from)
+                                                    : http_line_length(f->bytes + f->at, left, from, true, f->end);
 
     if ((found == 0 ? left : found) > f->settings->field_limit) {
         http_event(f, f->parser->tx,
@@ -106,10 +138,17 @@ bool http_equal_nocase(const uint8_t *bytes, uint32_t length, const char *word)
     return at > 0 && at == length;
 }
 
+/* PHP takes any four bytes for "TTP/". */
+static bool is_version_of_php(const uint8_t *bytes, uint32_t length)
+{
+    return length >= 7 && bytes[0] == 'H' && http_is_digit(bytes[5]) && (bytes[6] == '.' || http_is_digit(bytes[6]));
+}
+
 bool http_has_version(const uint8_t *bytes, uint32_t length)
 {
     for (uint32_t at = 0; at + 5 < length; at++) {
-        if (http_is_separator(bytes[at]) && http_equal_nocase(bytes + at + 1, 5, "http/"))
+        if (http_is_separator(bytes[at]) &&
+            (http_equal_nocase(bytes + at + 1, 5, "http/") || is_version_of_php(bytes + at + 1, length - at - 1)))
             return true;
     }
     return false;
@@ -209,7 +248,7 @@ bool http_chunk_length(const uint8_t *line, uint32_t length, uint64_t *out, bool
 /* --- Gaps ---------------------------------------------------------------------------------------------------------------------------- */
 
 /* Lost bytes. True when they fell into a body. */
-static void take_gap(struct http_feed *f, uint64_t length)
+void http_take_gap(struct http_feed *f, uint64_t length)
 {
     struct http_parser *parser = f->parser;
     uint64_t in_body = 0;
@@ -228,15 +267,17 @@ static void take_gap(struct http_feed *f, uint64_t length)
 
 /* --- Feeding ------------------------------------------------------------------------------------------------------------------------- */
 
-static enum http_turn run(struct http_feed *f)
+enum http_turn http_run(struct http_feed *f)
 {
     enum http_turn turn = HTTP_GO;
-    unsigned idle_turns = 0;
+    unsigned idle_turns = 0, readings = f->state->reading_count;
 
     while (turn == HTTP_GO && !f->failed) {
         uint32_t before = f->at;
 
         turn = f->direction == FLOW_TO_SERVER ? http_request_step(f) : http_response_step(f);
+        if (turn == HTTP_GO && f->state->reading_count > readings)
+            return f->failed ? HTTP_FAIL : HTTP_GO;
         idle_turns = f->at == before ? idle_turns + 1 : 0;
         if (idle_turns > HTTP_STEPS) /* a mistake of ours: no two steps lead to each other without bytes */
             return HTTP_FAIL;
@@ -256,16 +297,17 @@ struct app_result http_feed(struct app_context *context, void *state, const stru
         .direction = in->direction,
         .bytes = in->bytes ? in->bytes : nothing,
         .length = in->length,
+        .offset = in->offset,
         .end = in->end,
     };
+    enum http_turn turn;
 
     if (f.parser->ended)
         return (struct app_result){ .status = APP_OK, .consumed = in->length };
     f.parser->ended = in->end;
     if (in->gap > 0)
-        take_gap(&f, in->gap);
-    enum http_turn turn = run(&f);
-
+        http_take_gap(&f, in->gap);
+    turn = in->direction == FLOW_TO_SERVER ? http_feed_readings(&f, in->seen) : http_run(&f);
     if (turn != HTTP_FAIL && turn != HTTP_LEAVE && in->end) {
         if (in->direction == FLOW_TO_SERVER)
             http_request_end(&f);

@@ -25,6 +25,7 @@ struct reading {
     struct http_message *message;
     struct http_tx *tx;
     bool is_request;
+    bool cr_ends; /* CR alone ends a line */
     uint32_t repeated;
     uint16_t bucket[BUCKETS];
 };
@@ -244,6 +245,7 @@ static void add_repeated(struct reading *r, struct http_header *first, uint16_t 
     header->joined = true;
     r->message->canonical = false;
     if (first->known == HTTP_CONTENT_LENGTH) {
+        r->message->repeated_length = true;
         check_lengths(r, first, header);
         return;
     }
@@ -297,6 +299,7 @@ static bool place_odd(struct reading *r, struct http_header *header, const struc
         value_at++;
     while (value_end > value_at && http_is_space(line[value_end - 1]))
         value_end--;
+    header->odd_name = colon && (name_at > 0 || line + name_end != colon || !*is_token);
     header->name_length = (uint16_t)(name_end - name_at);
     header->length = header->name_length + 2 + value_end - value_at;
     r->message->canonical &= header->length == text->length;
@@ -399,7 +402,7 @@ static struct http_text unfold(struct reading *r, uint32_t at, uint32_t length, 
     memcpy(joined, message->head.bytes + at, used);
     for (unsigned lines = 0; *next < end && lines < HTTP_FOLD_LIMIT; lines++) {
         const uint8_t *line = message->head.bytes + *next;
-        uint32_t whole = http_line_length(line, end - *next, 0, !r->is_request, true);
+        uint32_t whole = http_line_length(line, end - *next, 0, r->cr_ends, true);
         uint32_t size = http_chomp(line, whole), from = 0;
 
         if (!is_folded(r, line, size))
@@ -521,7 +524,7 @@ static struct http_text odd_header(struct reading *r, uint32_t at, uint32_t *nex
     struct http_message *message = r->message;
     uint32_t end = message->head.length;
     const uint8_t *line = message->head.bytes + at;
-    uint32_t whole = http_line_length(line, end - at, 0, !r->is_request, true);
+    uint32_t whole = http_line_length(line, end - at, 0, r->cr_ends, true);
     struct http_text text = { .at = at, .length = http_chomp(line, whole), .there = true };
 
     *next = at + whole;
@@ -552,6 +555,16 @@ static bool read_lines(struct reading *r, uint32_t at)
     return true;
 }
 
+/* At least as many as there are lines from `at` on; not all dialects count them alike. */
+static uint32_t count_line_ends(const struct http_message *message, uint32_t at)
+{
+    uint32_t count = 1;
+
+    for (; at < message->head.length; at++)
+        count += message->head.bytes[at] == '\r' || message->head.bytes[at] == '\n';
+    return count;
+}
+
 bool http_finish_headers(struct http_feed *f, struct http_message *message)
 {
     struct reading r; /* all of it is set: fill_buckets() has the rest */
@@ -561,13 +574,14 @@ bool http_finish_headers(struct http_feed *f, struct http_message *message)
     r.message = message;
     r.tx = f->parser->tx;
     r.is_request = f->direction == FLOW_TO_SERVER;
+    r.cr_ends = !r.is_request || http_cr_ends_lines(f);
     r.repeated = 0;
 
     message->parsed_to = message->head.length;
     if (f->parser->lines == 0)
         return true;
     message->canonical &= at == message->headers_at; /* trailers stand behind the empty line */
-    if (!make_room(&r, f->parser->lines))
+    if (!make_room(&r, f->reading ? count_line_ends(message, at) : f->parser->lines))
         return false;
     fill_buckets(&r);
     if (!read_lines(&r, at) || (r.repeated > 0 && !join_repeated(&r)))
@@ -611,6 +625,8 @@ static enum http_turn ends_headers(const struct http_feed *f, const uint8_t *lin
     const uint8_t *next = f->bytes + f->at;
 
     *ends = http_chomp(line, length) == 0;
+    if (f->reading && length != 2 && http_reads_as(f, HTTP_DIALECT_CRLF))
+        *ends = false;
     if (f->direction == FLOW_TO_SERVER)
         return HTTP_GO;
     /* LF CR is one line end, and so is CR LF CR with blanks behind it. */
@@ -662,6 +678,25 @@ static bool take_plain_lines(struct http_feed *f)
     return true;
 }
 
+/* The first line of a request's headers that has a CR within: PHP, for which it is two lines, gets a reading of its own, before them. */
+static bool split_at_cr(struct http_feed *f, struct http_message *message, uint32_t length, uint32_t *from)
+{
+    const uint8_t *line = f->bytes + f->at - length;
+    const uint8_t *cr = memchr(line, '\r', length);
+
+    if (!cr || cr + 1 >= line + length || cr[1] == '\n' || f->parser->step != HTTP_AT_HEADERS || f->parser->split_at_cr)
+        return true;
+    f->parser->split_at_cr = true;
+    f->unit_end = f->at;
+    f->at -= length;
+    if (keep_lines(f, message, *from) == HTTP_FAIL || !http_split_dialect(f, HTTP_DIALECT_LAST_LENGTH, true))
+        return false;
+    *from = f->at;
+    f->at += length;
+    f->unit_end = 0;
+    return true;
+}
+
 /* *ends: it is the one behind the headers. */
 static enum http_turn take_line(struct http_feed *f, struct http_message *message, uint32_t *length, bool *ends)
 {
@@ -692,6 +727,7 @@ static enum http_turn end_headers(struct http_feed *f, struct http_message *mess
 enum http_turn http_take_headers(struct http_feed *f, struct http_message *message)
 {
     uint32_t from = f->at;
+    unsigned readings = f->state->reading_count;
 
     for (;;) {
         uint32_t length;
@@ -703,9 +739,13 @@ enum http_turn http_take_headers(struct http_feed *f, struct http_message *messa
 
         if (turn != HTTP_GO)
             return keep_lines(f, message, from) == HTTP_FAIL ? HTTP_FAIL : turn;
+        if (f->direction == FLOW_TO_SERVER && !message->plain && !split_at_cr(f, message, length, &from))
+            return HTTP_FAIL;
         if (ends)
             return end_headers(f, message, from, length);
         if (!count_line(f, f->bytes + f->at - length, length))
             return HTTP_FAIL;
+        if (f->state->reading_count > readings) /* which goes on with the same line */
+            return keep_lines(f, message, from) == HTTP_FAIL ? HTTP_FAIL : HTTP_MORE;
     }
 }

@@ -56,12 +56,12 @@ static const struct app_pattern patterns[] = {
 enum { PATTERN_MAX = 17 }; /* bytes of the longest */
 
 enum {
-    METHOD_MAX = 64,   /* a longer first word is no method */
     BLANKS_MAX = 1024, /* so many line ends before a request line prove HTTP: servers skip any number of them */
     LINE_MAX = 1024,   /* an unfinished line of this length is a request line when a path follows the first word */
 };
 
-/* Servers accept any method, blank lines before it, and tabs between the words. The version at the end of the line proves HTTP. */
+/* Servers accept any method, blank lines before it, and tabs between the words. The version at the end of the line proves HTTP. A byte 0 in
+ * the first word is that of another protocol, unless HTTP is expected: Python alone serves such a method. */
 static enum app_guess probe_request(const struct app_probe *in)
 {
     uint32_t at = 0, word, target;
@@ -71,7 +71,7 @@ static enum app_guess probe_request(const struct app_probe *in)
     if (at == in->length)
         return in->length >= BLANKS_MAX ? APP_YES : APP_UNSURE;
     for (word = at; at < in->length && !http_is_separator(in->bytes[at]); at++) {
-        if (in->bytes[at] < ' ' || in->bytes[at] > '~' || at - word > METHOD_MAX)
+        if (in->bytes[at] == 0 && !in->port_hint)
             return APP_NO;
     }
     for (target = at; target < in->length && in->bytes[target] != '\n' && http_is_separator(in->bytes[target]);)
@@ -108,6 +108,11 @@ static enum app_guess probe(const struct app_probe *in)
     return in->direction == FLOW_TO_SERVER ? APP_REVERSED : APP_YES;
 }
 
+static void stop(struct app_context *context, void *state)
+{
+    http_free_readings(context, state);
+}
+
 static const char *const words[] = { "http1", NULL };
 static const char *const request_steps[] = {
     "request_started", "request_line", "request_headers", "request_body", "request_trailer", "request_complete", NULL
@@ -132,6 +137,7 @@ const struct app_proto app_http = {
     .probe_any_port = true,
     .joins_others = true,
     .state_size = sizeof(struct http_state),
+    .stop = stop,
     .feed = http_feed,
     .accepts_gaps = true,
     .transfer = http_transfer,

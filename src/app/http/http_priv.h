@@ -6,6 +6,8 @@
  *   feed.c       lines and gaps; calls the steps below until the bytes are used up
  *   request.c    steps of the client's direction
  *   response.c   steps of the server's direction
+ *   framing.c    where a request's body ends, by the dialects of servers
+ *   reading.c    alternative readings of requests on which the dialects differ
  *   head.c       the lines before a body become texts and headers
  *   name.c       names of headers
  *   uri.c        parts of the URI, and how servers understand it
@@ -115,6 +117,7 @@ enum http_event {
     HTTP_EVENT_PROTOCOL_CONTAINS_EXTRA_DATA,
     HTTP_EVENT_BODY_DATA_LOST,
     HTTP_EVENT_DOUBLE_ENCODED_URI,
+    HTTP_EVENT_REQUEST_AMBIGUOUS,
     HTTP_EVENT_COUNT,
 };
 
@@ -185,6 +188,7 @@ struct http_header {
     uint16_t last;      /* the last of these, where next is one */
     uint16_t chain;     /* while they are parsed: the one before in its bucket */
     uint8_t known;      /* enum http_known */
+    bool odd_name;      /* blanks or zeros stand around its name */
     bool extra, joined; /* joined: not a header of its own; its value is part of an earlier one's */
 };
 
@@ -209,7 +213,8 @@ struct http_message {
     uint8_t version; /* enum http_version */
     bool canonical;  /* each header stands in head as "Name: value" CRLF */
     bool line_ends_regularly;
-    bool plain; /* so far no line of a header is odd: see head.c */
+    bool plain;           /* so far no line of a header is odd: see head.c */
+    bool repeated_length; /* Content-Length is there more than once */
     uint8_t *joined;
     struct http_joining joining[HTTP_JOINED_COUNT];
 
@@ -236,6 +241,10 @@ struct http_tx {
     int32_t port;                                    /* named in URI or Host; -1 */
 
     struct http_text response_protocol, status_text, status_message;
+    uint32_t reading; /* its id; 0: the main one */
+    uint64_t begin;   /* offset of the request line in the client's bytes */
+    bool ambiguous;   /* dialects differ about the request */
+
     uint16_t status; /* 0: it is not a number from 100 to 999 */
     bool seen_100;
 };
@@ -269,11 +278,45 @@ struct http_parser {
     uint32_t chunk_blanks; /* blanks that a chunk's line begins with, as far as it came */
     bool bare_lf;          /* the line before ended with LF alone */
     bool ended;            /* nothing more comes in this direction */
+    bool split_at_cr;      /* the headers under way have a CR within a line */
+    bool skips_line;       /* the rest of the line belongs to nothing */
+    uint16_t gone;         /* requests: 1 << enum http_dialect of those that other readings stand for */
+};
+
+/* A way in which servers read requests: see framing.c. */
+enum http_dialect {
+    HTTP_DIALECT_LENIENT,     /* takes a length wherever one may be meant; always the main reading's */
+    HTTP_DIALECT_STRICT,      /* nginx, lighttpd, IIS */
+    HTTP_DIALECT_STRICT_1_1,  /* Go */
+    HTTP_DIALECT_LIST,        /* Apache, Node */
+    HTTP_DIALECT_LENGTH,      /* Python: no chunks; CR ends the line of a header */
+    HTTP_DIALECT_LAST_LENGTH, /* PHP */
+    HTTP_DIALECT_CRLF,        /* gunicorn: LF alone ends no line */
+    HTTP_DIALECT_CONNECT,     /* CONNECT is a request like others, with a body */
+    HTTP_DIALECTS,
+};
+enum { HTTP_ALL_DIALECTS = (1 << HTTP_DIALECTS) - 1, HTTP_READINGS_MAX = HTTP_DIALECTS - 1 };
+
+/* An alternative reading of the client's bytes: see reading.c. */
+struct http_reading {
+    uint32_t id;
+    struct http_parser parser;
+    struct buffer unread;
+    uint64_t offset; /* of unread.bytes[0] */
+};
+
+struct http_framing {
+    bool chunked;
+    uint64_t length;
 };
 
 struct http_state {
     struct http_parser parser[FLOW_DIRECTIONS];
     struct http_tx *answer_next; /* the oldest whose response is not complete */
+    struct http_reading *readings[HTTP_READINGS_MAX];
+    unsigned reading_count;
+    uint32_t last_reading; /* id of the newest */
+    bool main_failed;      /* the main reading cannot go on; others can */
 };
 
 /* What one call of feed works on. */
@@ -284,7 +327,12 @@ struct http_feed {
     struct http_parser *parser; /* of the direction */
     enum flow_direction direction;
     const uint8_t *bytes;
-    uint32_t at, length; /* bytes[at] is the next */
+    uint32_t at, length;          /* bytes[at] is the next */
+    uint64_t offset;              /* of bytes[0] in the direction */
+    uint32_t unit_end;            /* behind the line at `at` that begins a reading; 0: there is none */
+    struct http_reading *reading; /* NULL: the main one */
+    bool again;                   /* the bytes are a copy of lines that another reading has parsed */
+    bool transferred;             /* or that another process has */
     bool end, failed;
     bool quiet; /* what is done is not told: it happens only when the bytes came together */
 };
@@ -304,10 +352,18 @@ struct http_personality {
     enum { HTTP_PERCENT_KEEP, HTTP_PERCENT_REMOVE, HTTP_PERCENT_DECODE } invalid_percent;
 };
 
+/* What is done with a message that endpoints read in different ways. */
+enum http_ambiguous_policy {
+    HTTP_AMBIGUOUS_INSPECT, /* all readings are inspected */
+    HTTP_AMBIGUOUS_DROP,    /* inline, the flow is dropped */
+    HTTP_AMBIGUOUS_PASS,    /* the most usual reading is inspected */
+};
+
 struct http_settings {
     struct http_personality personality;
     uint32_t body_limit[FLOW_DIRECTIONS]; /* 0: none */
     uint32_t field_limit, headers_limit;
+    uint8_t ambiguous_policy[FLOW_DIRECTIONS]; /* enum http_ambiguous_policy, for requests and for responses */
     uint32_t bomb_limit, decoder_layers, lzma_memory;
     bool double_decode_path, double_decode_query, uri_is_whole, lzma;
     bool log_extended;
@@ -335,6 +391,10 @@ static inline void http_event(struct http_feed *f, struct http_tx *tx, enum http
 /* --- feed.c ------------------------------------------------------------------------------------------------------------------- */
 
 struct app_result http_feed(struct app_context *context, void *state, const struct app_input *in);
+/* Steps until the bytes are used up. HTTP_GO: another reading has begun. */
+enum http_turn http_run(struct http_feed *f);
+/* So many bytes are lost. */
+void http_take_gap(struct http_feed *f, uint64_t length);
 /* The next line with its end; the last one may lack it when nothing follows. HTTP_GO: it is there. */
 enum http_turn http_next_line(struct http_feed *f, const uint8_t **line, uint32_t *length);
 /* Length of the line at the start of `bytes`, with its end; 0 when there is none. `from`: bytes that are known to have none. `alone`: a CR alone ends
@@ -375,7 +435,7 @@ static inline int http_hex(uint8_t c)
 
 /* Bytes 0 are overlooked in these. */
 bool http_equal_nocase(const uint8_t *bytes, uint32_t length, const char *word);
-/* Whether a separator with "HTTP/" behind it is there, in any case. */
+/* Whether a separator with a version behind it is there: "HTTP/" in any case, or what PHP takes for it. */
 bool http_has_version(const uint8_t *bytes, uint32_t length);
 /* The place of a lower case word, or NULL. */
 const uint8_t *http_find_nocase(const uint8_t *bytes, uint32_t length, const char *word);
@@ -398,6 +458,8 @@ void http_response_complete(struct http_feed *f, struct http_tx *tx);
 /* A response that has begun in another process; `without_head`: all of it is a body. NULL when there is no memory. */
 struct http_tx *http_response_again(struct http_feed *f, bool without_head);
 void http_tx_free(struct app_context *context, struct app_tx *tx);
+/* Whether a transaction in the flow's list is one of this parser's, in any reading. */
+bool http_is_own(const struct http_feed *f, const struct app_tx *tx);
 
 /* Steps of both directions. */
 enum http_turn http_take_identity(struct http_feed *f);
@@ -408,6 +470,34 @@ enum http_turn http_take_until_close(struct http_feed *f);
 bool http_chunk_is_impossible(const struct http_feed *f);
 /* The number at the start of a chunk's line. False: it is none. */
 bool http_chunk_length(const uint8_t *line, uint32_t length, uint64_t *out, bool *extension);
+
+/* --- framing.c --------------------------------------------------------------------------------------------------------------------- */
+
+struct http_framing http_framing_of(const struct http_message *message, enum http_dialect dialect);
+/* A cheap test: all dialects agree about the request. */
+bool http_framing_is_clear(const struct http_message *message);
+/* The number in the line of a request's chunk. False: no server reads one. */
+bool http_request_chunk(const uint8_t *line, uint32_t length, uint64_t *out, bool *extension);
+
+/* --- reading.c --------------------------------------------------------------------------------------------------------------------- */
+
+/* How the reading that is fed frames the request, whose headers are complete. Dialects that differ get readings of their own. False: no memory. */
+bool http_decide_framing(struct http_feed *f, struct http_tx *tx, struct http_framing *out);
+/* The dialect reads on from here in its own way, after it has parsed the request's lines again. `ambiguous`: report it. False: no memory. */
+bool http_split_dialect(struct http_feed *f, enum http_dialect dialect, bool ambiguous);
+/* The reading that has begun since there were `before` goes on within the body, at `step`, and gets the part that has passed. */
+bool http_split_repeat_body(struct http_feed *f, unsigned before, enum http_step step);
+/* Servers differ about the request. */
+void http_note_ambiguous(struct http_feed *f, struct http_tx *tx);
+/* The reading that is fed stands for this dialect alone. */
+bool http_reads_as(const struct http_feed *f, enum http_dialect dialect);
+/* CR alone ends a line of the headers. */
+bool http_cr_ends_lines(const struct http_feed *f);
+/* A request that begins at this offset is read by another reading, too, and in the same way: the one that is fed is not needed any more. */
+bool http_joins_reading(struct http_feed *f, uint64_t begin);
+/* The client's bytes, in all readings. `seen`: so many at the start have been fed before. */
+enum http_turn http_feed_readings(struct http_feed *f, uint32_t seen);
+void http_free_readings(struct app_context *context, struct http_state *state);
 
 /* --- head.c --------------------------------------------------------------------------------------------------------------------- */
 

@@ -2,8 +2,9 @@
 /*
  * The client's direction: a request line, headers, a body, and the next one.
  *
- * What does not look like a request behind a request is taken for more of its body, as a server that does not count would. A CONNECT is
- * followed by nothing that is understood before its response is there.
+ * What does not look like a request behind a request is taken for more of its body, as a server that does not count would. What follows a CONNECT is
+ * not known before its response is there. Where servers differ about the end of a request there are several readings (reading.c): the same steps
+ * are done for each of them.
  */
 #include "http_priv.h"
 
@@ -18,6 +19,12 @@ struct http_tx *http_tx_new(struct http_feed *f)
     http_message_init(&tx->message[FLOW_TO_SERVER]);
     http_message_init(&tx->message[FLOW_TO_CLIENT]);
     tx->port = -1;
+    if (f->reading) { /* nothing answers what one of several readings makes of the bytes */
+        tx->reading = f->reading->id;
+        tx->base.directions = APP_TO_SERVER;
+        tx->base.log_never = true;
+        return tx;
+    }
     if (!f->state->answer_next && !f->state->parser[FLOW_TO_CLIENT].ended)
         f->state->answer_next = tx;
     return tx;
@@ -33,6 +40,13 @@ void http_tx_free(struct app_context *context, struct app_tx *base)
     }
 }
 
+bool http_is_own(const struct http_feed *f, const struct app_tx *tx)
+{
+    const struct app_tx *any = app_tx_last(f->context);
+
+    return any && tx->flow == any->flow && tx->proto == any->proto;
+}
+
 static struct http_message *request_of(struct http_tx *tx)
 {
     return &tx->message[FLOW_TO_SERVER];
@@ -40,7 +54,7 @@ static struct http_message *request_of(struct http_tx *tx)
 
 void http_request_complete(struct http_feed *f, struct http_tx *tx)
 {
-    struct http_parser *parser = &f->state->parser[FLOW_TO_SERVER];
+    struct http_parser *parser = f->reading ? f->parser : &f->state->parser[FLOW_TO_SERVER];
 
     http_body_end(f, tx, FLOW_TO_SERVER, parser->left == 0);
     app_tx_advance(&tx->base, FLOW_TO_SERVER, HTTP_COMPLETE);
@@ -162,17 +176,20 @@ static void take_protocol(struct http_feed *f, struct http_tx *tx, const struct 
 static enum http_turn take_request_line(struct http_feed *f, const uint8_t *bytes, uint32_t length)
 {
     struct http_parser *parser = f->parser;
-    struct http_tx *tx = http_tx_new(f);
+    uint64_t begin = f->offset + f->at - length;
+    struct http_tx *tx = f->reading && !f->again && http_joins_reading(f, begin) ? NULL : http_tx_new(f);
     uint32_t size = http_chomp(bytes, length);
     struct line line = { .end = size };
 
     if (!tx)
         return HTTP_FAIL;
+    tx->begin = begin;
     struct http_message *message = request_of(tx);
 
     parser->tx = tx;
     parser->messages++;
     parser->lines = parser->blanks = 0;
+    parser->split_at_cr = false;
     if (!http_keep_line(f, message, bytes, length))
         return HTTP_FAIL;
     line.bytes = message->head.bytes;
@@ -196,6 +213,8 @@ static enum http_turn take_request_line(struct http_feed *f, const uint8_t *byte
 
 /* --- Between requests ---------------------------------------------------------------------------------------------------------------- */
 
+enum { METHOD_MAX = 64 }; /* a longer word with a path behind it is text */
+
 static bool looks_like_request(const uint8_t *line, uint32_t length)
 {
     uint32_t at = 0, from;
@@ -204,14 +223,20 @@ static bool looks_like_request(const uint8_t *line, uint32_t length)
         at++;
     for (from = at; at < length && !http_is_separator(line[at]);)
         at++;
-    return http_method_of(line + from, at - from) != HTTP_METHOD_UNKNOWN || http_has_version(line + at, length - at);
+    if (http_method_of(line + from, at - from) != HTTP_METHOD_UNKNOWN || http_has_version(line + at, length - at))
+        return true;
+    return at - from <= METHOD_MAX && at > from && length - at > 1 && line[at + 1] == '/';
 }
 
 /* Bytes behind a request that are none: more of its body, as long as it is there. */
 static void take_unexpected(struct http_feed *f, const uint8_t *bytes, uint32_t length)
 {
-    struct http_tx *last = (struct http_tx *)app_tx_last(f->context);
+    struct app_tx *base = f->reading ? NULL : app_tx_last(f->context);
+    struct http_tx *last;
 
+    while (base && (!http_is_own(f, base) || ((struct http_tx *)base)->reading > 0))
+        base = base->previous;
+    last = (struct http_tx *)base;
     /* A complete one may be gone or not, which must make no difference. */
     if (!last || last->base.progress[FLOW_TO_CLIENT] == HTTP_COMPLETE)
         return;
@@ -219,10 +244,37 @@ static void take_unexpected(struct http_feed *f, const uint8_t *bytes, uint32_t 
     http_body_more(f, last, bytes, length);
 }
 
+/* A line that is too long and is no request line, because it has no second word: it belongs to nothing. */
+static bool skip_long_line(struct http_feed *f)
+{
+    struct http_parser *parser = f->parser;
+    uint32_t left = f->length - f->at, limit = f->settings->field_limit;
+    const uint8_t *line = f->bytes + f->at, *end;
+
+    if (!parser->skips_line) {
+        if (parser->messages == 0 || left <= limit || memchr(line, '\n', limit))
+            return false;
+        for (uint32_t at = 0; at < limit; at++)
+            if (http_is_separator(line[at]))
+                return false;
+        parser->skips_line = true;
+    }
+    end = memchr(line, '\n', left);
+    parser->skips_line = !end;
+    parser->scanned = 0;
+    left = end ? (uint32_t)(end - line) + 1 : left;
+    f->at += left;
+    take_unexpected(f, line, left);
+    return true;
+}
+
 static enum http_turn between_requests(struct http_feed *f)
 {
     const uint8_t *line;
     uint32_t length;
+
+    if (f->at < f->length && skip_long_line(f))
+        return HTTP_GO;
     enum http_turn turn = f->at < f->length ? http_next_line(f, &line, &length) : HTTP_MORE;
 
     if (turn != HTTP_GO || http_chomp(line, length) == 0)
@@ -327,38 +379,64 @@ static void check_authorization(struct http_feed *f, struct http_tx *tx)
     http_event(f, tx, HTTP_EVENT_REQUEST_AUTH_UNRECOGNIZED);
 }
 
-/* Which body follows; false: none. */
-static bool find_body(struct http_feed *f, struct http_tx *tx)
+/* What is odd about the headers that say how long the body is. */
+static void check_framing(struct http_feed *f, struct http_tx *tx)
 {
     struct http_message *message = request_of(tx);
-    struct http_parser *parser = f->parser;
     const uint8_t *value;
     uint32_t length;
+    uint64_t number;
 
-    parser->left = parser->total = 0;
     if (http_value(message, HTTP_TRANSFER_ENCODING, &value, &length)) {
         bool chunked = http_find_nocase(value, length, "chunked");
 
         if (!chunked || message->version < HTTP_VERSION_1_1)
             http_event(f, tx, HTTP_EVENT_INVALID_TRANSFER_ENCODING_VALUE_IN_REQUEST);
-        if (chunked) {
-            parser->step = HTTP_CHUNK_LENGTH;
-            return true;
-        }
+        if (chunked)
+            return;
     }
     if (!http_value(message, HTTP_CONTENT_LENGTH, &value, &length))
-        return false;
-    if (!http_parse_length(value, length, &parser->total)) {
+        return;
+    if (!http_parse_length(value, length, &number)) {
         http_event(f, tx, HTTP_EVENT_INVALID_CONTENT_LENGTH_FIELD_IN_REQUEST);
-        return false;
+        return;
     }
     if (length > 0 && !http_is_digit(value[0]))
         http_event(f, tx, HTTP_EVENT_CONTENT_LENGTH_EXTRA_DATA_START);
     if (length > 0 && !http_is_digit(value[length - 1]))
         http_event(f, tx, HTTP_EVENT_CONTENT_LENGTH_EXTRA_DATA_END);
-    parser->left = parser->total;
-    parser->step = HTTP_IDENTITY;
-    return parser->total > 0;
+}
+
+/* Which body follows; HTTP_GO: none. HTTP_MORE: one is there. */
+static enum http_turn find_body(struct http_feed *f, struct http_tx *tx)
+{
+    struct http_parser *parser = f->parser;
+    struct http_framing framing;
+
+    check_framing(f, tx);
+    if (!http_decide_framing(f, tx, &framing))
+        return HTTP_FAIL;
+    parser->left = parser->total = framing.length;
+    parser->step = framing.chunked ? HTTP_CHUNK_LENGTH : HTTP_IDENTITY;
+    return framing.chunked || framing.length > 0 ? HTTP_MORE : HTTP_GO;
+}
+
+/*
+ * Line ends on which servers differ. CR alone ends a header for Python and PHP. LF alone ends nothing for gunicorn, so that its headers go on behind an
+ * empty line that others see.
+ */
+static bool split_lines(struct http_feed *f, struct http_tx *tx)
+{
+    const struct buffer *head = &request_of(tx)->head;
+    const uint8_t *at = head->bytes + request_of(tx)->headers_at, *end = head->bytes + head->length;
+
+    if (request_of(tx)->plain && request_of(tx)->line_ends_regularly)
+        return true;
+    if (head->length >= 4 && memcmp(end - 4, "\r\n\r\n", 4) != 0 && !http_split_dialect(f, HTTP_DIALECT_CRLF, false))
+        return false;
+    while ((at = memchr(at, '\r', (size_t)(end - at))) && at + 1 < end && at[1] == '\n')
+        at += 2;
+    return !at || at + 1 >= end || http_split_dialect(f, HTTP_DIALECT_LENGTH, true);
 }
 
 static void understand_headers(struct http_feed *f, struct http_tx *tx)
@@ -366,6 +444,19 @@ static void understand_headers(struct http_feed *f, struct http_tx *tx)
     take_host(f, tx);
     check_authorization(f, tx);
     app_tx_advance(&tx->base, FLOW_TO_SERVER, HTTP_HEADERS);
+}
+
+/* A server that takes CONNECT for a request like others reads its body, and what follows it. */
+static enum http_turn take_connect(struct http_feed *f, struct http_tx *tx)
+{
+    struct http_framing framing = http_framing_of(request_of(tx), HTTP_DIALECT_CONNECT);
+
+    check_framing(f, tx);
+    if ((framing.chunked || framing.length > 0) && !http_split_dialect(f, HTTP_DIALECT_CONNECT, true))
+        return HTTP_FAIL;
+    f->parser->left = f->parser->total = 0;
+    f->parser->step = HTTP_WAITING;
+    return HTTP_GO;
 }
 
 static enum http_turn take_headers(struct http_feed *f)
@@ -376,17 +467,19 @@ static enum http_turn take_headers(struct http_feed *f)
     if (turn != HTTP_GO)
         return turn;
     understand_headers(f, tx);
-    if (tx->method == HTTP_METHOD_CONNECT) {
-        find_body(f, tx); /* for its events */
-        f->parser->left = f->parser->total = 0;
-        f->parser->step = HTTP_WAITING;
-        return HTTP_GO;
-    }
-    if (find_body(f, tx))
+    if (!split_lines(f, tx))
+        return HTTP_FAIL;
+    /* The headers went on behind those that the other readings know. */
+    if (f->reading && !f->again && f->parser->messages == 1 && http_reads_as(f, HTTP_DIALECT_CRLF))
+        http_note_ambiguous(f, tx);
+    if (tx->method == HTTP_METHOD_CONNECT && !f->reading)
+        return take_connect(f, tx);
+    turn = find_body(f, tx);
+    if (turn == HTTP_MORE)
         http_body_begin(f, tx);
-    else
+    else if (turn == HTTP_GO)
         http_request_complete(f, tx);
-    return HTTP_GO;
+    return turn == HTTP_FAIL ? HTTP_FAIL : HTTP_GO;
 }
 
 /* --- Bodies ---------------------------------------------------------------------------------------------------------------------------- */
@@ -397,6 +490,29 @@ static enum http_turn refuse_chunk(struct http_feed *f)
     return HTTP_FAIL;
 }
 
+/* The line of a chunk on which servers differ: one that is also a request, for a server that does not know chunks, and one that ends with LF alone. */
+static bool split_at_chunk(struct http_feed *f, const uint8_t *line, uint32_t length)
+{
+    struct http_message *message = request_of(f->parser->tx);
+    bool ends_with_lf = length < 2 || line[length - 2] != '\r';
+    unsigned readings = f->state->reading_count;
+    bool has_memory = true;
+
+    if (f->reading && http_reads_as(f, HTTP_DIALECT_CRLF))
+        return true;
+    f->unit_end = f->at;
+    f->at -= length; /* where the other reading begins */
+    if (message->wire_length == 0 && memchr(line, '/', length) && http_has_version(line, length))
+        has_memory = http_split_dialect(f, HTTP_DIALECT_LENGTH, true);
+    readings = f->state->reading_count;
+    if (has_memory && ends_with_lf && http_chomp(line, length) > 0)
+        has_memory =
+            http_split_dialect(f, HTTP_DIALECT_CRLF, true) && http_split_repeat_body(f, readings, HTTP_CHUNK_LENGTH);
+    f->at += length;
+    f->unit_end = 0;
+    return has_memory;
+}
+
 static enum http_turn take_chunk_length(struct http_feed *f)
 {
     struct http_parser *parser = f->parser;
@@ -405,16 +521,17 @@ static enum http_turn take_chunk_length(struct http_feed *f)
     bool extension = false;
     enum http_turn turn;
 
-    if (http_chunk_is_impossible(f))
+    if (http_chunk_is_impossible(f) && f->bytes[f->at + parser->chunk_blanks] != '+')
         return refuse_chunk(f);
     turn = f->at < f->length ? http_next_line(f, &line, &length) : HTTP_MORE;
+    if (turn == HTTP_GO && !split_at_chunk(f, line, length))
+        return HTTP_FAIL;
     if (turn == HTTP_GO)
         parser->tx->message[f->direction].wire_length += length;
     if (turn != HTTP_GO || http_chomp(line, length) == 0)
         return turn;
-    if (!http_chunk_length(line, http_chomp(line, length), &parser->left, &extension)) {
+    if (!http_request_chunk(line, http_chomp(line, length), &parser->left, &extension))
         return refuse_chunk(f);
-    }
     if (extension)
         http_event(f, parser->tx, HTTP_EVENT_REQUEST_CHUNK_EXTENSION);
     parser->lines = 0;

@@ -68,6 +68,16 @@ static void take_surplus(struct http_feed *f, struct http_tx *tx)
     f->quiet = false;
 }
 
+/* The next request of the main reading. Transactions of other readings, also of other protocols, are in the same list. */
+static struct http_tx *next_request(const struct http_feed *f, const struct http_tx *tx)
+{
+    struct app_tx *base = tx->base.next;
+
+    while (base && (!http_is_own(f, base) || ((struct http_tx *)base)->reading > 0))
+        base = base->next;
+    return (struct http_tx *)base;
+}
+
 void http_response_complete(struct http_feed *f, struct http_tx *tx)
 {
     struct http_parser *parser = &f->state->parser[FLOW_TO_CLIENT];
@@ -77,7 +87,7 @@ void http_response_complete(struct http_feed *f, struct http_tx *tx)
 
     http_body_end(f, tx, FLOW_TO_CLIENT, parser->left == 0);
     app_tx_advance(&tx->base, FLOW_TO_CLIENT, HTTP_COMPLETE);
-    f->state->answer_next = (struct http_tx *)tx->base.next;
+    f->state->answer_next = next_request(f, tx);
     parser->tx = NULL;
     parser->left = 0;
     parser->step = HTTP_IDLE;

@@ -26,6 +26,8 @@ static const char *const invalid_handling[] = { "preserve_percent", "remove_perc
 static const char *const dump_choices[] = { "none", "both", "request", "response", NULL };
 static const char *const yes_no_auto[] = { "auto", "yes", "no", "true", "false", NULL };
 
+static const char *const ambiguous_choices[] = { "inspect", "drop", "pass", NULL };
+
 static const char not_needed[] = "Accepted without effect: bodies are inspected as they arrive";
 
 static const char *check_custom(const char *value)
@@ -95,6 +97,12 @@ const struct setting http_setting_table[] = {
            .help = "Accepted without effect: Flash files are not decoded"),
     OPTION("swf-decompression.decompress-depth", .type = SETTING_SIZE, .low = 0, .high = UINT32_MAX,
            .help = "Accepted without effect: Flash files are not decoded"),
+    { .name = "app-layer.protocols.http.ambiguous-request-policy",
+      .type = SETTING_ENUM,
+      .default_value = "inspect",
+      .choices = ambiguous_choices,
+      .help = "Treatment of requests whose body or chunks servers read in different ways; inspect: all readings are "
+              "inspected; drop: inline the flow is dropped; pass: the most usual reading is inspected" },
     { .name = "eve.types.http", .type = SETTING_SECTION, .help = "Event type http: an HTTP request with its response" },
     { .name = "eve.types.http.extended",
       .type = SETTING_BOOL,
@@ -236,6 +244,15 @@ static void read_log(const struct config *config, struct http_settings *settings
     }
 }
 
+static enum http_ambiguous_policy ambiguous_policy(const struct config *config, const char *name)
+{
+    const char *value = config_string(config, name);
+
+    if (strcmp(value, "drop") == 0)
+        return HTTP_AMBIGUOUS_DROP;
+    return strcmp(value, "pass") == 0 ? HTTP_AMBIGUOUS_PASS : HTTP_AMBIGUOUS_INSPECT;
+}
+
 int http_configure(const struct config *config, struct diag *diag, void **out)
 {
     struct http_settings *settings = calloc(1, sizeof(*settings));
@@ -257,6 +274,8 @@ int http_configure(const struct config *config, struct diag *diag, void **out)
     settings->double_decode_path = boolean(config, "double-decode-path");
     settings->double_decode_query = boolean(config, "double-decode-query");
     settings->uri_is_whole = boolean(config, "uri-include-all");
+    settings->ambiguous_policy[FLOW_TO_SERVER] =
+        ambiguous_policy(config, "app-layer.protocols.http.ambiguous-request-policy");
     read_log(config, settings);
     *out = settings;
     return 0;

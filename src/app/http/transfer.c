@@ -293,6 +293,7 @@ void http_transfer(struct app_context *context, void *state, struct transfer *t)
         .settings = http_settings_of(context),
         .parser = &((struct http_state *)state)->parser[FLOW_TO_SERVER],
         .quiet = true,
+        .transferred = true,
     };
     struct transfer part;
     bool understood = true;

@@ -425,7 +425,7 @@ void http_understand_uri(struct http_feed *f, struct http_tx *tx)
 
     if (!tx->uri_raw.there)
         return;
-    if (tx->method == HTTP_METHOD_CONNECT) {
+    if (tx->method == HTTP_METHOD_CONNECT && (length == 0 || raw[0] != '/')) {
         note_authority(f, tx, raw, length, HTTP_EVENT_INVALID_AUTHORITY_PORT);
         tx->uri = tx->path = tx->uri_raw;
         return;

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where the body of a request ends. Nearly all requests leave no doubt; of the others each server has its own idea. A dialect is one way in
+ * which servers read them. The table has the ways of nginx, Apache, lighttpd, Node, Go, Python, PHP, gunicorn and IIS, as tests/differential observes
+ * them, where that is possible; several servers share one. When the dialects of a reading differ about a request, reading.c splits it.
+ *
+ * No dialect refuses a request here, though most servers do so: a dialect that takes no length from a header reads a request without a body.
+ */
+#include "http_priv.h"
+
+#include <string.h>
+
+/* Which Transfer-Encoding means chunks. */
+enum coding {
+    CODING_CONTAINED, /* the word is in it */
+    CODING_ONLY,      /* it is "chunked" and nothing else */
+    CODING_LAST,      /* the last one of the list is "chunked" */
+    CODING_NONE,      /* the header is ignored */
+};
+
+/* Which Content-Length is a number. */
+enum number {
+    NUMBER_FOUND,   /* the first digits in it */
+    NUMBER_DIGITS,  /* nothing but digits */
+    NUMBER_INTEGER, /* what Python's int() takes: "+5", "1_000" */
+};
+
+static const struct dialect {
+    enum coding coding;
+    bool needs_1_1; /* chunks need HTTP/1.1 */
+    enum number number;
+    bool last_length; /* of several Content-Length the last one counts, not the first */
+    bool strict_name; /* a header whose name has blanks around it is another one */
+} dialects[HTTP_DIALECTS] = {
+    [HTTP_DIALECT_LENIENT] = { .coding = CODING_CONTAINED, .number = NUMBER_FOUND },
+    [HTTP_DIALECT_STRICT] = { .coding = CODING_ONLY, .number = NUMBER_DIGITS, .strict_name = true },
+    [HTTP_DIALECT_STRICT_1_1] = { .coding = CODING_ONLY,
+                                  .needs_1_1 = true,
+                                  .number = NUMBER_DIGITS,
+                                  .strict_name = true },
+    [HTTP_DIALECT_LIST] = { .coding = CODING_LAST, .number = NUMBER_DIGITS },
+    [HTTP_DIALECT_LENGTH] = { .coding = CODING_NONE, .number = NUMBER_INTEGER },
+    [HTTP_DIALECT_LAST_LENGTH] = { .coding = CODING_ONLY, .number = NUMBER_FOUND, .last_length = true },
+    [HTTP_DIALECT_CRLF] = { .coding = CODING_CONTAINED, .number = NUMBER_INTEGER },
+    [HTTP_DIALECT_CONNECT] = { .coding = CODING_CONTAINED, .number = NUMBER_FOUND },
+};
+
+/* --- Numbers --------------------------------------------------------------------------------------------------------------------- */
+
+/* As Python's int(text, base) does for base 10 and 16. */
+static bool parse_integer(const uint8_t *bytes, uint32_t length, bool hex, uint64_t *out)
+{
+    uint64_t number = 0;
+    uint32_t at = 0, digits = 0;
+    bool underscore = false;
+
+    while (at < length && http_is_separator(bytes[at]))
+        at++;
+    while (length > at && http_is_separator(bytes[length - 1]))
+        length--;
+    if (at < length && bytes[at] == '+')
+        at++;
+    if (hex && length - at > 2 && bytes[at] == '0' && (bytes[at + 1] | 0x20) == 'x') {
+        at += 2;
+        at += bytes[at] == '_';
+    }
+    for (; at < length; at++) {
+        int digit = http_hex(bytes[at]);
+
+        if (bytes[at] == '_' && digits > 0 && !underscore) {
+            underscore = true;
+            continue;
+        }
+        if (digit < 0 || (!hex && digit > 9) || number > (uint64_t)INT64_MAX / 16 - 1)
+            return false;
+        number = number * (hex ? 16 : 10) + (unsigned)digit;
+        underscore = false;
+        digits++;
+    }
+    *out = number;
+    return digits > 0 && !underscore;
+}
+
+static bool is_digits(const uint8_t *bytes, uint32_t length)
+{
+    uint32_t at = 0;
+
+    while (at < length && http_is_digit(bytes[at]))
+        at++;
+    return length > 0 && at == length;
+}
+
+static bool parse_number(const uint8_t *bytes, uint32_t length, enum number number, uint64_t *out)
+{
+    if (number == NUMBER_INTEGER)
+        return parse_integer(bytes, length, false, out);
+    return (number == NUMBER_FOUND || is_digits(bytes, length)) && http_parse_length(bytes, length, out);
+}
+
+/* The digits after the last comma, for a list. */
+static void last_of_list(const uint8_t **bytes, uint32_t *length)
+{
+    const uint8_t *comma = memrchr(*bytes, ',', *length);
+
+    if (!comma)
+        return;
+    *length -= (uint32_t)(comma + 1 - *bytes);
+    *bytes = comma + 1;
+}
+
+/* --- What a dialect makes of a request -------------------------------------------------------------------------------------------- */
+
+static bool is_last_coding(const uint8_t *value, uint32_t length)
+{
+    last_of_list(&value, &length);
+    while (length > 0 && http_is_space(value[0])) {
+        value++;
+        length--;
+    }
+    while (length > 0 && http_is_space(value[length - 1]))
+        length--;
+    return http_equal_nocase(value, length, "chunked");
+}
+
+static bool reads_chunks(const struct http_message *message, const struct dialect *dialect)
+{
+    const uint8_t *value;
+    uint32_t length;
+
+    if (!http_value(message, HTTP_TRANSFER_ENCODING, &value, &length) ||
+        (dialect->strict_name && message->headers[message->known[HTTP_TRANSFER_ENCODING]].odd_name) ||
+        (dialect->needs_1_1 && message->version != HTTP_VERSION_1_1))
+        return false;
+    switch (dialect->coding) {
+    case CODING_CONTAINED:
+        return http_find_nocase(value, length, "chunked") != NULL;
+    case CODING_ONLY:
+        return http_equal_nocase(value, length, "chunked");
+    case CODING_LAST:
+        return is_last_coding(value, length);
+    case CODING_NONE:
+        break;
+    }
+    return false;
+}
+
+/* The value of Content-Length that counts. */
+static bool length_value(const struct http_message *message, const struct dialect *dialect, const uint8_t **value,
+                         uint32_t *length)
+{
+    uint16_t index = message->known[HTTP_CONTENT_LENGTH];
+
+    if (index == HTTP_NONE || message->header_count == 0)
+        return false;
+    for (uint16_t i = message->header_count; dialect->last_length && message->repeated_length && i > index + 1; i--) {
+        if (message->headers[i - 1].known == HTTP_CONTENT_LENGTH) {
+            index = (uint16_t)(i - 1);
+            break;
+        }
+    }
+    const struct http_header *header = &message->headers[index];
+
+    *value = http_header_text(message, header) + header->name_length + 2u;
+    *length = header->length - header->name_length - 2u;
+    return !(dialect->strict_name && header->odd_name);
+}
+
+struct http_framing http_framing_of(const struct http_message *message, enum http_dialect which)
+{
+    const struct dialect *dialect = &dialects[which];
+    struct http_framing framing = { .chunked = reads_chunks(message, dialect) };
+    const uint8_t *value;
+    uint32_t length;
+
+    if (framing.chunked || !length_value(message, dialect, &value, &length))
+        return framing;
+    if (dialect->last_length)
+        last_of_list(&value, &length);
+    if (!parse_number(value, length, dialect->number, &framing.length))
+        framing.length = 0;
+    return framing;
+}
+
+bool http_framing_is_clear(const struct http_message *message)
+{
+    const uint8_t *value;
+    uint32_t length;
+    bool has_length = message->known[HTTP_CONTENT_LENGTH] != HTTP_NONE;
+
+    if (http_value(message, HTTP_TRANSFER_ENCODING, &value, &length))
+        return !has_length && message->version == HTTP_VERSION_1_1 && length == 7 &&
+               http_equal_nocase(value, length, "chunked") &&
+               !message->headers[message->known[HTTP_TRANSFER_ENCODING]].odd_name;
+    if (!has_length || !http_value(message, HTTP_CONTENT_LENGTH, &value, &length))
+        return true;
+    return !message->repeated_length && is_digits(value, length) &&
+           !message->headers[message->known[HTTP_CONTENT_LENGTH]].odd_name;
+}
+
+/* --- Chunks ------------------------------------------------------------------------------------------------------------------------- */
+
+/* Hexadecimal digits with blanks around them, up to a line end or an extension: what all servers read. */
+static bool parse_plain_chunk(const uint8_t *line, uint32_t length, uint64_t *out)
+{
+    uint32_t at = 0;
+    bool extension;
+
+    if (!http_chunk_length(line, length, out, &extension))
+        return false;
+    while (at < length && http_is_space(line[at]))
+        at++;
+    while (at < length && http_hex(line[at]) >= 0)
+        at++;
+    return at == length || line[at] == ';' || http_is_space(line[at]);
+}
+
+bool http_request_chunk(const uint8_t *line, uint32_t length, uint64_t *out, bool *extension)
+{
+    const uint8_t *end = memchr(line, ';', length);
+    uint32_t before = end ? (uint32_t)(end - line) : length;
+
+    *extension = end != NULL;
+    if (parse_plain_chunk(line, length, out))
+        return true;
+    /* "0x5", "+5": gunicorn alone reads these. */
+    if (parse_integer(line, before, true, out))
+        return *out <= HTTP_CHUNK_LENGTH_MAX;
+    return http_chunk_length(line, length, out, extension);
+}

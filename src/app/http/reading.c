@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Alternative readings of requests. Servers do not agree on where some requests end (framing.c). Which server reads the bytes is not known
+ * here, and they have reached it before its response shows what it made of them. So each way to read them is followed, and rules inspect the
+ * requests of all.
+ *
+ * The main reading stands for all dialects at first. When these differ about a request, those that agree with the first dialect stay, and each other group
+ * gets a reading of its own: a parser, the bytes that it has not taken yet, and transactions, beginning with a copy of the request if it has a body. A reading
+ * may be split again, so a flow has at most one reading for each dialect. A reading ends when it begins a request where another one
+ * begins one too; its dialects go back to the other one. It also ends when its bytes are no request of any
+ * server, and with lost bytes outside of a body.
+ *
+ * The transactions of a reading are those of the client alone: responses belong to the main reading. They are not logged, and what is wrong with
+ * them is no event. When the main reading cannot go on, the flow is parsed as long as another one can.
+ *
+ * Memory: of the worker's heap, with the flow's transactions. Only the main reading goes to another process.
+ */
+#include "http_priv.h"
+
+#include <string.h>
+
+static uint16_t dialects_of(const struct http_parser *parser)
+{
+    return (uint16_t)(HTTP_ALL_DIALECTS & ~parser->gone);
+}
+
+bool http_reads_as(const struct http_feed *f, enum http_dialect dialect)
+{
+    return f->direction == FLOW_TO_SERVER && dialects_of(f->parser) == 1u << dialect;
+}
+
+bool http_cr_ends_lines(const struct http_feed *f)
+{
+    return f->reading && (http_reads_as(f, HTTP_DIALECT_LENGTH) || http_reads_as(f, HTTP_DIALECT_LAST_LENGTH));
+}
+
+static struct http_feed feed_of(const struct http_feed *f, struct http_reading *reading)
+{
+    return (struct http_feed){
+        .context = f->context,
+        .state = f->state,
+        .settings = f->settings,
+        .parser = &reading->parser,
+        .reading = reading,
+        .direction = FLOW_TO_SERVER,
+        .bytes = reading->unread.bytes,
+        .length = reading->unread.length,
+        .offset = reading->offset,
+        .quiet = true,
+    };
+}
+
+/* --- The beginning of a reading ----------------------------------------------------------------------------------------------------- */
+
+/* The lines of the request, for the new reading. */
+static bool read_again(struct http_feed *f, const struct buffer *head)
+{
+    enum http_turn turn = HTTP_GO;
+
+    f->bytes = head->bytes;
+    f->length = head->length;
+    f->at = 0;
+    f->again = true;
+    f->parser->messages = 0;
+    while (turn == HTTP_GO && f->at < f->length && !f->failed)
+        turn = http_request_step(f);
+    f->again = false;
+    return turn != HTTP_FAIL && turn != HTTP_LEAVE && !f->failed;
+}
+
+/* What the body has so far, as far as it is kept. */
+static void read_body(struct http_feed *f, const struct http_message *from)
+{
+    struct http_tx *tx = f->parser->tx;
+    const struct buffer *body = from->file_is_body && from->file ? &from->file->data : &from->body;
+
+    if (!tx || from->body_length == 0)
+        return;
+    if (from->decoder || from->form || body->length > from->body_length) {
+        http_body_gap(f, tx, from->wire_length);
+        return;
+    }
+    if (from->body_length > body->length)
+        http_body_gap(f, tx, from->body_length - body->length);
+    http_body_data(f, tx, body->bytes, body->length);
+}
+
+static void free_reading(struct heap *heap, struct http_reading *reading)
+{
+    buffer_clear(heap, &reading->unread);
+    heap_give(heap, reading);
+}
+
+/* The transactions of a reading that ends get nothing more. */
+static void complete_transactions(struct http_feed *f, const struct http_reading *reading)
+{
+    for (struct app_tx *base = app_tx_first(f->context); base; base = base->next) {
+        struct http_tx *tx = (struct http_tx *)base;
+
+        if (!http_is_own(f, base) || tx->reading != reading->id)
+            continue;
+        http_body_end(f, tx, FLOW_TO_SERVER, false);
+        app_tx_advance(base, FLOW_TO_SERVER, HTTP_COMPLETE);
+    }
+}
+
+static void end_reading(struct http_feed *f, unsigned index)
+{
+    struct http_state *state = f->state;
+    struct http_reading *reading = state->readings[index];
+    struct http_feed ended = feed_of(f, reading);
+
+    complete_transactions(&ended, reading);
+    state->reading_count--;
+    memmove(&state->readings[index], &state->readings[index + 1],
+            (state->reading_count - index) * sizeof(state->readings[0]));
+    free_reading(app_heap(f->context), reading);
+}
+
+/* The bytes that the new reading has not taken: of the lines from `at` on, and behind them. */
+static bool keep_rest(const struct http_feed *f, struct http_reading *reading, const struct buffer *head, uint32_t at)
+{
+    struct heap *heap = app_heap(f->context);
+    uint32_t lines = head->length - at, left = f->unit_end > f->at ? f->unit_end - f->at : 0;
+
+    reading->offset = f->offset + f->at - lines;
+    return buffer_append(heap, &reading->unread, head->bytes + at, lines, UINT32_MAX) == lines &&
+           buffer_append(heap, &reading->unread, f->bytes + f->at, left, UINT32_MAX) == left;
+}
+
+/* The dialects leave the reading that is fed for one of their own, which begins with the same request and goes on with the bytes that follow. */
+static bool split(struct http_feed *f, uint16_t dialects, bool has_body)
+{
+    struct http_state *state = f->state;
+    struct http_tx *tx = f->parser->tx;
+    struct heap *heap = app_heap(f->context);
+    const struct buffer *head = &tx->message[FLOW_TO_SERVER].head;
+    struct http_reading *reading;
+
+    f->parser->gone |= dialects;
+    if (state->reading_count == HTTP_READINGS_MAX || !(reading = heap_take(heap, sizeof(*reading))))
+        return false;
+    reading->id = ++state->last_reading;
+    reading->parser.gone = (uint16_t)~dialects;
+    struct http_feed begun = feed_of(f, reading);
+
+    begun.end = f->end;
+    begun.at = head->length;
+    reading->parser.messages = f->parser->messages;
+    /* Of a request without body there is nothing that the one at hand does not have. */
+    if ((has_body && !read_again(&begun, head)) || !keep_rest(f, reading, head, begun.at)) {
+        complete_transactions(&begun, reading);
+        free_reading(heap, reading);
+        return false;
+    }
+    state->readings[state->reading_count++] = reading;
+    return true;
+}
+
+void http_note_ambiguous(struct http_feed *f, struct http_tx *tx)
+{
+    tx->ambiguous = true;
+    if (!f->transferred)
+        app_event(f->context, &tx->base, HTTP_EVENT_REQUEST_AMBIGUOUS);
+    if (f->settings->ambiguous_policy[FLOW_TO_SERVER] == HTTP_AMBIGUOUS_DROP)
+        app_drop_ambiguous(f->context);
+}
+
+static bool follows_readings(const struct http_feed *f)
+{
+    return !f->again && !f->transferred && f->settings->ambiguous_policy[FLOW_TO_SERVER] == HTTP_AMBIGUOUS_INSPECT;
+}
+
+bool http_split_dialect(struct http_feed *f, enum http_dialect dialect, bool ambiguous)
+{
+    uint16_t bit = (uint16_t)(1u << dialect), own = dialects_of(f->parser);
+    enum http_ambiguous_policy policy = f->settings->ambiguous_policy[FLOW_TO_SERVER];
+
+    if (f->again || f->transferred)
+        return true;
+    f->parser->tx->ambiguous = true;
+    if (ambiguous)
+        http_note_ambiguous(f, f->parser->tx);
+    if (policy == HTTP_AMBIGUOUS_PASS || (ambiguous && policy == HTTP_AMBIGUOUS_DROP) || !(own & bit) || own == bit)
+        return true;
+    return split(f, bit, true);
+}
+
+bool http_split_repeat_body(struct http_feed *f, unsigned before, enum http_step step)
+{
+    if (f->state->reading_count == before)
+        return true;
+    struct http_reading *reading = f->state->readings[before];
+    struct http_feed begun = feed_of(f, reading);
+
+    if (!reading->parser.tx)
+        return true;
+    read_body(&begun, &f->parser->tx->message[FLOW_TO_SERVER]);
+    reading->parser.step = step;
+    return !begun.failed;
+}
+
+static bool is_same(const struct http_framing *a, const struct http_framing *b)
+{
+    return a->chunked == b->chunked && a->length == b->length;
+}
+
+static enum http_dialect first_of(uint16_t dialects)
+{
+    enum http_dialect dialect = 0;
+
+    while (dialect < HTTP_DIALECTS - 1 && !(dialects >> dialect & 1))
+        dialect++;
+    return dialect;
+}
+
+/* The one that most dialects have. */
+static struct http_framing most_usual(const struct http_framing framings[HTTP_DIALECTS])
+{
+    unsigned most = 0, best = 0;
+
+    for (unsigned i = 0; i < HTTP_DIALECTS; i++) {
+        unsigned count = 0;
+
+        for (unsigned k = 0; k < HTTP_DIALECTS; k++)
+            count += is_same(&framings[i], &framings[k]);
+        if (count > most) {
+            most = count;
+            best = i;
+        }
+    }
+    return framings[best];
+}
+
+bool http_decide_framing(struct http_feed *f, struct http_tx *tx, struct http_framing *out)
+{
+    const struct http_message *message = &tx->message[FLOW_TO_SERVER];
+    struct http_framing framings[HTTP_DIALECTS];
+    uint16_t left = dialects_of(f->parser);
+    bool ambiguous = false;
+
+    if (http_framing_is_clear(message)) { /* but for a server that does not know chunks */
+        *out = http_framing_of(message, f->reading ? first_of(left) : HTTP_DIALECT_LENIENT);
+        return true;
+    }
+    for (enum http_dialect dialect = 0; dialect < HTTP_DIALECTS; dialect++) {
+        framings[dialect] = http_framing_of(message, dialect);
+        ambiguous |= !is_same(&framings[dialect], &framings[0]);
+    }
+    *out = framings[first_of(left)];
+    if (ambiguous && !f->again)
+        http_note_ambiguous(f, tx);
+    if (ambiguous && f->settings->ambiguous_policy[FLOW_TO_SERVER] == HTTP_AMBIGUOUS_PASS)
+        *out = most_usual(framings);
+    if (!ambiguous || !follows_readings(f))
+        return true;
+    for (const struct http_framing *other = out; left; other = &framings[first_of(left)]) {
+        uint16_t group = 0;
+
+        for (enum http_dialect dialect = 0; dialect < HTTP_DIALECTS; dialect++) {
+            if (left >> dialect & 1 && is_same(&framings[dialect], other))
+                group |= (uint16_t)(1u << dialect);
+        }
+        left &= (uint16_t)~group;
+        if (other != out && !split(f, group, other->chunked || other->length > 0))
+            return false;
+    }
+    return true;
+}
+
+/* --- Where readings meet ---------------------------------------------------------------------------------------------------------------- */
+
+static struct http_parser *parser_with(struct http_state *state, uint32_t id)
+{
+    for (unsigned i = 0; i < state->reading_count; i++) {
+        if (state->readings[i]->id == id)
+            return &state->readings[i]->parser;
+    }
+    return id == 0 ? &state->parser[FLOW_TO_SERVER] : NULL;
+}
+
+bool http_joins_reading(struct http_feed *f, uint64_t begin)
+{
+    struct app_tx *base = app_tx_last(f->context);
+
+    for (; base; base = base->previous) {
+        const struct http_tx *tx = (const struct http_tx *)base;
+
+        if (!http_is_own(f, base) || tx->begin != begin || tx->reading == f->reading->id)
+            continue;
+        struct http_parser *other = parser_with(f->state, tx->reading);
+
+        if (!other || other->tx != tx || other->lines > 0 ||
+            (other->step != HTTP_AT_HEADERS && other->step != HTTP_AFTER_0_9))
+            continue; /* it is past the line, which it read in another way */
+        other->gone &= (uint16_t)~dialects_of(f->parser);
+        return true;
+    }
+    return false;
+}
+
+/* --- Feeding -------------------------------------------------------------------------------------------------------------------------- */
+
+/* The bytes that are new to the reading. */
+static bool add_bytes(struct http_feed *f, struct http_reading *reading)
+{
+    uint64_t next = reading->offset + reading->unread.length;
+    uint32_t known = next > f->offset ? (uint32_t)(next - f->offset) : 0;
+
+    if (next < f->offset) {
+        struct http_feed lost = feed_of(f, reading);
+        enum http_step step = reading->parser.step;
+
+        if (step != HTTP_IDENTITY && step != HTTP_CHUNK_DATA)
+            return false;
+        http_take_gap(&lost, f->offset - reading->offset);
+        buffer_clear(app_heap(f->context), &reading->unread);
+        reading->offset = f->offset;
+    }
+    if (known >= f->length)
+        return true;
+    return buffer_append(app_heap(f->context), &reading->unread, f->bytes + known, f->length - known, UINT32_MAX) ==
+           f->length - known;
+}
+
+static void add_to_readings(struct http_feed *f)
+{
+    for (unsigned i = 0; i < f->state->reading_count;) {
+        if (add_bytes(f, f->state->readings[i]))
+            i++;
+        else
+            end_reading(f, i);
+    }
+}
+
+static void run_readings(struct http_feed *f)
+{
+    for (unsigned i = 0; i < f->state->reading_count;) {
+        struct http_reading *reading = f->state->readings[i];
+        struct http_feed run = feed_of(f, reading);
+        enum http_turn turn = HTTP_GO;
+
+        run.end = f->end;
+        while (turn == HTTP_GO)
+            turn = http_run(&run);
+        buffer_consume(&reading->unread, run.at);
+        reading->offset += run.at;
+        f->failed |= run.failed;
+        if (f->end && turn == HTTP_MORE)
+            http_request_end(&run);
+        if (turn == HTTP_MORE && !f->end)
+            i++;
+        else
+            end_reading(f, i);
+    }
+}
+
+/* The main reading cannot go on. Other readings do, and its bytes belong to nothing from now on. */
+static void end_main(struct http_feed *f)
+{
+    struct http_parser *parser = f->parser;
+
+    f->state->main_failed = true;
+    if (parser->tx) {
+        parser->left = 0;
+        http_request_complete(f, parser->tx);
+    }
+    parser->step = HTTP_TUNNEL;
+    f->at = f->length;
+}
+
+/* All readings get the bytes up to f->length, one after another. */
+static enum http_turn run_all(struct http_feed *f)
+{
+    enum http_turn turn = HTTP_GO;
+
+    add_to_readings(f);
+    while (turn == HTTP_GO)
+        turn = http_run(f);
+    run_readings(f);
+    if (f->failed)
+        return HTTP_FAIL;
+    if (turn == HTTP_FAIL && f->state->reading_count > 0) {
+        end_main(f);
+        turn = HTTP_MORE;
+    }
+    return turn;
+}
+
+/* The end of what the parser can complete next, from `at` on. A CR ends a line, or the byte behind it does. */
+static uint32_t next_end(const struct http_feed *f, const struct http_parser *parser, uint32_t at, uint32_t most)
+{
+    const uint8_t *end;
+
+    if (parser->step == HTTP_TUNNEL || parser->step == HTTP_UNTIL_CLOSE)
+        return most;
+    if (parser->step == HTTP_IDENTITY || parser->step == HTTP_CHUNK_DATA)
+        return parser->left > 0 && parser->left < most - at ? at + (uint32_t)parser->left : most;
+    if (at > 0 && f->bytes[at - 1] == '\r')
+        return at + 1;
+    end = memchr(f->bytes + at, '\n', most - at);
+    most = end ? (uint32_t)(end - f->bytes) + 1 : most;
+    end = memchr(f->bytes + at, '\r', most - at);
+    return end ? (uint32_t)(end - f->bytes) + 1 : most;
+}
+
+/*
+ * With several readings the bytes are fed up to the next place where one of them can complete something, then to the next one, as if they came byte by
+ * byte. So which readings meet does not depend on how the bytes are cut.
+ */
+enum http_turn http_feed_readings(struct http_feed *f, uint32_t seen)
+{
+    struct http_state *state = f->state;
+    uint32_t total = f->length, at = seen;
+    bool end = f->end;
+
+    for (;;) {
+        enum http_turn turn;
+        bool single = state->reading_count == 0;
+
+        f->length = single ? total : at;
+        f->end = end && f->length == total;
+        turn = single ? http_run(f) : run_all(f);
+        if (turn == HTTP_FAIL || turn == HTTP_LEAVE || (state->main_failed && state->reading_count == 0))
+            return turn == HTTP_LEAVE ? turn : HTTP_FAIL;
+        if (turn == HTTP_MORE && state->reading_count == 0 && f->length == total)
+            return turn;
+        if (single) { /* readings have begun */
+            at = f->at;
+            continue;
+        }
+        if (at == total && turn == HTTP_MORE)
+            return turn;
+        uint32_t next = next_end(f, f->parser, at, total);
+
+        for (unsigned i = 0; i < state->reading_count; i++)
+            next = next_end(f, &state->readings[i]->parser, at, next);
+        at = next;
+    }
+}
+
+void http_free_readings(struct app_context *context, struct http_state *state)
+{
+    while (state->reading_count > 0)
+        free_reading(app_heap(context), state->readings[--state->reading_count]);
+}
