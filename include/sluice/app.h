@@ -83,7 +83,7 @@ struct app_tx_link {
     struct app_tx *next, *previous;
 };
 
-/* The first member of a protocol's own transaction. A parser writes directions and log_never, calls app_tx_advance() and app_tx_touch(),
+/* The first member of a protocol's own transaction. A parser writes directions, log_never and tentative, calls app_tx_advance() and app_tx_touch(),
  * and reads; the rest is the framework's. One that is complete in both directions may be gone when the parser is called next: a state
  * keeps no pointer to it. */
 struct app_tx {
@@ -103,6 +103,7 @@ struct app_tx {
     bool log_never;   /* not worth an event */
     bool only_events; /* made for a protocol's event: an anomaly is told of it, nothing else */
     bool moved;       /* another process goes on with it */
+    bool tentative;   /* rules do not inspect it before app_tx_confirm(): it may turn out to be no message */
     uint64_t events[APP_EVENT_WORDS];
     struct file_list files[FLOW_DIRECTIONS];
     bool settled[FLOW_DIRECTIONS]; /* for detect: rules were asked when the direction was complete, */
@@ -113,7 +114,7 @@ struct app_tx {
 
 static inline bool app_tx_wants_inspection(const struct app_tx *tx, enum flow_direction direction)
 {
-    return tx->directions >> direction & 1 &&
+    return tx->directions >> direction & 1 && !tx->tentative &&
            (tx->fresh[direction] || tx->progress[direction] != tx->inspected[direction]);
 }
 
@@ -338,6 +339,8 @@ static inline struct app_tx *app_tx_next_open(const struct app_tx *tx)
 }
 /* The progress of a direction is this now. */
 void app_tx_advance(struct app_tx *tx, enum flow_direction direction, uint8_t progress);
+/* Rules inspect a transaction that was marked as tentative from now on. A tentative one that is never confirmed is released without inspection. */
+void app_tx_confirm(struct app_tx *tx);
 /* A buffer of a direction has grown, or a file of it came, grew or ended; a new progress need not be told so. */
 void app_tx_touch(struct app_tx *tx, enum flow_direction direction);
 /* An event (index in proto->events) on a transaction; NULL: on the last one, made if there is none. */

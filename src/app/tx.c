@@ -101,8 +101,18 @@ static const struct app_tx_link *sorted(struct app_flow *af, unsigned list)
 
 static void note_change(struct app_tx *tx, enum flow_direction direction)
 {
-    list_put(tx, APP_TX_UNSEEN + direction);
+    if (!tx->tentative)
+        list_put(tx, APP_TX_UNSEEN + direction);
     list_put(tx, APP_TX_CHANGED);
+}
+
+void app_tx_confirm(struct app_tx *tx)
+{
+    tx->tentative = false;
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        if (app_tx_wants_inspection(tx, direction))
+            note_change(tx, direction);
+    }
 }
 
 void app_tx_advance(struct app_tx *tx, enum flow_direction direction, uint8_t progress)

@@ -294,7 +294,7 @@ static struct packet_facts facts_of(const struct packet *pkt)
 static struct app_tx *current_transaction(const struct evaluation *ev)
 {
     for (struct app_tx *tx = app_transactions(ev->input->packet->flow); tx; tx = tx->next) {
-        if (tx->directions >> ev->direction & 1 &&
+        if (tx->directions >> ev->direction & 1 && !tx->tentative &&
             (app_tx_wants_inspection(tx, ev->direction) || !app_tx_is_complete(tx, ev->direction)))
             return tx;
     }

@@ -23,6 +23,7 @@ struct http_tx *http_tx_new(struct http_feed *f)
         tx->reading = f->reading->id;
         tx->base.directions = APP_TO_SERVER;
         tx->base.log_never = true;
+        tx->base.tentative = true; /* no server acts on headers that are not complete */
         return tx;
     }
     if (!f->state->answer_next && !f->state->parser[FLOW_TO_CLIENT].ended)
@@ -208,6 +209,8 @@ static enum http_turn take_request_line(struct http_feed *f, const uint8_t *byte
     http_understand_uri(f, tx);
     app_tx_advance(&tx->base, FLOW_TO_SERVER, HTTP_LINE);
     parser->step = tx->is_0_9 ? HTTP_AFTER_0_9 : HTTP_AT_HEADERS;
+    if (tx->is_0_9)
+        app_tx_confirm(&tx->base);
     return HTTP_GO;
 }
 
@@ -467,6 +470,7 @@ static enum http_turn take_headers(struct http_feed *f)
     if (turn != HTTP_GO)
         return turn;
     understand_headers(f, tx);
+    app_tx_confirm(&tx->base);
     if (!split_lines(f, tx))
         return HTTP_FAIL;
     /* The headers went on behind those that the other readings know. */
