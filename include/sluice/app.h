@@ -101,6 +101,7 @@ struct app_tx {
     bool logged;
     uint8_t guessed;  /* alerts that have it though their rule asks for no transaction */
     bool log_never;   /* not worth an event */
+    bool beside;      /* app_tx_new_beside() made it */
     bool only_events; /* made for a protocol's event: an anomaly is told of it, nothing else */
     bool moved;       /* another process goes on with it */
     bool tentative;   /* rules do not inspect it before app_tx_confirm(): it may turn out to be no message */
@@ -326,6 +327,8 @@ uint32_t app_next_file_id(struct app_context *context);
 
 /* A new transaction behind the last; NULL when there is no memory, or too many are open: return APP_ERROR then. */
 struct app_tx *app_tx_new(struct app_context *context);
+/* The same for another reading of the bytes of transaction `id`, which it has, too: rules inspect it, and it is neither logged nor counted. */
+struct app_tx *app_tx_new_beside(struct app_context *context, uint64_t id);
 struct app_tx *
 app_tx_first(const struct app_context *context); /* the oldest that is kept, of this protocol; NULL for none */
 struct app_tx *app_tx_last(const struct app_context *context);

@@ -162,6 +162,8 @@ bool stream_next_acknowledged(struct stream *stream, struct flow *flow, enum flo
                               struct stream_view *view);
 /* Whether one side alone is seen: nothing it says is acknowledged by anybody. */
 bool stream_is_oneside(const struct flow *flow);
+/* The direction has sent its FIN, and all bytes before it have been yielded. */
+bool stream_has_ended(const struct flow *flow, enum flow_direction direction);
 /* Whether the beginning of the connection was not seen. */
 bool stream_is_midstream(const struct flow *flow);
 /* How many sessions, and data of how many sessions, gave way to others. */

@@ -175,7 +175,7 @@ static void begin_truncated(struct app_tx *tx)
     }
 }
 
-struct app_tx *app_tx_new(struct app_context *context)
+static struct app_tx *add(struct app_context *context, bool beside, uint64_t id)
 {
     struct app_flow *af = context->af, *main = af->main;
     const struct app_proto *proto = af->proto;
@@ -191,7 +191,8 @@ struct app_tx *app_tx_new(struct app_context *context)
     tx->flow = af;
     tx->proto = proto;
     tx->protocol = af->protocol;
-    tx->id = main->next_tx++;
+    tx->beside = beside;
+    tx->id = beside ? id : main->next_tx++;
     tx->directions = APP_BOTH;
     tx->begin_ns = context->now_ns;
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
@@ -205,7 +206,22 @@ struct app_tx *app_tx_new(struct app_context *context)
     list_put(tx, APP_TX_OPEN);
     list_put(tx, APP_TX_CHANGED);
     begin_truncated(tx);
-    app_count(context->app, af, COUNT_TX);
+    if (!beside)
+        app_count(context->app, af, COUNT_TX);
+    return tx;
+}
+
+struct app_tx *app_tx_new(struct app_context *context)
+{
+    return add(context, false, 0);
+}
+
+struct app_tx *app_tx_new_beside(struct app_context *context, uint64_t id)
+{
+    struct app_tx *tx = add(context, true, id);
+
+    if (tx)
+        tx->log_never = true;
     return tx;
 }
 

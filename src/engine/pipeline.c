@@ -443,6 +443,24 @@ static void feed_passive(struct app_feed *feed, bool all)
     feed_acknowledged(feed, FLOW_TO_CLIENT, true);
 }
 
+/* Inline, a parser learns from a FIN without data that nothing follows: rules see what ends there before the receiver does. */
+static void feed_fin(struct app_feed *feed)
+{
+    struct packet *pkt = feed->packet;
+    const struct app_stream_bytes nothing = { .offset = stream_next_offset(pkt->flow, direction_of(pkt)), .end = true };
+    struct app_verdict verdict;
+
+    app_stream(feed->pipeline->app, pkt->flow, direction_of(pkt), &nothing, pkt->time_ns, &verdict);
+    note_app(feed, &verdict);
+}
+
+static bool ends_stream(const struct pipeline *pipeline, const struct packet *pkt)
+{
+    return pipeline->stream_inline && pkt->protocol == IPPROTO_TCP && pkt->transport && pkt->tcp.flags & TCP_FIN &&
+           pkt->payload_length == 0 && pkt->flow && pkt->flow->app && app_protocols(pkt->flow) != 0 &&
+           stream_has_ended(pkt->flow, direction_of(pkt));
+}
+
 /* Whether it brought anything new: most of an unknown protocol do not. */
 static bool feed_datagram(struct app_feed *feed)
 {
@@ -536,6 +554,10 @@ static void ask_rules(struct pipeline *pipeline, struct packet *pkt, bool settle
 
         if (!pipeline->stream_inline)
             feed_passive(&feed, flow_ends);
+        if (ends_stream(pipeline, pkt)) {
+            feed_fin(&feed);
+            fed = true;
+        }
         if (fed || !pipeline->stream_inline)
             note_detected_protocol(pkt, false);
         count = detect_packet(pipeline->detector, ruleset, &in, &hits);

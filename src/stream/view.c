@@ -109,6 +109,14 @@ bool stream_next_acknowledged(struct stream *stream, struct flow *flow, enum flo
     return true;
 }
 
+bool stream_has_ended(const struct flow *flow, enum flow_direction direction)
+{
+    const struct tcp_peer *peer = flow->tcp ? &flow->tcp->peer[direction] : NULL;
+
+    return peer && peer->flags & PEER_FIN && !(peer->flags & PEER_STOPPED) &&
+           peer->assembly.inspected >= (uint64_t)peer->edge;
+}
+
 bool stream_is_oneside(const struct flow *flow)
 {
     return flow->tcp && flow->tcp->flags & SESSION_ASYNC;

@@ -20,7 +20,8 @@ MSS = 1400
 SERVER = bytes([192, 0, 2, 1])
 
 # `steps`: what the sender sends, in order; each bytes is one segment, WAIT waits for an answer of the peer. `place`: the key of the protocol's
-# rules whose word the message carries, or None. `features`: the oddities that the generator chose. `opening`: what the peer sends first.
+# rules whose word the message carries, or None. `features`: the oddities that the generator chose; `ends-with-close`: no endpoint understands the
+# message before the connection ends, so that a drop of its end is in time. `opening`: what the peer sends first.
 # `udp`: each of the steps is a datagram.
 WAIT = None
 Message = collections.namedtuple('Message', 'number seed from_client port steps place features opening answer count udp')
@@ -143,6 +144,8 @@ class Capture:
                 connection.send(1 - sender, m.answer)
         if m.answer and m.steps[-1] is not WAIT:
             connection.send(1 - sender, m.answer)
+        if 'ends-with-close' in m.features:
+            last = self.count + 1
         connection.close(1 if m.answer else sender)
         self.last.append(last)
 

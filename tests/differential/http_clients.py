@@ -91,6 +91,7 @@ class Files(Client):
                     codes[int(words[0])] = words[1]
         for n in range(len(messages)):
             head, body = self.read(f'{n}.head') or b'', self.read(f'{n}.body')
+            head = re.split(rb'\n(?=\s*HTTP/)', head)[-1]  # the last of several responses
             names = '\n'.join(os.listdir(f'{self.folder}/names/{n}')) if os.path.isdir(f'{self.folder}/names/{n}') else ''
             if head or body or names:
                 status = re.findall(rb'^\s*\S*HTTP/?\S*\s+(\d{3})(?!\d)', head, re.MULTILINE)
@@ -107,17 +108,20 @@ class Curl(Files):
     options = ()
 
     def prepare(self, messages):
+        """One configuration for each of SHARES processes. --parallel of one process would end with the first response that is none."""
         super().prepare(messages)
-        lines = []
+        shares = [[] for _ in range(SHARES)]
         for n, m in enumerate(messages):
+            lines = shares[n % SHARES]
             lines += [*self.options, 'silent', 'max-time = 6', f'url = "{self.base}{n}"', f'output = "/endpoint/out/{n}.body"', f'dump-header = "/endpoint/out/{n}.head"', f'write-out = "{n} %{{exitcode}}\\n"', 'next']
             if m.place == 'name':
                 os.makedirs(f'{self.folder}/names/{n}')
                 lines += [*self.options, 'silent', 'max-time = 6', f'url = "{self.base}{n}"', 'remote-name', 'remote-header-name', f'output-dir = "/endpoint/names/{n}"', 'next']
-        self.write('config', '\n'.join(lines[:-1]) + '\n')
+        for share, lines in enumerate(shares):
+            self.write(f'config.{share}', '\n'.join(lines[:-1]) + '\n')
 
     def arguments(self):
-        return 'sh', '-c', 'curl --parallel --parallel-max 24 --parallel-immediate -K /endpoint/config >/endpoint/ended 2>/dev/null'
+        return 'sh', '-c', f'for n in $(seq 0 {SHARES - 1}); do curl -K /endpoint/config.$n >>/endpoint/ended 2>/dev/null & done; wait'
 
 
 class CurlCompressed(Curl):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Odd HTTP responses that some client accepts, and the rules that must stop those with a forbidden word."""
 import random
+import re
 import zlib
 
 import encoders
@@ -291,13 +292,24 @@ def response(r):
     return lead + head_of(r, lines) + body
 
 
+def place_is_in_head(place):
+    return place in ('header', 'cookie', 'reason', 'status', 'name')
+
+
 def generate(number, seed):
     """Message `number` of the run that `seed` names."""
     rng = random.Random(f'{seed}/response/{number}')
     r = Request(rng, rng.choice(PLACES), rng.choice((0.0, 0.1, 0.2, 0.3, 0.3, 0.5, 0.8)))
     r.word = lambda place: WORDS[place] if place == r.place else b'benign'
     wire = response(r)
+    if place_is_in_head(r.place) and b'\n\r\n' not in wire and b'\n\n' not in wire:
+        r.use('ends-with-close', None)
     return message(number, seed, cut(r, wire), r.place, r.features, from_client=False, opening=OPENING % (b'%d' % number))
+
+
+# The word in a header of the name, with what is folded into it; clients that print the head print other lines, too.
+HEADERS = {place: re.compile(rb'^[\s\0]*(?:%s)[\s\0]*:[^\n]*(?:\n[ \t\0][^\n]*)*%s' % (names, WORDS[place]), re.IGNORECASE | re.MULTILINE)
+           for place, names in (('header', b'x-m|x-t'), ('cookie', b'set-cookie'))}
 
 
 def understood(m, result):
@@ -314,4 +326,19 @@ def understood(m, result):
         return WORDS['reason'] in result.reason
     if m.place == 'name':
         return WORDS['name'] in result.name
-    return WORDS[m.place] in result.headers
+    return bool(HEADERS[m.place].search(result.headers))
+
+
+def limit_of(m):
+    """The documented limit (docs/security.md) that explains a finding; None."""
+    features = set(m.features)
+    layers = sum(f.count('+') + 1 for f in features if f.startswith(('content:', 'transfer:')) and f.split(':')[1].split('+')[0] in CODERS)
+    if layers > 2 or features & {'deflate:twice'} and layers > 1:
+        return 'more than two encodings (too_many_encoding_layers)'
+    if features & {'deflate:raw-cut', 'zstd:cut', 'gzip:truncated-trailer', 'br:cut-long'} or {'closed-early', 'content:deflate'} <= features:
+        return 'an encoding that is cut before a block is complete'
+    if any(f.startswith('chunk-end:') or f in ('size:lf-before', 'size:extension-lf') for f in features):
+        return 'bytes behind the size of a chunk (PHP)'
+    if m.place == 'name' and any(f.startswith(('final:', 'line-end:', 'form:cr', 'closed')) for f in features):
+        return 'the name of a file without content, or in a response with another oddity'
+    return None

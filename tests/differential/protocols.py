@@ -66,6 +66,9 @@ class HttpResponses(Protocol):
     def endpoints(self, nightly):
         return [fetching(kind, http_responses.understood) for kind in (*http_clients.CLIENTS, *(http_clients.NIGHTLY if nightly else ()))]
 
+    def known(self, m, endpoints):
+        return http_responses.limit_of(m)
+
 
 class DnsQueries(Protocol):
     rules, generate = dns_queries.RULES, staticmethod(dns_queries.generate)

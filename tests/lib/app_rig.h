@@ -221,7 +221,7 @@ static inline void app_rig_after(struct app_rig *rig)
         for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
             app_tx_note_inspected(tx, direction);
         }
-        if (tx->id < RIG_MAX_TX)
+        if (tx->id < RIG_MAX_TX && !tx->beside)
             app_rig_render(rig, tx, &rig->json[tx->id]);
         if (app_tx_wants_log(rig->app, tx, false))
             app_tx_note_logged(tx);

@@ -278,7 +278,8 @@ static const struct http_case cases[] = {
     { .name = "101 with a length goes on",
       .pieces = { CLIENT(GET_A), SERVER("HTTP/1.1 101 S\r\nContent-Length: 5\r\n\r\nhello") },
       .json = { "{\"hostname\":\"h\",\"url\":\"/a\",\"http_method\":\"GET\",\"protocol\":\"HTTP/1.1\",\"status\":101,"
-                "\"length\":5,\"events\":[\"RESPONSE_BODY_UNEXPECTED\",\"SWITCHING_PROTO_WITH_CONTENT_LENGTH\"]}" } },
+                "\"length\":5,\"events\":[\"RESPONSE_BODY_UNEXPECTED\",\"SWITCHING_PROTO_WITH_CONTENT_LENGTH\","
+                "\"RESPONSE_AMBIGUOUS\"]}" } },
     { .name = "what is wrong with a request",
       .pieces = { CLIENT(GET_A
                          " GET\t/a b HTTP/1.1\r\n Host: h\r\nb@d: x\r\nContent-Length: 1x\r\nContent-Length: 2\r\n"
@@ -311,7 +312,7 @@ static const struct http_case cases[] = {
                 "1.1\",\"status_string\":"
                 "\"2000\",\"length\":3,\"events\":[\"RESPONSE_ABNORMAL_TRANSFER_ENCODING\",\"RESPONSE_CHUNKED_OLD_"
                 "PROTO\","
-                "\"RESPONSE_INVALID_PROTOCOL\",\"RESPONSE_INVALID_STATUS\"]}" } },
+                "\"RESPONSE_INVALID_PROTOCOL\",\"RESPONSE_INVALID_STATUS\",\"RESPONSE_AMBIGUOUS\"]}" } },
     { .name = "a response without a request",
       .pieces = { SERVER(HELLO) },
       .json = { "{\"url\":\"/libhtp::request_uri_not_seen\",\"status\":200,\"length\":5,\"events\":[\"UNABLE_TO_MATCH_"
@@ -679,7 +680,7 @@ END_TEST
 START_TEST(endless_extensions)
 {
     struct app_rig *rig = app_rig_new("http", NULL);
-    static char line[64 << 10];
+    static char line[300 << 10];
 
     app_rig_text(rig, FLOW_TO_SERVER, GET_A);
     app_rig_text(rig, FLOW_TO_CLIENT, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;");

@@ -24,16 +24,27 @@ static bool is_file(const struct http_feed *f, const struct http_tx *tx)
     return f->direction == FLOW_TO_CLIENT || tx->method == HTTP_METHOD_POST || tx->method == HTTP_METHOD_PUT;
 }
 
-static void name_of_file(struct http_feed *f, struct http_tx *tx, const uint8_t **name, uint32_t *length)
+static void name_of_file(struct http_feed *f, struct http_tx *tx, const uint8_t **name, uint32_t *length,
+                         struct http_names *names)
 {
     const uint8_t *value;
     uint32_t value_length;
+    bool has_name = f->direction == FLOW_TO_CLIENT &&
+                    http_value(message_of(f, tx), HTTP_CONTENT_DISPOSITION, &value, &value_length);
 
     *name = NULL;
     *length = 0;
-    if (f->direction == FLOW_TO_CLIENT &&
-        http_value(message_of(f, tx), HTTP_CONTENT_DISPOSITION, &value, &value_length) &&
-        http_parameter(value, value_length, "filename", name, length) && *length > 0)
+    if (has_name && f->parser->flags & HTTP_READ_NAMES) {
+        unsigned index = f->parser->flags & HTTP_READ_NAME_1 ? 0 : f->parser->flags & HTTP_READ_NAME_2 ? 1 : 2;
+
+        http_other_names(value, value_length, names);
+        if (index < names->count) {
+            *name = names->name[index].bytes;
+            *length = names->name[index].length;
+            return;
+        }
+    }
+    if (has_name && http_parameter(value, value_length, "filename", name, length) && *length > 0)
         return;
     *name = NULL;
     *length = 0;
@@ -66,8 +77,9 @@ static void open_file(struct http_feed *f, struct http_tx *tx)
     struct http_message *message = message_of(f, tx);
     const uint8_t *name;
     uint32_t length;
+    struct http_names names;
 
-    name_of_file(f, tx, &name, &length);
+    name_of_file(f, tx, &name, &length, &names);
     if (!name)
         return;
     if (length > NAME_MAX_LENGTH)
@@ -154,8 +166,12 @@ void http_body_begin(struct http_feed *f, struct http_tx *tx)
     const uint8_t *value;
     uint32_t length;
 
+    if (f->parser->flags & HTTP_READ_RAW)
+        return;
     if (http_value(message, HTTP_CONTENT_ENCODING, &value, &length))
-        message->decoder = http_decoder_new(f, tx, value, length);
+        message->decoder = http_decoder_new(f, tx, value, length, NULL);
+    if (f->direction == FLOW_TO_CLIENT && http_value(message, HTTP_TRANSFER_ENCODING, &value, &length))
+        message->decoder = http_decoder_new(f, tx, value, length, message->decoder);
     if (f->direction == FLOW_TO_SERVER && tx->method == HTTP_METHOD_POST &&
         http_value(message, HTTP_CONTENT_TYPE, &value, &length))
         message->form = http_form_new(f, value, length);

@@ -3,8 +3,10 @@
  * Content encodings: a chain of decoders, the last encoding of the header first, whose end is the body.
  *
  * gzip and deflate are told apart by their bytes, not by the header's word, as browsers do. A gzip's own header is read here and its checksum is
- * not: zlib would refuse what browsers show. Bytes that are not encoded at all go through as they are, if that shows before anything
- * was decoded.
+ * not: zlib would refuse what browsers show. Bytes that cannot be decoded, and those behind the end, go through as they are: clients that do not decode
+ * (Python's urllib, wget, curl without --compressed) deliver them.
+ *
+ * The dictionary of LZMA is as large as the settings allow, whatever the header says: a stream that refers to nothing farther away is decoded.
  *
  * Bombs: the body has its limit, and decoding ends there. What passes between two decoders is limited too.
  *
@@ -24,9 +26,12 @@ enum {
     BOMB_RATIO = 2048,
     FIRST_BYTES = 1024, /* kept to go through as they are */
     GUESS_BYTES = 512,
-    PIECE = 256,          /* so many at a time before anything came out */
-    ZSTD_WINDOW_LOG = 21, /* 2 MiB */
-    GZIP_NAME_LIMIT = 4096,
+    PIECE = 256,               /* so many at a time before anything came out */
+    ZLIB_CHECKSUM = 4,         /* bytes behind deflate */
+    ZSTD_WINDOW_LOG = 21,      /* 2 MiB */
+    LZMA_HEADER = 13,          /* bytes: properties, size of the dictionary, size of the content */
+    LZMA_OVERHEAD = 128 << 10, /* memory of a decoder besides its dictionary, with the default properties */
+    LZMA_DICTIONARY_MIN = 4 << 10,
 };
 
 enum coding { CODING_NONE, CODING_DEFLATE, CODING_BROTLI, CODING_ZSTD, CODING_LZMA };
@@ -52,7 +57,7 @@ struct http_decoder {
     enum coding coding;
     bool plain; /* what comes goes through */
     bool dead;  /* nothing more is decoded */
-    bool started, is_gzip;
+    bool started, is_gzip, is_zlib;
     uint8_t first[FIRST_BYTES]; /* what came before the first output */
     uint32_t first_length;
     uint64_t in, out;
@@ -63,6 +68,9 @@ struct http_decoder {
     z_stream zlib;
     BrotliDecoderState *brotli;
     ZSTD_DStream *zstd;
+    lzma_ret lzma_status; /* of the header */
+    bool lzma_capped;     /* the dictionary is smaller than the header says */
+    uint8_t lzma_header[LZMA_HEADER];
     lzma_stream lzma;
     lzma_allocator lzma_allocator;
 };
@@ -164,9 +172,10 @@ static enum coding coding_of(struct http_feed *f, struct http_tx *tx, const uint
                                                                                                : CODING_NONE;
 }
 
-struct http_decoder *http_decoder_new(struct http_feed *f, struct http_tx *tx, const uint8_t *names, uint32_t length)
+struct http_decoder *http_decoder_new(struct http_feed *f, struct http_tx *tx, const uint8_t *names, uint32_t length,
+                                      struct http_decoder *next)
 {
-    struct http_decoder *chain = NULL;
+    struct http_decoder *chain = next;
     uint32_t layers = 0;
 
     for (uint32_t at = 0; at < length;) {
@@ -176,13 +185,14 @@ struct http_decoder *http_decoder_new(struct http_feed *f, struct http_tx *tx, c
             at++;
         uint32_t size = at++ - from;
 
-        if (size == 0)
+        if (size == 0 || http_equal_nocase(names + from, size, "chunked"))
             continue;
-        if (++layers > f->settings->decoder_layers && f->settings->decoder_layers > 0) {
+        enum coding coding = coding_of(f, tx, names + from, size);
+
+        if (coding != CODING_NONE && ++layers > f->settings->decoder_layers && f->settings->decoder_layers > 0) {
             http_event(f, tx, HTTP_EVENT_TOO_MANY_ENCODING_LAYERS);
             break;
         }
-        enum coding coding = coding_of(f, tx, names + from, size);
         struct http_decoder *d = coding != CODING_NONE ? heap_take(app_heap(f->context), sizeof(*d)) : NULL;
 
         if (!d)
@@ -222,17 +232,24 @@ static void emit(struct http_feed *f, struct http_tx *tx, struct http_decoder *d
         report_bomb(f, tx, d);
 }
 
-/* The bytes are not what they were said to be. */
-static void fail(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, bool can_be_plain)
+/* Nothing more is decoded: the bytes that follow go through as they are. */
+static void pass(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *bytes, uint32_t length)
+{
+    stop(d);
+    if (d->dead)
+        return;
+    d->plain = true;
+    emit(f, tx, d, bytes, length);
+}
+
+/* The bytes are not what they were said to be. `rest`: those that were not decoded. */
+static void fail(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *rest, uint32_t length)
 {
     http_event(f, tx, HTTP_EVENT_GZIP_DECOMPRESSION_FAILED);
-    stop(d);
-    if (!can_be_plain || d->out > 0 || d->in > FIRST_BYTES) {
-        d->dead = true;
-        return;
-    }
-    d->plain = true;
-    emit(f, tx, d, d->first, d->first_length);
+    if (d->out == 0 && d->in <= FIRST_BYTES)
+        pass(f, tx, d, d->first, d->first_length);
+    else
+        pass(f, tx, d, rest, length);
 }
 
 /* --- gzip, deflate --------------------------------------------------------------------------------------------------------------------------- */
@@ -267,7 +284,8 @@ static void judge_start(struct http_decoder *d)
         d->is_gzip = true;
         d->step = GZIP_FIXED;
     } else if ((d->two[0] & 0x0f) == Z_DEFLATED && (d->two[0] << 8 | d->two[1]) % 31 == 0) {
-        enter(d, GZIP_DATA); /* zlib's two bytes */
+        d->is_zlib = true;
+        enter(d, GZIP_DATA);
     } else {
         enter(d, GZIP_GUESS);
     }
@@ -321,7 +339,7 @@ static void take_gzip_byte(struct http_decoder *d, uint8_t byte)
         break;
     case GZIP_NAME:
     case GZIP_COMMENT:
-        if (byte == 0 || d->count == GZIP_NAME_LIMIT)
+        if (byte == 0)
             next_part(d, d->step);
         break;
     case GZIP_CHECKSUM:
@@ -337,20 +355,18 @@ static void take_gzip_byte(struct http_decoder *d, uint8_t byte)
     }
 }
 
-/* What follows a member: another one, or nothing. */
-static void take_next_byte(struct http_decoder *d, uint8_t byte)
+/* What follows a member: another one, or something else. */
+static void take_next_byte(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, uint8_t byte)
 {
     d->two[d->count++] = byte;
-    if (d->count < 2)
-        return;
-    if (d->two[0] != 0x1f || d->two[1] != 0x8b || inflateReset(&d->zlib) != Z_OK)
-        d->dead = true;
-    else
+    if (d->count == 2 && d->two[1] == 0x8b && inflateReset(&d->zlib) == Z_OK)
         d->step = GZIP_FIXED;
+    else if (d->count == 2 || byte != 0x1f)
+        pass(f, tx, d, d->two, d->count);
 }
 
-/* Whether the first bytes can be plain deflate. */
-static bool try_deflate(struct http_decoder *d)
+/* Whether the first bytes can be plain deflate. *ended: they are all of it. */
+static bool try_deflate(struct http_decoder *d, bool *ended)
 {
     uint32_t length = d->first_length < GUESS_BYTES ? d->first_length : GUESS_BYTES;
     uint8_t output[OUTPUT_SIZE];
@@ -363,16 +379,23 @@ static bool try_deflate(struct http_decoder *d)
         d->zlib.avail_out = sizeof(output);
         status = inflate(&d->zlib, Z_SYNC_FLUSH);
     } while (status == Z_OK && d->zlib.avail_out == 0);
+    *ended = status == Z_STREAM_END;
     return (status == Z_OK || status == Z_BUF_ERROR || status == Z_STREAM_END) && inflateReset(&d->zlib) == Z_OK;
 }
 
-static void judge_guess(struct http_feed *f, struct http_tx *tx, struct http_decoder *d)
+/* `last`: no more bytes will be waited for. */
+static void judge_guess(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, bool last)
 {
-    uint32_t used;
+    uint32_t used = 0;
+    bool ended = false, possible = try_deflate(d, &ended);
 
+    if (possible && !ended && !last)
+        return;
     enter(d, GZIP_DATA);
-    if (!try_deflate(d) || !inflate_some(f, tx, d, d->first, d->first_length, &used))
-        fail(f, tx, d, true);
+    if (!possible || !inflate_some(f, tx, d, d->first, d->first_length, &used))
+        fail(f, tx, d, d->first + used, d->first_length - used);
+    else if (used < d->first_length && !d->dead)
+        pass(f, tx, d, d->first + used, d->first_length - used);
 }
 
 static void decode_deflate(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *bytes,
@@ -385,7 +408,7 @@ static void decode_deflate(struct http_feed *f, struct http_tx *tx, struct http_
 
         if (d->step == GZIP_DATA) {
             if (!inflate_some(f, tx, d, bytes + at, length - at, &used)) {
-                fail(f, tx, d, !d->is_gzip);
+                fail(f, tx, d, bytes + at + used, length - at - used);
                 return;
             }
             at += used;
@@ -396,17 +419,21 @@ static void decode_deflate(struct http_feed *f, struct http_tx *tx, struct http_
             if (d->count == 2)
                 judge_start(d);
         } else if (d->step == GZIP_GUESS) { /* all that came is in d->first */
-            if (d->first_length >= GUESS_BYTES)
-                judge_guess(f, tx, d);
+            judge_guess(f, tx, d, d->first_length >= GUESS_BYTES);
             return;
         } else if (!d->is_gzip) {
-            d->dead = true; /* behind the end of plain deflate nothing counts */
+            if (!d->is_zlib || d->count == ZLIB_CHECKSUM)
+                break; /* behind the end */
+            d->count++;
+            at++;
         } else if (d->step == GZIP_NEXT) {
-            take_next_byte(d, bytes[at++]);
+            take_next_byte(f, tx, d, bytes[at++]);
         } else {
             take_gzip_byte(d, bytes[at++]);
         }
     }
+    if (at < length && !d->dead)
+        pass(f, tx, d, bytes + at, length - at);
 }
 
 /* --- br, zstd, lzma ----------------------------------------------------------------------------------------------------------------------------- */
@@ -425,9 +452,9 @@ static void decode_brotli(struct http_feed *f, struct http_tx *tx, struct http_d
         emit(f, tx, d, output, (uint32_t)(sizeof(output) - room));
     } while (result == BROTLI_DECODER_RESULT_NEEDS_MORE_OUTPUT && !d->dead);
     if (result == BROTLI_DECODER_RESULT_ERROR)
-        fail(f, tx, d, true);
+        fail(f, tx, d, bytes, (uint32_t)left);
     else if (result == BROTLI_DECODER_RESULT_SUCCESS)
-        d->dead = true;
+        pass(f, tx, d, bytes, (uint32_t)left);
 }
 
 static void decode_zstd(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *bytes,
@@ -443,7 +470,7 @@ static void decode_zstd(struct http_feed *f, struct http_tx *tx, struct http_dec
 
         emit(f, tx, d, output, (uint32_t)out.pos);
         if (ZSTD_isError(status)) {
-            fail(f, tx, d, true);
+            fail(f, tx, d, bytes + in.pos, length - (uint32_t)in.pos);
             return;
         }
         full = out.pos == out.size;
@@ -452,29 +479,62 @@ static void decode_zstd(struct http_feed *f, struct http_tx *tx, struct http_dec
     } while (!d->dead && (full || in.pos < in.size));
 }
 
+/* Takes the header, with a dictionary that fits in the memory of the settings; how many bytes of it there were. */
+static uint32_t take_lzma_header(struct http_feed *f, struct http_decoder *d, const uint8_t *bytes, uint32_t length)
+{
+    uint32_t room = LZMA_HEADER - d->count, size = length < room ? length : room, dictionary = 0;
+    uint32_t memory = f->settings->lzma_memory < HEAP_OBJECT_MAX ? f->settings->lzma_memory : HEAP_OBJECT_MAX;
+    uint8_t nothing[1];
+    uint32_t most = memory > LZMA_OVERHEAD + LZMA_DICTIONARY_MIN ? memory - LZMA_OVERHEAD : LZMA_DICTIONARY_MIN;
+
+    memcpy(d->lzma_header + d->count, bytes, size);
+    d->count += size;
+    if (d->count < LZMA_HEADER)
+        return size;
+    for (unsigned i = 0; i < 4; i++)
+        dictionary |= (uint32_t)d->lzma_header[1 + i] << 8 * i;
+    d->lzma_capped = dictionary > most;
+    for (unsigned i = 0; i < 4 && d->lzma_capped; i++)
+        d->lzma_header[1 + i] = (uint8_t)(most >> 8 * i);
+    d->lzma.next_in = d->lzma_header;
+    d->lzma.avail_in = LZMA_HEADER;
+    d->lzma.next_out = nothing; /* without room for output the header is not read */
+    d->lzma.avail_out = sizeof(nothing);
+    d->lzma_status = lzma_code(&d->lzma, LZMA_RUN);
+    return size;
+}
+
 static void decode_lzma(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *bytes,
                         uint32_t length)
 {
-    lzma_ret status;
+    uint32_t header = d->count < LZMA_HEADER ? take_lzma_header(f, d, bytes, length) : 0;
+    lzma_ret status = d->lzma_status;
 
-    d->lzma.next_in = bytes;
-    d->lzma.avail_in = length;
-    do {
+    if (header == length && status == LZMA_OK)
+        return;
+    d->lzma.next_in = bytes + header;
+    d->lzma.avail_in = length - header;
+    while (status == LZMA_OK && !d->dead) {
         uint8_t output[OUTPUT_SIZE];
 
         d->lzma.next_out = output;
         d->lzma.avail_out = sizeof(output);
         status = lzma_code(&d->lzma, LZMA_RUN);
         emit(f, tx, d, output, (uint32_t)(sizeof(output) - d->lzma.avail_out));
-    } while (status == LZMA_OK && !d->dead && d->lzma.avail_out == 0);
-    if (status == LZMA_MEMLIMIT_ERROR || status == LZMA_MEM_ERROR) {
-        http_event(f, tx, HTTP_EVENT_LZMA_MEMLIMIT_REACHED);
-        d->dead = true;
-    } else if (status == LZMA_STREAM_END) {
-        d->dead = true;
-    } else if (status != LZMA_OK && status != LZMA_BUF_ERROR) {
-        fail(f, tx, d, true);
+        if (d->lzma.avail_out > 0)
+            break;
     }
+    if (status == LZMA_OK || status == LZMA_BUF_ERROR)
+        return;
+    if (status == LZMA_MEMLIMIT_ERROR || status == LZMA_MEM_ERROR || (status == LZMA_DATA_ERROR && d->lzma_capped))
+        http_event(f, tx, HTTP_EVENT_LZMA_MEMLIMIT_REACHED);
+    const uint8_t *rest = d->lzma.next_in;
+    uint32_t left = (uint32_t)d->lzma.avail_in;
+
+    if (status == LZMA_STREAM_END)
+        pass(f, tx, d, rest, left);
+    else
+        fail(f, tx, d, rest, left);
 }
 
 /* --- Feeding -------------------------------------------------------------------------------------------------------------------------------------- */
@@ -530,11 +590,15 @@ void http_decoder_feed(struct http_feed *f, struct http_tx *tx, struct http_deco
 void http_decoder_finish(struct http_feed *f, struct http_tx *tx, struct http_decoder *decoder)
 {
     for (; decoder; decoder = decoder->next) {
-        if (decoder->coding != CODING_DEFLATE || decoder->dead || !decoder->started)
+        bool is_deflate = decoder->coding == CODING_DEFLATE;
+
+        if (decoder->dead || decoder->plain || !decoder->started)
             continue;
-        if (decoder->step == GZIP_GUESS)
-            judge_guess(f, tx, decoder);
-        else if (decoder->step == GZIP_UNKNOWN)
-            fail(f, tx, decoder, true);
+        if (is_deflate && decoder->step == GZIP_GUESS)
+            judge_guess(f, tx, decoder, true);
+        else if (is_deflate && decoder->step == GZIP_NEXT && decoder->count > 0)
+            pass(f, tx, decoder, decoder->two, decoder->count);
+        else if (decoder->out == 0 && (!is_deflate || decoder->step == GZIP_UNKNOWN))
+            fail(f, tx, decoder, NULL, 0);
     }
 }

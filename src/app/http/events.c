@@ -104,4 +104,6 @@ const struct app_event http_event_table[HTTP_EVENT_COUNT] = {
     [HTTP_EVENT_DOUBLE_ENCODED_URI] = { "DOUBLE_ENCODED_URI", "the URI is encoded twice" },
     [HTTP_EVENT_REQUEST_AMBIGUOUS] = { "REQUEST_AMBIGUOUS",
                                        "servers differ about the end of a request's headers or body" },
+    [HTTP_EVENT_RESPONSE_AMBIGUOUS] = { "RESPONSE_AMBIGUOUS", "clients differ about the lines of a response, or where "
+                                                              "its body begins or ends" },
 };

@@ -60,6 +60,16 @@ uint32_t http_line_length(const uint8_t *bytes, uint32_t length, uint32_t from, 
     return found == 0 && last ? length : found; /* else what follows decides */
 }
 
+bool http_is_too_long(struct http_feed *f, uint32_t length)
+{
+    bool is_request = f->direction == FLOW_TO_SERVER;
+
+    if (length <= f->settings->field_limit)
+        return false;
+    http_event(f, f->parser->tx, is_request ? HTTP_EVENT_REQUEST_FIELD_TOO_LONG : HTTP_EVENT_RESPONSE_FIELD_TOO_LONG);
+    return is_request || length > HTTP_RESPONSE_FIELD_MAX; /* clients deliver responses with such lines */
+}
+
 /* The line of a server to which LF alone is nothing. */
 static uint32_t crlf_line_length(const uint8_t *bytes, uint32_t length, uint32_t from, bool last)
 {
@@ -91,19 +101,22 @@ static uint32_t request_line_length(const struct http_feed *f, const uint8_t *by
     return http_line_length(bytes, length, from, false, f->end);
 }
 
+uint32_t http_response_line_length(uint16_t flags, const uint8_t *bytes, uint32_t length, uint32_t from, bool last)
+{
+    return flags & HTTP_READ_CR ? either_line_length(bytes, length, from, last)
+                                : http_line_length(bytes, length, from, !(flags & HTTP_READ_LF), last);
+}
+
 enum http_turn http_next_line(struct http_feed *f, const uint8_t **line, uint32_t *length)
 {
     uint32_t left = f->length - f->at;
     uint32_t from = f->parser->scanned > 0 ? f->parser->scanned - 1 : 0; /* a CR may have been the last byte */
-    uint32_t found = f->direction == FLOW_TO_SERVER ? request_line_length(f, f->bytes + f->at, left, from)
-                                                    : http_line_length(f->bytes + f->at, left, from, true, f->end);
+    uint32_t found = f->direction == FLOW_TO_SERVER
+                         ? request_line_length(f, f->bytes + f->at, left, from)
+                         : http_response_line_length(f->parser->flags, f->bytes + f->at, left, from, f->end);
 
-    if ((found == 0 ? left : found) > f->settings->field_limit) {
-        http_event(f, f->parser->tx,
-                   f->direction == FLOW_TO_SERVER ? HTTP_EVENT_REQUEST_FIELD_TOO_LONG
-                                                  : HTTP_EVENT_RESPONSE_FIELD_TOO_LONG);
+    if (http_is_too_long(f, found == 0 ? left : found))
         return HTTP_FAIL;
-    }
     f->parser->scanned = found == 0 ? left : 0;
     if (found == 0)
         return HTTP_MORE;
@@ -285,6 +298,39 @@ enum http_turn http_run(struct http_feed *f)
     return f->failed ? HTTP_FAIL : turn;
 }
 
+/* The main reading cannot go on, and others do. */
+static void skip_responses(struct http_feed *f)
+{
+    f->state->skips_responses = true;
+    http_response_end(f);
+    f->parser->step = HTTP_WAITING;
+    f->at = f->length;
+}
+
+/* The server's bytes, in all readings. */
+static enum http_turn feed_response(struct http_feed *f, const struct app_input *in)
+{
+    struct http_state *state = f->state;
+    const struct http_tx *tx = f->parser->tx;
+    uint32_t seen = in->gap == 0 && in->seen <= f->length ? in->seen : 0;
+
+    f->response_from = HTTP_EARLIER;
+    f->head_before = tx ? tx->message[FLOW_TO_CLIENT].head.length : 0;
+    enum http_turn turn = http_run(f);
+
+    if (turn == HTTP_LEAVE || f->failed)
+        return turn;
+    if (state->alternative_count > 0)
+        http_feed_alternatives(f, f->bytes + seen, f->length - seen, in->gap > 0);
+    if (f->doubt != 0)
+        http_add_alternatives(f);
+    if (turn == HTTP_FAIL && state->alternative_count > 0) {
+        skip_responses(f);
+        return HTTP_MORE;
+    }
+    return state->skips_responses && state->alternative_count == 0 && !in->end ? HTTP_FAIL : turn;
+}
+
 struct app_result http_feed(struct app_context *context, void *state, const struct app_input *in)
 {
     static const uint8_t nothing[1];
@@ -307,7 +353,7 @@ struct app_result http_feed(struct app_context *context, void *state, const stru
     f.parser->ended = in->end;
     if (in->gap > 0)
         http_take_gap(&f, in->gap);
-    turn = in->direction == FLOW_TO_SERVER ? http_feed_readings(&f, in->seen) : http_run(&f);
+    turn = in->direction == FLOW_TO_SERVER ? http_feed_readings(&f, in->seen) : feed_response(&f, in);
     if (turn != HTTP_FAIL && turn != HTTP_LEAVE && in->end) {
         if (in->direction == FLOW_TO_SERVER)
             http_request_end(&f);

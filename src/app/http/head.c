@@ -25,7 +25,8 @@ struct reading {
     struct http_message *message;
     struct http_tx *tx;
     bool is_request;
-    bool cr_ends; /* CR alone ends a line */
+    bool cr_ends;   /* requests: CR alone ends a line */
+    uint16_t flags; /* of the reading of responses: HTTP_READ_... */
     uint32_t repeated;
     uint16_t bucket[BUCKETS];
 };
@@ -231,9 +232,12 @@ static void check_lengths(struct reading *r, const struct http_header *first, co
     bool good = http_parse_length(a + skipped, first->length - skipped, &x) &&
                 http_parse_length(b + skipped, second->length - skipped, &y);
 
-    if (!good || x != y)
-        complain(r, HTTP_EVENT_DUPLICATE_CONTENT_LENGTH_FIELD_IN_REQUEST,
-                 HTTP_EVENT_DUPLICATE_CONTENT_LENGTH_FIELD_IN_RESPONSE);
+    if (good && x == y)
+        return;
+    complain(r, HTTP_EVENT_DUPLICATE_CONTENT_LENGTH_FIELD_IN_REQUEST,
+             HTTP_EVENT_DUPLICATE_CONTENT_LENGTH_FIELD_IN_RESPONSE);
+    if (!r->is_request)
+        http_doubt(r->f, 1 << HTTP_WAY_CLOSE);
 }
 
 /* A header of a name that was there: its value is joined to the first one's later. */
@@ -258,29 +262,35 @@ static void add_repeated(struct reading *r, struct http_header *first, uint16_t 
 }
 
 /* "Name: value" put together in extra, of a name and a value in `line`. */
-static bool compose(struct reading *r, struct http_header *header, const uint8_t *name, const uint8_t *value,
-                    uint32_t value_length)
+static bool compose(struct reading *r, struct http_header *header, const struct http_text *text, const uint8_t *name,
+                    const uint8_t *value, uint32_t value_length)
 {
-    uint8_t composed[HTTP_FIELD_LIMIT + 2];
+    struct heap *heap = app_heap(r->f->context);
+    struct buffer *extra = &r->message->extra;
+    uint32_t at = extra->length;
 
-    if (header->length > sizeof(composed)) {
+    /* The bytes may lie in the same buffer, which moves as it grows. */
+    ptrdiff_t name_at = name - http_bytes(r->message, text), value_at = value - http_bytes(r->message, text);
+
+    if (header->length > HTTP_EXTRA_LIMIT - at || !buffer_require(heap, extra, at + header->length)) {
         r->f->failed = true;
         return false;
     }
-    memcpy(composed, name, header->name_length);
-    memcpy(composed + header->name_length, ": ", 2);
-    memcpy(composed + header->name_length + 2, value, value_length);
-    struct http_text text = http_keep(r->f, r->message, composed, header->length);
+    const uint8_t *line = http_bytes(r->message, text);
 
-    header->at = text.at;
+    buffer_append(heap, extra, line + name_at, header->name_length, HTTP_EXTRA_LIMIT);
+    buffer_append(heap, extra, ": ", 2, HTTP_EXTRA_LIMIT);
+    buffer_append(heap, extra, line + value_at, value_length, HTTP_EXTRA_LIMIT);
+    header->at = at;
     header->extra = true;
-    return text.there;
+    return true;
 }
 
 /* A header that is not written the plain way. *is_token: its name is one. */
 static bool place_odd(struct reading *r, struct http_header *header, const struct http_text *text, bool *is_token)
 {
-    const uint8_t *line = http_bytes(r->message, text), *colon = memchr(line, ':', text->length);
+    const uint8_t *line = http_bytes(r->message, text);
+    const uint8_t *colon = memchr(line, ':', text->length < HTTP_NAME_MAX ? text->length : HTTP_NAME_MAX);
     uint32_t name_at = 0, name_end = colon ? (uint32_t)(colon - line) : 0;
     uint32_t value_at = colon ? name_end + 1 : 0, value_end = text->length;
 
@@ -309,7 +319,7 @@ static bool place_odd(struct reading *r, struct http_header *header, const struc
         return true;
     }
     r->message->canonical = false;
-    return compose(r, header, line + name_at, line + value_at, value_end - value_at);
+    return compose(r, header, text, line + name_at, line + value_at, value_end - value_at);
 }
 
 /* Whether it is "Name: value" with a token and no more blanks: it stays where it is. */
@@ -345,7 +355,7 @@ static bool add_header(struct reading *r, struct http_text text)
 {
     struct http_message *message = r->message;
     const uint8_t *line = http_bytes(message, &text);
-    uint32_t name_length = token_length(line, text.length);
+    uint32_t name_length = token_length(line, text.length < HTTP_NAME_MAX ? text.length : HTTP_NAME_MAX);
     uint16_t index = message->header_count;
     bool is_token = true;
 
@@ -392,32 +402,39 @@ static bool is_folded(const struct reading *r, const uint8_t *line, uint32_t len
     return at == from || at == length || line[at] != ':';
 }
 
+static uint32_t line_length(const struct reading *r, const uint8_t *line, uint32_t length)
+{
+    return r->is_request ? http_line_length(line, length, 0, r->cr_ends, true)
+                         : http_response_line_length(r->flags, line, length, 0, true);
+}
+
 /* The header at `at` that goes on in the lines behind it, in one piece. *next: behind it. */
 static struct http_text unfold(struct reading *r, uint32_t at, uint32_t length, uint32_t *next)
 {
     struct http_message *message = r->message;
-    uint8_t joined[HTTP_FIELD_LIMIT];
-    uint32_t used = length < sizeof(joined) ? length : (uint32_t)sizeof(joined), end = message->head.length;
+    struct heap *heap = app_heap(r->f->context);
+    struct buffer *extra = &message->extra;
+    struct http_text text = { .at = extra->length, .extra = true };
+    uint32_t end = message->head.length;
 
-    memcpy(joined, message->head.bytes + at, used);
-    for (unsigned lines = 0; *next < end && lines < HTTP_FOLD_LIMIT; lines++) {
+    r->f->failed |= buffer_append(heap, extra, message->head.bytes + at, length, HTTP_EXTRA_LIMIT) < length;
+    for (unsigned lines = 0; *next < end && lines < HTTP_FOLD_LIMIT && !r->f->failed; lines++) {
         const uint8_t *line = message->head.bytes + *next;
-        uint32_t whole = http_line_length(line, end - *next, 0, r->cr_ends, true);
+        uint32_t whole = line_length(r, line, end - *next);
         uint32_t size = http_chomp(line, whole), from = 0;
 
         if (!is_folded(r, line, size))
             break;
         while (from < size && is_blank(line[from]))
             from++;
-        if (used + 1 + size - from > sizeof(joined))
-            break;
-        if (used > 0)
-            joined[used++] = line[0];
-        memcpy(joined + used, line + from, size - from);
-        used += size - from;
+        if (extra->length > text.at)
+            r->f->failed |= buffer_append(heap, extra, line, 1, HTTP_EXTRA_LIMIT) < 1;
+        r->f->failed |= buffer_append(heap, extra, line + from, size - from, HTTP_EXTRA_LIMIT) < size - from;
         *next += whole;
     }
-    return http_keep(r->f, message, joined, used);
+    text.length = extra->length - text.at;
+    text.there = extra->bytes && !r->f->failed;
+    return text;
 }
 
 static bool make_room(struct reading *r, uint32_t lines)
@@ -524,7 +541,7 @@ static struct http_text odd_header(struct reading *r, uint32_t at, uint32_t *nex
     struct http_message *message = r->message;
     uint32_t end = message->head.length;
     const uint8_t *line = message->head.bytes + at;
-    uint32_t whole = http_line_length(line, end - at, 0, r->cr_ends, true);
+    uint32_t whole = line_length(r, line, end - at);
     struct http_text text = { .at = at, .length = http_chomp(line, whole), .there = true };
 
     *next = at + whole;
@@ -574,7 +591,8 @@ bool http_finish_headers(struct http_feed *f, struct http_message *message)
     r.message = message;
     r.tx = f->parser->tx;
     r.is_request = f->direction == FLOW_TO_SERVER;
-    r.cr_ends = !r.is_request || http_cr_ends_lines(f);
+    r.cr_ends = r.is_request && http_cr_ends_lines(f);
+    r.flags = f->parser->flags;
     r.repeated = 0;
 
     message->parsed_to = message->head.length;
@@ -611,11 +629,7 @@ static bool count_line(struct http_feed *f, const uint8_t *line, uint32_t length
 
     parser->field_length = parser->lines > 0 && is_blank(line[0]) ? parser->field_length + length : length;
     parser->lines++;
-    if (parser->field_length <= f->settings->field_limit)
-        return true;
-    http_event(f, parser->tx,
-               f->direction == FLOW_TO_SERVER ? HTTP_EVENT_REQUEST_FIELD_TOO_LONG : HTTP_EVENT_RESPONSE_FIELD_TOO_LONG);
-    return false;
+    return !http_is_too_long(f, parser->field_length);
 }
 
 /* Whether a line ends the headers. Servers that write odd line ends are read as browsers do; for these the bytes that follow count: HTTP_MORE. */
@@ -627,7 +641,8 @@ static enum http_turn ends_headers(const struct http_feed *f, const uint8_t *lin
     *ends = http_chomp(line, length) == 0;
     if (f->reading && length != 2 && http_reads_as(f, HTTP_DIALECT_CRLF))
         *ends = false;
-    if (f->direction == FLOW_TO_SERVER)
+    *ends |= f->parser->flags & HTTP_READ_BLANK && is_all_space(line, length);
+    if (f->direction == FLOW_TO_SERVER || f->parser->flags & (HTTP_READ_LF | HTTP_READ_CR))
         return HTTP_GO;
     /* LF CR is one line end, and so is CR LF CR with blanks behind it. */
     if (length == 1 && line[0] == '\r' && (f->parser->bare_lf || (left > 0 && is_blank(next[0]))))
@@ -697,12 +712,29 @@ static bool split_at_cr(struct http_feed *f, struct http_message *message, uint3
     return true;
 }
 
+/* Clients differ about a line with a CR that is no part of CR LF at its end, and about one of blanks alone. */
+unsigned http_doubts_of_line(const uint8_t *line, uint32_t length)
+{
+    const uint8_t *cr = memchr(line, '\r', length);
+    unsigned ways = 0;
+
+    if (cr && (cr + 2 != line + length || cr[1] != '\n'))
+        ways = 1 << HTTP_WAY_LINES | 1 << HTTP_WAY_CR;
+    if (is_blank(line[0]) && is_all_space(line, length))
+        ways |= 1 << HTTP_WAY_LINES | 1 << HTTP_WAY_BLANK;
+    return ways;
+}
+
 /* *ends: it is the one behind the headers. */
 static enum http_turn take_line(struct http_feed *f, struct http_message *message, uint32_t *length, bool *ends)
 {
     const uint8_t *line;
     enum http_turn turn = f->at < f->length ? http_next_line(f, &line, length) : HTTP_MORE;
 
+    unsigned doubts = turn == HTTP_GO && f->direction == FLOW_TO_CLIENT ? http_doubts_of_line(line, *length) : 0;
+
+    if (doubts != 0)
+        http_doubt(f, doubts);
     if (turn == HTTP_GO && ends_headers(f, line, *length, ends) == HTTP_MORE) {
         f->at -= *length;
         turn = HTTP_MORE;

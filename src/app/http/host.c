@@ -174,7 +174,7 @@ bool http_parse_range(const uint8_t *bytes, uint32_t length, struct http_range *
 
 /* --- Parameters ------------------------------------------------------------------------------------------------------------------ */
 
-static void take_value(const uint8_t *bytes, uint32_t length, const uint8_t **value, uint32_t *value_length)
+void http_parameter_value(const uint8_t *bytes, uint32_t length, const uint8_t **value, uint32_t *value_length)
 {
     uint32_t at = 0, end;
 
@@ -219,7 +219,7 @@ bool http_parameter(const uint8_t *bytes, uint32_t length, const char *name, con
             from++;
         if (from == length || bytes[from] != '=')
             continue;
-        take_value(bytes + from + 1, length - from - 1, value, value_length);
+        http_parameter_value(bytes + from + 1, length - from - 1, value, value_length);
         return true;
     }
     return false;

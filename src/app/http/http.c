@@ -111,6 +111,7 @@ static enum app_guess probe(const struct app_probe *in)
 static void stop(struct app_context *context, void *state)
 {
     http_free_readings(context, state);
+    http_free_alternatives(context, state);
 }
 
 static const char *const words[] = { "http1", NULL };
@@ -140,6 +141,7 @@ const struct app_proto app_http = {
     .stop = stop,
     .feed = http_feed,
     .accepts_gaps = true,
+    .pending_max = HTTP_PENDING_MAX,
     .transfer = http_transfer,
     .tx_size = sizeof(struct http_tx),
     .tx_free = http_tx_free,

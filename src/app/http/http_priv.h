@@ -8,11 +8,13 @@
  *   response.c   steps of the server's direction
  *   framing.c    where a request's body ends, by the dialects of servers
  *   reading.c    alternative readings of requests on which the dialects differ
+ *   alternative.c  alternative readings of responses that clients read in different ways
  *   head.c       the lines before a body become texts and headers
  *   name.c       names of headers
  *   uri.c        parts of the URI, and how servers understand it
  *   host.c       names of hosts, ports, numbers
  *   body.c       bodies: limits, what becomes a file
+ *   disposition.c  names of files
  *   decode.c     content encodings
  *   multipart.c  files in forms
  *   content.c    the buffers that rules ask for
@@ -118,6 +120,7 @@ enum http_event {
     HTTP_EVENT_BODY_DATA_LOST,
     HTTP_EVENT_DOUBLE_ENCODED_URI,
     HTTP_EVENT_REQUEST_AMBIGUOUS,
+    HTTP_EVENT_RESPONSE_AMBIGUOUS,
     HTTP_EVENT_COUNT,
 };
 
@@ -163,6 +166,9 @@ enum http_known {
 enum {
     HTTP_FIELD_LIMIT = 32 << 10, /* bytes of a line, with what is folded into it: the most that may be configured */
     HTTP_FIELD_DEFAULT = 18000,
+    HTTP_RESPONSE_FIELD_MAX = 256 << 10, /* of a response: what the most tolerant clients accept */
+    HTTP_NAME_MAX = 60000,               /* bytes of a header's name */
+    HTTP_PENDING_MAX = HTTP_RESPONSE_FIELD_MAX + (64 << 10),
     HTTP_HEAD_LIMIT = 512 << 10,  /* bytes of all lines before a body, and of its trailers */
     HTTP_EXTRA_LIMIT = 512 << 10, /* of texts put together */
     HTTP_FOLD_LIMIT = 128,        /* lines of one header */
@@ -241,7 +247,7 @@ struct http_tx {
     int32_t port;                                    /* named in URI or Host; -1 */
 
     struct http_text response_protocol, status_text, status_message;
-    uint32_t reading; /* its id; 0: the main one */
+    uint32_t reading; /* its id; 0: the main one; HTTP_OF_RESPONSE: an alternative reading of responses */
     uint64_t begin;   /* offset of the request line in the client's bytes */
     bool ambiguous;   /* dialects differ about the request */
 
@@ -281,6 +287,7 @@ struct http_parser {
     bool split_at_cr;      /* the headers under way have a CR within a line */
     bool skips_line;       /* the rest of the line belongs to nothing */
     uint16_t gone;         /* requests: 1 << enum http_dialect of those that other readings stand for */
+    uint16_t flags;        /* how an alternative reading differs: HTTP_READ_... */
 };
 
 /* A way in which servers read requests: see framing.c. */
@@ -310,6 +317,42 @@ struct http_framing {
     uint64_t length;
 };
 
+/* Alternative readings of responses: how clients read those that the main reading, that of browsers, is not sure about. */
+enum http_way {
+    HTTP_WAY_LINES,     /* LF alone ends a line; whatever comes first is the status line */
+    HTTP_WAY_CR,        /* CR ends a line, whatever follows */
+    HTTP_WAY_BLANK,     /* LF alone ends a line, and a line of blanks the headers */
+    HTTP_WAY_SURPLUS,   /* what follows a response without being one is one without a head */
+    HTTP_WAY_NO_HEAD,   /* HTTP/0.9: all of it is the body */
+    HTTP_WAY_CLOSE,     /* the body ends with the connection */
+    HTTP_WAY_RAW,       /* the same, and nothing is decoded */
+    HTTP_WAY_INTERIM,   /* a 1xx with a length has no body, and the response follows */
+    HTTP_WAY_FINAL,     /* a 1xx is the response, and what follows its body, as sent */
+    HTTP_WAY_FINAL_100, /* the same for a 100 with headers, which is not odd */
+    HTTP_WAY_NAME_1,    /* another name of the file */
+    HTTP_WAY_NAME_2,
+    HTTP_WAY_NAME_3,
+    HTTP_WAYS,
+};
+enum {
+    HTTP_READ_LF = 1 << 0,
+    HTTP_READ_ANY_LINE = 1 << 1,
+    HTTP_READ_NO_HEAD = 1 << 2,
+    HTTP_READ_CLOSE = 1 << 3,
+    HTTP_READ_RAW = 1 << 4,
+    HTTP_READ_INTERIM = 1 << 5,
+    HTTP_READ_FINAL = 1 << 6,
+    HTTP_READ_NAME_1 = 1 << 7,
+    HTTP_READ_NAME_2 = 1 << 8,
+    HTTP_READ_NAME_3 = 1 << 9,
+    HTTP_READ_CR = 1 << 10,
+    HTTP_READ_BLANK = 1 << 11,
+};
+enum { HTTP_EARLIER = UINT32_MAX, HTTP_OF_RESPONSE = UINT32_MAX };
+enum { HTTP_READ_NAMES = HTTP_READ_NAME_1 | HTTP_READ_NAME_2 | HTTP_READ_NAME_3 };
+
+struct http_alternative;
+
 struct http_state {
     struct http_parser parser[FLOW_DIRECTIONS];
     struct http_tx *answer_next; /* the oldest whose response is not complete */
@@ -317,6 +360,16 @@ struct http_state {
     unsigned reading_count;
     uint32_t last_reading; /* id of the newest */
     bool main_failed;      /* the main reading cannot go on; others can */
+    struct http_alternative *alternatives[HTTP_WAYS];
+    uint8_t alternative_count;
+    bool skips_responses; /* the main reading of responses failed; alternative ones go on */
+};
+
+/* One alternative reading, from a response on to the end of the connection. */
+struct http_alternative {
+    struct http_state state; /* of which the server's direction is used */
+    uint64_t tx;             /* id of the transaction that it begins with in the main reading */
+    struct buffer unread;
 };
 
 /* What one call of feed works on. */
@@ -334,7 +387,14 @@ struct http_feed {
     bool again;                   /* the bytes are a copy of lines that another reading has parsed */
     bool transferred;             /* or that another process has */
     bool end, failed;
-    bool quiet; /* what is done is not told: it happens only when the bytes came together */
+    bool quiet;                           /* what is done is not told: it happens only when the bytes came together */
+    struct http_alternative *alternative; /* NULL: the main reading */
+    unsigned doubt;                       /* responses: 1 << enum http_way of the readings that are to be added */
+    struct http_tx
+        *doubt_tx; /* the response that they begin with, where it begins, and bytes of its head before `bytes` */
+    uint32_t doubt_from, doubt_head;
+    uint32_t response_from; /* place in bytes where the response under way begins; HTTP_EARLIER: before these */
+    uint32_t head_before;
 };
 
 /* What a step says. */
@@ -400,6 +460,10 @@ enum http_turn http_next_line(struct http_feed *f, const uint8_t **line, uint32_
 /* Length of the line at the start of `bytes`, with its end; 0 when there is none. `from`: bytes that are known to have none. `alone`: a CR alone ends
  * a line too. `last`: nothing follows the bytes. */
 uint32_t http_line_length(const uint8_t *bytes, uint32_t length, uint32_t from, bool alone, bool last);
+/* The same of a response, in the way of the reading that has these flags. */
+uint32_t http_response_line_length(uint16_t flags, const uint8_t *bytes, uint32_t length, uint32_t from, bool last);
+/* Whether a line, with what is folded into it, is longer than the limit, which is an event, and cannot be parsed. */
+bool http_is_too_long(struct http_feed *f, uint32_t length);
 /* The length without CR and LF at the end. */
 uint32_t http_chomp(const uint8_t *line, uint32_t length);
 
@@ -461,6 +525,16 @@ void http_tx_free(struct app_context *context, struct app_tx *tx);
 /* Whether a transaction in the flow's list is one of this parser's, in any reading. */
 bool http_is_own(const struct http_feed *f, const struct app_tx *tx);
 
+/* --- alternative.c --------------------------------------------------------------------------------------------------------------- */
+
+/* Clients differ about the response under way: it is read in these ways, too (1 << enum http_way). */
+void http_doubt(struct http_feed *f, unsigned ways);
+/* New bytes for the readings that there are; `lost`: bytes before them were lost. */
+void http_feed_alternatives(struct http_feed *f, const uint8_t *bytes, uint32_t length, bool lost);
+/* Those that doubts asked for begin. */
+void http_add_alternatives(struct http_feed *f);
+void http_free_alternatives(struct app_context *context, struct http_state *state);
+
 /* Steps of both directions. */
 enum http_turn http_take_identity(struct http_feed *f);
 enum http_turn http_take_chunk_data(struct http_feed *f);
@@ -507,6 +581,8 @@ enum http_turn http_take_headers(struct http_feed *f, struct http_message *messa
 bool http_keep_line(struct http_feed *f, struct http_message *message, const uint8_t *line, uint32_t length);
 /* What there is of them is all. */
 bool http_finish_headers(struct http_feed *f, struct http_message *message);
+/* The ways in which clients differ about a line of a response; 0: they do not. */
+unsigned http_doubts_of_line(const uint8_t *line, uint32_t length);
 void http_message_init(struct http_message *message);
 void http_message_forget(struct app_context *context, struct http_message *message); /* gives back line and headers */
 
@@ -563,6 +639,24 @@ bool http_parse_range(const uint8_t *bytes, uint32_t length, struct http_range *
 /* The value of `name`= in a header like Content-Disposition. */
 bool http_parameter(const uint8_t *bytes, uint32_t length, const char *name, const uint8_t **value,
                     uint32_t *value_length);
+/* The value at the start of `bytes`, a quoted string or up to a semicolon. */
+void http_parameter_value(const uint8_t *bytes, uint32_t length, const uint8_t **value, uint32_t *value_length);
+
+/* --- disposition.c ----------------------------------------------------------------------------------------------------------------- */
+
+enum { HTTP_NAMES_MAX = HTTP_WAY_NAME_3 - HTTP_WAY_NAME_1 + 1 };
+struct http_name {
+    uint32_t length;
+    uint8_t bytes[512]; /* no file system has longer ones */
+};
+struct http_names {
+    const uint8_t *main; /* lent: the first "filename"; NULL */
+    uint32_t main_length;
+    unsigned count;
+    struct http_name name[HTTP_NAMES_MAX];
+};
+/* The names that a Content-Disposition gives, decoded, that differ from each other and from the main one. */
+void http_other_names(const uint8_t *bytes, uint32_t length, struct http_names *names);
 
 /* --- body.c ------------------------------------------------------------------------------------------------------------------------ */
 
@@ -584,8 +678,9 @@ bool http_body_decoded(struct http_feed *f, struct http_tx *tx, const uint8_t *b
 
 /* --- decode.c ------------------------------------------------------------------------------------------------------------------------ */
 
-/* By the Content-Encoding; NULL when nothing is to be decoded. */
-struct http_decoder *http_decoder_new(struct http_feed *f, struct http_tx *tx, const uint8_t *names, uint32_t length);
+/* By the value of Content-Encoding or Transfer-Encoding, in front of those that `next` is the first of; that one when nothing else is to be decoded. */
+struct http_decoder *http_decoder_new(struct http_feed *f, struct http_tx *tx, const uint8_t *names, uint32_t length,
+                                      struct http_decoder *next);
 void http_decoder_feed(struct http_feed *f, struct http_tx *tx, struct http_decoder *decoder, const uint8_t *bytes,
                        uint32_t length);
 /* Nothing follows: what waited to be judged is. */

@@ -12,7 +12,8 @@
 
 struct http_tx *http_tx_new(struct http_feed *f)
 {
-    struct http_tx *tx = (struct http_tx *)app_tx_new(f->context);
+    struct http_tx *tx =
+        (struct http_tx *)(f->alternative ? app_tx_new_beside(f->context, f->alternative->tx) : app_tx_new(f->context));
 
     if (!tx)
         return NULL;
@@ -25,6 +26,10 @@ struct http_tx *http_tx_new(struct http_feed *f)
         tx->base.log_never = true;
         tx->base.tentative = true; /* no server acts on headers that are not complete */
         return tx;
+    }
+    if (f->alternative) {
+        tx->reading = HTTP_OF_RESPONSE;
+        tx->base.directions = APP_TO_CLIENT;
     }
     if (!f->state->answer_next && !f->state->parser[FLOW_TO_CLIENT].ended)
         f->state->answer_next = tx;

@@ -61,17 +61,19 @@ static void take_surplus(struct http_feed *f, struct http_tx *tx)
     }
     if (at == from)
         return;
+    bool quiet = f->quiet;
+
     http_body_settle(f, tx);
     f->quiet = true;
     http_body_more(f, tx, f->bytes + from, at - from);
     http_body_settle(f, tx);
-    f->quiet = false;
+    f->quiet = quiet;
 }
 
 /* The next request of the main reading. Transactions of other readings, also of other protocols, are in the same list. */
 static struct http_tx *next_request(const struct http_feed *f, const struct http_tx *tx)
 {
-    struct app_tx *base = tx->base.next;
+    struct app_tx *base = f->alternative ? NULL : tx->base.next;
 
     while (base && (!http_is_own(f, base) || ((struct http_tx *)base)->reading > 0))
         base = base->next;
@@ -125,6 +127,8 @@ static bool begin(struct http_feed *f)
     parser->lines = 0;
     parser->left = 0;
     parser->step = HTTP_AT_LINE;
+    f->response_from = f->at;
+    f->head_before = 0;
     if (other->step == HTTP_AFTER_0_9 && other->tx == tx)
         http_request_complete(f, tx);
     return true;
@@ -153,8 +157,14 @@ static enum http_turn skip_unexpected(struct http_feed *f)
 {
     const uint8_t *line;
     uint32_t length;
+    uint32_t from = f->at;
     enum http_turn turn = http_next_line(f, &line, &length);
 
+    if (turn == HTTP_GO && http_chomp(line, length) > 0) {
+        f->at = from;
+        http_doubt(f, 1 << HTTP_WAY_SURPLUS);
+        f->at = from + length;
+    }
     /* The one before may be gone: the next one, if there is one, tells. */
     if (turn == HTTP_GO && http_chomp(line, length) > 0 && f->state->answer_next)
         http_event(f, f->state->answer_next, HTTP_EVENT_RESPONSE_BODY_UNEXPECTED);
@@ -168,12 +178,14 @@ static enum http_turn between_responses(struct http_feed *f)
 
     if (f->at == f->length)
         return HTTP_MORE;
-    if (waiting && waiting->is_0_9) {
+    if ((waiting && waiting->is_0_9) || (f->parser->messages == 0 && f->parser->flags & HTTP_READ_NO_HEAD)) {
         if (!begin(f))
             return HTTP_FAIL;
         begin_body_without_head(f);
         return HTTP_GO;
     }
+    if (f->parser->messages == 0 && f->parser->flags & HTTP_READ_ANY_LINE)
+        return begin(f) ? HTTP_GO : HTTP_FAIL;
     is_response = looks_like_response(f->bytes + f->at, f->length - f->at, &unsure);
     if (is_response && unsure)
         return f->end || f->length - f->at > f->settings->field_limit ? skip_unexpected(f) : HTTP_MORE;
@@ -221,16 +233,27 @@ static void parse_status_line(struct http_feed *f, struct http_tx *tx, uint32_t 
     message->version = (uint8_t)http_version_of(bytes + tx->response_protocol.at, tx->response_protocol.length);
     if (message->version == HTTP_VERSION_INVALID)
         http_event(f, tx, HTTP_EVENT_RESPONSE_INVALID_PROTOCOL);
+    if (message->version == HTTP_VERSION_INVALID || tx->response_protocol.at > 0)
+        http_doubt(f, 1 << HTTP_WAY_NO_HEAD);
     skip_spaces(bytes, &at, end);
     tx->status_text = word(bytes, &at, end);
     tx->status = status_of(bytes + tx->status_text.at, tx->status_text.length);
-    if (tx->status == 0)
+    if (tx->status == 0) {
         http_event(f, tx, HTTP_EVENT_RESPONSE_INVALID_STATUS);
+        http_doubt(f, 1 << HTTP_WAY_LINES);
+    }
+    if (f->parser->flags & HTTP_READ_ANY_LINE && tx->status_text.there && !http_is_digit(bytes[tx->status_text.at]))
+        at = tx->status_text.at; /* there is no status, and this is the reason */
     tx->status_message = (struct http_text){ 0 };
     if (tx->status_text.there && at < end) {
         skip_spaces(bytes, &at, end);
         tx->status_message = (struct http_text){ .at = at, .length = end - at, .there = true };
     }
+}
+
+static bool is_interim(const struct http_tx *tx)
+{
+    return tx->status >= 100 && tx->status < 200;
 }
 
 /* A line that is no status line, the first of the connection. */
@@ -255,18 +278,31 @@ static enum http_turn take_status_line(struct http_feed *f)
     struct http_message *message = response_of(tx);
     const uint8_t *line;
     uint32_t length, size;
-    bool unsure;
+    bool unsure, any = f->parser->flags & HTTP_READ_ANY_LINE;
+
+    if (f->at < f->length && !any && !looks_like_response(f->bytes + f->at, f->length - f->at, &unsure)) {
+        http_doubt(f, 1 << HTTP_WAY_NO_HEAD | 1 << HTTP_WAY_LINES);
+        if (f->length - f->at > f->settings->field_limit) { /* without a line that long, it is none */
+            begin_body_without_head(f);
+            return HTTP_GO;
+        }
+    }
     enum http_turn turn = f->at < f->length ? http_next_line(f, &line, &length) : HTTP_MORE;
 
     if (turn != HTTP_GO || http_chomp(line, length) == 0)
         return turn;
     size = http_chomp(line, length);
-    if (!looks_like_response(line, size, &unsure) || unsure)
+    if (!any && (!looks_like_response(line, size, &unsure) || unsure))
         return take_odd_line(f, length);
+    unsigned doubts = http_doubts_of_line(line, length);
+
+    if (doubts != 0)
+        http_doubt(f, doubts);
     if (!http_keep_line(f, message, line, length))
         return HTTP_FAIL;
     parse_status_line(f, tx, size);
-    if (tx->status != 100) /* which may be followed by the response itself */
+    if (tx->status != 100 &&
+        !(is_interim(tx) && f->parser->flags & HTTP_READ_INTERIM)) /* the response itself follows */
         app_tx_advance(&tx->base, FLOW_TO_CLIENT, HTTP_LINE);
     f->parser->lines = 0;
     f->parser->step = HTTP_AT_HEADERS;
@@ -285,6 +321,8 @@ static void take_continue(struct http_feed *f, struct http_tx *tx)
     tx->response_protocol = tx->status_text = tx->status_message = (struct http_text){ 0 };
     tx->status = 0;
     f->parser->step = HTTP_AT_LINE;
+    f->response_from = f->at;
+    f->head_before = 0;
 }
 
 /* What follows in both directions is something else. */
@@ -304,6 +342,15 @@ static enum http_turn leave(struct http_feed *f, struct http_tx *tx, const char 
         app_no_more(f->context, false);
     f->parser->step = other->step = HTTP_TUNNEL;
     return HTTP_LEAVE;
+}
+
+/* Whether the client asked for another protocol, as far as its request was seen. */
+static bool asked_for_upgrade(const struct http_tx *tx)
+{
+    const uint8_t *value;
+    uint32_t length;
+
+    return tx->not_seen || http_value(&tx->message[FLOW_TO_SERVER], HTTP_UPGRADE, &value, &length);
 }
 
 static enum http_turn take_upgrade(struct http_feed *f, struct http_tx *tx)
@@ -340,10 +387,14 @@ static void end_expectation(struct http_feed *f, struct http_tx *tx)
 
 static void begin_chunks(struct http_feed *f, struct http_tx *tx, const uint8_t *value, uint32_t length)
 {
-    if (!http_equal_nocase(value, length, "chunked"))
+    if (!http_equal_nocase(value, length, "chunked")) {
         http_event(f, tx, HTTP_EVENT_RESPONSE_ABNORMAL_TRANSFER_ENCODING);
-    if (response_of(tx)->version < HTTP_VERSION_1_1)
+        http_doubt(f, 1 << HTTP_WAY_RAW);
+    }
+    if (response_of(tx)->version < HTTP_VERSION_1_1) {
         http_event(f, tx, HTTP_EVENT_RESPONSE_CHUNKED_OLD_PROTO);
+        http_doubt(f, 1 << HTTP_WAY_RAW);
+    }
     f->parser->step = HTTP_CHUNK_LENGTH;
 }
 
@@ -352,9 +403,17 @@ static void begin_length(struct http_feed *f, struct http_tx *tx, const uint8_t 
     struct http_parser *parser = f->parser;
 
     parser->step = HTTP_UNTIL_CLOSE;
-    if (!http_parse_length(value, length, &parser->total)) {
+    /* With a negative length clients read until the connection ends, or nothing. */
+    if (!http_parse_length(value, length, &parser->total) || value[0] == '-') {
         http_event(f, tx, HTTP_EVENT_INVALID_CONTENT_LENGTH_FIELD_IN_RESPONSE);
+        parser->total = 0;
         return;
+    }
+    for (uint32_t at = 0; at < length; at++) {
+        if (!http_is_digit(value[at])) {
+            http_doubt(f, 1 << HTTP_WAY_CLOSE);
+            break;
+        }
     }
     if (!http_is_digit(value[0]))
         http_event(f, tx, HTTP_EVENT_CONTENT_LENGTH_EXTRA_DATA_START);
@@ -376,6 +435,10 @@ static void find_body(struct http_feed *f, struct http_tx *tx)
 
     f->parser->step = HTTP_IDLE;
     f->parser->left = f->parser->total = 0;
+    if (f->parser->flags & HTTP_READ_CLOSE) {
+        f->parser->step = HTTP_UNTIL_CLOSE;
+        return;
+    }
     if (tx->method == HTTP_METHOD_HEAD || (bodiless && !has_coding && !has_size))
         return;
     if (bodiless) /* browsers take what comes nevertheless */
@@ -407,12 +470,43 @@ static bool has_length(const struct http_message *message)
            http_value(message, HTTP_CONTENT_LENGTH, &value, &length);
 }
 
-static bool is_continue(struct http_tx *tx)
+/* Clients differ about the name of the file. */
+static void doubt_name(struct http_feed *f, struct http_tx *tx)
+{
+    const uint8_t *value;
+    uint32_t length;
+    struct http_names names;
+
+    if (f->alternative || !http_value(response_of(tx), HTTP_CONTENT_DISPOSITION, &value, &length))
+        return;
+    http_other_names(value, length, &names);
+    if (names.count > 0)
+        http_doubt(f, ((1u << names.count) - 1) << HTTP_WAY_NAME_1);
+}
+
+/* Clients differ about a 1xx: it may be followed by the response, or be the response. */
+static void doubt_interim(struct http_feed *f, struct http_tx *tx)
+{
+    if (!is_interim(tx))
+        return;
+    if (has_length(response_of(tx)))
+        http_doubt(f, 1 << HTTP_WAY_FINAL | 1 << HTTP_WAY_INTERIM | 1 << HTTP_WAY_LINES);
+    else if (tx->status > 103 || (tx->status == 101 && !asked_for_upgrade(tx)))
+        http_doubt(f, 1 << HTTP_WAY_FINAL);
+    else if (tx->status != 101 && response_of(tx)->header_count > 0)
+        http_doubt(f, 1 << HTTP_WAY_FINAL_100);
+}
+
+static bool is_continue(const struct http_feed *f, struct http_tx *tx)
 {
     const uint8_t *value;
     uint32_t length;
     uint64_t number = 0;
 
+    if (f->parser->flags & HTTP_READ_FINAL)
+        return false;
+    if (f->parser->flags & HTTP_READ_INTERIM && is_interim(tx))
+        return true;
     if (tx->status != 100 || http_value(response_of(tx), HTTP_TRANSFER_ENCODING, &value, &length))
         return false;
     return !http_value(response_of(tx), HTTP_CONTENT_LENGTH, &value, &length) ||
@@ -427,16 +521,26 @@ static enum http_turn take_headers(struct http_feed *f)
 
     if (turn != HTTP_GO)
         return turn;
-    if (is_continue(tx)) {
+    doubt_interim(f, tx);
+    if (is_continue(f, tx)) {
         take_continue(f, tx);
         return HTTP_GO;
     }
     app_tx_advance(&tx->base, FLOW_TO_CLIENT, HTTP_HEADERS);
+    doubt_name(f, tx);
+    if (f->alternative) {
+        find_body(f, tx);
+        if (f->parser->step == HTTP_IDLE)
+            http_response_complete(f, tx);
+        else
+            http_body_begin(f, tx);
+        return HTTP_GO;
+    }
     if (tx->method == HTTP_METHOD_CONNECT && tx->status >= 200 && tx->status < 300)
         return leave(f, tx, NULL, true);
     if (other->step == HTTP_WAITING && other->tx == tx)
         http_request_complete(f, tx);
-    if (tx->status == 101 && !has_length(response_of(tx)))
+    if (tx->status == 101 && !has_length(response_of(tx)) && asked_for_upgrade(tx))
         return take_upgrade(f, tx);
     if (tx->status == 101)
         http_event(f, tx, HTTP_EVENT_SWITCHING_PROTO_WITH_CONTENT_LENGTH);
@@ -461,6 +565,26 @@ static enum http_turn give_up_chunks(struct http_feed *f)
     return HTTP_GO;
 }
 
+/* wget and Python take a sign and "0x", too. Of the clients that do not, none reads more of the body than these. */
+static uint32_t chunk_prefix(const uint8_t *line, uint32_t length)
+{
+    uint32_t at = 0;
+
+    while (at < length && http_is_space(line[at]))
+        at++;
+    at += at < length && line[at] == '+';
+    if (at + 2 < length && line[at] == '0' && (line[at + 1] | 0x20) == 'x' && http_hex(line[at + 2]) >= 0)
+        at += 2;
+    return at;
+}
+
+static bool parse_chunk_length(struct http_feed *f, const uint8_t *line, uint32_t length, bool *extension)
+{
+    uint32_t prefix = chunk_prefix(line, length);
+
+    return http_chunk_length(line + prefix, length - prefix, &f->parser->left, extension);
+}
+
 static enum http_turn take_chunk_length(struct http_feed *f)
 {
     struct http_parser *parser = f->parser;
@@ -469,14 +593,14 @@ static enum http_turn take_chunk_length(struct http_feed *f)
     bool extension = false;
     enum http_turn turn;
 
-    if (http_chunk_is_impossible(f))
+    if (http_chunk_is_impossible(f) && f->bytes[f->at + parser->chunk_blanks] != '+')
         return give_up_chunks(f);
     turn = f->at < f->length ? http_next_line(f, &line, &length) : HTTP_MORE;
     if (turn == HTTP_GO)
         response_of(parser->tx)->wire_length += length;
     if (turn != HTTP_GO || http_chomp(line, length) == 0)
         return turn;
-    if (!http_chunk_length(line, http_chomp(line, length), &parser->left, &extension)) {
+    if (!parse_chunk_length(f, line, http_chomp(line, length), &extension)) {
         f->at -= length;
         response_of(parser->tx)->wire_length -= length;
         return give_up_chunks(f);

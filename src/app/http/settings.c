@@ -103,6 +103,12 @@ const struct setting http_setting_table[] = {
       .choices = ambiguous_choices,
       .help = "Treatment of requests whose body or chunks servers read in different ways; inspect: all readings are "
               "inspected; drop: inline the flow is dropped; pass: the most usual reading is inspected" },
+    { .name = "app-layer.protocols.http.ambiguous-response-policy",
+      .type = SETTING_ENUM,
+      .default_value = "inspect",
+      .choices = ambiguous_choices,
+      .help = "Treatment of responses whose lines or body clients read in different ways; inspect: all readings are "
+              "inspected; drop: inline the flow is dropped; pass: the reading of browsers is inspected" },
     { .name = "eve.types.http", .type = SETTING_SECTION, .help = "Event type http: an HTTP request with its response" },
     { .name = "eve.types.http.extended",
       .type = SETTING_BOOL,
@@ -276,6 +282,8 @@ int http_configure(const struct config *config, struct diag *diag, void **out)
     settings->uri_is_whole = boolean(config, "uri-include-all");
     settings->ambiguous_policy[FLOW_TO_SERVER] =
         ambiguous_policy(config, "app-layer.protocols.http.ambiguous-request-policy");
+    settings->ambiguous_policy[FLOW_TO_CLIENT] =
+        ambiguous_policy(config, "app-layer.protocols.http.ambiguous-response-policy");
     read_log(config, settings);
     *out = settings;
     return 0;

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Alternative readings of responses. Clients differ about responses that are not well-formed: which bytes end a line, whether the first line is a status
+ * line, where the body begins and ends, whether a 1xx is the response or precedes it, how the file is called. Which client reads the response is not
+ * known here. So the main reading is that of browsers, and where others differ (http_doubt()) the bytes are parsed once more in each of the other ways,
+ * from the beginning of the response to the end of the connection. An alternative reading has transactions of its own, which have the request of the
+ * main one; rules inspect them, they are not logged, and they have no events.
+ *
+ * Cost: whether there is a doubt is seen where the main reading leaves its shortest path; a response without oddities has none.
+ *
+ * Memory: there is at most one reading of each way in a flow. What a reading has not consumed is limited as a line is. They do not go to the next process.
+ */
+#include <string.h>
+
+#include "http_priv.h"
+
+enum { UNREAD_MAX = HTTP_PENDING_MAX };
+
+/* The flags of each way. LF as the only line end goes together with what other tolerant clients do. */
+static const uint16_t flags_of[HTTP_WAYS] = {
+    [HTTP_WAY_LINES] = HTTP_READ_LF | HTTP_READ_ANY_LINE | HTTP_READ_INTERIM,
+    [HTTP_WAY_CR] = HTTP_READ_CR | HTTP_READ_INTERIM,
+    [HTTP_WAY_BLANK] = HTTP_READ_LF | HTTP_READ_ANY_LINE | HTTP_READ_INTERIM | HTTP_READ_BLANK,
+    [HTTP_WAY_SURPLUS] = HTTP_READ_NO_HEAD,
+    [HTTP_WAY_NO_HEAD] = HTTP_READ_NO_HEAD,
+    [HTTP_WAY_CLOSE] = HTTP_READ_CLOSE,
+    [HTTP_WAY_RAW] = HTTP_READ_CLOSE | HTTP_READ_RAW,
+    [HTTP_WAY_INTERIM] = HTTP_READ_INTERIM,
+    [HTTP_WAY_FINAL] = HTTP_READ_CLOSE | HTTP_READ_RAW | HTTP_READ_FINAL,
+    [HTTP_WAY_FINAL_100] = HTTP_READ_CLOSE | HTTP_READ_RAW | HTTP_READ_FINAL,
+    [HTTP_WAY_NAME_1] = HTTP_READ_NAME_1,
+    [HTTP_WAY_NAME_2] = HTTP_READ_NAME_2,
+    [HTTP_WAY_NAME_3] = HTTP_READ_NAME_3,
+};
+
+/* Ordinary responses need these: "filename" beside "filename*" is how servers send names that are not ASCII, and some send headers with a 100. */
+enum {
+    ORDINARY_WAYS = 1 << HTTP_WAY_SURPLUS | 1 << HTTP_WAY_FINAL_100 | 1 << HTTP_WAY_NAME_1 | 1 << HTTP_WAY_NAME_2 |
+                    1 << HTTP_WAY_NAME_3
+};
+
+void http_doubt(struct http_feed *f, unsigned ways)
+{
+    const struct http_state *state = f->state;
+
+    if (f->alternative || f->quiet || !(f->parser->tx || ways == 1 << HTTP_WAY_SURPLUS))
+        return;
+    if (ways & ~ORDINARY_WAYS) {
+        http_event(f, f->parser->tx, HTTP_EVENT_RESPONSE_AMBIGUOUS);
+        if (f->settings->ambiguous_policy[FLOW_TO_CLIENT] == HTTP_AMBIGUOUS_DROP)
+            app_drop_ambiguous(f->context);
+    }
+    if (f->settings->ambiguous_policy[FLOW_TO_CLIENT] == HTTP_AMBIGUOUS_PASS)
+        return;
+    for (unsigned way = 0; way < HTTP_WAYS; way++)
+        if (state->alternatives[way])
+            ways &= ~(1u << way);
+    if (ways != 0 && f->doubt == 0) {
+        f->doubt_tx = f->parser->tx;
+        f->doubt_from = f->parser->tx ? f->response_from : f->at;
+        f->doubt_head = f->head_before;
+    }
+    f->doubt |= ways;
+}
+
+/* --- Transactions ---------------------------------------------------------------------------------------------------------------- */
+
+static bool copy_buffer(struct http_feed *f, struct buffer *to, const struct buffer *from)
+{
+    return from->length == 0 ||
+           buffer_append(app_heap(f->context), to, from->bytes, from->length, UINT32_MAX) == from->length;
+}
+
+/* What rules and events of the response need of its request. Without memory it has none, and the call fails as a whole: see call_parser() of app. */
+static void copy_request(struct http_feed *f, struct http_tx *to, const struct http_tx *from)
+{
+    struct http_message *message = &to->message[FLOW_TO_SERVER];
+    const struct http_message *original = &from->message[FLOW_TO_SERVER];
+    size_t size = original->header_room * sizeof(*original->headers);
+    struct http_header *headers = size > 0 ? heap_take(app_heap(f->context), size) : NULL;
+
+    to->method = from->method;
+    message->headers = headers;
+    if ((size > 0 && !headers) || !copy_buffer(f, &message->head, &original->head) ||
+        !copy_buffer(f, &message->extra, &original->extra))
+        return;
+    to->is_0_9 = from->is_0_9;
+    to->has_host = from->has_host;
+    to->has_uri_host = from->has_uri_host;
+    to->method_text = from->method_text;
+    to->uri_raw = from->uri_raw;
+    to->protocol = from->protocol;
+    to->uri = from->uri;
+    to->path = from->path;
+    to->host = from->host;
+    to->uri_host = from->uri_host;
+    to->port = from->port;
+    message->line = original->line;
+    message->version = original->version;
+    if (!headers)
+        return;
+    memcpy(headers, original->headers, size);
+    message->header_room = original->header_room;
+    message->header_count = original->header_count;
+    memcpy(message->known, original->known, sizeof(message->known));
+    message->headers_at = original->headers_at;
+    message->headers_end = original->headers_end;
+}
+
+static struct http_tx *add_transaction(struct http_feed *f, const struct http_tx *of)
+{
+    struct http_tx *tx = http_tx_new(f);
+
+    if (!tx)
+        return NULL;
+    copy_request(f, tx, of);
+    app_tx_advance(&tx->base, FLOW_TO_SERVER, HTTP_COMPLETE);
+    return tx;
+}
+
+/* --- Readings --------------------------------------------------------------------------------------------------------------------- */
+
+static struct http_feed feed_of(const struct http_feed *f, struct http_alternative *alternative)
+{
+    return (struct http_feed){
+        .context = f->context,
+        .state = &alternative->state,
+        .settings = f->settings,
+        .parser = &alternative->state.parser[FLOW_TO_CLIENT],
+        .direction = FLOW_TO_CLIENT,
+        .bytes = f->bytes,
+        .end = f->end,
+        .quiet = true,
+        .alternative = alternative,
+    };
+}
+
+static void free_alternative(struct heap *heap, struct http_alternative *alternative)
+{
+    buffer_clear(heap, &alternative->unread);
+    heap_give(heap, alternative);
+}
+
+static void end_alternative(struct http_feed *f, unsigned way)
+{
+    struct http_alternative *alternative = f->state->alternatives[way];
+    struct http_feed ended = feed_of(f, alternative);
+
+    http_response_end(&ended);
+    free_alternative(app_heap(f->context), alternative);
+    f->state->alternatives[way] = NULL;
+    f->state->alternative_count--;
+}
+
+/* The bytes that the steps of the reading have not consumed are kept. False: it cannot go on. */
+static bool run_alternative(struct http_feed *f, struct http_alternative *alternative, const uint8_t *bytes,
+                            uint32_t length)
+{
+    struct heap *heap = app_heap(f->context);
+    struct buffer *unread = &alternative->unread;
+    bool waiting = unread->length > 0;
+    struct http_feed feed = feed_of(f, alternative);
+
+    if (waiting && buffer_append(heap, unread, bytes, length, UNREAD_MAX + length) < length)
+        return false;
+    feed.bytes = waiting ? unread->bytes : bytes;
+    feed.length = waiting ? unread->length : length;
+    enum http_turn turn = http_run(&feed);
+
+    if (turn == HTTP_FAIL || turn == HTTP_LEAVE || feed.length - feed.at > UNREAD_MAX)
+        return false;
+    if (waiting)
+        buffer_consume(unread, feed.at);
+    else if (feed.at < feed.length)
+        buffer_append(heap, unread, feed.bytes + feed.at, feed.length - feed.at, UNREAD_MAX);
+    return !f->end;
+}
+
+void http_feed_alternatives(struct http_feed *f, const uint8_t *bytes, uint32_t length, bool lost)
+{
+    for (unsigned way = 0; way < HTTP_WAYS; way++) {
+        struct http_alternative *alternative = f->state->alternatives[way];
+
+        if (alternative && !(f->doubt & 1u << way) && (lost || !run_alternative(f, alternative, bytes, length)))
+            end_alternative(f, way);
+    }
+}
+
+static void add_alternative(struct http_feed *f, unsigned way)
+{
+    struct http_alternative *alternative = heap_take(app_heap(f->context), sizeof(*alternative));
+
+    if (!alternative)
+        return;
+    alternative->state.parser[FLOW_TO_CLIENT].flags = flags_of[way];
+    f->state->alternatives[way] = alternative;
+    f->state->alternative_count++;
+    struct http_feed feed = feed_of(f, alternative);
+    bool goes_on;
+
+    alternative->tx = f->doubt_tx ? f->doubt_tx->base.id : app_tx_count(app_context_flow(f->context)) - 1;
+    goes_on = !f->doubt_tx || add_transaction(&feed, f->doubt_tx);
+    if (goes_on && f->doubt_from == HTTP_EARLIER) { /* the lines before these bytes are kept in the message */
+        const struct buffer *head = &f->doubt_tx->message[FLOW_TO_CLIENT].head;
+        bool end = f->end;
+
+        f->end = false;
+        goes_on =
+            run_alternative(f, alternative, head->bytes, f->doubt_head < head->length ? f->doubt_head : head->length);
+        f->end = end;
+    }
+    uint32_t from = f->doubt_from == HTTP_EARLIER ? 0 : f->doubt_from;
+
+    if (!goes_on || !run_alternative(f, alternative, f->bytes + from, f->length - from))
+        end_alternative(f, way);
+}
+
+void http_add_alternatives(struct http_feed *f)
+{
+    for (unsigned way = 0; way < HTTP_WAYS; way++)
+        if (f->doubt & 1u << way)
+            add_alternative(f, way);
+    f->doubt = 0;
+    f->doubt_tx = NULL;
+}
+
+void http_free_alternatives(struct app_context *context, struct http_state *state)
+{
+    for (unsigned way = 0; way < HTTP_WAYS; way++) {
+        if (state->alternatives[way])
+            free_alternative(app_heap(context), state->alternatives[way]);
+        state->alternatives[way] = NULL;
+    }
+    state->alternative_count = 0;
+}
