@@ -72,8 +72,10 @@ struct eve_options {
     } alert;
     struct {
         bool alerts, verdict;
-        bool all_flows; /* drop.flows: all; otherwise one event for each direction of a dropped flow */
+        bool all_flows;      /* drop.flows: all; otherwise one event for each direction of a dropped flow */
+        uint32_t rate_limit; /* drops without a rule, in a second of a worker; 0: all */
     } drop;
+    uint32_t flow_rate_limit; /* ends of flows that nobody answered, in a second of a worker; 0: all */
     struct {
         bool decode, stream, application, packet_header;
     } anomaly;
@@ -301,6 +303,7 @@ void output_settle(struct output *output);
 /* Events written and lost, by kind; written by the output thread and the ports, read by anybody. */
 struct output_counters {
     uint64_t written[OUTPUT_EVENT_COUNT], lost[OUTPUT_EVENT_COUNT];
+    uint64_t limited[OUTPUT_EVENT_COUNT]; /* left out in a flood */
     uint64_t write_errors;
 };
 void output_counters(const struct output *output, struct output_counters *out);

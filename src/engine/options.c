@@ -504,6 +504,8 @@ void engine_eve_options(const struct config *config, struct eve_options *out)
     out->drop.alerts = config_bool_or(config, "eve.types.drop.alerts", out->drop.alerts);
     out->drop.all_flows = strcmp(config_string_or(config, "eve.types.drop.flows", "start"), "all") == 0;
     out->drop.verdict = config_bool_or(config, "eve.types.drop.verdict", out->drop.verdict);
+    out->drop.rate_limit = (uint32_t)config_number_or(config, "eve.types.drop.rate-limit", 1000);
+    out->flow_rate_limit = (uint32_t)config_number_or(config, "eve.types.flow.rate-limit", 1000);
     out->stats.totals = config_bool_or(config, "eve.types.stats.totals", out->stats.totals);
     out->stats.threads = config_bool_or(config, "eve.types.stats.threads", out->stats.threads);
     out->stats.deltas = config_bool_or(config, "eve.types.stats.deltas", out->stats.deltas);

@@ -173,6 +173,8 @@ static int open_output(struct replay *replay, char error[ENGINE_ERROR_SIZE])
 
     output_options_default(&out);
     engine_eve_options(options->config, &out.eve);
+    out.eve.drop.rate_limit = out.eve.flow_rate_limit =
+        0; /* the capture is all there is, and must give the same events again */
     err = engine_eve_path(options->config, options->log_dir, path, sizeof(path), error);
     if (err)
         return err;

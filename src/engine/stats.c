@@ -559,6 +559,9 @@ static void add_output(struct stats *stats, const struct output *output)
         add(stats, names[i][0], counters.written[i]);
         add(stats, names[i][1], counters.lost[i]);
     }
+    add(stats, "output.drop.rate_limited", counters.limited[OUTPUT_DROP] + counters.limited[OUTPUT_WOULD_DROP]);
+    add(stats, "output.flow.rate_limited", counters.limited[OUTPUT_FLOW]);
+    add(stats, "output.netflow.rate_limited", counters.limited[OUTPUT_NETFLOW]);
     add(stats, "output.write_errors", counters.write_errors);
 }
 

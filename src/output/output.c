@@ -52,6 +52,7 @@ struct output_port {
     struct record_scratch *scratch;
     uint32_t wanted; /* bits 1 << enum output_event */
     _Atomic uint64_t lost[OUTPUT_EVENT_COUNT];
+    struct event_limits limits;
 };
 
 struct output {
@@ -130,7 +131,7 @@ static void write_packet(struct output_port *port, const struct packet *pkt, con
                          unsigned generation)
 {
     const struct eve_options *eve = &port->options->eve;
-    uint32_t kinds = record_kinds(port->wanted, eve, pkt, decision);
+    uint32_t kinds = event_limit_packet(&port->limits, port->wanted, eve, pkt, decision);
 
     if (kinds == 0)
         return;
@@ -198,7 +199,7 @@ void output_flow(struct output_port *port, const struct flow *flow, enum flow_en
 {
     uint32_t kinds = port->wanted & FLOW_RECORD_KINDS;
 
-    if (kinds == 0)
+    if (kinds == 0 || event_limit_flow(&port->limits, &port->options->eve, kinds, flow))
         return;
     flow_record_collect(port->scratch, &port->options->eve, flow);
 
@@ -256,13 +257,6 @@ static void alert_events(struct output *output, const struct packet_record *reco
     }
 }
 
-static void drop_event(struct output *output, const struct packet_record *record)
-{
-    if (has_sink(output))
-        eve_drop(&output->eve, &output->sink.buffer, record);
-    event_done(output, record->kinds & 1u << OUTPUT_DROP ? OUTPUT_DROP : OUTPUT_WOULD_DROP);
-}
-
 static void anomaly_events(struct output *output, const struct packet_record *record)
 {
     for (unsigned i = 0; i < record->event_count; i++) {
@@ -295,8 +289,11 @@ static void format_packet(struct output *output, const struct packet_record *rec
 {
     if (record->kinds & 1u << OUTPUT_ALERT)
         alert_events(output, record);
-    if (record->kinds & (1u << OUTPUT_DROP | 1u << OUTPUT_WOULD_DROP))
-        drop_event(output, record);
+    if (record->kinds & (1u << OUTPUT_DROP | 1u << OUTPUT_WOULD_DROP)) {
+        if (has_sink(output))
+            eve_drop(&output->eve, &output->sink.buffer, record);
+        event_done(output, record->kinds & 1u << OUTPUT_DROP ? OUTPUT_DROP : OUTPUT_WOULD_DROP);
+    }
     if (record->kinds & 1u << OUTPUT_ANOMALY)
         anomaly_events(output, record);
     other_events(output, record);
@@ -889,8 +886,11 @@ void output_counters(const struct output *output, struct output_counters *out)
     for (int kind = 0; kind < OUTPUT_EVENT_COUNT; kind++) {
         out->written[kind] = atomic_load_explicit(&own->written[kind], memory_order_relaxed);
         out->lost[kind] = atomic_load_explicit(&own->lost[kind], memory_order_relaxed);
-        for (unsigned i = 0; i < output->port_count; i++)
+    }
+    for (unsigned i = 0; i < output->port_count; i++) {
+        for (int kind = 0; kind < OUTPUT_EVENT_COUNT; kind++)
             out->lost[kind] += atomic_load_explicit(&output->ports[i].lost[kind], memory_order_relaxed);
+        event_limits_count(&output->ports[i].limits, out);
     }
     out->lost[OUTPUT_FIREWALL] += atomic_load_explicit(&output->firewall_lost, memory_order_relaxed);
     out->lost[OUTPUT_ENGINE] += atomic_load_explicit(&output->engine_lost, memory_order_relaxed);

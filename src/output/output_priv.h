@@ -429,6 +429,27 @@ static inline void counter_add(_Atomic uint64_t *counter, uint64_t value)
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + value, memory_order_relaxed);
 }
 
+/* --- Limits in floods, limit.c ---------------------------------------------------------------------------------------------- */
+
+struct event_limit {
+    uint64_t second;
+    uint32_t count;
+};
+
+/* Of a port. */
+struct event_limits {
+    struct event_limit drop, flow;
+    _Atomic uint64_t left_out[OUTPUT_EVENT_COUNT];
+};
+
+/* record_kinds() without a drop that no rule asked for, when there were too many in this second. */
+uint32_t event_limit_packet(struct event_limits *limits, uint32_t wanted, const struct eve_options *eve,
+                            const struct packet *pkt, const struct decision *decision);
+void event_limits_count(const struct event_limits *limits, struct output_counters *out);
+/* Whether the events of a flow that nobody answered are left out. */
+bool event_limit_flow(struct event_limits *limits, const struct eve_options *eve, uint32_t kinds,
+                      const struct flow *flow);
+
 struct sink_mark {
     size_t end;
     enum output_event kind;

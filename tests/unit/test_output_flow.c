@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What output writes of flows and streams made by hand. */
 #include "output_fixture.h"
+
+#include "sluice/clock.h"
 #include "stream_double.h"
 
 static struct sample_session *session_of(struct flow *flow)
@@ -380,6 +382,40 @@ START_TEST(tells_a_dropped_flow_once_per_direction)
 }
 END_TEST
 
+/* In a flood: five drops and five flows in each of two seconds, of which a second may have two. What a rule did has its events. */
+START_TEST(floods_have_few_events)
+{
+    f->options.eve.drop.rate_limit = f->options.eve.flow_rate_limit = 2;
+    f->options.eve.enabled[OUTPUT_ALERT] = f->options.eve.enabled[OUTPUT_NETFLOW] = false;
+    f->options.eve.enabled[OUTPUT_FLOW] = true;
+    open_output(1);
+    sample_tcp(&f->sample);
+    sample_flow(&f->sample);
+    f->sample.packet.verdict = VERDICT_DROP;
+    f->sample.packet.drop_reason = DROP_REASON_STREAM_ERROR;
+    f->sample.packet.flow = NULL;
+    for (int i = 0; i < 10; i++) {
+        f->sample.packet.time_ns = (100 + (uint64_t)i / 5) * NS_PER_SECOND;
+        f->sample.decision = (struct decision){ .drop_rule = NULL };
+        put(0);
+        f->sample.decision = (struct decision){ .drop_rule = &f->sample.rule };
+        put(0);
+        f->sample.flow.last_ns = f->sample.packet.time_ns;
+        f->sample.flow.state = FLOW_NEW;
+        f->sample.flow.flags = 0;
+        output_flow(output_port(f->output, 0), &f->sample.flow, FLOW_END_TIMEOUT, 1);
+        f->sample.flow.flags = FLOW_ALERTED;
+        output_flow(output_port(f->output, 0), &f->sample.flow, FLOW_END_TIMEOUT, 1);
+    }
+    finish(f->path);
+    ck_assert_uint_eq(counters().written[OUTPUT_DROP], 2 * 2 + 10);
+    ck_assert_uint_eq(counters().limited[OUTPUT_DROP], 6);
+    ck_assert_uint_eq(counters().written[OUTPUT_FLOW], 2 * 2 + 10);
+    ck_assert_uint_eq(counters().limited[OUTPUT_FLOW], 6);
+    ck_assert_uint_eq(counters().lost[OUTPUT_DROP] + counters().lost[OUTPUT_FLOW], 0);
+}
+END_TEST
+
 START_TEST(names_the_rule_that_dropped_the_flow)
 {
     char *text = NULL;
@@ -606,6 +642,7 @@ int main(void)
     tcase_add_test(tcase, bounds_the_variables);
     tcase_add_loop_test(tcase, tells_a_dropped_flow_once_per_direction, 0, 2 * ROWS(drops));
     tcase_add_test(tcase, names_the_rule_that_dropped_the_flow);
+    tcase_add_test(tcase, floods_have_few_events);
     tcase_add_loop_test(tcase, shows_the_stream, 0, ROWS(payloads));
     tcase_add_test(tcase, shows_nothing_of_an_empty_stream);
     tcase_add_test(tcase, shows_to_each_alert_its_own);

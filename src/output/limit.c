@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Limits of events in floods. Each SYN of a flood is a flow of its own whose end has an event, and each segment that tracking refuses has a drop
+ * event; both would fill the disk, and push events of real connections out of the ring. Each port writes at most so many of these in a second
+ * of the packets' time; the others are counted. Inspection and all other counters are as without. What rules alert on or drop, and
+ * flows that were answered, are never limited.
+ *
+ * Threads: the worker's that owns the port.
+ */
+#include <netinet/in.h>
+
+#include "output_priv.h"
+#include "sluice/clock.h"
+
+static bool exceeds(struct event_limit *limit, uint32_t most, uint64_t time_ns)
+{
+    uint64_t second = time_ns / NS_PER_SECOND;
+
+    if (most == 0)
+        return false;
+    if (limit->second != second)
+        *limit = (struct event_limit){ .second = second };
+    return limit->count++ >= most;
+}
+
+uint32_t event_limit_packet(struct event_limits *limits, uint32_t wanted, const struct eve_options *eve,
+                            const struct packet *pkt, const struct decision *decision)
+{
+    uint32_t kinds = record_kinds(wanted, eve, pkt, decision);
+    const uint32_t drops = 1u << OUTPUT_DROP | 1u << OUTPUT_WOULD_DROP;
+    enum output_event kind = kinds & 1u << OUTPUT_DROP ? OUTPUT_DROP : OUTPUT_WOULD_DROP;
+
+    if (!(kinds & drops) || decision->drop_rule || decision->would_drop_rule ||
+        !exceeds(&limits->drop, eve->drop.rate_limit, pkt->time_ns))
+        return kinds;
+    counter_add(&limits->left_out[kind], 1);
+    return kinds & ~drops;
+}
+
+/* Nobody answered, the handshake was not completed, or the SYN was refused. */
+static bool is_of_flood(const struct flow *flow)
+{
+    const uint16_t both = FLOW_SERVER_SEEN | FLOW_CLIENT_SEEN;
+    uint64_t packets = flow->side[FLOW_TO_SERVER].packets + flow->side[FLOW_TO_CLIENT].packets;
+
+    return flow->state == FLOW_NEW || (flow->flags & both) != both || (flow->protocol == IPPROTO_TCP && packets <= 2);
+}
+
+bool event_limit_flow(struct event_limits *limits, const struct eve_options *eve, uint32_t kinds,
+                      const struct flow *flow)
+{
+    if (!is_of_flood(flow) || flow->flags & FLOW_ALERTED ||
+        !exceeds(&limits->flow, eve->flow_rate_limit, flow->last_ns))
+        return false;
+    for (int kind = OUTPUT_FLOW; kind <= OUTPUT_NETFLOW; kind++) {
+        if (kinds & 1u << kind)
+            counter_add(&limits->left_out[kind], 1);
+    }
+    return true;
+}
+
+void event_limits_count(const struct event_limits *limits, struct output_counters *out)
+{
+    for (int kind = 0; kind < OUTPUT_EVENT_COUNT; kind++)
+        out->limited[kind] += atomic_load_explicit(&limits->left_out[kind], memory_order_relaxed);
+}
