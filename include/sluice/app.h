@@ -524,6 +524,8 @@ static inline unsigned app_original(const struct flow *flow)
     return flow->application >> 24;
 }
 const char *app_name_of_id(unsigned id); /* "failed" for APP_FAILED, NULL for 0 */
+/* The open transactions of one reading of the flow, 0 for the main one, in a list linked by link[APP_TX_OPEN]; false when there is no such reading. */
+bool app_open_transactions(const struct flow *flow, unsigned reading, const struct app_tx **first);
 /* Bits of the ids of the protocols that the flow is parsed as besides its own. */
 uint64_t app_other_protocols(const struct flow *flow);
 /* Bits of all of them. */

@@ -207,6 +207,10 @@ size_t stream_copy(const struct stream *stream, const struct flow *flow, enum fl
  * then the flow has none, and its packets are inspected one by one. */
 bool stream_transfer(struct transfer *t, struct stream *stream, struct flow *flow);
 
+/* To another process: records of half-open connections that have no session. `same_flows`: the hashes of flows are those of the writer. They are
+ * lost when they are not, or when the tables differ in size: then clients must send their SYN again. */
+void stream_transfer_half_open(struct transfer *t, struct stream *stream, bool same_flows);
+
 /* --- What rules and events ask --------------------------------------------------------------------------------------------- */
 
 enum tcp_state {

@@ -333,3 +333,41 @@ void app_shared_free(struct app_shared *shared)
     free(shared->names);
     free(shared);
 }
+
+/* --- The end of a flow ----------------------------------------------------------------------------------------------------- */
+
+static void free_reading(struct app *app, struct app_flow *af)
+{
+    struct app_context context = { .app = app, .af = af };
+
+    if (af->proto && af->proto->stop && af->state)
+        af->proto->stop(&context, af->state);
+    if (af->fallback && af->fallback->stop)
+        af->fallback->stop(&context, af->fallback_state);
+    heap_give(app->heap, af->state);
+    heap_give(app->heap, af->fallback_state);
+    heap_give(app->heap, af->tag);
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        buffer_clear(app->heap, &af->side[direction].pending);
+        buffer_clear(app->heap, &af->side[direction].compared);
+    }
+    heap_give(app->heap, af);
+}
+
+void app_end(struct app *app, struct flow *flow, app_release_function *release, void *user)
+{
+    struct app_tx *next;
+
+    if (!flow->app)
+        return;
+    app_memory_remove(app, flow->app);
+    for (struct app_tx *tx = flow->app->first; tx; tx = next) {
+        next = tx->next;
+        app_tx_release(app, tx, release, user);
+    }
+    for (struct app_flow *reading = flow->app, *after; reading; reading = after) {
+        after = reading->next_reading;
+        free_reading(app, reading);
+    }
+    flow->app = NULL;
+}

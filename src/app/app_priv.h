@@ -48,7 +48,10 @@ struct app_side {
     uint64_t excluded;     /* protocols (by index) that it is not: APP_MAX_PROTOCOLS bits */
     uint8_t datagrams;     /* that were looked at in vain */
     bool failed, ended, has_begun;
-    bool truncated;         /* ended at the stream's depth: transactions are complete in it from their begin */
+    bool truncated; /* ended at the stream's depth: transactions are complete in it from their begin */
+    bool
+        foreign; /* its first bytes were not of the flow's protocol: when the parser fails on them, the other direction goes on */
+    bool unparsed;          /* the parser failed on them */
     bool comparing;         /* the other direction said which protocol it is: the first bytes are asked, too */
     struct buffer compared; /* those that were not enough */
 };

@@ -83,17 +83,29 @@ static void fail(struct feeding *f, enum app_count why)
     stop(f);
 }
 
-/* The parser cannot go on. Bytes of the server that are none of the protocol show that the client's were those of another one. As long as these are
- * parsed as that one, too, nothing is missed. */
+/*
+ * The parser cannot go on with a direction. When the bytes of that direction were of another protocol from the start, the peer may still read the other direction
+ * as the flow's protocol: the parser goes on with that one. Bytes of the server that are none of the protocol show that the client's were those of
+ * another one: as long as these are parsed as that one, too, nothing is missed.
+ */
 static void fail_to_parse(struct feeding *f, enum flow_direction direction)
 {
+    struct app_side *side = &f->af->side[direction];
+    bool is_read_otherwise = direction == FLOW_TO_CLIENT && f->af == f->af->main && app_is_read_otherwise(f->af);
     enum exception_cause before = f->verdict->exception;
 
-    fail(f, COUNT_PARSER);
-    if (direction != FLOW_TO_CLIENT || f->af != f->af->main || !app_is_read_otherwise(f->af))
-        return;
-    f->verdict->exception = before;
-    f->af->refuted = true;
+    if ((side->foreign || side->comparing) && !f->af->side[!direction].unparsed) {
+        app_count(f->app, f->af, COUNT_PARSER);
+        f->verdict->exception = EXCEPTION_APP_ERROR;
+        side->unparsed = side->truncated = true;
+        buffer_clear(f->app->heap, &side->pending);
+        app_tx_complete_direction(f->af, direction);
+    } else {
+        fail(f, COUNT_PARSER);
+        f->af->refuted |= is_read_otherwise;
+    }
+    if (is_read_otherwise)
+        f->verdict->exception = before;
 }
 
 static void note_event(struct feeding *f, enum app_layer_event event)
@@ -206,7 +218,7 @@ static void feed_waiting(struct feeding *f, enum flow_direction direction)
         .end = side->ended,
     };
 
-    if (in.length < side->needed && !in.end)
+    if (side->unparsed || (in.length < side->needed && !in.end))
         return;
     if (call_parser(f, direction, &in, true))
         go_on(f, direction);
@@ -282,6 +294,7 @@ static void read_as(struct feeding *f, unsigned id, enum flow_direction directio
     reading->side[opposite].offset = main[opposite].offset + main[opposite].pending.length;
     reading->side[opposite].has_begun = main[opposite].has_begun;
     reading->side[opposite].ended = main[opposite].ended;
+    reading->side[opposite].foreign = true;
     reading->side[direction].has_begun = true;
     if (main[direction].compared.length > 0 && bytes->offset > 0) {
         const struct app_stream_bytes first = {
@@ -314,12 +327,18 @@ static void compare_directions(struct feeding *f, enum flow_direction direction,
     if (id > 0 && id != af->protocol && !lost) {
         app_note_direction(af, direction, id);
         note_event(f, APP_LAYER_MISMATCH);
+        side->foreign = true;
         read_as(f, id, direction, bytes);
     }
+    if (id == af->protocol && af->stopped &&
+        !lost) /* the parser failed on the other direction: another one reads this one */
+        read_as(f, id, direction, bytes);
     buffer_clear(f->app->heap, &side->compared);
     app_note_detected(af, direction);
-    if (id == 0 && !unsure && !lost)
+    if (id == 0 && !unsure && !lost) {
+        side->foreign = true;
         note_event(f, APP_LAYER_ONE_DIRECTION);
+    }
 }
 
 static void feed_known(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *bytes)
@@ -334,6 +353,8 @@ static void feed_known(struct feeding *f, enum flow_direction direction, const s
         .end = bytes->end,
     };
 
+    if (side->unparsed)
+        return;
     if (in.gap > 0 && !take_gap(f, direction, &in))
         return;
     in.offset = side->offset;
@@ -495,7 +516,8 @@ static void found(struct feeding *f, unsigned id, enum flow_direction direction)
     if (!app_start_parser(f, id))
         return;
     app_count(f->app, af, COUNT_FLOW);
-    if (af->side[!direction].has_begun && af->side[!direction].failed)
+    af->side[!direction].foreign = af->side[!direction].has_begun && af->side[!direction].failed;
+    if (af->side[!direction].foreign)
         note_event(f, APP_LAYER_ONE_DIRECTION);
     feed_both(f, direction);
 }
@@ -735,6 +757,9 @@ static void feed_main(struct feeding *f, enum flow_direction direction, const st
     struct app_side *side = &af->side[direction];
 
     if (af->stopped) {
+        if (!side->has_begun && in->length > 0 && af->proto)
+            side->has_begun = side->comparing =
+                true; /* the parser failed before this direction could say which protocol it is */
         if (side->comparing && in->length > 0)
             compare_directions(f, direction, in);
         return;
@@ -851,40 +876,4 @@ void app_finish(struct app *app, struct flow *flow)
         if (!reading->stopped || reading->tx_count > 0)
             finish_reading(app, reading);
     }
-}
-
-static void free_reading(struct app *app, struct app_flow *af)
-{
-    struct app_context context = { .app = app, .af = af };
-
-    if (af->proto && af->proto->stop && af->state)
-        af->proto->stop(&context, af->state);
-    if (af->fallback && af->fallback->stop)
-        af->fallback->stop(&context, af->fallback_state);
-    heap_give(app->heap, af->state);
-    heap_give(app->heap, af->fallback_state);
-    heap_give(app->heap, af->tag);
-    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
-        buffer_clear(app->heap, &af->side[direction].pending);
-        buffer_clear(app->heap, &af->side[direction].compared);
-    }
-    heap_give(app->heap, af);
-}
-
-void app_end(struct app *app, struct flow *flow, app_release_function *release, void *user)
-{
-    struct app_tx *next;
-
-    if (!flow->app)
-        return;
-    app_memory_remove(app, flow->app);
-    for (struct app_tx *tx = flow->app->first; tx; tx = next) {
-        next = tx->next;
-        app_tx_release(app, tx, release, user);
-    }
-    for (struct app_flow *reading = flow->app, *after; reading; reading = after) {
-        after = reading->next_reading;
-        free_reading(app, reading);
-    }
-    flow->app = NULL;
 }

@@ -8,7 +8,7 @@
  * a byte that comes later the pipeline makes an ordinary one, for the receiver too, as long as something is parsed
  * (app_inspects_without()).
  *
- * Memory: a reading lives as long as its flow; it has READINGS_MAX at most. Only the main reading goes to the next process.
+ * Memory: a reading lives as long as its flow; it has READINGS_MAX at most. All of them go to the next process.
  */
 #include "app_priv.h"
 
@@ -41,11 +41,14 @@ static struct app_flow *append(struct feeding *f)
 /* The same, unless there is a reading as the protocol already, or there are too many. */
 static struct app_flow *add(struct feeding *f, unsigned id)
 {
+    const struct app_flow *same = app_reading_find(f->af->main, id);
     unsigned count = 0;
 
     for (const struct app_flow *reading = f->af->main->next_reading; reading; reading = reading->next_reading)
         count += !reading->without;
-    return count >= READINGS_MAX || app_reading_find(f->af->main, id) ? NULL : append(f);
+    if (count >= READINGS_MAX || (same && !(same->stopped && f->transport == APP_TCP)))
+        return NULL;
+    return append(f);
 }
 
 struct app_flow *app_reading_add(struct feeding *f, unsigned id)
@@ -257,6 +260,16 @@ enum app_guess app_reading_guess(const struct feeding *f, const struct app_proto
     enum app_guess guess = proto->joins_others && probe.length > 0 ? proto->probe(&probe) : APP_NO;
 
     return is_text(probe.bytes, probe.length) ? guess : APP_NO;
+}
+
+bool app_open_transactions(const struct flow *flow, unsigned reading, const struct app_tx **first)
+{
+    const struct app_flow *af = flow->app;
+
+    for (; af && reading > 0; reading--)
+        af = af->next_reading;
+    *first = af ? af->lists[APP_TX_OPEN].next : NULL;
+    return af != NULL;
 }
 
 uint64_t app_other_protocols(const struct flow *flow)

@@ -16,7 +16,7 @@
 #include "app_priv.h"
 
 enum { NAME_ROOM = 64, PENDING_MAX = 16 << 20, TAG_MAX = 4096 };
-enum { PART_FLAGS, PART_SIDE, PART_TAG, PART_FALLBACK, PART_STATE, PART_NEXT };
+enum { PART_FLAGS, PART_SIDE, PART_TAG, PART_FALLBACK, PART_STATE, PART_NEXT, PART_READING };
 
 /* --- Names of protocols ----------------------------------------------------------------------------------------------------- */
 
@@ -91,6 +91,8 @@ static void transfer_side(struct transfer *t, struct heap *heap, struct app_side
     transfer_bool(t, &side->ended);
     transfer_bool(t, &side->has_begun);
     transfer_bool(t, &side->comparing);
+    transfer_bool(t, &side->foreign);
+    transfer_bool(t, &side->unparsed);
     transfer_require(t, side->seen <= side->pending.length);
 }
 
@@ -106,6 +108,21 @@ static void transfer_flags(struct transfer *t, struct app_flow *af)
     transfer_u8(t, &af->protocol);
     transfer_u8(t, &af->change_to);
     transfer_u8(t, &af->old);
+    transfer_u8(t, &af->candidate);
+    transfer_bool(t, &af->refuted);
+    transfer_u8(t, &af->without);
+    transfer_u8(t, &af->urgent_count);
+    transfer_bool(t, &af->urgent_unread);
+    transfer_require(t, af->urgent_count <= UNKNOWN_URGENT_MAX && af->without < 1 << UNKNOWN_URGENT_MAX);
+    for (unsigned i = 0; i < af->urgent_count && !t->error; i++) {
+        uint8_t direction = af->urgent[i].direction;
+
+        transfer_u8(t, &direction);
+        transfer_u64(t, &af->urgent[i].place);
+        transfer_require(t, direction < FLOW_DIRECTIONS);
+        if (!t->error)
+            af->urgent[i].direction = (enum flow_direction)direction;
+    }
     for (unsigned i = 0; i < FLOW_DIRECTIONS; i++) {
         transfer_bool(t, &af->keep_files[i]);
         transfer_u32(t, &af->keep_sid[i]);
@@ -234,6 +251,8 @@ static void read_state(struct app_context *context, struct transfer *t, const st
 
 /* --- A flow ----------------------------------------------------------------------------------------------------------------- */
 
+static void write_readings(struct app_context *context, struct transfer *t);
+
 static void write_flow(struct app_context *context, struct transfer *t)
 {
     struct app_flow *af = context->af;
@@ -260,9 +279,28 @@ static void write_flow(struct app_context *context, struct transfer *t)
         write_state(context, t, af->fallback, af->fallback_state, PART_FALLBACK);
     if (has_proto && !af->stopped)
         write_state(context, t, af->proto, af->state, PART_STATE);
+    if (af == af->main)
+        write_readings(context, t);
     start = transfer_part_start(t, PART_NEXT);
     transfer_u64(t, &next_tx);
     transfer_part_end(t, start);
+}
+
+/* Of a reading that has stopped nothing is left to parse. */
+static void write_readings(struct app_context *context, struct transfer *t)
+{
+    struct app_flow *main = context->af;
+
+    for (struct app_flow *reading = main->next_reading; reading; reading = reading->next_reading) {
+        if (reading->stopped)
+            continue;
+        size_t start = transfer_part_start(t, PART_READING);
+
+        context->af = reading;
+        write_flow(context, t);
+        transfer_part_end(t, start);
+    }
+    context->af = main;
 }
 
 /* Ids become those of here; a flow whose protocol is not here has been given up. */
@@ -280,6 +318,9 @@ static void read_flags(struct app_context *context, struct transfer *t)
     af->protocol = numbers->here[af->protocol];
     af->old = numbers->here[af->old];
     af->change_to = numbers->here[af->change_to];
+    af->candidate = numbers->here[af->candidate];
+    if (af->candidate == APP_FAILED)
+        af->stopped = true;
     if (af->protocol == APP_FAILED || af->old == APP_FAILED || af->change_to == APP_FAILED)
         af->stopped = true;
     else if (has_proto && af->protocol != 0)
@@ -300,6 +341,29 @@ static void read_side(struct app_context *context, struct transfer *t, unsigned 
         return;
     context->af->stopped = true;
     t->error = 0;
+}
+
+static void read_flow(struct app_context *context, struct transfer *t);
+
+/* A reading for which there is no memory is one that has stopped. */
+static void read_reading(struct app_context *context, struct transfer *t)
+{
+    struct app_flow *main = context->af, **end = &main->next_reading, *reading;
+    unsigned count = 0;
+
+    for (; *end; end = &(*end)->next_reading)
+        count++;
+    transfer_require(t, main == main->main && count < READINGS_MAX + (1u << UNKNOWN_URGENT_MAX));
+    reading = t->error ? NULL : heap_take(context->app->heap, sizeof(*reading));
+    if (!reading)
+        return;
+    reading->flow = main->flow;
+    reading->main = main;
+    *end = context->af = reading;
+    read_flow(context, t);
+    context->af = main;
+    if (!reading->proto && !reading->without && !reading->candidate)
+        reading->stopped = true;
 }
 
 static void read_part(struct app_context *context, struct transfer *t, uint16_t kind, unsigned *sides)
@@ -332,6 +396,9 @@ static void read_part(struct app_context *context, struct transfer *t, uint16_t 
         break;
     case PART_NEXT:
         transfer_u64(t, &af->next_tx);
+        break;
+    case PART_READING:
+        read_reading(context, t);
         break;
     default:
         break; /* of nobody here */

@@ -172,6 +172,7 @@ void table_move(struct defrag *defrag, struct datagram *datagram, enum datagram_
 int evicted_new(struct evicted *evicted, size_t memcap); /* 0 or -ENOMEM */
 void evicted_free(struct evicted *evicted);
 void evicted_add(struct evicted *evicted, uint64_t hash, uint64_t now_ns, uint64_t timeout_ns);
+void evicted_transfer(struct transfer *t, struct evicted *evicted); /* reading: adds to those that are there */
 bool evicted_has(struct evicted *evicted, uint64_t hash, uint64_t now_ns, uint64_t timeout_ns);
 
 /* --- pages.c ------------------------------------------------------------------------------------------------------------ */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "defrag_priv.h"
+#include "sluice/transfer.h"
 
 enum { FILTER_SHARE = 16, HASHES = 3, WORD_BITS = 64 };
 
@@ -90,4 +91,77 @@ bool evicted_has(struct evicted *evicted, uint64_t hash, uint64_t now_ns, uint64
     rotate(evicted, now_ns, timeout_ns);
     return (evicted->filter[0].count > 0 && has(evicted, &evicted->filter[0], hash)) ||
            (evicted->filter[1].count > 0 && has(evicted, &evicted->filter[1], hash));
+}
+
+/* --- To another process ---------------------------------------------------------------------------------------------------- */
+
+static void write_filter(struct transfer *t, const struct evicted *evicted, struct evicted_filter *filter)
+{
+    uint32_t words = (evicted->bit_mask + 1) / WORD_BITS;
+
+    for (uint32_t at = 0; filter->count > 0 && at < words; at++) {
+        if (filter->words[at] == 0)
+            continue;
+        transfer_u32(t, &at);
+        transfer_u64(t, &filter->words[at]);
+    }
+    transfer_u32(t, &words); /* the end */
+}
+
+/* Bits of a larger filter fall together; those of a smaller one may be any of several: both take more datagrams for one that gave way. */
+static void add_word(struct evicted *evicted, struct evicted_filter *filter, uint32_t words_there, uint32_t at,
+                     uint64_t word)
+{
+    uint32_t words = (evicted->bit_mask + 1) / WORD_BITS;
+
+    for (uint32_t here = at % words; here < words; here += words_there < words ? words_there : words)
+        filter->words[here] |= word;
+}
+
+static void read_filter(struct transfer *t, struct evicted *evicted, struct evicted_filter *filter,
+                        uint32_t words_there)
+{
+    while (!t->error) {
+        uint32_t at = 0;
+        uint64_t word = 0;
+
+        transfer_u32(t, &at);
+        transfer_require(t, at <= words_there);
+        if (t->error || at == words_there)
+            return;
+        transfer_u64(t, &word);
+        if (!t->error)
+            add_word(evicted, filter, words_there, at, word);
+    }
+}
+
+void evicted_transfer(struct transfer *t, struct evicted *evicted)
+{
+    uint32_t mask = evicted->bit_mask, current = evicted->current;
+    uint64_t rotated_ns = evicted->rotated_ns, count[EVICTED_FILTERS];
+
+    for (unsigned i = 0; i < EVICTED_FILTERS; i++)
+        count[i] = evicted->filter[i].count;
+    transfer_u32(t, &mask);
+    transfer_u32(t, &current);
+    transfer_u64(t, &rotated_ns);
+    for (unsigned i = 0; i < EVICTED_FILTERS; i++)
+        transfer_u64(t, &count[i]);
+    transfer_require(t, current < EVICTED_FILTERS && mask >= WORD_BITS - 1 && (mask & (mask + 1)) == 0 &&
+                            mask < UINT32_MAX);
+    if (t->reading && !t->error && evicted->filter[0].count + evicted->filter[1].count == 0) {
+        evicted->current = current;
+        evicted->rotated_ns = rotated_ns;
+    }
+    for (unsigned i = 0; i < EVICTED_FILTERS && !t->error; i++) {
+        /* The newest filter of each writer goes into the newest one here. */
+        struct evicted_filter *filter = &evicted->filter[i ^ current ^ evicted->current];
+
+        if (!t->reading) {
+            write_filter(t, evicted, filter);
+            continue;
+        }
+        filter->count += count[i];
+        read_filter(t, evicted, filter, (mask + 1) / WORD_BITS);
+    }
 }

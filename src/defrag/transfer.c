@@ -3,7 +3,7 @@
  * Datagrams of which fragments have passed, for another process: their bytes, so that the fragment that completes one is judged with all of
  * it; and those that are over, inline, so that nothing is mixed into what was accepted and nothing follows what was dropped.
  *
- * Digests of fragments that were accepted are keyed with the table's secret: it goes with them.
+ * Digests of fragments that were accepted, and the filters of datagrams that gave way, are keyed with the table's secret: it goes with them.
  */
 #include "sluice/transfer.h"
 
@@ -11,7 +11,7 @@
 
 #include "defrag_priv.h"
 
-enum { PART_SEED, PART_DATAGRAM };
+enum { PART_SEED, PART_DATAGRAM, PART_EVICTED };
 
 static void transfer_key(struct transfer *t, struct datagram_key *key)
 {
@@ -132,6 +132,14 @@ static void write_datagram(struct transfer *t, struct defrag *defrag, struct dat
     transfer_part_end(t, start);
 }
 
+static void write_evicted(struct transfer *t, struct defrag *defrag)
+{
+    size_t start = transfer_part_start(t, PART_EVICTED);
+
+    evicted_transfer(t, &defrag->evicted);
+    transfer_part_end(t, start);
+}
+
 static void write_all(struct transfer *t, struct defrag *defrag)
 {
     size_t start = transfer_part_start(t, PART_SEED);
@@ -142,6 +150,8 @@ static void write_all(struct transfer *t, struct defrag *defrag)
         for (struct datagram *datagram = defrag->lists[i].oldest; datagram; datagram = datagram->newer)
             write_datagram(t, defrag, datagram);
     }
+    if (defrag->evicted.bit_mask > 0) /* inline */
+        write_evicted(t, defrag);
 }
 
 /* One that is open lacks something, ends with its last fragment, and has the header of the first one with its bytes. */
@@ -202,6 +212,8 @@ void defrag_transfer(struct transfer *t, struct defrag *defrag)
             knows_digests = read_seed(&part, defrag);
         else if (kind == PART_DATAGRAM)
             read_datagram(&part, defrag, knows_digests);
+        else if (kind == PART_EVICTED && knows_digests && defrag->evicted.bit_mask > 0)
+            evicted_transfer(&part, &defrag->evicted);
         t->error = part.error;
     }
 }

@@ -2,7 +2,7 @@
 /*
  * The order in which the modules write what they know, and read it. A worker's file is
  *
- *     about  names  protocols  flow  flow  flow ...  datagrams  tallies
+ *     about  names  protocols  half-open  flow  flow  flow ...  datagrams  tallies
  *
  * and a flow is a part of parts: its own fields first, then what others hang on it. Numbers of names and protocols mean something to
  * their process alone, so the names come first, and the reader has tables from the one to the other.
@@ -37,6 +37,7 @@ enum part {
     PART_DATASETS,
     PART_SHARED_END,
     PART_TALLIES = PART_SHARED_END, /* of a worker */
+    PART_HALF_OPEN,
 };
 
 /* Of a flow; the fields come first, and the session before the application. */
@@ -233,6 +234,24 @@ static void write_head(struct passage *passage, const struct ruleset *ruleset, s
     write_protocols(t);
 }
 
+/* Before the flows: their hashes are those of the writer, as records of half-open connections have them. */
+static void transfer_half_open(struct transfer *t, struct pipeline *pipeline)
+{
+    bool same = flow_table_transfer_seed(t, pipeline->flows);
+
+    stream_transfer_half_open(t, pipeline->stream, same);
+}
+
+static void write_half_open(struct passage *passage)
+{
+    struct transfer *t = &passage->file->out;
+    size_t start = transfer_part_start(t, PART_HALF_OPEN);
+
+    transfer_half_open(t, passage->pipeline);
+    transfer_part_end(t, start);
+    transfer_file_flush(passage->file);
+}
+
 static void write_tallies(struct passage *passage, const struct ruleset *ruleset)
 {
     struct transfer *t = &passage->file->out;
@@ -267,6 +286,7 @@ int handover_write(struct pipeline *pipeline, const struct ruleset *ruleset, str
     err = transfer_file_start(&file, fd, FILE_WORKER);
     if (!err) {
         write_head(&passage, ruleset, place);
+        write_half_open(&passage);
         flow_table_each(pipeline->flows, write_flow, &passage);
         write_datagrams(&passage);
         write_tallies(&passage, ruleset);
@@ -355,6 +375,9 @@ static void read_part(struct transfer *t, struct passage *passage, enum part kin
     case PART_PROTOCOLS:
         app_numbers_read(t, pipeline->app, &passage->protocols);
         break;
+    case PART_HALF_OPEN:
+        transfer_half_open(t, pipeline);
+        break;
     case PART_FLOW:
         read_flow(t, passage);
         break;
@@ -400,7 +423,7 @@ static int read_all(struct transfer *t, struct passage *passage, struct handover
         return err;
     while (!t->error && transfer_next_part(t, &kind, &part)) {
         read_part(&part, passage, (enum part)kind);
-        if (kind == PART_DATAGRAMS)
+        if (kind == PART_DATAGRAMS || kind == PART_HALF_OPEN)
             passage->counts->spoiled += part.error != 0;
         else
             t->error = part.error;

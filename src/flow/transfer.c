@@ -195,3 +195,15 @@ void flow_transfer_kernel(struct transfer *t, struct flow_table *table, struct f
         return;
     *flow->kernel = counts;
 }
+
+bool flow_table_transfer_seed(struct transfer *t, struct flow_table *table)
+{
+    uint64_t seed = table->options.seed;
+
+    transfer_u64(t, &seed);
+    if (t->reading && !t->error && pool_used(table->flows) == 0) {
+        table->options.seed = seed;
+        key_secret_init(&table->secret, seed);
+    }
+    return seed == table->options.seed;
+}

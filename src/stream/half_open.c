@@ -18,6 +18,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "sluice/transfer.h"
 #include "stream_priv.h"
 
 enum {
@@ -330,4 +331,96 @@ int half_open_restore_by_ack(struct segment *seg)
 size_t half_open_memory(const struct half_open_table *table)
 {
     return table->used * sizeof(struct half_open_record);
+}
+
+/* --- To another process ---------------------------------------------------------------------------------------------------- */
+
+static bool is_empty(const struct half_open_bucket *bucket)
+{
+    for (unsigned i = 0; i < BUCKET_RECORDS; i++) {
+        if (bucket->records[i].flags & RECORD_USED)
+            return false;
+    }
+    return true;
+}
+
+static void transfer_bucket(struct transfer *t, struct half_open_bucket *bucket)
+{
+    for (unsigned i = 0; i < BUCKET_RECORDS; i++) {
+        struct half_open_record *record = &bucket->records[i];
+
+        transfer_u32(t, &record->tag);
+        transfer_u32(t, &record->server_isn);
+        transfer_u16(t, &record->client_window);
+        transfer_u16(t, &record->server_window);
+        transfer_u16(t, &record->time);
+        transfer_u8(t, &record->scales);
+        transfer_u8(t, &record->flags);
+    }
+}
+
+static void write_buckets(struct transfer *t, struct half_open_table *table)
+{
+    for (uint32_t at = 0; table->used > 0 && at <= table->mask; at++) {
+        if (is_empty(&table->buckets[at]))
+            continue;
+        transfer_u32(t, &at);
+        transfer_bucket(t, &table->buckets[at]);
+    }
+}
+
+/* Records of several workers may come to one: those that are there stay. */
+static void merge_bucket(struct half_open_table *table, struct half_open_bucket *bucket,
+                         const struct half_open_bucket *read)
+{
+    unsigned from = 0;
+
+    for (unsigned i = 0; i < BUCKET_RECORDS; i++) {
+        if (bucket->records[i].flags & RECORD_USED)
+            continue;
+        while (from < BUCKET_RECORDS && !(read->records[from].flags & RECORD_USED))
+            from++;
+        if (from == BUCKET_RECORDS)
+            return;
+        bucket->records[i] = read->records[from++];
+        table->used++;
+    }
+}
+
+/* The scales that a segment may have; the other fields may have any value. */
+static bool is_sound(const struct half_open_bucket *bucket)
+{
+    for (unsigned i = 0; i < BUCKET_RECORDS; i++) {
+        uint8_t scales = bucket->records[i].scales;
+
+        if ((scales & SCALE_MASK) > WINDOW_SCALE_MAX || scales >> SCALE_BITS > WINDOW_SCALE_MAX)
+            return false;
+    }
+    return true;
+}
+
+void half_open_transfer(struct transfer *t, struct half_open_table *table, bool same_flows)
+{
+    uint32_t mask = table->mask, at = 0;
+    uint64_t seed = table->seed;
+
+    transfer_u32(t, &mask);
+    transfer_u64(t, &seed);
+    if (!t->reading) {
+        write_buckets(t, table);
+        return;
+    }
+    if (!t->error && table->used == 0)
+        table->seed = seed;
+    if (!same_flows || mask != table->mask || seed != table->seed)
+        return;
+    while (!t->error && t->at < t->limit) {
+        struct half_open_bucket read;
+
+        transfer_u32(t, &at);
+        transfer_bucket(t, &read);
+        transfer_require(t, at <= table->mask && is_sound(&read));
+        if (!t->error)
+            merge_bucket(table, &table->buckets[at], &read);
+    }
 }

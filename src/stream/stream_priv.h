@@ -412,6 +412,7 @@ bool is_client_syn_ack(const struct segment *seg);
 int half_open_init(struct half_open_table *table, size_t memcap, uint64_t seed); /* 0 or -ENOMEM */
 void half_open_clear(struct half_open_table *table);
 size_t half_open_memory(const struct half_open_table *table);
+void half_open_transfer(struct transfer *t, struct half_open_table *table, bool same_flows);
 /* Keeps a record of a session that is removed during its handshake; nothing for other sessions. */
 void half_open_keep_session(struct stream *stream, const struct tcp_session *session);
 /* Keeps a record of the segment, a SYN that is not that of its session. */

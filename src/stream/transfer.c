@@ -174,3 +174,8 @@ bool stream_transfer(struct transfer *t, struct stream *stream, struct flow *flo
     transfer_session(t, stream, flow->tcp);
     return true;
 }
+
+void stream_transfer_half_open(struct transfer *t, struct stream *stream, bool same_flows)
+{
+    half_open_transfer(t, &stream->half_open_records, same_flows);
+}

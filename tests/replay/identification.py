@@ -271,6 +271,28 @@ def urgent_cases(corpus, sids):
         b'\1', 1).client_says(get.replace(b'evil', b'good'))
 
 
+LENIENT = OPTIONS + 'app-layer: {error-policy: ignore}\n'
+
+
+def banner_cases(corpus, sids):
+    """A server's banner that no parser, or the wrong one, takes: with a policy that goes on after errors the client's messages are parsed."""
+    get, hello = b'GET /evil HTTP/1.1\r\nHost: a\r\n\r\n', pieces(corpus, 'app_tls/tls12')[0][1]
+    banners = {'garbage': [b'\1\2\3 garbage\r\n'], 'ones': [b'\xff' * 300], 'SSH, then garbage': [b'SSH-2.0-x\r\n', b'\xff' * 300], 'SMTP': [b'220 hello\r\n'],
+               'TLS of a wrong length': [b'\x16\x03\x01\xff\xff' + b'\2' * 40], 'a TLS alert, then garbage': [bytes.fromhex('15030100020228') + b'\xff' * 80],
+               'SMB, then garbage': [b'\0\0\0\x40\xfeSMB' + bytes(60), b'\xee' * 200], 'an HTTP response, then garbage': [b'HTTP/1.1 200 OK\r\n\r\n', bytes(90)]}
+    for name, banner in banners.items():
+        for sid, message in (('tls', hello), ('http', get)):
+            for port in (7777, 443, 80):
+                for cuts in ((), (3,), (len(message) // 2,)):
+                    case = Connection(f'banner: {name}, then {sid} on {port}, cut at {cuts}', sids[sid], port)
+                    for data in banner:
+                        case.server_says(data)
+                    parts = [message[a:b] for a, b in zip((0, *cuts), (*cuts, len(message)))]
+                    for part in parts[:-1]:
+                        case.client_says(part)
+                    yield case.client_says(parts[-1], True)
+
+
 def all_cases(corpus):
     protocols = datagram_protocols(corpus)
     names = [protocol.name for protocol in protocols]
@@ -283,7 +305,8 @@ def all_cases(corpus):
     cases += tunnel_cases(200, 100 + names.index('dns'), b'harmless')
     cases += urgent_cases(corpus, {'http': 203, 'tls': 204, 'raw': 205})
     cases += tcp_cases(corpus, {'smtp': 201, 'ftp': 202, 'dns': 100 + names.index('dns')})
-    return cases, '\n'.join(rules) + '\n'
+    lenient = list(banner_cases(corpus, {'http': 203, 'tls': 204}))
+    return cases, lenient, '\n'.join(rules) + '\n'
 
 
 # --- Running
@@ -303,8 +326,8 @@ def write_capture(path, cases):
     return places
 
 
-def replay(sluice, folder, rules):
-    for name, text in (('rules', rules), ('yaml', OPTIONS)):
+def replay(sluice, folder, rules, options=OPTIONS):
+    for name, text in (('rules', rules), ('yaml', options)):
         with open(f'{folder}/{name}', 'w') as out:
             out.write(text)
     os.makedirs(folder + '/log')
@@ -342,16 +365,19 @@ def main():
     parser.add_argument('corpus')
     parser.add_argument('--only', default='')
     arguments = parser.parse_args()
-    cases, rules = all_cases(arguments.corpus)
-    cases = [case for case in cases if arguments.only in case.name]
-    with tempfile.TemporaryDirectory() as folder:
-        places = write_capture(folder + '/in.pcap', cases)
-        dropped, alerts = replay(arguments.sluice, folder, rules)
-    problems = [f'{case.name}: {problem}' for case, place in zip(cases, places) if (problem := judge(case, place, dropped, alerts))]
-    for problem in problems:
-        print(problem)
-    print(f'{len(cases)} cases, {sum(map(len, places))} packets, {len(dropped)} dropped, {len(problems)} problems')
-    sys.exit(1 if problems else 0)
+    *groups, rules = all_cases(arguments.corpus)
+    failed = False
+    for group, options in zip(groups, (OPTIONS, LENIENT)):
+        cases = [case for case in group if arguments.only in case.name]
+        with tempfile.TemporaryDirectory() as folder:
+            places = write_capture(folder + '/in.pcap', cases)
+            dropped, alerts = replay(arguments.sluice, folder, rules, options)
+        problems = [f'{case.name}: {problem}' for case, place in zip(cases, places) if (problem := judge(case, place, dropped, alerts))]
+        for problem in problems:
+            print(problem)
+        print(f'{len(cases)} cases, {sum(map(len, places))} packets, {len(dropped)} dropped, {len(problems)} problems')
+        failed |= bool(problems)
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == '__main__':

@@ -340,6 +340,11 @@ static const struct conversation http_talks[] = {
 };
 
 static const struct conversation app_talks[] = {
+    { .name = "http beside smtp",
+      .rules = "alert http any any -> any any (http.uri; content:\"/evil\"; sid:1;)\n"
+               "alert smtp any any -> any any (app-layer-event:smtp.invalid_reply; sid:90;)\n",
+      .steps = { SERVER("220 mail ESMTP\r\n"), CLIENT("GET /ev"), CLIENT("il HTTP/1.1\r\nHost: a\r\n\r\n"),
+                 SERVER("500 what?\r\n"), CLIENT("GET /evil/again HTTP/1.1\r\n"), CLIENT("Host: a\r\n\r\n") } },
     { .name = "dns over tcp",
       .rules = "alert dns any any -> any any (dns.query; content:\"example\"; sid:1;)\n"
                "alert dns any any -> any any (app-layer-event:dns.malformed_data; sid:90;)\n",
@@ -824,6 +829,21 @@ START_TEST(fragments_go_on)
 }
 END_TEST
 
+/* Of a datagram that gave way in a flood no fragment passes, since its receiver may still have the others. */
+START_TEST(datagrams_that_gave_way_go_on)
+{
+    rig_setup_applications();
+    rig_open(fragment_rules);
+    ck_assert_int_eq(send_fragment(1, 0, true, "....evil"), VERDICT_ACCEPT);
+    for (unsigned id = 100; id < 20100; id++)
+        send_fragment(id, 0, true, "12345678");
+    rig_hand_over(fragment_rules);
+    ck_assert_int_eq(send_fragment(1, 8, false, "word"), VERDICT_DROP);
+    ck_assert_int_eq(send_fragment(99, 0, true, "12345678"), VERDICT_ACCEPT);
+    rig_close_applications();
+}
+END_TEST
+
 START_TEST(the_kernels_counts_go_on)
 {
     struct flow_report report = { .client_port = 40000,
@@ -873,6 +893,7 @@ int main(void)
     tcase_add_test(tcase, files_are_not_mixed_up);
     tcase_add_test(tcase, what_was_written_before_is_read);
     tcase_add_test(tcase, fragments_go_on);
+    tcase_add_test(tcase, datagrams_that_gave_way_go_on);
     tcase_add_test(tcase, the_kernels_counts_go_on);
     return rig_run(tcase, "handover");
 }

@@ -2,6 +2,8 @@
 /* Half-open TCP connections under a SYN flood, and ports that are used again: see tests/lib/stream_script.h for the scripts. */
 #include "stream_script.h"
 
+#include "sluice/transfer.h"
+
 #define HANDSHAKE "> S 0,0", "< SA 0,1", "> A 1,1"
 
 static uint64_t counter(const char *name)
@@ -90,6 +92,45 @@ START_TEST(ports_of_an_unclosed_connection)
 }
 END_TEST
 
+/* To an engine with other secrets. */
+static void hand_records_over(void)
+{
+    struct transfer written, read;
+
+    transfer_write_start(&written);
+    ck_assert(flow_table_transfer_seed(&written, rig.flows));
+    stream_transfer_half_open(&written, rig.stream, true);
+    ck_assert_int_eq(written.error, 0);
+    rig.options.seed += 77;
+    rig.flow_options.seed += 99;
+    close_rig();
+    open_rig();
+    transfer_read_start(&read, written.bytes, written.at);
+    bool same = flow_table_transfer_seed(&read, rig.flows);
+
+    ck_assert(same);
+    stream_transfer_half_open(&read, rig.stream, same);
+    ck_assert_int_eq(read.error, 0);
+    ck_assert_uint_eq(read.at, written.at);
+    transfer_clear(&written);
+}
+
+START_TEST(records_go_to_the_next_engine)
+{
+    rig.options.memcap = 16 << 10;
+    open_rig();
+    rig.client = 1;
+    play("begun",
+         (const char *const[]){ "> S 0,0 ts=10/0 ws=3 sackok", "< SA 0,1 ts=90/10 ws=2 sackok win=100", NULL });
+    flood_answered(60);
+    hand_records_over();
+    rig.client = 1;
+    play("completed", (const char *const[]){ "> PA 1,1 'abc' ts=11/90 | established c:abc",
+                                             "< PA 1,4 'def' ts=91/11 | established s:def", NULL });
+    ck_assert_uint_eq(counter("tcp.ssn_restored"), 1);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("stream_half_open");
@@ -100,6 +141,7 @@ int main(void)
     tcase_add_test(half_open, flows_of_half_open_connections_give_way);
     tcase_add_test(half_open, half_open_records_match_exactly);
     tcase_add_test(half_open, ports_of_an_unclosed_connection);
+    tcase_add_test(half_open, records_go_to_the_next_engine);
     suite_add_tcase(suite, half_open);
     SRunner *runner = srunner_create(suite);
 

@@ -76,8 +76,9 @@ static int alert(const struct tls_parser *parser, struct cursor body)
         tls_event(parser, TLS_INVALID_ALERT_MESSAGE);
         return -EINVAL;
     }
-    /* a longer one is encrypted */
-    if (cursor_left(&body) == 2 && cursor_u8(&body, &level) && level == ALERT_FATAL)
+    /* A longer one is encrypted. One of the server that comes before a ClientHello refuses none. */
+    if (cursor_left(&body) == 2 && cursor_u8(&body, &level) && level == ALERT_FATAL &&
+        (parser->direction == FLOW_TO_SERVER || parser->tx->flags & TLS_SAW_CLIENT_HELLO))
         tls_finish(parser);
     return 0;
 }
