@@ -18,28 +18,43 @@ static bool may_be_shed(const struct flow *flow)
            !stream_has_rest(flow, FLOW_TO_SERVER) && !stream_has_rest(flow, FLOW_TO_CLIENT);
 }
 
-/* Not one that somebody wants to have stored. */
-static bool has_large_file(const struct app_tx *tx, uint64_t bytes)
+/* One is to be stored. */
+static bool wants_file(const struct app_tx *tx)
 {
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         const struct file_list *files = &tx->files[direction];
 
-        if (files->last && files->last->state == FILE_OPEN && files->last->size > bytes && !files->keep &&
-            !files->last->store_wanted)
+        if (files->last && files->last->state == FILE_OPEN && (files->keep || files->last->store_wanted))
             return true;
     }
     return false;
 }
 
-static bool carries_large_file(const struct flow *flow, uint64_t bytes)
+static bool has_large_file(const struct app_tx *tx, uint64_t bytes)
 {
-    const struct app_tx *tx = flow->app ? app_transactions_in(flow, APP_TX_OPEN) : NULL;
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        const struct file_list *files = &tx->files[direction];
 
-    for (unsigned i = 0; tx && i < FILE_TRANSACTIONS; i++, tx = tx->link[APP_TX_OPEN].next) {
-        if (has_large_file(tx, bytes))
+        if (files->last && files->last->state == FILE_OPEN && files->last->size > bytes)
             return true;
     }
     return false;
+}
+
+/* In whatever reading of the flow the file is; none that is wanted may be in another one. */
+static bool carries_large_file(const struct flow *flow, uint64_t bytes)
+{
+    bool found = false;
+    const struct app_tx *tx;
+
+    for (unsigned reading = 0; app_open_transactions(flow, reading, &tx); reading++) {
+        for (unsigned i = 0; tx && i < FILE_TRANSACTIONS; i++, tx = tx->link[APP_TX_OPEN].next) {
+            if (wants_file(tx))
+                return false;
+            found |= has_large_file(tx, bytes);
+        }
+    }
+    return found;
 }
 
 static bool belongs_to(const struct pipeline *pipeline, const struct flow *flow, enum shed_class class)
