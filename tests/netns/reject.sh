@@ -43,10 +43,22 @@ PY
 equal "UDP sender" "$answer" unreachable
 wait_events ips 2 event_type=drop alert.signature_id=1
 # The server's side of a connection that both were told about is gone too.
-sleep 0.2
+for _ in $(seq 100); do
+	[ "$(server ss -Htn state established '( sport = :7001 )' | wc -l)" != 2 ] || break
+	sleep 0.05
+done
 equal "connections left at the server" "$(server ss -Htn state established '( sport = :7001 )' | wc -l)" 2
-kill -USR1 "$ips"
-sleep 0.3
+counted=$(last_stats ips ips.reject_packets_sent)
+for _ in $(seq 20); do # each signal writes statistics; the answers may be counted a moment later
+	[ "$counted" != 7 ] || break
+	written=$(eve count "$WORK/ips/eve.json" event_type=stats)
+	kill -USR1 "$ips"
+	for _ in $(seq 100); do
+		[ "$(eve count "$WORK/ips/eve.json" event_type=stats)" = "$written" ] || break
+		sleep 0.05
+	done
+	counted=$(last_stats ips ips.reject_packets_sent)
+done
 equal "answers that were sent" "$(last_stats ips ips.reject_packets_sent)" 7
 equal "answers that came back into the queue" "$(last_stats ips ips.marked)" 0
 stop_process "$ips" || fail "exit code $?"

@@ -11,12 +11,14 @@ compare BEFORE AFTER` prints a table of the scenarios and ends with 1 when a con
 """
 import collections
 import ctypes
+import fcntl
 import json
 import random
 import select
 import socket
 import struct
 import sys
+import termios
 import threading
 import time
 
@@ -71,6 +73,14 @@ def read_exact(sock, count):
             raise OSError('closed early')
         data += more
     return data
+
+
+def wait_until_acknowledged(sock):
+    """An abort discards what was not sent or got lost on the way: on a bad or slow link the peer would miss it, with and without Sluice."""
+    end, left = time.monotonic() + TIMEOUT, 1
+    while left and time.monotonic() < end:
+        left = struct.unpack('i', fcntl.ioctl(sock, termios.TIOCOUTQ, bytes(4)))[0]
+        time.sleep(0.01)
 
 
 def abort(sock):
@@ -150,10 +160,10 @@ class Case:
         sock.sendall(self.back)
         first = turn == 0
         if kind == 'server aborts' or (kind == 'again after server reset' and first):
-            time.sleep(0.1)
+            wait_until_acknowledged(sock)
             abort(sock)
         elif kind == 'again after server crash' and first:
-            time.sleep(0.1)
+            wait_until_acknowledged(sock)
             vanish(sock)
         elif kind == 'again while open' and first:
             self.kept = sock
