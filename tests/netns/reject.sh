@@ -48,7 +48,7 @@ for _ in $(seq 100); do
 	sleep 0.05
 done
 equal "connections left at the server" "$(server ss -Htn state established '( sport = :7001 )' | wc -l)" 2
-counted=$(last_stats ips ips.reject_packets_sent)
+counted=
 for _ in $(seq 20); do # each signal writes statistics; the answers may be counted a moment later
 	[ "$counted" != 7 ] || break
 	written=$(eve count "$WORK/ips/eve.json" event_type=stats)
