@@ -56,22 +56,26 @@ static const struct app_pattern patterns[] = {
 enum { PATTERN_MAX = 17 }; /* bytes of the longest */
 
 enum {
+    METHOD_MAX = 64,   /* a longer first word with bytes that are no text is no method, unless HTTP is expected */
     BLANKS_MAX = 1024, /* so many line ends before a request line prove HTTP: servers skip any number of them */
     LINE_MAX = 1024,   /* an unfinished line of this length is a request line when a path follows the first word */
 };
 
 /* Servers accept any method, blank lines before it, and tabs between the words. The version at the end of the line proves HTTP. A byte 0 in
- * the first word is that of another protocol, unless HTTP is expected: Python alone serves such a method. */
+ * the first word, or a long word with other bytes that are no text, is that of another protocol, unless HTTP is expected: Python alone serves such
+ * a method, and the first bytes of other protocols must not be unsure for long. */
 static enum app_guess probe_request(const struct app_probe *in)
 {
     uint32_t at = 0, word, target;
+    bool is_text = true;
 
     while (at < in->length && http_is_separator(in->bytes[at]))
         at++;
     if (at == in->length)
         return in->length >= BLANKS_MAX ? APP_YES : APP_UNSURE;
     for (word = at; at < in->length && !http_is_separator(in->bytes[at]); at++) {
-        if (in->bytes[at] == 0 && !in->port_hint)
+        is_text &= in->bytes[at] >= ' ' && in->bytes[at] <= '~';
+        if (!in->port_hint && (in->bytes[at] == 0 || (!is_text && at - word >= METHOD_MAX)))
             return APP_NO;
     }
     for (target = at; target < in->length && in->bytes[target] != '\n' && http_is_separator(in->bytes[target]);)
