@@ -49,10 +49,9 @@ struct app_side {
     uint8_t datagrams;     /* that were looked at in vain */
     bool failed, ended, has_begun;
     bool truncated; /* ended at the stream's depth: transactions are complete in it from their begin */
-    bool
-        foreign; /* its first bytes were not of the flow's protocol: when the parser fails on them, the other direction goes on */
-    bool unparsed;          /* the parser failed on them */
-    bool comparing;         /* the other direction said which protocol it is: the first bytes are asked, too */
+    bool foreign;   /* first bytes of another protocol: when the parser fails here, the other direction goes on */
+    bool unparsed;  /* the parser failed here, and the other direction goes on */
+    bool comparing; /* the other direction said which protocol it is: the first bytes are asked, too */
     struct buffer compared; /* those that were not enough */
 };
 

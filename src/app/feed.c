@@ -73,39 +73,49 @@ static void stop(struct feeding *f)
     forget_bytes(f);
 }
 
-static void fail(struct feeding *f, enum app_count why)
+static void note_failure(struct feeding *f, enum app_count why)
 {
     if (f->af->proto)
         app_count(f->app, f->af, why);
     if (why != COUNT_GAP)
         f->verdict->exception = f->af->resumed ? EXCEPTION_APP_MEMCAP : EXCEPTION_APP_ERROR;
+}
+
+static void fail(struct feeding *f, enum app_count why)
+{
+    note_failure(f, why);
     f->af->failed = true;
     stop(f);
 }
 
-/*
- * The parser cannot go on with a direction. When the bytes of that direction were of another protocol from the start, the peer may still read the other direction
- * as the flow's protocol: the parser goes on with that one. Bytes of the server that are none of the protocol show that the client's were those of
- * another one: as long as these are parsed as that one, too, nothing is missed.
- */
-static void fail_to_parse(struct feeding *f, enum flow_direction direction)
+/* The parser cannot go on with a direction. When the bytes of that direction were of another protocol from the start, the peer may still read the other
+ * direction as the flow's protocol: the parser goes on with that one. */
+static void fail_direction(struct feeding *f, enum flow_direction direction, enum app_count why)
 {
     struct app_side *side = &f->af->side[direction];
+
+    if (!(side->foreign || side->comparing) || f->af->side[!direction].unparsed) {
+        fail(f, why);
+        return;
+    }
+    note_failure(f, why);
+    side->unparsed = side->truncated = true;
+    buffer_clear(f->app->heap, &side->pending);
+    app_tx_complete_direction(f->af, direction);
+}
+
+/* Bytes of the server that are none of the protocol show that the client's were those of another one. As long as these are parsed as that one, too,
+ * nothing is missed. */
+static void fail_to_parse(struct feeding *f, enum flow_direction direction)
+{
     bool is_read_otherwise = direction == FLOW_TO_CLIENT && f->af == f->af->main && app_is_read_otherwise(f->af);
     enum exception_cause before = f->verdict->exception;
 
-    if ((side->foreign || side->comparing) && !f->af->side[!direction].unparsed) {
-        app_count(f->app, f->af, COUNT_PARSER);
-        f->verdict->exception = EXCEPTION_APP_ERROR;
-        side->unparsed = side->truncated = true;
-        buffer_clear(f->app->heap, &side->pending);
-        app_tx_complete_direction(f->af, direction);
-    } else {
-        fail(f, COUNT_PARSER);
-        f->af->refuted |= is_read_otherwise;
-    }
-    if (is_read_otherwise)
-        f->verdict->exception = before;
+    fail_direction(f, direction, COUNT_PARSER);
+    if (!is_read_otherwise)
+        return;
+    f->verdict->exception = before;
+    f->af->refuted |= f->af->stopped;
 }
 
 static void note_event(struct feeding *f, enum app_layer_event event)
@@ -143,7 +153,9 @@ static void begin_change(struct feeding *f)
 
         side->excluded = 0;
         side->seen = side->needed = 0;
-        side->failed = side->comparing = false;
+        side->failed = side->comparing = side->foreign = false;
+        side->truncated &= !side->unparsed; /* found again where the stream's depth is reached */
+        side->unparsed = false;
         side->datagrams = 0;
     }
 }
@@ -236,7 +248,7 @@ static bool take_gap(struct feeding *f, enum flow_direction direction, struct ap
     struct app_side *side = &f->af->side[direction];
 
     if (!f->af->proto->accepts_gaps) {
-        fail(f, COUNT_GAP);
+        fail_direction(f, direction, COUNT_GAP);
         return false;
     }
     app_count(f->app, f->af, COUNT_GAP);
@@ -330,8 +342,7 @@ static void compare_directions(struct feeding *f, enum flow_direction direction,
         side->foreign = true;
         read_as(f, id, direction, bytes);
     }
-    if (id == af->protocol && af->stopped &&
-        !lost) /* the parser failed on the other direction: another one reads this one */
+    if (id == af->protocol && af->stopped && !lost) /* the parser failed on the other direction */
         read_as(f, id, direction, bytes);
     buffer_clear(f->app->heap, &side->compared);
     app_note_detected(af, direction);
@@ -757,9 +768,9 @@ static void feed_main(struct feeding *f, enum flow_direction direction, const st
     struct app_side *side = &af->side[direction];
 
     if (af->stopped) {
-        if (!side->has_begun && in->length > 0 && af->proto)
-            side->has_begun = side->comparing =
-                true; /* the parser failed before this direction could say which protocol it is */
+        /* The parser failed before this direction could say which protocol it is. */
+        if (!side->has_begun && in->length > 0 && af->failed && af->protocol > 0)
+            side->has_begun = side->comparing = true;
         if (side->comparing && in->length > 0)
             compare_directions(f, direction, in);
         return;

@@ -283,13 +283,15 @@ def banner_cases(corpus, sids):
     for name, banner in banners.items():
         for sid, message in (('tls', hello), ('http', get)):
             for port in (7777, 443, 80):
-                for cuts in ((), (3,), (len(message) // 2,)):
-                    case = Connection(f'banner: {name}, then {sid} on {port}, cut at {cuts}', sids[sid], port)
+                for cuts, more in (((), False), ((3,), False), ((len(message) // 2,), False), ((3,), True), ((len(message) // 2,), True)):
+                    case = Connection(f'banner: {name}, then {sid} on {port}, cut at {cuts}{", the server goes on meanwhile" * more}', sids[sid], port)
                     for data in banner:
                         case.server_says(data)
                     parts = [message[a:b] for a, b in zip((0, *cuts), (*cuts, len(message)))]
                     for part in parts[:-1]:
                         case.client_says(part)
+                        if more:
+                            case.server_says(b'\xdd' * 70)
                     yield case.client_says(parts[-1], True)
 
 
