@@ -93,6 +93,7 @@ static void transfer_side(struct transfer *t, struct heap *heap, struct app_side
     transfer_bool(t, &side->comparing);
     transfer_bool(t, &side->foreign);
     transfer_bool(t, &side->unparsed);
+    side->truncated |= side->unparsed;
     transfer_require(t, side->seen <= side->pending.length);
 }
 
@@ -109,6 +110,7 @@ static void transfer_flags(struct transfer *t, struct app_flow *af)
     transfer_u8(t, &af->change_to);
     transfer_u8(t, &af->old);
     transfer_u8(t, &af->candidate);
+    transfer_bool(t, &af->failed);
     transfer_bool(t, &af->refuted);
     transfer_u8(t, &af->without);
     transfer_u8(t, &af->urgent_count);
@@ -260,6 +262,8 @@ static void write_flow(struct app_context *context, struct transfer *t)
     uint64_t next_tx = af->next_tx;
     size_t start;
 
+    /* Readings that have stopped stay behind: when they did not fail, none of the others can either. */
+    af->refuted &= app_has_other_readings(af->main);
     start = transfer_part_start(t, PART_FLAGS);
     transfer_flags(t, af);
     transfer_bool(t, &has_proto);
@@ -319,9 +323,8 @@ static void read_flags(struct app_context *context, struct transfer *t)
     af->old = numbers->here[af->old];
     af->change_to = numbers->here[af->change_to];
     af->candidate = numbers->here[af->candidate];
-    if (af->candidate == APP_FAILED)
-        af->stopped = true;
-    if (af->protocol == APP_FAILED || af->old == APP_FAILED || af->change_to == APP_FAILED)
+    if (af->candidate == APP_FAILED || af->protocol == APP_FAILED || af->old == APP_FAILED ||
+        af->change_to == APP_FAILED)
         af->stopped = true;
     else if (has_proto && af->protocol != 0)
         af->proto = app_by_id(af->protocol);

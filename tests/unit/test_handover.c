@@ -187,18 +187,13 @@ static int count_steps(const struct conversation *talk)
     return count;
 }
 
-#define CLIENT(data)                                                                                                   \
+#define SAY(who, at, data)                                                                                             \
     {                                                                                                                  \
-        RIG_CLIENT, 0, NEXT, data, 0                                                                                   \
+        who, 0, at, data, 0                                                                                            \
     }
-#define SERVER(data)                                                                                                   \
-    {                                                                                                                  \
-        RIG_SERVER, 0, NEXT, data, 0                                                                                   \
-    }
-#define CLIENT_AT(at, data)                                                                                            \
-    {                                                                                                                  \
-        RIG_CLIENT, 0, at, data, 0                                                                                     \
-    }
+#define CLIENT(data) SAY(RIG_CLIENT, NEXT, data)
+#define SERVER(data) SAY(RIG_SERVER, NEXT, data)
+#define CLIENT_AT(at, data) SAY(RIG_CLIENT, at, data)
 #define FINISH(who)                                                                                                    \
     {                                                                                                                  \
         who, TCP_ACK | TCP_FIN, NEXT, "", 0                                                                            \
@@ -345,6 +340,11 @@ static const struct conversation app_talks[] = {
                "alert smtp any any -> any any (app-layer-event:smtp.invalid_reply; sid:90;)\n",
       .steps = { SERVER("220 mail ESMTP\r\n"), CLIENT("GET /ev"), CLIENT("il HTTP/1.1\r\nHost: a\r\n\r\n"),
                  SERVER("500 what?\r\n"), CLIENT("GET /evil/again HTTP/1.1\r\n"), CLIENT("Host: a\r\n\r\n") } },
+    { .name = "passive, with a server whose bytes break the parser",
+      .passive = true,
+      .rules = "alert ssh any any -> any any (ssh.software; content:\"evil\"; sid:1;)\n",
+      .steps = { SERVER("SSH-nothing\r\n"), SERVER("more"), CLIENT("SSH-2.0-ev"), SERVER("more"), CLIENT("il\r\n"),
+                 SERVER("bye") } },
     { .name = "dns over tcp",
       .rules = "alert dns any any -> any any (dns.query; content:\"example\"; sid:1;)\n"
                "alert dns any any -> any any (app-layer-event:dns.malformed_data; sid:90;)\n",
