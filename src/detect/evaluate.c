@@ -455,7 +455,8 @@ static void note_payload_seen(struct evaluation *ev, uint32_t index)
         waiting_put(ev, index, false);
 }
 
-static void evaluate(struct evaluation *ev, uint32_t index)
+/* Inlined into the loop over a packet's candidates: most fail at their first conditions, and the call cost 3 % of a datagram (tests/bench/instructions). */
+static inline __attribute__((always_inline)) void evaluate(struct evaluation *ev, uint32_t index)
 {
     const struct check *check = &ev->ruleset->checks[index];
     bool streamable = ev->view && check->scope != SCOPE_PACKET;
