@@ -163,7 +163,8 @@ struct app {
     struct datagram_table datagrams;
     /* Bits of the indices of protocols with a pattern that may begin with the byte. */
     uint64_t beginnings[FLOW_DIRECTIONS][UINT8_MAX + 1];
-    unsigned wanted;                                      /* by the rules at hand: RULE_FILE_..., RULE_MESSAGE_MD5 */
+    uint64_t reads_others; /* bits of those that may be read beside another: survives_junk, joins_others */
+    unsigned wanted;       /* by the rules at hand: RULE_FILE_..., RULE_MESSAGE_MD5 */
     uint64_t counters[APP_MAX_PROTOCOLS][2][COUNT_KINDS]; /* by transport: TCP, UDP */
     uint64_t failed_flows[2];                             /* by transport: TCP, UDP */
     uint64_t other_readings[2];

@@ -483,7 +483,8 @@ static void read_by_port(struct feeding *f, unsigned id, enum flow_direction new
 
     if (f->af != f->af->main || f->af->old > 0 || f->transport != APP_TCP)
         return;
-    for (unsigned i = 0; i < app_list_count; i++) {
+    for (uint64_t others = f->app->reads_others; others; others &= others - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(others);
         struct app_flow *reading;
 
         bool survives = app_list[i]->survives_junk && app_is_expected_at(f->app, i, APP_TCP, f->af->flow->server_port);

@@ -225,6 +225,8 @@ void app_init_identification(struct app *app)
         const struct app_ports *ports = &app->ports[i][1];
 
         list_beginnings(app, i);
+        if (app_list[i]->survives_junk || app_list[i]->joins_others)
+            app->reads_others |= UINT64_C(1) << i;
         if (ports->any)
             memset(table->services, 0xff, sizeof(table->services));
         for (unsigned k = 0; k < ports->count; k++)
