@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Clients that behave as other TCP stacks do, packet by packet, against a real Linux server; the result is as of tcp_stacks.py.
+"""Clients that behave as other TCP stacks do, packet by packet, against a real Linux server or a scripted one; the result is as of tcp_stacks.py.
 
-    tcp_scripts.py OUT GATEWAY-MAC FIRST-PORT
+    tcp_scripts.py OUT GATEWAY-MAC FIRST-PORT SERVER-NAMESPACE SERVER-SIDE-MAC [settings]
 
-Runs in the client's namespace. Its addresses are routed to a host that does not have them (10.66.64.0/18), so that no kernel answers for them.
-A script succeeds when the server echoes its data.
+With `settings` it plays what needs other settings than the default. Runs in the client's namespace. Its addresses are routed to a host that does not have them (10.66.64.0/18), so that no kernel answers for them; those of
+scripted servers (10.66.128.0/18) are, too. A script succeeds when the server echoes its data, and both ends when each has the other's data.
 """
 import json
 import socket
@@ -13,6 +13,8 @@ import struct
 import sys
 import threading
 import time
+
+from tcp_stacks import run_in
 
 FIN, SYN, RST, PSH, ACK, URG, ECE, CWR = 1, 2, 4, 8, 16, 32, 64, 128
 MSS, SACK, SCALE = b'\x02\x04\x05\xb4', b'\x04\x02', b'\x03\x03\x07'
@@ -32,17 +34,17 @@ def stamp(value, echo):
 
 
 class Client:
-    def __init__(self, mac, port, last):
-        self.address, self.port = f'10.66.64.{last}', port
+    def __init__(self, mac, port, last, address='10.66.64', device='c0', peer=(SERVER, PORT)):
+        self.address, self.port, self.peer = f'{address}.{last}', port, peer
         self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x0800))
-        self.sock.bind(('c0', 0x0800))
-        self.where = ('c0', 0x0800, 0, 0, bytes.fromhex(mac.replace(':', '')))
+        self.sock.bind((device, 0x0800))
+        self.where = (device, 0x0800, 0, 0, bytes.fromhex(mac.replace(':', '')))
         self.isn, self.their, self.stamps, self.echo = 0xfffffff0 + last, 0, 1000 * last, 0
 
     def send(self, flags, seq, ack=0, data=b'', options=b'', window=64000, urgent=0):
         options += b'\1' * (-len(options) % 4)
-        source, target = socket.inet_aton(self.address), socket.inet_aton(SERVER)
-        head = struct.pack('!HHIIBBHHH', self.port, PORT, seq & 0xffffffff, ack & 0xffffffff, (20 + len(options)) << 2, flags, window, 0, urgent)
+        source, target = socket.inet_aton(self.address), socket.inet_aton(self.peer[0])
+        head = struct.pack('!HHIIBBHHH', self.port, self.peer[1], seq & 0xffffffff, ack & 0xffffffff, (20 + len(options)) << 2, flags, window, 0, urgent)
         sums = checksum(source + target + struct.pack('!HH', 6, len(head) + len(options) + len(data)) + head + options + data)
         segment = head[:16] + struct.pack('!H', sums) + head[18:] + options + data
         ip = struct.pack('!BBHHHBBH4s4s', 0x45, 0, 20 + len(segment), 1, 0x4000, 64, 6, 0, source, target)
@@ -138,7 +140,7 @@ def crashed(same_isn, half_open=False):
 def reset_first(c):
     c.send(SYN, c.isn, options=MSS)
     c.send(RST, c.isn + 1)
-    while c.hear(0.1):
+    while c.hear(1):   # until the SYN/ACK is gone, which has the number that is acknowledged later, too
         pass
     return simple()(c)
 
@@ -197,6 +199,88 @@ def keeps_alive(c):
     return good and bool(answered and answered[0] == ACK) and bool(c.hear())
 
 
+def hears(peer, flags, data=b''):
+    """Waits for a segment with at least these flags and this data; the sequence number behind it."""
+    for _ in range(8):
+        heard = peer.hear()
+        if heard and heard[0] & flags == flags and heard[3] == data:
+            peer.their = heard[1] + len(data) + bool(heard[0] & SYN)
+            return True
+    return False
+
+
+def talk(c, s):
+    """Both ends have completed the handshake."""
+    c.send(PSH | ACK, c.isn + 1, c.their, b'hello')
+    good = hears(s, ACK, b'hello')
+    s.send(PSH | ACK, s.isn + 1, s.their, b'echo')
+    good = hears(c, ACK, b'echo') and good
+    c.send(FIN | ACK, c.isn + 6, c.their)
+    good = hears(s, FIN) and good
+    s.send(FIN | ACK, s.isn + 5, s.their + 1)
+    return hears(c, FIN) and good
+
+
+def simultaneous(options=MSS, repeats=False):
+    """RFC 9293, 3.5: both send a SYN, and answer that of the other by a SYN/ACK; some stacks with an ACK alone."""
+    def script(c, s):
+        c.send(SYN, c.isn, options=options)
+        s.send(SYN, s.isn, options=options)
+        good = hears(c, SYN) and hears(s, SYN)
+        for _ in range(1 + repeats):
+            c.send(SYN | ACK, c.isn, c.their, options=options)
+            s.send(SYN | ACK, s.isn, s.their, options=options)
+        return good and hears(c, SYN | ACK) and hears(s, SYN | ACK) and talk(c, s)
+    return script
+
+
+def answered(client, server, flags=SYN | ACK):
+    """The options of SYN and SYN/ACK, each a function of the two ends."""
+    def script(c, s):
+        c.send(SYN, c.isn, options=client)
+        good = hears(s, SYN)
+        s.send(flags, s.isn, s.their, options=server)
+        good = good and hears(c, SYN | ACK)
+        c.acknowledge()
+        return good and hears(s, ACK) and talk(c, s)
+    return script
+
+
+def one_side(from_client, begins=True):
+    """The other end's segments take another way."""
+    def script(c, s):
+        speaker, hearer = (c, s) if from_client else (s, c)
+        speaker.their = hearer.isn + 1
+        good = True
+        if begins:
+            speaker.send(SYN if from_client else SYN | ACK, speaker.isn, 0 if from_client else speaker.their, options=MSS)
+            good = hears(hearer, SYN)
+        speaker.acknowledge()
+        good = good and hears(hearer, ACK)
+        for number in range(5):
+            speaker.send(PSH | ACK, speaker.isn + 1 + 5 * number, speaker.their + 7 * number, b'data%d' % number)
+            good = hears(hearer, ACK, b'data%d' % number) and good
+        speaker.send(FIN | ACK, speaker.isn + 26, speaker.their + 28)
+        return hears(hearer, FIN) and good
+    return script
+
+
+BOTH_ENDS = {
+    'simultaneous open': simultaneous(),
+    'simultaneous open, repeated': simultaneous(repeats=True),
+    'simultaneous open with all options': simultaneous(MSS + SACK + stamp(9, 0) + SCALE),
+    'SYN/ACK with more options': answered(b'', MSS + SACK + SCALE),
+    'SYN/ACK with a timestamp alone': answered(MSS, MSS + stamp(77, 0)),
+    'SYN/ACK that echoes no timestamp': answered(MSS + stamp(1000, 0), MSS + stamp(77, 0)),
+    'SYN/ACK with PSH and ECE': answered(MSS, MSS, SYN | ACK | PSH | ECE),
+    'client side alone': one_side(True),
+}
+# What the guide names settings for.
+WITH_SETTINGS = {
+    'SYN/ACK that echoes a wrong timestamp': answered(MSS + stamp(1000, 0), MSS + stamp(77, 5)),
+    'server side alone': one_side(False),
+}
+
 SCRIPTS = {
     'lwIP: MSS only, small window': simple(),
     'no options': simple(options=b''),
@@ -228,7 +312,7 @@ SCRIPTS = {
 
 
 def main():
-    out, mac, first_port = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    out, mac, first_port, namespace, server_mac = sys.argv[1], sys.argv[2], int(sys.argv[3]), *sys.argv[4:6]
     outcome = {}
 
     def run(name, script, number):
@@ -236,7 +320,19 @@ def main():
             outcome[f'{name} IPv4 {number}'] = 'ok' if script(Client(mac, first_port + number, 10 + number)) else 'no answer'
         except OSError as error:
             outcome[f'{name} IPv4 {number}'] = str(error)
-    threads = [threading.Thread(target=run, args=(name, script, number)) for number, (name, script) in enumerate(SCRIPTS.items())]
+
+    def both(script):
+        def run_both(c):
+            last = int(c.address.rsplit('.', 1)[1])
+            thread, made = run_in(namespace, lambda: Client(server_mac, 7002, last, '10.66.128', 's0', (c.address, c.port)))
+            thread.join()
+            s, c.peer = made[0], (f'10.66.128.{last}', 7002)
+            s.isn ^= 0x5a5a5a5a
+            return script(c, s)
+        return run_both
+    needs_settings = sys.argv[6:] == ['settings']
+    scripts = ({} if needs_settings else SCRIPTS) | {name: both(script) for name, script in (WITH_SETTINGS if needs_settings else BOTH_ENDS).items()}
+    threads = [threading.Thread(target=run, args=(name, script, number)) for number, (name, script) in enumerate(scripts.items())]
     for thread in threads:
         thread.start()
     for thread in threads:
