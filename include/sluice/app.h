@@ -231,8 +231,8 @@ struct app_proto {
     bool probe_any_port; /* the probe is strict enough to be asked for any port */
     bool own_ports_only; /* but says no unless a port is the protocol's own, whichever the settings name */
     /*
-     * UDP: how datagrams begin that the probe takes on ports that are not the protocol's. It says no to all others, and to those of less than 8
-     * bytes, so it is not asked for them. NULL, or more than APP_HEADS_MAX: it is asked for all.
+     * UDP: the beginnings of datagrams that the probe accepts on ports other than those of the protocol. The probe refuses all other datagrams, and
+     * those of fewer than 8 bytes, so it is not called for them. NULL, or more than APP_HEADS_MAX: it is called for all.
      */
     const struct app_head *heads;
     size_t head_count;
@@ -524,7 +524,7 @@ static inline unsigned app_original(const struct flow *flow)
     return flow->application >> 24;
 }
 const char *app_name_of_id(unsigned id); /* "failed" for APP_FAILED, NULL for 0 */
-/* The open transactions of one reading of the flow, 0 for the main one, in a list linked by link[APP_TX_OPEN]; false when there is no such reading. */
+/* Gives the open transactions of a reading of the flow (0: the main one), linked by link[APP_TX_OPEN]. False when there is no such reading. */
 bool app_open_transactions(const struct flow *flow, unsigned reading, const struct app_tx **first);
 /* Bits of the ids of the protocols that the flow is parsed as besides its own. */
 uint64_t app_other_protocols(const struct flow *flow);

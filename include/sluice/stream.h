@@ -184,12 +184,12 @@ uint64_t stream_window(struct stream *stream, const struct flow *flow, enum flow
                        const struct stream_view *view, const uint8_t **bytes, uint32_t *length, uint32_t *view_at);
 
 /*
- * STREAM_URGENT_BOTH: the view's window as a receiver may read it that takes urgent bytes out of the stream. `number` counts from 1; false when there
- * is no such reading. Lent until the next call for the same engine.
+ * STREAM_URGENT_BOTH: gives the window of the view as a receiver reads it that takes urgent bytes out of the stream. `number` counts from 1. False when
+ * there is no such reading. Lent until the next call for the same engine.
  */
 bool stream_next_reading(struct stream *stream, const struct flow *flow, enum flow_direction direction,
                          const struct stream_view *view, unsigned number, struct stream_view *out);
-/* STREAM_URGENT_BOTH: whether the packet goes on with URG and the stream is inspected without the byte too that it marks; *place: its offset. */
+/* STREAM_URGENT_BOTH: whether the packet keeps its URG flag, so that the stream is also inspected without the urgent byte. *place: offset of that byte. */
 bool stream_urgent_place(const struct stream *stream, const struct flow *flow, enum flow_direction direction,
                          const struct packet *pkt, uint64_t *place);
 /* How many such places are remembered for the direction; *places: lent until the next packet. */

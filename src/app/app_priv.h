@@ -49,9 +49,10 @@ struct app_side {
     uint8_t datagrams;     /* that were looked at in vain */
     bool failed, ended, has_begun;
     bool truncated; /* ended at the stream's depth: transactions are complete in it from their begin */
-    bool foreign;   /* first bytes of another protocol: when the parser fails here, the other direction goes on */
-    bool unparsed;  /* the parser failed here, and the other direction goes on */
-    bool comparing; /* the other direction said which protocol it is: the first bytes are asked, too */
+    bool
+        foreign; /* its first bytes are of another protocol: if the parser fails on them, it still parses the other direction */
+    bool unparsed;          /* the parser failed in this direction and still parses the other one */
+    bool comparing;         /* the other direction said which protocol it is: the first bytes are asked, too */
     struct buffer compared; /* those that were not enough */
 };
 
@@ -103,10 +104,10 @@ struct app_flow {
     size_t held;                    /* main reading: bytes of the heap, of all readings */
     uint64_t used_ns;               /* main reading: time of the last packet that was fed */
     uint8_t size_class;
-    uint8_t ports;                    /* UDP: bits of PORTS_..., 0: not looked at since they were swapped */
-    uint8_t candidate;                /* another reading: id of its protocol, which is certain when there is a parser */
-    bool failed;                      /* stopped because the parser, or memory, failed */
-    bool refuted;                     /* main reading: it failed at the server's bytes; other readings go on */
+    uint8_t ports;     /* UDP: bits of PORTS_..., 0: not looked at since they were swapped */
+    uint8_t candidate; /* another reading: id of its protocol, which is certain when there is a parser */
+    bool failed;       /* stopped because the parser, or memory, failed */
+    bool refuted;      /* main reading: its parser failed on the server's bytes, and other readings are still parsed */
     bool drop_ambiguous;              /* main reading: app_drop_ambiguous() of any reading */
     bool resumed;                     /* the parser was restarted after app_evict() */
     bool keep_files[FLOW_DIRECTIONS]; /* main reading: filestore for the whole flow, and the rule that asked for it */
@@ -138,7 +139,7 @@ struct app_size_class {
     size_t bytes; /* held by all of them */
 };
 
-/* Made once, so that for most datagrams no protocol is asked. */
+/* Computed once, so that no probe is called for most datagrams. */
 struct datagram_head {
     struct app_head head;
     unsigned index; /* of the protocol */
@@ -164,7 +165,7 @@ struct app {
     /* Bits of the indices of protocols with a pattern that may begin with the byte. */
     uint64_t beginnings[FLOW_DIRECTIONS][UINT8_MAX + 1];
     uint64_t reads_others; /* bits of those that may be read beside another: survives_junk, joins_others */
-    unsigned wanted;       /* by the rules at hand: RULE_FILE_..., RULE_MESSAGE_MD5 */
+    unsigned wanted;       /* what the loaded rules need: RULE_FILE_..., RULE_MESSAGE_MD5 */
     uint64_t counters[APP_MAX_PROTOCOLS][2][COUNT_KINDS]; /* by transport: TCP, UDP */
     uint64_t failed_flows[2];                             /* by transport: TCP, UDP */
     uint64_t other_readings[2];
@@ -220,7 +221,7 @@ bool app_is_expected_at(const struct app *app, size_t index, unsigned transport,
 
 /* Fills app->beginnings and app->datagrams; app->ports is there. */
 void app_init_identification(struct app *app);
-/* Whether one of the ports of a UDP flow is a protocol's. Otherwise app_is_no_message() tells of most datagrams that no protocol takes them. */
+/* Whether one of the ports of a UDP flow is a port of a protocol. When none is, app_is_no_message() recognises most datagrams that no probe accepts. */
 bool app_knows_ports(const struct app *app, uint16_t one, uint16_t other);
 bool app_is_no_message(const struct app *app, const uint8_t *bytes, uint32_t length);
 

@@ -290,7 +290,7 @@ static void write_flow(struct app_context *context, struct transfer *t)
     transfer_part_end(t, start);
 }
 
-/* Of a reading that has stopped nothing is left to parse. */
+/* Writes the other readings of the flow. A reading that has stopped is left out, because nothing more is parsed in it. */
 static void write_readings(struct app_context *context, struct transfer *t)
 {
     struct app_flow *main = context->af;

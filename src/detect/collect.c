@@ -151,7 +151,7 @@ void collect_view(struct evaluation *ev)
     waiting_add_candidates(ev);
 }
 
-/* A reading is a window of its own: all of it is scanned, and nothing waits for more of it. */
+/* Scans the whole window of a reading: no match waits for more of its bytes. */
 void collect_reading(struct evaluation *ev)
 {
     const struct group_side *groups[GROUPS_PER_PACKET];

@@ -259,7 +259,7 @@ static void begin_round(struct detector *detector)
     detector->joined.growing = NULL;
 }
 
-/* What a receiver reads that takes urgent bytes out of the stream. */
+/* Inspects the stream as receivers read it that take urgent bytes out of it. */
 static __attribute__((noinline, cold)) void inspect_readings(struct evaluation *ev)
 {
     const struct detect_input *in = ev->input;

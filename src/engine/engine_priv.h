@@ -385,7 +385,7 @@ struct pipeline {
     struct ended_flows *ended;        /* the pipeline's; NULL: nobody asks for flows that are over */
     struct decoded_packet decoded[2]; /* the packet at hand and the next one, in turn */
     unsigned at_hand;                 /* which of them */
-    uint64_t now_ns;                  /* of the packet at hand, or of the moment at which flows are ended */
+    uint64_t now_ns;                  /* time of the packet that is being inspected, or at which flows are ended */
     struct pipeline_counters counters;
 };
 

@@ -210,7 +210,7 @@ static void take_field(struct span *rest, struct span *whole, struct span *name,
     *value = span_trim(*value);
 }
 
-/* --- What follows the last field --------------------------------------------------------------------------------------------- */
+/* --- Text behind the last field --------------------------------------------------------------------------------------------- */
 
 static size_t length_of_word(struct span value)
 {

@@ -42,7 +42,7 @@ static void forget_old(struct tcp_peer *peer)
     peer->urgent_count = (uint8_t)kept;
 }
 
-/* Removes URG from the packet. One that cannot be written anew is dropped. */
+/* Removes URG from the packet. A packet that cannot be rewritten is dropped. */
 static void clear(struct stream *stream, struct packet *pkt, struct stream_verdict *verdict)
 {
     stream_count(stream, STREAM_URGENT_CLEARED);

@@ -350,7 +350,7 @@ static enum app_guess dns_probe(const struct app_probe *in)
 
 static const char *const old_events[] = { "not_a_request", "not_request", "not_a_response", "not_response", NULL };
 
-/* What probe_strict() requires of the header alone: no more than QUESTIONS_MAX queries. */
+/* probe_strict() requires this of the header alone: at most QUESTIONS_MAX queries. */
 static const struct app_head heads[] = {
     { UINT64_C(0x00000000fff00000), 0 },
 };

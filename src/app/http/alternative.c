@@ -71,7 +71,7 @@ static bool copy_buffer(struct http_feed *f, struct buffer *to, const struct buf
            buffer_append(app_heap(f->context), to, from->bytes, from->length, UINT32_MAX) == from->length;
 }
 
-/* What rules and events of the response need of its request. Without memory it has none, and the call fails as a whole: see call_parser() of app. */
+/* Copies what rules and events of the response need of its request. Without memory nothing is copied, and call_parser() of app stops the parser. */
 static void copy_request(struct http_feed *f, struct http_tx *to, const struct http_tx *from)
 {
     struct http_message *message = &to->message[FLOW_TO_SERVER];
@@ -152,7 +152,7 @@ static void end_alternative(struct http_feed *f, unsigned way)
     f->state->alternative_count--;
 }
 
-/* The bytes that the steps of the reading have not consumed are kept. False: it cannot go on. */
+/* Keeps the bytes that the reading has not consumed. False when the reading has ended. */
 static bool run_alternative(struct http_feed *f, struct http_alternative *alternative, const uint8_t *bytes,
                             uint32_t length)
 {

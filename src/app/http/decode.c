@@ -242,7 +242,7 @@ static void pass(struct http_feed *f, struct http_tx *tx, struct http_decoder *d
     emit(f, tx, d, bytes, length);
 }
 
-/* The bytes are not what they were said to be. `rest`: those that were not decoded. */
+/* The body is not encoded as its header says. `rest`: the bytes that were not decoded. */
 static void fail(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *rest, uint32_t length)
 {
     http_event(f, tx, HTTP_EVENT_GZIP_DECOMPRESSION_FAILED);
@@ -355,7 +355,7 @@ static void take_gzip_byte(struct http_decoder *d, uint8_t byte)
     }
 }
 
-/* What follows a member: another one, or something else. */
+/* Decides whether the bytes behind a member of gzip begin another member. */
 static void take_next_byte(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, uint8_t byte)
 {
     d->two[d->count++] = byte;

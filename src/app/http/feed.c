@@ -298,7 +298,7 @@ enum http_turn http_run(struct http_feed *f)
     return f->failed ? HTTP_FAIL : turn;
 }
 
-/* The main reading cannot go on, and others do. */
+/* The main reading has failed. Other readings are still parsed. */
 static void skip_responses(struct http_feed *f)
 {
     f->state->skips_responses = true;

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* Which Transfer-Encoding means chunks. */
+/* The values of Transfer-Encoding that a server takes for chunks. */
 enum coding {
     CODING_CONTAINED, /* the word is in it */
     CODING_ONLY,      /* it is "chunked" and nothing else */
@@ -18,7 +18,7 @@ enum coding {
     CODING_NONE,      /* the header is ignored */
 };
 
-/* Which Content-Length is a number. */
+/* The values of Content-Length that a server takes for a number. */
 enum number {
     NUMBER_FOUND,   /* the first digits in it */
     NUMBER_DIGITS,  /* nothing but digits */

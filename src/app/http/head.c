@@ -693,7 +693,7 @@ static bool take_plain_lines(struct http_feed *f)
     return true;
 }
 
-/* The first line of a request's headers that has a CR within: PHP, for which it is two lines, gets a reading of its own, before them. */
+/* Begins a reading for PHP at the first header line that has a CR within: for PHP it is two lines. */
 static bool split_at_cr(struct http_feed *f, struct http_message *message, uint32_t length, uint32_t *from)
 {
     const uint8_t *line = f->bytes + f->at - length;
@@ -777,7 +777,7 @@ enum http_turn http_take_headers(struct http_feed *f, struct http_message *messa
             return end_headers(f, message, from, length);
         if (!count_line(f, f->bytes + f->at - length, length))
             return HTTP_FAIL;
-        if (f->state->reading_count > readings) /* which goes on with the same line */
+        if (f->state->reading_count > readings) /* the new reading begins with the same line */
             return keep_lines(f, message, from) == HTTP_FAIL ? HTTP_FAIL : HTTP_MORE;
     }
 }

@@ -412,7 +412,7 @@ struct http_personality {
     enum { HTTP_PERCENT_KEEP, HTTP_PERCENT_REMOVE, HTTP_PERCENT_DECODE } invalid_percent;
 };
 
-/* What is done with a message that endpoints read in different ways. */
+/* Treatment of messages that endpoints read in different ways. */
 enum http_ambiguous_policy {
     HTTP_AMBIGUOUS_INSPECT, /* all readings are inspected */
     HTTP_AMBIGUOUS_DROP,    /* inline, the flow is dropped */
@@ -527,11 +527,11 @@ bool http_is_own(const struct http_feed *f, const struct app_tx *tx);
 
 /* --- alternative.c --------------------------------------------------------------------------------------------------------------- */
 
-/* Clients differ about the response under way: it is read in these ways, too (1 << enum http_way). */
+/* Clients differ about the response that is being parsed: asks for these readings, too (1 << enum http_way). */
 void http_doubt(struct http_feed *f, unsigned ways);
-/* New bytes for the readings that there are; `lost`: bytes before them were lost. */
+/* Feeds new bytes to the alternative readings. `lost`: bytes before them were lost. */
 void http_feed_alternatives(struct http_feed *f, const uint8_t *bytes, uint32_t length, bool lost);
-/* Those that doubts asked for begin. */
+/* Begins the readings that http_doubt() asked for. */
 void http_add_alternatives(struct http_feed *f);
 void http_free_alternatives(struct app_context *context, struct http_state *state);
 
@@ -559,7 +559,7 @@ bool http_request_chunk(const uint8_t *line, uint32_t length, uint64_t *out, boo
 bool http_decide_framing(struct http_feed *f, struct http_tx *tx, struct http_framing *out);
 /* The dialect reads on from here in its own way, after it has parsed the request's lines again. `ambiguous`: report it. False: no memory. */
 bool http_split_dialect(struct http_feed *f, enum http_dialect dialect, bool ambiguous);
-/* The reading that has begun since there were `before` goes on within the body, at `step`, and gets the part that has passed. */
+/* Gives the newest reading, if there are more than `before`, the part of the body that was parsed already, and sets its step. False: no memory. */
 bool http_split_repeat_body(struct http_feed *f, unsigned before, enum http_step step);
 /* Servers differ about the request. */
 void http_note_ambiguous(struct http_feed *f, struct http_tx *tx);

@@ -197,7 +197,7 @@ static bool take_boundary_line(struct http_feed *f, struct http_tx *tx, struct h
     return true;
 }
 
-/* The end of the header that the bytes begin with: the LF of its last line. NULL: it may go on. An empty line is one. */
+/* Returns the LF that ends the header at the start of the bytes, with its folded lines; NULL when more lines may follow. An empty line counts as a header. */
 static const uint8_t *end_of_header(const uint8_t *bytes, uint32_t left)
 {
     const uint8_t *end = left > 0 ? memchr(bytes, '\n', left) : NULL, *stop = bytes + left;

@@ -68,7 +68,7 @@ static bool read_again(struct http_feed *f, const struct buffer *head)
     return turn != HTTP_FAIL && turn != HTTP_LEAVE && !f->failed;
 }
 
-/* What the body has so far, as far as it is kept. */
+/* Gives the reading the part of the body that was parsed before it began, as far as it is kept. */
 static void read_body(struct http_feed *f, const struct http_message *from)
 {
     struct http_tx *tx = f->parser->tx;
@@ -128,7 +128,7 @@ static bool keep_rest(const struct http_feed *f, struct http_reading *reading, c
            buffer_append(heap, &reading->unread, f->bytes + f->at, left, UINT32_MAX) == left;
 }
 
-/* The dialects leave the reading that is fed for one of their own, which begins with the same request and goes on with the bytes that follow. */
+/* Begins a reading for the dialects, and takes them out of the reading that is being fed. It begins with the same request, and parses the bytes that follow. */
 static bool split(struct http_feed *f, uint16_t dialects, bool has_body)
 {
     struct http_state *state = f->state;
@@ -147,7 +147,7 @@ static bool split(struct http_feed *f, uint16_t dialects, bool has_body)
     begun.end = f->end;
     begun.at = head->length;
     reading->parser.messages = f->parser->messages;
-    /* Of a request without body there is nothing that the one at hand does not have. */
+    /* Without a body the request is the same in both readings, and the new one needs no copy of it. */
     if ((has_body && !read_again(&begun, head)) || !keep_rest(f, reading, head, begun.at)) {
         complete_transactions(&begun, reading);
         free_reading(heap, reading);
@@ -355,7 +355,7 @@ static void run_readings(struct http_feed *f)
     }
 }
 
-/* The main reading cannot go on. Other readings do, and its bytes belong to nothing from now on. */
+/* The main reading has failed: it skips all bytes from now on. Other readings are still parsed. */
 static void end_main(struct http_feed *f)
 {
     struct http_parser *parser = f->parser;

@@ -387,7 +387,7 @@ static void check_authorization(struct http_feed *f, struct http_tx *tx)
     http_event(f, tx, HTTP_EVENT_REQUEST_AUTH_UNRECOGNIZED);
 }
 
-/* What is odd about the headers that say how long the body is. */
+/* Raises events for odd headers that say how long the body is. */
 static void check_framing(struct http_feed *f, struct http_tx *tx)
 {
     struct http_message *message = request_of(tx);
@@ -415,7 +415,7 @@ static void check_framing(struct http_feed *f, struct http_tx *tx)
         http_event(f, tx, HTTP_EVENT_CONTENT_LENGTH_EXTRA_DATA_END);
 }
 
-/* Which body follows; HTTP_GO: none. HTTP_MORE: one is there. */
+/* Finds out which body follows the headers. HTTP_GO: none; HTTP_MORE: there is one. */
 static enum http_turn find_body(struct http_feed *f, struct http_tx *tx)
 {
     struct http_parser *parser = f->parser;

@@ -131,8 +131,8 @@ static int keep(struct heap *heap, struct buffer *buffer, const uint8_t *bytes, 
     return buffer_append(heap, buffer, bytes, length, SMTP_LINE_MAX) < length ? -ENOMEM : 0;
 }
 
-/* Of several HELO and MAIL FROM servers may take another one than the first, and some take all that is on HELO's line. The newest of them are
- * kept. */
+/* Keeps the newest of several HELO or MAIL FROM commands beside the first: servers may use another one than the first, and some use the whole line
+ * of HELO. */
 static void keep_other(struct heap *heap, struct buffer *texts, const struct buffer *first, const uint8_t *text,
                        uint32_t length)
 {

@@ -269,7 +269,7 @@ static bool is_message(const struct mime_headers *headers, const struct mime_hea
            is_kind(headers, type, "message/global", false);
 }
 
-/* What the headers so far make of the lines that follow. */
+/* Begins the part of which the headers are complete. */
 static void begin_body(struct mime *mime, struct mime_target *target, const struct mime_headers *headers)
 {
     push_boundary(mime, headers);
@@ -418,7 +418,7 @@ struct delimiter {
     bool doubtful; /* not all receivers take it for one */
 };
 
-/* Of the boundaries that fit, the longest, then the innermost. */
+/* Returns the longest boundary that the line begins with; of equal ones the innermost. */
 static const struct mime_boundary *boundary_at(const struct mime *mime, const uint8_t *bytes, uint32_t length)
 {
     const struct mime_boundary *longest = NULL;
@@ -462,7 +462,7 @@ static struct delimiter find_delimiter(const struct mime *mime, const struct mim
     return found;
 }
 
-/* In doubt the files before it go on, too, and the boundaries within stay. */
+/* If it is doubtful whether the line is a boundary, it is also a part of the open files, and the boundaries of inner parts remain. */
 static void take_delimiter(struct mime *mime, struct mime_target *target, const struct mime_line *line,
                            const struct delimiter *delimiter)
 {
@@ -520,7 +520,7 @@ void mime_line(struct mime *mime, struct mime_target *target, const struct mime_
         take_delimiter(mime, target, line, &delimiter);
         return;
     }
-    /* A file goes on while headers are read when it is in doubt where it ends. The empty line is none of the files that begin behind it. */
+    /* While it is doubtful where a file ends, it also gets the header lines behind it. The empty line does not belong to files that begin behind it. */
     if (mime->state == MIME_IN_BODY) {
         body_line(mime, target, line);
         return;

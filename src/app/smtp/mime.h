@@ -105,7 +105,7 @@ struct mime_writer {
     struct mime_base64 base64;
     struct mime_quoted quoted;
     uint8_t held[2], held_count; /* a line's end: that before a boundary belongs to the boundary */
-    bool second;                 /* not the first reading: URLs are looked for in that one */
+    bool second;                 /* a further reading: URLs are looked for in the first one only */
 };
 
 struct mime {
@@ -153,7 +153,7 @@ struct mime_line {
 void mime_init(struct mime *mime, const struct mime_options *options, bool body_md5);
 void mime_clear(struct heap *heap, struct mime *mime);
 void mime_line(struct mime *mime, struct mime_target *target, const struct mime_line *line);
-/* A message that goes on where `other` is. Its files begin with what is kept of the end of those that are open. False: no memory. */
+/* Starts a message at the place that `other` has reached. Its files begin with the kept ends of the open files of `other`. False: no memory. */
 bool mime_continue(struct mime *mime, struct mime_target *target, const struct mime *other);
 /* Bytes are lost: a file goes on behind them, a header does not. */
 void mime_gap(struct mime *mime, struct mime_target *target, uint64_t length);
@@ -204,7 +204,7 @@ void mime_open_file(struct mime *mime, struct mime_target *target, const uint8_t
                     enum mime_encoding encoding, bool second);
 /* The line belongs to all files that are open. */
 void mime_write_line(struct mime *mime, struct mime_target *target, const struct mime_line *line);
-/* Those of another reading, with what is kept of their end. */
+/* Opens copies of the open files of another reading. They begin with the kept ends of those files. */
 void mime_copy_files(struct mime *mime, struct mime_target *target, const struct mime *other);
 void mime_close_files(struct mime *mime, struct mime_target *target, bool complete);
 

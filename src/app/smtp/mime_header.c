@@ -46,7 +46,7 @@ static bool has_room(struct heap *heap, struct mime_headers *headers)
     return true;
 }
 
-/* Those that rules inspect, or that say what a part is. A part of the room is for them, so that many others cannot displace them. */
+/* Headers that rules inspect, or that describe a part. Memory is reserved for them, so that many other headers cannot displace them. */
 static bool is_important(const uint8_t *name, uint32_t length)
 {
     static const char *const names[] = { "content-type",
@@ -281,7 +281,7 @@ bool mime_parameter(const uint8_t *value, uint32_t value_length, const char *nam
     return there & 1;
 }
 
-/* --- What lenient receivers find ----------------------------------------------------------------------------------------------- */
+/* --- Values that lenient receivers find ----------------------------------------------------------------------------------------------- */
 
 enum { LOOSE_MAX = 512, LOOSE_FOUND_MAX = 8 }; /* bytes of a value; places in a header */
 
@@ -392,7 +392,7 @@ static void tell_value(const struct loose *to, const uint8_t *value, uint32_t le
         end += quoted && value[end] == '\\' && end + 1 < length ? 2 : 1;
     tell(to, value + quoted, (end < length ? end : length) - quoted);
     tell_plain(to, value + quoted, (end < length ? end : length) - quoted);
-    /* What does not end where it should, or ends before. */
+    /* A value whose closing quote is missing, or that ends before it. */
     for (end = quoted; end < length && value[end] != ';' && value[end] != '"' && value[end] != '(';)
         end++;
     tell(to, value + quoted, end - quoted);

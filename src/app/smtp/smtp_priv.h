@@ -186,7 +186,7 @@ int smtp_expect_reply(struct smtp_feed *f, enum smtp_command command, const stru
 /* Bytes after a command are read in both ways until it is known whether the server accepts the command. */
 /* The next bytes of the client follow such a command. 0, -ENOMEM, or -EINVAL: too many readings. */
 int smtp_add_reading(struct smtp_feed *f);
-/* The message may go on behind the line that ends it in this reading. 0 or -errno, as smtp_take_command(). */
+/* Adds a reading in which the message does not end at the line that ends it in this reading. 0 or -errno, as smtp_take_command(). */
 int smtp_add_strict_reading(struct smtp_feed *f, const struct smtp_tx *tx);
 /* The client's bytes that the reading of `f` has taken, for its alternative readings. 0 or -errno, as smtp_take_command(). */
 int smtp_feed_readings(struct smtp_feed *f, const uint8_t *bytes, uint32_t length);
@@ -202,7 +202,7 @@ void smtp_clear_state(struct heap *heap, struct smtp_state *state);
 /* --- message.c ------------------------------------------------------------------------------------------------------------------ */
 
 int smtp_begin_message(struct smtp_feed *f, struct smtp_tx *tx);
-/* A message that goes on where `other` is, in another reading. 0 or -ENOMEM. */
+/* Starts the message of another reading at the place that `other` has reached. 0 or -ENOMEM. */
 int smtp_copy_message(struct smtp_feed *f, struct smtp_tx *tx, const struct smtp_tx *other);
 /* The server does not want it. */
 void smtp_drop_message(struct smtp_feed *f, struct smtp_tx *tx);

@@ -103,7 +103,7 @@ static void transfer_boundaries(struct transfer *t, struct mime *mime)
         mime->boundaries = 0;
 }
 
-/* What a decoder or a line's end is in the midst of. The files are those of the message that are open, in the same order. */
+/* Transfers the unfinished state of a decoder and of a line end. Writers have the order of the open files of the message. */
 static void transfer_writer(struct transfer *t, struct mime_writer *writer)
 {
     uint8_t encoding = (uint8_t)writer->encoding;
@@ -245,7 +245,7 @@ static struct file *make_file(struct app_context *context, struct smtp_tx *tx, c
     return carried->state == FILE_OPEN ? file : NULL;
 }
 
-/* Those that are not closed are the message's, or of the part under way. */
+/* Files that are not closed belong to the message, or to the part that is being parsed. */
 static void read_files(struct app_context *context, struct transfer *t, struct smtp_tx *tx, uint32_t count)
 {
     unsigned open = 0, writers = tx->mime ? tx->mime->writers : 0;
