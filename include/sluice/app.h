@@ -94,6 +94,7 @@ struct app_tx {
     const struct app_proto *proto;
     uint8_t protocol; /* its id */
     uint64_t id;      /* from 0 on in each flow */
+    uint64_t number;  /* EVE's tx_id: the same, but it begins anew when the protocol of the flow changes */
     uint8_t progress[FLOW_DIRECTIONS];
     uint8_t inspected[FLOW_DIRECTIONS]; /* progress up to which rules were asked */
     bool fresh[FLOW_DIRECTIONS];        /* a buffer has grown, or an event or file came, since it was inspected last */
@@ -546,7 +547,9 @@ void app_tx_note_inspected(struct app_tx *tx, enum flow_direction direction);
 void app_skip_inspection(const struct flow *flow);
 /* Its event has been written. */
 void app_tx_note_logged(struct app_tx *tx);
-uint64_t app_tx_count(const struct flow *flow); /* of those that were begun, also when they are gone */
+/* Transactions of the flow that were begun, also when they are gone: of all its protocols, which is the id of the next one; of its last protocol. */
+uint64_t app_tx_begun(const struct flow *flow);
+uint64_t app_tx_count(const struct flow *flow);
 bool app_tx_is_complete(const struct app_tx *tx, enum flow_direction direction);
 /* Whether its event should be written now. `flow_ends`: nothing more will come. */
 bool app_tx_wants_log(const struct app *app, const struct app_tx *tx, bool flow_ends);

@@ -519,6 +519,8 @@ static void found(struct feeding *f, unsigned id, enum flow_direction direction)
     drop_fallback(f);
     go_on_comparing(f, !direction);
     read_by_port(f, id, direction);
+    if (af->changing && af == af->main)
+        af->first_tx = af->next_tx;
     af->changing = false;
     app_note_flow(af, id);
     app_note_direction(af, direction, id);

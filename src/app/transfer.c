@@ -163,6 +163,7 @@ static void transfer_logged(struct transfer *t, struct file_list *files)
 static void transfer_transaction(struct transfer *t, struct app_tx *tx)
 {
     transfer_u64(t, &tx->id);
+    transfer_u64(t, &tx->number);
     transfer_u64(t, &tx->begin_ns);
     transfer_bool(t, &tx->logged);
     transfer_u8(t, &tx->guessed);
@@ -287,6 +288,7 @@ static void write_flow(struct app_context *context, struct transfer *t)
         write_readings(context, t);
     start = transfer_part_start(t, PART_NEXT);
     transfer_u64(t, &next_tx);
+    transfer_u64(t, &af->first_tx);
     transfer_part_end(t, start);
 }
 
@@ -399,6 +401,7 @@ static void read_part(struct app_context *context, struct transfer *t, uint16_t 
         break;
     case PART_NEXT:
         transfer_u64(t, &af->next_tx);
+        transfer_u64(t, &af->first_tx);
         break;
     case PART_READING:
         read_reading(context, t);

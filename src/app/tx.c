@@ -193,6 +193,7 @@ static struct app_tx *add(struct app_context *context, bool beside, uint64_t id)
     tx->protocol = af->protocol;
     tx->beside = beside;
     tx->id = beside ? id : main->next_tx++;
+    tx->number = tx->id - main->first_tx;
     tx->directions = APP_BOTH;
     tx->begin_ns = context->now_ns;
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
@@ -314,6 +315,11 @@ struct app_tx *app_transactions(const struct flow *flow)
 }
 
 uint64_t app_tx_count(const struct flow *flow)
+{
+    return flow->app ? flow->app->next_tx - flow->app->first_tx : 0;
+}
+
+uint64_t app_tx_begun(const struct flow *flow)
 {
     return flow->app ? flow->app->next_tx : 0;
 }

@@ -40,7 +40,7 @@ static void describe_files(struct fields *fields, const struct app *app, const s
     fields_array_open(fields, "files");
     for (; file; file = file->next) {
         fields_object_open(fields, NULL);
-        file_describe(file, tx->id, app_file_engine(app), fields);
+        file_describe(file, tx->number, app_file_engine(app), fields);
         fields_object_close(fields);
     }
     fields_array_close(fields);
@@ -60,7 +60,7 @@ static const struct record_transaction *find_described(const struct record_scrat
 static void describe_alert(struct record_scratch *scratch, const struct app *app, const struct app_tx *tx, bool whole,
                            enum flow_direction direction, struct record_transaction *out)
 {
-    *out = (struct record_transaction){ .id = tx->id, .at = scratch->fields.length, .is_there = true };
+    *out = (struct record_transaction){ .id = tx->number, .at = scratch->fields.length, .is_there = true };
     if (whole) {
         describe(&scratch->fields, app, tx, OF_ALERT);
         describe_files(&scratch->fields, app, tx, direction);
@@ -136,7 +136,7 @@ void app_record_write(struct packet_record *out, const struct record_scratch *sc
         .fields_copied = scratch->fields.length,
         .generation = generation,
         .app_event_type = type,
-        .app_tx_id = tx->id,
+        .app_tx_id = tx->number,
         .client = scratch->client,
         .has_flow = true,
     };
@@ -271,7 +271,7 @@ void output_file(struct output_port *port, const struct packet *pkt, const struc
     fields_init(&scratch->fields, scratch->field_bytes, sizeof(scratch->field_bytes));
     describe(&scratch->fields, app, tx, OF_FILE);
     fields_object_open(&scratch->fields, "fileinfo");
-    file_describe(file, tx->id, NULL, &scratch->fields);
+    file_describe(file, tx->number, NULL, &scratch->fields);
     fields_object_close(&scratch->fields);
     tell_client(scratch, &output_eve(port)->xff.files, tx);
     write_event(port, scratch, OUTPUT_FILE, "fileinfo", pkt, flow, tx, direction == FLOW_TO_CLIENT, generation);

@@ -198,7 +198,7 @@ static void add_alternative(struct http_feed *f, unsigned way)
     struct http_feed feed = feed_of(f, alternative);
     bool goes_on;
 
-    alternative->tx = f->doubt_tx ? f->doubt_tx->base.id : app_tx_count(app_context_flow(f->context)) - 1;
+    alternative->tx = f->doubt_tx ? f->doubt_tx->base.id : app_tx_begun(app_context_flow(f->context)) - 1;
     goes_on = !f->doubt_tx || add_transaction(&feed, f->doubt_tx);
     if (goes_on && f->doubt_from == HTTP_EARLIER) { /* the lines before these bytes are kept in the message */
         const struct buffer *head = &f->doubt_tx->message[FLOW_TO_CLIENT].head;
