@@ -83,6 +83,8 @@ struct app_tx_link {
     struct app_tx *next, *previous;
 };
 
+enum { APP_TX_MATCHES = 6 };
+
 /* The first member of a protocol's own transaction. A parser writes directions, log_never and tentative, calls app_tx_advance() and app_tx_touch(),
  * and reads; the rest is the framework's. One that is complete in both directions may be gone when the parser is called next: a state
  * keeps no pointer to it. */
@@ -100,12 +102,14 @@ struct app_tx {
     bool fresh[FLOW_DIRECTIONS];        /* a buffer has grown, or an event or file came, since it was inspected last */
     uint8_t directions;                 /* those that it will ever have; APP_BOTH at first */
     bool logged;
-    uint8_t guessed;  /* alerts that have it though their rule asks for no transaction */
-    bool log_never;   /* not worth an event */
-    bool beside;      /* app_tx_new_beside() made it */
-    bool only_events; /* made for a protocol's event: an anomaly is told of it, nothing else */
-    bool moved;       /* another process goes on with it */
-    bool tentative;   /* rules do not inspect it before app_tx_confirm(): it may turn out to be no message */
+    uint8_t guessed; /* alerts that have it though their rule asks for no transaction */
+    bool log_never;  /* not worth an event */
+    bool beside;     /* app_tx_new_beside() made it */
+    uint8_t match_count;
+    uint64_t matches[APP_TX_MATCHES]; /* rules that have matched in any reading of the message: gid << 32 | sid */
+    bool only_events;                 /* made for a protocol's event: an anomaly is told of it, nothing else */
+    bool moved;                       /* another process goes on with it */
+    bool tentative; /* rules do not inspect it before app_tx_confirm(): it may turn out to be no message */
     uint64_t events[APP_EVENT_WORDS];
     struct file_list files[FLOW_DIRECTIONS];
     bool settled[FLOW_DIRECTIONS]; /* for detect: rules were asked when the direction was complete, */
@@ -241,6 +245,7 @@ struct app_proto {
     bool survives_junk;
     /* TCP: where another protocol was found and the probe takes the bytes too, they are parsed as both. */
     bool joins_others;
+    bool is_text; /* with joins_others: its first word is text when another protocol takes the bytes */
 
     /* State: `state_size` zeroed bytes a flow. start and stop may be NULL. stop gives back what the state itself holds, not its
      * transactions. */
@@ -260,7 +265,7 @@ struct app_proto {
     size_t tx_size;
     void (*tx_free)(struct app_context *context, struct app_tx *tx);
     uint8_t complete[FLOW_DIRECTIONS]; /* the progress at which nothing more will come; 0: 1 */
-    uint32_t tx_max;                   /* live ones of a flow; more is an error; 0: 512 */
+    uint32_t tx_max;                   /* live ones of this protocol in a reading; more is an error; 0: 512 */
     const char *const
         *steps[FLOW_DIRECTIONS]; /* names of the progress values, NULL-terminated: "request_line" ...; or NULL */
 
@@ -345,6 +350,11 @@ static inline struct app_tx *app_tx_next_open(const struct app_tx *tx)
 void app_tx_advance(struct app_tx *tx, enum flow_direction direction, uint8_t progress);
 /* Rules inspect a transaction that was marked as tentative from now on. A tentative one that is never confirmed is released without inspection. */
 void app_tx_confirm(struct app_tx *tx);
+/*
+ * Notes that the rule has matched, for all readings of the message (app_tx_new_beside()). False when it had matched already: then it has its alert. With
+ * more than APP_TX_MATCHES rules the others may have an alert in each reading.
+ */
+bool app_tx_note_match(struct app_tx *tx, uint32_t gid, uint32_t sid);
 /* A buffer of a direction has grown, or a file of it came, grew or ended; a new progress need not be told so. */
 void app_tx_touch(struct app_tx *tx, enum flow_direction direction);
 /* An event (index in proto->events) on a transaction; NULL: on the last one, made if there is none. */

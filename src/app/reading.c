@@ -259,7 +259,7 @@ enum app_guess app_reading_guess(const struct feeding *f, const struct app_proto
 
     enum app_guess guess = proto->joins_others && probe.length > 0 ? proto->probe(&probe) : APP_NO;
 
-    return is_text(probe.bytes, probe.length) ? guess : APP_NO;
+    return !proto->is_text || is_text(probe.bytes, probe.length) ? guess : APP_NO;
 }
 
 bool app_open_transactions(const struct flow *flow, unsigned reading, const struct app_tx **first)

@@ -141,6 +141,7 @@ const struct app_proto app_http = {
     .probe = probe,
     .probe_any_port = true,
     .joins_others = true,
+    .is_text = true,
     .state_size = sizeof(struct http_state),
     .stop = stop,
     .feed = http_feed,
