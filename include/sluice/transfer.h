@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 /* Of the fields of all modules: raised with any of them. A reader knows this version alone. */
-enum { TRANSFER_VERSION = 8 };
+enum { TRANSFER_VERSION = 9 };
 
 struct transfer {
     uint8_t *bytes; /* reading: lent, never written to */

@@ -175,13 +175,25 @@ static void begin_truncated(struct app_tx *tx)
     }
 }
 
+/* Whether the reading has as many transactions of its protocol as there may be. Those of the protocol before are not counted: they may wait for an event. */
+static bool has_most(const struct app_flow *af)
+{
+    unsigned most = af->proto->tx_max > 0 ? af->proto->tx_max : APP_DEFAULT_TX_MAX, count = 0;
+
+    if (af->tx_count < most)
+        return false;
+    for (const struct app_tx *tx = af->main->first; tx; tx = tx->next)
+        count += tx->flow == af && tx->proto == af->proto;
+    return count >= most;
+}
+
 static struct app_tx *add(struct app_context *context, bool beside, uint64_t id)
 {
     struct app_flow *af = context->af, *main = af->main;
     const struct app_proto *proto = af->proto;
     struct app_tx *tx;
 
-    if (af->tx_count >= (proto->tx_max > 0 ? proto->tx_max : APP_DEFAULT_TX_MAX))
+    if (has_most(af))
         return NULL;
     tx = heap_take(context->app->heap, proto->tx_size);
     if (!tx) {
@@ -221,9 +233,47 @@ struct app_tx *app_tx_new_beside(struct app_context *context, uint64_t id)
 {
     struct app_tx *tx = add(context, true, id);
 
-    if (tx)
-        tx->log_never = true;
+    if (!tx)
+        return NULL;
+    tx->log_never = true;
+    context->af->main->has_beside = true;
+    for (const struct app_tx *other = context->af->main->first; other != tx; other = other->next) {
+        if (other->id != id)
+            continue;
+        tx->match_count = other->match_count;
+        memcpy(tx->matches, other->matches, sizeof(tx->matches));
+        break;
+    }
     return tx;
+}
+
+static bool add_match(struct app_tx *tx, uint64_t rule)
+{
+    for (unsigned i = 0; i < tx->match_count; i++) {
+        if (tx->matches[i] == rule)
+            return false;
+    }
+    if (tx->match_count < APP_TX_MATCHES)
+        tx->matches[tx->match_count++] = rule;
+    return true;
+}
+
+bool app_tx_note_match(struct app_tx *tx, uint32_t gid, uint32_t sid)
+{
+    struct app_flow *main = tx->flow->main;
+    uint64_t rule = (uint64_t)gid << 32 | sid;
+
+    if (!main->has_beside) {
+        add_match(tx, rule); /* for readings that begin later */
+        return true;
+    }
+    bool is_new = add_match(tx, rule);
+
+    for (struct app_tx *other = main->first; other && is_new; other = other->next) {
+        if (other->id == tx->id && other != tx)
+            add_match(other, rule);
+    }
+    return is_new;
 }
 
 static bool is_of_context(const struct app_tx *tx, const struct app_context *context)

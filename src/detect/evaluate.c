@@ -431,7 +431,8 @@ static void matched(struct evaluation *ev, const struct check *check, uint32_t i
 void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, struct app_tx *tx)
 {
     const struct check *check = &ev->ruleset->checks[index];
-    bool is_new = add_hit(ev, index, tx);
+    /* What it has matched in another reading of the message has its alert; files of this reading may be stored nevertheless. */
+    bool is_new = !app_tx_note_match(tx, check->rule->gid, check->rule->sid) || add_hit(ev, index, tx);
 
     ev->match.transaction = tx;
     ev->match.direction = ev->direction;

@@ -9,6 +9,8 @@ static void log_files(struct pipeline *pipeline, const struct packet *pkt, const
     for (struct file *file = tx->files[direction].first; file; file = file->next) {
         if (file->logged || (!flow_ends && (file->state == FILE_OPEN || app_tx_wants_inspection(tx, direction))))
             continue;
+        if (tx->beside && !file->store_wanted) /* another reading of a message, whose file has an event already */
+            continue;
         output_file(pipeline->output, pkt, flow, pipeline->app, tx, file, direction,
                     pipeline->ruleset ? ruleset_generation(pipeline->ruleset) : 0);
         file->logged = true;
