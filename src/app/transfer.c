@@ -116,6 +116,8 @@ static void transfer_flags(struct transfer *t, struct app_flow *af)
     transfer_u8(t, &af->urgent_count);
     transfer_bool(t, &af->urgent_unread);
     transfer_require(t, af->urgent_count <= UNKNOWN_URGENT_MAX && af->without < 1 << UNKNOWN_URGENT_MAX);
+    if (t->error && t->reading) /* the flow may go on without what is broken */
+        af->urgent_count = af->without = af->candidate = 0;
     for (unsigned i = 0; i < af->urgent_count && !t->error; i++) {
         uint8_t direction = af->urgent[i].direction;
 
@@ -367,7 +369,7 @@ static void read_reading(struct app_context *context, struct transfer *t)
     *end = context->af = reading;
     read_flow(context, t);
     context->af = main;
-    if (!reading->proto && !reading->without && !reading->candidate)
+    if (t->error || (!reading->proto && !reading->without && !reading->candidate))
         reading->stopped = true;
 }
 
@@ -402,6 +404,7 @@ static void read_part(struct app_context *context, struct transfer *t, uint16_t 
     case PART_NEXT:
         transfer_u64(t, &af->next_tx);
         transfer_u64(t, &af->first_tx);
+        transfer_require(t, af->first_tx <= af->next_tx);
         break;
     case PART_READING:
         read_reading(context, t);
