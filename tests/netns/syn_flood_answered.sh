@@ -18,7 +18,7 @@ else
 	# The handshake's ACK comes 200 ms after the SYN/ACK passed Sluice; the flood begins 1200 more connections in this time.
 	client iptables -t mangle -A OUTPUT -p tcp ! --syn -j NFQUEUE --queue-num 1
 	: >"$WORK/impair.log"
-	client python3 "$HERE/impair.py" 1 1 delay=200 >"$WORK/impair.log" 2>&1 &
+	ip netns exec "$P-cli" python3 "$HERE/impair.py" 1 1 delay=200 >"$WORK/impair.log" 2>&1 & # a function would run in a shell that is ended alone
 	for _ in $(seq 100); do grep -q bound "$WORK/impair.log" && break; sleep 0.05; done
 fi
 queue_rule --queue-num 0 --queue-bypass
