@@ -445,7 +445,8 @@ static void feed_kept(struct feeding *f, struct app_flow *reading, enum flow_dir
     side->offset = kept->offset;
     side->has_begun = kept->has_begun;
     side->ended = kept->ended;
-    side->foreign = direction == FLOW_TO_CLIENT && kept->has_begun; /* a banner, perhaps of the main reading's protocol */
+    side->foreign =
+        direction == FLOW_TO_CLIENT && kept->has_begun; /* a banner, perhaps of the main reading's protocol */
     if (reading->stopped || bytes.length == 0)
         return;
     if (reading->proto)
