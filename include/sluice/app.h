@@ -83,8 +83,6 @@ struct app_tx_link {
     struct app_tx *next, *previous;
 };
 
-enum { APP_TX_MATCHES = 6 };
-
 /* The first member of a protocol's own transaction. A parser writes directions, log_never and tentative, calls app_tx_advance() and app_tx_touch(),
  * and reads; the rest is the framework's. One that is complete in both directions may be gone when the parser is called next: a state
  * keeps no pointer to it. */
@@ -105,11 +103,11 @@ struct app_tx {
     uint8_t guessed; /* alerts that have it though their rule asks for no transaction */
     bool log_never;  /* not worth an event */
     bool beside;     /* app_tx_new_beside() made it */
-    uint8_t match_count;
-    uint64_t matches[APP_TX_MATCHES]; /* rules that have matched in any reading of the message: gid << 32 | sid */
-    bool only_events;                 /* made for a protocol's event: an anomaly is told of it, nothing else */
-    bool moved;                       /* another process goes on with it */
-    bool tentative; /* rules do not inspect it before app_tx_confirm(): it may turn out to be no message */
+    struct buffer
+        matches; /* rules that have matched in any reading of the message: uint64_t: direction << 63 | gid << 32 | sid */
+    bool only_events; /* made for a protocol's event: an anomaly is told of it, nothing else */
+    bool moved;       /* another process goes on with it */
+    bool tentative;   /* rules do not inspect it before app_tx_confirm(): it may turn out to be no message */
     uint64_t events[APP_EVENT_WORDS];
     struct file_list files[FLOW_DIRECTIONS];
     bool settled[FLOW_DIRECTIONS]; /* for detect: rules were asked when the direction was complete, */
@@ -351,10 +349,10 @@ void app_tx_advance(struct app_tx *tx, enum flow_direction direction, uint8_t pr
 /* Rules inspect a transaction that was marked as tentative from now on. A tentative one that is never confirmed is released without inspection. */
 void app_tx_confirm(struct app_tx *tx);
 /*
- * Notes that the rule has matched, for all readings of the message (app_tx_new_beside()). False when it had matched already: then it has its alert. With
- * more than APP_TX_MATCHES rules the others may have an alert in each reading.
+ * Notes that the rule has matched in the direction, for all readings of the message (app_tx_new_beside()). False when it had matched already: then it
+ * has its alert. Without memory it may have an alert in each reading.
  */
-bool app_tx_note_match(struct app_tx *tx, uint32_t gid, uint32_t sid);
+bool app_tx_note_match(struct app_tx *tx, enum flow_direction direction, uint32_t gid, uint32_t sid);
 /* A buffer of a direction has grown, or a file of it came, grew or ended; a new progress need not be told so. */
 void app_tx_touch(struct app_tx *tx, enum flow_direction direction);
 /* An event (index in proto->events) on a transaction; NULL: on the last one, made if there is none. */

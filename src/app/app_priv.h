@@ -83,6 +83,7 @@ struct app_flow {
     uint8_t unsorted;        /* bits of them */
     uint8_t detected; /* bits of directions in which detection finished; cleared by the direction's next packet */
     uint64_t next_tx;
+    struct heap *heap; /* main reading: the worker's */
     bool has_beside;   /* main reading: app_tx_new_beside() has made transactions */
     uint64_t first_tx; /* main reading: id of the first transaction since the protocol changed */
     uint32_t next_file;

@@ -175,6 +175,8 @@ static void begin_truncated(struct app_tx *tx)
     }
 }
 
+enum { MATCHES_MAX = 1024 * sizeof(uint64_t) }; /* bytes of a transaction's matches */
+
 /* Whether the reading has as many transactions of its protocol as there may be. Those of the protocol before are not counted: they may wait for an event. */
 static bool has_most(const struct app_flow *af)
 {
@@ -200,6 +202,7 @@ static struct app_tx *add(struct app_context *context, bool beside, uint64_t id)
         context->no_memory = true;
         return NULL;
     }
+    main->heap = context->app->heap;
     tx->flow = af;
     tx->proto = proto;
     tx->protocol = af->protocol;
@@ -240,40 +243,39 @@ struct app_tx *app_tx_new_beside(struct app_context *context, uint64_t id)
     for (const struct app_tx *other = context->af->main->first; other != tx; other = other->next) {
         if (other->id != id)
             continue;
-        tx->match_count = other->match_count;
-        memcpy(tx->matches, other->matches, sizeof(tx->matches));
+        buffer_append(context->app->heap, &tx->matches, other->matches.bytes, other->matches.length, MATCHES_MAX);
         break;
     }
     return tx;
 }
 
-static bool add_match(struct app_tx *tx, uint64_t rule)
+static bool has_matched(const struct app_tx *tx, uint64_t rule)
 {
-    for (unsigned i = 0; i < tx->match_count; i++) {
-        if (tx->matches[i] == rule)
-            return false;
+    for (uint32_t at = 0; at < tx->matches.length; at += sizeof(rule)) {
+        if (memcmp(tx->matches.bytes + at, &rule, sizeof(rule)) == 0)
+            return true;
     }
-    if (tx->match_count < APP_TX_MATCHES)
-        tx->matches[tx->match_count++] = rule;
-    return true;
+    return false;
 }
 
-bool app_tx_note_match(struct app_tx *tx, uint32_t gid, uint32_t sid)
+static void add_match(struct app_tx *tx, uint64_t rule)
+{
+    buffer_append(tx->flow->main->heap, &tx->matches, &rule, sizeof(rule), MATCHES_MAX);
+}
+
+bool app_tx_note_match(struct app_tx *tx, enum flow_direction direction, uint32_t gid, uint32_t sid)
 {
     struct app_flow *main = tx->flow->main;
-    uint64_t rule = (uint64_t)gid << 32 | sid;
+    uint64_t rule = (uint64_t)direction << 63 | (uint64_t)gid << 32 | sid;
 
-    if (!main->has_beside) {
-        add_match(tx, rule); /* for readings that begin later */
-        return true;
-    }
-    bool is_new = add_match(tx, rule);
-
-    for (struct app_tx *other = main->first; other && is_new; other = other->next) {
+    if (main->has_beside && has_matched(tx, rule))
+        return false;
+    add_match(tx, rule); /* also for readings that begin later */
+    for (struct app_tx *other = main->has_beside ? main->first : NULL; other; other = other->next) {
         if (other->id == tx->id && other != tx)
             add_match(other, rule);
     }
-    return is_new;
+    return true;
 }
 
 static bool is_of_context(const struct app_tx *tx, const struct app_context *context)
@@ -426,6 +428,7 @@ void app_tx_release(struct app *app, struct app_tx *tx, app_release_function *re
     if (tx->proto->tx_free)
         tx->proto->tx_free(&context, tx);
     context.af->tx_count--;
+    buffer_clear(app->heap, &tx->matches);
     heap_give(app->heap, tx);
 }
 

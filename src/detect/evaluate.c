@@ -432,7 +432,7 @@ void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, struct app_
 {
     const struct check *check = &ev->ruleset->checks[index];
     /* What it has matched in another reading of the message has its alert; files of this reading may be stored nevertheless. */
-    bool is_new = !app_tx_note_match(tx, check->rule->gid, check->rule->sid) || add_hit(ev, index, tx);
+    bool is_new = !app_tx_note_match(tx, ev->direction, check->rule->gid, check->rule->sid) || add_hit(ev, index, tx);
 
     ev->match.transaction = tx;
     ev->match.direction = ev->direction;

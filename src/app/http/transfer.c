@@ -262,7 +262,7 @@ static void write_all(struct app_context *context, struct http_state *state, str
     size_t start;
 
     for (struct app_tx *tx = app_tx_first(context); tx; tx = tx->next) {
-        if (app_tx_is_pending(tx) && ((struct http_tx *)tx)->reading != HTTP_OF_RESPONSE)
+        if (app_tx_is_pending(tx) && ((struct http_tx *)tx)->reading == 0)
             write_transaction(context, t, state, (struct http_tx *)tx);
     }
     start = transfer_part_start(t, PART_PARSERS);

@@ -219,11 +219,21 @@ static struct app_result feed_records(struct app_context *context, struct ssh_st
     return (struct app_result){ .status = APP_OK, .consumed = state->finished ? length : consumed };
 }
 
+/* The transaction is released early when both directions were completed: at the stream's depth, or after a failure in one of them. */
+static void forget_released(const struct app_context *context, struct ssh_state *state)
+{
+    if (!state->tx || app_tx_first(context) == &state->tx->tx)
+        return;
+    state->tx = NULL;
+    state->finished = true;
+}
+
 static struct app_result ssh_feed(struct app_context *context, void *data, const struct app_input *in)
 {
     struct ssh_state *state = data;
     struct app_result result = { .status = APP_OK, .consumed = in->length };
 
+    forget_released(context, state);
     if (state->finished || in->length == 0)
         return result;
     if (!state->tx) {
@@ -291,6 +301,8 @@ static void transfer_side(struct app_context *context, struct transfer *t, struc
 static void ssh_transfer(struct app_context *context, void *data, struct transfer *t)
 {
     struct ssh_state *state = data;
+
+    forget_released(context, state);
     bool has_tx = state->tx != NULL;
 
     transfer_bool(t, &state->finished);
