@@ -100,13 +100,13 @@ struct app_tx {
     bool fresh[FLOW_DIRECTIONS];        /* a buffer has grown, or an event or file came, since it was inspected last */
     uint8_t directions;                 /* those that it will ever have; APP_BOTH at first */
     bool logged;
-    uint8_t guessed; /* alerts that have it though their rule asks for no transaction */
+    uint8_t guessed; /* alerts with this transaction whose rules have no condition on transactions */
     bool log_never;  /* not worth an event */
     bool beside;     /* app_tx_new_beside() made it */
     struct buffer
         matches; /* rules that have matched in any reading of the message: uint64_t: direction << 63 | gid << 32 | sid */
-    bool only_events; /* made for a protocol's event: an anomaly is told of it, nothing else */
-    bool moved;       /* another process goes on with it */
+    bool only_events; /* made to report a protocol's event: it has an anomaly event only */
+    bool moved;       /* another process continues it */
     bool tentative;   /* rules do not inspect it before app_tx_confirm(): it may turn out to be no message */
     uint64_t events[APP_EVENT_WORDS];
     struct file_list files[FLOW_DIRECTIONS];
@@ -232,7 +232,7 @@ struct app_proto {
     size_t pattern_count;
     enum app_guess (*probe)(const struct app_probe *in);
     bool probe_any_port; /* the probe is strict enough to be asked for any port */
-    bool own_ports_only; /* but says no unless a port is the protocol's own, whichever the settings name */
+    bool own_ports_only; /* with it: the probe accepts the ports of udp_ports only, whatever the settings name */
     /*
      * UDP: the beginnings of datagrams that the probe accepts on ports other than those of the protocol. The probe refuses all other datagrams, and
      * those of fewer than 8 bytes, so it is not called for them. NULL, or more than APP_HEADS_MAX: it is called for all.
@@ -331,7 +331,7 @@ uint32_t app_next_file_id(struct app_context *context);
 
 /* A new transaction behind the last; NULL when there is no memory, or too many are open: return APP_ERROR then. */
 struct app_tx *app_tx_new(struct app_context *context);
-/* The same for another reading of the bytes of transaction `id`, which it has, too: rules inspect it, and it is neither logged nor counted. */
+/* Adds a transaction with the existing id `id`: another reading of the same bytes. Rules inspect it; it is neither logged nor counted. */
 struct app_tx *app_tx_new_beside(struct app_context *context, uint64_t id);
 struct app_tx *
 app_tx_first(const struct app_context *context); /* the oldest that is kept, of this protocol; NULL for none */
@@ -467,7 +467,7 @@ void app_stream(struct app *app, struct flow *flow, enum flow_direction directio
  */
 bool app_inspects_without(const struct flow *flow, enum flow_direction direction, uint64_t place, const int64_t *places,
                           unsigned count, bool is_data_mark);
-/* A datagram. False: there is nothing in the verdict, and nothing was found in the flow. */
+/* Identifies and parses a datagram. False: nothing in the flow has changed, and the verdict is empty. */
 bool app_datagram(struct app *app, struct flow *flow, enum flow_direction direction, const uint8_t *bytes,
                   uint32_t length, uint64_t now_ns, struct app_verdict *verdict);
 /* Whether protocol detection finished in the direction, and no later packet of the direction has been seen. As in Suricata it is true for
@@ -555,7 +555,8 @@ void app_tx_note_inspected(struct app_tx *tx, enum flow_direction direction);
 void app_skip_inspection(const struct flow *flow);
 /* Its event has been written. */
 void app_tx_note_logged(struct app_tx *tx);
-/* Transactions of the flow that were begun, also when they are gone: of all its protocols, which is the id of the next one; of its last protocol. */
+/* Number of transactions that the flow has begun, released ones included. app_tx_begun(): of all its protocols, so also the id of the next transaction;
+ * app_tx_count(): of its last protocol. */
 uint64_t app_tx_begun(const struct flow *flow);
 uint64_t app_tx_count(const struct flow *flow);
 bool app_tx_is_complete(const struct app_tx *tx, enum flow_direction direction);

@@ -55,7 +55,7 @@ struct file {
     uint64_t missing;          /* bytes of gaps behind the first byte that came */
     uint64_t start, end;       /* of a range (HTTP 206); 0 and 0: none */
     struct buffer data;        /* what is kept for rules */
-    uint64_t data_offset;      /* of data.bytes[0] in the file, as if `missing` bytes had never been */
+    uint64_t data_offset;      /* of data.bytes[0] in the file, without counting `missing` */
     uint8_t digest[FILE_DIGESTS][32]; /* once closed, as far as in `digests` */
     unsigned digests;                 /* bits 1 << enum file_digest: computed */
     const char *magic;                /* libmagic's text; NULL: not asked, or not known yet. Lent by the engine */
@@ -68,7 +68,7 @@ struct file {
     uint64_t spooled;     /* its number in the file store; 0: nothing of it went there */
 };
 
-/* Where the next byte will be for rules: `data_offset` counts in the same way. */
+/* Offset of the next byte as rules see the file: like `data_offset`, it does not count missing bytes. */
 static inline uint64_t file_received(const struct file *file)
 {
     return file->size - file->missing;

@@ -291,7 +291,7 @@ void flow_transfer_variables(struct transfer *t, struct flow_table *table, struc
                              const struct flow_numbers *numbers);
 /* What the kernel has counted of it. */
 void flow_transfer_kernel(struct transfer *t, struct flow_table *table, struct flow *flow);
-/* The seed of the hashes of flows; reading: it becomes the table's when no flow is in it. False when the table has another one. */
+/* Transfers the seed of the flow hash. When reading, a table without flows adopts the seed. False when the table has a different seed. */
 bool flow_table_transfer_seed(struct transfer *t, struct flow_table *table);
 /* A flow as it was read comes into the table, without what others hung on it. NULL when there is no room, or a flow of that key. */
 struct flow *flow_table_adopt(struct flow_table *table, const struct flow *from);

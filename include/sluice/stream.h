@@ -140,8 +140,8 @@ struct stream_view {
     bool is_payload;        /* `data` is the packet's own payload, all of it */
     bool end;               /* nothing will follow: FIN, RST, depth or the flow's end */
     bool has_readings;      /* its window may have other readings: stream_next_reading() */
-    bool is_reading;        /* one of those: it is its own window, */
-    uint32_t new_at;        /* and its new bytes begin here */
+    bool is_reading;        /* made by stream_next_reading(): `data` is the whole window */
+    uint32_t new_at;        /* is_reading: index in `data` of the first byte that was not inspected before */
 };
 
 /*
@@ -194,7 +194,7 @@ bool stream_urgent_place(const struct stream *stream, const struct flow *flow, e
                          const struct packet *pkt, uint64_t *place);
 /* How many such places are remembered for the direction; *places: lent until the next packet. */
 unsigned stream_urgent_places(const struct flow *flow, enum flow_direction direction, const int64_t **places);
-/* Removes URG from a packet of which stream_urgent_place() is true; only verdict->drop and ->reason are set, when that cannot be done. */
+/* Removes URG from a packet for which stream_urgent_place() is true. If the packet cannot be rewritten, sets verdict->drop and ->reason. */
 void stream_clear_urgent(struct stream *stream, struct flow *flow, enum flow_direction direction, struct packet *pkt,
                          struct stream_verdict *verdict);
 
@@ -207,8 +207,8 @@ size_t stream_copy(const struct stream *stream, const struct flow *flow, enum fl
  * then the flow has none, and its packets are inspected one by one. */
 bool stream_transfer(struct transfer *t, struct stream *stream, struct flow *flow);
 
-/* To another process: records of half-open connections that have no session. `same_flows`: the hashes of flows are those of the writer. They are
- * lost when they are not, or when the tables differ in size: then clients must send their SYN again. */
+/* Transfers the records of half-open connections without session. `same_flows`: reader and writer hash flows with the same seed. The records are lost
+ * if they do not, or if their tables differ in size; clients must then send their SYN again. */
 void stream_transfer_half_open(struct transfer *t, struct stream *stream, bool same_flows);
 
 /* --- What rules and events ask --------------------------------------------------------------------------------------------- */
@@ -232,7 +232,7 @@ const char *tcp_state_name(enum tcp_state state); /* EVE's: "none", "syn_sent", 
 /* A copy of what is of interest about a session. Per direction: [FLOW_TO_SERVER] is what the client sent. */
 struct tcp_summary {
     enum tcp_state state;
-    enum tcp_state reported; /* of events: of a dropped flow the state when it was dropped */
+    enum tcp_state reported; /* state in events: `state`, or of a dropped flow the state at the drop */
     bool midstream, has_gap[FLOW_DIRECTIONS];
     uint8_t flags[FLOW_DIRECTIONS];        /* all TCP flags seen */
     uint32_t size[FLOW_DIRECTIONS];        /* stream_size: next sequence number - initial one */

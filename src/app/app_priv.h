@@ -91,10 +91,9 @@ struct app_flow {
     uint8_t without; /* a further reading of the stream without these urgent bytes: bits of main->urgent */
     struct urgent_byte urgent[UNKNOWN_URGENT_MAX]; /* main reading: those that came before the protocol was known */
     uint8_t urgent_count;
-    bool
-        urgent_unread; /* main reading: more came than there are readings, in a direction whose bytes were of no protocol */
-    bool stop_stream;                    /* and nobody needs the bytes: app_no_more(whole) */
-    bool bypass;                         /* nor the packets */
+    bool urgent_unread; /* main reading: urgent bytes have no readings, because their direction was of no protocol */
+    bool stop_stream;   /* and nobody needs the bytes: app_no_more(whole) */
+    bool bypass;        /* nor the packets */
     bool change_wanted, change_optional; /* app_change(): what comes next is another protocol */
     bool changing;                       /* it is being looked for; `old` goes on when there is none */
     uint8_t change_to;                   /* id, or 0: any */
@@ -276,7 +275,7 @@ struct app_flow *app_reading_find(struct app_flow *main, unsigned id); /* NULL f
 bool app_has_other_readings(const struct app_flow *main);              /* that go on */
 /* Before the main reading gets the bytes: begins readings without the urgent bytes of the direction, as long as the protocol is not known. */
 void app_read_urgent(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *in);
-/* Whether a protocol was found in the flow after all, some of whose readings are missing. True once. */
+/* With urgent_unread: whether the flow has a parser after all, so that readings of its bytes are missing. True once. */
 bool app_misses_readings(struct app_flow *main);
 /* Bytes of the stream to a further reading, without the urgent bytes that it does not have. */
 void app_feed_reading(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *in);

@@ -104,8 +104,8 @@ static void fail_direction(struct feeding *f, enum flow_direction direction, enu
     app_tx_complete_direction(f->af, direction);
 }
 
-/* Bytes of the server that are none of the protocol show that the client's were those of another one. As long as these are parsed as that one, too,
- * nothing is missed. */
+/* If the server's bytes are not of the protocol, the client's were not either, but of another one. As long as another reading parses them as that
+ * protocol, they are inspected, and the failure is no exception. */
 static void fail_to_parse(struct feeding *f, enum flow_direction direction)
 {
     bool is_read_otherwise = direction == FLOW_TO_CLIENT && f->af == f->af->main && app_is_read_otherwise(f->af);

@@ -3,8 +3,8 @@
  * Which protocol a flow speaks. Patterns come first, the longest that is there wins; then the probes of protocols that the ports hint
  * at; then those that are strict enough to be asked for any port. A protocol that said no is not asked again for the direction.
  *
- * Streams are asked for their first bytes only, datagrams each one. So that few protocols are asked, tables say which of them can begin
- * with a byte, and how messages begin that any port may have (app_proto.heads). They are made once.
+ * A stream is identified by its first bytes, each datagram on its own. Two tables keep the number of calls low: the protocols that can begin with a
+ * given byte, and the beginnings of messages that are accepted on any port (app_proto.heads). They are computed once.
  */
 #include <stdlib.h>
 #include <string.h>

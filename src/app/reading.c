@@ -4,9 +4,9 @@
  * rules of each protocol must find their messages.
  *
  * A receiver may take an urgent byte out of the stream, or read it there. Each of the first UNKNOWN_URGENT_MAX bytes that come before the protocol is
- * known doubles the readings: the main one has them all, each other one is without some, and its protocol is looked for on its own. Of
- * a byte that comes later the pipeline makes an ordinary one, for the receiver too, as long as something is parsed
- * (app_inspects_without()).
+ * known doubles the readings: the main one has them all, each other one is without some, and its protocol is looked for on its own. For
+ * a later byte the pipeline clears URG as long as a parser is active (app_inspects_without()): receiver and parser then both read the byte in the
+ * stream.
  *
  * Memory: a reading lives as long as its flow; it has READINGS_MAX at most. All of them go to the next process.
  */

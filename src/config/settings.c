@@ -743,7 +743,8 @@ const struct setting config_settings[] = {
       .type = SETTING_NUMBER,
       .default_value = "1000",
       .high = 1000000000,
-      .help = "Drops by no rule that a queue reports per second at most; 0: all. Replays report all" },
+      .help = "Maximum number of events per second and queue for drops that no rule caused; 0: no limit. No limit in "
+              "replays" },
     { .name = "eve.types.anomaly",
       .type = SETTING_SECTION,
       .help = "Event type anomaly: a malformed packet, or invalid protocol data" },
@@ -787,9 +788,8 @@ const struct setting config_settings[] = {
       .type = SETTING_NUMBER,
       .default_value = "1000",
       .high = 1000000000,
-      .help = "Ends of flows with packets in one direction only, without alert, that a queue reports per second at "
-              "most, also as "
-              "netflow; 0: all. Replays report all" },
+      .help = "Maximum number of unanswered, half-open or refused flows without alert whose flow and netflow events "
+              "a queue writes per second; 0: no limit. No limit in replays" },
     { .name = "eve.types.netflow",
       .type = SETTING_SECTION,
       .help = "Event type netflow: a flow ended, one event per direction" },

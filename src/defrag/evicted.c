@@ -108,7 +108,7 @@ static void write_filter(struct transfer *t, const struct evicted *evicted, stru
     transfer_u32(t, &words); /* the end */
 }
 
-/* Bits of a larger filter fall together; those of a smaller one may be any of several: both take more datagrams for one that gave way. */
+/* Adds a word of a filter of another size: a larger filter is folded, a smaller one repeated. Both only add false positives. */
 static void add_word(struct evicted *evicted, struct evicted_filter *filter, uint32_t words_there, uint32_t at,
                      uint64_t word)
 {

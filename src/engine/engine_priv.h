@@ -298,7 +298,7 @@ void rewriter_begin(struct rewriter *rewriter, struct packet *pkt);
 bool rewriter_finish(struct rewriter *rewriter, struct packet *pkt);
 struct pipeline;
 void pipeline_finish_rewriting(struct pipeline *pipeline, struct packet *pkt);
-/* A packet with URG that rules have inspected: the flag is removed where not all readings of the stream are parsed (stream.urgent-policy both). */
+/* Removes URG from an inspected packet if the stream is not parsed both with and without its urgent byte (stream.urgent-policy both). */
 void pipeline_settle_urgent(struct pipeline *pipeline, struct packet *pkt);
 
 /* --- pipeline.c -------------------------------------------------------------------------------------------------------- */

@@ -443,7 +443,7 @@ static void feed_passive(struct app_feed *feed, bool all)
     feed_acknowledged(feed, FLOW_TO_CLIENT, true);
 }
 
-/* Inline, a parser learns from a FIN without data that nothing follows: rules see what ends there before the receiver does. */
+/* Inline: ends the parsing of a direction at a FIN without data, so that rules inspect what it completes before the FIN is forwarded. */
 static void feed_fin(struct app_feed *feed)
 {
     struct packet *pkt = feed->packet;
@@ -461,7 +461,7 @@ static bool ends_stream(const struct pipeline *pipeline, const struct packet *pk
            stream_has_ended(pkt->flow, direction_of(pkt));
 }
 
-/* Whether it brought anything new: most of an unknown protocol do not. */
+/* False: the packet changes nothing for rules, such as most datagrams of unknown protocols. */
 static bool feed_datagram(struct app_feed *feed)
 {
     const struct packet *pkt = feed->packet;

@@ -18,7 +18,7 @@ static bool may_be_shed(const struct flow *flow)
            !stream_has_rest(flow, FLOW_TO_SERVER) && !stream_has_rest(flow, FLOW_TO_CLIENT);
 }
 
-/* One is to be stored. */
+/* Whether a file that is still open is to be stored. */
 static bool wants_file(const struct app_tx *tx)
 {
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
@@ -41,7 +41,7 @@ static bool has_large_file(const struct app_tx *tx, uint64_t bytes)
     return false;
 }
 
-/* In whatever reading of the flow the file is; none that is wanted may be in another one. */
+/* Whether a reading of the flow has a large file, and no reading has a file that is to be stored. */
 static bool carries_large_file(const struct flow *flow, uint64_t bytes)
 {
     bool found = false;

@@ -163,12 +163,12 @@ const struct keyword keyword_byte_jump = {
     .value =
         "BYTES,OFFSET[,relative][,big|little|dce][,string,hex|dec|oct][,multiplier N][,align][,from_beginning|from_end]"
         "[,post_offset N][,bitmask MASK]",
-    .help = "goes on after as many bytes as a number in the buffer says",
+    .help = "moves the position in the buffer by the number of bytes that a number in the buffer gives",
     .manual =
         "The conditions that follow with relative, distance or within count from there. A jump to before the buffer\n"
-        "ends at its start; one past its end is no match. BYTES and OFFSET may be variables. The bitmask selects bits "
-        "of\n"
-        "the number, which are shifted to the right by its trailing zeros, before the multiplier.",
+        "ends at its start; one past its end is no match. BYTES and OFFSET may be variables. The bitmask is applied "
+        "to\n"
+        "the number, which is then shifted right by the number of trailing zeros of the mask and multiplied.",
     .kind = KEYWORD_CONTENT,
     .parse = byte_jump_parse,
     .inspect = byte_jump_inspect,

@@ -109,8 +109,8 @@ static void count_syn(struct segment *seg)
 }
 
 /*
- * SYNs are told apart by their timestamps, which the SYN/ACK echoes. It can answer SYNs with the session's sequence number only, so these
- * replace entries that have another one.
+ * SYNs are distinguished by their timestamps, because the SYN/ACK echoes that of the SYN that it answers. It can only answer a SYN with the sequence
+ * number of the session, so such a SYN replaces entries with other numbers.
  */
 void handshake_queue_syn(struct segment *seg)
 {

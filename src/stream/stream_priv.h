@@ -104,7 +104,7 @@ struct handshake_entry {
 
 struct tcp_session {
     uint8_t state, previous; /* enum tcp_state; before the last change */
-    uint8_t reported; /* enum tcp_state of events: the state when the flow was dropped, later ones are not the peers' */
+    uint8_t reported;        /* enum tcp_state in events: no longer changes once the flow is dropped */
     uint8_t queued, repeated_syns;
     bool is_holder;
     uint16_t flags; /* enum session_flag */

@@ -73,7 +73,7 @@ static uint64_t last_in_order(const struct assembly *assembly)
     return assembly->contiguous > assembly->acknowledged ? assembly->contiguous : assembly->acknowledged;
 }
 
-/* The session closed behind the last bytes: they were yielded before it was known that nothing follows them. */
+/* Whether only the end of the stream is still to be yielded: the session closed after all bytes had been yielded. */
 static bool is_over_without_bytes(const struct tcp_session *session, struct tcp_peer *peer, struct stream_view *view)
 {
     const struct assembly *assembly = &peer->assembly;

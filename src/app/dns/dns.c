@@ -3,10 +3,10 @@
  * DNS over UDP and TCP. Each message is a transaction of its own, in its own direction: whether a response belongs to a request makes no
  * difference to a rule, and servers that are asked twice or answer to others are common.
  *
- * Bytes that can't be a message by their header are passed over, as in the field, unless they have a readable question: dnsmasq answers it whatever the
- * counts of the header say. Of a message that breaks off rules see what comes before; only its event is logged. On a TCP connection the length before each message says where the next
- * one begins, whatever the message is: servers answer a broken one and read on. After a gap the next bytes that look like a message with one query are
- * taken for one.
+ * Bytes whose header cannot be that of a message are skipped, unless they have a readable question: dnsmasq answers it whatever the counts of the
+ * header are. If a message is cut short, rules inspect the part before the cut, and only its event is logged. On a TCP connection the length field
+ * gives the place of the next message, even if the message is broken: servers answer a broken message and read on. After a gap, parsing continues at
+ * the next bytes that look like a message with one query.
  *
  * A datagram whose header says another direction than its flow belongs to both directions: a forged datagram may have come first.
  */
@@ -295,8 +295,8 @@ static bool class_is_known(uint16_t class)
 }
 
 /*
- * On ports that say nothing. Two of three must hold: the name has printable bytes only; flags and type are those that resolvers write; all of the
- * message is well-formed. A message in one of the forms that servers answer is that of DNS even when it is odd in one respect.
+ * For ports other than those of DNS. Two of three must hold: the name has printable bytes only; flags and type are those that resolvers write; all of
+ * the message is well-formed. All three would be too strict, because servers also answer messages that are odd in one respect.
  */
 static bool is_plain(const struct begun *message, const struct dns_question *question)
 {

@@ -354,10 +354,11 @@ const struct keyword keyword_dns_rrtype = {
     .name = "dns.rrtype",
     .value = NUMBER_LIST_FORM "; a number may be a NAME",
     .help = "the type of a query in a DNS request, or of an answer in a response: 16 or txt",
-    .manual = "It holds when one of the queries or answers is like this; with ! when one is not. WHICH is any (the\n"
-              "default), all, all_or_absent, or_absent, an index (0 is the first, -1 the last), oob_or INDEX, or nb "
-              "NUMBER: how\n"
-              "many hold. FROM:TO is the part of the list that counts.",
+    .manual =
+        "The condition is on the number of each query or answer; ! negates it. WHICH tells which of them must meet\n"
+        "it: any (the default), all, all_or_absent, or_absent (any, or there is none), an index (0 is the first,\n"
+        "-1 the last), oob_or INDEX (that one, or there is none), or nb NUMBER (this many). FROM:TO restricts the\n"
+        "list to a part.",
     .kind = KEYWORD_TRANSACTION,
     .applications = dns_words,
     .directions = APP_BOTH,

@@ -186,7 +186,7 @@ static void announce(struct app_context *context, struct ftp_state *state, struc
         if (tag.name_length > 0)
             memcpy(tag.name, name, tag.name_length);
     }
-    /* A reply may be another command's: what may be a file is inspected as one, not as a listing. */
+    /* Replies may be assigned to the wrong command: after a refused file, a listing does not replace the expected file. */
     if (!keep)
         app_expect(context, &what, &tag, (uint32_t)offsetof(struct ftp_tag, name) + tag.name_length);
     tx->data_port = state->dynamic_port;
@@ -195,7 +195,7 @@ static void announce(struct app_context *context, struct ftp_state *state, struc
     state->active = false;
 }
 
-/* A port was agreed on, or what it was agreed on for failed: the next command that moves data uses it, which may have come already. */
+/* A port was agreed on, or became free because its command was refused: assigns it to a command that moves data and has come already. */
 static void announce_waiting(struct app_context *context, struct ftp_state *state)
 {
     struct app_tx *tx = app_tx_first_open(context);
@@ -321,8 +321,8 @@ static void act_on_reply(struct app_context *context, struct ftp_state *state, s
     announce_waiting(context, state);
 }
 
-/* The command that a reply belongs to; NULL: none. The replies to PASV and EPSV show what they answer. Servers that answer an empty line, which
- * others skip, send one reply more than there are commands. */
+/* Finds the command that a reply answers; NULL: none. It is the oldest open one, but 227 and 229 always answer PASV and EPSV: some servers also
+ * answer empty lines, so that there are more replies than commands. */
 static struct ftp_tx *answered_tx(const struct app_context *context, const struct ftp_state *state,
                                   const struct line *line)
 {

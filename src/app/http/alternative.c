@@ -6,9 +6,10 @@
  * from the beginning of the response to the end of the connection. An alternative reading has transactions of its own, which have the request of the
  * main one; rules inspect them, they are not logged, and they have no events.
  *
- * Cost: whether there is a doubt is seen where the main reading leaves its shortest path; a response without oddities has none.
+ * Cost: the main reading calls http_doubt() only where it handles unusual bytes; an ordinary response costs nothing more.
  *
- * Memory: there is at most one reading of each way in a flow. What a reading has not consumed is limited as a line is. They do not go to the next process.
+ * Memory: a flow has at most one reading of each way, with at most UNREAD_MAX bytes that it has not consumed. The readings are not transferred to the
+ * next process.
  */
 #include <string.h>
 

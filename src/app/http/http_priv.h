@@ -321,13 +321,13 @@ struct http_framing {
 enum http_way {
     HTTP_WAY_LINES,     /* LF alone ends a line; whatever comes first is the status line */
     HTTP_WAY_CR,        /* CR ends a line, whatever follows */
-    HTTP_WAY_BLANK,     /* LF alone ends a line, and a line of blanks the headers */
-    HTTP_WAY_SURPLUS,   /* what follows a response without being one is one without a head */
+    HTTP_WAY_BLANK,     /* LF alone ends a line, and a line of blanks ends the headers */
+    HTTP_WAY_SURPLUS,   /* bytes behind a response that are no response are a body without a head */
     HTTP_WAY_NO_HEAD,   /* HTTP/0.9: all of it is the body */
     HTTP_WAY_CLOSE,     /* the body ends with the connection */
     HTTP_WAY_RAW,       /* the same, and nothing is decoded */
     HTTP_WAY_INTERIM,   /* a 1xx with a length has no body, and the response follows */
-    HTTP_WAY_FINAL,     /* a 1xx is the response, and what follows its body, as sent */
+    HTTP_WAY_FINAL,     /* a 1xx is the response; the bytes that follow are its body, not decoded */
     HTTP_WAY_FINAL_100, /* the same for a 100 with headers, which is not odd */
     HTTP_WAY_NAME_1,    /* another name of the file */
     HTTP_WAY_NAME_2,
@@ -387,7 +387,7 @@ struct http_feed {
     bool again;                   /* the bytes are a copy of lines that another reading has parsed */
     bool transferred;             /* or that another process has */
     bool end, failed;
-    bool quiet;                           /* what is done is not told: it happens only when the bytes came together */
+    bool quiet;                           /* no events and no doubts are raised */
     struct http_alternative *alternative; /* NULL: the main reading */
     unsigned doubt;                       /* responses: 1 << enum http_way of the readings that are to be added */
     struct http_tx
@@ -567,7 +567,7 @@ void http_note_ambiguous(struct http_feed *f, struct http_tx *tx);
 bool http_reads_as(const struct http_feed *f, enum http_dialect dialect);
 /* CR alone ends a line of the headers. */
 bool http_cr_ends_lines(const struct http_feed *f);
-/* A request that begins at this offset is read by another reading, too, and in the same way: the one that is fed is not needed any more. */
+/* Whether another reading begins a request at the same offset. That reading then also stands for the dialects of the one that is fed, which can end. */
 bool http_joins_reading(struct http_feed *f, uint64_t begin);
 /* The client's bytes, in all readings. `seen`: so many at the start have been fed before. */
 enum http_turn http_feed_readings(struct http_feed *f, uint32_t seen);
@@ -678,7 +678,8 @@ bool http_body_decoded(struct http_feed *f, struct http_tx *tx, const uint8_t *b
 
 /* --- decode.c ------------------------------------------------------------------------------------------------------------------------ */
 
-/* By the value of Content-Encoding or Transfer-Encoding, in front of those that `next` is the first of; that one when nothing else is to be decoded. */
+/* Adds the decoders for a value of Content-Encoding or Transfer-Encoding in front of the chain `next`, and returns the first one: `next` when nothing
+ * else is to be decoded. */
 struct http_decoder *http_decoder_new(struct http_feed *f, struct http_tx *tx, const uint8_t *names, uint32_t length,
                                       struct http_decoder *next);
 void http_decoder_feed(struct http_feed *f, struct http_tx *tx, struct http_decoder *decoder, const uint8_t *bytes,

@@ -2,8 +2,8 @@
 /*
  * The client's direction: a request line, headers, a body, and the next one.
  *
- * What does not look like a request behind a request is taken for more of its body, as a server that does not count would. What follows a CONNECT is
- * not known before its response is there. Where servers differ about the end of a request there are several readings (reading.c): the same steps
+ * Bytes behind a request that do not look like a request are added to its body, as a server that ignores the length would read them. Whether a CONNECT
+ * is followed by a tunnel is not known before its response. Where servers differ about the end of a request there are several readings (reading.c): the same steps
  * are done for each of them.
  */
 #include "http_priv.h"
@@ -499,7 +499,7 @@ static enum http_turn refuse_chunk(struct http_feed *f)
     return HTTP_FAIL;
 }
 
-/* The line of a chunk on which servers differ: one that is also a request, for a server that does not know chunks, and one that ends with LF alone. */
+/* Begins readings at a chunk's size line: for servers that do not know chunks if it is also a request line, and for gunicorn if it ends with LF alone. */
 static bool split_at_chunk(struct http_feed *f, const uint8_t *line, uint32_t length)
 {
     struct http_message *message = request_of(f->parser->tx);

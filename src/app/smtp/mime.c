@@ -2,10 +2,10 @@
 /*
  * A message, line by line: headers up to an empty line, then a body, which boundaries cut into parts that begin with headers again.
  *
- * Receivers of mail differ in what they take for the name of a file, its encoding, a boundary, or the end of headers. What is in doubt is read in
- * all ways: a file goes on behind a line that only some take for a delimiter (mime_writer.c), and headers go on behind a line that
- * only some take for the first of the body. A delimiter that all know ends all parts within. Of the boundaries that fit, the longest counts, then the
- * innermost.
+ * Receivers of mail differ in what they accept as the name of a file, its encoding, a boundary, or the end of headers. Where they differ, the message is
+ * read in all ways: a file continues behind a line that is a delimiter for some receivers only (mime_writer.c), and headers continue behind a line
+ * that is the first line of the body for some only. A delimiter for all receivers also ends the parts within the part. If several boundaries match a
+ * line, the longest is used; of equally long ones the innermost.
  */
 #include "mime.h"
 
@@ -346,7 +346,8 @@ static void check_header(struct mime *mime, const struct mime_headers *headers)
         mime->anomalies |= MIME_LONG_HEADER_VALUE;
 }
 
-/* Receivers that take CR for a line's end find headers within this one. *ends: they, or those that pass over CR, find the headers' end. */
+/* Adds the headers that receivers find within this one if CR alone ends a line for them. *ends: some receivers see an empty line, which ends the
+ * headers. */
 static bool split_header(struct mime_target *target, struct mime_headers *headers, const struct mime_line *line,
                          bool *ends)
 {
