@@ -110,7 +110,12 @@ def find(name, protocol, arguments, folder, out):
             endpoint.stop()
     if not endpoints:
         return None
-    return report(name, protocol, messages, verdicts, findings, out)
+    dropped = set()
+    missed = [n for n in findings if messages[n].place and not protocol.known(messages[n], findings[n])]
+    if protocol.drops_ambiguous and missed:
+        strict = core.replay(arguments.sluice, [messages[n] for n in missed], protocol.rules, folder, [*protocol.settings, *arguments.set, protocol.drops_ambiguous])
+        dropped = {n for n, verdict in zip(missed, strict) if verdict.stopped}
+    return report(name, protocol, messages, verdicts, findings, out, dropped=dropped)
 
 
 def class_of(m, verdict):
@@ -119,11 +124,12 @@ def class_of(m, verdict):
     return f'{m.place} dropped too late' if verdict.late else f'{m.place} not stopped'
 
 
-def report(name, protocol, messages, verdicts, findings, out, to_json=core.to_json):
+def report(name, protocol, messages, verdicts, findings, out, to_json=core.to_json, dropped=()):
+    """`dropped`: findings that the setting protocol.drops_ambiguous would drop."""
     classes, features, known = collections.Counter(), collections.defaultdict(collections.Counter), collections.Counter()
     for n, endpoints in findings.items():
         m = messages[n]
-        limit = protocol.known(m, endpoints)
+        limit = protocol.known(m, endpoints) or (f'several oddities in one message; {protocol.drops_ambiguous} drops it' if n in dropped else None)
         line = {'protocol': name, 'class': class_of(m, verdicts[n]), 'endpoints': endpoints, 'limit': limit, 'message': to_json(m)}
         out.write(json.dumps(line) + '\n')
         if limit:

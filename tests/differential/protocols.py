@@ -23,6 +23,7 @@ class Protocol:
     An endpoint is a subclass of core.Endpoint with start(), stop(), and understand(messages): a list that says of each message whether the endpoint
     read its forbidden word at its place (of a benign message: served it)."""
     rules, settings = '', ()
+    drops_ambiguous = None  # the setting with which messages that endpoints read in different ways are dropped
     dialogue = False  # run by dialogue.py: messages are sessions, and understand() also returns their records
 
     def endpoints(self, nightly):
@@ -52,6 +53,7 @@ def fetching(kind, understood):
 
 class HttpRequests(Protocol):
     rules, generate = http_requests.RULES, staticmethod(http_requests.generate)
+    drops_ambiguous = 'app-layer.protocols.http.ambiguous-request-policy=drop'
 
     def endpoints(self, nightly):
         return [serving(kind, http_requests.understood) for kind in http_servers.SERVERS]
@@ -62,6 +64,7 @@ class HttpRequests(Protocol):
 
 class HttpResponses(Protocol):
     rules, generate = http_responses.RULES, staticmethod(http_responses.generate)
+    drops_ambiguous = 'app-layer.protocols.http.ambiguous-response-policy=drop'
 
     def endpoints(self, nightly):
         return [fetching(kind, http_responses.understood) for kind in (*http_clients.CLIENTS, *(http_clients.NIGHTLY if nightly else ()))]

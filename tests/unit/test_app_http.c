@@ -238,7 +238,7 @@ static const struct http_case cases[] = {
     { .name = "folded lines of a response",
       .pieces = { CLIENT(GET_A), SERVER("HTTP/1.1 200 OK\r\nA: b\r\n c\r\n D: e\r\nContent-Length: 0\r\n\r\n") },
       .json = { "{\"hostname\":\"h\",\"url\":\"/a\",\"http_method\":\"GET\",\"protocol\":\"HTTP/1.1\",\"status\":200,"
-                "\"length\":0,\"events\":[\"INVALID_RESPONSE_FIELD_FOLDING\"]}" },
+                "\"length\":0,\"events\":[\"INVALID_RESPONSE_FIELD_FOLDING\",\"RESPONSE_AMBIGUOUS\"]}" },
       .wanted = { { 0, "http.header", TO_CLIENT, 0, "A: b c\r\nD: e\r\nContent-Length: 0\r\n" } } },
     { .name = "CONNECT that is refused",
       .pieces = { CLIENT("CONNECT host:443 HTTP/1.1\r\nHost: host:443\r\n\r\n"),

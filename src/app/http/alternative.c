@@ -20,7 +20,7 @@ enum { UNREAD_MAX = HTTP_PENDING_MAX };
 /* The flags of each way. LF as the only line end goes together with what other tolerant clients do. */
 static const uint16_t flags_of[HTTP_WAYS] = {
     [HTTP_WAY_LINES] = HTTP_READ_LF | HTTP_READ_ANY_LINE | HTTP_READ_INTERIM,
-    [HTTP_WAY_CR] = HTTP_READ_CR | HTTP_READ_INTERIM,
+    [HTTP_WAY_CR] = HTTP_READ_CR,
     [HTTP_WAY_BLANK] = HTTP_READ_LF | HTTP_READ_ANY_LINE | HTTP_READ_INTERIM | HTTP_READ_BLANK,
     [HTTP_WAY_SURPLUS] = HTTP_READ_NO_HEAD,
     [HTTP_WAY_NO_HEAD] = HTTP_READ_NO_HEAD,
@@ -32,6 +32,7 @@ static const uint16_t flags_of[HTTP_WAYS] = {
     [HTTP_WAY_NAME_1] = HTTP_READ_NAME_1,
     [HTTP_WAY_NAME_2] = HTTP_READ_NAME_2,
     [HTTP_WAY_NAME_3] = HTTP_READ_NAME_3,
+    [HTTP_WAY_FOLD] = HTTP_READ_FOLD,
 };
 
 /* Ordinary responses need these: "filename" beside "filename*" is how servers send names that are not ASCII, and some send headers with a 100. */

@@ -26,6 +26,7 @@ enum {
     BOMB_RATIO = 2048,
     FIRST_BYTES = 1024, /* kept to go through as they are */
     GUESS_BYTES = 512,
+    TEXT_CHANCE = 64,          /* bytes */
     PIECE = 256,               /* so many at a time before anything came out */
     ZLIB_CHECKSUM = 4,         /* bytes behind deflate */
     ZSTD_WINDOW_LOG = 21,      /* 2 MiB */
@@ -191,6 +192,8 @@ struct http_decoder *http_decoder_new(struct http_feed *f, struct http_tx *tx, c
 
         if (coding != CODING_NONE && ++layers > f->settings->decoder_layers && f->settings->decoder_layers > 0) {
             http_event(f, tx, HTTP_EVENT_TOO_MANY_ENCODING_LAYERS);
+            if (f->direction == FLOW_TO_CLIENT) /* a client may decode all of them, or none */
+                http_doubt(f, 1 << HTTP_WAY_RAW);
             break;
         }
         struct http_decoder *d = coding != CODING_NONE ? heap_take(app_heap(f->context), sizeof(*d)) : NULL;
@@ -365,33 +368,51 @@ static void take_next_byte(struct http_feed *f, struct http_tx *tx, struct http_
         pass(f, tx, d, d->two, d->count);
 }
 
-/* Whether the first bytes can be plain deflate. *ended: they are all of it. */
-static bool try_deflate(struct http_decoder *d, bool *ended)
+/* Whether the first bytes can be plain deflate. *ended: they are all of it. *produced: bytes that came out. */
+static bool try_deflate(struct http_decoder *d, bool *ended, uint32_t *produced)
 {
     uint32_t length = d->first_length < GUESS_BYTES ? d->first_length : GUESS_BYTES;
     uint8_t output[OUTPUT_SIZE];
     int status;
 
+    *produced = 0;
     d->zlib.next_in = d->first;
     d->zlib.avail_in = length;
     do {
         d->zlib.next_out = output;
         d->zlib.avail_out = sizeof(output);
         status = inflate(&d->zlib, Z_SYNC_FLUSH);
+        *produced += (uint32_t)sizeof(output) - d->zlib.avail_out;
     } while (status == Z_OK && d->zlib.avail_out == 0);
     *ended = status == Z_STREAM_END;
-    return (status == Z_OK || status == Z_BUF_ERROR || status == Z_STREAM_END) && inflateReset(&d->zlib) == Z_OK;
+    return inflateReset(&d->zlib) == Z_OK && (status == Z_OK || status == Z_BUF_ERROR || status == Z_STREAM_END);
+}
+
+static bool is_text(const uint8_t *bytes, uint32_t length)
+{
+    for (uint32_t i = 0; i < length; i++) {
+        if ((bytes[i] < ' ' && bytes[i] != '\t' && bytes[i] != '\n' && bytes[i] != '\r') || bytes[i] > '~')
+            return false;
+    }
+    return true;
 }
 
 /* `last`: no more bytes will be waited for. */
 static void judge_guess(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, bool last)
 {
-    uint32_t used = 0;
-    bool ended = false, possible = try_deflate(d, &ended);
+    uint32_t used = 0, produced;
+    bool ended = false, possible = try_deflate(d, &ended, &produced);
 
     if (possible && !ended && !last)
         return;
     enter(d, GZIP_DATA);
+    /* curl delivers what can be decoded before the error, other clients the bytes as they are. Text that is not encoded decodes to a few bytes by chance. */
+    if (!possible && produced > (is_text(d->first, d->first_length) ? TEXT_CHANCE : 0)) {
+        inflate_some(f, tx, d, d->first, d->first_length, &used);
+        http_event(f, tx, HTTP_EVENT_GZIP_DECOMPRESSION_FAILED);
+        pass(f, tx, d, d->first, d->first_length);
+        return;
+    }
     if (!possible || !inflate_some(f, tx, d, d->first, d->first_length, &used))
         fail(f, tx, d, d->first + used, d->first_length - used);
     else if (used < d->first_length && !d->dead)

@@ -386,20 +386,24 @@ static bool is_blank(uint8_t c)
     return c == ' ' || c == '\t' || c == 0;
 }
 
-/* Whether a line that begins with a blank goes on with the header before it. In a response one that looks like a header is one. */
+/* Whether a line that begins with a blank continues the header before it. In a response a line that looks like a header is one, but not for
+ * all clients. */
 static bool is_folded(const struct reading *r, const uint8_t *line, uint32_t length)
 {
     uint32_t at = 0, from;
 
     if (length == 0 || !is_blank(line[0]))
         return false;
-    if (r->is_request)
+    if (r->is_request || r->flags & HTTP_READ_FOLD)
         return true;
     while (at < length && is_blank(line[at]))
         at++;
     from = at;
     at += token_length(line + at, length - at);
-    return at == from || at == length || line[at] != ':';
+    if (at == from || at == length || line[at] != ':')
+        return true;
+    http_doubt(r->f, 1 << HTTP_WAY_FOLD);
+    return false;
 }
 
 static uint32_t line_length(const struct reading *r, const uint8_t *line, uint32_t length)

@@ -299,7 +299,7 @@ enum http_dialect {
     HTTP_DIALECT_LENGTH,      /* Python: no chunks; CR ends the line of a header */
     HTTP_DIALECT_LAST_LENGTH, /* PHP */
     HTTP_DIALECT_CRLF,        /* gunicorn: LF alone ends no line */
-    HTTP_DIALECT_CONNECT,     /* CONNECT is a request like others, with a body */
+    HTTP_DIALECT_CONNECT,     /* as lenient, and CONNECT is a request like others, with a body */
     HTTP_DIALECTS,
 };
 enum { HTTP_ALL_DIALECTS = (1 << HTTP_DIALECTS) - 1, HTTP_READINGS_MAX = HTTP_DIALECTS - 1 };
@@ -332,6 +332,7 @@ enum http_way {
     HTTP_WAY_NAME_1,    /* another name of the file */
     HTTP_WAY_NAME_2,
     HTTP_WAY_NAME_3,
+    HTTP_WAY_FOLD, /* a line that begins with a blank always continues the header before it */
     HTTP_WAYS,
 };
 enum {
@@ -347,6 +348,7 @@ enum {
     HTTP_READ_NAME_3 = 1 << 9,
     HTTP_READ_CR = 1 << 10,
     HTTP_READ_BLANK = 1 << 11,
+    HTTP_READ_FOLD = 1 << 12,
 };
 enum { HTTP_EARLIER = UINT32_MAX, HTTP_OF_RESPONSE = UINT32_MAX };
 enum { HTTP_READ_NAMES = HTTP_READ_NAME_1 | HTTP_READ_NAME_2 | HTTP_READ_NAME_3 };

@@ -454,13 +454,13 @@ static void understand_headers(struct http_feed *f, struct http_tx *tx)
     app_tx_advance(&tx->base, FLOW_TO_SERVER, HTTP_HEADERS);
 }
 
-/* A server that takes CONNECT for a request like others reads its body, and what follows it. */
+/* For the main reading CONNECT has no body. A server that takes CONNECT for a request like others reads one, and what follows it. */
 static enum http_turn take_connect(struct http_feed *f, struct http_tx *tx)
 {
-    struct http_framing framing = http_framing_of(request_of(tx), HTTP_DIALECT_CONNECT);
+    struct http_framing framing;
 
     check_framing(f, tx);
-    if ((framing.chunked || framing.length > 0) && !http_split_dialect(f, HTTP_DIALECT_CONNECT, true))
+    if (!http_decide_framing(f, tx, &framing))
         return HTTP_FAIL;
     f->parser->left = f->parser->total = 0;
     f->parser->step = HTTP_WAITING;

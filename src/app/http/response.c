@@ -35,6 +35,20 @@ static bool looks_like_response(const uint8_t *bytes, uint32_t length, bool *uns
     return true;
 }
 
+/* Browsers skip up to four bytes before the status line. */
+static bool has_slop(const uint8_t *bytes, uint32_t length)
+{
+    enum { SLOP_MAX = 4, PROTOCOL_LENGTH = 4 };
+
+    for (uint32_t at = 1; at <= SLOP_MAX && at + PROTOCOL_LENGTH <= length; at++) {
+        if (bytes[at - 1] == '\r' || bytes[at - 1] == '\n')
+            return false;
+        if (http_equal_nocase(bytes + at, PROTOCOL_LENGTH, "http"))
+            return true;
+    }
+    return false;
+}
+
 /* Whether a line is one that a response may begin with. */
 static bool is_response_line(const uint8_t *bytes, uint32_t length)
 {
@@ -152,19 +166,17 @@ struct http_tx *http_response_again(struct http_feed *f, bool without_head)
     return f->parser->tx;
 }
 
-/* A line behind a response that is none. */
+/* A line behind a response that is none. Clients that take it for a body do not wait for its end. */
 static enum http_turn skip_unexpected(struct http_feed *f)
 {
     const uint8_t *line;
     uint32_t length;
-    uint32_t from = f->at;
+
+    if (f->bytes[f->at] != '\r' && f->bytes[f->at] != '\n')
+        http_doubt(f, 1 << HTTP_WAY_SURPLUS);
+
     enum http_turn turn = http_next_line(f, &line, &length);
 
-    if (turn == HTTP_GO && http_chomp(line, length) > 0) {
-        f->at = from;
-        http_doubt(f, 1 << HTTP_WAY_SURPLUS);
-        f->at = from + length;
-    }
     /* The one before may be gone: the next one, if there is one, tells. */
     if (turn == HTTP_GO && http_chomp(line, length) > 0 && f->state->answer_next)
         http_event(f, f->state->answer_next, HTTP_EVENT_RESPONSE_BODY_UNEXPECTED);
@@ -187,6 +199,8 @@ static enum http_turn between_responses(struct http_feed *f)
     if (f->parser->messages == 0 && f->parser->flags & HTTP_READ_ANY_LINE)
         return begin(f) ? HTTP_GO : HTTP_FAIL;
     is_response = looks_like_response(f->bytes + f->at, f->length - f->at, &unsure);
+    if (!is_response && f->parser->messages > 0 && has_slop(f->bytes + f->at, f->length - f->at))
+        return begin(f) ? HTTP_GO : HTTP_FAIL;
     if (is_response && unsure)
         return f->end || f->length - f->at > f->settings->field_limit ? skip_unexpected(f) : HTTP_MORE;
     if (!is_response && (f->parser->messages > 0 || !waiting))
@@ -492,6 +506,8 @@ static void doubt_interim(struct http_feed *f, struct http_tx *tx)
     if (has_length(response_of(tx)))
         http_doubt(f, 1 << HTTP_WAY_FINAL | 1 << HTTP_WAY_INTERIM | 1 << HTTP_WAY_LINES);
     else if (tx->status > 103 || (tx->status == 101 && !asked_for_upgrade(tx)))
+        http_doubt(f, 1 << HTTP_WAY_FINAL | 1 << HTTP_WAY_INTERIM);
+    else if (tx->status == 100 && tx->seen_100) /* PHP expects one */
         http_doubt(f, 1 << HTTP_WAY_FINAL);
     else if (tx->status != 101 && response_of(tx)->header_count > 0)
         http_doubt(f, 1 << HTTP_WAY_FINAL_100);
