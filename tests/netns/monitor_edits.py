@@ -194,6 +194,8 @@ def judge(sent_path, got_path, eve_path, discarded):
         wrong.append('Sluice dropped')
     if not windows:
         wrong.append('no window was reported')
+    if wrong:
+        wrong += [f'lost: {n}, sent at {sent[n]:.3f}' for n in sorted(lost)[:20]] + [f'period without inspection: {a:.3f} to {b:.3f}' for a, b in windows]
     sys.exit('\n'.join(wrong) or 0)
 
 

@@ -29,17 +29,22 @@ sleep 1.2
 tracefs=/sys/kernel/tracing
 [ -d $tracefs/instances ] || mount -t tracefs tracefs $tracefs || skip "needs tracefs, to count packets that the kernel frees without an error"
 trace=$tracefs/instances/$P
-mkdir "$trace"
-remove_trace() { # The events must be off before the instance can be removed.
-	echo 0 >"$trace/events/skb/kfree_skb/enable"
-	rmdir "$trace"
+every=$tracefs/instances/$P-every # of all processes, to explain a failure
+mkdir "$trace" "$every"
+remove_traces() { # The events must be off before an instance can be removed.
+	for instance in "$trace" "$every"; do
+		echo 0 >"$instance/events/skb/kfree_skb/enable"
+		rmdir "$instance"
+	done
 }
-trap 'remove_trace; cleanup' EXIT
+trap 'remove_traces; cleanup' EXIT
 threads=
 for thread in "/proc/$(engine_of "$ips")"/task/*; do threads+="${threads:+ || }common_pid == ${thread##*/}"; done
 echo "$threads" >"$trace/events/skb/kfree_skb/filter"
-echo 1 >"$trace/options/stacktrace"
-echo 1 >"$trace/events/skb/kfree_skb/enable"
+for instance in "$trace" "$every"; do
+	echo 1 >"$instance/options/stacktrace"
+	echo 1 >"$instance/events/skb/kfree_skb/enable"
+done
 
 ip netns exec "$P-cli" python3 "$HERE/monitor_edits.py" send 10.66.2.2 7000 "${RATE:-1000}" >"$WORK/sent" 2>"$WORK/send.log" &
 sender=$!
@@ -52,7 +57,9 @@ for _ in $(seq 100); do [ "$(kernel_queue 0 waiting)$(kernel_queue 1 waiting)" =
 sleep 1.5
 
 # No rule here drops packets, so each packet that a verdict of the engine frees is one that the kernel discarded.
-discarded=$(grep -A1 -E '=> (sk_skb_reason_drop|kfree_skb(_reason)?)$' "$trace/trace" | grep -cE '=> (nfqnl|nf)_reinject$' || true)
+cp "$trace/trace" "$WORK/trace"
+cp "$every/trace" "$WORK/every"
+discarded=$(grep -A1 -E '=> (sk_skb_reason_drop|kfree_skb(_reason)?)$' "$WORK/trace" | grep -cE '=> (nfqnl|nf)_reinject$' || true)
 
 # Prints the rules of the other program without the sluice table; counters are set to 0.
 rules() { # rules HOST
@@ -67,5 +74,10 @@ rules gw | cmp -s - "$WORK/rules" || fail "the stop changed a neighbour's rules"
 client python3 "$HERE/monitor_edits.py" edit "$edits" "$seed" 0 >>"$WORK/edit.log"
 rules cli | cmp -s - "$WORK/rules" || fail "a neighbour's rules are not what its edits leave"
 [ -s "$WORK/rules" ] || fail "the neighbour has no rules"
-python3 "$HERE/monitor_edits.py" judge "$WORK/sent" "$WORK/got" "$WORK/ips/eve.json" "$discarded" | tee "$WORK/judge.log" || fail "see judge.log"
+python3 "$HERE/monitor_edits.py" judge "$WORK/sent" "$WORK/got" "$WORK/ips/eve.json" "$discarded" >"$WORK/judge.log" 2>&1 || {
+	awk '/: kfree_skb:/ { if (stack) count[stack]++; stack = $NF } /^ *=> / { stack = stack " < " $2 }
+		END { if (stack) count[stack]++; for (s in count) print count[s], s }' "$WORK/every" | sort -rn >"$WORK/freed.log"
+	fail "see judge.log; freed.log has each place where the kernel freed packets of any process"
+}
+cat "$WORK/judge.log"
 cat "$WORK/edit.log"
