@@ -329,6 +329,25 @@ unsigned app_wanted(const struct app_context *context); /* what app_want() was t
 /* Numbers for file_open(), from 0 on. */
 uint32_t app_next_file_id(struct app_context *context);
 
+/* A part of a file whose other parts arrive in other transactions: see src/app/parts.c. */
+struct app_part {
+    uint64_t serial; /* 0: none */
+    uint64_t at;     /* the place of the next byte in the file */
+    uint32_t entry;
+};
+struct app_part_of {
+    const void *key; /* the same for all parts of the file, and different for each other file */
+    uint32_t key_length, name_length;
+    const void *name;
+    uint64_t start, total; /* where the part begins; bytes of the file */
+    uint64_t timeout_ns;   /* the file is abandoned when no part comes for so long */
+};
+/* False, and *part is none, when the parts can't be joined: there is no memory, or no place. */
+bool app_part_begin(struct app_context *context, struct app_part *part, const struct app_part_of *what);
+/* The next bytes of the part; lost ones are added to part->at. The file may appear in the list of the transaction. False when the file was abandoned. */
+bool app_part_data(struct app_context *context, struct app_part *part, struct app_tx *tx, enum flow_direction direction,
+                   const uint8_t *bytes, uint32_t length);
+
 /* A new transaction behind the last; NULL when there is no memory, or too many are open: return APP_ERROR then. */
 struct app_tx *app_tx_new(struct app_context *context);
 /* Adds a transaction with the existing id `id`: another reading of the same bytes. Rules inspect it; it is neither logged nor counted. */
@@ -499,6 +518,8 @@ struct app_memory_counts {
     uint64_t resumed_flows;                /* evicted flows whose parser started again */
 };
 void app_count_memory(const struct app *app, struct app_memory_counts *out);
+/* Abandons all files whose parts are being joined. */
+void app_forget_parts(struct app *app);
 
 /* To another process (sluice/transfer.h). Ids of protocols are those of the build: what the writer's are here. */
 struct app_numbers {

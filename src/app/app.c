@@ -199,8 +199,22 @@ static const char *const other_counters[] = {
     "app_layer.memcap.shed_flows",
     "app_layer.memcap.evicted_flows",
     "app_layer.memcap.resumed_flows",
+    "app_layer.parts.joined_files",
+    "app_layer.parts.abandoned_files",
 };
-enum { FAILED_TCP, FAILED_UDP, ALSO_TCP, ALSO_UDP, MEMUSE, SHED_FLOWS, EVICTED_FLOWS, RESUMED_FLOWS, OTHER_COUNTERS };
+enum {
+    FAILED_TCP,
+    FAILED_UDP,
+    ALSO_TCP,
+    ALSO_UDP,
+    MEMUSE,
+    SHED_FLOWS,
+    EVICTED_FLOWS,
+    RESUMED_FLOWS,
+    JOINED_FILES,
+    ABANDONED_FILES,
+    OTHER_COUNTERS
+};
 _Static_assert(sizeof(other_counters) / sizeof(other_counters[0]) == OTHER_COUNTERS, "a name for each");
 
 static uint64_t other_counter(const struct app *app, unsigned which)
@@ -217,6 +231,10 @@ static uint64_t other_counter(const struct app *app, unsigned which)
         return app->evicted_flows;
     case RESUMED_FLOWS:
         return app->resumed_flows;
+    case JOINED_FILES:
+        return app->joined_files;
+    case ABANDONED_FILES:
+        return app->abandoned_files;
     default:
         return app->failed_flows[which == FAILED_UDP];
     }

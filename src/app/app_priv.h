@@ -10,6 +10,7 @@
  *   tx.c        transactions
  *   memory.c    which flow gives memory back when the memcap is nearly used up
  *   expect.c    flows that were announced by another one
+ *   parts.c     files whose parts arrive in several transactions
  *   transfer.c  flows for another process
  *   registry.c  the table of protocols
  *   options.c   settings that all of them have
@@ -174,6 +175,9 @@ struct app {
     struct app_size_class classes[APP_SIZE_CLASSES];
     size_t reserve; /* bytes of the memcap that only the current packet may use */
     uint64_t shed_flows, shed_bytes, evicted_flows, evicted_bytes, resumed_flows;
+    struct app_parts *parts; /* of the heap; NULL: there was none yet */
+    size_t unowned;          /* bytes of the heap that belong to no flow */
+    uint64_t joined_files, abandoned_files;
 };
 
 /* What a parser is called with; lives for the call. */
@@ -241,9 +245,16 @@ unsigned app_identify_datagram(const struct app *app, const struct app_probe *pr
 size_t app_memory_reserve(const struct heap *heap);
 /* Into the lists, when the flow is made. */
 void app_memory_add(struct app *app, struct app_flow *af);
-/* After a call that allocated or released memory of this flow alone; `before`: heap_memory() at its begin. */
+/* After a call that allocated or released memory of this flow alone; `before`: app_memory_owned() at its begin. */
 void app_memory_update(struct app *app, struct app_flow *af, size_t before);
 void app_memory_remove(struct app *app, struct app_flow *af);
+/* So many bytes of what the flow holds belong to no flow from now on. */
+void app_memory_disown(struct app *app, struct app_flow *af, size_t size);
+/* Bytes of the heap that belong to flows. */
+static inline size_t app_memory_owned(const struct app *app)
+{
+    return heap_memory(app->heap) - app->unowned;
+}
 
 /* --- feed.c ---------------------------------------------------------------------------------------------------------------- */
 
@@ -292,6 +303,11 @@ void app_tx_complete_all(struct app_flow *af);
 /* The same for one direction. */
 void app_tx_complete_direction(struct app_flow *af, enum flow_direction direction);
 void app_tx_release(struct app *app, struct app_tx *tx, app_release_function *release, void *user);
+
+/* --- parts.c ----------------------------------------------------------------------------------------------------------------- */
+
+/* Before the files of a transaction are freed: those that go on in other transactions are taken out of the list. */
+void app_parts_keep(struct app *app, struct app_tx *tx, enum flow_direction direction);
 
 /* --- expect.c ---------------------------------------------------------------------------------------------------------------- */
 

@@ -63,14 +63,10 @@ void app_memory_add(struct app *app, struct app_flow *af)
     list_add(app, af, 0);
 }
 
-void app_memory_update(struct app *app, struct app_flow *af, size_t before)
+static void set_held(struct app *app, struct app_flow *af, size_t held)
 {
-    size_t after = heap_memory(app->heap), held = af->held + after - before;
-    unsigned class;
+    unsigned class = size_class_of(held);
 
-    if (after == before)
-        return;
-    class = size_class_of(held);
     app->classes[af->size_class].bytes -= af->held;
     app->classes[class].bytes += held;
     af->held = held;
@@ -78,6 +74,20 @@ void app_memory_update(struct app *app, struct app_flow *af, size_t before)
         return;
     list_remove(app, af);
     list_add(app, af, class);
+}
+
+void app_memory_update(struct app *app, struct app_flow *af, size_t before)
+{
+    size_t after = app_memory_owned(app);
+
+    if (after != before)
+        set_held(app, af, af->held + after - before);
+}
+
+void app_memory_disown(struct app *app, struct app_flow *af, size_t size)
+{
+    set_held(app, af, af->held - size);
+    app->unowned += size;
 }
 
 void app_memory_remove(struct app *app, struct app_flow *af)
@@ -123,7 +133,7 @@ bool app_shed_files(struct app *app, struct flow *flow)
 {
     struct app_flow *af = flow->app;
     struct app_context context = { .app = app, .af = af, .now_ns = flow->last_ns };
-    size_t before = heap_memory(app->heap), released;
+    size_t before = app_memory_owned(app), released;
 
     for (struct app_tx *tx = af->first; tx; tx = tx->next) {
         for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++)
@@ -131,7 +141,7 @@ bool app_shed_files(struct app *app, struct flow *flow)
         if (tx->proto->shed)
             tx->proto->shed(&context, tx);
     }
-    released = before - heap_memory(app->heap);
+    released = before - app_memory_owned(app);
     if (released == 0)
         return false;
     app->shed_bytes += released;

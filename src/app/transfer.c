@@ -452,7 +452,7 @@ void app_transfer(struct transfer *t, struct app *app, struct flow *flow, const 
         write_flow(&context, t);
         return;
     }
-    size_t before = heap_memory(app->heap);
+    size_t before = app_memory_owned(app);
 
     if (flow->app || !(flow->app = heap_take(app->heap, sizeof(*flow->app))))
         return;

@@ -423,6 +423,7 @@ void app_tx_release(struct app *app, struct app_tx *tx, app_release_function *re
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         if (release && tx->detection[direction])
             release(user, tx->detection[direction]);
+        app_parts_keep(app, tx, direction);
         file_list_clear(app->files, &tx->files[direction]);
     }
     if (tx->proto->tx_free)
@@ -448,7 +449,7 @@ bool app_tx_is_pending(const struct app_tx *tx)
 
 void app_tidy(struct app *app, struct flow *flow, app_release_function *release, void *user)
 {
-    size_t before = heap_memory(app->heap);
+    size_t before = app_memory_owned(app);
     struct app_tx *tx;
 
     while ((tx = app_transactions_in(flow, APP_TX_CHANGED))) {

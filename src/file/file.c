@@ -114,18 +114,48 @@ struct file *file_open(struct file_engine *engine, struct file_list *list, uint3
         engine->counts.no_memory++;
     if (engine->digests && !(file->hash = hash_new(engine->heap, engine->digests)))
         engine->counts.no_memory++;
+    engine->counts.opened++;
+    if (engine->options.store_all)
+        file_keep(engine, file, 0);
+    file_list_add(engine, list, file);
+    return file;
+}
+
+void file_list_add(struct file_engine *engine, struct file_list *list, struct file *file)
+{
+    file->next = NULL;
     if (list->last)
         list->last->next = file;
     else
         list->first = file;
     list->last = file;
     list->count++;
-    engine->counts.opened++;
-    if (engine->options.store_all)
-        file_keep(engine, file, 0);
     if (list->keep)
         file_keep(engine, file, list->keep_sid);
-    return file;
+}
+
+void file_list_remove(struct file_list *list, struct file *file)
+{
+    struct file *previous = NULL;
+
+    for (struct file *one = list->first; one != file; one = one->next)
+        previous = one;
+    *(previous ? &previous->next : &list->first) = file->next;
+    if (list->last == file)
+        list->last = previous;
+    file->next = NULL;
+    list->count--;
+}
+
+size_t file_memory(const struct file_engine *engine, const struct file *file)
+{
+    const void *const objects[] = { file,       file->name.bytes, file->other_names.bytes, file->data.bytes,
+                                    file->hash, file->magic };
+    size_t size = 0;
+
+    for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++)
+        size += objects[i] ? heap_size(engine->heap, objects[i]) : 0;
+    return size;
 }
 
 void file_add_names(struct file_engine *engine, struct file *file, const void *names, size_t length)

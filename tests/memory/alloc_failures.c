@@ -5,7 +5,7 @@
  *     alloc_failures SOURCE [--all] [--largest BYTES] [--runs N] [--only TEXT] [--here] [CAPTURE OR FOLDER]...
  *
  * A conversation (conversation.h) is played to the whole pipeline with all rules, all events and the file store, in process. First without a
- * failure, which counts its allocations; then once for each of them, in which that one is refused; then for every third one, in which all that
+ * failure, which counts its allocations; then once for each of them, in which that one is refused; then for every ninth one, in which all that
  * follow are refused, too. Of captures N allocations are refused (default 20), spread evenly. --all leaves no allocation out.
  *
  * Then the start of a daemon or a reload (settings, rules, pipeline, output) is repeated in the same way, for malloc() and its relatives.
@@ -47,7 +47,7 @@
 #define __lsan_do_recoverable_leak_check() 0
 #endif
 
-enum { CRASHES_MAX = 50, START_RUNS = 150, ALL_LATER_STEP = 3, HOUR_SECONDS = 3600, POOLS = 10 };
+enum { CRASHES_MAX = 50, START_RUNS = 150, ALL_LATER_STEP = 9, HOUR_SECONDS = 3600, POOLS = 10 };
 #define START_NS (UINT64_C(1700000000) * 1000000000)
 
 enum mode { ONE_FAILS, ALL_LATER_FAIL, MODES };
@@ -258,6 +258,7 @@ static void check_nothing_left(const struct conversation *one, const struct side
     static const unsigned emptied[] = { 0, 1, 2, 3, 4, 5, 8, 9 }; /* fragments stay until their time is over */
     char what[128];
 
+    app_forget_parts(side->pipeline.app);
     if (heap_memory(side->pipeline.app->heap) > 0)
         report(one, "memory of the application-layer heap was not given back");
     for (unsigned i = 0; i < sizeof(emptied) / sizeof(emptied[0]); i++)

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-enum { NAME_MAX_LENGTH = 4096 };
+enum { NAME_MAX_LENGTH = 4096, KEY_TEXT_MAX = 8192 };
 
 static struct http_message *message_of(struct http_feed *f, struct http_tx *tx)
 {
@@ -54,6 +54,37 @@ static void name_of_file(struct http_feed *f, struct http_tx *tx, const uint8_t 
     }
 }
 
+/* A range of a file joins the others that the same client gets from the same server and URL: workers may divide connections by their addresses. */
+static void join_range(struct http_feed *f, struct http_tx *tx, const struct http_range *range)
+{
+    uint8_t key[2 * sizeof(struct address) + KEY_TEXT_MAX];
+    struct http_message *request = &tx->message[FLOW_TO_SERVER], *message = message_of(f, tx);
+    const struct flow *flow = app_context_flow(f->context);
+    uint32_t length = 2 * sizeof(struct address);
+    const struct app_part_of what = {
+        .key = key,
+        .name = message->file->name.bytes,
+        .name_length = message->file->name.length,
+        .key_length = length + tx->host.length + tx->uri_raw.length,
+        .start = (uint64_t)range->start,
+        .total = (uint64_t)range->size,
+        .timeout_ns = f->settings->range_timeout_ns,
+    };
+
+    if (range->end >= range->size || (range->start == 0 && range->end + 1 == range->size) || message->decoder ||
+        f->alternative || f->transferred || tx->not_seen || tx->host.length + tx->uri_raw.length > KEY_TEXT_MAX)
+        return;
+    memcpy(key, &flow->client, sizeof(flow->client));
+    memcpy(key + sizeof(flow->client), &flow->server, sizeof(flow->server));
+    if (tx->host.length > 0)
+        memcpy(key + length, http_bytes(request, &tx->host), tx->host.length);
+    length += tx->host.length;
+    if (tx->uri_raw.length > 0)
+        memcpy(key + length, http_bytes(request, &tx->uri_raw), tx->uri_raw.length);
+    if (!app_part_begin(f->context, &message->part, &what))
+        http_event(f, tx, HTTP_EVENT_RANGE_NOT_JOINED);
+}
+
 static void note_range(struct http_feed *f, struct http_tx *tx, struct file *file)
 {
     const uint8_t *value;
@@ -70,6 +101,8 @@ static void note_range(struct http_feed *f, struct http_tx *tx, struct file *fil
         file->start = (uint64_t)range.start;
         file->end = (uint64_t)range.end;
     }
+    if (range.start >= 0 && range.size > 0)
+        join_range(f, tx, &range);
 }
 
 static void open_file(struct http_feed *f, struct http_tx *tx)
@@ -149,7 +182,10 @@ bool http_body_decoded(struct http_feed *f, struct http_tx *tx, const uint8_t *b
             open_file(f, tx);
         if (message->file_is_body)
             file_append(app_files(f->context), message->file, bytes, size);
-        else
+        if (message->part.serial != 0 &&
+            !app_part_data(f->context, &message->part, &tx->base, f->direction, bytes, size))
+            http_event(f, tx, HTTP_EVENT_RANGE_NOT_JOINED);
+        if (!message->file_is_body)
             keep(f, message, bytes, size);
     }
     if (size == length)
@@ -232,6 +268,7 @@ void http_body_gap(struct http_feed *f, struct http_tx *tx, uint64_t length)
         open_file(f, tx);
     if (message->file)
         file_gap(app_files(f->context), message->file, length);
+    message->part.at += length;
     message->body_length += length;
 }
 

@@ -121,6 +121,7 @@ enum http_event {
     HTTP_EVENT_DOUBLE_ENCODED_URI,
     HTTP_EVENT_REQUEST_AMBIGUOUS,
     HTTP_EVENT_RESPONSE_AMBIGUOUS,
+    HTTP_EVENT_RANGE_NOT_JOINED,
     HTTP_EVENT_COUNT,
 };
 
@@ -231,6 +232,7 @@ struct http_message {
     bool body_ended, body_cut;
     struct file *file; /* the body as a file, or the file of the form's part under way; it belongs to the transaction */
     bool file_is_body; /* the body is one file, and is kept there alone */
+    struct app_part part; /* the body is a part of a larger file */
     struct http_decoder *decoder;
     struct http_form *form;
 };
@@ -429,6 +431,7 @@ struct http_settings {
     uint32_t bomb_limit, decoder_layers, lzma_memory;
     bool double_decode_path, double_decode_query, uri_is_whole, lzma;
     bool log_extended;
+    uint64_t range_timeout_ns;
     bool alert_body, alert_body_printable;
     bool dump_request_headers, dump_response_headers;
     uint64_t custom; /* bits: rows of the table in log.c */

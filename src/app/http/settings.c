@@ -97,6 +97,17 @@ const struct setting http_setting_table[] = {
            .help = "Accepted without effect: Flash files are not decoded"),
     OPTION("swf-decompression.decompress-depth", .type = SETTING_SIZE, .low = 0, .high = UINT32_MAX,
            .help = "Accepted without effect: Flash files are not decoded"),
+    { .name = "app-layer.protocols.http.byterange.timeout",
+      .type = SETTING_NUMBER,
+      .default_value = "60",
+      .low = 1,
+      .high = 86400,
+      .help = "Time after which a file that arrives in ranges is abandoned when none of them comes, in seconds" },
+    { .name = "app-layer.protocols.http.byterange.memcap",
+      .type = SETTING_SIZE,
+      .low = 0,
+      .high = UINT32_MAX,
+      .help = "Accepted without effect: ranges that wait for those before them may use an eighth of app-layer.memcap" },
     { .name = "app-layer.protocols.http.ambiguous-request-policy",
       .type = SETTING_ENUM,
       .default_value = "inspect",
@@ -156,6 +167,7 @@ static const struct http_settings defaults = {
     .decoder_layers = 2,
     .lzma_memory = 1 << 20,
     .log_extended = true,
+    .range_timeout_ns = UINT64_C(60000000000),
 };
 
 const struct http_settings *http_default_settings(void)
@@ -284,6 +296,8 @@ int http_configure(const struct config *config, struct diag *diag, void **out)
         ambiguous_policy(config, "app-layer.protocols.http.ambiguous-request-policy");
     settings->ambiguous_policy[FLOW_TO_CLIENT] =
         ambiguous_policy(config, "app-layer.protocols.http.ambiguous-response-policy");
+    settings->range_timeout_ns =
+        (uint64_t)config_number(config, "app-layer.protocols.http.byterange.timeout") * UINT64_C(1000000000);
     read_log(config, settings);
     *out = settings;
     return 0;

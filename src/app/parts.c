@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Files whose parts arrive in several transactions, of one connection or of several: a download by ranges. Rules see the whole file, with its
+ * digests, besides each part.
+ *
+ * The file grows by the bytes that follow those it has, and lies in the list of the transaction that brought the last of them, where rules
+ * inspect it. When that transaction is released the file waits here for the next one. Bytes that belong further behind are kept here until
+ * those before them have come. The first copy of a byte counts.
+ *
+ * A client's parts are joined when the same worker inspects them. They are abandoned, and counted, when too many bytes wait, when there is no
+ * memory, when no part comes for a while, and when another file needs the place.
+ *
+ * Memory: the worker's heap. What lies here belongs to no flow (struct app.unowned), and is not evicted with one.
+ */
+#include "app_priv.h"
+
+#include <string.h>
+
+enum {
+    ENTRIES = 256,         /* files */
+    PIECE_MAX = 256 << 10, /* bytes */
+    PIECES_MAX = 64,       /* of a file */
+    KEPT_SHARE = 8,        /* of the memcap: for the bytes of all files that wait */
+};
+
+/* Bytes that wait for those before them. */
+struct piece {
+    struct piece *next;
+    uint64_t start;
+    struct buffer data;
+};
+
+struct file_parts {
+    uint64_t serial; /* 0: the entry is not used */
+    uint64_t total, used_ns, timeout_ns;
+    uint8_t *key; /* and the name of the file behind it */
+    uint32_t key_length, name_length;
+    unsigned piece_count;
+    struct piece *pieces; /* by their start */
+    struct file *file;    /* NULL: the first bytes have not come */
+    struct app_tx *tx;    /* in whose list the file is; NULL: it waits here */
+    enum flow_direction direction;
+};
+
+struct app_parts {
+    struct file_parts entries[ENTRIES];
+    uint64_t last_serial;
+    size_t waiting; /* bytes of pieces */
+};
+
+/* --- Memory ---------------------------------------------------------------------------------------------------------------------- */
+
+/* Called around what allocates or frees for an entry, not for a flow. */
+static size_t begin_unowned(const struct app *app)
+{
+    return heap_memory(app->heap);
+}
+
+static void end_unowned(struct app *app, size_t before)
+{
+    app->unowned += heap_memory(app->heap) - before;
+}
+
+static void free_piece(struct app *app, struct file_parts *parts)
+{
+    struct piece *piece = parts->pieces;
+    size_t before = begin_unowned(app);
+
+    parts->pieces = piece->next;
+    parts->piece_count--;
+    app->parts->waiting -= piece->data.length;
+    buffer_clear(app->heap, &piece->data);
+    heap_give(app->heap, piece);
+    end_unowned(app, before);
+}
+
+/* The file waits here from now on. */
+static void take_from_transaction(struct app *app, struct file_parts *parts)
+{
+    if (!parts->tx)
+        return;
+    file_list_remove(&parts->tx->files[parts->direction], parts->file);
+    app_memory_disown(app, parts->tx->flow->main, file_memory(app->files, parts->file));
+    parts->tx = NULL;
+}
+
+static void release(struct app *app, struct file_parts *parts)
+{
+    while (parts->pieces)
+        free_piece(app, parts);
+    size_t before = begin_unowned(app);
+
+    heap_give(app->heap, parts->key);
+    end_unowned(app, before);
+    *parts = (struct file_parts){ 0 };
+}
+
+static void abandon(struct app *app, struct file_parts *parts)
+{
+    if (parts->file) {
+        take_from_transaction(app, parts);
+        struct file_list list = { 0 };
+        size_t before = begin_unowned(app);
+
+        file_list_add(app->files, &list, parts->file);
+        file_list_clear(app->files, &list);
+        end_unowned(app, before);
+    }
+    release(app, parts);
+    app->abandoned_files++;
+}
+
+void app_forget_parts(struct app *app)
+{
+    if (!app->parts)
+        return;
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        if (app->parts->entries[i].serial != 0)
+            abandon(app, &app->parts->entries[i]);
+    }
+    size_t before = begin_unowned(app);
+
+    heap_give(app->heap, app->parts);
+    end_unowned(app, before);
+    app->parts = NULL;
+}
+
+void app_parts_keep(struct app *app, struct app_tx *tx, enum flow_direction direction)
+{
+    for (struct file *file = tx->files[direction].first, *next; file; file = next) {
+        next = file->next;
+        if (file->parts)
+            take_from_transaction(app, file->parts);
+    }
+}
+
+/* --- Entries --------------------------------------------------------------------------------------------------------------------- */
+
+static bool is_for(const struct file_parts *parts, const struct app_part_of *what)
+{
+    return parts->serial != 0 && parts->total == what->total && parts->key_length == what->key_length &&
+           memcmp(parts->key, what->key, what->key_length) == 0;
+}
+
+static bool is_expired(const struct file_parts *parts, uint64_t now_ns)
+{
+    return parts->used_ns + parts->timeout_ns < now_ns;
+}
+
+/* An entry that is not used, or that gives way; NULL when the files of all are in use. */
+static struct file_parts *find_place(struct app *app, uint64_t now_ns)
+{
+    struct file_parts *unused = NULL, *oldest = NULL;
+
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        struct file_parts *parts = &app->parts->entries[i];
+
+        if (parts->serial != 0 && !parts->tx && is_expired(parts, now_ns))
+            abandon(app, parts);
+        if (parts->serial == 0)
+            unused = unused ? unused : parts;
+        else if (!parts->tx && (!oldest || parts->used_ns < oldest->used_ns))
+            oldest = parts;
+    }
+    if (!unused && oldest) {
+        abandon(app, oldest);
+        unused = oldest;
+    }
+    return unused;
+}
+
+static struct file_parts *find_or_make(struct app *app, const struct app_part_of *what, uint64_t now_ns)
+{
+    size_t before = begin_unowned(app);
+
+    if (!app->parts && !(app->parts = heap_take(app->heap, sizeof(*app->parts))))
+        return NULL;
+    end_unowned(app, before);
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        if (is_for(&app->parts->entries[i], what) && !is_expired(&app->parts->entries[i], now_ns))
+            return &app->parts->entries[i];
+    }
+    struct file_parts *parts = find_place(app, now_ns);
+
+    if (!parts)
+        return NULL;
+    before = begin_unowned(app);
+    parts->key = heap_take_raw(app->heap, (size_t)what->key_length + what->name_length);
+    end_unowned(app, before);
+    if (!parts->key)
+        return NULL;
+    memcpy(parts->key, what->key, what->key_length);
+    memcpy(parts->key + what->key_length, what->name, what->name_length);
+    parts->key_length = what->key_length;
+    parts->name_length = what->name_length;
+    parts->total = what->total;
+    parts->timeout_ns = what->timeout_ns;
+    parts->serial = ++app->parts->last_serial;
+    return parts;
+}
+
+/* The entry of a part; NULL when the file is complete, or was abandoned. */
+static struct file_parts *entry_of(const struct app *app, const struct app_part *part)
+{
+    struct file_parts *parts = app->parts ? &app->parts->entries[part->entry] : NULL;
+
+    return parts && part->serial != 0 && parts->serial == part->serial ? parts : NULL;
+}
+
+bool app_part_begin(struct app_context *context, struct app_part *part, const struct app_part_of *what)
+{
+    struct app *app = context->app;
+    struct file_parts *parts = find_or_make(app, what, context->now_ns);
+
+    *part = (struct app_part){ 0 };
+    if (!parts) {
+        app->abandoned_files++;
+        return false;
+    }
+    parts->used_ns = context->now_ns;
+    *part = (struct app_part){
+        .entry = (uint32_t)(parts - app->parts->entries),
+        .serial = parts->serial,
+        .at = what->start,
+    };
+    return true;
+}
+
+/* --- Bytes ----------------------------------------------------------------------------------------------------------------------- */
+
+/* Keeps bytes from `at` on, which is behind the end of the file. */
+static bool keep(struct app *app, struct file_parts *parts, uint64_t at, const uint8_t *bytes, uint32_t length)
+{
+    struct piece **place = &parts->pieces, *piece = NULL;
+    size_t limit = heap_capacity(app->heap) / KEPT_SHARE;
+
+    while (*place && (*place)->start <= at) {
+        piece = *place;
+        place = &piece->next;
+    }
+    uint64_t end = piece ? piece->start + piece->data.length : 0;
+
+    if (piece && at + length <= end)
+        return true;
+    if (app->parts->waiting + length > limit)
+        return false;
+    if (!piece || at > end || piece->data.length >= PIECE_MAX) {
+        piece = parts->piece_count < PIECES_MAX ? heap_take(app->heap, sizeof(*piece)) : NULL;
+        if (!piece)
+            return false;
+        end = piece->start = at;
+        piece->next = *place;
+        *place = piece;
+        parts->piece_count++;
+    }
+    length -= (uint32_t)(end - at);
+    uint32_t kept = buffer_append(app->heap, &piece->data, bytes + (end - at), length, UINT32_MAX);
+
+    app->parts->waiting += kept;
+    return kept == length;
+}
+
+/* The file goes to the transaction. */
+static bool give_to_transaction(struct app_context *context, struct file_parts *parts, struct app_tx *tx,
+                                enum flow_direction direction)
+{
+    struct app *app = context->app;
+
+    if (parts->tx == tx && parts->direction == direction)
+        return true;
+    if (!parts->file) {
+        parts->file = file_open(app->files, &tx->files[direction], app_next_file_id(context),
+                                parts->key + parts->key_length, parts->name_length);
+        if (!parts->file)
+            return false;
+        parts->file->parts = parts;
+    } else {
+        take_from_transaction(app, parts);
+        app->unowned -= file_memory(app->files, parts->file);
+        parts->file->id = app_next_file_id(context);
+        file_list_add(app->files, &tx->files[direction], parts->file);
+    }
+    parts->tx = tx;
+    parts->direction = direction;
+    return true;
+}
+
+static void append(struct app *app, struct file_parts *parts, const uint8_t *bytes, uint64_t length)
+{
+    file_append(app->files, parts->file, bytes, length);
+    while (parts->pieces && parts->pieces->start <= parts->file->size) {
+        const struct piece *piece = parts->pieces;
+        uint64_t known = parts->file->size - piece->start;
+
+        if (known < piece->data.length)
+            file_append(app->files, parts->file, piece->data.bytes + known, piece->data.length - known);
+        free_piece(app, parts);
+    }
+}
+
+bool app_part_data(struct app_context *context, struct app_part *part, struct app_tx *tx, enum flow_direction direction,
+                   const uint8_t *bytes, uint32_t length)
+{
+    struct app *app = context->app;
+    struct file_parts *parts = entry_of(app, part);
+    uint64_t at = part->at, size = parts && parts->file ? parts->file->size : 0;
+
+    part->at += length;
+    if (!parts || at >= parts->total || at + length <= size)
+        return true;
+    if (length > parts->total - at)
+        length = (uint32_t)(parts->total - at);
+    parts->used_ns = context->now_ns;
+    if (at > size) {
+        size_t before = begin_unowned(app);
+        bool kept = keep(app, parts, at, bytes, length);
+
+        end_unowned(app, before);
+        if (!kept)
+            abandon(app, parts);
+        return kept;
+    }
+    if (!give_to_transaction(context, parts, tx, direction)) {
+        abandon(app, parts);
+        return false;
+    }
+    append(app, parts, bytes + (size - at), at + length - size);
+    if (parts->file->size < parts->total)
+        return true;
+    file_close(app->files, parts->file, FILE_CLOSED);
+    parts->file->parts = NULL; /* it stays with the transaction */
+    release(app, parts);
+    app->joined_files++;
+    return true;
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Files that come in ranges (HTTP 206): their parts are joined, whatever their order, connections and pieces. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app_rig.h"
+
+enum { TOTAL = 300, SECOND = 1000000000 };
+
+static uint8_t content(uint32_t at)
+{
+    return (uint8_t)('a' + at * 7 % 26);
+}
+
+static void get_range(struct app_rig *rig, const char *path, uint32_t from, uint32_t to, uint32_t total)
+{
+    char text[256];
+    uint8_t *body = malloc(to - from);
+
+    for (uint32_t i = from; i < to; i++)
+        body[i - from] = content(i);
+    snprintf(text, sizeof(text), "GET %s HTTP/1.1\r\nHost: h\r\nRange: bytes=%u-%u\r\n\r\n", path, from, to - 1);
+    app_rig_text(rig, FLOW_TO_SERVER, text);
+    snprintf(text, sizeof(text),
+             "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes %u-%u/%u\r\nContent-Length: %u\r\n\r\n", from,
+             to - 1, total, to - from);
+    app_rig_text(rig, FLOW_TO_CLIENT, text);
+    app_rig_send(rig, FLOW_TO_CLIENT, body, to - from);
+    free(body);
+}
+
+static void next_connection(struct app_rig *rig)
+{
+    app_end(rig->app, &rig->flow, NULL, NULL);
+    app_rig_start_flow(rig);
+    rig->flow.client_port++;
+}
+
+/* The second file of the flow's newest transaction is the whole. */
+static void check_whole(const struct app_rig *rig, const char *what)
+{
+    const struct app_tx *tx = app_transactions(&rig->flow);
+    const struct file *file;
+
+    while (tx && tx->next)
+        tx = tx->next;
+    ck_assert_msg(tx && tx->files[FLOW_TO_CLIENT].count == 2, "%s: not joined", what);
+    file = tx->files[FLOW_TO_CLIENT].first->next;
+    ck_assert_msg(file->state == FILE_CLOSED && file->size == TOTAL && !file->parts && file->data.length == TOTAL, "%s",
+                  what);
+    for (uint32_t i = 0; i < TOTAL; i++)
+        ck_assert_msg(file->data.bytes[i] == content(i), "%s: byte %u", what, i);
+    ck_assert_uint_eq(file->name.length, 2);
+    ck_assert_uint_eq(file->start, 0);
+    ck_assert_uint_eq(file->end, 0);
+}
+
+static const uint8_t orders[][3] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
+enum { ORDERS = sizeof(orders) / sizeof(orders[0]), CONNECTIONS = 2, CUTS = 3 };
+
+START_TEST(ranges_are_joined)
+{
+    static const int cuts[CUTS] = { 0, 1, -1 };
+    const uint8_t *order = orders[_i % ORDERS];
+    bool one_each = _i / ORDERS % CONNECTIONS;
+    struct app_rig *rig = app_rig_new("http", NULL);
+    char what[64];
+
+    rig->cut = cuts[_i / ORDERS / CONNECTIONS];
+    snprintf(what, sizeof(what), "order %u%u%u, %s, cut %d", order[0], order[1], order[2],
+             one_each ? "a connection each" : "one connection", rig->cut);
+    for (unsigned i = 0; i < 3; i++) {
+        ck_assert_uint_eq(rig->app->joined_files, 0);
+        if (one_each && i > 0)
+            next_connection(rig);
+        get_range(rig, "/f", order[i] * 100u, order[i] * 100u + 100, TOTAL);
+    }
+    check_whole(rig, what);
+    ck_assert_uint_eq(rig->app->joined_files, 1);
+    ck_assert_uint_eq(rig->app->abandoned_files, 0);
+    app_rig_free(rig);
+}
+END_TEST
+
+/* As a daemon does it: what is over is freed, and the memory of flows is counted for them alone. */
+START_TEST(transactions_are_freed_between_ranges)
+{
+    struct app_rig *rig = app_rig_new("http", NULL);
+
+    rig->tidy = true;
+    get_range(rig, "/f", 0, 100, TOTAL);
+    ck_assert_ptr_null(app_transactions(&rig->flow));
+    ck_assert_uint_gt(rig->app->unowned, 0);
+    next_connection(rig);
+    ck_assert_uint_eq(heap_memory(rig->app->heap), rig->app->unowned);
+    get_range(rig, "/f", 200, 300, TOTAL);
+    next_connection(rig);
+    ck_assert_uint_eq(heap_memory(rig->app->heap), rig->app->unowned);
+    rig->tidy = false;
+    get_range(rig, "/f", 100, 200, TOTAL);
+    check_whole(rig, "three connections");
+    next_connection(rig);
+    for (unsigned i = 0; i < APP_SIZE_CLASSES; i++)
+        ck_assert_uint_eq(rig->app->classes[i].bytes, 0);
+    app_rig_free(rig);
+}
+END_TEST
+
+START_TEST(ranges_overlap)
+{
+    struct app_rig *rig = app_rig_new("http", NULL);
+
+    get_range(rig, "/f", 150, 260, TOTAL);
+    get_range(rig, "/f", 200, 300, TOTAL);
+    get_range(rig, "/f", 0, 120, TOTAL);
+    get_range(rig, "/f", 0, 50, TOTAL);
+    ck_assert_uint_eq(rig->app->joined_files, 0);
+    get_range(rig, "/f", 100, 180, TOTAL);
+    check_whole(rig, "overlapping");
+    app_rig_free(rig);
+}
+END_TEST
+
+START_TEST(other_files_are_not_mixed_in)
+{
+    struct app_rig *rig = app_rig_new("http", NULL);
+
+    get_range(rig, "/f", 0, 100, TOTAL);
+    get_range(rig, "/g", 100, 300, TOTAL);     /* another URL */
+    get_range(rig, "/f", 100, 300, TOTAL + 1); /* a file of another size */
+    next_connection(rig);
+    rig->flow.client.bytes[3]++;
+    get_range(rig, "/f", 100, 300, TOTAL); /* another client */
+    next_connection(rig);
+    rig->flow.server.bytes[3]++;
+    get_range(rig, "/f", 100, 300, TOTAL); /* another server */
+    ck_assert_uint_eq(rig->app->joined_files, 0);
+    next_connection(rig);
+    get_range(rig, "/f", 100, 300, TOTAL);
+    check_whole(rig, "the right one");
+    app_rig_free(rig);
+}
+END_TEST
+
+START_TEST(a_part_too_late_begins_anew)
+{
+    struct app_rig *rig = app_rig_new("http", "app-layer: { protocols: { http: { byterange: { timeout: 30 } } } }");
+
+    get_range(rig, "/f", 0, 100, TOTAL);
+    next_connection(rig);
+    rig->now_ns += UINT64_C(31) * SECOND;
+    get_range(rig, "/f", 100, 300, TOTAL);
+    ck_assert_uint_eq(rig->app->joined_files, 0);
+    ck_assert_uint_eq(rig->app->abandoned_files, 1);
+    app_rig_free(rig);
+}
+END_TEST
+
+/* Bytes that wait have a limit, and the response that exceeds it has an event. */
+START_TEST(too_many_bytes_wait)
+{
+    enum { MEMCAP = 8 << 20, LENGTH = 90000, RANGES = 40 };
+    struct app_rig *rig = app_rig_new_limited("http", NULL, MEMCAP);
+    unsigned events = 0;
+
+    rig->tidy = true;
+    for (unsigned i = 1; i <= RANGES; i++) {
+        char path[16];
+
+        snprintf(path, sizeof(path), "/%u", i % 4);
+        get_range(rig, path, i * LENGTH, (i + 1) * LENGTH, 10000000);
+        ck_assert_uint_le(rig->app->unowned, MEMCAP / 4);
+        ck_assert(!rig->failed);
+        const char *json = app_rig_json(rig, i - 1);
+
+        events += json && strstr(json, "RANGE_NOT_JOINED");
+    }
+    ck_assert_uint_gt(rig->app->abandoned_files, 0);
+    ck_assert_uint_eq(events, rig->app->abandoned_files);
+    app_rig_free(rig);
+}
+END_TEST
+
+/* The table of files that are joined has room for so many. */
+START_TEST(too_many_files)
+{
+    struct app_rig *rig = app_rig_new("http", NULL);
+
+    rig->tidy = true;
+    for (unsigned i = 0; i < 1000; i++) {
+        char path[16];
+
+        snprintf(path, sizeof(path), "/%u", i);
+        get_range(rig, path, 0, 100, TOTAL);
+        rig->now_ns += 1000;
+    }
+    ck_assert_uint_ge(rig->app->abandoned_files, 700);
+    get_range(rig, "/999", 100, 300, TOTAL);
+    ck_assert_uint_eq(rig->app->joined_files, 1);
+    app_rig_free(rig);
+}
+END_TEST
+
+/* What can't be joined is inspected by itself alone, and nothing else happens. */
+START_TEST(odd_ranges_are_left_alone)
+{
+    static const char *const odd[] = { "bytes 0-99/100", "bytes 0-99/50",       "bytes 50-49/300", "bytes */300",
+                                       "bytes 0-99/*",   "bytes 99-0/18446744", "lines 0-99/300" };
+    struct app_rig *rig = app_rig_new("http", NULL);
+
+    for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+        char text[256];
+
+        snprintf(text, sizeof(text), "HTTP/1.1 206 OK\r\nContent-Range: %s\r\nContent-Length: 4\r\n\r\nbody", odd[i]);
+        app_rig_text(rig, FLOW_TO_SERVER, "GET /f HTTP/1.1\r\nHost: h\r\n\r\n");
+        app_rig_text(rig, FLOW_TO_CLIENT, text);
+        ck_assert_uint_eq(app_rig_tx(rig, i)->files[FLOW_TO_CLIENT].count, 1);
+    }
+    ck_assert_uint_eq(rig->app->unowned, 0);
+    app_rig_free(rig);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("app_http_ranges");
+    TCase *tcase = tcase_create("ranges");
+
+    tcase_add_loop_test(tcase, ranges_are_joined, 0, ORDERS * CONNECTIONS * CUTS);
+    tcase_add_test(tcase, transactions_are_freed_between_ranges);
+    tcase_add_test(tcase, ranges_overlap);
+    tcase_add_test(tcase, other_files_are_not_mixed_in);
+    tcase_add_test(tcase, a_part_too_late_begins_anew);
+    tcase_add_test(tcase, too_many_bytes_wait);
+    tcase_add_test(tcase, too_many_files);
+    tcase_add_test(tcase, odd_ranges_are_left_alone);
+    suite_add_tcase(suite, tcase);
+
+    SRunner *runner = srunner_create(suite);
+
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
