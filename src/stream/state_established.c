@@ -6,8 +6,20 @@
 
 /* --- Resets, in this state and all later ones -------------------------------------------------------------------------------- */
 
+/*
+ * Inline: a reset with a sequence number that its receiver has acknowledged already. No receiver obeys it. A host sends such resets when a program ends with
+ * bytes unread: one for each segment that was under way, with the number that this segment acknowledged. The last of them is in place.
+ */
+static bool is_outdated_reset(const struct segment *seg)
+{
+    return segment_is_inline(seg) && seg->length == 0 && !seg->has_ack && seq_before(seg->seq, seg->sender->last_ack) &&
+           !(seg->session->flags & SESSION_ASYNC) && !segment_is_midstream(seg);
+}
+
 int closing_on_reset(struct segment *seg)
 {
+    if (is_outdated_reset(seg))
+        return 0;
     if (!check_reset(seg))
         return -EINVAL;
     bool ack_is_right = seg->has_ack && check_ack(seg);
