@@ -483,13 +483,14 @@ static void read_by_port(struct feeding *f, unsigned id, enum flow_direction new
 {
     enum flow_direction other = newest == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
 
-    if (f->af != f->af->main || f->af->old > 0 || f->transport != APP_TCP)
+    if (f->af != f->af->main || f->transport != APP_TCP)
         return;
     for (uint64_t others = f->app->reads_others; others; others &= others - 1) {
         unsigned i = (unsigned)__builtin_ctzll(others);
         struct app_flow *reading;
 
-        bool survives = app_list[i]->survives_junk && app_is_expected_at(f->app, i, APP_TCP, f->af->flow->server_port);
+        bool survives = f->af->old == 0 && app_list[i]->survives_junk &&
+                        app_is_expected_at(f->app, i, APP_TCP, f->af->flow->server_port);
         enum app_guess guess = survives ? APP_YES : app_reading_guess(f, app_list[i], &f->af->side[FLOW_TO_SERVER]);
 
         if (i + 1 == id || !f->app->options.enabled[i] || (guess != APP_YES && guess != APP_UNSURE))

@@ -90,7 +90,7 @@ static const struct encoded {
     { "gzip", deflate_bytes, sizeof(deflate_bytes), NULL, NULL, NULL },
     { "deflate", gzip_bytes, sizeof(gzip_bytes), NULL, NULL, NULL },
     { "gzip, gzip", gzip_twice, sizeof(gzip_twice), NULL, NULL, NULL },
-    { "identity, gzip", gzip_bytes, sizeof(gzip_bytes), NULL, NULL, NULL },
+    { "identity, gzip", gzip_bytes, sizeof(gzip_bytes), NULL, "response_ambiguous", NULL },
     { "gzip,gzip,gzip", gzip_twice, sizeof(gzip_twice), NULL, "too_many_encoding_layers", NULL },
     { "br", brotli_bytes, sizeof(brotli_bytes), NULL, NULL, NULL },
     { "zstd", zstd_bytes, sizeof(zstd_bytes), NULL, NULL, NULL },

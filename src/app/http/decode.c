@@ -178,18 +178,21 @@ struct http_decoder *http_decoder_new(struct http_feed *f, struct http_tx *tx, c
 {
     struct http_decoder *chain = next;
     uint32_t layers = 0;
+    bool is_list = false, has_none = false;
 
     for (uint32_t at = 0; at < length;) {
         uint32_t from = at;
 
         while (at < length && names[at] != ',' && !http_is_space(names[at]))
             at++;
-        uint32_t size = at++ - from;
+        uint32_t size = at - from;
+        is_list |= at < length && names[at++] == ',';
 
         if (size == 0 || http_equal_nocase(names + from, size, "chunked"))
             continue;
         enum coding coding = coding_of(f, tx, names + from, size);
 
+        has_none |= coding == CODING_NONE;
         if (coding != CODING_NONE && ++layers > f->settings->decoder_layers && f->settings->decoder_layers > 0) {
             http_event(f, tx, HTTP_EVENT_TOO_MANY_ENCODING_LAYERS);
             if (f->direction == FLOW_TO_CLIENT) /* a client may decode all of them, or none */
@@ -205,6 +208,9 @@ struct http_decoder *http_decoder_new(struct http_feed *f, struct http_tx *tx, c
         d->next = chain;
         chain = d;
     }
+    /* Python's requests takes any other name in a list for deflate. */
+    if (f->direction == FLOW_TO_CLIENT && layers > 0 && (has_none || is_list) && layers < 2)
+        http_doubt(f, 1 << HTTP_WAY_RAW);
     return chain;
 }
 
@@ -619,7 +625,7 @@ void http_decoder_finish(struct http_feed *f, struct http_tx *tx, struct http_de
             judge_guess(f, tx, decoder, true);
         else if (is_deflate && decoder->step == GZIP_NEXT && decoder->count > 0)
             pass(f, tx, decoder, decoder->two, decoder->count);
-        else if (decoder->out == 0 && (!is_deflate || decoder->step == GZIP_UNKNOWN))
+        else if (decoder->out == 0 && (!is_deflate || decoder->step < GZIP_TRAILER))
             fail(f, tx, decoder, NULL, 0);
     }
 }

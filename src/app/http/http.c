@@ -61,6 +61,19 @@ enum {
     LINE_MAX = 1024,   /* an unfinished line of this length is a request line when a path follows the first word */
 };
 
+/* The patterns are looked for at the first byte only. */
+static bool begins_with_method(const uint8_t *bytes, uint32_t length)
+{
+    for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+        const struct app_pattern *one = &patterns[i];
+
+        if (one->direction == FLOW_TO_SERVER && length >= one->length &&
+            http_equal_nocase(bytes, one->length, one->bytes))
+            return true;
+    }
+    return false;
+}
+
 /* Servers accept any method, blank lines before it, and tabs between the words. The version at the end of the line proves HTTP. A byte 0 in
  * the first word, or a long word with other bytes that are no text, is that of another protocol, unless HTTP is expected: Python alone serves such
  * a method, and the first bytes of other protocols must not be unsure for long. */
@@ -73,6 +86,8 @@ static enum app_guess probe_request(const struct app_probe *in)
         at++;
     if (at == in->length)
         return in->length >= BLANKS_MAX ? APP_YES : APP_UNSURE;
+    if (at > 0 && begins_with_method(in->bytes + at, in->length - at))
+        return APP_YES;
     for (word = at; at < in->length && !http_is_separator(in->bytes[at]); at++) {
         is_text &= in->bytes[at] >= ' ' && in->bytes[at] <= '~';
         if (!in->port_hint && (in->bytes[at] == 0 || (!is_text && at - word >= METHOD_MAX)))

@@ -60,11 +60,17 @@ static bool is_response_line(const uint8_t *bytes, uint32_t length)
     return at < length && looks_like_response(bytes, length, &unsure) && !(unsure && has_end);
 }
 
+static bool has_no_body(const struct http_tx *tx)
+{
+    return (tx->status >= 100 && tx->status < 200) || tx->status == 204 || tx->status == 304;
+}
+
 /* What follows right behind the message, in the same bytes, and is no response: browsers show it, whatever length was told. It is
  * not consumed here. */
 static void take_surplus(struct http_feed *f, struct http_tx *tx)
 {
-    uint32_t at = f->at, from = at;
+    uint32_t at = f->at, from = at, length;
+    const uint8_t *value;
 
     while (at < f->length) {
         uint32_t size = http_line_length(f->bytes + at, f->length - at, 0, true, true);
@@ -75,6 +81,9 @@ static void take_surplus(struct http_feed *f, struct http_tx *tx)
     }
     if (at == from)
         return;
+    if (has_no_body(tx) &&
+        http_value(response_of(tx), HTTP_CONTENT_ENCODING, &value, &length)) /* wget reads and decodes it */
+        http_doubt(f, 1 << HTTP_WAY_CLOSE);
     bool quiet = f->quiet;
 
     http_body_settle(f, tx);
@@ -445,7 +454,7 @@ static void find_body(struct http_feed *f, struct http_tx *tx)
     uint32_t coding_length, size_length, type_length;
     bool has_coding = http_value(message, HTTP_TRANSFER_ENCODING, &coding, &coding_length);
     bool has_size = http_value(message, HTTP_CONTENT_LENGTH, &size, &size_length);
-    bool bodiless = (tx->status >= 100 && tx->status < 200) || tx->status == 204 || tx->status == 304;
+    bool bodiless = has_no_body(tx);
 
     f->parser->step = HTTP_IDLE;
     f->parser->left = f->parser->total = 0;

@@ -1,0 +1,417 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Ordinary connections between real clients and real servers, through a running `sluice run`: none may be dropped.
+
+    ordinary.py --sluice PROGRAM [--connections N] [--only TEXT] [--nightly]
+
+In a network namespace of its own all packets of the loopback interface go to two queues of Sluice, which has drop rules on each protocol that never
+match. Each pair of a client and a server makes an equal share of the N connections. Every exchange must succeed; Sluice must drop no packet, raise
+no exception, and see a flow for each connection. The endpoints are those of differential.py, and sshd, tinyproxy and their clients.
+
+Exit code 77: no endpoint can run. Needs root, iptables and NFQUEUE.
+"""
+import argparse
+import collections
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import core
+import differential
+import dns_servers
+import ftp_servers
+import http_clients
+import http_servers
+import smtp_servers
+import tls_servers
+
+PROCESSES = 6  # clients of a pair that run at the same time
+SECONDS = 900  # for the clients of a pair
+RST = 4
+
+RULES = '''drop tcp any any -> any any (msg:"tcp"; content:"zqv-never-sent"; sid:1;)
+drop udp any any -> any any (msg:"udp"; content:"zqv-never-sent"; sid:2;)
+drop http any any -> any any (msg:"uri"; http.uri; content:"zqv-never-sent"; sid:3;)
+drop http any any -> any any (msg:"header"; http.header; content:"zqv-never-sent"; sid:4;)
+drop http any any -> any any (msg:"request body"; http.request_body; content:"zqv-never-sent"; sid:5;)
+drop ip any any -> any any (msg:"file"; file.data; content:"zqv-never-sent"; sid:6;)
+drop tls any any -> any any (msg:"name"; tls.sni; content:"zqv-never-sent"; sid:7;)
+drop tls any any -> any any (msg:"subject"; tls.cert_subject; content:"zqv-never-sent"; sid:8;)
+drop dns any any -> any any (msg:"query"; dns.query; content:"zqv-never-sent"; sid:9;)
+drop smtp any any -> any any (msg:"sender"; smtp.mail_from; content:"zqv-never-sent"; sid:10;)
+drop ftp any any -> any any (msg:"command"; ftp.command; content:"zqv-never-sent"; sid:11;)
+drop ssh any any -> any any (msg:"software"; ssh.software; content:"zqv-never-sent"; sid:12;)
+'''
+CONFIGURATION = '''eve:
+  types:
+    - alert
+    - drop: {flows: all}
+    - anomaly: {types: {applayer: yes, stream: yes}}
+    - flow
+    - stats
+'''
+
+
+class Program(core.Endpoint):
+    """A program of the endpoints that runs a script for each number of a file; the script ends with 0 when its exchange succeeded."""
+    script = None
+
+    def start(self):
+        pass
+
+    def run(self, server, count):
+        """How many of `count` exchanges succeeded."""
+        self.write('one', '#!/bin/sh\n' + self.script.format(port=server.port) + '\n')
+        self.write('share', f'''#!/bin/sh
+n=$1
+while [ $n -le {count} ]; do
+    sh /endpoint/one $n >/endpoint/out.$n 2>&1 </dev/null && echo $n >>/endpoint/ended || cat /endpoint/out.$n >>/endpoint/failed
+    rm -f /endpoint/out.$n
+    n=$((n + {PROCESSES}))
+done
+''')
+        self.write('ended', '')
+        subprocess.run(self.command('sh', '-c', 'for n in ' + ' '.join(str(n + 1) for n in range(PROCESSES)) + '; do sh /endpoint/share $n & done; wait'),
+                       stdin=subprocess.DEVNULL, timeout=SECONDS)
+        with open(self.folder + '/ended') as f:
+            return len(f.readlines())
+
+    def failures(self):
+        path = self.folder + '/failed'
+        return open(path, errors='replace').read()[-600:] if os.path.exists(path) else ''
+
+
+def script(name, groups, program, text):
+    return type(name, (Program,), {'name': name, 'groups': groups, 'program': program, 'script': text})
+
+
+PYTHON_TLS = '''exec /usr/bin/python3 -c '
+import socket, ssl
+c = ssl.create_default_context(); c.check_hostname = False; c.verify_mode = ssl.CERT_NONE
+with socket.create_connection(("127.0.0.1", {port}), 20) as s, c.wrap_socket(s, server_hostname="good.example") as t:
+    t.sendall(b"GET / HTTP/1.0\\r\\n\\r\\n")
+' '''
+PYTHON_MAIL = '''exec /usr/bin/python3 -c '
+import smtplib
+from email.message import EmailMessage
+m = EmailMessage(); m["From"], m["To"], m["Subject"] = "a@h.example", "<n'$1'n@h.example>", "An ordinary mail"
+m.set_content("Some text.\\n" * 200); m.add_attachment(bytes(range(256)) * 40, maintype="application", subtype="octet-stream", filename="report.bin")
+with smtplib.SMTP("127.0.0.1", {port}, timeout=30) as s: s.send_message(m)
+' '''
+PYTHON_FTP = '''exec /usr/bin/python3 -c '
+import ftplib, io
+with ftplib.FTP() as f:
+    f.connect("127.0.0.1", {port}, 30); f.login(); f.set_pasv('$1' % 2 == 0); f.cwd("pub")
+    f.storbinary("STOR ordinary.n'$1'n", io.BytesIO(b"some bytes" * 3000)); f.retrbinary("RETR ordinary.n'$1'n", lambda b: None); f.nlst(); f.delete("ordinary.n'$1'n"); f.quit()
+' '''
+RESOLVE = '''exec /usr/bin/python3 -c '
+import socket
+assert socket.getaddrinfo("n'$1'.good.test", 80, socket.AF_INET)
+' '''
+CURL_MAIL = '''printf 'From: a@h.example\\r\\nTo: <n'$1'n@h.example>\\r\\nSubject: by curl\\r\\n\\r\\nSome text.\\r\\n' | exec curl -sS -m 30 --mail-from a@h.example --mail-rcpt "n$1"n@h.example -T - smtp://127.0.0.1:{port}'''
+HTTP_SCRIPTS = (
+    script('curl-post', ('http', '/'), '/usr/bin/curl', 'seq 5000 | exec curl -sS -f -m 30 -o /dev/null -F "file=@-;filename=numbers.txt" -F a=b http://127.0.0.1:{port}/form?n=$1'),
+    script('curl-put', ('http', '/'), '/usr/bin/curl', 'seq 9000 | exec curl -sS -f -m 30 -o /dev/null -T - http://127.0.0.1:{port}/put/$1'),
+    script('curl-keep-alive', ('http', '/'), '/usr/bin/curl', 'exec curl -sS -f -m 30 -o /dev/null -o /dev/null -o /dev/null "http://127.0.0.1:{port}/a/$1?q=[1-3]"'),
+)
+TLS_SCRIPTS = (
+    script('python-ssl', ('/',), '/usr/bin/python3', PYTHON_TLS),
+    script('s_client', ('tls', '/'), '/usr/bin/openssl', 'echo Q | exec timeout 20 openssl s_client -connect 127.0.0.1:{port} -servername good.example'),
+    script('s_client-1.2', ('tls', '/'), '/usr/bin/openssl', 'echo Q | exec timeout 20 openssl s_client -connect 127.0.0.1:{port} -servername good.example -tls1_2'),
+    script('gnutls-cli', ('tls',), '/usr/bin/gnutls-cli', 'exec timeout 20 gnutls-cli --no-ca-verification --sni-hostname good.example -p {port} 127.0.0.1'),
+)
+DNS_SCRIPTS = (script('getaddrinfo', ('/',), '/usr/bin/python3', RESOLVE),)
+MAIL_SCRIPTS = (
+    script('smtplib', ('/',), '/usr/bin/python3', PYTHON_MAIL),
+    script('curl-smtp', ('http', '/'), '/usr/bin/curl', CURL_MAIL),
+)
+FTP_SCRIPTS = (
+    script('ftplib', ('/',), '/usr/bin/python3', PYTHON_FTP),
+    script('curl-ftp', ('http', '/'), '/usr/bin/curl', 'exec curl -sS -m 30 -o /dev/null ftp://127.0.0.1:{port}/pub/word.txt'),
+    script('wget-ftp', ('http', '/'), '/usr/bin/wget', 'exec wget -q -T 30 -O /dev/null ftp://127.0.0.1:{port}/pub/word.txt'),
+)
+
+
+class Fetching:
+    """An HTTP client of differential.py, at a real server."""
+
+    def __init__(self, kind, folder):
+        self.client = kind(folder)
+        self.name = kind.name
+        self.client.start()
+
+    def run(self, server, count):
+        client, messages = self.client, [Benign] * count
+        client.port = server.port
+        for path in glob.glob(client.folder + '/results*'):
+            os.remove(path)
+        client.write('numbers', ''.join(f'{n}\n' for n in range(count)))
+        client.prepare(messages)
+        subprocess.run(client.command(*client.arguments()), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=SECONDS)
+        return sum(1 for result in client.results(messages).values() if result.good and result.status == b'200')
+
+    def failures(self):
+        return ''
+
+
+class Benign:
+    """Of a message, what the clients ask for."""
+    place = None
+
+
+class Nginx(http_servers.Nginx):
+    """Files, compressed where the client allows it, and a page for each other path."""
+    def configure(self):
+        os.makedirs(self.folder + '/root')
+        for n in range(50):
+            with open(f'{self.folder}/root/{n}', 'w') as f:
+                f.write('<html><body>' + ''.join(f'<p>Line {i} of page {n}</p>\n' for i in range(n * n)) + '</body></html>\n')
+        self.write('nginx.conf', f'''
+daemon off; user root; worker_processes 2; pid /endpoint/pid; error_log /endpoint/error;
+events {{ worker_connections 4096; }}
+http {{
+  access_log off; client_body_temp_path /endpoint/body; proxy_temp_path /endpoint/proxy; fastcgi_temp_path /endpoint/f; uwsgi_temp_path /endpoint/u; scgi_temp_path /endpoint/s;
+  client_max_body_size 10m; gzip on; gzip_types *; gzip_min_length 100; default_type text/html;
+  server {{ listen unix:/endpoint/up; return 200 "served\\n"; }}
+  server {{ listen {self.port} backlog=1024;
+    location /f/ {{ alias /endpoint/root/; try_files $uri @page; }}
+    location / {{ proxy_pass http://unix:/endpoint/up:/; }}
+    location @page {{ proxy_pass http://unix:/endpoint/up:; }} }}
+}}
+''')
+
+
+class Resolver(dns_servers.Forwarder):
+    """At the port that the C library asks; in this process's mount namespace it is the only server of /etc/resolv.conf."""
+    name, port = 'dnsmasq-53', 53
+
+
+class Sshd(core.Endpoint):
+    name, groups, program, port = 'sshd', ('nightly-ssh',), '/usr/sbin/sshd', 8222
+
+    def start(self):
+        for name in 'host', 'user':
+            subprocess.run(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-f', f'{self.folder}/{name}'], check=True)
+        os.chmod(self.folder, 0o755)
+        shutil.copy(self.folder + '/user.pub', self.folder + '/authorized')
+        self.spawn('sh', '-c', "case $(cat /etc/passwd) in *sshd:x*) ;; *) echo 'sshd:x:105:65534::/run/sshd:/usr/sbin/nologin' >>/etc/passwd ;; esac; mkdir -p /run/sshd; chmod 755 /run/sshd; "
+                   f'exec /usr/sbin/sshd -D -e -f /dev/null -p {self.port} -h /endpoint/host -o AuthorizedKeysFile=/endpoint/authorized -o StrictModes=no -o UsePAM=no -o PermitRootLogin=yes -o MaxStartups=200')
+        self.wait_port(self.port)
+
+
+class Proxy(core.Endpoint):
+    name, groups, program, port = 'tinyproxy', ('nightly-ssh',), '/usr/bin/tinyproxy', 8888
+
+    def start(self):
+        self.write('conf', f'Port {self.port}\nListen 127.0.0.1\nTimeout 60\nMaxClients 200\nLogFile "/endpoint/log.proxy"\nAllow 127.0.0.1\n')
+        self.spawn('/usr/bin/tinyproxy', '-d', '-c', '/endpoint/conf')
+        self.wait_port(self.port)
+
+
+def tunnel_scripts(sshd, https):
+    """Clients of the proxy that connect through it by CONNECT."""
+    ssh = 'exec timeout 60 ssh -i /endpoint/key -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR '
+    return (
+        script('ssh', ('nightly-ssh',), '/usr/bin/ssh', ssh + f'-p {sshd.port} root@127.0.0.1 echo done'),
+        script('ssh-in-connect', ('nightly-ssh',), '/usr/bin/ssh', ssh + f'-o "ProxyCommand=nc.openbsd -X connect -x 127.0.0.1:{{port}} %h %p" -p {sshd.port} root@127.0.0.1 echo done'),
+        script('https-in-connect', ('http', '/'), '/usr/bin/curl', f'exec curl -sS -k -m 30 -o /dev/null -x http://127.0.0.1:{{port}} --connect-to good.example:{https.port}:127.0.0.1:{https.port} https://good.example:{https.port}/$1'),
+        script('http-by-proxy', ('http', '/'), '/usr/bin/curl', 'exec curl -sS -m 30 -o /dev/null -x http://127.0.0.1:{port} http://127.0.0.1:8001/by/proxy/$1'),
+    )
+
+
+def started(kinds, folder):
+    endpoints = []
+    for kind in kinds:
+        try:
+            endpoint = kind(folder)
+            endpoint.start()
+            endpoints.append(endpoint)
+        except (core.Unavailable, RuntimeError, OSError) as reason:
+            print(f'skipped {kind.name}: {str(reason)[:200]}', flush=True)
+    return endpoints
+
+
+def available(kinds, folder, wrap=lambda kind, folder: kind(folder)):
+    clients = []
+    for kind in kinds:
+        try:
+            clients.append(wrap(kind, folder))
+        except core.Unavailable as reason:
+            print(f'skipped {kind.name}: {reason}', flush=True)
+    return clients
+
+
+def pairs_of(arguments, folder, servers):
+    """All pairs of a client and a server that understand each other."""
+    pairs = []
+
+    def add(server_kinds, clients):
+        found = started(server_kinds, folder)
+        servers.extend(found)
+        pairs.extend((client, server) for server in found for client in clients)
+        return found
+    web = available(http_clients.CLIENTS, folder, Fetching) + available(HTTP_SCRIPTS, folder)
+    add((Nginx, *http_servers.SERVERS[1:]), web)
+    https = add((tls_servers.Nginx, tls_servers.OpenSsl, tls_servers.GnuTls, tls_servers.Nss), available(TLS_SCRIPTS, folder))
+    add((Resolver,), available(DNS_SCRIPTS, folder))
+    mail = (smtp_servers.Smtpd, smtp_servers.Aiosmtpd) + ((smtp_servers.Postfix, smtp_servers.Exim, smtp_servers.Opensmtpd) if arguments.nightly else ())
+    add(mail, available(MAIL_SCRIPTS, folder))
+    add(ftp_servers.SERVERS if arguments.nightly else ftp_servers.LIGHT, available(FTP_SCRIPTS, folder))
+    tunnels = started((Sshd, Proxy), folder)
+    servers.extend(tunnels)
+    if len(tunnels) == 2 and https:
+        for client in available(tunnel_scripts(tunnels[0], https[0]), folder):
+            shutil.copy(tunnels[0].folder + '/user', client.folder + '/key')
+            pairs.append((client, tunnels[1]))
+    return [(c, s) for c, s in pairs if not arguments.only or arguments.only in f'{c.name} {s.name}']
+
+
+class Sluice:
+    def __init__(self, program, folder):
+        self.folder = folder + '/sluice'
+        os.makedirs(self.folder)
+        with open(self.folder + '/rules', 'w') as f:
+            f.write(RULES)
+        with open(self.folder + '/sluice.yaml', 'w') as f:
+            f.write(CONFIGURATION)
+        self.log = open(self.folder + '/log', 'w')
+        self.process = subprocess.Popen([program, 'run', '--config', self.folder + '/sluice.yaml', '--queue', '0-1', '--rules', self.folder + '/rules', '--log-dir', self.folder,
+                                         '--set', 'run-as.user=root', '--set', f'unix-command.filename={self.folder}/control', '--set', 'stats.interval=5'], stdout=self.log, stderr=self.log)
+        for _ in range(200):
+            with open(self.folder + '/log') as f:
+                if 'sluice: ready' in f.read():
+                    break
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.05)
+        else:
+            self.process.kill()
+        if self.process.poll() is not None:
+            raise core.Unavailable('sluice run did not start: ' + open(self.folder + '/log').read())
+        for command in 'iptables', 'ip6tables':
+            subprocess.run([command, '-A', 'INPUT', '-i', 'lo', '-j', 'NFQUEUE', '--queue-balance', '0:1'], check=True)
+
+    def stop(self):
+        """The events, by type."""
+        for command in 'iptables', 'ip6tables':
+            subprocess.run([command, '-F', 'INPUT'], check=True)
+        self.process.terminate()
+        code = self.process.wait(60)
+        events = collections.defaultdict(list)
+        with open(self.folder + '/eve.json') as f:
+            for line in f:
+                event = json.loads(line)
+                events[event['event_type']].append(event)
+        return code, events
+
+
+def numbers_below(tree, path=''):
+    """(path, number) of all numbers in an object."""
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            yield from numbers_below(value, f'{path}{key}.')
+        elif isinstance(value, int):
+            yield path + key, value
+
+
+def judge(code, events, connections):
+    """What is wrong, as lines."""
+    wrong, late = [f'sluice run ended with {code}'] if code else [], 0
+    reasons, flags = collections.Counter(), {}
+    for event in events['flow']:
+        if 'tcp' in event:
+            flags[event['flow_id'], 'to_client'], flags[event['flow_id'], 'to_server'] = (int(event['tcp'][key], 16) for key in ('tcp_flags_ts', 'tcp_flags_tc'))
+    for event in events['drop']:
+        # The receiver has reset the connection, and would drop the packet itself.
+        if event['drop'].get('reason') == 'stream error' and flags.get((event['flow_id'], event.get('direction')), 0) & RST:
+            late += 1
+            continue
+        reasons[f'{event["drop"].get("reason")}, {event.get("app_proto", "no protocol")}, ports {event.get("src_port")} > {event.get("dest_port")}'] += 1
+    wrong += [f'dropped: {count} packets: {reason}' for reason, count in reasons.most_common(20)]
+    print(f'  {late} packets were dropped that arrived behind the reset of their receiver')
+    stats = events['stats'][-1]['stats']
+    for path, value in numbers_below(stats):
+        parts = path.split('.')
+        lost = parts[0] == 'queue' and parts[-1] in ('verdict_lost', 'user_dropped', 'queue_dropped')
+        error = parts[:2] == ['app_layer', 'error'] or (parts[:2] == ['ips', 'exception'] and parts[2] != 'stream_invalid')
+        if value and (lost or error):
+            wrong.append(f'counter {path} = {value}')
+    dropped = sum(queue['dropped'] for queue in stats['queue'].values())
+    if dropped != len(events['drop']):
+        wrong.append(f'{dropped} packets were dropped, and {len(events["drop"])} events tell of it')
+    anomalies = collections.Counter(f'{e["anomaly"].get("app_proto", e["anomaly"]["type"])}: {e["anomaly"]["event"]}' for e in events['anomaly'])
+    for text, count in anomalies.most_common():
+        print(f'  anomaly, {count} times: {text}')
+    flows = collections.Counter(e.get('app_proto', 'unknown') for e in events['flow'])
+    print('  flows: ' + ', '.join(f'{count} {name}' for name, count in flows.most_common()))
+    if sum(flows.values()) < connections:
+        wrong.append(f'{sum(flows.values())} flows for {connections} connections')
+    return wrong
+
+
+def run(arguments, folder):
+    servers, wrong, made = [], [], 0
+    with open('/etc/resolv.conf', 'w') as f:  # of this mount namespace
+        f.write('nameserver 127.0.0.1\noptions timeout:5 attempts:2\n')
+    try:
+        pairs = pairs_of(arguments, folder, servers)
+        if not pairs:
+            return None
+        share = max(1, -(-arguments.connections // len(pairs)))
+        sluice = Sluice(arguments.sluice, folder)
+        if arguments.keep:
+            os.makedirs(arguments.keep, exist_ok=True)
+            sniffer = subprocess.Popen(['tcpdump', '-i', 'lo', '-w', arguments.keep + '/all.pcap', '-U', '-Z', 'root'], stderr=subprocess.DEVNULL)
+            time.sleep(1)
+        begin = time.monotonic()
+        for client, server in pairs:
+            done = client.run(server, share)
+            made += share
+            if done != share:
+                wrong.append(f'{client.name} to {server.name}: {share - done} of {share} failed: {client.failures()}')
+        print(f'{made} connections, {len(pairs)} pairs of client and server, {len({c.name for c, _ in pairs})} clients, {len(servers)} servers, {time.monotonic() - begin:.0f} s')
+    finally:
+        for server in servers:
+            server.stop()
+    wrong += judge(*sluice.stop(), made)
+    if arguments.keep:
+        sniffer.terminate()
+        sniffer.wait()
+        shutil.copytree(sluice.folder, arguments.keep, dirs_exist_ok=True, ignore=shutil.ignore_patterns('control'))
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--sluice', required=True, type=os.path.abspath)
+    parser.add_argument('--connections', type=int, default=10000)
+    parser.add_argument('--only', help='pairs whose names contain the text')
+    parser.add_argument('--keep', help='write the packets, the log and the events of Sluice to this folder')
+    parser.add_argument('--nightly', action='store_true', help='use the servers that are slow to fetch or to start, too')
+    arguments = parser.parse_args()
+    if os.geteuid() != 0:
+        print('SKIP: needs root')
+        return 77
+    differential.enter_namespace()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        open(folder + '/resolv.conf', 'w').close()
+        subprocess.run(['mount', '--bind', folder + '/resolv.conf', '/etc/resolv.conf'], check=True)
+        wrong = run(arguments, folder)
+        subprocess.run(['umount', '/etc/resolv.conf'], check=True)
+    if wrong is None:
+        print('SKIP: no endpoint can run')
+        return 77
+    for line in wrong:
+        print('WRONG ' + line)
+    print(f'{len(wrong)} findings')
+    return 1 if wrong else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
