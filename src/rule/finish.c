@@ -95,21 +95,22 @@ static int decide(struct rule_list *list, struct rule_entry *first, struct rule_
 
 /* One warning for all copies: whoever loads a file and a copy of it has thousands. */
 static void warn_about_copies(const struct rule_list *list, const struct rule_entry *original,
-                              const struct rule_entry *copy, struct diag *diag)
+                              const struct rule_entry *copy, uint32_t gid, uint32_t sid, struct diag *diag)
 {
     char others[64] = "";
 
     if (list->copies > 1)
         snprintf(others, sizeof(others), ", and %zu more copies of rules are skipped", list->copies - 1);
-    diag_warning(diag, sid_position(copy), "rule %u:%u is a copy and is skipped%s", original->rule->gid,
-                 original->rule->sid, others);
-    diag_note(diag, sid_position(original), "this rule is loaded");
+    diag_warning(diag, sid_position(copy), "rule %u:%u is a copy and is skipped%s", gid, sid, others);
+    /* A later revision may have replaced it. */
+    diag_note(diag, sid_position(original), original->rule ? "this rule is loaded" : "the rule that it is a copy of");
 }
 
 /* Sets the rule of entries that lose to NULL. */
 static int drop_duplicates(struct rule_list *list, const struct place *places, struct diag *diag)
 {
     struct rule_entry *stays = NULL, *original = NULL, *copy = NULL;
+    uint32_t gid = 0, sid = 0;
     int err = 0;
 
     for (size_t i = 0; i < list->count && !err; i++) {
@@ -123,6 +124,8 @@ static int drop_duplicates(struct rule_list *list, const struct place *places, s
             if (list->copies++ == 0) {
                 original = stays;
                 copy = entry;
+                gid = entry->rule->gid;
+                sid = entry->rule->sid;
             }
             list->replaced++;
             keyword_release(entry->rule);
@@ -130,7 +133,7 @@ static int drop_duplicates(struct rule_list *list, const struct place *places, s
         }
     }
     if (copy)
-        warn_about_copies(list, original, copy, diag);
+        warn_about_copies(list, original, copy, gid, sid, diag);
     return err;
 }
 

@@ -36,6 +36,8 @@ bool http_cr_ends_lines(const struct http_feed *f)
 
 static struct http_feed feed_of(const struct http_feed *f, struct http_reading *reading)
 {
+    static const uint8_t nothing[1]; /* places are counted from it while there are no bytes */
+
     return (struct http_feed){
         .context = f->context,
         .state = f->state,
@@ -43,7 +45,7 @@ static struct http_feed feed_of(const struct http_feed *f, struct http_reading *
         .parser = &reading->parser,
         .reading = reading,
         .direction = FLOW_TO_SERVER,
-        .bytes = reading->unread.bytes,
+        .bytes = reading->unread.bytes ? reading->unread.bytes : nothing,
         .length = reading->unread.length,
         .offset = reading->offset,
         .quiet = true,

@@ -25,8 +25,11 @@ static bool lend(const uint8_t *bytes, uint32_t length, struct app_bytes *out)
 /* The text `index` of those that each end with a line feed, from 1 on. */
 static bool lend_other(const struct buffer *others, unsigned index, struct app_bytes *out)
 {
-    const uint8_t *at = others->bytes, *limit = at + others->length, *end;
+    const uint8_t *at = others->bytes, *limit, *end;
 
+    if (others->length == 0)
+        return false;
+    limit = at + others->length;
     while (at < limit && (end = memchr(at, '\n', (size_t)(limit - at)))) {
         if (--index == 0)
             return lend(at, (uint32_t)(end - at), out);
