@@ -190,7 +190,8 @@ static struct file_parts *find_or_make(struct app *app, const struct app_part_of
     if (!parts->key)
         return NULL;
     memcpy(parts->key, what->key, what->key_length);
-    memcpy(parts->key + what->key_length, what->name, what->name_length);
+    if (what->name_length > 0)
+        memcpy(parts->key + what->key_length, what->name, what->name_length);
     parts->key_length = what->key_length;
     parts->name_length = what->name_length;
     parts->total = what->total;
