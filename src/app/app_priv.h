@@ -306,7 +306,7 @@ void app_tx_release(struct app *app, struct app_tx *tx, app_release_function *re
 
 /* --- parts.c ----------------------------------------------------------------------------------------------------------------- */
 
-/* Before the files of a transaction are freed: those that go on in other transactions are taken out of the list. */
+/* Removes the files that continue in other transactions from the list. Called before the files of a transaction are freed. */
 void app_parts_keep(struct app *app, struct app_tx *tx, enum flow_direction direction);
 
 /* --- expect.c ---------------------------------------------------------------------------------------------------------------- */

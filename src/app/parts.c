@@ -17,10 +17,11 @@
 #include <string.h>
 
 enum {
-    ENTRIES = 256,         /* files */
-    PIECE_MAX = 256 << 10, /* bytes */
-    PIECES_MAX = 64,       /* of a file */
-    KEPT_SHARE = 8,        /* of the memcap: for the bytes of all files that wait */
+    ENTRIES = 256,          /* files */
+    PIECE_MAX = 256 << 10,  /* bytes */
+    PIECES_MAX = 64,        /* of a file */
+    WAITING_SHARE = 8,      /* of the memcap: for all that waits here, files and pieces */
+    WAITING_MIN = 64 << 10, /* bytes, also with a smaller memcap */
 };
 
 /* Bytes that wait for those before them. */
@@ -45,7 +46,6 @@ struct file_parts {
 struct app_parts {
     struct file_parts entries[ENTRIES];
     uint64_t last_serial;
-    size_t waiting; /* bytes of pieces */
 };
 
 /* --- Memory ---------------------------------------------------------------------------------------------------------------------- */
@@ -61,6 +61,14 @@ static void end_unowned(struct app *app, size_t before)
     app->unowned += heap_memory(app->heap) - before;
 }
 
+/* Flows can't give back what waits here when memory is short, so it has a limit of its own. */
+static bool has_room(const struct app *app, size_t more)
+{
+    size_t limit = heap_capacity(app->heap) / WAITING_SHARE;
+
+    return app->unowned + more <= (limit > WAITING_MIN ? limit : WAITING_MIN);
+}
+
 static void free_piece(struct app *app, struct file_parts *parts)
 {
     struct piece *piece = parts->pieces;
@@ -68,7 +76,6 @@ static void free_piece(struct app *app, struct file_parts *parts)
 
     parts->pieces = piece->next;
     parts->piece_count--;
-    app->parts->waiting -= piece->data.length;
     buffer_clear(app->heap, &piece->data);
     heap_give(app->heap, piece);
     end_unowned(app, before);
@@ -102,6 +109,7 @@ static void abandon(struct app *app, struct file_parts *parts)
         struct file_list list = { 0 };
         size_t before = begin_unowned(app);
 
+        parts->file->store_wanted = false; /* an incomplete file would be stored without an event */
         file_list_add(app->files, &list, parts->file);
         file_list_clear(app->files, &list);
         end_unowned(app, before);
@@ -129,8 +137,11 @@ void app_parts_keep(struct app *app, struct app_tx *tx, enum flow_direction dire
 {
     for (struct file *file = tx->files[direction].first, *next; file; file = next) {
         next = file->next;
-        if (file->parts)
-            take_from_transaction(app, file->parts);
+        if (!file->parts)
+            continue;
+        take_from_transaction(app, file->parts);
+        if (!has_room(app, 0))
+            abandon(app, file->parts);
     }
 }
 
@@ -233,7 +244,6 @@ bool app_part_begin(struct app_context *context, struct app_part *part, const st
 static bool keep(struct app *app, struct file_parts *parts, uint64_t at, const uint8_t *bytes, uint32_t length)
 {
     struct piece **place = &parts->pieces, *piece = NULL;
-    size_t limit = heap_capacity(app->heap) / KEPT_SHARE;
 
     while (*place && (*place)->start <= at) {
         piece = *place;
@@ -243,7 +253,7 @@ static bool keep(struct app *app, struct file_parts *parts, uint64_t at, const u
 
     if (piece && at + length <= end)
         return true;
-    if (app->parts->waiting + length > limit)
+    if (!has_room(app, length))
         return false;
     if (!piece || at > end || piece->data.length >= PIECE_MAX) {
         piece = parts->piece_count < PIECES_MAX ? heap_take(app->heap, sizeof(*piece)) : NULL;
@@ -255,10 +265,7 @@ static bool keep(struct app *app, struct file_parts *parts, uint64_t at, const u
         parts->piece_count++;
     }
     length -= (uint32_t)(end - at);
-    uint32_t kept = buffer_append(app->heap, &piece->data, bytes + (end - at), length, UINT32_MAX);
-
-    app->parts->waiting += kept;
-    return kept == length;
+    return buffer_append(app->heap, &piece->data, bytes + (end - at), length, UINT32_MAX) == length;
 }
 
 /* The file goes to the transaction. */

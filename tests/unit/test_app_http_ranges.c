@@ -183,6 +183,26 @@ START_TEST(too_many_bytes_wait)
 }
 END_TEST
 
+/* Files that wait for their next range have the same limit. */
+START_TEST(too_many_files_wait)
+{
+    enum { MEMCAP = 8 << 20, LENGTH = 90000, FILES = 60 };
+    struct app_rig *rig = app_rig_new_limited("http", NULL, MEMCAP);
+
+    rig->tidy = true;
+    for (unsigned i = 0; i < FILES; i++) {
+        char path[16];
+
+        snprintf(path, sizeof(path), "/%u", i);
+        get_range(rig, path, 0, LENGTH, 10000000);
+        ck_assert_uint_le(rig->app->unowned, MEMCAP / 8);
+        ck_assert(!rig->failed);
+    }
+    ck_assert_uint_gt(rig->app->abandoned_files, FILES / 2);
+    app_rig_free(rig);
+}
+END_TEST
+
 /* The table of files that are joined has room for so many. */
 START_TEST(too_many_files)
 {
@@ -234,6 +254,7 @@ int main(void)
     tcase_add_test(tcase, other_files_are_not_mixed_in);
     tcase_add_test(tcase, a_part_too_late_begins_anew);
     tcase_add_test(tcase, too_many_bytes_wait);
+    tcase_add_test(tcase, too_many_files_wait);
     tcase_add_test(tcase, too_many_files);
     tcase_add_test(tcase, odd_ranges_are_left_alone);
     suite_add_tcase(suite, tcase);
