@@ -296,7 +296,7 @@ class Sluice:
         else:
             self.process.kill()
         if self.process.poll() is not None:
-            raise core.Unavailable('sluice run did not start: ' + open(self.folder + '/log').read())
+            raise RuntimeError('sluice run did not start: ' + open(self.folder + '/log').read())
         for command in 'iptables', 'ip6tables':
             subprocess.run([command, '-A', 'INPUT', '-i', 'lo', '-j', 'NFQUEUE', '--queue-balance', '0:1'], check=True)
 
@@ -368,7 +368,7 @@ def run(arguments, folder):
             return None
         share = max(1, -(-arguments.connections // len(pairs)))
         sluice = None if arguments.alone else Sluice(arguments.sluice, folder)
-        if arguments.keep:
+        if sluice and arguments.keep:
             os.makedirs(arguments.keep, exist_ok=True)
             sniffer = subprocess.Popen(['tcpdump', '-i', 'lo', '-w', arguments.keep + '/all.pcap', '-U', '-Z', 'root'], stderr=subprocess.DEVNULL)
             time.sleep(1)

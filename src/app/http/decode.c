@@ -209,7 +209,7 @@ struct http_decoder *http_decoder_new(struct http_feed *f, struct http_tx *tx, c
         chain = d;
     }
     /* Python's requests takes any other name in a list for deflate. */
-    if (f->direction == FLOW_TO_CLIENT && layers > 0 && (has_none || is_list) && layers < 2)
+    if (f->direction == FLOW_TO_CLIENT && layers == 1 && (has_none || is_list))
         http_doubt(f, 1 << HTTP_WAY_RAW);
     return chain;
 }

@@ -61,7 +61,7 @@ enum {
     LINE_MAX = 1024,   /* an unfinished line of this length is a request line when a path follows the first word */
 };
 
-/* The patterns are looked for at the first byte only. */
+/* Identification compares the patterns with the first bytes of a direction only, not with those behind blank lines. */
 static bool begins_with_method(const uint8_t *bytes, uint32_t length)
 {
     for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
