@@ -302,7 +302,9 @@ def generate(number, seed):
     r = Request(rng, rng.choice(PLACES), rng.choice((0.0, 0.1, 0.2, 0.3, 0.3, 0.5, 0.8)))
     r.word = lambda place: WORDS[place] if place == r.place else b'benign'
     wire = response(r)
-    if place_is_in_head(r.place) and b'\n\r\n' not in wire and b'\n\n' not in wire:
+    last = wire[wire.rfind(b'HTTP/'):]  # behind interim responses
+    unfinished = r.place and WORDS[r.place] in last[last.rfind(b'\n'):]
+    if (place_is_in_head(r.place) or unfinished) and b'\n\r\n' not in last and b'\n\n' not in last:
         r.use('ends-with-close', None)
     return message(number, seed, cut(r, wire), r.place, r.features, from_client=False, opening=OPENING % (b'%d' % number))
 
@@ -340,6 +342,6 @@ def limit_of(m):
         return 'an encoding that is cut before a block is complete'
     if any(f.startswith('chunk-end:') or f in ('size:lf-before', 'size:extension-lf') for f in features):
         return 'bytes behind the size of a chunk (PHP)'
-    if m.place == 'name' and any(f.startswith(('content:wrong', 'final:', 'line-end:', 'form:cr', 'closed')) for f in features):
+    if m.place == 'name' and any(f.startswith(('content:wrong', 'transfer:', 'final:', 'line-end:', 'form:cr', 'closed')) for f in features):
         return 'the name of a file without content, or in a response with another oddity'
     return None

@@ -301,6 +301,8 @@ static bool place_odd(struct reading *r, struct http_header *header, const struc
     while (name_end > name_at && http_is_space(line[name_end - 1]))
         name_end--;
     *is_token = token_length(line + name_at, name_end - name_at) == name_end - name_at;
+    if (!colon && !r->is_request && r->f->parser->step == HTTP_AT_HEADERS)
+        http_doubt(r->f, 1 << HTTP_WAY_NO_LINE);
     if (!colon)
         complain(r, HTTP_EVENT_REQUEST_FIELD_MISSING_COLON, HTTP_EVENT_RESPONSE_FIELD_MISSING_COLON);
     else if (!*is_token)
@@ -760,8 +762,31 @@ static enum http_turn end_headers(struct http_feed *f, struct http_message *mess
     return HTTP_GO;
 }
 
+/* A line that is no header, and continues none. For wget and Perl it is the first of the body. */
+static bool is_no_header(const uint8_t *line, uint32_t length)
+{
+    return length > 0 && !is_blank(line[0]) && line[0] != '\r' && line[0] != '\n' && !memchr(line, ':', length);
+}
+
+/* The headers are not complete: whether a line among those that came is no header. At the end of the connection the rest is a line, too. */
+static bool has_no_header(const struct http_feed *f, uint32_t from)
+{
+    uint32_t end = f->end ? f->length : f->at;
+
+    while (from < end) {
+        const uint8_t *line = f->bytes + from, *next = memchr(line, '\n', end - from);
+        uint32_t length = next ? (uint32_t)(next - line) + 1 : end - from;
+
+        if (is_no_header(line, length))
+            return true;
+        from += length;
+    }
+    return false;
+}
+
 enum http_turn http_take_headers(struct http_feed *f, struct http_message *message)
 {
+    bool no_line = f->parser->flags & HTTP_READ_NO_LINE && f->parser->step == HTTP_AT_HEADERS;
     uint32_t from = f->at;
     unsigned readings = f->state->reading_count;
 
@@ -769,10 +794,19 @@ enum http_turn http_take_headers(struct http_feed *f, struct http_message *messa
         uint32_t length;
         bool ends = false;
 
-        if (message->plain && f->parser->scanned == 0 && take_plain_lines(f))
+        if (message->plain && f->parser->scanned == 0 && !no_line && take_plain_lines(f))
             return end_headers(f, message, from, 2);
         enum http_turn turn = take_line(f, message, &length, &ends);
 
+        if (no_line && turn == HTTP_GO && is_no_header(f->bytes + f->at - length, length)) {
+            f->at -= length;
+            return end_headers(f, message, from, 0);
+        }
+        if (no_line && turn == HTTP_MORE && f->end && is_no_header(f->bytes + f->at, f->length - f->at))
+            return end_headers(f, message, from, 0);
+        if (turn == HTTP_MORE && f->direction == FLOW_TO_CLIENT && f->parser->step == HTTP_AT_HEADERS &&
+            has_no_header(f, from))
+            http_doubt(f, 1 << HTTP_WAY_NO_LINE);
         if (turn != HTTP_GO)
             return keep_lines(f, message, from) == HTTP_FAIL ? HTTP_FAIL : turn;
         if (f->direction == FLOW_TO_SERVER && !message->plain && !split_at_cr(f, message, length, &from))

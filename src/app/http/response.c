@@ -81,8 +81,8 @@ static void take_surplus(struct http_feed *f, struct http_tx *tx)
     }
     if (at == from)
         return;
-    if (has_no_body(tx) &&
-        http_value(response_of(tx), HTTP_CONTENT_ENCODING, &value, &length)) /* wget reads and decodes it */
+    /* wget and Python read and decode it where they do not take the length for one. */
+    if (response_of(tx)->wire_length == 0 && http_value(response_of(tx), HTTP_CONTENT_ENCODING, &value, &length))
         http_doubt(f, 1 << HTTP_WAY_CLOSE);
     bool quiet = f->quiet;
 
@@ -367,13 +367,14 @@ static enum http_turn leave(struct http_feed *f, struct http_tx *tx, const char 
     return HTTP_LEAVE;
 }
 
-/* Whether the client asked for another protocol, as far as its request was seen. */
-static bool asked_for_upgrade(const struct http_tx *tx)
+/* Whether the client asked for another protocol. It may have done so when the flow was picked up after its request. */
+static bool asked_for_upgrade(const struct http_feed *f, const struct http_tx *tx)
 {
     const uint8_t *value;
     uint32_t length;
 
-    return tx->not_seen || http_value(&tx->message[FLOW_TO_SERVER], HTTP_UPGRADE, &value, &length);
+    return (tx->not_seen && f->parser->messages <= 1) ||
+           http_value(&tx->message[FLOW_TO_SERVER], HTTP_UPGRADE, &value, &length);
 }
 
 static enum http_turn take_upgrade(struct http_feed *f, struct http_tx *tx)
@@ -514,7 +515,7 @@ static void doubt_interim(struct http_feed *f, struct http_tx *tx)
         return;
     if (has_length(response_of(tx)))
         http_doubt(f, 1 << HTTP_WAY_FINAL | 1 << HTTP_WAY_INTERIM | 1 << HTTP_WAY_LINES);
-    else if (tx->status > 103 || (tx->status == 101 && !asked_for_upgrade(tx)))
+    else if (tx->status > 103 || (tx->status == 101 && !asked_for_upgrade(f, tx)))
         http_doubt(f, 1 << HTTP_WAY_FINAL | 1 << HTTP_WAY_INTERIM);
     else if (tx->status == 100 && tx->seen_100) /* PHP expects one */
         http_doubt(f, 1 << HTTP_WAY_FINAL);
@@ -565,7 +566,7 @@ static enum http_turn take_headers(struct http_feed *f)
         return leave(f, tx, NULL, true);
     if (other->step == HTTP_WAITING && other->tx == tx)
         http_request_complete(f, tx);
-    if (tx->status == 101 && !has_length(response_of(tx)) && asked_for_upgrade(tx))
+    if (tx->status == 101 && !has_length(response_of(tx)) && asked_for_upgrade(f, tx))
         return take_upgrade(f, tx);
     if (tx->status == 101)
         http_event(f, tx, HTTP_EVENT_SWITCHING_PROTO_WITH_CONTENT_LENGTH);
