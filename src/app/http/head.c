@@ -765,28 +765,27 @@ static enum http_turn end_headers(struct http_feed *f, struct http_message *mess
 /* A line that is no header, and continues none. For wget and Perl it is the first of the body. */
 static bool is_no_header(const uint8_t *line, uint32_t length)
 {
-    return length > 0 && !is_blank(line[0]) && line[0] != '\r' && line[0] != '\n' && !memchr(line, ':', length);
+    uint32_t size = http_chomp(line, length);
+
+    return size > 0 && !is_blank(line[0]) && !is_all_space(line, size) && !memchr(line, ':', size);
 }
 
-/* The headers are not complete: whether a line among those that came is no header. At the end of the connection the rest is a line, too. */
-static bool has_no_header(const struct http_feed *f, uint32_t from)
+/* The same for one of several plain lines. */
+static bool has_no_header(const uint8_t *line, uint32_t left)
 {
-    uint32_t end = f->end ? f->length : f->at;
+    uint32_t length;
 
-    while (from < end) {
-        const uint8_t *line = f->bytes + from, *next = memchr(line, '\n', end - from);
-        uint32_t length = next ? (uint32_t)(next - line) + 1 : end - from;
-
+    for (; (length = plain_line_length(line, left)) > 0; left -= length, line += length) {
         if (is_no_header(line, length))
             return true;
-        from += length;
     }
     return false;
 }
 
 enum http_turn http_take_headers(struct http_feed *f, struct http_message *message)
 {
-    bool no_line = f->parser->flags & HTTP_READ_NO_LINE && f->parser->step == HTTP_AT_HEADERS;
+    bool is_head = f->direction == FLOW_TO_CLIENT && f->parser->step == HTTP_AT_HEADERS;
+    bool no_line = is_head && f->parser->flags & HTTP_READ_NO_LINE;
     uint32_t from = f->at;
     unsigned readings = f->state->reading_count;
 
@@ -794,19 +793,26 @@ enum http_turn http_take_headers(struct http_feed *f, struct http_message *messa
         uint32_t length;
         bool ends = false;
 
-        if (message->plain && f->parser->scanned == 0 && !no_line && take_plain_lines(f))
-            return end_headers(f, message, from, 2);
-        enum http_turn turn = take_line(f, message, &length, &ends);
+        if (message->plain && f->parser->scanned == 0 && !no_line) {
+            uint32_t before = f->at;
 
-        if (no_line && turn == HTTP_GO && is_no_header(f->bytes + f->at - length, length)) {
-            f->at -= length;
-            return end_headers(f, message, from, 0);
+            if (take_plain_lines(f))
+                return end_headers(f, message, from, 2);
+            if (is_head && f->at > before && has_no_header(f->bytes + before, f->at - before))
+                http_doubt(f, 1 << HTTP_WAY_NO_LINE);
         }
-        if (no_line && turn == HTTP_MORE && f->end && is_no_header(f->bytes + f->at, f->length - f->at))
-            return end_headers(f, message, from, 0);
-        if (turn == HTTP_MORE && f->direction == FLOW_TO_CLIENT && f->parser->step == HTTP_AT_HEADERS &&
-            has_no_header(f, from))
+        enum http_turn turn = take_line(f, message, &length, &ends);
+        uint32_t taken = turn == HTTP_GO ? length : 0;
+
+        /* At the end of the connection the rest is a line, too. */
+        if (is_head && (turn == HTTP_GO || (turn == HTTP_MORE && f->end)) &&
+            is_no_header(f->bytes + f->at - taken, turn == HTTP_GO ? length : f->length - f->at)) {
+            if (no_line) {
+                f->at -= taken;
+                return end_headers(f, message, from, 0);
+            }
             http_doubt(f, 1 << HTTP_WAY_NO_LINE);
+        }
         if (turn != HTTP_GO)
             return keep_lines(f, message, from) == HTTP_FAIL ? HTTP_FAIL : turn;
         if (f->direction == FLOW_TO_SERVER && !message->plain && !split_at_cr(f, message, length, &from))
