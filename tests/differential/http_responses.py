@@ -338,7 +338,7 @@ def limit_of(m):
     coded = ' '.join(f for f in features if f.startswith(('content:', 'transfer:')))
     if layers > 2 or features & {'deflate:twice'} and layers > 1:
         return 'more than two encodings (too_many_encoding_layers)'
-    if features & {'deflate:raw-cut', 'zstd:cut', 'gzip:truncated-trailer', 'br:cut-long'} or 'deflate' in coded and features & {'closed-early', 'final:crlf-lf'}:
+    if features & {'deflate:raw-cut', 'zstd:cut', 'gzip:truncated-trailer', 'br:cut-long'} or 'deflate' in coded and features & {'closed-early', 'final:crlf-lf'} or 'zstd' in coded and 'closed-early' in features:
         return 'an encoding that is cut before a block is complete'
     if any(f.startswith('chunk-end:') or f in ('size:lf-before', 'size:extension-lf') for f in features):
         return 'bytes behind the size of a chunk (PHP)'
