@@ -351,6 +351,15 @@ static const struct http_case cases[] = {
       .settings = "app-layer: { http: { headers-limit: 2 } }",
       .pieces = { CLIENT("GET / HTTP/1.1\r\nA: 1\r\nB: 2\r\nC: 3\r\n\r\n") },
       .fails = true },
+    { .name = "too many headers with those behind the last chunk",
+      .settings = "app-layer: { http: { headers-limit: 6 } }",
+      .pieces = { CLIENT("POST / HTTP/1.1\r\nA: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"),
+                  CLIENT("A-Trailer-With-A-Long-Name: 1\r\nAnother-Trailer-With-A-Long-Name: 2\r\nC: 3\r\nD: 4\r\n"
+                         "E: 5\r\n\r\n") },
+      .wanted = { { 0, "http.header_names", TO_SERVER, 0,
+                    "\r\nA\r\nTransfer-Encoding\r\nA-Trailer-With-A-Long-Name\r\n"
+                    "Another-Trailer-With-A-Long-Name\r\nC\r\nD\r\n\r\n" } },
+      .fails = true },
 };
 
 static void play(struct app_rig *rig, const struct http_case *c)

@@ -608,9 +608,11 @@ bool http_finish_headers(struct http_feed *f, struct http_message *message)
     if (!make_room(&r, f->reading ? count_line_ends(message, at) : f->parser->lines))
         return false;
     fill_buckets(&r);
-    if (!read_lines(&r, at) || (r.repeated > 0 && !join_repeated(&r)))
+    bool good = read_lines(&r, at) && (r.repeated == 0 || join_repeated(&r));
+
+    http_prepare_joined(f, message); /* after a failure, too: its room must be that of the headers that were added */
+    if (!good)
         return false;
-    http_prepare_joined(f, message);
     f->parser->lines = 0;
     return !f->failed;
 }
