@@ -156,6 +156,22 @@ def test_several_files(sluice, folder):
     assert stored_files(folder) == {digest(data): data for data in (one, two)}
 
 
+def test_scopes(sluice, folder):
+    """filestore stores the matching file, all files of its transaction, or all later files of its flow, in the directions it names."""
+    first, second, third, upload, answer = (content(30 + i, 2000 + i) for i in range(5))
+    for options, stored in (('filestore', [second]), ('filestore:response,file', [second]), ('filestore:request,file', []),
+                            ('filestore:response,tx', [second]), ('filestore:both,tx', [second]),
+                            ('filestore:response,flow', [second, answer, third]), ('filestore:request,flow', [upload]),
+                            ('filestore:both,flow', [second, upload, answer, third])):
+        conversation = Conversation(2000).download('first', first).download('second', second)
+        conversation.put(True, b'POST /up HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n' % len(upload) + upload)
+        conversation.put(False, b'HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n' % len(answer) + answer)
+        rules = [f'alert http any any -> any any (flow:to_client; filename:"second"; {options}; sid:1;)']
+        with tempfile.TemporaryDirectory() as own:
+            replay(sluice, own, [conversation.download('third', third).end()], rules, [*UNLIMITED, *STORE])
+            assert stored_files(own) == {digest(data): data for data in stored}, (options, [len(data) for data in stored_files(own).values()])
+
+
 def test_drop(sluice, folder):
     """Inline a rule on a name lets nothing of the file through; one on a digest keeps its end back."""
     evil = content(10, 30_000)
@@ -185,7 +201,7 @@ def test_workers(sluice, folder):
 
 
 def main():
-    tests = [test_forced, test_rules, test_several_files, test_drop, test_workers]
+    tests = [test_forced, test_rules, test_several_files, test_scopes, test_drop, test_workers]
     failed = 0
     for test in tests:
         with tempfile.TemporaryDirectory() as folder:

@@ -170,6 +170,31 @@ START_TEST(finds_innermost_first)
 }
 END_TEST
 
+/* A mirrored frame that holds VXLAN, and VXLAN around a mirrored frame. */
+START_TEST(erspan_and_vxlan_nest)
+{
+    static const struct {
+        const char *text;
+        enum packet_source innermost, middle;
+    } nested[] = {
+        { GRE("88be") ETH("0800") VXLAN("08000000") ETH("0800") INNER4, PACKET_SOURCE_VXLAN, PACKET_SOURCE_ERSPAN },
+        { VXLAN("08000000") ETH("0800") GRE("88be") ETH("0800") INNER4, PACKET_SOURCE_ERSPAN, PACKET_SOURCE_VXLAN },
+    };
+    struct decoding decoding;
+
+    decoding_open(&decoding, NULL);
+    decoding_text(&decoding, LINK_RAW, nested[_i].text);
+    ck_assert_uint_eq(decoding.count, 3);
+    ck_assert_int_eq(decoding.found[0]->source, nested[_i].innermost);
+    ck_assert_int_eq(decoding.found[1]->source, nested[_i].middle);
+    ck_assert_uint_eq(decoding.found[0]->destination_port, 80);
+    ck_assert_uint_eq(*decoding.found[0]->payload, 'a');
+    ck_assert_uint_eq(decoding_counter(&decoding, "erspan"), 1);
+    ck_assert_uint_eq(decoding_counter(&decoding, "vxlan"), 1);
+    decoding_close(&decoding);
+}
+END_TEST
+
 START_TEST(hands_down_what_capture_says)
 {
     struct decoding decoding;
@@ -350,6 +375,7 @@ int main(void)
     tcase_add_loop_test(tcase, leaves_the_carrier_alone, 0, sizeof(lone_rows) / sizeof(lone_rows[0]));
     tcase_add_loop_test(tcase, stops_at_max_layers, 1, DECODE_MAX_LAYERS + 1);
     tcase_add_test(tcase, finds_innermost_first);
+    tcase_add_loop_test(tcase, erspan_and_vxlan_nest, 0, 2);
     tcase_add_test(tcase, hands_down_what_capture_says);
     tcase_add_test(tcase, obeys_options);
     tcase_add_test(tcase, knows_other_ports);
