@@ -318,6 +318,7 @@ static void read_flags(struct app_context *context, struct transfer *t)
     struct app_flow *af = context->af;
     bool has_proto = false, has_fallback = false;
 
+    transfer_require(t, !af->proto && !af->fallback); /* once: a parser's state must stay that of its protocol */
     transfer_flags(t, af);
     transfer_bool(t, &has_proto);
     transfer_bool(t, &has_fallback);
