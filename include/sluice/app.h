@@ -339,12 +339,13 @@ struct app_part_of {
     const void *key; /* the same for all parts of the file, and different for each other file */
     uint32_t key_length, name_length;
     const void *name;
-    uint64_t start, total; /* where the part begins; bytes of the file */
-    uint64_t timeout_ns;   /* the file is abandoned when no part comes for so long */
+    uint64_t start, total; /* offset of the range; size of the whole file */
+    uint64_t timeout_ns;   /* the file is abandoned after this time without new data */
 };
-/* False, and *part is none, when the parts can't be joined: there is no memory, or no place. */
+/* Starts a range. Returns false and clears *part if there is no memory or no free table entry. */
 bool app_part_begin(struct app_context *context, struct app_part *part, const struct app_part_of *what);
-/* The next bytes of the part; lost ones are added to part->at. The file may appear in the list of the transaction. False when the file was abandoned. */
+/* Adds the next bytes of the range to the file; the file may be added to tx->files. For bytes that were lost the caller adds their number to part->at. Returns
+ * false when this call abandons the file; bytes for a file that is complete or was abandoned earlier are ignored (true). */
 bool app_part_data(struct app_context *context, struct app_part *part, struct app_tx *tx, enum flow_direction direction,
                    const uint8_t *bytes, uint32_t length);
 

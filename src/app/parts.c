@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files whose parts arrive in several transactions, of one connection or of several: a download by ranges. Rules see the whole file, with its
- * digests, besides each part.
+ * Reassembly of files from byte ranges that arrive in several transactions, on one connection or on several. Rules inspect the whole file, with
+ * its digests, in addition to each range.
  *
- * The file grows by the bytes that follow those it has, and lies in the list of the transaction that brought the last of them, where rules
- * inspect it. When that transaction is released the file waits here for the next one. Bytes that belong further behind are kept here until
- * those before them have come. The first copy of a byte counts.
+ * Bytes are appended to the file in order. The file is in tx->files of the transaction that brought the last appended bytes, where rules
+ * inspect it; when that transaction is released, the table keeps the file until the next range arrives. Bytes after a gap are stored as pieces
+ * until the gap is filled. Bytes that were appended are never replaced. Otherwise, where ranges overlap, the one that begins at the lower
+ * offset is used.
  *
- * A client's parts are joined when the same worker inspects them. They are abandoned, and counted, when too many bytes wait, when there is no
- * memory, when no part comes for a while, and when another file needs the place.
+ * The ranges of a file are joined only if the same worker inspects them. A file is abandoned, and counted, when the waiting data exceeds its
+ * limit, when memory is short, when no range arrives within the timeout, or when the table is full.
  *
- * Memory: the worker's heap. What lies here belongs to no flow (struct app.unowned), and is not evicted with one.
+ * Memory: the worker's heap. Files and pieces in the table belong to no flow (struct app.unowned), so evicting a flow does not free them.
  */
 #include "app_priv.h"
 
@@ -19,12 +20,12 @@
 enum {
     ENTRIES = 256,          /* files */
     PIECE_MAX = 256 << 10,  /* bytes */
-    PIECES_MAX = 64,        /* of a file */
-    WAITING_SHARE = 8,      /* of the memcap: for all that waits here, files and pieces */
-    WAITING_MIN = 64 << 10, /* bytes, also with a smaller memcap */
+    PIECES_MAX = 64,        /* waiting pieces per file */
+    WAITING_SHARE = 8,      /* waiting files and pieces may use 1/8 of the memcap */
+    WAITING_MIN = 64 << 10, /* bytes; lower bound of that share */
 };
 
-/* Bytes that wait for those before them. */
+/* Bytes after a gap in the file, kept until the gap is filled. */
 struct piece {
     struct piece *next;
     uint64_t start;
@@ -34,12 +35,12 @@ struct piece {
 struct file_parts {
     uint64_t serial; /* 0: the entry is not used */
     uint64_t total, used_ns, timeout_ns;
-    uint8_t *key; /* and the name of the file behind it */
+    uint8_t *key; /* key_length bytes of the key, followed by name_length bytes of the file name */
     uint32_t key_length, name_length;
     unsigned piece_count;
     struct piece *pieces; /* by their start */
-    struct file *file;    /* NULL: the first bytes have not come */
-    struct app_tx *tx;    /* in whose list the file is; NULL: it waits here */
+    struct file *file;    /* NULL until byte 0 arrives */
+    struct app_tx *tx;    /* transaction whose list has the file; NULL: only the table has it */
     enum flow_direction direction;
 };
 
@@ -109,7 +110,7 @@ static void abandon(struct app *app, struct file_parts *parts)
         struct file_list list = { 0 };
         size_t before = begin_unowned(app);
 
-        parts->file->store_wanted = false; /* an incomplete file would be stored without an event */
+        parts->file->store_wanted = false; /* do not store an incomplete file: no event would refer to it */
         file_list_add(app->files, &list, parts->file);
         file_list_clear(app->files, &list);
         end_unowned(app, before);
