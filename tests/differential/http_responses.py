@@ -332,7 +332,7 @@ def understood(m, result):
 
 
 def limit_of(m):
-    """The documented limit (docs/security.md) that explains a finding; None."""
+    """Return the limit in docs/security.md that explains a finding, or None."""
     features = set(m.features)
     layers = sum(f.count('+') + 1 for f in features if f.startswith(('content:', 'transfer:')) and f.split(':')[1].split('+')[0] in CODERS)
     coded = ' '.join(f for f in features if f.startswith(('content:', 'transfer:')))
@@ -340,8 +340,6 @@ def limit_of(m):
         return 'more than two encodings (too_many_encoding_layers)'
     if features & {'deflate:raw-cut', 'zstd:cut', 'gzip:truncated-trailer', 'br:cut-long'} or 'deflate' in coded and features & {'closed-early', 'final:crlf-lf'} or 'zstd' in coded and 'closed-early' in features:
         return 'an encoding that is cut before a block is complete'
-    if any(f.startswith('chunk-end:') or f in ('size:lf-before', 'size:extension-lf') for f in features):
-        return 'bytes behind the size of a chunk (PHP)'
     if m.place == 'name' and any(f.startswith(('content:wrong', 'transfer:', 'final:', 'line-end:', 'form:cr', 'closed')) for f in features):
         return 'the name of a file without content, or in a response with another oddity'
     return None

@@ -611,6 +611,18 @@ static bool parse_chunk_length(struct http_feed *f, const uint8_t *line, uint32_
     return http_chunk_length(line + prefix, length - prefix, &f->parser->left, extension);
 }
 
+/* PHP stops decoding chunks at a size that a CR without LF ends, and delivers the rest of the connection as it is. */
+static bool size_ends_with_cr(const struct http_feed *f)
+{
+    uint32_t left = f->length - f->at, limit = left < f->settings->field_limit ? left : f->settings->field_limit;
+    const uint8_t *line = f->bytes + f->at;
+    uint32_t at = 0;
+
+    while (at < limit && line[at] != '\r' && line[at] != '\n')
+        at++;
+    return at + 1 < left && at < limit && line[at] == '\r' && line[at + 1] != '\n';
+}
+
 static enum http_turn take_chunk_length(struct http_feed *f)
 {
     struct http_parser *parser = f->parser;
@@ -621,6 +633,8 @@ static enum http_turn take_chunk_length(struct http_feed *f)
 
     if (http_chunk_is_impossible(f) && f->bytes[f->at + parser->chunk_blanks] != '+')
         return give_up_chunks(f);
+    if (f->at < f->length && !f->quiet && size_ends_with_cr(f))
+        http_doubt(f, 1 << HTTP_WAY_RAW);
     turn = f->at < f->length ? http_next_line(f, &line, &length) : HTTP_MORE;
     if (turn == HTTP_GO)
         response_of(parser->tx)->wire_length += length;
