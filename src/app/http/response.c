@@ -616,7 +616,7 @@ static bool size_ends_with_cr(const struct http_feed *f)
 {
     uint32_t left = f->length - f->at, limit = left < f->settings->field_limit ? left : f->settings->field_limit;
     const uint8_t *line = f->bytes + f->at;
-    uint32_t at = 0;
+    uint32_t at = f->parser->scanned > 0 ? f->parser->scanned - 1 : 0; /* a CR may have been the last byte */
 
     while (at < limit && line[at] != '\r' && line[at] != '\n')
         at++;
