@@ -329,14 +329,14 @@ unsigned app_wanted(const struct app_context *context); /* what app_want() was t
 /* Numbers for file_open(), from 0 on. */
 uint32_t app_next_file_id(struct app_context *context);
 
-/* A part of a file whose other parts arrive in other transactions: see src/app/parts.c. */
+/* A byte range of a file; other transactions carry the other ranges. See src/app/parts.c. */
 struct app_part {
     uint64_t serial; /* 0: none */
-    uint64_t at;     /* the place of the next byte in the file */
+    uint64_t at;     /* offset of the next byte in the file */
     uint32_t entry;
 };
 struct app_part_of {
-    const void *key; /* the same for all parts of the file, and different for each other file */
+    const void *key; /* identifies the file: equal for all its ranges */
     uint32_t key_length, name_length;
     const void *name;
     uint64_t start, total; /* offset of the range; size of the whole file */
@@ -344,8 +344,9 @@ struct app_part_of {
 };
 /* Starts a range. Returns false and clears *part if there is no memory or no free table entry. */
 bool app_part_begin(struct app_context *context, struct app_part *part, const struct app_part_of *what);
-/* Adds the next bytes of the range to the file; the file may be added to tx->files. For bytes that were lost the caller adds their number to part->at. Returns
- * false when this call abandons the file; bytes for a file that is complete or was abandoned earlier are ignored (true). */
+/* Adds the next bytes of the range to the file; the file may be added to tx->files. For bytes that were lost the caller adds
+ * their number to part->at. Returns false when this call abandons the file; bytes for a file that is complete or was abandoned
+ * earlier are ignored (true). */
 bool app_part_data(struct app_context *context, struct app_part *part, struct app_tx *tx, enum flow_direction direction,
                    const uint8_t *bytes, uint32_t length);
 

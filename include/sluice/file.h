@@ -54,7 +54,7 @@ struct file {
     uint64_t size;             /* bytes so far, with those of gaps */
     uint64_t missing;          /* bytes of gaps behind the first byte that came */
     uint64_t start, end;       /* of a range (HTTP 206); 0 and 0: none */
-    struct file_parts *parts;  /* app's: while other transactions bring more of it */
+    struct file_parts *parts;  /* app/parts.c: entry that adds ranges of other transactions; NULL: none */
     struct buffer data;        /* what is kept for rules */
     uint64_t data_offset;      /* of data.bytes[0] in the file, without counting `missing` */
     uint8_t digest[FILE_DIGESTS][32]; /* once closed, as far as in `digests` */
@@ -134,10 +134,10 @@ void file_describe(const struct file *file, uint64_t tx_id, const struct file_en
 /* Frees the inspection windows of all files of the list; each window restarts at the next byte. Digests and the file store stay complete. */
 void file_list_shed(struct file_engine *engine, struct file_list *list);
 void file_list_clear(struct file_engine *engine, struct file_list *list);
-/* A file moves between lists: out of one, and to the end of another, which wants it stored if it wants that of all its files. */
+/* Remove a file from a list; append it to a list. If file_list_keep() was called for the new list, the file is stored, too. */
 void file_list_remove(struct file_list *list, struct file *file);
 void file_list_add(struct file_engine *engine, struct file_list *list, struct file *file);
-size_t file_memory(const struct file_engine *engine, const struct file *file); /* bytes of the heap */
+size_t file_memory(const struct file_engine *engine, const struct file *file); /* heap memory of the file, in bytes */
 /* Wants a file stored, now or when it is complete; `sid` is the rule that does, or 0. */
 void file_keep(struct file_engine *engine, struct file *file, uint32_t sid);
 /* The same for all files of the list, those that come, too. */

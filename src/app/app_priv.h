@@ -10,7 +10,7 @@
  *   tx.c        transactions
  *   memory.c    which flow gives memory back when the memcap is nearly used up
  *   expect.c    flows that were announced by another one
- *   parts.c     files whose parts arrive in several transactions
+ *   parts.c     reassembly of files from byte ranges of several transactions
  *   transfer.c  flows for another process
  *   registry.c  the table of protocols
  *   options.c   settings that all of them have
@@ -175,8 +175,8 @@ struct app {
     struct app_size_class classes[APP_SIZE_CLASSES];
     size_t reserve; /* bytes of the memcap that only the current packet may use */
     uint64_t shed_flows, shed_bytes, evicted_flows, evicted_bytes, resumed_flows;
-    struct app_parts *parts; /* of the heap; NULL: there was none yet */
-    size_t unowned;          /* bytes of the heap that belong to no flow */
+    struct app_parts *parts; /* files being reassembled; allocated for the first range */
+    size_t unowned;          /* heap bytes of `parts`, which belong to no flow */
     uint64_t joined_files, abandoned_files;
 };
 
@@ -245,12 +245,13 @@ unsigned app_identify_datagram(const struct app *app, const struct app_probe *pr
 size_t app_memory_reserve(const struct heap *heap);
 /* Into the lists, when the flow is made. */
 void app_memory_add(struct app *app, struct app_flow *af);
-/* After a call that allocated or released memory of this flow alone; `before`: app_memory_owned() at its begin. */
+/* Updates the memory use of a flow after a call that allocated or freed memory of this flow only; `before` is
+ * app_memory_owned() before that call. */
 void app_memory_update(struct app *app, struct app_flow *af, size_t before);
 void app_memory_remove(struct app *app, struct app_flow *af);
-/* So many bytes of what the flow holds belong to no flow from now on. */
+/* Moves `size` bytes from the account of the flow to app->unowned. */
 void app_memory_disown(struct app *app, struct app_flow *af, size_t size);
-/* Bytes of the heap that belong to flows. */
+/* Heap bytes that belong to flows. */
 static inline size_t app_memory_owned(const struct app *app)
 {
     return heap_memory(app->heap) - app->unowned;
@@ -306,7 +307,8 @@ void app_tx_release(struct app *app, struct app_tx *tx, app_release_function *re
 
 /* --- parts.c ----------------------------------------------------------------------------------------------------------------- */
 
-/* Removes the files that continue in other transactions from the list. Called before the files of a transaction are freed. */
+/* Removes incomplete files of parts.c from tx->files; the table keeps them until their next range. Called before the files of a
+ * transaction are freed. */
 void app_parts_keep(struct app *app, struct app_tx *tx, enum flow_direction direction);
 
 /* --- expect.c ---------------------------------------------------------------------------------------------------------------- */

@@ -33,12 +33,12 @@ struct piece {
 };
 
 struct file_parts {
-    uint64_t serial; /* 0: the entry is not used */
+    uint64_t serial; /* 0: the entry is free */
     uint64_t total, used_ns, timeout_ns;
     uint8_t *key; /* key_length bytes of the key, followed by name_length bytes of the file name */
     uint32_t key_length, name_length;
     unsigned piece_count;
-    struct piece *pieces; /* by their start */
+    struct piece *pieces; /* sorted by start */
     struct file *file;    /* NULL until byte 0 arrives */
     struct app_tx *tx;    /* transaction whose list has the file; NULL: only the table has it */
     enum flow_direction direction;
@@ -51,7 +51,7 @@ struct app_parts {
 
 /* --- Memory ---------------------------------------------------------------------------------------------------------------------- */
 
-/* Called around what allocates or frees for an entry, not for a flow. */
+/* Call before, and end_unowned() after, code that allocates or frees memory of the table instead of a flow. */
 static size_t begin_unowned(const struct app *app)
 {
     return heap_memory(app->heap);
@@ -62,7 +62,7 @@ static void end_unowned(struct app *app, size_t before)
     app->unowned += heap_memory(app->heap) - before;
 }
 
-/* Flows can't give back what waits here when memory is short, so it has a limit of its own. */
+/* Evicting a flow does not free memory of the table, so the table has a separate limit. */
 static bool has_room(const struct app *app, size_t more)
 {
     size_t limit = heap_capacity(app->heap) / WAITING_SHARE;
@@ -82,7 +82,7 @@ static void free_piece(struct app *app, struct file_parts *parts)
     end_unowned(app, before);
 }
 
-/* The file waits here from now on. */
+/* Removes the file from its transaction; only the table refers to it afterwards. */
 static void take_from_transaction(struct app *app, struct file_parts *parts)
 {
     if (!parts->tx)
@@ -159,7 +159,8 @@ static bool is_expired(const struct file_parts *parts, uint64_t now_ns)
     return parts->used_ns + parts->timeout_ns < now_ns;
 }
 
-/* An entry that is not used, or that gives way; NULL when the files of all are in use. */
+/* Returns a free entry; if there is none, abandons the file that has waited longest. Returns NULL if all files belong to open
+ * transactions. */
 static struct file_parts *find_place(struct app *app, uint64_t now_ns)
 {
     struct file_parts *unused = NULL, *oldest = NULL;
@@ -212,7 +213,7 @@ static struct file_parts *find_or_make(struct app *app, const struct app_part_of
     return parts;
 }
 
-/* The entry of a part; NULL when the file is complete, or was abandoned. */
+/* Returns the table entry of a range; NULL when its file is complete or was abandoned. */
 static struct file_parts *entry_of(const struct app *app, const struct app_part *part)
 {
     struct file_parts *parts = app->parts ? &app->parts->entries[part->entry] : NULL;
@@ -241,7 +242,7 @@ bool app_part_begin(struct app_context *context, struct app_part *part, const st
 
 /* --- Bytes ----------------------------------------------------------------------------------------------------------------------- */
 
-/* Keeps bytes from `at` on, which is behind the end of the file. */
+/* Stores bytes that follow a gap; `at` is their offset, beyond the present end of the file. */
 static bool keep(struct app *app, struct file_parts *parts, uint64_t at, const uint8_t *bytes, uint32_t length)
 {
     struct piece **place = &parts->pieces, *piece = NULL;
@@ -269,7 +270,7 @@ static bool keep(struct app *app, struct file_parts *parts, uint64_t at, const u
     return buffer_append(app->heap, &piece->data, bytes + (end - at), length, UINT32_MAX) == length;
 }
 
-/* The file goes to the transaction. */
+/* Moves the file to tx->files; opens it when byte 0 arrives. */
 static bool give_to_transaction(struct app_context *context, struct file_parts *parts, struct app_tx *tx,
                                 enum flow_direction direction)
 {
@@ -337,7 +338,7 @@ bool app_part_data(struct app_context *context, struct app_part *part, struct ap
     if (parts->file->size < parts->total)
         return true;
     file_close(app->files, parts->file, FILE_CLOSED);
-    parts->file->parts = NULL; /* it stays with the transaction */
+    parts->file->parts = NULL; /* the complete file belongs to the transaction alone */
     release(app, parts);
     app->joined_files++;
     return true;

@@ -44,7 +44,8 @@ static struct app_flow *add(struct feeding *f, unsigned id)
     const struct app_flow *same = app_reading_find(f->af->main, id);
     unsigned count = 0;
 
-    if (same == f->af->main && !same->proto) /* it was, before a change of the protocol */
+    /* The parser of the main reading ended at a protocol change (CONNECT, Upgrade); only its id is left. */
+    if (same == f->af->main && !same->proto)
         same = NULL;
     for (const struct app_flow *reading = f->af->main->next_reading; reading; reading = reading->next_reading)
         count += !reading->without;

@@ -7,8 +7,9 @@
 /* --- Resets, in this state and all later ones -------------------------------------------------------------------------------- */
 
 /*
- * Inline: a reset with a sequence number that its receiver has acknowledged already. No receiver obeys it. A host sends such resets when a program ends with
- * bytes unread: one for each segment that was under way, with the number that this segment acknowledged. The last of them is in place.
+ * Whether, inline, a RST without ACK has a sequence number below the acknowledgment of its receiver, which ignores such a RST.
+ * A host whose program closes a socket with unread data answers each segment in flight with a RST; its sequence number is the
+ * acknowledgment number of that segment. Only the last RST has the sequence number that the receiver expects.
  */
 static bool is_outdated_reset(const struct segment *seg)
 {

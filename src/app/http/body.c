@@ -54,7 +54,9 @@ static void name_of_file(struct http_feed *f, struct http_tx *tx, const uint8_t 
     }
 }
 
-/* A range of a file joins the others that the same client gets from the same server and URL: workers may divide connections by their addresses. */
+/* Joins a range to the other ranges of the same file, which have the same addresses of client and server, host and URL. The
+ * addresses are part of the key because, where the queue is chosen by the addresses, only connections of one address pair are
+ * certain to reach the same worker. */
 static void join_range(struct http_feed *f, struct http_tx *tx, const struct http_range *range)
 {
     uint8_t key[2 * sizeof(struct address) + KEY_TEXT_MAX];

@@ -208,7 +208,7 @@ struct http_decoder *http_decoder_new(struct http_feed *f, struct http_tx *tx, c
         d->next = chain;
         chain = d;
     }
-    /* Python's requests takes any other name in a list for deflate. */
+    /* Python's requests treats any other name in a list, also an empty one, as deflate: inspect the body as received, too. */
     if (f->direction == FLOW_TO_CLIENT && layers == 1 && (has_none || is_list))
         http_doubt(f, 1 << HTTP_WAY_RAW);
     return chain;
@@ -374,7 +374,8 @@ static void take_next_byte(struct http_feed *f, struct http_tx *tx, struct http_
         pass(f, tx, d, d->two, d->count);
 }
 
-/* Whether the first bytes can be plain deflate. *ended: they are all of it. *produced: bytes that came out. */
+/* Whether the first bytes can be raw deflate. *ended: the deflate stream ends within these bytes. *produced: number of decoded
+ * bytes. */
 static bool try_deflate(struct http_decoder *d, bool *ended, uint32_t *produced)
 {
     uint32_t length = d->first_length < GUESS_BYTES ? d->first_length : GUESS_BYTES;
@@ -412,7 +413,8 @@ static void judge_guess(struct http_feed *f, struct http_tx *tx, struct http_dec
     if (possible && !ended && !last)
         return;
     enter(d, GZIP_DATA);
-    /* curl delivers what can be decoded before the error, other clients the bytes as they are. Text that is not encoded decodes to a few bytes by chance. */
+    /* On a decoding error, curl delivers the bytes decoded so far, and other clients deliver the body as received: pass both. Text
+     * that is not encoded may decode to a few bytes by chance, so text needs more than TEXT_CHANCE of them. */
     if (!possible && produced > (is_text(d->first, d->first_length) ? TEXT_CHANCE : 0)) {
         inflate_some(f, tx, d, d->first, d->first_length, &used);
         http_event(f, tx, HTTP_EVENT_GZIP_DECOMPRESSION_FAILED);

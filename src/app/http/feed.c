@@ -226,7 +226,7 @@ enum http_turn http_take_chunk_end(struct http_feed *f)
 
     uint32_t next = end ? (uint32_t)(end - f->bytes) + 1 : f->length;
 
-    /* PHP delivers the rest as it is. */
+    /* PHP stops decoding chunks here, and delivers the rest of the connection as the body. */
     if (f->direction == FLOW_TO_CLIENT && f->at < f->length && f->bytes[f->at] != '\r' && f->bytes[f->at] != '\n')
         http_doubt(f, 1 << HTTP_WAY_RAW);
     f->parser->tx->message[f->direction].wire_length += next - f->at;

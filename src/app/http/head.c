@@ -388,8 +388,8 @@ static bool is_blank(uint8_t c)
     return c == ' ' || c == '\t' || c == 0;
 }
 
-/* Whether a line that begins with a blank continues the header before it. In a response a line that looks like a header is one, but not for
- * all clients. */
+/* Whether a line that begins with a blank continues the header before it. In a response, such a line is a separate header if it
+ * looks like one; some clients read it as a continuation. */
 static bool is_folded(const struct reading *r, const uint8_t *line, uint32_t length)
 {
     uint32_t at = 0, from;
@@ -764,7 +764,7 @@ static enum http_turn end_headers(struct http_feed *f, struct http_message *mess
     return HTTP_GO;
 }
 
-/* A line that is no header, and continues none. For wget and Perl it is the first of the body. */
+/* Whether a line has no colon and is not a continuation. wget and Perl read it as the first line of the body. */
 static bool is_no_header(const uint8_t *line, uint32_t length)
 {
     uint32_t size = http_chomp(line, length);
@@ -772,7 +772,7 @@ static bool is_no_header(const uint8_t *line, uint32_t length)
     return size > 0 && !is_blank(line[0]) && !is_all_space(line, size) && !memchr(line, ':', size);
 }
 
-/* The same for one of several plain lines. */
+/* Whether one of several complete lines is such a line. */
 static bool has_no_header(const uint8_t *line, uint32_t left)
 {
     uint32_t length;
@@ -806,7 +806,7 @@ enum http_turn http_take_headers(struct http_feed *f, struct http_message *messa
         enum http_turn turn = take_line(f, message, &length, &ends);
         uint32_t taken = turn == HTTP_GO ? length : 0;
 
-        /* At the end of the connection the rest is a line, too. */
+        /* At the end of the connection, bytes without a line end count as a line. */
         if (is_head && (turn == HTTP_GO || (turn == HTTP_MORE && f->end)) &&
             is_no_header(f->bytes + f->at - taken, turn == HTTP_GO ? length : f->length - f->at)) {
             if (no_line) {

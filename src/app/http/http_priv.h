@@ -232,7 +232,7 @@ struct http_message {
     bool body_ended, body_cut;
     struct file *file; /* the body as a file, or the file of the form's part under way; it belongs to the transaction */
     bool file_is_body; /* the body is one file, and is kept there alone */
-    struct app_part part; /* the body is a part of a larger file */
+    struct app_part part; /* byte range of a file that the body carries; serial 0: none */
     struct http_decoder *decoder;
     struct http_form *form;
 };
@@ -301,7 +301,7 @@ enum http_dialect {
     HTTP_DIALECT_LENGTH,      /* Python: no chunks; CR ends the line of a header */
     HTTP_DIALECT_LAST_LENGTH, /* PHP */
     HTTP_DIALECT_CRLF,        /* gunicorn: LF alone ends no line */
-    HTTP_DIALECT_CONNECT,     /* as lenient, and CONNECT is a request like others, with a body */
+    HTTP_DIALECT_CONNECT,     /* like HTTP_DIALECT_LENIENT, but CONNECT has a body like any other method */
     HTTP_DIALECTS,
 };
 enum { HTTP_ALL_DIALECTS = (1 << HTTP_DIALECTS) - 1, HTTP_READINGS_MAX = HTTP_DIALECTS - 1 };

@@ -36,7 +36,7 @@ bool http_cr_ends_lines(const struct http_feed *f)
 
 static struct http_feed feed_of(const struct http_feed *f, struct http_reading *reading)
 {
-    static const uint8_t nothing[1]; /* places are counted from it while there are no bytes */
+    static const uint8_t nothing[1]; /* start of an empty buffer: adding an offset to NULL is undefined */
 
     return (struct http_feed){
         .context = f->context,
@@ -241,7 +241,8 @@ bool http_decide_framing(struct http_feed *f, struct http_tx *tx, struct http_fr
     uint16_t left = dialects_of(f->parser);
     bool is_tunnel = tx->method == HTTP_METHOD_CONNECT && !f->reading, ambiguous = false;
 
-    if (!is_tunnel && http_framing_is_clear(message)) { /* but for a server that does not know chunks */
+    /* A clear framing has one meaning, except to servers without chunked encoding; Sluice adds no reading for them. */
+    if (!is_tunnel && http_framing_is_clear(message)) {
         *out = http_framing_of(message, f->reading ? first_of(left) : HTTP_DIALECT_LENIENT);
         return true;
     }

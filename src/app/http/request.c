@@ -454,7 +454,8 @@ static void understand_headers(struct http_feed *f, struct http_tx *tx)
     app_tx_advance(&tx->base, FLOW_TO_SERVER, HTTP_HEADERS);
 }
 
-/* For the main reading CONNECT has no body. A server that takes CONNECT for a request like others reads one, and what follows it. */
+/* In the main reading a CONNECT request has no body. A server that does not implement CONNECT reads a body, and requests after
+ * it; http_decide_framing() adds readings for such servers. */
 static enum http_turn take_connect(struct http_feed *f, struct http_tx *tx)
 {
     struct http_framing framing;

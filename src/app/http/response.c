@@ -81,7 +81,8 @@ static void take_surplus(struct http_feed *f, struct http_tx *tx)
     }
     if (at == from)
         return;
-    /* wget and Python read and decode it where they do not take the length for one. */
+    /* wget and Python reject some lengths that Sluice accepts; they then read and decode these bytes as the body, up to the end
+     * of the connection. */
     if (response_of(tx)->wire_length == 0 && http_value(response_of(tx), HTTP_CONTENT_ENCODING, &value, &length))
         http_doubt(f, 1 << HTTP_WAY_CLOSE);
     bool quiet = f->quiet;
@@ -175,7 +176,8 @@ struct http_tx *http_response_again(struct http_feed *f, bool without_head)
     return f->parser->tx;
 }
 
-/* A line behind a response that is none. Clients that take it for a body do not wait for its end. */
+/* Skips a line after a response that is not a status line. Clients that read it as a body do not wait for the end of the line,
+ * so the first byte raises the doubt. */
 static enum http_turn skip_unexpected(struct http_feed *f)
 {
     const uint8_t *line;
@@ -367,7 +369,8 @@ static enum http_turn leave(struct http_feed *f, struct http_tx *tx, const char 
     return HTTP_LEAVE;
 }
 
-/* Whether the client asked for another protocol. It may have done so when the flow was picked up after its request. */
+/* Whether the request had an Upgrade header. The first response of a flow that was picked up midstream may answer a request
+ * that was not seen: assume that this request had one. */
 static bool asked_for_upgrade(const struct http_feed *f, const struct http_tx *tx)
 {
     const uint8_t *value;
@@ -517,7 +520,7 @@ static void doubt_interim(struct http_feed *f, struct http_tx *tx)
         http_doubt(f, 1 << HTTP_WAY_FINAL | 1 << HTTP_WAY_INTERIM | 1 << HTTP_WAY_LINES);
     else if (tx->status > 103 || (tx->status == 101 && !asked_for_upgrade(f, tx)))
         http_doubt(f, 1 << HTTP_WAY_FINAL | 1 << HTTP_WAY_INTERIM);
-    else if (tx->status == 100 && tx->seen_100) /* PHP expects one */
+    else if (tx->status == 100 && tx->seen_100) /* PHP skips one 100; a second one is its final response */
         http_doubt(f, 1 << HTTP_WAY_FINAL);
     else if (tx->status != 101 && response_of(tx)->header_count > 0)
         http_doubt(f, 1 << HTTP_WAY_FINAL_100);
