@@ -103,7 +103,8 @@ static void warn_about_copies(const struct rule_list *list, const struct rule_en
         snprintf(others, sizeof(others), ", and %zu more copies of rules are skipped", list->copies - 1);
     diag_warning(diag, sid_position(copy), "rule %u:%u is a copy and is skipped%s", gid, sid, others);
     diag_note(diag, sid_position(original),
-              original->rule ? "this rule is loaded" : "it is a copy of this rule, which was replaced");
+              original->rule ? "the skipped rule is a copy of this rule, which is loaded"
+                             : "the skipped rule is a copy of this rule, which a newer revision replaced");
 }
 
 /* Sets the rule of entries that lose to NULL. */
