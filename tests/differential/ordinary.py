@@ -4,11 +4,11 @@
 
     ordinary.py --sluice PROGRAM [--connections N] [--only TEXT] [--nightly]
 
-In a network namespace of its own all packets of the loopback interface go to two queues of Sluice, which has drop rules on each protocol that never
-match. Each pair of a client and a server makes an equal share of the N connections. Every exchange must succeed; Sluice must drop no packet, raise
-no exception, and see a flow for each connection. The endpoints are those of differential.py, and sshd, tinyproxy and their clients.
+All packets of the loopback interface of a separate network namespace pass two queues of Sluice. Its rules, one or more for each protocol, drop but
+never match. The N connections are divided evenly between all pairs of client and server. Every exchange must succeed; Sluice must drop no packet,
+raise no exception, and see a flow for each connection. The endpoints are those of differential.py, and sshd, tinyproxy and their clients.
 
-Exit code 77: no endpoint can run. Needs root, iptables and NFQUEUE.
+Needs root, iptables and NFQUEUE. Exits with 77 (skipped) without root, or when no endpoint can run.
 """
 import argparse
 import collections
@@ -31,7 +31,7 @@ import smtp_servers
 import tls_servers
 
 PROCESSES = 6  # clients of a pair that run at the same time
-# The server does not read the body, or its data connection times out, now and then and without Sluice, too (--alone).
+# Pairs that also fail sometimes without Sluice (see --alone): the server does not read the body, or its FTP data connection times out.
 FAIL_ALONE = {('curl-put', 'python'), ('curl-put', 'wsgiref'), ('ftplib-active', 'pyftpdlib')}
 SECONDS = 900  # for the clients of a pair
 RST = 4
@@ -60,14 +60,14 @@ CONFIGURATION = '''eve:
 
 
 class Program(core.Endpoint):
-    """A program of the endpoints that runs a script for each number of a file; the script ends with 0 when its exchange succeeded."""
+    """A client program that run() starts `count` times through a shell script, with the number of the run as $1. Exit code 0: the exchange succeeded."""
     script = None
 
     def start(self):
         pass
 
     def run(self, server, count):
-        """How many of `count` exchanges succeeded."""
+        """Makes `count` exchanges; returns how many succeeded."""
         self.write('one', '#!/bin/sh\n' + self.script.format(port=server.port) + '\n')
         self.write('share', f'''#!/bin/sh
 n=$1
@@ -163,7 +163,7 @@ class Fetching:
 
 
 class Benign:
-    """Of a message, what the clients ask for."""
+    """The only attribute of a message that the clients of differential.py read: no forbidden word, so no place."""
     place = None
 
 
@@ -190,7 +190,7 @@ http {{
 
 
 class Resolver(dns_servers.Forwarder):
-    """At the port that the C library asks; in this process's mount namespace it is the only server of /etc/resolv.conf."""
+    """A resolver on port 53, which the C library uses. /etc/resolv.conf of this mount namespace names no other server."""
     name, port = 'dnsmasq-53', 53
 
 
@@ -337,7 +337,7 @@ def judge(code, events, connections):
             continue
         reasons[f'{event["drop"].get("reason")}, {event.get("app_proto", "no protocol")}, ports {event.get("src_port")} > {event.get("dest_port")}'] += 1
     wrong += [f'dropped: {count} packets: {reason}' for reason, count in reasons.most_common(20)]
-    print(f'  {late} packets were dropped that arrived behind the reset of their receiver')
+    print(f'  {late} packets dropped after a RST of their receiver (ignored)')
     stats = events['stats'][-1]['stats']
     for path, value in numbers_below(stats):
         parts = path.split('.')
@@ -347,7 +347,7 @@ def judge(code, events, connections):
             wrong.append(f'counter {path} = {value}')
     dropped = sum(queue['dropped'] for queue in stats['queue'].values())
     if dropped != len(events['drop']):
-        wrong.append(f'{dropped} packets were dropped, and {len(events["drop"])} events tell of it')
+        wrong.append(f'{dropped} packets dropped, but {len(events["drop"])} drop events')
     anomalies = collections.Counter(f'{e["anomaly"].get("app_proto", e["anomaly"]["type"])}: {e["anomaly"]["event"]}' for e in events['anomaly'])
     for text, count in anomalies.most_common():
         print(f'  anomaly, {count} times: {text}')
@@ -398,8 +398,8 @@ def main():
     parser.add_argument('--connections', type=int, default=10000)
     parser.add_argument('--only', help='pairs whose names contain the text')
     parser.add_argument('--keep', help='write the packets, the log and the events of Sluice to this folder')
-    parser.add_argument('--alone', action='store_true', help='make the connections without Sluice: to see which of them fail by themselves')
-    parser.add_argument('--nightly', action='store_true', help='use the servers that are slow to fetch or to start, too')
+    parser.add_argument('--alone', action='store_true', help='make the connections without Sluice, to find those that fail anyway')
+    parser.add_argument('--nightly', action='store_true', help='also use servers that take long to download or to start')
     arguments = parser.parse_args()
     if os.geteuid() != 0:
         print('SKIP: needs root')

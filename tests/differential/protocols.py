@@ -23,7 +23,7 @@ class Protocol:
     An endpoint is a subclass of core.Endpoint with start(), stop(), and understand(messages): a list that says of each message whether the endpoint
     read its forbidden word at its place (of a benign message: served it)."""
     rules, settings = '', ()
-    drops_ambiguous = None  # the setting with which messages that endpoints read in different ways are dropped
+    drops_ambiguous = None  # the setting that drops ambiguous messages (those that endpoints read in different ways)
     dialogue = False  # run by dialogue.py: messages are sessions, and understand() also returns their records
 
     def endpoints(self, nightly):

@@ -201,8 +201,8 @@ static void send_packet(struct world *world, struct packet *pkt)
     MUST(verdict.exception != EXCEPTION_STREAM_INVALID || is_same(&before, &after));
     MUST(verdict.exception != EXCEPTION_STREAM_INVALID || !(pkt->flags & PACKET_STREAM_ADDED));
     MUST((after.state != TCP_STATE_NONE) == (flow->tcp != NULL));
-    if (pkt->tcp.flags & TCP_SYN &&
-        before.state == TCP_STATE_SYN_SENT) /* it may begin anew, also behind an urgent byte */
+    /* A second SYN restarts the stream, and its first byte may be urgent and not inspected. */
+    if (pkt->tcp.flags & TCP_SYN && before.state == TCP_STATE_SYN_SENT)
         world->inspected[pkt->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER] = 0;
     take_views(world, flow, FLOW_TO_SERVER, pkt, false);
     take_views(world, flow, FLOW_TO_CLIENT, pkt, false);

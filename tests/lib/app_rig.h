@@ -132,7 +132,7 @@ static inline void app_rig_free(struct app_rig *rig)
 {
     app_end(rig->app, &rig->flow, NULL, NULL);
     app_forget_parts(rig->app);
-    app_rig_require(rig->app->unowned == 0, "memory of joined files was not given back");
+    app_rig_require(rig->app->unowned == 0, "memory of reassembled files was not freed");
     app_rig_require(heap_memory(rig->app->heap) == 0, "memory of the heap was not given back");
     app_free(rig->app);
     app_shared_free(rig->shared);
@@ -192,7 +192,7 @@ static inline const char *app_rig_json(struct app_rig *rig, uint64_t id)
     return rig->json[id].bytes;
 }
 
-/* A sanitizer checks copied bytes all at once, and so in far less time than a loop over them takes. */
+/* Reads all bytes by copying them: a sanitizer checks a memcpy() once, and each access of a loop separately. */
 static inline void app_rig_read(const struct app_bytes *bytes)
 {
     static uint8_t copy[4096];
@@ -200,7 +200,7 @@ static inline void app_rig_read(const struct app_bytes *bytes)
     for (uint32_t at = 0, size; at < bytes->length; at += size) {
         size = bytes->length - at < sizeof(copy) ? bytes->length - at : (uint32_t)sizeof(copy);
         memcpy(copy, bytes->bytes + at, size);
-        __asm__ volatile("" : : "r"(copy) : "memory"); /* the copy is made though nobody uses it */
+        __asm__ volatile("" : : "r"(copy) : "memory"); /* keeps the compiler from removing the copy */
     }
 }
 

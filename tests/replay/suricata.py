@@ -269,7 +269,8 @@ def rules_of(suite, shared, folder):
     return path
 
 
-LINK_TYPES = (0, 1, 9, 12, 14, 101, 113, 228, 229) # Suricata gives up its socket for a while after a capture of another one
+# Link types that Suricata reads; after a capture of another type it closes its control socket for a while.
+LINK_TYPES = (0, 1, 9, 12, 14, 101, 113, 228, 229)
 
 
 def link_type(path):

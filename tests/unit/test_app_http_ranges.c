@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Files that come in ranges (HTTP 206): their parts are joined, whatever their order, connections and pieces. */
+/* Files in byte ranges (HTTP 206) are reassembled, whatever the order of the ranges, their connections and segments. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static void next_connection(struct app_rig *rig)
     rig->flow.client_port++;
 }
 
-/* The second file of the flow's newest transaction is the whole. */
+/* The second file of the flow's newest transaction is the reassembled file. */
 static void check_whole(const struct app_rig *rig, const char *what)
 {
     const struct app_tx *tx = app_transactions(&rig->flow);
@@ -84,7 +84,7 @@ START_TEST(ranges_are_joined)
 }
 END_TEST
 
-/* As a daemon does it: what is over is freed, and the memory of flows is counted for them alone. */
+/* As in the daemon, completed transactions are freed between ranges. The memory of the file is not accounted to a flow. */
 START_TEST(transactions_are_freed_between_ranges)
 {
     struct app_rig *rig = app_rig_new("http", NULL);
@@ -144,7 +144,7 @@ START_TEST(other_files_are_not_mixed_in)
 }
 END_TEST
 
-START_TEST(a_part_too_late_begins_anew)
+START_TEST(late_range_starts_new_file)
 {
     struct app_rig *rig = app_rig_new("http", "app-layer: { protocols: { http: { byterange: { timeout: 30 } } } }");
 
@@ -158,7 +158,7 @@ START_TEST(a_part_too_late_begins_anew)
 }
 END_TEST
 
-/* Bytes that wait have a limit, and the response that exceeds it has an event. */
+/* Ranges after a gap have a memory limit; a response that exceeds it has an event. */
 START_TEST(too_many_bytes_wait)
 {
     enum { MEMCAP = 8 << 20, LENGTH = 90000, RANGES = 40 };
@@ -203,7 +203,7 @@ START_TEST(too_many_files_wait)
 }
 END_TEST
 
-/* The table of files that are joined has room for so many. */
+/* The table has 256 entries; a new file replaces the one that has waited longest. */
 START_TEST(too_many_files)
 {
     struct app_rig *rig = app_rig_new("http", NULL);
@@ -223,7 +223,7 @@ START_TEST(too_many_files)
 }
 END_TEST
 
-/* What can't be joined is inspected by itself alone, and nothing else happens. */
+/* Invalid or complete ranges are inspected as separate files only, and use no memory of the table. */
 START_TEST(odd_ranges_are_left_alone)
 {
     static const char *const odd[] = { "bytes 0-99/100", "bytes 0-99/50",       "bytes 50-49/300", "bytes */300",
@@ -252,7 +252,7 @@ int main(void)
     tcase_add_test(tcase, transactions_are_freed_between_ranges);
     tcase_add_test(tcase, ranges_overlap);
     tcase_add_test(tcase, other_files_are_not_mixed_in);
-    tcase_add_test(tcase, a_part_too_late_begins_anew);
+    tcase_add_test(tcase, late_range_starts_new_file);
     tcase_add_test(tcase, too_many_bytes_wait);
     tcase_add_test(tcase, too_many_files_wait);
     tcase_add_test(tcase, too_many_files);

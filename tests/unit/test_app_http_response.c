@@ -40,7 +40,7 @@ static const struct odd {
     { "plain deflate, known before the connection ends",
       TEXT("HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\n\r\n+\316\317MU(I\255(Qp\r\363\364Q\310\315/J\005\000"),
       "some text EVIL more" },
-    { "plain deflate with an error, up to there and as it is",
+    { "raw deflate with an error: the bytes decoded so far, then the body as received",
       TEXT("HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\n\r\nJ\004\377EVIL"), "aJ\004\377EVIL" },
     { "text that is not encoded",
       TEXT("HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\n\r\n{\"a\": \"EVIL\", \"b\": 1}"),

@@ -199,7 +199,7 @@ static const struct test_case {
       0,
       { HANDSHAKE, "> R 2,0 | established =invalid", "> RA 0,1 | established =invalid",
         "> PA 1,1 'a' | established c:a" } },
-    { "RST that is acknowledged already: it passes and has no effect", 0, { HANDSHAKE, "> R 0,0 | established" } },
+    { "RST with an acknowledged sequence number: ignored", 0, { HANDSHAKE, "> R 0,0 | established" } },
     { "RST within the window, as Linux believes it", LINUX_HOST, { HANDSHAKE, "> R 2,0 | closed" } },
     { "RST beyond the window, for Linux", LINUX_HOST, { HANDSHAKE, "> R 20000,0 | established =invalid" } },
     { "RST with a wrong acknowledgment",
