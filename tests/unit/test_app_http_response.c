@@ -37,7 +37,7 @@ static const struct odd {
            "\356\274o\250\206\347Z\215\300\002\336\317_"
            "\002O\234\325\367bep\371\305\266\027\000m\020\003b\033\000\000\000\r\n0\r\n\r\n"),
       "some text EVIL more" },
-    { "plain deflate, known before the connection ends",
+    { "raw deflate, known before the connection ends",
       TEXT("HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\n\r\n+\316\317MU(I\255(Qp\r\363\364Q\310\315/J\005\000"),
       "some text EVIL more" },
     { "raw deflate with an error: the bytes decoded so far, then the body as received",

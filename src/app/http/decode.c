@@ -39,14 +39,14 @@ enum coding { CODING_NONE, CODING_DEFLATE, CODING_BROTLI, CODING_ZSTD, CODING_LZ
 
 /* Where a gzip is. */
 enum gzip_step {
-    GZIP_UNKNOWN, /* two bytes tell gzip, zlib and plain deflate apart */
+    GZIP_UNKNOWN, /* two bytes tell gzip, zlib and raw deflate apart */
     GZIP_FIXED,   /* the rest of the ten bytes */
     GZIP_EXTRA_LENGTH,
     GZIP_EXTRA,
     GZIP_NAME,
     GZIP_COMMENT,
     GZIP_CHECKSUM,
-    GZIP_GUESS, /* it may be plain deflate, or not encoded at all: a part of it is tried */
+    GZIP_GUESS, /* it may be raw deflate, or not encoded at all: a part of it is tried */
     GZIP_DATA,
     GZIP_TRAILER,
     GZIP_NEXT, /* another member may follow */
