@@ -33,7 +33,7 @@ static const uint16_t flags_of[HTTP_WAYS] = {
     [HTTP_WAY_NAME_2] = HTTP_READ_NAME_2,
     [HTTP_WAY_NAME_3] = HTTP_READ_NAME_3,
     [HTTP_WAY_FOLD] = HTTP_READ_FOLD,
-    [HTTP_WAY_NO_LINE] = HTTP_READ_NO_LINE,
+    [HTTP_WAY_NO_EMPTY_LINE] = HTTP_READ_NO_EMPTY_LINE,
 };
 
 /* Ordinary responses need these: "filename" beside "filename*" is how servers send names that are not ASCII, and some send headers with a 100. */

@@ -302,7 +302,7 @@ static bool place_odd(struct reading *r, struct http_header *header, const struc
         name_end--;
     *is_token = token_length(line + name_at, name_end - name_at) == name_end - name_at;
     if (!colon && !r->is_request && r->f->parser->step == HTTP_AT_HEADERS)
-        http_doubt(r->f, 1 << HTTP_WAY_NO_LINE);
+        http_doubt(r->f, 1 << HTTP_WAY_NO_EMPTY_LINE);
     if (!colon)
         complain(r, HTTP_EVENT_REQUEST_FIELD_MISSING_COLON, HTTP_EVENT_RESPONSE_FIELD_MISSING_COLON);
     else if (!*is_token)
@@ -787,7 +787,7 @@ static bool has_no_header(const uint8_t *line, uint32_t left)
 enum http_turn http_take_headers(struct http_feed *f, struct http_message *message)
 {
     bool is_head = f->direction == FLOW_TO_CLIENT && f->parser->step == HTTP_AT_HEADERS;
-    bool no_line = is_head && f->parser->flags & HTTP_READ_NO_LINE;
+    bool no_empty_line = is_head && f->parser->flags & HTTP_READ_NO_EMPTY_LINE;
     uint32_t from = f->at;
     unsigned readings = f->state->reading_count;
 
@@ -795,13 +795,13 @@ enum http_turn http_take_headers(struct http_feed *f, struct http_message *messa
         uint32_t length;
         bool ends = false;
 
-        if (message->plain && f->parser->scanned == 0 && !no_line) {
+        if (message->plain && f->parser->scanned == 0 && !no_empty_line) {
             uint32_t before = f->at;
 
             if (take_plain_lines(f))
                 return end_headers(f, message, from, 2);
             if (is_head && f->at > before && has_no_header(f->bytes + before, f->at - before))
-                http_doubt(f, 1 << HTTP_WAY_NO_LINE);
+                http_doubt(f, 1 << HTTP_WAY_NO_EMPTY_LINE);
         }
         enum http_turn turn = take_line(f, message, &length, &ends);
         uint32_t taken = turn == HTTP_GO ? length : 0;
@@ -809,11 +809,11 @@ enum http_turn http_take_headers(struct http_feed *f, struct http_message *messa
         /* At the end of the connection, bytes without a line end count as a line. */
         if (is_head && (turn == HTTP_GO || (turn == HTTP_MORE && f->end)) &&
             is_no_header(f->bytes + f->at - taken, turn == HTTP_GO ? length : f->length - f->at)) {
-            if (no_line) {
+            if (no_empty_line) {
                 f->at -= taken;
                 return end_headers(f, message, from, 0);
             }
-            http_doubt(f, 1 << HTTP_WAY_NO_LINE);
+            http_doubt(f, 1 << HTTP_WAY_NO_EMPTY_LINE);
         }
         if (turn != HTTP_GO)
             return keep_lines(f, message, from) == HTTP_FAIL ? HTTP_FAIL : turn;

@@ -334,8 +334,8 @@ enum http_way {
     HTTP_WAY_NAME_1,    /* another name of the file */
     HTTP_WAY_NAME_2,
     HTTP_WAY_NAME_3,
-    HTTP_WAY_FOLD,    /* a line that begins with a blank always continues the header before it */
-    HTTP_WAY_NO_LINE, /* the body begins with the first line that is no header, without an empty line before it */
+    HTTP_WAY_FOLD,          /* a line that begins with a blank always continues the header before it */
+    HTTP_WAY_NO_EMPTY_LINE, /* the body begins with the first line without colon; no empty line precedes it */
     HTTP_WAYS,
 };
 enum {
@@ -352,7 +352,7 @@ enum {
     HTTP_READ_CR = 1 << 10,
     HTTP_READ_BLANK = 1 << 11,
     HTTP_READ_FOLD = 1 << 12,
-    HTTP_READ_NO_LINE = 1 << 13,
+    HTTP_READ_NO_EMPTY_LINE = 1 << 13,
 };
 enum { HTTP_EARLIER = UINT32_MAX, HTTP_OF_RESPONSE = UINT32_MAX };
 enum { HTTP_READ_NAMES = HTTP_READ_NAME_1 | HTTP_READ_NAME_2 | HTTP_READ_NAME_3 };
