@@ -765,7 +765,7 @@ static enum http_turn end_headers(struct http_feed *f, struct http_message *mess
 }
 
 /* Whether a line has no colon and is not a continuation. wget and Perl read it as the first line of the body. */
-static bool is_no_header(const uint8_t *line, uint32_t length)
+static bool is_line_without_colon(const uint8_t *line, uint32_t length)
 {
     uint32_t size = http_chomp(line, length);
 
@@ -773,12 +773,12 @@ static bool is_no_header(const uint8_t *line, uint32_t length)
 }
 
 /* Whether one of several complete lines is such a line. */
-static bool has_no_header(const uint8_t *line, uint32_t left)
+static bool contains_line_without_colon(const uint8_t *line, uint32_t left)
 {
     uint32_t length;
 
     for (; (length = plain_line_length(line, left)) > 0; left -= length, line += length) {
-        if (is_no_header(line, length))
+        if (is_line_without_colon(line, length))
             return true;
     }
     return false;
@@ -786,8 +786,8 @@ static bool has_no_header(const uint8_t *line, uint32_t left)
 
 enum http_turn http_take_headers(struct http_feed *f, struct http_message *message)
 {
-    bool is_head = f->direction == FLOW_TO_CLIENT && f->parser->step == HTTP_AT_HEADERS;
-    bool no_empty_line = is_head && f->parser->flags & HTTP_READ_NO_EMPTY_LINE;
+    bool is_response_head = f->direction == FLOW_TO_CLIENT && f->parser->step == HTTP_AT_HEADERS;
+    bool no_empty_line = is_response_head && f->parser->flags & HTTP_READ_NO_EMPTY_LINE;
     uint32_t from = f->at;
     unsigned readings = f->state->reading_count;
 
@@ -800,15 +800,15 @@ enum http_turn http_take_headers(struct http_feed *f, struct http_message *messa
 
             if (take_plain_lines(f))
                 return end_headers(f, message, from, 2);
-            if (is_head && f->at > before && has_no_header(f->bytes + before, f->at - before))
+            if (is_response_head && f->at > before && contains_line_without_colon(f->bytes + before, f->at - before))
                 http_doubt(f, 1 << HTTP_WAY_NO_EMPTY_LINE);
         }
         enum http_turn turn = take_line(f, message, &length, &ends);
         uint32_t taken = turn == HTTP_GO ? length : 0;
 
         /* At the end of the connection, bytes without a line end count as a line. */
-        if (is_head && (turn == HTTP_GO || (turn == HTTP_MORE && f->end)) &&
-            is_no_header(f->bytes + f->at - taken, turn == HTTP_GO ? length : f->length - f->at)) {
+        if (is_response_head && (turn == HTTP_GO || (turn == HTTP_MORE && f->end)) &&
+            is_line_without_colon(f->bytes + f->at - taken, turn == HTTP_GO ? length : f->length - f->at)) {
             if (no_empty_line) {
                 f->at -= taken;
                 return end_headers(f, message, from, 0);
