@@ -36,11 +36,11 @@ static bool looks_like_response(const uint8_t *bytes, uint32_t length, bool *uns
 }
 
 /* Browsers skip up to four bytes before the status line. */
-static bool has_slop(const uint8_t *bytes, uint32_t length)
+static bool has_junk_before_status_line(const uint8_t *bytes, uint32_t length)
 {
-    enum { SLOP_MAX = 4, PROTOCOL_LENGTH = 4 };
+    enum { JUNK_MAX = 4, PROTOCOL_LENGTH = 4 };
 
-    for (uint32_t at = 1; at <= SLOP_MAX && at + PROTOCOL_LENGTH <= length; at++) {
+    for (uint32_t at = 1; at <= JUNK_MAX && at + PROTOCOL_LENGTH <= length; at++) {
         if (bytes[at - 1] == '\r' || bytes[at - 1] == '\n')
             return false;
         if (http_equal_nocase(bytes + at, PROTOCOL_LENGTH, "http"))
@@ -210,7 +210,7 @@ static enum http_turn between_responses(struct http_feed *f)
     if (f->parser->messages == 0 && f->parser->flags & HTTP_READ_ANY_LINE)
         return begin(f) ? HTTP_GO : HTTP_FAIL;
     is_response = looks_like_response(f->bytes + f->at, f->length - f->at, &unsure);
-    if (!is_response && f->parser->messages > 0 && has_slop(f->bytes + f->at, f->length - f->at))
+    if (!is_response && f->parser->messages > 0 && has_junk_before_status_line(f->bytes + f->at, f->length - f->at))
         return begin(f) ? HTTP_GO : HTTP_FAIL;
     if (is_response && unsure)
         return f->end || f->length - f->at > f->settings->field_limit ? skip_unexpected(f) : HTTP_MORE;
@@ -371,7 +371,7 @@ static enum http_turn leave(struct http_feed *f, struct http_tx *tx, const char 
 
 /* Whether the request had an Upgrade header. The first response of a flow that was picked up midstream may answer a request
  * that was not seen: assume that this request had one. */
-static bool asked_for_upgrade(const struct http_feed *f, const struct http_tx *tx)
+static bool upgrade_was_requested(const struct http_feed *f, const struct http_tx *tx)
 {
     const uint8_t *value;
     uint32_t length;
@@ -518,7 +518,7 @@ static void doubt_interim(struct http_feed *f, struct http_tx *tx)
         return;
     if (has_length(response_of(tx)))
         http_doubt(f, 1 << HTTP_WAY_FINAL | 1 << HTTP_WAY_INTERIM | 1 << HTTP_WAY_LINES);
-    else if (tx->status > 103 || (tx->status == 101 && !asked_for_upgrade(f, tx)))
+    else if (tx->status > 103 || (tx->status == 101 && !upgrade_was_requested(f, tx)))
         http_doubt(f, 1 << HTTP_WAY_FINAL | 1 << HTTP_WAY_INTERIM);
     else if (tx->status == 100 && tx->seen_100) /* PHP skips one 100; a second one is its final response */
         http_doubt(f, 1 << HTTP_WAY_FINAL);
@@ -569,7 +569,7 @@ static enum http_turn take_headers(struct http_feed *f)
         return leave(f, tx, NULL, true);
     if (other->step == HTTP_WAITING && other->tx == tx)
         http_request_complete(f, tx);
-    if (tx->status == 101 && !has_length(response_of(tx)) && asked_for_upgrade(f, tx))
+    if (tx->status == 101 && !has_length(response_of(tx)) && upgrade_was_requested(f, tx))
         return take_upgrade(f, tx);
     if (tx->status == 101)
         http_event(f, tx, HTTP_EVENT_SWITCHING_PROTO_WITH_CONTENT_LENGTH);
