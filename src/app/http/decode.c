@@ -26,7 +26,7 @@ enum {
     BOMB_RATIO = 2048,
     FIRST_BYTES = 1024, /* kept to go through as they are */
     GUESS_BYTES = 512,
-    TEXT_CHANCE = 64,          /* bytes */
+    TEXT_DECODED_MAX = 64,     /* bytes that text which is not encoded may decode to by chance */
     PIECE = 256,               /* so many at a time before anything came out */
     ZLIB_CHECKSUM = 4,         /* bytes behind deflate */
     ZSTD_WINDOW_LOG = 21,      /* 2 MiB */
@@ -178,7 +178,7 @@ struct http_decoder *http_decoder_new(struct http_feed *f, struct http_tx *tx, c
 {
     struct http_decoder *chain = next;
     uint32_t layers = 0;
-    bool is_list = false, has_none = false;
+    bool is_list = false, has_undecoded_name = false;
 
     for (uint32_t at = 0; at < length;) {
         uint32_t from = at;
@@ -192,7 +192,7 @@ struct http_decoder *http_decoder_new(struct http_feed *f, struct http_tx *tx, c
             continue;
         enum coding coding = coding_of(f, tx, names + from, size);
 
-        has_none |= coding == CODING_NONE;
+        has_undecoded_name |= coding == CODING_NONE;
         if (coding != CODING_NONE && ++layers > f->settings->decoder_layers && f->settings->decoder_layers > 0) {
             http_event(f, tx, HTTP_EVENT_TOO_MANY_ENCODING_LAYERS);
             if (f->direction == FLOW_TO_CLIENT) /* a client may decode all of them, or none */
@@ -209,7 +209,7 @@ struct http_decoder *http_decoder_new(struct http_feed *f, struct http_tx *tx, c
         chain = d;
     }
     /* Python's requests treats any other name in a list, also an empty one, as deflate: inspect the body as received, too. */
-    if (f->direction == FLOW_TO_CLIENT && layers == 1 && (has_none || is_list))
+    if (f->direction == FLOW_TO_CLIENT && layers == 1 && (has_undecoded_name || is_list))
         http_doubt(f, 1 << HTTP_WAY_RAW);
     return chain;
 }
@@ -414,8 +414,8 @@ static void judge_guess(struct http_feed *f, struct http_tx *tx, struct http_dec
         return;
     enter(d, GZIP_DATA);
     /* On a decoding error, curl delivers the bytes decoded so far, and other clients deliver the body as received: pass both. Text
-     * that is not encoded may decode to a few bytes by chance, so text needs more than TEXT_CHANCE of them. */
-    if (!possible && produced > (is_text(d->first, d->first_length) ? TEXT_CHANCE : 0)) {
+     * that is not encoded may decode to a few bytes by chance, so text needs more than TEXT_DECODED_MAX of them. */
+    if (!possible && produced > (is_text(d->first, d->first_length) ? TEXT_DECODED_MAX : 0)) {
         inflate_some(f, tx, d, d->first, d->first_length, &used);
         http_event(f, tx, HTTP_EVENT_GZIP_DECOMPRESSION_FAILED);
         pass(f, tx, d, d->first, d->first_length);
