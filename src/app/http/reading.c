@@ -239,16 +239,16 @@ bool http_decide_framing(struct http_feed *f, struct http_tx *tx, struct http_fr
     const struct http_message *message = &tx->message[FLOW_TO_SERVER];
     struct http_framing framings[HTTP_DIALECTS];
     uint16_t left = dialects_of(f->parser);
-    bool is_tunnel = tx->method == HTTP_METHOD_CONNECT && !f->reading, ambiguous = false;
+    bool is_connect = tx->method == HTTP_METHOD_CONNECT && !f->reading, ambiguous = false;
 
     /* A clear framing has one meaning, except to servers without chunked encoding; Sluice adds no reading for them. */
-    if (!is_tunnel && http_framing_is_clear(message)) {
+    if (!is_connect && http_framing_is_clear(message)) {
         *out = http_framing_of(message, f->reading ? first_of(left) : HTTP_DIALECT_LENIENT);
         return true;
     }
     for (enum http_dialect dialect = 0; dialect < HTTP_DIALECTS; dialect++) {
-        framings[dialect] = is_tunnel && dialect == HTTP_DIALECT_LENIENT ? (struct http_framing){ 0 }
-                                                                         : http_framing_of(message, dialect);
+        framings[dialect] = is_connect && dialect == HTTP_DIALECT_LENIENT ? (struct http_framing){ 0 }
+                                                                          : http_framing_of(message, dialect);
         ambiguous |= !is_same(&framings[dialect], &framings[0]);
     }
     *out = framings[first_of(left)];
