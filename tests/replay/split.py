@@ -89,7 +89,7 @@ RESET = 'data behind a RST is no part of a stream: its packets are looked at alo
 GIVEN_UP = 'the first byte that is no TLS ends the search for what else it is'
 CLOCK = 'its clock jumps by hours: without some of the packets it does not'
 OPEN = 'not understood yet'
-DIFFERENT = {r'http-evader-2(39|4\d|5\d)/': SURPLUS, r'trex/http_manual_': SURPLUS, r'http-request-invalid/': SURPLUS,
+DIFFERENT = {r'http-evader-(2(39|4\d|5\d)|415)/': SURPLUS, r'trex/http_manual_': SURPLUS, r'http-request-invalid/': SURPLUS,
              r'http/206_example_b': WINDOW, r'bug-5392/': UNSEEN, r'modbus-and-non-modbus-p502': RESET,
              r'tls/ssl-to-http-server': GIVEN_UP, r'transform-base64-7296/': CLOCK,
              r'http-mime-truncated/': OPEN}
