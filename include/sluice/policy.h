@@ -76,6 +76,9 @@ void policy_shared_transfer_tags(struct transfer *t, struct policy_shared *share
 void policy_apply(struct policy *policy, const struct rule_list *rules, struct packet *pkt, const struct hit *hits,
                   size_t hit_count, struct decision *out);
 
+/* True in passive mode for a flow that a rule would drop inline: as in Suricata, no more rules are evaluated for it. */
+bool policy_demands_drop(const struct policy *policy, const struct flow *flow);
+
 /* A flow that was decided before: drops the packet of a dropped flow. True when no rules are evaluated: dropped, passed, or
  * bypassed. Alert-only releases a dropped flow (flow.would_drop), and mode drop evaluates a released flow again. */
 bool policy_flow(struct policy *policy, struct packet *pkt);

@@ -613,7 +613,8 @@ static void inspect_closed(struct pipeline *pipeline, const struct packet *pkt)
     struct tcp_summary summary;
 
     if (pipeline->stream_inline || !(pkt->stream_flags & PACKET_STREAM_STATE_UPDATE) || !pkt->flow || !pkt->flow->app ||
-        pkt->flow->state != FLOW_CLOSED || pkt->flow->flags & FLOW_PASSED)
+        pkt->flow->state != FLOW_CLOSED || pkt->flow->flags & FLOW_PASSED ||
+        policy_demands_drop(pipeline->policy, pkt->flow))
         return;
     stream_summary(pkt->flow, &summary);
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
@@ -711,7 +712,8 @@ static void ask_at_end(struct pipeline *pipeline, struct flow *flow)
  */
 static void inspect_rest(struct pipeline *pipeline, struct flow *flow)
 {
-    if (!(flow->tcp || flow->app) || flow->flags & (FLOW_DROPPED | FLOW_PASSED) || flow->state == FLOW_BYPASSED)
+    if (!(flow->tcp || flow->app) || flow->flags & (FLOW_DROPPED | FLOW_PASSED) || flow->state == FLOW_BYPASSED ||
+        policy_demands_drop(pipeline->policy, flow))
         return;
     if (flow->tcp)
         ask_at_end(pipeline, flow);

@@ -479,6 +479,11 @@ static void evaluate_flow_again(struct flow *flow)
         (uint16_t) ~(FLOW_IP_ONLY_TO_SERVER | FLOW_IP_ONLY_TO_CLIENT | FLOW_DROP_LOGGED | FLOW_DROP_LOGGED_TO_CLIENT);
 }
 
+bool policy_demands_drop(const struct policy *policy, const struct flow *flow)
+{
+    return !policy->options.inline_mode && flow->drop_sid != 0;
+}
+
 bool policy_flow(struct policy *policy, struct packet *pkt)
 {
     struct flow *flow = pkt->flow;
@@ -495,7 +500,7 @@ bool policy_flow(struct policy *policy, struct packet *pkt)
     }
     if (flow->would_drop)
         note_would_drop(pkt, reason);
-    return flow->flags & FLOW_PASSED || flow->state == FLOW_BYPASSED;
+    return flow->flags & FLOW_PASSED || flow->state == FLOW_BYPASSED || policy_demands_drop(policy, flow);
 }
 
 static const enum drop_reason exception_reasons[EXCEPTION_COUNT] = {

@@ -97,8 +97,11 @@ START_TEST(requests_are_inspected_when_responses_have_reached_the_depth)
     if (_i == 1)
         rig_passive();
     rig.options.policy.exceptions[EXCEPTION_APP_ERROR] = EXCEPTION_DROP_FLOW;
-    rig_open("drop tcp any any -> any any (http.uri; content:\"/evil\"; sid:1;)\n"
-             "alert tcp any any -> any any (http.uri; content:\"/last\"; http.method; content:\"GET\"; sid:2;)");
+    /* Passive, a drop rule would end the evaluation of rules for the flow. */
+    rig_open(_i == 1
+                 ? "alert tcp any any -> any any (http.uri; content:\"/evil\"; sid:1;)\n"
+                   "alert tcp any any -> any any (http.uri; content:\"/last\"; http.method; content:\"GET\"; sid:2;)"
+                 : "drop tcp any any -> any any (http.uri; content:\"/evil\"; sid:1;)");
     heap = rig.pipeline.app->heap;
     rig_handshake();
     for (unsigned i = 0; i < KEPT_ALIVE; i++) {
