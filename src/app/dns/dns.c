@@ -29,6 +29,9 @@ const struct app_event dns_events[DNS_EVENTS] = {
     [DNS_TOO_MANY_LABELS] = { "too_many_labels", "a name of more than 255 labels and pointers" },
     [DNS_INVALID_ADDITIONALS] = { "invalid_additionals", "the section of additional records is broken" },
     [DNS_INVALID_AUTHORITIES] = { "invalid_authorities", "the section of authority records is broken" },
+    [DNS_UNSOLICITED_RESPONSE] = { "unsolicited_response", "kept for old rules, and never set" },
+    [DNS_STATE_MEMCAP_REACHED] = { "state_memcap_reached", "kept for old rules, and never set" },
+    [DNS_FLOODED] = { "flooded", "kept for old rules, and never set" },
 };
 
 void dns_tx_free(struct app_context *context, struct app_tx *tx)

@@ -62,6 +62,9 @@ enum dns_event {
     DNS_TOO_MANY_LABELS,
     DNS_INVALID_ADDITIONALS,
     DNS_INVALID_AUTHORITIES,
+    DNS_UNSOLICITED_RESPONSE,
+    DNS_STATE_MEMCAP_REACHED,
+    DNS_FLOODED,
     DNS_EVENTS,
 };
 extern const struct app_event dns_events[DNS_EVENTS];
