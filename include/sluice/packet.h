@@ -76,6 +76,7 @@ enum packet_stream_flag {
     PACKET_STREAM_PORT_REUSE = 1 << 8, /* it begins a connection on the ports of one that has ended */
     PACKET_STREAM_ZERO_WINDOW_PROBE = 1 << 9,
     PACKET_STREAM_ZERO_WINDOW_PROBE_ACK = 1 << 10,
+    PACKET_STREAM_NEEDS_ANSWER = 1 << 11, /* a SYN whose receiver may still hold the connection that it replaces */
 };
 
 /* Where a packet came from, EVE's pkt_src. */

@@ -100,8 +100,8 @@ struct stream_verdict {
 };
 
 /* Whether the packet, a SYN, begins another connection on the ports of a flow that has ended, or shows that the flow's session was picked up
- * at the wrong place: then the caller ends the flow and gets a new one. */
-bool stream_is_reuse(const struct stream *stream, const struct flow *flow, const struct packet *pkt);
+ * at the wrong place: then the caller ends the flow and gets a new one. May set PACKET_STREAM_NEEDS_ANSWER. */
+bool stream_is_reuse(const struct stream *stream, const struct flow *flow, struct packet *pkt);
 
 /*
  * Tracks the packet (TCP, with transport) in its flow, after flow_update(): session, state of the flow (flow_set_state,

@@ -216,7 +216,7 @@ static bool needs_checksums(const struct pipeline *pipeline, const struct packet
 /* --- Flow and stream -------------------------------------------------------------------------------------------------------- */
 
 /* The kernel did not show us the end of a connection that it handled, and knows of none any more when a SYN comes to us. */
-static bool is_reuse(const struct pipeline *pipeline, const struct flow *flow, const struct packet *pkt)
+static bool is_reuse(const struct pipeline *pipeline, const struct flow *flow, struct packet *pkt)
 {
     if (flow->offload == OFFLOAD_ACCEPT && (pkt->tcp.flags & (TCP_SYN | TCP_ACK | TCP_RST)) == TCP_SYN &&
         pkt->tunnel_depth == 0)

@@ -113,10 +113,10 @@ static bool is_outdated_ack(const struct segment *seg)
            (seg->pkt->tcp.sack_count == 0 || sack_is_outdated(seg->receiver, seg->pkt));
 }
 
-/* The SYN that was seen was one sent again, and the server has long gone on. */
+/* Inline, before the SYN/ACK: nothing is old yet. The server may have long gone on, and data before the SYN may belong to another connection. */
 static bool has_no_place_yet(const struct segment *seg)
 {
-    return seg->session->state == TCP_STATE_SYN_SENT && seg->direction == FLOW_TO_CLIENT && segment_may_be_older(seg);
+    return seg->session->state == TCP_STATE_SYN_SENT && segment_is_inline(seg);
 }
 
 /* True when the bytes lie so far back that there is nothing left to compare them with. */

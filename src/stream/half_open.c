@@ -270,6 +270,13 @@ static int begin(struct segment *seg, const struct half_open_record *record, uin
     return 0;
 }
 
+/* The session has taken the place of the record. Another SYN/ACK must not begin it once more: its SYN was answered. */
+static void remove_record(struct stream *stream, struct half_open_record *record)
+{
+    record->flags = 0;
+    stream->half_open_records.used--;
+}
+
 int half_open_restore_by_syn_ack(struct segment *seg)
 {
     struct half_open_key key = key_of_packet(seg->flow, seg->pkt, false, seg->ack - 1);
@@ -279,6 +286,7 @@ int half_open_restore_by_syn_ack(struct segment *seg)
     if (!record)
         return -ENOENT;
     copy = *record;
+    remove_record(seg->stream, record);
     segment_turn_round(seg, FLOW_TO_CLIENT);
     err = begin(seg, &copy, seg->ack - 1);
     if (err)
@@ -299,8 +307,7 @@ int half_open_restore_by_ack(struct segment *seg)
     if (!record || !seg->has_ack || !(record->flags & RECORD_SYN_ACK) || record->server_isn != seg->ack - 1)
         return -ENOENT;
     copy = *record;
-    record->flags = 0; /* the client has proved itself: its session is not removed again */
-    seg->stream->half_open_records.used--;
+    remove_record(seg->stream, record); /* the client has proved itself: its session is not removed again */
     segment_turn_round(seg, FLOW_TO_SERVER);
     err = begin(seg, &copy, seg->seq - 1);
     if (err)

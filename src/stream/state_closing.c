@@ -15,7 +15,8 @@ int closing_on_syn(struct segment *seg)
         return 0;
     if (state == TCP_STATE_CLOSE_WAIT && syn_is_overtaken(seg))
         return 0;
-    if (seg->kind == SEGMENT_SYN && seg->seq != seg->sender->isn)
+    if (seg->kind == SEGMENT_SYN &&
+        (segment_is_inline(seg) || seg->seq != seg->sender->isn)) /* some systems reuse the initial sequence number */
         return note_other_syn(seg, STREAM_EVENT_SHUTDOWN_SYN_RESEND);
     return segment_reject(seg, STREAM_EVENT_SHUTDOWN_SYN_RESEND);
 }
@@ -343,6 +344,16 @@ int closed_on_reset(struct segment *seg)
 }
 
 /*
+ * Inline: a SYN with the initial sequence number of the closed session. Its sender opens a new connection, or hides one that the receiver
+ * still holds: only a SYN/ACK proves a new one (stream_is_reuse()). Data in the SYN cannot be inspected until then.
+ */
+static int keep_syn_again(struct segment *seg)
+{
+    half_open_keep_syn(seg);
+    return seg->length == 0 ? 0 : segment_reject(seg, STREAM_EVENT_SHUTDOWN_SYN_RESEND);
+}
+
+/*
  * After a reset that the receiver may not have believed the session goes on as if there had been none. Otherwise nothing more is
  * expected; inline new data must not pass, since nobody will look at it in its place.
  */
@@ -362,8 +373,12 @@ int closed_on_any(struct segment *seg)
 
         if (!err && session->state == TCP_STATE_CLOSED)
             session_set_state(seg, (enum tcp_state)session->previous);
+        if (!err && seg->kind == SEGMENT_SYN && session->state >= TCP_STATE_ESTABLISHED)
+            half_open_keep_syn(seg);
         return err;
     }
+    if (seg->kind == SEGMENT_SYN && segment_is_inline(seg))
+        return keep_syn_again(seg);
     bool is_old = seg->length == 0 || seq_at_or_before(seg->end, seg->sender->last_ack);
 
     return segment_is_inline(seg) && !is_old ? -EINVAL : 0;

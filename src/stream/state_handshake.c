@@ -198,7 +198,8 @@ static bool was_established(const struct segment *seg)
 {
     const struct tcp_peer *client = &seg->session->peer[FLOW_TO_SERVER];
 
-    return segment_may_be_older(seg) && seg->has_ack && !(seg->session->flags & SESSION_FOUR_WAY) &&
+    return segment_may_be_older(seg) && seg->has_ack &&
+           !(seg->session->flags & (SESSION_FOUR_WAY | SESSION_NEEDS_ANSWER)) &&
            follows(seg->direction == FLOW_TO_SERVER ? seg->seq : seg->ack, client->isn + 1);
 }
 
@@ -326,6 +327,16 @@ int syn_sent_on_fin(struct segment *seg)
     return established_on_fin(seg);
 }
 
+/*
+ * Inline: the client sends data although no SYN/ACK was seen. If the server's segments are seen, this SYN was not answered, and the data may
+ * belong to an older connection that the server still holds.
+ */
+static bool goes_on_unanswered(struct segment *seg)
+{
+    return segment_is_inline(seg) && seg->direction == FLOW_TO_SERVER && seg->seq == client_of(seg)->next_seq &&
+           server_of(seg)->tcp_flags == 0 && !(seg->session->flags & SESSION_NEEDS_ANSWER);
+}
+
 /* The server's SYN/ACK was not seen: only one side is. */
 int syn_sent_on_ack(struct segment *seg)
 {
@@ -342,9 +353,8 @@ int syn_sent_on_ack(struct segment *seg)
     }
     if (!check_syn_echo(seg))
         return segment_reject(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
-    bool goes_on = segment_is_inline(seg) && seg->direction == FLOW_TO_SERVER && seg->seq == client->next_seq;
 
-    if (!seg->stream->options.async_oneside && !goes_on)
+    if (!seg->stream->options.async_oneside && !goes_on_unanswered(seg))
         return without_flags(seg);
     if (seg->direction == FLOW_TO_CLIENT || seg->seq != client->next_seq)
         return segment_reject(seg, STREAM_EVENT_3WHS_ASYNC_WRONG_SEQ);

@@ -254,6 +254,8 @@ int none_on_syn(struct segment *seg)
         return 0;
     session_set_state(seg, TCP_STATE_SYN_SENT);
     set_async_as_configured(seg);
+    if (seg->pkt->stream_flags & PACKET_STREAM_NEEDS_ANSWER)
+        seg->session->flags |= SESSION_NEEDS_ANSWER;
     handshake_begin(seg);
     return 0;
 }

@@ -270,6 +270,15 @@ static bool was_picked_up_wrongly(const struct stream *stream, const struct flow
            !(flow->flags & (FLOW_DROPPED | FLOW_PASSED)) && flow->state != FLOW_BYPASSED;
 }
 
+/*
+ * The SYN/ACK has the numbers of the closed session, as SYN cookies do for a minute. It answers the client's new SYN unless the server may have sent
+ * it before it received data of the client: no such data was seen, or the server has sent other segments since.
+ */
+static bool answers_syn_again(const struct tcp_session *session, const struct tcp_peer *client)
+{
+    return session->state == TCP_STATE_CLOSED && (client->edge == 0 || session->flags & SESSION_CONFIRMED);
+}
+
 /* The SYN/ACK acknowledges a SYN that is not the session's, so that the receiver of that SYN knows no more of the session. Conntrack decides by
  * the same. */
 static bool answers_other_syn(const struct stream *stream, const struct flow *flow, const struct packet *pkt)
@@ -280,11 +289,21 @@ static bool answers_other_syn(const struct stream *stream, const struct flow *fl
     bool is_own = receiver->isn + 1 == pkt->tcp.acknowledgment &&
                   (session->state < TCP_STATE_ESTABLISHED || sender->isn == pkt->tcp.sequence);
 
-    return !is_own && !(stream->options.checksum_validation && pkt->flags & PACKET_BAD_L4_CHECKSUM) &&
+    return (!is_own || answers_syn_again(session, receiver)) &&
+           !(stream->options.checksum_validation && pkt->flags & PACKET_BAD_L4_CHECKSUM) &&
            half_open_is_answered(stream, flow, pkt);
 }
 
-bool stream_is_reuse(const struct stream *stream, const struct flow *flow, const struct packet *pkt)
+/*
+ * Inline: the server may not have received or obeyed the client's reset or FIN, and still hold the connection. Data behind the SYN belongs to
+ * a new connection only if the server answers the SYN. If no segment of the server was seen (asymmetric routing), no answer will be.
+ */
+static bool needs_answer(const struct stream *stream, const struct flow *flow, bool to_client)
+{
+    return stream->options.inline_mode && flow->side[to_client ? FLOW_TO_SERVER : FLOW_TO_CLIENT].packets > 0;
+}
+
+bool stream_is_reuse(const struct stream *stream, const struct flow *flow, struct packet *pkt)
 {
     const struct stream_options *options = &stream->options;
     const struct tcp_session *session = flow->tcp;
@@ -303,14 +322,18 @@ bool stream_is_reuse(const struct stream *stream, const struct flow *flow, const
         return false;
     if (!session) /* one that has just been made is not over */
         return (kind == SEGMENT_SYN || !to_client) && flow->side[0].packets + flow->side[1].packets > 0;
-    if (kind == SEGMENT_SYN && !to_client && (session->flags & SESSION_FAST_OPEN_IGNORED))
+    if (kind == SEGMENT_SYN && !to_client && (session->flags & SESSION_FAST_OPEN_IGNORED) && !options->inline_mode)
         return true;
     /* Of the side that speaks in this way first, the same number is the same connection. */
     bool is_opener = kind == SEGMENT_SYN ? !to_client : to_client;
 
     if (is_opener && session->peer[to_client].isn == pkt->tcp.sequence)
         return false;
-    return is_over(session);
+    if (!is_over(session))
+        return false;
+    if (kind == SEGMENT_SYN && needs_answer(stream, flow, to_client))
+        pkt->stream_flags |= PACKET_STREAM_NEEDS_ANSWER;
+    return true;
 }
 
 void stream_end(struct stream *stream, struct flow *flow)

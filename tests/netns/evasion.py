@@ -120,6 +120,14 @@ def tcp_cases(version):
     case = new('lost RST and SYN').handshake().send(0, BEFORE).send(AT, b'', flags=RST, ttl=LOST)
     case.add(case.tcp(True, 500000, 0, SYN, ttl=LOST))
     yield case.send(AT, PATTERN + AFTER)
+    # The reset does not reach the server, or not its place, and a SYN begins the connection again: only for who believes them.
+    for reset, how in (('lost RST', {'ttl': LOST}), ('RST not at its place', {'shift': 5})):
+        for number, back in (('the same number', 0), ('a number before', 40), ('a number behind', -30000)):
+            for syn, ttl in (('lost SYN', LOST), ('SYN', 64)):
+                case = new(f'{reset}, {syn} with {number}').handshake().send(0, DATA[:AT + 4]).send(AT + 4, b'', flags=RST, **how)
+                case.add(case.tcp(True, case.isn - back, 0, SYN, ttl=ttl))
+                case.send(0, b'', flags=ACK, shift=-back).send(0, b'.' * 6, shift=-back, ttl=LOST)
+                yield case.send(0, b'.' * (max(back, 0) + AT + 4) + DATA[AT + 4:], shift=-max(back, 0)).send(AT + 4, DATA[AT + 4:])
     case = new('lost SYN with another number')
     case.add(case.tcp(True, 500000, 0, SYN, ttl=LOST))
     yield case.handshake().pieces([AT + 4])

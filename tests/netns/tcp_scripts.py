@@ -137,13 +137,56 @@ def crashed(same_isn, half_open=False):
     return script
 
 
-def reset_first(c):
-    c.send(SYN, c.isn, options=MSS)
-    c.send(RST, c.isn + 1)
-    while c.hear(1):   # the SYN/ACK comes before or after the reset
-        pass
-    c.isn += 70000   # stacks choose another number when they try again
-    return simple()(c)
+def reset_first(same_isn):
+    def script(c):
+        c.send(SYN, c.isn, options=MSS)
+        c.send(RST, c.isn + 1)
+        while c.hear(1):   # the SYN/ACK comes before or after the reset
+            pass
+        c.isn += 0 if same_isn else 70000   # most stacks choose another number when they try again
+        return simple()(c)
+    return script
+
+
+# How far a connection is when its client resets it.
+SYN_ACK, HANDSHAKE, TALK = 'the SYN/ACK', 'the handshake', 'data'
+
+
+def reset_after(point, same_isn, flags=RST, all_options=False, resets=2):
+    """A health check, a port scanner, a host that has restarted."""
+    def script(c):
+        options = (lambda: MSS + SACK + stamp(c.stamps, 0) + b'\1' + SCALE) if all_options else (lambda: MSS)
+        stamped = c.stamped if all_options else lambda: b''
+        for left in range(resets, -1, -1):
+            if not c.open(options()):
+                return False
+            if point != SYN_ACK or left == 0:
+                c.acknowledge(stamped())
+            if (point == TALK or left == 0) and not c.ask(b'hello%d' % left, options=stamped):
+                return False
+            if left > 0:
+                at = c.isn + (7 if point == TALK else 1)
+                c.send(flags, at, c.their + (6 if point == TALK else 0) if flags & ACK else 0)
+                c.stamps += 1
+                c.isn += 0 if same_isn else 50000
+        return True
+    return script
+
+
+def closed(last_ack):
+    """Both sides have closed the connection; then the client uses the same number again."""
+    def script(c):
+        good = c.open()
+        c.acknowledge()
+        good = good and c.ask()
+        c.send(FIN | ACK, c.isn + 6, c.their + 5)
+        good = good and hears(c, FIN)
+        if last_ack:
+            c.send(ACK, c.isn + 7, c.their + 1)
+        good = good and c.open()
+        c.acknowledge()
+        return good and c.ask(b'once more')
+    return script
 
 
 def wrong_reset(c):
@@ -299,7 +342,10 @@ SCRIPTS = {
     'crashed client, other number': crashed(False),
     'lwIP: crashed client, same number': crashed(True),
     'SYN/ACK not heard, other number': crashed(False, True),
-    'reset before the SYN/ACK': reset_first,
+    'reset before the SYN/ACK': reset_first(False),
+    'reset before the SYN/ACK, same number': reset_first(True),
+    'closed, then the same number': closed(True),
+    'closed without the last ACK, then the same number': closed(False),
     'resets of other numbers': wrong_reset,
     'everything twice': all_twice,
     'one byte a segment': parts((0, 1, 2, 3, 4)),
@@ -309,6 +355,10 @@ SCRIPTS = {
     'FIN with the last byte': parts((0, 1, 2, 3, 4), last=FIN | PSH | ACK),
     'window opens late': window_opens,
     'keep-alive with garbage': keeps_alive,
+} | {
+    f'{name} after {point}, {number} number': reset_after(point, number == 'same', **how)
+    for point in (SYN_ACK, HANDSHAKE, TALK) for number in ('same', 'other')
+    for name, how in (('RST', {}), ('RST/ACK', {'flags': RST | ACK}), ('RST with all options', {'all_options': True}))
 }
 
 

@@ -16,12 +16,17 @@ play() { client python3 "$HERE/tcp_scripts.py" "$WORK/$1.json" "$mac" "$2" "$P-s
 compare() { python3 "$HERE/tcp_stacks.py" compare "$WORK/$1.json" "$WORK/$2.json" || fail "scripts failed only with Sluice"; }
 play before 2000
 play settings_before 2500 settings
+server sysctl -qw net.ipv4.tcp_syncookies=2 # the same number for the same SYN
+play cookies_before 4000
 start_sluice scripts --queue 0 --rules "$WORK/t.rules" --set stream.midstream-grace=0
 queue_rule --queue-num 0
+play cookies_after 5000
+server sysctl -qw net.ipv4.tcp_syncookies=1
 play after 3000
 stop_process "$LAST_PID" || fail "exit code $?"
 [ -z "${KEEP:-}" ] || cp -r "$WORK/scripts" "$WORK"/*.json "$KEEP"
 compare before after
+compare cookies_before cookies_after
 [ "$(last_stats scripts queue.0.packets)" -gt 100 ] || fail "Sluice saw no traffic"
 
 start_sluice settings --queue 0 --rules "$WORK/t.rules" --set stream.midstream-grace=0 --set stream.invalid-policy=ignore --set stream.async-oneside=yes \

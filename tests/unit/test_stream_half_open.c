@@ -92,6 +92,99 @@ START_TEST(ports_of_an_unclosed_connection)
 }
 END_TEST
 
+#define OPEN_1000 "> S 1000,0", "< SA 0,1001", "> A 1001,1"
+
+/* A SYN with the number of a session that a reset or FINs have closed: a new connection, if the server answers it. */
+static const struct again {
+    const char *name;
+    const char *script[14];
+} again[] = {
+    { "reset after the SYN/ACK",
+      { "> S 0,0", "< SA 0,1", "> R 1,0 | closed", "> S 0,0 | closed", "< SA 7000,1 | syn_recv",
+        "> A 1,7001 | established", "> PA 1,7001 'new' | established c:new",
+        "< PA 7001,4 'yes' | established s:yes" } },
+    { "reset after the SYN/ACK, SYN cookies have the same number",
+      { "> S 0,0", "< SA 0,1", "> R 1,0 | closed", "> S 0,0 | closed", "< SA 0,1 | syn_recv",
+        "> PA 1,1 'new' | established c:new" } },
+    { "reset after the handshake",
+      { HANDSHAKE, "> R 1,0 | closed", "> S 0,0 | closed", "< SA 7000,1 | syn_recv",
+        "> PA 1,7001 'new' | established c:new" } },
+    { "reset after data",
+      { HANDSHAKE, "> PA 1,1 'abc' | established c:abc", "< A 1,4", "> R 4,0 | closed", "> S 0,0 | closed",
+        "< SA 7000,1 | syn_recv", "> PA 1,7001 'new' | established c:new" } },
+    { "reset after data, SYN cookies have the same number",
+      { HANDSHAKE, "> PA 1,1 'abc' | established c:abc", "< A 1,4", "> R 4,0 | closed", "> S 0,0 | closed",
+        "< SA 0,1 | syn_recv", "> PA 1,1 'new' | established c:new" } },
+    { "the options of the second SYN count",
+      { "> S 0,0", "< SA 0,1", "> R 1,0 | closed", "> S 0,0 ts=10/0 | closed", "< SA 7000,1 ts=90/10 | syn_recv",
+        "> PA 1,7001 'abc' ts=11/90 | established c:abc", "< A 7001,4 ts=91/11 | established",
+        "> PA 1,7001 'old' ts=5/91 | established pkt_spurious_retransmission pkt_invalid_timestamp "
+        "reassembly_overlap_different_data =drop" } },
+    { "both have closed",
+      { HANDSHAKE, "> FA 1,1 | close_wait", "< FA 1,2 | last_ack", "> A 2,2 | closed", "> S 0,0 | closed",
+        "< SA 7000,1 | syn_recv", "> PA 1,7001 'new' | established c:new" } },
+    { "without the last ACK",
+      { HANDSHAKE, "> FA 1,1 | close_wait", "< FA 1,2 | last_ack", "> S 0,0 | last_ack shutdown_syn_resend",
+        "< A 2,2 | last_ack", "> R 2,0 | closed", "> S 0,0 | closed", "< SA 7000,1 | syn_recv",
+        "> PA 1,7001 'new' | established c:new" } },
+    { "the SYN/ACK answers one SYN, not the next",
+      { HANDSHAKE, "> R 1,0 | closed", "> S 0,0 | closed", "< SA 7000,1 | syn_recv", "> A 1,7001 | established",
+        "< PA 7001,1 'ev' | established s:ev", "< SA 7002,1 | established est_synack_resend_with_diff_seq =invalid" } },
+};
+
+START_TEST(same_number_again)
+{
+    open_rig();
+    play(again[_i].name, again[_i].script);
+}
+END_TEST
+
+/* The server has not received or obeyed the reset and goes on with the connection: none of what it would take passes. */
+static const struct again believed[] = {
+    { "same number",
+      { OPEN_1000, "> PA 1001,1 'GET_ev' | established c:GET_ev", "< A 1,1007", "> R 1007,0 | closed",
+        "> S 1000,0 | closed", "< A 1,1007 | closed", "> A 1001,1 | closed", "> PA 1001,1 '......il' | closed =invalid",
+        "> PA 1007,1 'il' | closed =invalid" } },
+    { "same number, and the server sends its SYN/ACK again before it receives the data",
+      { OPEN_1000, "> PA 1001,1 'GET_ev' | established c:GET_ev", "> R 1007,0 | closed", "> S 1000,0 | closed",
+        "< SA 0,1001 | closed", "> PA 1007,1 'il' | closed =invalid" } },
+    { "a number before",
+      { OPEN_1000, "> PA 1001,1 'GET_ev' | established c:GET_ev", "< A 1,1007", "> R 1007,0 | closed",
+        "> S 990,0 | syn_sent", "> PA 991,1 '................il' | syn_sent =invalid", "< A 1,1007 | syn_sent",
+        "> PA 991,1 '................il' | syn_sent =invalid", "> PA 1007,1 'il' | syn_sent =invalid" } },
+    { "a number behind",
+      { OPEN_1000, "> PA 1001,1 'GET_ev' | established c:GET_ev", "< A 1,1007", "> R 1007,0 | closed",
+        "> S 30000,0 | syn_sent", "> PA 1001,1 '......il' | syn_sent =invalid",
+        "> PA 1007,1 'il' | syn_sent =invalid" } },
+    { "another number, and the server does answer",
+      { OPEN_1000, "> PA 1001,1 'GET_ev' | established c:GET_ev", "< A 1,1007", "> R 1007,0 | closed",
+        "> S 990,0 | syn_sent", "< SA 7000,991 | syn_recv", "> PA 991,7001 'new' | established c:new" } },
+    { "data in the SYN, which a server with fast open takes",
+      { OPEN_1000, "> PA 1001,1 'abcdef' | established c:abcdef", "< A 1,1007", "> R 1007,0 | closed",
+        "> S 1000,0 tfo 'evil' | closed shutdown_syn_resend =invalid" } },
+    { "the server did not take the data of the SYN",
+      { "> S 1000,0 tfo 'GET_ev' | syn_sent c:GET_ev", "< SA 0,1001", "> PA 1001,1 'GET_ev' | established",
+        "< A 1,1007", "> S 990,0 | established est_syn_resend_diff_seq",
+        "> PA 991,1 '................il' | established reassembly_overlap_different_data =drop" } },
+};
+
+START_TEST(reset_that_the_server_ignores)
+{
+    rig.options.midstream_until_ns = _i % 2 ? UINT64_MAX : 0; /* after a start, too */
+    open_rig();
+    play(believed[_i / 2].name, believed[_i / 2].script);
+}
+END_TEST
+
+/* Where the server's segments take another way the client's have no answer to wait for. */
+START_TEST(reset_with_one_side_seen)
+{
+    open_rig();
+    play("one side", (const char *const[]){ "> S 0,0", "> PA 1,1 'abc' | established c:abc", "> R 4,0 | closed",
+                                            "> S 5000,0 | syn_sent", "> PA 5001,1 'new' | established c:new", NULL });
+}
+END_TEST
+
 /* To an engine with other secrets. */
 static void hand_records_over(void)
 {
@@ -142,6 +235,9 @@ int main(void)
     tcase_add_test(half_open, half_open_records_match_exactly);
     tcase_add_test(half_open, ports_of_an_unclosed_connection);
     tcase_add_test(half_open, records_go_to_the_next_engine);
+    tcase_add_loop_test(half_open, same_number_again, 0, sizeof(again) / sizeof(again[0]));
+    tcase_add_loop_test(half_open, reset_that_the_server_ignores, 0, 2 * sizeof(believed) / sizeof(believed[0]));
+    tcase_add_test(half_open, reset_with_one_side_seen);
     suite_add_tcase(suite, half_open);
     SRunner *runner = srunner_create(suite);
 

@@ -460,7 +460,7 @@ static const struct test_case {
       { HANDSHAKE, "< FA 1,1", "> FA 30000,2 | fin_wait1 fin1_fin_wrong_seq =invalid",
         "> A 30000,2 | fin_wait1 fin1_ack_wrong_seq =invalid",
         "> A 1,30000 | fin_wait1 pkt_invalid_ack fin1_invalid_ack =invalid",
-        "> S 0,0 | fin_wait1 shutdown_syn_resend =invalid" } },
+        "> S 0,0 'abc' | fin_wait1 shutdown_syn_resend =invalid", "> S 0,0 | fin_wait1 shutdown_syn_resend" } },
     { "FIN_WAIT2, wrong numbers",
       0,
       { HANDSHAKE, "< FA 1,1", "> A 1,2", "> FA 30000,2 | fin_wait2 fin2_fin_wrong_seq =invalid",
