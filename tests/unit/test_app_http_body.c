@@ -151,6 +151,36 @@ START_TEST(responses_are_decoded)
 }
 END_TEST
 
+/* One uncompressed meta-block, and a second one whose header is invalid or does not come: what the first holds is inspected. */
+START_TEST(brotli_ends_early)
+{
+    enum { SIZE = 40000 }; /* more than the decoder's output buffer */
+    static uint8_t bytes[3 + SIZE + 1];
+    bool is_invalid = _i % 2;
+    size_t length = 3 + SIZE + is_invalid;
+    struct app_rig *rig = app_rig_new("http", NULL);
+    const struct file *file;
+    char head[256];
+
+    uint32_t first =
+        (SIZE - 1) << 4 |
+        1 << 20; /* a window of 64 KiB, not the last one, two bytes for the length, uncompressed (RFC 7932, 9) */
+
+    memcpy(bytes, (uint8_t[]){ (uint8_t)first, (uint8_t)(first >> 8), (uint8_t)(first >> 16) }, 3);
+    memset(bytes + 3, 'x', SIZE);
+    bytes[3 + SIZE] = 0x0e; /* no bytes for the length, and the reserved bit */
+    rig->cut = _i < 2 ? 0 : 1460;
+    snprintf(head, sizeof(head), "HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nContent-Length: %zu\r\n\r\n", length);
+    app_rig_text(rig, FLOW_TO_SERVER, "GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+    app_rig_text(rig, FLOW_TO_CLIENT, head);
+    app_rig_send(rig, FLOW_TO_CLIENT, bytes, length);
+    file = app_rig_tx(rig, 0)->files[FLOW_TO_CLIENT].first;
+    ck_assert(app_rig_has_event(rig, 0, "gzip_decompression_failed") == is_invalid);
+    ck_assert_uint_ge(file->size, is_invalid ? SIZE - 32 : SIZE); /* the decoder gets 32 bytes at a time */
+    app_rig_free(rig);
+}
+END_TEST
+
 START_TEST(requests_are_decoded)
 {
     struct app_rig *rig = app_rig_new("http", NULL);
@@ -455,6 +485,7 @@ int main(void)
     Suite *suite = suite_create("app_http_body");
     TCase *tcase = tcase_create("bodies");
     SRunner *runner;
+    tcase_add_loop_test(tcase, brotli_ends_early, 0, 4);
 
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, responses_are_decoded, 0, CUTS * (int)(sizeof(encoded) / sizeof(encoded[0])));

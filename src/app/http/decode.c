@@ -27,7 +27,8 @@ enum {
     FIRST_BYTES = 1024, /* kept to go through as they are */
     GUESS_BYTES = 512,
     TEXT_DECODED_MAX = 64,     /* bytes that text which is not encoded may decode to by chance */
-    PIECE = 256,               /* so many at a time before anything came out */
+    PIECE = 256,               /* bytes that are decoded at a time before there is output */
+    BROTLI_PIECE = 32,         /* bytes that brotli decodes at a time */
     ZLIB_CHECKSUM = 4,         /* bytes behind deflate */
     ZSTD_WINDOW_LOG = 21,      /* 2 MiB */
     LZMA_HEADER = 13,          /* bytes: properties, size of the dictionary, size of the content */
@@ -467,23 +468,31 @@ static void decode_deflate(struct http_feed *f, struct http_tx *tx, struct http_
 
 /* --- br, zstd, lzma ----------------------------------------------------------------------------------------------------------------------------- */
 
+/* At an error the library discards what it decoded in that call. Small calls, so that no more is lost here than in a client that reads in other pieces. */
 static void decode_brotli(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *bytes,
                           uint32_t length)
 {
-    size_t left = length;
+    const uint8_t *end = bytes + length;
+    uint8_t output[OUTPUT_SIZE], *to = output;
+    size_t left = 0, room = sizeof(output);
     BrotliDecoderResult result;
 
     do {
-        uint8_t output[OUTPUT_SIZE], *to = output;
-        size_t room = sizeof(output);
-
+        if (left == 0)
+            left = end - bytes > BROTLI_PIECE ? BROTLI_PIECE : (size_t)(end - bytes);
         result = BrotliDecoderDecompressStream(d->brotli, &left, &bytes, &room, &to, NULL);
-        emit(f, tx, d, output, (uint32_t)(sizeof(output) - room));
-    } while (result == BROTLI_DECODER_RESULT_NEEDS_MORE_OUTPUT && !d->dead);
+        if (room == 0) {
+            emit(f, tx, d, output, sizeof(output));
+            to = output;
+            room = sizeof(output);
+        }
+    } while (!d->dead && result != BROTLI_DECODER_RESULT_ERROR && result != BROTLI_DECODER_RESULT_SUCCESS &&
+             (bytes < end || BrotliDecoderHasMoreOutput(d->brotli)));
+    emit(f, tx, d, output, (uint32_t)(sizeof(output) - room));
     if (result == BROTLI_DECODER_RESULT_ERROR)
-        fail(f, tx, d, bytes, (uint32_t)left);
+        fail(f, tx, d, bytes, (uint32_t)(end - bytes));
     else if (result == BROTLI_DECODER_RESULT_SUCCESS)
-        pass(f, tx, d, bytes, (uint32_t)left);
+        pass(f, tx, d, bytes, (uint32_t)(end - bytes));
 }
 
 static void decode_zstd(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *bytes,
