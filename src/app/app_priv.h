@@ -110,7 +110,8 @@ struct app_flow {
     uint8_t ports;     /* UDP: bits of PORTS_..., 0: not looked at since they were swapped */
     uint8_t candidate; /* another reading: id of its protocol, which is certain when there is a parser */
     bool failed;       /* stopped because the parser, or memory, failed */
-    bool refuted;      /* main reading: its parser failed on the server's bytes, and other readings are still parsed */
+    bool
+        doubted; /* main reading: another protocol took the client's bytes, and the server has not answered in this one's */
     bool drop_ambiguous;              /* main reading: app_drop_ambiguous() of any reading */
     bool resumed;                     /* the parser was restarted after app_evict() */
     bool keep_files[FLOW_DIRECTIONS]; /* main reading: filestore for the whole flow, and the rule that asked for it */

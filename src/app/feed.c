@@ -115,7 +115,7 @@ static void fail_to_parse(struct feeding *f, enum flow_direction direction)
     if (!is_read_otherwise)
         return;
     f->verdict->exception = before;
-    f->af->refuted |= f->af->stopped;
+    f->af->doubted = true;
 }
 
 static void note_event(struct feeding *f, enum app_layer_event event)
@@ -342,6 +342,8 @@ static void compare_directions(struct feeding *f, enum flow_direction direction,
         side->foreign = true;
         read_as(f, id, direction, bytes);
     }
+    if (id == af->protocol && direction == FLOW_TO_CLIENT)
+        af->doubted = false;
     if (id == af->protocol && af->stopped && !lost) /* the parser failed on the other direction */
         read_as(f, id, direction, bytes);
     buffer_clear(f->app->heap, &side->compared);
@@ -472,6 +474,7 @@ static void decide_candidate(struct feeding *f, enum flow_direction newest)
         return;
     app_count(f->app, f->af, COUNT_FLOW);
     f->app->other_readings[f->transport == APP_UDP]++;
+    f->af->main->doubted = true;
     feed_both(f, newest);
 }
 
@@ -498,6 +501,7 @@ static void read_by_port(struct feeding *f, unsigned id, enum flow_direction new
         reading = guess == APP_YES ? app_reading_add(f, i + 1) : app_reading_add_candidate(f, i + 1);
         if (!reading)
             return;
+        f->af->doubted |= guess == APP_YES && app_list[i]->joins_others;
         feed_kept(f, reading, other);
         feed_kept(f, reading, newest);
     }
@@ -841,7 +845,7 @@ void app_stream(struct app *app, struct flow *flow, enum flow_direction directio
     if (in->urgent_count > 0)
         app_read_urgent(&f, direction, in);
     feed_main(&f, direction, in);
-    f.verdict = &unused; /* that the bytes are none of another protocol is no error */
+    f.verdict = &unused; /* that the bytes are none of another protocol is no error, see `doubted` */
     for (struct app_flow *other = flow->app->next_reading; other; other = other->next_reading) {
         f.af = other;
         if (!other->stopped)
@@ -851,8 +855,8 @@ void app_stream(struct app *app, struct flow *flow, enum flow_direction directio
         verdict->exception = EXCEPTION_APP_ERROR;
     if (flow->app->urgent_unread && app_misses_readings(flow->app))
         verdict->exception = EXCEPTION_APP_ERROR;
-    if (flow->app->refuted && !app_is_read_otherwise(flow->app)) {
-        flow->app->refuted = false;
+    if (flow->app->doubted && !app_is_read_otherwise(flow->app)) {
+        flow->app->doubted = false;
         verdict->exception = EXCEPTION_APP_ERROR;
     }
     if (flow->app->drop_ambiguous) /* also when the message cannot be parsed: the policy for that may be another one */

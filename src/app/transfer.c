@@ -111,7 +111,7 @@ static void transfer_flags(struct transfer *t, struct app_flow *af)
     transfer_u8(t, &af->old);
     transfer_u8(t, &af->candidate);
     transfer_bool(t, &af->failed);
-    transfer_bool(t, &af->refuted);
+    transfer_bool(t, &af->doubted);
     transfer_u8(t, &af->without);
     transfer_u8(t, &af->urgent_count);
     transfer_bool(t, &af->urgent_unread);
@@ -266,7 +266,7 @@ static void write_flow(struct app_context *context, struct transfer *t)
     size_t start;
 
     /* Readings that have stopped stay behind: when they did not fail, none of the others can either. */
-    af->refuted &= app_has_other_readings(af->main);
+    af->doubted &= app_has_other_readings(af->main);
     start = transfer_part_start(t, PART_FLAGS);
     transfer_flags(t, af);
     transfer_bool(t, &has_proto);

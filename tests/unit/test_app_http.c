@@ -611,6 +611,40 @@ START_TEST(first_requests_are_identified)
 }
 END_TEST
 
+/* A request that is a command of SMTP, too, and behind it one that cannot be parsed. Which server reads them only its answer tells. */
+START_TEST(failures_beside_another_protocol)
+{
+    static const char first[] = "EHLO /a HTTP/1.1\r\nHost: h\r\n\r\n",
+                      broken[] =
+                          "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nGET /evil HTTP/1.1\r\n\r\n";
+    static const struct {
+        const char *before, *answer;
+        bool fails;
+    } servers[] = {
+        { NULL, NULL, true },
+        { NULL, HELLO, true },
+        { NULL, "220 h ESMTP\r\n250 h\r\n", false },
+        { "220 h ESMTP\r\n", "250 h\r\n", false },
+    };
+
+    for (size_t i = 0; i < 2 * sizeof(servers) / sizeof(servers[0]); i++) {
+        struct app_rig *rig = app_rig_new("http", NULL);
+
+        rig->cut = (int)(i % 2); /* 1: byte by byte */
+        rig->flow.server_port = 8000;
+        if (servers[i / 2].before)
+            app_rig_text(rig, FLOW_TO_CLIENT, servers[i / 2].before);
+        app_rig_text(rig, FLOW_TO_SERVER, first);
+        if (servers[i / 2].answer)
+            app_rig_text(rig, FLOW_TO_CLIENT, servers[i / 2].answer);
+        ck_assert_msg(!rig->failed, "case %zu", i);
+        app_rig_text(rig, FLOW_TO_SERVER, broken);
+        ck_assert_msg(rig->failed == servers[i / 2].fails, "case %zu", i);
+        app_rig_free(rig);
+    }
+}
+END_TEST
+
 START_TEST(long_blanks_and_lines_are_identified)
 {
     struct app_rig *rig = app_rig_new("http", NULL);
@@ -715,6 +749,7 @@ int main(void)
     tcase_add_test(tcase, tunnels_begin_early);
     tcase_add_test(tcase, refused_tunnels_are_http);
     tcase_add_test(tcase, first_requests_are_identified);
+    tcase_add_test(tcase, failures_beside_another_protocol);
     tcase_add_test(tcase, long_blanks_and_lines_are_identified);
     tcase_add_test(tcase, responses_identify_requests);
     tcase_add_test(tcase, all_equal_headers_are_joined);
