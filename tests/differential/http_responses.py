@@ -302,7 +302,7 @@ def generate(number, seed):
     r = Request(rng, rng.choice(PLACES), rng.choice((0.0, 0.1, 0.2, 0.3, 0.3, 0.5, 0.8)))
     r.word = lambda place: WORDS[place] if place == r.place else b'benign'
     wire = response(r)
-    last = wire[wire.rfind(b'HTTP/'):]  # behind interim responses
+    last = wire[max(0, wire.upper().rfind(b'HTTP/')):]  # without interim responses
     unfinished = r.place and WORDS[r.place] in last[last.rfind(b'\n'):]
     if (place_is_in_head(r.place) or unfinished) and b'\n\r\n' not in last and b'\n\n' not in last:
         r.use('ends-with-close', None)
