@@ -496,6 +496,36 @@ START_TEST(broken_data_hides_nothing)
 }
 END_TEST
 
+/* The numbers of a record are not read when its data ends before them, here at the end of the message. */
+START_TEST(short_data_has_no_numbers)
+{
+    static const struct {
+        unsigned type;
+        const char *data;
+        size_t length;
+        const char *number;
+    } shorts[] = {
+        { DNS_SOA, "\x01m\0\x01r\0\0\0\0\x01", 10, "serial" },
+        { DNS_SRV, "\0\x01\0", 3, "priority" },
+        { DNS_SRV, "\0\x01\0\x02\0\x03\x09short", 12, "priority" },
+    };
+    struct app_rig *rig = udp_rig("mdns", 5353, NULL);
+    struct message m;
+
+    start(&m, 0x8400, 0, 0, 0, 1);
+    put_name(&m, "a.test");
+    put16(&m, shorts[_i].type);
+    put16(&m, 1);
+    put16(&m, 0);
+    put16(&m, 300);
+    put16(&m, (unsigned)shorts[_i].length);
+    put(&m, shorts[_i].data, shorts[_i].length);
+    send_message(rig, FLOW_TO_CLIENT, &m);
+    ck_assert_msg(!strstr(app_rig_json(rig, 0), shorts[_i].number), "%s", app_rig_json(rig, 0));
+    app_rig_free(rig);
+}
+END_TEST
+
 /* --- Settings ------------------------------------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -715,6 +745,7 @@ int main(void)
     tcase_add_loop_test(tests, broken_message_is_passed_over, 0, ROWS(cuts));
     tcase_add_loop_test(tests, settings_are_kept, 0, ROWS(settings));
     tcase_add_loop_test(tests, broken_data_hides_nothing, 0, 2);
+    tcase_add_loop_test(tests, short_data_has_no_numbers, 0, 3);
     tcase_add_loop_test(tests, readable_question_is_inspected, 0, 4 * BROKEN_COUNT);
     tcase_add_loop_test(tests, protocol_is_found, 0, ROWS(finds));
     tcase_add_loop_test(tests, ports_and_transports_are_chosen, 0, ROWS(choices));

@@ -257,6 +257,7 @@ static bool read_record(struct parse *parse, struct cursor *cur, bool query, str
         /* Resolvers need the data of the records that they look for: the next record begins where the length says. */
         parse->broken_data = true;
         record->target = record->mailbox = (struct dns_name){ 0 };
+        record->fixed = 0;
         record->data_length = 0;
     }
     return true;
