@@ -147,8 +147,9 @@ beside() {
 	expect "$mode: with a dead daemon" "$mode-dead" 1
 	run_beside "$mode-full" "$mode" --set queue.length=1 --set queue.fail-open=yes
 	freeze "$LAST_PID"
-	for to in $FAMILIES; do udp_send cli "$to" 7000 fill fill; done
-	sleep 0.1
+	for to in $FAMILIES; do udp_send cli "$to" 7000 "fill-$mode" "fill-$mode"; done
+	# The first of each family fills the queue, so that the second passes.
+	for _ in $(seq 100); do [ "$(arrived "fill-$mode")" -ge "$COUNT" ] && break; sleep 0.05; done
 	send "$mode-full"
 	expect "$mode: with a full queue" "$mode-full" 1
 	thaw "$LAST_PID"

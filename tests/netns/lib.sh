@@ -145,7 +145,16 @@ next_engine() {
 }
 
 # freeze PID, thaw PID: what looks at packets stands still, and goes on.
-freeze() { kill -STOP "$(engine_of "$1")"; }
+freeze() {
+	local engine
+	engine=$(engine_of "$1")
+	kill -STOP "$engine"
+	for _ in $(seq 100); do # each thread stops when it is scheduled next
+		grep -hE '^State:' /proc/"$engine"/task/*/status | grep -qv stopped || return 0
+		sleep 0.05
+	done
+	fail "process $engine does not stop"
+}
 thaw() { kill -CONT "$(engine_of "$1")"; }
 
 # kill_process PID: SIGKILL; an engine that it leaves ends by itself.
