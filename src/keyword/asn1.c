@@ -86,8 +86,14 @@ static bool is_wanted(const struct asn1 *asn1, const struct value *value, const 
     return asn1->double_overflow && value->tag == TAG_REAL && (content[0] & 0xc0) == 0 && value->length > REAL_MAX;
 }
 
+/* A constructed value that is open. */
+struct frame {
+    const uint8_t *end; /* indefinite: that of the value around it */
+    bool indefinite;    /* ends at an end-of-contents */
+};
+
 struct walk {
-    const uint8_t *end[FRAMES_MAX]; /* of the open constructed values; NULL: at an end-of-contents */
+    struct frame open[FRAMES_MAX];
     unsigned depth;
     bool found;
 };
@@ -95,19 +101,20 @@ struct walk {
 /* Leaves the constructed values that end here. */
 static void close_values(struct walk *walk, const uint8_t *at)
 {
-    while (walk->depth > 0 && walk->end[walk->depth - 1] == at)
+    while (walk->depth > 0 && !walk->open[walk->depth - 1].indefinite && walk->open[walk->depth - 1].end == at)
         walk->depth--;
 }
 
 /* One value, or the head of a constructed one. False when it is broken. */
 static bool walk_value(struct walk *walk, struct cursor *cur, const struct asn1 *asn1)
 {
+    const struct frame *around = walk->depth > 0 ? &walk->open[walk->depth - 1] : NULL;
     struct cursor inside = *cur;
     struct value value;
 
-    if (walk->depth > 0 && walk->end[walk->depth - 1])
-        inside.end = walk->end[walk->depth - 1];
-    if (walk->depth > 0 && !walk->end[walk->depth - 1] && cursor_left(&inside) >= 2 && load_be16(inside.at) == 0) {
+    if (around)
+        inside.end = around->end;
+    if (around && around->indefinite && cursor_left(&inside) >= 2 && load_be16(inside.at) == 0) {
         cur->at += 2;
         walk->depth--;
         close_values(walk, cur->at);
@@ -122,7 +129,10 @@ static bool walk_value(struct walk *walk, struct cursor *cur, const struct asn1 
     else if (walk->depth == FRAMES_MAX)
         return false;
     else
-        walk->end[walk->depth++] = value.indefinite ? NULL : inside.at + value.length;
+        walk->open[walk->depth++] = (struct frame){
+            .end = value.indefinite ? inside.end : inside.at + value.length,
+            .indefinite = value.indefinite,
+        };
     close_values(walk, cur->at);
     return true;
 }

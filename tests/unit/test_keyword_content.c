@@ -249,6 +249,9 @@ static const struct match_case asn1_cases[] = {
     NO("asn1:bitstring_overflow;", "\x05\x09\x03\x01\xff"),
     NO("asn1:bitstring_overflow;", "\x30\x06\x02\x00\x03\x01\xff"),
     YES("asn1:bitstring_overflow;", "\x03\x01\xff\x05"),
+    YES("asn1:bitstring_overflow;", "\x30\x07\x30\x80\x03\x01\xff\x00\x00"),
+    NO("asn1:bitstring_overflow;",
+       "\x30\x04\x30\x80\x03\x01\xff\x00\x00"), /* the inner value ends behind the outer one */
     /* places */
     YES("asn1:bitstring_overflow absolute_offset 2;", "xx\x03\x01\xff"),
     NO("asn1:bitstring_overflow absolute_offset 9;", "xx\x03\x01\xff"),
