@@ -210,6 +210,14 @@ static void apply_member(struct walk *walk, const char *parent, const struct nod
                    CONFIG_MAX_PATH);
         return;
     }
+    unsigned parts = 1;
+
+    for (const char *dot = strchr(path, '.'); dot; dot = strchr(dot + 1, '.'))
+        parts++;
+    if (parts > CONFIG_MAX_DEPTH) { /* each part is a level when the configuration is printed */
+        diag_error(walk->diag, member->key_at, "the name of this setting has more than %d parts", CONFIG_MAX_DEPTH);
+        return;
+    }
     if (strcmp(path, "include") == 0) {
         apply_include(walk, member);
         return;
