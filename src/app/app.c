@@ -199,8 +199,8 @@ static const char *const other_counters[] = {
     "app_layer.memcap.shed_flows",
     "app_layer.memcap.evicted_flows",
     "app_layer.memcap.resumed_flows",
-    "app_layer.parts.joined_files",
-    "app_layer.parts.abandoned_files",
+    "app_layer.byterange.reassembled_files",
+    "app_layer.byterange.abandoned_files",
 };
 enum {
     FAILED_TCP,
@@ -211,7 +211,7 @@ enum {
     SHED_FLOWS,
     EVICTED_FLOWS,
     RESUMED_FLOWS,
-    JOINED_FILES,
+    REASSEMBLED_FILES,
     ABANDONED_FILES,
     OTHER_COUNTERS
 };
@@ -231,8 +231,8 @@ static uint64_t other_counter(const struct app *app, unsigned which)
         return app->evicted_flows;
     case RESUMED_FLOWS:
         return app->resumed_flows;
-    case JOINED_FILES:
-        return app->joined_files;
+    case REASSEMBLED_FILES:
+        return app->reassembled_files;
     case ABANDONED_FILES:
         return app->abandoned_files;
     default:

@@ -178,7 +178,7 @@ struct app {
     uint64_t shed_flows, shed_bytes, evicted_flows, evicted_bytes, resumed_flows;
     struct app_parts *parts; /* files being reassembled; allocated for the first range */
     size_t unowned;          /* heap bytes of `parts`, which belong to no flow */
-    uint64_t joined_files, abandoned_files;
+    uint64_t reassembled_files, abandoned_files;
 };
 
 /* What a parser is called with; lives for the call. */

@@ -340,6 +340,6 @@ bool app_part_data(struct app_context *context, struct app_part *part, struct ap
     file_close(app->files, parts->file, FILE_CLOSED);
     parts->file->parts = NULL; /* the complete file belongs to the transaction alone */
     release(app, parts);
-    app->joined_files++;
+    app->reassembled_files++;
     return true;
 }

@@ -11,7 +11,7 @@ import os
 OURS = {
     # Statistics of what the field has not: rings to the writer, files, verdicts of an inline engine, the kernel's conntrack.
     'stats': {'files', 'output'},
-    'stats.app_layer': {'memcap', 'memuse', 'parts'},
+    'stats.app_layer': {'byterange', 'memcap', 'memuse'},
     'stats.app_layer.flow': {'also_tcp', 'also_udp'},
     'stats.defrag': {'contradictions', 'dropped_fragments', 'evicted', 'evicted_fragments', 'repeated_fragments'},
     'stats.detect': {'candidates', 'dataset_memcap', 'evaluations', 'flow_memcap', 'host_evicted', 'host_memcap', 'limit_matches', 'pcre_limits', 'rule_files_failed', 'scans', 'scans_recalled', 'step_limits', 'threshold_evicted',

@@ -72,13 +72,13 @@ START_TEST(ranges_are_joined)
     snprintf(what, sizeof(what), "order %u%u%u, %s, cut %d", order[0], order[1], order[2],
              one_each ? "a connection each" : "one connection", rig->cut);
     for (unsigned i = 0; i < 3; i++) {
-        ck_assert_uint_eq(rig->app->joined_files, 0);
+        ck_assert_uint_eq(rig->app->reassembled_files, 0);
         if (one_each && i > 0)
             next_connection(rig);
         get_range(rig, "/f", order[i] * 100u, order[i] * 100u + 100, TOTAL);
     }
     check_whole(rig, what);
-    ck_assert_uint_eq(rig->app->joined_files, 1);
+    ck_assert_uint_eq(rig->app->reassembled_files, 1);
     ck_assert_uint_eq(rig->app->abandoned_files, 0);
     app_rig_free(rig);
 }
@@ -116,7 +116,7 @@ START_TEST(ranges_overlap)
     get_range(rig, "/f", 200, 300, TOTAL);
     get_range(rig, "/f", 0, 120, TOTAL);
     get_range(rig, "/f", 0, 50, TOTAL);
-    ck_assert_uint_eq(rig->app->joined_files, 0);
+    ck_assert_uint_eq(rig->app->reassembled_files, 0);
     get_range(rig, "/f", 100, 180, TOTAL);
     check_whole(rig, "overlapping");
     app_rig_free(rig);
@@ -136,7 +136,7 @@ START_TEST(other_files_are_not_mixed_in)
     next_connection(rig);
     rig->flow.server.bytes[3]++;
     get_range(rig, "/f", 100, 300, TOTAL); /* another server */
-    ck_assert_uint_eq(rig->app->joined_files, 0);
+    ck_assert_uint_eq(rig->app->reassembled_files, 0);
     next_connection(rig);
     get_range(rig, "/f", 100, 300, TOTAL);
     check_whole(rig, "the right one");
@@ -152,7 +152,7 @@ START_TEST(late_range_starts_new_file)
     next_connection(rig);
     rig->now_ns += UINT64_C(31) * SECOND;
     get_range(rig, "/f", 100, 300, TOTAL);
-    ck_assert_uint_eq(rig->app->joined_files, 0);
+    ck_assert_uint_eq(rig->app->reassembled_files, 0);
     ck_assert_uint_eq(rig->app->abandoned_files, 1);
     app_rig_free(rig);
 }
@@ -175,7 +175,7 @@ START_TEST(too_many_bytes_wait)
         ck_assert(!rig->failed);
         const char *json = app_rig_json(rig, i - 1);
 
-        events += json && strstr(json, "RANGE_NOT_JOINED");
+        events += json && strstr(json, "RANGE_NOT_REASSEMBLED");
     }
     ck_assert_uint_gt(rig->app->abandoned_files, 0);
     ck_assert_uint_eq(events, rig->app->abandoned_files);
@@ -218,7 +218,7 @@ START_TEST(too_many_files)
     }
     ck_assert_uint_ge(rig->app->abandoned_files, 700);
     get_range(rig, "/999", 100, 300, TOTAL);
-    ck_assert_uint_eq(rig->app->joined_files, 1);
+    ck_assert_uint_eq(rig->app->reassembled_files, 1);
     app_rig_free(rig);
 }
 END_TEST

@@ -84,7 +84,7 @@ static void join_range(struct http_feed *f, struct http_tx *tx, const struct htt
     if (tx->uri_raw.length > 0)
         memcpy(key + length, http_bytes(request, &tx->uri_raw), tx->uri_raw.length);
     if (!app_part_begin(f->context, &message->part, &what))
-        http_event(f, tx, HTTP_EVENT_RANGE_NOT_JOINED);
+        http_event(f, tx, HTTP_EVENT_RANGE_NOT_REASSEMBLED);
 }
 
 static void note_range(struct http_feed *f, struct http_tx *tx, struct file *file)
@@ -186,7 +186,7 @@ bool http_body_decoded(struct http_feed *f, struct http_tx *tx, const uint8_t *b
             file_append(app_files(f->context), message->file, bytes, size);
         if (message->part.serial != 0 &&
             !app_part_data(f->context, &message->part, &tx->base, f->direction, bytes, size))
-            http_event(f, tx, HTTP_EVENT_RANGE_NOT_JOINED);
+            http_event(f, tx, HTTP_EVENT_RANGE_NOT_REASSEMBLED);
         if (!message->file_is_body)
             keep(f, message, bytes, size);
     }

@@ -106,6 +106,7 @@ const struct app_event http_event_table[HTTP_EVENT_COUNT] = {
                                        "servers differ about the end of a request's headers or body" },
     [HTTP_EVENT_RESPONSE_AMBIGUOUS] = { "RESPONSE_AMBIGUOUS", "clients differ about the lines of a response, or where "
                                                               "its body begins or ends" },
-    [HTTP_EVENT_RANGE_NOT_JOINED] = { "RANGE_NOT_JOINED", "a file sent in byte ranges could not be reassembled; only "
-                                                          "its ranges are inspected" },
+    [HTTP_EVENT_RANGE_NOT_REASSEMBLED] = { "RANGE_NOT_REASSEMBLED",
+                                           "a file sent in byte ranges could not be reassembled; only its ranges are "
+                                           "inspected" },
 };
