@@ -329,26 +329,27 @@ unsigned app_wanted(const struct app_context *context); /* what app_want() was t
 /* Numbers for file_open(), from 0 on. */
 uint32_t app_next_file_id(struct app_context *context);
 
-/* A byte range of a file; other transactions carry the other ranges. See src/app/parts.c. */
-struct app_part {
+/* A byte range of a file; other transactions carry the other ranges. See src/app/byterange.c. */
+struct app_byterange {
     uint64_t serial; /* 0: none */
     uint64_t at;     /* offset of the next byte in the file */
     uint32_t entry;
 };
-struct app_part_of {
+struct app_byterange_info {
     const void *key; /* identifies the file: equal for all its ranges */
     uint32_t key_length, name_length;
     const void *name;
     uint64_t start, total; /* offset of the range; size of the whole file */
     uint64_t timeout_ns;   /* the file is abandoned after this time without new data */
 };
-/* Starts a range. Returns false and clears *part if there is no memory or no free table entry. */
-bool app_part_begin(struct app_context *context, struct app_part *part, const struct app_part_of *what);
+/* Starts a range. Returns false and clears *range if there is no memory or no free table entry. */
+bool app_byterange_start(struct app_context *context, struct app_byterange *range,
+                         const struct app_byterange_info *info);
 /* Adds the next bytes of the range to the file; the file may be added to tx->files. For bytes that were lost the caller adds
- * their number to part->at. Returns false when this call abandons the file; bytes for a file that is complete or was abandoned
- * earlier are ignored (true). */
-bool app_part_data(struct app_context *context, struct app_part *part, struct app_tx *tx, enum flow_direction direction,
-                   const uint8_t *bytes, uint32_t length);
+ * their number to range->at. Returns false when this call abandons the file; bytes for a file that is complete or was
+ * abandoned earlier are ignored (true). */
+bool app_byterange_add(struct app_context *context, struct app_byterange *range, struct app_tx *tx,
+                       enum flow_direction direction, const uint8_t *bytes, uint32_t length);
 
 /* A new transaction behind the last; NULL when there is no memory, or too many are open: return APP_ERROR then. */
 struct app_tx *app_tx_new(struct app_context *context);
@@ -520,8 +521,8 @@ struct app_memory_counts {
     uint64_t resumed_flows;                /* evicted flows whose parser started again */
 };
 void app_count_memory(const struct app *app, struct app_memory_counts *out);
-/* Abandons all files whose parts are being joined. */
-void app_forget_parts(struct app *app);
+/* Abandons all files that are being reassembled. */
+void app_byterange_clear(struct app *app);
 
 /* To another process (sluice/transfer.h). Ids of protocols are those of the build: what the writer's are here. */
 struct app_numbers {

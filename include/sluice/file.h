@@ -54,12 +54,12 @@ struct file {
     uint64_t size;             /* bytes so far, with those of gaps */
     uint64_t missing;          /* bytes of gaps behind the first byte that came */
     uint64_t start, end;       /* of a range (HTTP 206); 0 and 0: none */
-    struct file_parts *parts;  /* app/parts.c: entry that adds ranges of other transactions; NULL: none */
-    struct buffer data;        /* what is kept for rules */
-    uint64_t data_offset;      /* of data.bytes[0] in the file, without counting `missing` */
-    uint8_t digest[FILE_DIGESTS][32]; /* once closed, as far as in `digests` */
-    unsigned digests;                 /* bits 1 << enum file_digest: computed */
-    const char *magic;                /* libmagic's text; NULL: not asked, or not known yet. Lent by the engine */
+    struct byterange_file *byterange_file; /* entry of app/byterange.c that adds later ranges; NULL: none */
+    struct buffer data;                    /* what is kept for rules */
+    uint64_t data_offset;                  /* of data.bytes[0] in the file, without counting `missing` */
+    uint8_t digest[FILE_DIGESTS][32];      /* once closed, as far as in `digests` */
+    unsigned digests;                      /* bits 1 << enum file_digest: computed */
+    const char *magic;                     /* libmagic's text; NULL: not asked, or not known yet. Lent by the engine */
     /* the engine's own */
     struct file_hash *hash;
     uint64_t fresh_offset; /* of the first byte that came since file_engine_tick() */

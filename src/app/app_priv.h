@@ -2,18 +2,18 @@
 /*
  * Inside app:
  *
- *   app.c       the worker's engine, counters
- *   identify.c  which protocol the first bytes speak
- *   feed.c      bytes of streams to parsers: what was not consumed, changes of protocol, gaps, the end
- *   datagram.c  datagrams to parsers
- *   reading.c   readings of a flow as several protocols
- *   tx.c        transactions
- *   memory.c    which flow gives memory back when the memcap is nearly used up
- *   expect.c    flows that were announced by another one
- *   parts.c     reassembly of files from byte ranges of several transactions
- *   transfer.c  flows for another process
- *   registry.c  the table of protocols
- *   options.c   settings that all of them have
+ *   app.c        the worker's engine, counters
+ *   identify.c   which protocol the first bytes speak
+ *   feed.c       bytes of streams to parsers: what was not consumed, changes of protocol, gaps, the end
+ *   datagram.c   datagrams to parsers
+ *   reading.c    readings of a flow as several protocols
+ *   tx.c         transactions
+ *   memory.c     which flow gives memory back when the memcap is nearly used up
+ *   expect.c     flows that were announced by another one
+ *   byterange.c  reassembly of files from byte ranges of several transactions
+ *   transfer.c   flows for another process
+ *   registry.c   the table of protocols
+ *   options.c    settings that all of them have
  */
 #ifndef APP_PRIV_H
 #define APP_PRIV_H
@@ -176,8 +176,8 @@ struct app {
     struct app_size_class classes[APP_SIZE_CLASSES];
     size_t reserve; /* bytes of the memcap that only the current packet may use */
     uint64_t shed_flows, shed_bytes, evicted_flows, evicted_bytes, resumed_flows;
-    struct app_parts *parts; /* files being reassembled; allocated for the first range */
-    size_t unowned;          /* heap bytes of `parts`, which belong to no flow */
+    struct byterange_table *byteranges; /* files being reassembled; allocated for the first range */
+    size_t unowned;                     /* heap bytes of `byteranges`, which belong to no flow */
     uint64_t reassembled_files, abandoned_files;
 };
 
@@ -306,11 +306,11 @@ void app_tx_complete_all(struct app_flow *af);
 void app_tx_complete_direction(struct app_flow *af, enum flow_direction direction);
 void app_tx_release(struct app *app, struct app_tx *tx, app_release_function *release, void *user);
 
-/* --- parts.c ----------------------------------------------------------------------------------------------------------------- */
+/* --- byterange.c ------------------------------------------------------------------------------------------------------------- */
 
-/* Removes incomplete files of parts.c from tx->files; the table keeps them until their next range. Called before the files of a
- * transaction are freed. */
-void app_parts_keep(struct app *app, struct app_tx *tx, enum flow_direction direction);
+/* Removes incomplete files of byterange.c from tx->files; the table keeps them until their next range. Called before the files of
+ * a transaction are freed. */
+void app_byterange_detach_files(struct app *app, struct app_tx *tx, enum flow_direction direction);
 
 /* --- expect.c ---------------------------------------------------------------------------------------------------------------- */
 

@@ -423,7 +423,7 @@ void app_tx_release(struct app *app, struct app_tx *tx, app_release_function *re
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         if (release && tx->detection[direction])
             release(user, tx->detection[direction]);
-        app_parts_keep(app, tx, direction);
+        app_byterange_detach_files(app, tx, direction);
         file_list_clear(app->files, &tx->files[direction]);
     }
     if (tx->proto->tx_free)

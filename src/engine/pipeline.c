@@ -755,7 +755,7 @@ void pipeline_forget(struct pipeline *pipeline)
 {
     pipeline->forgets = true;
     flow_table_end_all(pipeline->flows, FLOW_END_SHUTDOWN);
-    app_forget_parts(pipeline->app);
+    app_byterange_clear(pipeline->app);
     pipeline->forgets = false;
 }
 

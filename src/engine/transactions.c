@@ -7,7 +7,7 @@ static void log_files(struct pipeline *pipeline, const struct packet *pkt, const
                       const struct app_tx *tx, enum flow_direction direction, bool flow_ends)
 {
     for (struct file *file = tx->files[direction].first; file; file = file->next) {
-        if (file->logged || file->parts ||
+        if (file->logged || file->byterange_file ||
             (!flow_ends && (file->state == FILE_OPEN || app_tx_wants_inspection(tx, direction))))
             continue;
         if (tx->beside && !file->store_wanted) /* another reading of a message, whose file has an event already */

@@ -336,7 +336,7 @@ static void check_nothing_left(const struct world *world)
 {
     const struct pipeline *p = &world->pipeline;
 
-    app_forget_parts(p->app);
+    app_byterange_clear(p->app);
     MUST(heap_memory(p->app->heap) == 0);
     MUST(pool_used(p->flows->flows) == 0 && pool_used(p->flows->variables) == 0 && pool_used(p->flows->texts) == 0);
     MUST(pool_used(p->stream->sessions) == 0);

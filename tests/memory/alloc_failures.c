@@ -258,7 +258,7 @@ static void check_nothing_left(const struct conversation *one, const struct side
     static const unsigned emptied[] = { 0, 1, 2, 3, 4, 5, 8, 9 }; /* fragments stay until their time is over */
     char what[128];
 
-    app_forget_parts(side->pipeline.app);
+    app_byterange_clear(side->pipeline.app);
     if (heap_memory(side->pipeline.app->heap) > 0)
         report(one, "memory of the application-layer heap was not given back");
     for (unsigned i = 0; i < sizeof(emptied) / sizeof(emptied[0]); i++)

@@ -54,16 +54,16 @@ static void name_of_file(struct http_feed *f, struct http_tx *tx, const uint8_t 
     }
 }
 
-/* Joins a range to the other ranges of the same file, which have the same addresses of client and server, host and URL. The
+/* Adds a range to the other ranges of the same file, which have the same addresses of client and server, host and URL. The
  * addresses are part of the key because, where the queue is chosen by the addresses, only connections of one address pair are
  * certain to reach the same worker. */
-static void join_range(struct http_feed *f, struct http_tx *tx, const struct http_range *range)
+static void start_byterange(struct http_feed *f, struct http_tx *tx, const struct http_range *range)
 {
     uint8_t key[2 * sizeof(struct address) + KEY_TEXT_MAX];
     struct http_message *request = &tx->message[FLOW_TO_SERVER], *message = message_of(f, tx);
     const struct flow *flow = app_context_flow(f->context);
     uint32_t length = 2 * sizeof(struct address);
-    const struct app_part_of what = {
+    const struct app_byterange_info info = {
         .key = key,
         .name = message->file->name.bytes,
         .name_length = message->file->name.length,
@@ -83,7 +83,7 @@ static void join_range(struct http_feed *f, struct http_tx *tx, const struct htt
     length += tx->host.length;
     if (tx->uri_raw.length > 0)
         memcpy(key + length, http_bytes(request, &tx->uri_raw), tx->uri_raw.length);
-    if (!app_part_begin(f->context, &message->part, &what))
+    if (!app_byterange_start(f->context, &message->byterange, &info))
         http_event(f, tx, HTTP_EVENT_RANGE_NOT_REASSEMBLED);
 }
 
@@ -104,7 +104,7 @@ static void note_range(struct http_feed *f, struct http_tx *tx, struct file *fil
         file->end = (uint64_t)range.end;
     }
     if (range.start >= 0 && range.size > 0)
-        join_range(f, tx, &range);
+        start_byterange(f, tx, &range);
 }
 
 static void open_file(struct http_feed *f, struct http_tx *tx)
@@ -184,8 +184,8 @@ bool http_body_decoded(struct http_feed *f, struct http_tx *tx, const uint8_t *b
             open_file(f, tx);
         if (message->file_is_body)
             file_append(app_files(f->context), message->file, bytes, size);
-        if (message->part.serial != 0 &&
-            !app_part_data(f->context, &message->part, &tx->base, f->direction, bytes, size))
+        if (message->byterange.serial != 0 &&
+            !app_byterange_add(f->context, &message->byterange, &tx->base, f->direction, bytes, size))
             http_event(f, tx, HTTP_EVENT_RANGE_NOT_REASSEMBLED);
         if (!message->file_is_body)
             keep(f, message, bytes, size);
@@ -270,7 +270,7 @@ void http_body_gap(struct http_feed *f, struct http_tx *tx, uint64_t length)
         open_file(f, tx);
     if (message->file)
         file_gap(app_files(f->context), message->file, length);
-    message->part.at += length;
+    message->byterange.at += length;
     message->body_length += length;
 }
 

@@ -232,7 +232,7 @@ struct http_message {
     bool body_ended, body_cut;
     struct file *file; /* the body as a file, or the file of the form's part under way; it belongs to the transaction */
     bool file_is_body; /* the body is one file, and is kept there alone */
-    struct app_part part; /* byte range of a file that the body carries; serial 0: none */
+    struct app_byterange byterange; /* byte range of a file that the body carries; serial 0: none */
     struct http_decoder *decoder;
     struct http_form *form;
 };

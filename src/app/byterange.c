@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reassembly of files from byte ranges that arrive in several transactions, on one connection or on several. Rules inspect the whole file, with
+ * its digests, in addition to each range.
+ *
+ * Bytes are appended to the file in order. The file is in tx->files of the transaction that brought the last appended bytes, where rules
+ * inspect it; when that transaction is released, the table keeps the file until the next range arrives. Bytes after a gap are stored as pieces
+ * until the gap is filled. Bytes that were appended are never replaced. Otherwise, where ranges overlap, the one that begins at the lower
+ * offset is used.
+ *
+ * The ranges of a file are joined only if the same worker inspects them. A file is abandoned, and counted, when the waiting data exceeds its
+ * limit, when memory is short, when no range arrives within the timeout, or when the table is full.
+ *
+ * Memory: the worker's heap. Files and pieces in the table belong to no flow (struct app.unowned), so evicting a flow does not free them.
+ */
+#include "app_priv.h"
+
+#include <string.h>
+
+enum {
+    ENTRIES = 256,          /* files */
+    PIECE_MAX = 256 << 10,  /* bytes */
+    PIECES_MAX = 64,        /* waiting pieces per file */
+    WAITING_SHARE = 8,      /* waiting files and pieces may use 1/8 of the memcap */
+    WAITING_MIN = 64 << 10, /* bytes; lower bound of that share */
+};
+
+/* Bytes after a gap in the file, kept until the gap is filled. */
+struct piece {
+    struct piece *next;
+    uint64_t start;
+    struct buffer data;
+};
+
+struct byterange_file {
+    uint64_t serial; /* 0: the entry is free */
+    uint64_t total, used_ns, timeout_ns;
+    uint8_t *key; /* key_length bytes of the key, followed by name_length bytes of the file name */
+    uint32_t key_length, name_length;
+    unsigned piece_count;
+    struct piece *pieces; /* sorted by start */
+    struct file *file;    /* NULL until byte 0 arrives */
+    struct app_tx *tx;    /* transaction whose list has the file; NULL: only the table has it */
+    enum flow_direction direction;
+};
+
+struct byterange_table {
+    struct byterange_file entries[ENTRIES];
+    uint64_t last_serial;
+};
+
+/* --- Memory ---------------------------------------------------------------------------------------------------------------------- */
+
+/* Call before, and end_unowned() after, code that allocates or frees memory of the table instead of a flow. */
+static size_t begin_unowned(const struct app *app)
+{
+    return heap_memory(app->heap);
+}
+
+static void end_unowned(struct app *app, size_t before)
+{
+    app->unowned += heap_memory(app->heap) - before;
+}
+
+/* Evicting a flow does not free memory of the table, so the table has a separate limit. */
+static bool has_room(const struct app *app, size_t more)
+{
+    size_t limit = heap_capacity(app->heap) / WAITING_SHARE;
+
+    return app->unowned + more <= (limit > WAITING_MIN ? limit : WAITING_MIN);
+}
+
+static void free_piece(struct app *app, struct byterange_file *entry)
+{
+    struct piece *piece = entry->pieces;
+    size_t before = begin_unowned(app);
+
+    entry->pieces = piece->next;
+    entry->piece_count--;
+    buffer_clear(app->heap, &piece->data);
+    heap_give(app->heap, piece);
+    end_unowned(app, before);
+}
+
+/* Removes the file from its transaction; only the table refers to it afterwards. */
+static void take_from_transaction(struct app *app, struct byterange_file *entry)
+{
+    if (!entry->tx)
+        return;
+    file_list_remove(&entry->tx->files[entry->direction], entry->file);
+    app_memory_disown(app, entry->tx->flow->main, file_memory(app->files, entry->file));
+    entry->tx = NULL;
+}
+
+static void release(struct app *app, struct byterange_file *entry)
+{
+    while (entry->pieces)
+        free_piece(app, entry);
+    size_t before = begin_unowned(app);
+
+    heap_give(app->heap, entry->key);
+    end_unowned(app, before);
+    *entry = (struct byterange_file){ 0 };
+}
+
+static void abandon(struct app *app, struct byterange_file *entry)
+{
+    if (entry->file) {
+        take_from_transaction(app, entry);
+        struct file_list list = { 0 };
+        size_t before = begin_unowned(app);
+
+        entry->file->store_wanted = false; /* do not store an incomplete file: no event would refer to it */
+        file_list_add(app->files, &list, entry->file);
+        file_list_clear(app->files, &list);
+        end_unowned(app, before);
+    }
+    release(app, entry);
+    app->abandoned_files++;
+}
+
+void app_byterange_clear(struct app *app)
+{
+    if (!app->byteranges)
+        return;
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        if (app->byteranges->entries[i].serial != 0)
+            abandon(app, &app->byteranges->entries[i]);
+    }
+    size_t before = begin_unowned(app);
+
+    heap_give(app->heap, app->byteranges);
+    end_unowned(app, before);
+    app->byteranges = NULL;
+}
+
+void app_byterange_detach_files(struct app *app, struct app_tx *tx, enum flow_direction direction)
+{
+    for (struct file *file = tx->files[direction].first, *next; file; file = next) {
+        next = file->next;
+        if (!file->byterange_file)
+            continue;
+        take_from_transaction(app, file->byterange_file);
+        if (!has_room(app, 0))
+            abandon(app, file->byterange_file);
+    }
+}
+
+/* --- Entries --------------------------------------------------------------------------------------------------------------------- */
+
+static bool is_for(const struct byterange_file *entry, const struct app_byterange_info *info)
+{
+    return entry->serial != 0 && entry->total == info->total && entry->key_length == info->key_length &&
+           memcmp(entry->key, info->key, info->key_length) == 0;
+}
+
+static bool is_expired(const struct byterange_file *entry, uint64_t now_ns)
+{
+    return entry->used_ns + entry->timeout_ns < now_ns;
+}
+
+/* Returns a free entry; if there is none, abandons the file that has waited longest. Returns NULL if all files belong to open
+ * transactions. */
+static struct byterange_file *find_place(struct app *app, uint64_t now_ns)
+{
+    struct byterange_file *unused = NULL, *oldest = NULL;
+
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        struct byterange_file *entry = &app->byteranges->entries[i];
+
+        if (entry->serial != 0 && !entry->tx && is_expired(entry, now_ns))
+            abandon(app, entry);
+        if (entry->serial == 0)
+            unused = unused ? unused : entry;
+        else if (!entry->tx && (!oldest || entry->used_ns < oldest->used_ns))
+            oldest = entry;
+    }
+    if (!unused && oldest) {
+        abandon(app, oldest);
+        unused = oldest;
+    }
+    return unused;
+}
+
+static struct byterange_file *find_or_make(struct app *app, const struct app_byterange_info *info, uint64_t now_ns)
+{
+    size_t before = begin_unowned(app);
+
+    if (!app->byteranges && !(app->byteranges = heap_take(app->heap, sizeof(*app->byteranges))))
+        return NULL;
+    end_unowned(app, before);
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        if (is_for(&app->byteranges->entries[i], info) && !is_expired(&app->byteranges->entries[i], now_ns))
+            return &app->byteranges->entries[i];
+    }
+    struct byterange_file *entry = find_place(app, now_ns);
+
+    if (!entry)
+        return NULL;
+    before = begin_unowned(app);
+    entry->key = heap_take_raw(app->heap, (size_t)info->key_length + info->name_length);
+    end_unowned(app, before);
+    if (!entry->key)
+        return NULL;
+    memcpy(entry->key, info->key, info->key_length);
+    if (info->name_length > 0)
+        memcpy(entry->key + info->key_length, info->name, info->name_length);
+    entry->key_length = info->key_length;
+    entry->name_length = info->name_length;
+    entry->total = info->total;
+    entry->timeout_ns = info->timeout_ns;
+    entry->serial = ++app->byteranges->last_serial;
+    return entry;
+}
+
+/* Returns the table entry of a range; NULL when its file is complete or was abandoned. */
+static struct byterange_file *entry_of(const struct app *app, const struct app_byterange *range)
+{
+    struct byterange_file *entry = app->byteranges ? &app->byteranges->entries[range->entry] : NULL;
+
+    return entry && range->serial != 0 && entry->serial == range->serial ? entry : NULL;
+}
+
+bool app_byterange_start(struct app_context *context, struct app_byterange *range,
+                         const struct app_byterange_info *info)
+{
+    struct app *app = context->app;
+    struct byterange_file *entry = find_or_make(app, info, context->now_ns);
+
+    *range = (struct app_byterange){ 0 };
+    if (!entry) {
+        app->abandoned_files++;
+        return false;
+    }
+    entry->used_ns = context->now_ns;
+    *range = (struct app_byterange){
+        .entry = (uint32_t)(entry - app->byteranges->entries),
+        .serial = entry->serial,
+        .at = info->start,
+    };
+    return true;
+}
+
+/* --- Bytes ----------------------------------------------------------------------------------------------------------------------- */
+
+/* Stores bytes that follow a gap; `at` is their offset, beyond the present end of the file. */
+static bool keep(struct app *app, struct byterange_file *entry, uint64_t at, const uint8_t *bytes, uint32_t length)
+{
+    struct piece **place = &entry->pieces, *piece = NULL;
+
+    while (*place && (*place)->start <= at) {
+        piece = *place;
+        place = &piece->next;
+    }
+    uint64_t end = piece ? piece->start + piece->data.length : 0;
+
+    if (piece && at + length <= end)
+        return true;
+    if (!has_room(app, length))
+        return false;
+    if (!piece || at > end || piece->data.length >= PIECE_MAX) {
+        piece = entry->piece_count < PIECES_MAX ? heap_take(app->heap, sizeof(*piece)) : NULL;
+        if (!piece)
+            return false;
+        end = piece->start = at;
+        piece->next = *place;
+        *place = piece;
+        entry->piece_count++;
+    }
+    length -= (uint32_t)(end - at);
+    return buffer_append(app->heap, &piece->data, bytes + (end - at), length, UINT32_MAX) == length;
+}
+
+/* Moves the file to tx->files; opens it when byte 0 arrives. */
+static bool give_to_transaction(struct app_context *context, struct byterange_file *entry, struct app_tx *tx,
+                                enum flow_direction direction)
+{
+    struct app *app = context->app;
+
+    if (entry->tx == tx && entry->direction == direction)
+        return true;
+    if (!entry->file) {
+        entry->file = file_open(app->files, &tx->files[direction], app_next_file_id(context),
+                                entry->key + entry->key_length, entry->name_length);
+        if (!entry->file)
+            return false;
+        entry->file->byterange_file = entry;
+    } else {
+        take_from_transaction(app, entry);
+        app->unowned -= file_memory(app->files, entry->file);
+        entry->file->id = app_next_file_id(context);
+        file_list_add(app->files, &tx->files[direction], entry->file);
+    }
+    entry->tx = tx;
+    entry->direction = direction;
+    return true;
+}
+
+static void append(struct app *app, struct byterange_file *entry, const uint8_t *bytes, uint64_t length)
+{
+    file_append(app->files, entry->file, bytes, length);
+    while (entry->pieces && entry->pieces->start <= entry->file->size) {
+        const struct piece *piece = entry->pieces;
+        uint64_t known = entry->file->size - piece->start;
+
+        if (known < piece->data.length)
+            file_append(app->files, entry->file, piece->data.bytes + known, piece->data.length - known);
+        free_piece(app, entry);
+    }
+}
+
+bool app_byterange_add(struct app_context *context, struct app_byterange *range, struct app_tx *tx,
+                       enum flow_direction direction, const uint8_t *bytes, uint32_t length)
+{
+    struct app *app = context->app;
+    struct byterange_file *entry = entry_of(app, range);
+    uint64_t at = range->at, size = entry && entry->file ? entry->file->size : 0;
+
+    range->at += length;
+    if (!entry || at >= entry->total || at + length <= size)
+        return true;
+    if (length > entry->total - at)
+        length = (uint32_t)(entry->total - at);
+    entry->used_ns = context->now_ns;
+    if (at > size) {
+        size_t before = begin_unowned(app);
+        bool kept = keep(app, entry, at, bytes, length);
+
+        end_unowned(app, before);
+        if (!kept)
+            abandon(app, entry);
+        return kept;
+    }
+    if (!give_to_transaction(context, entry, tx, direction)) {
+        abandon(app, entry);
+        return false;
+    }
+    append(app, entry, bytes + (size - at), at + length - size);
+    if (entry->file->size < entry->total)
+        return true;
+    file_close(app->files, entry->file, FILE_CLOSED);
+    entry->file->byterange_file = NULL; /* the complete file belongs to the transaction alone */
+    release(app, entry);
+    app->reassembled_files++;
+    return true;
+}
