@@ -332,7 +332,7 @@ uint32_t app_next_file_id(struct app_context *context);
 /* A byte range of a file; other transactions carry the other ranges. See src/app/byterange.c. */
 struct app_byterange {
     uint64_t serial; /* 0: none */
-    uint64_t at;     /* offset of the next byte in the file */
+    uint64_t offset; /* of the next byte in the file */
     uint32_t entry;
 };
 struct app_byterange_info {
@@ -346,7 +346,7 @@ struct app_byterange_info {
 bool app_byterange_start(struct app_context *context, struct app_byterange *range,
                          const struct app_byterange_info *info);
 /* Adds the next bytes of the range to the file; the file may be added to tx->files. For bytes that were lost the caller adds
- * their number to range->at. Returns false when this call abandons the file; bytes for a file that is complete or was
+ * their number to range->offset. Returns false when this call abandons the file; bytes for a file that is complete or was
  * abandoned earlier are ignored (true). */
 bool app_byterange_add(struct app_context *context, struct app_byterange *range, struct app_tx *tx,
                        enum flow_direction direction, const uint8_t *bytes, uint32_t length);

@@ -25,7 +25,7 @@ enum {
     WAITING_MIN = 64 << 10, /* bytes; lower bound of that share */
 };
 
-/* Bytes after a gap in the file, kept until the gap is filled. */
+/* Bytes after a gap in the file, stored until the gap is filled. */
 struct piece {
     struct piece *next;
     uint64_t start;
@@ -34,7 +34,7 @@ struct piece {
 
 struct byterange_file {
     uint64_t serial; /* 0: the entry is free */
-    uint64_t total, used_ns, timeout_ns;
+    uint64_t total, last_data_ns, timeout_ns;
     uint8_t *key; /* key_length bytes of the key, followed by name_length bytes of the file name */
     uint32_t key_length, name_length;
     unsigned piece_count;
@@ -51,13 +51,13 @@ struct byterange_table {
 
 /* --- Memory ---------------------------------------------------------------------------------------------------------------------- */
 
-/* Call before, and end_unowned() after, code that allocates or frees memory of the table instead of a flow. */
-static size_t begin_unowned(const struct app *app)
+/* Call before, and stop_table_accounting() after, code that allocates or frees memory of the table instead of a flow. */
+static size_t start_table_accounting(const struct app *app)
 {
     return heap_memory(app->heap);
 }
 
-static void end_unowned(struct app *app, size_t before)
+static void stop_table_accounting(struct app *app, size_t before)
 {
     app->unowned += heap_memory(app->heap) - before;
 }
@@ -73,17 +73,17 @@ static bool has_room(const struct app *app, size_t more)
 static void free_piece(struct app *app, struct byterange_file *entry)
 {
     struct piece *piece = entry->pieces;
-    size_t before = begin_unowned(app);
+    size_t before = start_table_accounting(app);
 
     entry->pieces = piece->next;
     entry->piece_count--;
     buffer_clear(app->heap, &piece->data);
     heap_give(app->heap, piece);
-    end_unowned(app, before);
+    stop_table_accounting(app, before);
 }
 
 /* Removes the file from its transaction; only the table refers to it afterwards. */
-static void take_from_transaction(struct app *app, struct byterange_file *entry)
+static void detach_file(struct app *app, struct byterange_file *entry)
 {
     if (!entry->tx)
         return;
@@ -92,30 +92,30 @@ static void take_from_transaction(struct app *app, struct byterange_file *entry)
     entry->tx = NULL;
 }
 
-static void release(struct app *app, struct byterange_file *entry)
+static void clear_entry(struct app *app, struct byterange_file *entry)
 {
     while (entry->pieces)
         free_piece(app, entry);
-    size_t before = begin_unowned(app);
+    size_t before = start_table_accounting(app);
 
     heap_give(app->heap, entry->key);
-    end_unowned(app, before);
+    stop_table_accounting(app, before);
     *entry = (struct byterange_file){ 0 };
 }
 
 static void abandon(struct app *app, struct byterange_file *entry)
 {
     if (entry->file) {
-        take_from_transaction(app, entry);
+        detach_file(app, entry);
         struct file_list list = { 0 };
-        size_t before = begin_unowned(app);
+        size_t before = start_table_accounting(app);
 
         entry->file->store_wanted = false; /* do not store an incomplete file: no event would refer to it */
         file_list_add(app->files, &list, entry->file);
         file_list_clear(app->files, &list);
-        end_unowned(app, before);
+        stop_table_accounting(app, before);
     }
-    release(app, entry);
+    clear_entry(app, entry);
     app->abandoned_files++;
 }
 
@@ -127,10 +127,10 @@ void app_byterange_clear(struct app *app)
         if (app->byteranges->entries[i].serial != 0)
             abandon(app, &app->byteranges->entries[i]);
     }
-    size_t before = begin_unowned(app);
+    size_t before = start_table_accounting(app);
 
     heap_give(app->heap, app->byteranges);
-    end_unowned(app, before);
+    stop_table_accounting(app, before);
     app->byteranges = NULL;
 }
 
@@ -140,7 +140,7 @@ void app_byterange_detach_files(struct app *app, struct app_tx *tx, enum flow_di
         next = file->next;
         if (!file->byterange_file)
             continue;
-        take_from_transaction(app, file->byterange_file);
+        detach_file(app, file->byterange_file);
         if (!has_room(app, 0))
             abandon(app, file->byterange_file);
     }
@@ -148,7 +148,7 @@ void app_byterange_detach_files(struct app *app, struct app_tx *tx, enum flow_di
 
 /* --- Entries --------------------------------------------------------------------------------------------------------------------- */
 
-static bool is_for(const struct byterange_file *entry, const struct app_byterange_info *info)
+static bool entry_matches(const struct byterange_file *entry, const struct app_byterange_info *info)
 {
     return entry->serial != 0 && entry->total == info->total && entry->key_length == info->key_length &&
            memcmp(entry->key, info->key, info->key_length) == 0;
@@ -156,12 +156,12 @@ static bool is_for(const struct byterange_file *entry, const struct app_byterang
 
 static bool is_expired(const struct byterange_file *entry, uint64_t now_ns)
 {
-    return entry->used_ns + entry->timeout_ns < now_ns;
+    return entry->last_data_ns + entry->timeout_ns < now_ns;
 }
 
 /* Returns a free entry; if there is none, abandons the file that has waited longest. Returns NULL if all files belong to open
  * transactions. */
-static struct byterange_file *find_place(struct app *app, uint64_t now_ns)
+static struct byterange_file *alloc_entry(struct app *app, uint64_t now_ns)
 {
     struct byterange_file *unused = NULL, *oldest = NULL;
 
@@ -172,7 +172,7 @@ static struct byterange_file *find_place(struct app *app, uint64_t now_ns)
             abandon(app, entry);
         if (entry->serial == 0)
             unused = unused ? unused : entry;
-        else if (!entry->tx && (!oldest || entry->used_ns < oldest->used_ns))
+        else if (!entry->tx && (!oldest || entry->last_data_ns < oldest->last_data_ns))
             oldest = entry;
     }
     if (!unused && oldest) {
@@ -182,24 +182,24 @@ static struct byterange_file *find_place(struct app *app, uint64_t now_ns)
     return unused;
 }
 
-static struct byterange_file *find_or_make(struct app *app, const struct app_byterange_info *info, uint64_t now_ns)
+static struct byterange_file *find_or_add_entry(struct app *app, const struct app_byterange_info *info, uint64_t now_ns)
 {
-    size_t before = begin_unowned(app);
+    size_t before = start_table_accounting(app);
 
     if (!app->byteranges && !(app->byteranges = heap_take(app->heap, sizeof(*app->byteranges))))
         return NULL;
-    end_unowned(app, before);
+    stop_table_accounting(app, before);
     for (unsigned i = 0; i < ENTRIES; i++) {
-        if (is_for(&app->byteranges->entries[i], info) && !is_expired(&app->byteranges->entries[i], now_ns))
+        if (entry_matches(&app->byteranges->entries[i], info) && !is_expired(&app->byteranges->entries[i], now_ns))
             return &app->byteranges->entries[i];
     }
-    struct byterange_file *entry = find_place(app, now_ns);
+    struct byterange_file *entry = alloc_entry(app, now_ns);
 
     if (!entry)
         return NULL;
-    before = begin_unowned(app);
+    before = start_table_accounting(app);
     entry->key = heap_take_raw(app->heap, (size_t)info->key_length + info->name_length);
-    end_unowned(app, before);
+    stop_table_accounting(app, before);
     if (!entry->key)
         return NULL;
     memcpy(entry->key, info->key, info->key_length);
@@ -214,7 +214,7 @@ static struct byterange_file *find_or_make(struct app *app, const struct app_byt
 }
 
 /* Returns the table entry of a range; NULL when its file is complete or was abandoned. */
-static struct byterange_file *entry_of(const struct app *app, const struct app_byterange *range)
+static struct byterange_file *find_entry_of_range(const struct app *app, const struct app_byterange *range)
 {
     struct byterange_file *entry = app->byteranges ? &app->byteranges->entries[range->entry] : NULL;
 
@@ -225,55 +225,56 @@ bool app_byterange_start(struct app_context *context, struct app_byterange *rang
                          const struct app_byterange_info *info)
 {
     struct app *app = context->app;
-    struct byterange_file *entry = find_or_make(app, info, context->now_ns);
+    struct byterange_file *entry = find_or_add_entry(app, info, context->now_ns);
 
     *range = (struct app_byterange){ 0 };
     if (!entry) {
         app->abandoned_files++;
         return false;
     }
-    entry->used_ns = context->now_ns;
+    entry->last_data_ns = context->now_ns;
     *range = (struct app_byterange){
         .entry = (uint32_t)(entry - app->byteranges->entries),
         .serial = entry->serial,
-        .at = info->start,
+        .offset = info->start,
     };
     return true;
 }
 
 /* --- Bytes ----------------------------------------------------------------------------------------------------------------------- */
 
-/* Stores bytes that follow a gap; `at` is their offset, beyond the present end of the file. */
-static bool keep(struct app *app, struct byterange_file *entry, uint64_t at, const uint8_t *bytes, uint32_t length)
+/* Stores bytes that follow a gap; `offset` is beyond the present end of the file. */
+static bool store_piece(struct app *app, struct byterange_file *entry, uint64_t offset, const uint8_t *bytes,
+                        uint32_t length)
 {
     struct piece **place = &entry->pieces, *piece = NULL;
 
-    while (*place && (*place)->start <= at) {
+    while (*place && (*place)->start <= offset) {
         piece = *place;
         place = &piece->next;
     }
     uint64_t end = piece ? piece->start + piece->data.length : 0;
 
-    if (piece && at + length <= end)
+    if (piece && offset + length <= end)
         return true;
     if (!has_room(app, length))
         return false;
-    if (!piece || at > end || piece->data.length >= PIECE_MAX) {
+    if (!piece || offset > end || piece->data.length >= PIECE_MAX) {
         piece = entry->piece_count < PIECES_MAX ? heap_take(app->heap, sizeof(*piece)) : NULL;
         if (!piece)
             return false;
-        end = piece->start = at;
+        end = piece->start = offset;
         piece->next = *place;
         *place = piece;
         entry->piece_count++;
     }
-    length -= (uint32_t)(end - at);
-    return buffer_append(app->heap, &piece->data, bytes + (end - at), length, UINT32_MAX) == length;
+    length -= (uint32_t)(end - offset);
+    return buffer_append(app->heap, &piece->data, bytes + (end - offset), length, UINT32_MAX) == length;
 }
 
 /* Moves the file to tx->files; opens it when byte 0 arrives. */
-static bool give_to_transaction(struct app_context *context, struct byterange_file *entry, struct app_tx *tx,
-                                enum flow_direction direction)
+static bool attach_file(struct app_context *context, struct byterange_file *entry, struct app_tx *tx,
+                        enum flow_direction direction)
 {
     struct app *app = context->app;
 
@@ -286,7 +287,7 @@ static bool give_to_transaction(struct app_context *context, struct byterange_fi
             return false;
         entry->file->byterange_file = entry;
     } else {
-        take_from_transaction(app, entry);
+        detach_file(app, entry);
         app->unowned -= file_memory(app->files, entry->file);
         entry->file->id = app_next_file_id(context);
         file_list_add(app->files, &tx->files[direction], entry->file);
@@ -313,34 +314,34 @@ bool app_byterange_add(struct app_context *context, struct app_byterange *range,
                        enum flow_direction direction, const uint8_t *bytes, uint32_t length)
 {
     struct app *app = context->app;
-    struct byterange_file *entry = entry_of(app, range);
-    uint64_t at = range->at, size = entry && entry->file ? entry->file->size : 0;
+    struct byterange_file *entry = find_entry_of_range(app, range);
+    uint64_t offset = range->offset, size = entry && entry->file ? entry->file->size : 0;
 
-    range->at += length;
-    if (!entry || at >= entry->total || at + length <= size)
+    range->offset += length;
+    if (!entry || offset >= entry->total || offset + length <= size)
         return true;
-    if (length > entry->total - at)
-        length = (uint32_t)(entry->total - at);
-    entry->used_ns = context->now_ns;
-    if (at > size) {
-        size_t before = begin_unowned(app);
-        bool kept = keep(app, entry, at, bytes, length);
+    if (length > entry->total - offset)
+        length = (uint32_t)(entry->total - offset);
+    entry->last_data_ns = context->now_ns;
+    if (offset > size) {
+        size_t before = start_table_accounting(app);
+        bool stored = store_piece(app, entry, offset, bytes, length);
 
-        end_unowned(app, before);
-        if (!kept)
+        stop_table_accounting(app, before);
+        if (!stored)
             abandon(app, entry);
-        return kept;
+        return stored;
     }
-    if (!give_to_transaction(context, entry, tx, direction)) {
+    if (!attach_file(context, entry, tx, direction)) {
         abandon(app, entry);
         return false;
     }
-    append(app, entry, bytes + (size - at), at + length - size);
+    append(app, entry, bytes + (size - offset), offset + length - size);
     if (entry->file->size < entry->total)
         return true;
     file_close(app->files, entry->file, FILE_CLOSED);
     entry->file->byterange_file = NULL; /* the complete file belongs to the transaction alone */
-    release(app, entry);
+    clear_entry(app, entry);
     app->reassembled_files++;
     return true;
 }

@@ -270,7 +270,7 @@ void http_body_gap(struct http_feed *f, struct http_tx *tx, uint64_t length)
         open_file(f, tx);
     if (message->file)
         file_gap(app_files(f->context), message->file, length);
-    message->byterange.at += length;
+    message->byterange.offset += length;
     message->body_length += length;
 }
 
