@@ -137,7 +137,8 @@ void file_list_clear(struct file_engine *engine, struct file_list *list);
 /* Remove a file from a list; append it to a list. If file_list_keep() was called for the new list, the file is stored, too. */
 void file_list_remove(struct file_list *list, struct file *file);
 void file_list_add(struct file_engine *engine, struct file_list *list, struct file *file);
-size_t file_memory(const struct file_engine *engine, const struct file *file); /* heap memory of the file, in bytes */
+/* Heap memory of the file, in bytes. */
+size_t file_heap_size(const struct file_engine *engine, const struct file *file);
 /* Wants a file stored, now or when it is complete; `sid` is the rule that does, or 0. */
 void file_keep(struct file_engine *engine, struct file *file, uint32_t sid);
 /* The same for all files of the list, those that come, too. */

@@ -177,7 +177,7 @@ struct app {
     size_t reserve; /* bytes of the memcap that only the current packet may use */
     uint64_t shed_flows, shed_bytes, evicted_flows, evicted_bytes, resumed_flows;
     struct byterange_table *byteranges; /* files being reassembled; allocated for the first range */
-    size_t unowned;                     /* heap bytes of `byteranges`, which belong to no flow */
+    size_t byterange_memory;            /* heap bytes of `byteranges`, which belong to no flow */
     uint64_t reassembled_files, abandoned_files;
 };
 
@@ -247,15 +247,15 @@ size_t app_memory_reserve(const struct heap *heap);
 /* Into the lists, when the flow is made. */
 void app_memory_add(struct app *app, struct app_flow *af);
 /* Updates the memory use of a flow after a call that allocated or freed memory of this flow only; `before` is
- * app_memory_owned() before that call. */
+ * app_flow_memory() before that call. */
 void app_memory_update(struct app *app, struct app_flow *af, size_t before);
 void app_memory_remove(struct app *app, struct app_flow *af);
-/* Moves `size` bytes from the account of the flow to app->unowned. */
-void app_memory_disown(struct app *app, struct app_flow *af, size_t size);
+/* Moves `size` bytes from the account of the flow to app->byterange_memory. */
+void app_memory_move_to_byteranges(struct app *app, struct app_flow *af, size_t size);
 /* Heap bytes that belong to flows. */
-static inline size_t app_memory_owned(const struct app *app)
+static inline size_t app_flow_memory(const struct app *app)
 {
-    return heap_memory(app->heap) - app->unowned;
+    return heap_memory(app->heap) - app->byterange_memory;
 }
 
 /* --- feed.c ---------------------------------------------------------------------------------------------------------------- */

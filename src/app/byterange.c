@@ -11,7 +11,8 @@
  * The ranges of a file are joined only if the same worker inspects them. A file is abandoned, and counted, when the waiting data exceeds its
  * limit, when memory is short, when no range arrives within the timeout, or when the table is full.
  *
- * Memory: the worker's heap. Files and pieces in the table belong to no flow (struct app.unowned), so evicting a flow does not free them.
+ * Memory: the worker's heap. Files and pieces in the table belong to no flow (app->byterange_memory), so evicting a flow does not free
+ * them.
  */
 #include "app_priv.h"
 
@@ -59,7 +60,7 @@ static size_t start_table_accounting(const struct app *app)
 
 static void stop_table_accounting(struct app *app, size_t before)
 {
-    app->unowned += heap_memory(app->heap) - before;
+    app->byterange_memory += heap_memory(app->heap) - before;
 }
 
 /* Evicting a flow does not free memory of the table, so the table has a separate limit. */
@@ -67,7 +68,7 @@ static bool has_room(const struct app *app, size_t more)
 {
     size_t limit = heap_capacity(app->heap) / WAITING_SHARE;
 
-    return app->unowned + more <= (limit > WAITING_MIN ? limit : WAITING_MIN);
+    return app->byterange_memory + more <= (limit > WAITING_MIN ? limit : WAITING_MIN);
 }
 
 static void free_piece(struct app *app, struct byterange_file *entry)
@@ -88,7 +89,7 @@ static void detach_file(struct app *app, struct byterange_file *entry)
     if (!entry->tx)
         return;
     file_list_remove(&entry->tx->files[entry->direction], entry->file);
-    app_memory_disown(app, entry->tx->flow->main, file_memory(app->files, entry->file));
+    app_memory_move_to_byteranges(app, entry->tx->flow->main, file_heap_size(app->files, entry->file));
     entry->tx = NULL;
 }
 
@@ -288,7 +289,7 @@ static bool attach_file(struct app_context *context, struct byterange_file *entr
         entry->file->byterange_file = entry;
     } else {
         detach_file(app, entry);
-        app->unowned -= file_memory(app->files, entry->file);
+        app->byterange_memory -= file_heap_size(app->files, entry->file);
         entry->file->id = app_next_file_id(context);
         file_list_add(app->files, &tx->files[direction], entry->file);
     }

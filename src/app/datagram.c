@@ -185,7 +185,7 @@ static void look_at_datagram(struct feeding *f, struct flow *flow, enum flow_dir
                              uint32_t length)
 {
     struct app *app = f->app;
-    size_t before = app_memory_owned(app);
+    size_t before = app_flow_memory(app);
     uint64_t refused = heap_refused(app->heap);
     uint8_t ports = flow->app && flow->app->ports ? flow->app->ports : look_at_ports(app, flow);
 

@@ -830,7 +830,7 @@ void app_stream(struct app *app, struct flow *flow, enum flow_direction directio
 {
     struct feeding f = { .app = app, .verdict = verdict, .now_ns = now_ns, .transport = APP_TCP };
     struct app_verdict unused = { 0 };
-    size_t before = app_memory_owned(app);
+    size_t before = app_flow_memory(app);
     uint64_t refused = heap_refused(app->heap);
 
     file_engine_tick(app->files);

@@ -63,7 +63,7 @@ void app_memory_add(struct app *app, struct app_flow *af)
     list_add(app, af, 0);
 }
 
-static void set_held(struct app *app, struct app_flow *af, size_t held)
+static void set_flow_memory(struct app *app, struct app_flow *af, size_t held)
 {
     unsigned class = size_class_of(held);
 
@@ -78,16 +78,16 @@ static void set_held(struct app *app, struct app_flow *af, size_t held)
 
 void app_memory_update(struct app *app, struct app_flow *af, size_t before)
 {
-    size_t after = app_memory_owned(app);
+    size_t after = app_flow_memory(app);
 
     if (after != before)
-        set_held(app, af, af->held + after - before);
+        set_flow_memory(app, af, af->held + after - before);
 }
 
-void app_memory_disown(struct app *app, struct app_flow *af, size_t size)
+void app_memory_move_to_byteranges(struct app *app, struct app_flow *af, size_t size)
 {
-    set_held(app, af, af->held - size);
-    app->unowned += size;
+    set_flow_memory(app, af, af->held - size);
+    app->byterange_memory += size;
 }
 
 void app_memory_remove(struct app *app, struct app_flow *af)
@@ -133,7 +133,7 @@ bool app_shed_files(struct app *app, struct flow *flow)
 {
     struct app_flow *af = flow->app;
     struct app_context context = { .app = app, .af = af, .now_ns = flow->last_ns };
-    size_t before = app_memory_owned(app), released;
+    size_t before = app_flow_memory(app), released;
 
     for (struct app_tx *tx = af->first; tx; tx = tx->next) {
         for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++)
@@ -141,7 +141,7 @@ bool app_shed_files(struct app *app, struct flow *flow)
         if (tx->proto->shed)
             tx->proto->shed(&context, tx);
     }
-    released = before - app_memory_owned(app);
+    released = before - app_flow_memory(app);
     if (released == 0)
         return false;
     app->shed_bytes += released;

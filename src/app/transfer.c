@@ -453,7 +453,7 @@ void app_transfer(struct transfer *t, struct app *app, struct flow *flow, const 
         write_flow(&context, t);
         return;
     }
-    size_t before = app_memory_owned(app);
+    size_t before = app_flow_memory(app);
 
     if (flow->app || !(flow->app = heap_take(app->heap, sizeof(*flow->app))))
         return;

@@ -449,7 +449,7 @@ bool app_tx_is_pending(const struct app_tx *tx)
 
 void app_tidy(struct app *app, struct flow *flow, app_release_function *release, void *user)
 {
-    size_t before = app_memory_owned(app);
+    size_t before = app_flow_memory(app);
     struct app_tx *tx;
 
     while ((tx = app_transactions_in(flow, APP_TX_CHANGED))) {

@@ -147,7 +147,7 @@ void file_list_remove(struct file_list *list, struct file *file)
     list->count--;
 }
 
-size_t file_memory(const struct file_engine *engine, const struct file *file)
+size_t file_heap_size(const struct file_engine *engine, const struct file *file)
 {
     const void *const objects[] = { file,       file->name.bytes, file->other_names.bytes, file->data.bytes,
                                     file->hash, file->magic };

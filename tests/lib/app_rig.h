@@ -132,7 +132,7 @@ static inline void app_rig_free(struct app_rig *rig)
 {
     app_end(rig->app, &rig->flow, NULL, NULL);
     app_byterange_clear(rig->app);
-    app_rig_require(rig->app->unowned == 0, "memory of reassembled files was not freed");
+    app_rig_require(rig->app->byterange_memory == 0, "memory of reassembled files was not freed");
     app_rig_require(heap_memory(rig->app->heap) == 0, "memory of the heap was not given back");
     app_free(rig->app);
     app_shared_free(rig->shared);

@@ -93,12 +93,12 @@ START_TEST(transactions_are_freed_between_ranges)
     rig->tidy = true;
     get_range(rig, "/f", 0, 100, TOTAL);
     ck_assert_ptr_null(app_transactions(&rig->flow));
-    ck_assert_uint_gt(rig->app->unowned, 0);
+    ck_assert_uint_gt(rig->app->byterange_memory, 0);
     next_connection(rig);
-    ck_assert_uint_eq(heap_memory(rig->app->heap), rig->app->unowned);
+    ck_assert_uint_eq(heap_memory(rig->app->heap), rig->app->byterange_memory);
     get_range(rig, "/f", 200, 300, TOTAL);
     next_connection(rig);
-    ck_assert_uint_eq(heap_memory(rig->app->heap), rig->app->unowned);
+    ck_assert_uint_eq(heap_memory(rig->app->heap), rig->app->byterange_memory);
     rig->tidy = false;
     get_range(rig, "/f", 100, 200, TOTAL);
     check_whole(rig, "three connections");
@@ -172,7 +172,7 @@ START_TEST(too_many_bytes_wait)
 
         snprintf(path, sizeof(path), "/%u", i % 4);
         get_range(rig, path, i * LENGTH, (i + 1) * LENGTH, 10000000);
-        ck_assert_uint_le(rig->app->unowned, MEMCAP / 4);
+        ck_assert_uint_le(rig->app->byterange_memory, MEMCAP / 4);
         ck_assert(!rig->failed);
         const char *json = app_rig_json(rig, i - 1);
 
@@ -196,7 +196,7 @@ START_TEST(too_many_files_wait)
 
         snprintf(path, sizeof(path), "/%u", i);
         get_range(rig, path, 0, LENGTH, 10000000);
-        ck_assert_uint_le(rig->app->unowned, MEMCAP / 8);
+        ck_assert_uint_le(rig->app->byterange_memory, MEMCAP / 8);
         ck_assert(!rig->failed);
     }
     ck_assert_uint_gt(rig->app->abandoned_files, FILES / 2);
@@ -239,7 +239,7 @@ START_TEST(odd_ranges_are_left_alone)
         app_rig_text(rig, FLOW_TO_CLIENT, text);
         ck_assert_uint_eq(app_rig_tx(rig, i)->files[FLOW_TO_CLIENT].count, 1);
     }
-    ck_assert_uint_eq(rig->app->unowned, 0);
+    ck_assert_uint_eq(rig->app->byterange_memory, 0);
     app_rig_free(rig);
 }
 END_TEST
