@@ -31,8 +31,8 @@ import smtp_servers
 import tls_servers
 
 PROCESSES = 6  # clients of a pair that run at the same time
-# Pairs that also fail sometimes without Sluice (see --alone): the server does not read the body, or its FTP data connection times out.
-FAIL_ALONE = {('curl-put', 'python'), ('curl-put', 'wsgiref'), ('ftplib-active', 'pyftpdlib')}
+# Pairs that also fail sometimes without Sluice (see --without-sluice): the server does not read the body, or its FTP data connection times out.
+FAIL_WITHOUT_SLUICE = {('curl-put', 'python'), ('curl-put', 'wsgiref'), ('ftplib-active', 'pyftpdlib')}
 SECONDS = 900  # for the clients of a pair
 RST = 4
 
@@ -59,7 +59,7 @@ CONFIGURATION = '''eve:
 '''
 
 
-class Program(core.Endpoint):
+class ScriptedClient(core.Endpoint):
     """A client program that run() starts `count` times through a shell script, with the number of the run as $1. Exit code 0: the exchange succeeded."""
     script = None
 
@@ -89,7 +89,7 @@ done
 
 
 def script(name, groups, program, text):
-    return type(name, (Program,), {'name': name, 'groups': groups, 'program': program, 'script': text})
+    return type(name, (ScriptedClient,), {'name': name, 'groups': groups, 'program': program, 'script': text})
 
 
 PYTHON_TLS = '''exec /usr/bin/python3 -c '
@@ -140,8 +140,8 @@ FTP_SCRIPTS = (
 )
 
 
-class Fetching:
-    """An HTTP client of differential.py, at a real server."""
+class HttpClient:
+    """An HTTP client of differential.py that sends ordinary requests to a real server."""
 
     def __init__(self, kind, folder):
         self.client = kind(folder)
@@ -258,7 +258,7 @@ def pairs_of(arguments, folder, servers):
         servers.extend(found)
         pairs.extend((client, server) for server in found for client in clients)
         return found
-    web = available(http_clients.CLIENTS, folder, Fetching) + available(HTTP_SCRIPTS, folder)
+    web = available(http_clients.CLIENTS, folder, HttpClient) + available(HTTP_SCRIPTS, folder)
     add((Nginx, *http_servers.SERVERS[1:]), web)
     https = add((tls_servers.Nginx, tls_servers.OpenSsl, tls_servers.GnuTls, tls_servers.Nss), available(TLS_SCRIPTS, folder))
     add((Resolver,), available(DNS_SCRIPTS, folder))
@@ -271,7 +271,7 @@ def pairs_of(arguments, folder, servers):
         for client in available(tunnel_scripts(tunnels[0], https[0]), folder):
             shutil.copy(tunnels[0].folder + '/user', client.folder + '/key')
             pairs.append((client, tunnels[1]))
-    pairs = [(c, s) for c, s in pairs if (c.name, s.name) not in FAIL_ALONE]
+    pairs = [(c, s) for c, s in pairs if (c.name, s.name) not in FAIL_WITHOUT_SLUICE]
     return [(c, s) for c, s in pairs if not arguments.only or arguments.only in f'{c.name} {s.name}']
 
 
@@ -301,7 +301,7 @@ class Sluice:
             subprocess.run([command, '-A', 'INPUT', '-i', 'lo', '-j', 'NFQUEUE', '--queue-balance', '0:1'], check=True)
 
     def stop(self):
-        """The events, by type."""
+        """Stops Sluice; returns its exit code and its events by type."""
         for command in 'iptables', 'ip6tables':
             subprocess.run([command, '-F', 'INPUT'], check=True)
         self.process.terminate()
@@ -323,8 +323,8 @@ def numbers_below(tree, path=''):
             yield path + key, value
 
 
-def judge(code, events, connections):
-    """What is wrong, as lines."""
+def check_events(code, events, connections):
+    """Returns a line for each finding in the exit code and the events of Sluice."""
     wrong, late = [f'sluice run ended with {code}'] if code else [], 0
     reasons, flags = collections.Counter(), {}
     for event in events['flow']:
@@ -367,7 +367,7 @@ def run(arguments, folder):
         if not pairs:
             return None
         share = max(1, -(-arguments.connections // len(pairs)))
-        sluice = None if arguments.alone else Sluice(arguments.sluice, folder)
+        sluice = None if arguments.without_sluice else Sluice(arguments.sluice, folder)
         if sluice and arguments.keep:
             os.makedirs(arguments.keep, exist_ok=True)
             sniffer = subprocess.Popen(['tcpdump', '-i', 'lo', '-w', arguments.keep + '/all.pcap', '-U', '-Z', 'root'], stderr=subprocess.DEVNULL)
@@ -384,7 +384,7 @@ def run(arguments, folder):
             server.stop()
     if not sluice:
         return wrong
-    wrong += judge(*sluice.stop(), made)
+    wrong += check_events(*sluice.stop(), made)
     if arguments.keep:
         sniffer.terminate()
         sniffer.wait()
@@ -398,7 +398,7 @@ def main():
     parser.add_argument('--connections', type=int, default=10000)
     parser.add_argument('--only', help='pairs whose names contain the text')
     parser.add_argument('--keep', help='write the packets, the log and the events of Sluice to this folder')
-    parser.add_argument('--alone', action='store_true', help='make the connections without Sluice, to find those that fail anyway')
+    parser.add_argument('--without-sluice', action='store_true', help='make the connections without Sluice, to find those that fail anyway')
     parser.add_argument('--nightly', action='store_true', help='also use servers that take long to download or to start')
     arguments = parser.parse_args()
     if os.geteuid() != 0:
