@@ -28,11 +28,11 @@ sleep 1.2
 
 tracefs=/sys/kernel/tracing
 [ -d $tracefs/instances ] || mount -t tracefs tracefs $tracefs || skip "needs tracefs, to count packets that the kernel frees without an error"
-trace=$tracefs/instances/$P
-every=$tracefs/instances/$P-every # of all processes, to explain a failure
-mkdir "$trace" "$every"
+trace_engine=$tracefs/instances/$P
+trace_all=$tracefs/instances/$P-all # of all processes, to explain a failure
+mkdir "$trace_engine" "$trace_all"
 remove_traces() { # The events must be off before an instance can be removed.
-	for instance in "$trace" "$every"; do
+	for instance in "$trace_engine" "$trace_all"; do
 		echo 0 >"$instance/events/skb/kfree_skb/enable"
 		rmdir "$instance"
 	done
@@ -40,8 +40,8 @@ remove_traces() { # The events must be off before an instance can be removed.
 trap 'remove_traces; cleanup' EXIT
 threads=
 for thread in "/proc/$(engine_of "$ips")"/task/*; do threads+="${threads:+ || }common_pid == ${thread##*/}"; done
-echo "$threads" >"$trace/events/skb/kfree_skb/filter"
-for instance in "$trace" "$every"; do
+echo "$threads" >"$trace_engine/events/skb/kfree_skb/filter"
+for instance in "$trace_engine" "$trace_all"; do
 	echo 1 >"$instance/options/stacktrace"
 	echo 1 >"$instance/events/skb/kfree_skb/enable"
 done
@@ -57,9 +57,9 @@ for _ in $(seq 100); do [ "$(kernel_queue 0 waiting)$(kernel_queue 1 waiting)" =
 sleep 1.5
 
 # No rule here drops packets, so each packet that a verdict of the engine frees is one that the kernel discarded.
-cp "$trace/trace" "$WORK/trace"
-cp "$every/trace" "$WORK/every"
-discarded=$(grep -A1 -E '=> (sk_skb_reason_drop|kfree_skb(_reason)?)$' "$WORK/trace" | grep -cE '=> (nfqnl|nf)_reinject$' || true)
+cp "$trace_engine/trace" "$WORK/trace_engine"
+cp "$trace_all/trace" "$WORK/trace_all"
+discarded=$(grep -A1 -E '=> (sk_skb_reason_drop|kfree_skb(_reason)?)$' "$WORK/trace_engine" | grep -cE '=> (nfqnl|nf)_reinject$' || true)
 
 # Prints the rules of the other program without the sluice table; counters are set to 0.
 rules() { # rules HOST
@@ -76,7 +76,7 @@ rules cli | cmp -s - "$WORK/rules" || fail "a neighbour's rules are not what its
 [ -s "$WORK/rules" ] || fail "the neighbour has no rules"
 python3 "$HERE/monitor_edits.py" judge "$WORK/sent" "$WORK/got" "$WORK/ips/eve.json" "$discarded" >"$WORK/judge.log" 2>&1 || {
 	awk '/: kfree_skb:/ { if (stack) count[stack]++; stack = $NF } /^ *=> / { stack = stack " < " $2 }
-		END { if (stack) count[stack]++; for (s in count) print count[s], s }' "$WORK/every" | sort -rn >"$WORK/freed.log"
+		END { if (stack) count[stack]++; for (s in count) print count[s], s }' "$WORK/trace_all" | sort -rn >"$WORK/freed.log"
 	fail "see judge.log; freed.log has each place where the kernel freed packets of any process"
 }
 cat "$WORK/judge.log"
