@@ -221,12 +221,28 @@ int syn_sent_on_reset(struct segment *seg)
     return 0;
 }
 
-/* A server that is configured to ask for no cookie takes the data of any SYN (Linux: net.ipv4.tcp_fastopen). The SYN of a real client has options. */
+/*
+ * The data of a SYN. A server that is configured to ask for no cookie takes it from any SYN (Linux: net.ipv4.tcp_fastopen), so inline it is
+ * inspected in its place in the stream; the server's SYN/ACK tells whether it was taken. The SYN of a real client has options: the data
+ * of one without is inspected with its packet alone, and a SYN/ACK that acknowledges it ends the connection (docs/security.md).
+ */
+static void take_syn_data(struct segment *seg)
+{
+    uint32_t end = seg->seq + 1 + seg->length;
+
+    seg->session->flags |= SESSION_FAST_OPEN;
+    if (seg->length == 0)
+        return;
+    data_take(seg);
+    if (seq_after(end, seg->sender->next_seq))
+        peer_set_next_seq(seg->sender, end);
+}
+
 static bool has_data_without_cookie(const struct segment *seg)
 {
     const struct tcp_info *tcp = &seg->pkt->tcp;
 
-    return segment_is_inline(seg) && seg->length > 0 && (tcp->has_mss || tcp->has_sack_permitted);
+    return segment_is_inline(seg) && seg->length > 0 && (tcp->has_fast_open || tcp->has_mss || tcp->has_sack_permitted);
 }
 
 void handshake_begin(struct segment *seg)
@@ -234,13 +250,8 @@ void handshake_begin(struct segment *seg)
     peer_begin(seg, seg->sender, seg->seq);
     seg->sender->last_ack = seg->sender->next_seq;
     handshake_take_syn(seg);
-    if (!seg->pkt->tcp.has_fast_open && !has_data_without_cookie(seg))
-        return;
-    seg->session->flags |= SESSION_FAST_OPEN;
-    if (seg->length > 0) {
-        data_take(seg);
-        peer_set_next_seq(seg->sender, seg->sender->next_seq + seg->length);
-    }
+    if (seg->pkt->tcp.has_fast_open || has_data_without_cookie(seg))
+        take_syn_data(seg);
 }
 
 /* Sent again, perhaps with other options: the last one counts until the answer says which. With another number it is a new attempt. */
@@ -254,7 +265,9 @@ int syn_sent_on_syn(struct segment *seg)
     }
     handshake_queue_syn(seg);
     handshake_take_syn(seg);
-    if ((seg->session->flags & SESSION_FAST_OPEN) && seg->length > 0)
+    if (has_data_without_cookie(seg))
+        take_syn_data(seg);
+    else if ((seg->session->flags & SESSION_FAST_OPEN) && seg->length > 0)
         data_take(seg);
     return 0;
 }
@@ -441,6 +454,12 @@ int syn_recv_on_syn(struct segment *seg)
 {
     if (seg->seq != seg->sender->isn)
         return note_other_syn(seg, STREAM_EVENT_3WHS_SYN_RESEND_DIFF_SEQ_ON_SYN_RECV);
+    if (!segment_is_inline(seg) || seg->length == 0)
+        return 0;
+    /* The server may have forgotten the first SYN, and takes the data of this one. */
+    if (!(seg->session->flags & SESSION_FAST_OPEN))
+        return -EINVAL;
+    data_take(seg);
     return 0;
 }
 
