@@ -314,6 +314,37 @@ START_TEST(ja4_of_the_specification)
 }
 END_TEST
 
+/* Events have the JA4 of the client hello unless the settings leave it out. */
+START_TEST(ja4_in_events)
+{
+    static const struct {
+        const char *settings;
+        bool is_there;
+    } events[] = {
+        { NULL, true },
+        { "eve: { types: { tls: { extended: no } } }", false },
+        { "eve: { types: { tls: { extended: no, ja4: yes } } }", true },
+        { "app-layer: { protocols: { tls: { ja4-fingerprints: no } } }", false },
+    };
+
+    for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+        static struct bytes extensions, hello, bytes;
+        struct app_rig *rig = rig_new(0, events[i].settings);
+
+        clear(&extensions);
+        clear(&hello);
+        clear(&bytes);
+        put_number_extension(&extensions, 13, "0403");
+        put_client_hello(&hello, 0x0303, "1301", &extensions);
+        put_records(&bytes, 22, 0x0301, &hello, 16384);
+        send_all(rig, FLOW_TO_SERVER, &bytes);
+        ck_assert_msg((strstr(app_rig_json(rig, 0), "\"ja4\":\"t12i010100_") != NULL) == events[i].is_there, "%s: %s",
+                      events[i].settings, app_rig_json(rig, 0));
+        app_rig_free(rig);
+    }
+}
+END_TEST
+
 /* The two characters of the first ALPN name, as JA4.md has them. */
 static const struct {
     const char *name;
@@ -767,6 +798,7 @@ static Suite *tls_suite(void)
     tcase_add_loop_test(tcase, ja3_of_the_specification, 0, (int)(sizeof(ja3_cases) / sizeof(ja3_cases[0])));
     tcase_add_loop_test(tcase, ja3s_of_a_server, 0, CUT_COUNT);
     tcase_add_loop_test(tcase, ja4_of_the_specification, 0, CUT_COUNT);
+    tcase_add_test(tcase, ja4_in_events);
     tcase_add_loop_test(tcase, ja4_alpn, 0, (int)(sizeof(ja4_alpn_cases) / sizeof(ja4_alpn_cases[0])));
     tcase_add_loop_test(tcase, fingerprints_that_are_off, 0, (int)(sizeof(off_settings) / sizeof(off_settings[0])));
     tcase_add_loop_test(tcase, tls13, 0, CUT_COUNT);
