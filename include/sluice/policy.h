@@ -79,8 +79,9 @@ void policy_apply(struct policy *policy, const struct rule_list *rules, struct p
 /* True in passive mode for a flow that a rule would drop inline: as in Suricata, no more rules are evaluated for it. */
 bool policy_demands_drop(const struct policy *policy, const struct flow *flow);
 
-/* A flow that was decided before: drops the packet of a dropped flow. True when no rules are evaluated: dropped, passed, or
- * bypassed. Alert-only releases a dropped flow (flow.would_drop), and mode drop evaluates a released flow again. */
+/* A flow that was decided before: drops the packet of a dropped flow. Returns true when no rules are evaluated for the packet: its flow is
+ * dropped, passed or bypassed, or policy_demands_drop(). Alert-only releases a dropped flow (flow.would_drop), and mode drop evaluates a
+ * released flow again. */
 bool policy_flow(struct policy *policy, struct packet *pkt);
 
 /* Does what is configured for the cause to the packet and its flow, counts it and keeps it in the flow. True when the packet is

@@ -111,7 +111,7 @@ struct app_flow {
     uint8_t candidate; /* another reading: id of its protocol, which is certain when there is a parser */
     bool failed;       /* stopped because the parser, or memory, failed */
     bool
-        doubted; /* main reading: another protocol took the client's bytes, and the server has not answered in this one's */
+        doubted; /* main reading: the client's bytes are parsed as another protocol, too, and the server has not confirmed this one; see app_stream() */
     bool drop_ambiguous;              /* main reading: app_drop_ambiguous() of any reading */
     bool resumed;                     /* the parser was restarted after app_evict() */
     bool keep_files[FLOW_DIRECTIONS]; /* main reading: filestore for the whole flow, and the rule that asked for it */

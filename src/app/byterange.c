@@ -52,7 +52,8 @@ struct byterange_table {
 
 /* --- Memory ---------------------------------------------------------------------------------------------------------------------- */
 
-/* Call before, and stop_table_accounting() after, code that allocates or frees memory of the table instead of a flow. */
+/* Accounts memory to the table instead of a flow: to be called before code that allocates or frees memory of the table. What it returns goes
+ * to stop_table_accounting() after that code. */
 static size_t start_table_accounting(const struct app *app)
 {
     return heap_memory(app->heap);

@@ -845,7 +845,7 @@ void app_stream(struct app *app, struct flow *flow, enum flow_direction directio
     if (in->urgent_count > 0)
         app_read_urgent(&f, direction, in);
     feed_main(&f, direction, in);
-    f.verdict = &unused; /* that the bytes are none of another protocol is no error, see `doubted` */
+    f.verdict = &unused; /* an error of another reading alone is none of the flow: `doubted` decides */
     for (struct app_flow *other = flow->app->next_reading; other; other = other->next_reading) {
         f.af = other;
         if (!other->stopped)

@@ -86,9 +86,9 @@ static bool is_wanted(const struct asn1 *asn1, const struct value *value, const 
     return asn1->double_overflow && value->tag == TAG_REAL && (content[0] & 0xc0) == 0 && value->length > REAL_MAX;
 }
 
-/* A constructed value that is open. */
+/* A constructed value whose end has not been reached. */
 struct frame {
-    const uint8_t *end; /* indefinite: that of the value around it */
+    const uint8_t *end; /* of indefinite length: the end of the value around it */
     bool indefinite;    /* ends at an end-of-contents */
 };
 

@@ -113,8 +113,9 @@ static bool is_outdated_ack(const struct segment *seg)
            (seg->pkt->tcp.sack_count == 0 || sack_is_outdated(seg->receiver, seg->pkt));
 }
 
-/* Inline, before the SYN/ACK: nothing is old yet. The server may have long gone on, and data before the SYN may belong to another connection. */
-static bool has_no_place_yet(const struct segment *seg)
+/* Inline, before the SYN/ACK, no segment counts as a retransmission: the SYN may be outdated, the server far ahead, and data before the SYN
+ * part of another connection. */
+static bool is_before_syn_ack(const struct segment *seg)
 {
     return seg->session->state == TCP_STATE_SYN_SENT && segment_is_inline(seg);
 }
@@ -126,7 +127,7 @@ static bool is_spurious_retransmission(struct segment *seg)
     bool before_base =
         !(sender->flags & PEER_STOPPED) && peer_offset(sender, seg->end) <= (int64_t)sender->assembly.base;
 
-    if (seg->length == 0 || (seg->pkt->tcp.flags & TCP_SYN) || has_no_place_yet(seg) ||
+    if (seg->length == 0 || (seg->pkt->tcp.flags & TCP_SYN) || is_before_syn_ack(seg) ||
         (!before_base && !seq_at_or_before(seg->end, sender->last_ack)))
         return false;
     seg->pkt->stream_flags |= PACKET_STREAM_SPURIOUS_RETRANSMISSION;

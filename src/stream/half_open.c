@@ -270,7 +270,7 @@ static int begin(struct segment *seg, const struct half_open_record *record, uin
     return 0;
 }
 
-/* The session has taken the place of the record. Another SYN/ACK must not begin it once more: its SYN was answered. */
+/* Removes the record of a SYN whose session has begun, so that a second SYN/ACK cannot begin the stream again. */
 static void remove_record(struct stream *stream, struct half_open_record *record)
 {
     record->flags = 0;
@@ -307,7 +307,8 @@ int half_open_restore_by_ack(struct segment *seg)
     if (!record || !seg->has_ack || !(record->flags & RECORD_SYN_ACK) || record->server_isn != seg->ack - 1)
         return -ENOENT;
     copy = *record;
-    remove_record(seg->stream, record); /* the client has proved itself: its session is not removed again */
+    remove_record(seg->stream,
+                  record); /* the ACK has validated the client's address: the session is not removed again */
     segment_turn_round(seg, FLOW_TO_SERVER);
     err = begin(seg, &copy, seg->seq - 1);
     if (err)

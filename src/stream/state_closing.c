@@ -344,8 +344,8 @@ int closed_on_reset(struct segment *seg)
 }
 
 /*
- * Inline: a SYN with the initial sequence number of the closed session. Its sender opens a new connection, or hides one that the receiver
- * still holds: only a SYN/ACK proves a new one (stream_is_reuse()). Data in the SYN cannot be inspected until then.
+ * Inline: a SYN with the initial sequence number of the closed session. The client may open a new connection, or pretend to while the server
+ * still holds the old one. Only the server's SYN/ACK shows that the connection is new (stream_is_reuse()), so data in the SYN is dropped.
  */
 static int keep_syn_again(struct segment *seg)
 {

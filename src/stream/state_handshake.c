@@ -222,9 +222,10 @@ int syn_sent_on_reset(struct segment *seg)
 }
 
 /*
- * The data of a SYN. A server that is configured to ask for no cookie takes it from any SYN (Linux: net.ipv4.tcp_fastopen), so inline it is
- * inspected in its place in the stream; the server's SYN/ACK tells whether it was taken. The SYN of a real client has options: the data
- * of one without is inspected with its packet alone, and a SYN/ACK that acknowledges it ends the connection (docs/security.md).
+ * Inspects the data of a SYN at its offset in the stream. A server that requires no fast open cookie accepts such data (Linux:
+ * net.ipv4.tcp_fastopen); its SYN/ACK shows whether it did. Without fast open option, not called for a SYN that has neither MSS nor SACK
+ * options, which no real client sends: its data is inspected as the payload of its packet, and a SYN/ACK that acknowledges it is rejected
+ * (docs/security.md).
  */
 static void take_syn_data(struct segment *seg)
 {
@@ -238,7 +239,7 @@ static void take_syn_data(struct segment *seg)
         peer_set_next_seq(seg->sender, end);
 }
 
-static bool has_data_without_cookie(const struct segment *seg)
+static bool has_syn_data_to_inspect(const struct segment *seg)
 {
     const struct tcp_info *tcp = &seg->pkt->tcp;
 
@@ -250,7 +251,7 @@ void handshake_begin(struct segment *seg)
     peer_begin(seg, seg->sender, seg->seq);
     seg->sender->last_ack = seg->sender->next_seq;
     handshake_take_syn(seg);
-    if (seg->pkt->tcp.has_fast_open || has_data_without_cookie(seg))
+    if (seg->pkt->tcp.has_fast_open || has_syn_data_to_inspect(seg))
         take_syn_data(seg);
 }
 
@@ -265,7 +266,7 @@ int syn_sent_on_syn(struct segment *seg)
     }
     handshake_queue_syn(seg);
     handshake_take_syn(seg);
-    if (has_data_without_cookie(seg))
+    if (has_syn_data_to_inspect(seg))
         take_syn_data(seg);
     else if ((seg->session->flags & SESSION_FAST_OPEN) && seg->length > 0)
         data_take(seg);
@@ -341,8 +342,9 @@ int syn_sent_on_fin(struct segment *seg)
 }
 
 /*
- * Inline: the client sends data although no SYN/ACK was seen. If the server's segments are seen, this SYN was not answered, and the data may
- * belong to an older connection that the server still holds.
+ * Whether the client's data is accepted without a SYN/ACK, inline: only the client's side is seen (asymmetric routing). If segments of the
+ * server were seen, in this session or in the one before it (SESSION_NEEDS_ANSWER), the server has not answered this SYN, and the data may
+ * continue an older connection that it still holds.
  */
 static bool goes_on_unanswered(struct segment *seg)
 {
@@ -456,7 +458,8 @@ int syn_recv_on_syn(struct segment *seg)
         return note_other_syn(seg, STREAM_EVENT_3WHS_SYN_RESEND_DIFF_SEQ_ON_SYN_RECV);
     if (!segment_is_inline(seg) || seg->length == 0)
         return 0;
-    /* The server may have forgotten the first SYN, and takes the data of this one. */
+    /* If the server has discarded the first SYN, it may accept the data of this one. Where the first SYN's data is in the stream, this data is
+     * compared with it; otherwise the segment is dropped. */
     if (!(seg->session->flags & SESSION_FAST_OPEN))
         return -EINVAL;
     data_take(seg);

@@ -271,8 +271,9 @@ static bool was_picked_up_wrongly(const struct stream *stream, const struct flow
 }
 
 /*
- * The SYN/ACK has the numbers of the closed session, as SYN cookies do for a minute. It answers the client's new SYN unless the server may have sent
- * it before it received data of the client: no such data was seen, or the server has sent other segments since.
+ * A SYN/ACK with the sequence numbers of the closed session. SYN cookies repeat the server's number for about a minute, so it may answer the
+ * client's new SYN; it may also be the old SYN/ACK sent again. It counts as an answer if no data of the client was seen, or if the server sent
+ * segments after the handshake.
  */
 static bool answers_syn_again(const struct tcp_session *session, const struct tcp_peer *client)
 {
@@ -295,8 +296,9 @@ static bool answers_other_syn(const struct stream *stream, const struct flow *fl
 }
 
 /*
- * Inline: the server may not have received or obeyed the client's reset or FIN, and still hold the connection. Data behind the SYN belongs to
- * a new connection only if the server answers the SYN. If no segment of the server was seen (asymmetric routing), no answer will be.
+ * Inline: the server may not have received or accepted the client's reset or FIN, and may still hold the connection. Data after the SYN is
+ * accepted only when the server has answered it. If no segment of the server was seen (asymmetric routing), no answer can be expected, and
+ * none is required.
  */
 static bool needs_answer(const struct stream *stream, const struct flow *flow, bool to_client)
 {

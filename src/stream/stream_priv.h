@@ -48,7 +48,7 @@ enum session_flag {
     SESSION_SCALES_KNOWN = 1 << 13,      /* picked up, and conntrack knew the window scales */
     SESSION_FAST_OPEN_TAKEN =
         1 << 14, /* the server acknowledged the SYN's data, so the cookie proved the client's address */
-    SESSION_NEEDS_ANSWER = 1 << 15, /* the receiver of the SYN may still hold the connection that was here before */
+    SESSION_NEEDS_ANSWER = 1 << 15, /* the server may still hold the previous connection of these ports */
 };
 
 enum peer_flag {

@@ -4,8 +4,7 @@
 
     ordinary.py --sluice PROGRAM [--connections N] [--only TEXT] [--nightly]
 
-All packets of the loopback interface of a separate network namespace pass two queues of Sluice. Its rules, one or more for each protocol, drop but
-never match. The N connections are divided evenly between all pairs of client and server. Every exchange must succeed; Sluice must drop no packet,
+All packets of the loopback interface of a separate network namespace pass two queues of Sluice. It loads at least one drop rule for each protocol; no rule matches the traffic. The N connections are divided evenly between all pairs of client and server. Every exchange must succeed; Sluice must drop no packet,
 raise no exception, and see a flow for each connection. The endpoints are those of differential.py, and sshd, tinyproxy and their clients.
 
 Needs root, iptables and NFQUEUE. Exits with 77 (skipped) without root, or when no endpoint can run.

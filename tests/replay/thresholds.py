@@ -6,7 +6,8 @@
     thresholds.py --record           writes that file with what Suricata 8 reports (found as suricata.py finds it)
 
 The capture is made here: the connections of several clients to several servers, interleaved, some with several requests. Each rule has a port
-of its own, so that inline no rule drops what another one counts. A line of the file has the mode, the rule, the action, and the packets.
+of its own, so that inline no rule drops what another one counts. A line of the file has the mode, the action of the rules,
+the sid (0: dropped packets), the action in the event, and the packets.
 """
 import collections
 import itertools

@@ -611,7 +611,7 @@ START_TEST(first_requests_are_identified)
 }
 END_TEST
 
-/* A request that is a command of SMTP, too, and behind it one that cannot be parsed. Which server reads them only its answer tells. */
+/* The first request is also a valid command of SMTP; the second cannot be parsed as HTTP. Only the server's answer shows which protocol it speaks. */
 START_TEST(failures_beside_another_protocol)
 {
     static const char first[] = "EHLO /a HTTP/1.1\r\nHost: h\r\n\r\n",

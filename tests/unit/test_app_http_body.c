@@ -151,7 +151,8 @@ START_TEST(responses_are_decoded)
 }
 END_TEST
 
-/* One uncompressed meta-block, and a second one whose header is invalid or does not come: what the first holds is inspected. */
+/* One uncompressed meta-block, and a second one whose header is invalid or missing: the content of the first is inspected, but for a few bytes
+ * before the error. */
 START_TEST(brotli_ends_early)
 {
     enum { SIZE = 40000 }; /* more than the decoder's output buffer */

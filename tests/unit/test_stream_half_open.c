@@ -139,8 +139,9 @@ START_TEST(same_number_again)
 }
 END_TEST
 
-/* The server has not received or obeyed the reset and goes on with the connection: none of what it would take passes. */
-static const struct again believed[] = {
+/* The client sends a RST that the server does not receive or ignores, then a SYN. Data that the server would accept as part of the old connection
+ * must not pass before a SYN/ACK answers the SYN. */
+static const struct again ignored_resets[] = {
     { "same number",
       { OPEN_1000, "> PA 1001,1 'GET_ev' | established c:GET_ev", "< A 1,1007", "> R 1007,0 | closed",
         "> S 1000,0 | closed", "< A 1,1007 | closed", "> A 1001,1 | closed", "> PA 1001,1 '......il' | closed =invalid",
@@ -172,7 +173,7 @@ START_TEST(reset_that_the_server_ignores)
 {
     rig.options.midstream_until_ns = _i % 2 ? UINT64_MAX : 0; /* after a start, too */
     open_rig();
-    play(believed[_i / 2].name, believed[_i / 2].script);
+    play(ignored_resets[_i / 2].name, ignored_resets[_i / 2].script);
 }
 END_TEST
 
@@ -236,7 +237,8 @@ int main(void)
     tcase_add_test(half_open, ports_of_an_unclosed_connection);
     tcase_add_test(half_open, records_go_to_the_next_engine);
     tcase_add_loop_test(half_open, same_number_again, 0, sizeof(again) / sizeof(again[0]));
-    tcase_add_loop_test(half_open, reset_that_the_server_ignores, 0, 2 * sizeof(believed) / sizeof(believed[0]));
+    tcase_add_loop_test(half_open, reset_that_the_server_ignores, 0,
+                        2 * sizeof(ignored_resets) / sizeof(ignored_resets[0]));
     tcase_add_test(half_open, reset_with_one_side_seen);
     suite_add_tcase(suite, half_open);
     SRunner *runner = srunner_create(suite);

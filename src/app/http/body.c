@@ -54,9 +54,8 @@ static void name_of_file(struct http_feed *f, struct http_tx *tx, const uint8_t 
     }
 }
 
-/* Adds a range to the other ranges of the same file, which have the same addresses of client and server, host and URL. The
- * addresses are part of the key because, where the queue is chosen by the addresses, only connections of one address pair are
- * certain to reach the same worker. */
+/* Adds a range to the other ranges of the same file. Ranges belong to the same file if client address, server address, host, URL and total size
+ * are equal. The addresses are part of the key because the kernel may distribute connections to workers by address. */
 static void start_byterange(struct http_feed *f, struct http_tx *tx, const struct http_range *range)
 {
     uint8_t key[2 * sizeof(struct address) + KEY_TEXT_MAX];

@@ -26,7 +26,7 @@ enum {
     BOMB_RATIO = 2048,
     FIRST_BYTES = 1024, /* kept to go through as they are */
     GUESS_BYTES = 512,
-    TEXT_DECODED_MAX = 64,     /* bytes that text which is not encoded may decode to by chance */
+    TEXT_DECODED_MAX = 64,     /* bytes; plain text may decode as deflate to this many by chance */
     PIECE = 256,               /* bytes that are decoded at a time before there is output */
     BROTLI_PIECE = 32,         /* bytes that brotli decodes at a time */
     ZLIB_CHECKSUM = 4,         /* bytes behind deflate */
@@ -209,7 +209,7 @@ struct http_decoder *http_decoder_new(struct http_feed *f, struct http_tx *tx, c
         d->next = chain;
         chain = d;
     }
-    /* Python's requests treats any other name in a list, also an empty one, as deflate: inspect the body as received, too. */
+    /* Python's requests decodes an unknown or empty name in a list as deflate; where that fails it delivers the body as received. */
     if (f->direction == FLOW_TO_CLIENT && layers == 1 && (has_undecoded_name || is_list))
         http_doubt(f, 1 << HTTP_WAY_RAW);
     return chain;
@@ -468,7 +468,8 @@ static void decode_deflate(struct http_feed *f, struct http_tx *tx, struct http_
 
 /* --- br, zstd, lzma ----------------------------------------------------------------------------------------------------------------------------- */
 
-/* At an error the library discards what it decoded in that call. Small calls, so that no more is lost here than in a client that reads in other pieces. */
+/* On an error the library discards the output of that call. BROTLI_PIECE bytes per call, so that Sluice loses no more output than a client that
+ * reads in small pieces. */
 static void decode_brotli(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *bytes,
                           uint32_t length)
 {

@@ -177,7 +177,7 @@ struct http_tx *http_response_again(struct http_feed *f, bool without_head)
 }
 
 /* Skips a line after a response that is not a status line. Clients that read it as a body do not wait for the end of the line,
- * so the first byte raises the doubt. */
+ * so the first byte already adds the other reading. */
 static enum http_turn skip_unexpected(struct http_feed *f)
 {
     const uint8_t *line;
@@ -619,7 +619,7 @@ static bool size_ends_with_cr(const struct http_feed *f)
 {
     uint32_t left = f->length - f->at, limit = left < f->settings->field_limit ? left : f->settings->field_limit;
     const uint8_t *line = f->bytes + f->at;
-    uint32_t at = f->parser->scanned > 0 ? f->parser->scanned - 1 : 0; /* a CR may have been the last byte */
+    uint32_t at = f->parser->scanned > 0 ? f->parser->scanned - 1 : 0; /* the last byte may have been a CR */
 
     while (at < limit && line[at] != '\r' && line[at] != '\n')
         at++;
