@@ -8,7 +8,7 @@
  * until the gap is filled. Bytes that were appended are never replaced. Otherwise, where ranges overlap, the one that begins at the lower
  * offset is used.
  *
- * The ranges of a file are joined only if the same worker inspects them. A file is abandoned, and counted, when the waiting data exceeds its
+ * The ranges of a file are reassembled only if the same worker inspects them. A file is abandoned, and counted, when the waiting data exceeds its
  * limit, when memory is short, when no range arrives within the timeout, or when the table is full.
  *
  * Memory: the worker's heap. Files and pieces in the table belong to no flow (app->byterange_memory), so evicting a flow does not free

@@ -162,7 +162,7 @@ class HttpClient:
 
 
 class Benign:
-    """The only attribute of a message that the clients of differential.py read: no forbidden word, so no place."""
+    """Stands in for a generated message: the request has no forbidden word, so that `place` is None."""
     place = None
 
 

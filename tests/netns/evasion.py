@@ -120,9 +120,10 @@ def tcp_cases(version):
     case = new('lost RST and SYN').handshake().send(0, BEFORE).send(AT, b'', flags=RST, ttl=LOST)
     case.add(case.tcp(True, 500000, 0, SYN, ttl=LOST))
     yield case.send(AT, PATTERN + AFTER)
-    # The reset does not reach the server, or not its place, and a SYN begins the connection again: only for who believes them.
-    for reset, how in (('lost RST', {'ttl': LOST}), ('RST not at its place', {'shift': 5})):
-        for number, back in (('the same number', 0), ('a number before', 40), ('a number behind', -30000)):
+    # The RST is lost or has a wrong sequence number, so that the server keeps the connection; a SYN follows. An inspector that accepts both would
+    # begin a new stream.
+    for reset, how in (('lost RST', {'ttl': LOST}), ('RST with a wrong number', {'shift': 5})):
+        for number, back in (('the same number', 0), ('a lower number', 40), ('a higher number', -30000)):
             for syn, ttl in (('lost SYN', LOST), ('SYN', 64)):
                 case = new(f'{reset}, {syn} with {number}').handshake().send(0, DATA[:AT + 4]).send(AT + 4, b'', flags=RST, **how)
                 case.add(case.tcp(True, case.isn - back, 0, SYN, ttl=ttl))

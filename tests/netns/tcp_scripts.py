@@ -153,7 +153,7 @@ SYN_ACK, HANDSHAKE, TALK = 'the SYN/ACK', 'the handshake', 'data'
 
 
 def reset_after(point, same_isn, flags=RST, all_options=False, resets=2):
-    """A health check, a port scanner, a host that has restarted."""
+    """The client resets the connection `resets` times and connects again, as health checks, port scanners and restarted hosts do."""
     def script(c):
         options = (lambda: MSS + SACK + stamp(c.stamps, 0) + b'\1' + SCALE) if all_options else (lambda: MSS)
         stamped = c.stamped if all_options else lambda: b''
@@ -174,7 +174,7 @@ def reset_after(point, same_isn, flags=RST, all_options=False, resets=2):
 
 
 def closed(last_ack):
-    """Both sides have closed the connection; then the client uses the same number again."""
+    """Both sides have closed the connection; then the client uses the same initial sequence number again."""
     def script(c):
         good = c.open()
         c.acknowledge()

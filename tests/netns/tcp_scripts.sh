@@ -16,7 +16,7 @@ play() { client python3 "$HERE/tcp_scripts.py" "$WORK/$1.json" "$mac" "$2" "$P-s
 compare() { python3 "$HERE/tcp_stacks.py" compare "$WORK/$1.json" "$WORK/$2.json" || fail "scripts failed only with Sluice"; }
 play before 2000
 play settings_before 2500 settings
-server sysctl -qw net.ipv4.tcp_syncookies=2 # the same number for the same SYN
+server sysctl -qw net.ipv4.tcp_syncookies=2 # always use SYN cookies: the same SYN gets the same sequence number
 play cookies_before 4000
 start_sluice scripts --queue 0 --rules "$WORK/t.rules" --set stream.midstream-grace=0
 queue_rule --queue-num 0

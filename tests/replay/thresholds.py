@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which of many connections a threshold reports, and inline drops: the same as Suricata.
+"""Compares with Suricata which of many connections thresholds report, and which packets are dropped inline.
 
     thresholds.py SLUICE             compares with suricata/threshold_choice.txt
     thresholds.py --record           writes that file with what Suricata 8 reports (found as suricata.py finds it)

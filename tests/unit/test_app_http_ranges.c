@@ -46,7 +46,7 @@ static void check_whole(const struct app_rig *rig, const char *what)
 
     while (tx && tx->next)
         tx = tx->next;
-    ck_assert_msg(tx && tx->files[FLOW_TO_CLIENT].count == 2, "%s: not joined", what);
+    ck_assert_msg(tx && tx->files[FLOW_TO_CLIENT].count == 2, "%s: not reassembled", what);
     file = tx->files[FLOW_TO_CLIENT].first->next;
     ck_assert_msg(file->state == FILE_CLOSED && file->size == TOTAL && !file->byterange_file &&
                       file->data.length == TOTAL,
@@ -61,7 +61,7 @@ static void check_whole(const struct app_rig *rig, const char *what)
 static const uint8_t orders[][3] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
 enum { ORDERS = sizeof(orders) / sizeof(orders[0]), CONNECTIONS = 2, CUTS = 3 };
 
-START_TEST(ranges_are_joined)
+START_TEST(ranges_are_reassembled)
 {
     static const int cuts[CUTS] = { 0, 1, -1 };
     const uint8_t *order = orders[_i % ORDERS];
@@ -249,7 +249,7 @@ int main(void)
     Suite *suite = suite_create("app_http_ranges");
     TCase *tcase = tcase_create("ranges");
 
-    tcase_add_loop_test(tcase, ranges_are_joined, 0, ORDERS * CONNECTIONS * CUTS);
+    tcase_add_loop_test(tcase, ranges_are_reassembled, 0, ORDERS * CONNECTIONS * CUTS);
     tcase_add_test(tcase, transactions_are_freed_between_ranges);
     tcase_add_test(tcase, ranges_overlap);
     tcase_add_test(tcase, other_files_are_not_mixed_in);

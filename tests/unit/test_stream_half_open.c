@@ -171,13 +171,13 @@ static const struct again ignored_resets[] = {
 
 START_TEST(reset_that_the_server_ignores)
 {
-    rig.options.midstream_until_ns = _i % 2 ? UINT64_MAX : 0; /* after a start, too */
+    rig.options.midstream_until_ns = _i % 2 ? UINT64_MAX : 0; /* also in the grace period after a start */
     open_rig();
     play(ignored_resets[_i / 2].name, ignored_resets[_i / 2].script);
 }
 END_TEST
 
-/* Where the server's segments take another way the client's have no answer to wait for. */
+/* Asymmetric routing: no segment of the server is seen, so that the new SYN needs no SYN/ACK. */
 START_TEST(reset_with_one_side_seen)
 {
     open_rig();

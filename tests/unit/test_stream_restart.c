@@ -113,7 +113,7 @@ static uint8_t judge(unsigned index, const struct restart *restart)
     return judgement;
 }
 
-/* All conversations have the same addresses and few numbers: records of half-open connections would be taken for this one's, too. */
+/* Conversations share addresses and initial sequence numbers: half-open records of one must not match the next. */
 static void forget(void)
 {
     close_rig();
