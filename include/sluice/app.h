@@ -4,16 +4,17 @@
  *
  *     const struct app_proto app_NAME = { .name = "NAME", ... };
  *
- * CMake collects the constants into a table; nothing else names a protocol. With it come its keywords (constants keyword_NAME in
- * the same folder, which CMake collects too), events, settings and its page of the manual (src/app/NAME/NAME.md).
+ * CMake collects the constants into a table; nothing else names a protocol. With it come its keywords (constants
+ * keyword_NAME in the same folder, which CMake collects too), events, settings and its page of the manual
+ * (src/app/NAME/NAME.md).
  *
- * The framework (src/app/ itself) finds out which protocol a flow speaks, feeds the parser, keeps the transactions, and gives them back
- * when both directions are complete and everybody has seen them. A protocol's code sees bytes, its own state, and the functions
- * below; it knows no rules, no packets and no output.
+ * The framework (src/app/ itself) finds out which protocol a flow speaks, feeds the parser, keeps the transactions, and
+ * gives them back when both directions are complete and everybody has seen them. A protocol's code sees bytes, its own
+ * state, and the functions below; it knows no rules, no packets and no output.
  *
- * A transaction is what the field means by it: a request with its response, an e-mail, a handshake. Each of its directions has a progress, a
- * number of the protocol's own that only grows. A buffer is available from a progress on and does not change any more, except
- * those that grow (bodies).
+ * A transaction is what the field means by it: a request with its response, an e-mail, a handshake. Each of its
+ * directions has a progress, a number of the protocol's own that only grows. A buffer is available from a progress on
+ * and does not change any more, except those that grow (bodies).
  *
  * Threads:   a struct app belongs to one worker; struct app_proto and prepared settings are shared, read only.
  * Ownership: state and transactions live in the worker's heap and end with their flow at the latest.
@@ -64,13 +65,13 @@ enum app_layer_event {
 _Static_assert((int)APP_LAYER_EVENT_END <= PACKET_EVENT_WORDS * 64, "a packet has no room for all events");
 const char *app_layer_event_name(enum app_layer_event event); /* as app-layer-event has it */
 
-/* --- A transaction ------------------------------------------------------------------------------------------------------------- */
+/* --- A transaction -------------------------------------------------------------------------------- */
 
 struct app_detection; /* detect's */
 
 /*
- * A flow may have thousands of open transactions, and a packet changes one of them. So that it costs no more than that one, those that
- * something is to be done about are in lists besides, each in the order of their begin.
+ * A flow may have thousands of open transactions, and a packet changes one of them. So that it costs no more than that
+ * one, those that something is to be done about are in lists besides, each in the order of their begin.
  */
 enum app_tx_list {
     APP_TX_OPEN,    /* not complete in all its directions */
@@ -83,9 +84,9 @@ struct app_tx_link {
     struct app_tx *next, *previous;
 };
 
-/* The first member of a protocol's own transaction. A parser writes directions, log_never and tentative, calls app_tx_advance() and app_tx_touch(),
- * and reads; the rest is the framework's. One that is complete in both directions may be gone when the parser is called next: a state
- * keeps no pointer to it. */
+/* The first member of a protocol's own transaction. A parser writes directions, log_never and tentative, calls
+ * app_tx_advance() and app_tx_touch(), and reads; the rest is the framework's. One that is complete in both directions
+ * may be gone when the parser is called next: a state keeps no pointer to it. */
 struct app_tx {
     struct app_tx *next, *previous;
     struct app_flow *flow;
@@ -100,14 +101,14 @@ struct app_tx {
     bool fresh[FLOW_DIRECTIONS];        /* a buffer has grown, or an event or file came, since it was inspected last */
     uint8_t directions;                 /* those that it will ever have; APP_BOTH at first */
     bool logged;
-    uint8_t guessed; /* alerts with this transaction whose rules have no condition on transactions */
-    bool log_never;  /* not worth an event */
-    bool beside;     /* app_tx_new_beside() made it */
-    struct buffer
-        matches; /* rules that have matched in any reading of the message: uint64_t: direction << 63 | gid << 32 | sid */
-    bool only_events; /* made to report a protocol's event: it has an anomaly event only */
-    bool moved;       /* another process continues it */
-    bool tentative;   /* rules do not inspect it before app_tx_confirm(): it may turn out to be no message */
+    uint8_t guessed;       /* alerts with this transaction whose rules have no condition on transactions */
+    bool log_never;        /* not worth an event */
+    bool beside;           /* app_tx_new_beside() made it */
+    struct buffer matches; /* rules that have matched in any reading of the message: uint64_t: direction << 63 | gid <<
+                              32 | sid */
+    bool only_events;      /* made to report a protocol's event: it has an anomaly event only */
+    bool moved;            /* another process continues it */
+    bool tentative;        /* rules do not inspect it before app_tx_confirm(): it may turn out to be no message */
     uint64_t events[APP_EVENT_WORDS];
     struct file_list files[FLOW_DIRECTIONS];
     bool settled[FLOW_DIRECTIONS]; /* for detect: rules were asked when the direction was complete, */
@@ -127,7 +128,7 @@ static inline bool app_tx_has_event(const struct app_tx *tx, unsigned event)
     return tx->events[event / 64] >> (event % 64) & 1;
 }
 
-/* --- Finding the protocol ------------------------------------------------------------------------------------------------------- */
+/* --- Finding the protocol ------------------------------------------------------------------------- */
 
 /* A literal by which a direction's first bytes are known. */
 struct app_pattern {
@@ -162,7 +163,7 @@ struct app_head {
 };
 enum { APP_HEADS_MAX = 2 };
 
-/* --- Feeding ------------------------------------------------------------------------------------------------------------------- */
+/* --- Feeding -------------------------------------------------------------------------------------- */
 
 /* Bytes of one direction, in order, or one datagram. */
 struct app_input {
@@ -177,8 +178,8 @@ struct app_input {
 };
 
 enum app_status {
-    APP_OK, /* `consumed` bytes are done; the rest comes again, in front of what follows, when there are `needed` bytes in all (0: any
-                * more than now) */
+    APP_OK, /* `consumed` bytes are done; the rest comes again, in front of what follows, when there are `needed` bytes
+             * in all (0: any more than now) */
     APP_ERROR, /* not this protocol, or broken beyond repair: no more of this flow is parsed, and it is counted */
 };
 struct app_result {
@@ -186,7 +187,7 @@ struct app_result {
     uint32_t consumed, needed;
 };
 
-/* --- A protocol ----------------------------------------------------------------------------------------------------------------- */
+/* --- A protocol ----------------------------------------------------------------------------------- */
 
 struct app_event {
     const char *name; /* as app-layer-event:PROTO.NAME has it: "request_field_missing_colon" */
@@ -202,8 +203,9 @@ struct app_bytes {
 };
 
 /*
- * How a buffer keyword reads a transaction of this protocol; one row a direction. `index` counts the buffers of a keyword with
- * KEYWORD_MULTI; otherwise it is 0. False: there is no (further) such buffer. The bytes are lent until the transaction is fed again.
+ * How a buffer keyword reads a transaction of this protocol; one row a direction. `index` counts the buffers of a
+ * keyword with KEYWORD_MULTI; otherwise it is 0. False: there is no (further) such buffer. The bytes are lent until the
+ * transaction is fed again.
  */
 struct app_buffer {
     const struct keyword *keyword;
@@ -234,32 +236,34 @@ struct app_proto {
     bool probe_any_port; /* the probe is strict enough to be asked for any port */
     bool own_ports_only; /* with it: the probe accepts the ports of udp_ports only, whatever the settings name */
     /*
-     * UDP: the beginnings of datagrams that the probe accepts on ports other than those of the protocol. The probe refuses all other datagrams, and
-     * those of fewer than 8 bytes, so it is not called for them. NULL, or more than APP_HEADS_MAX: it is called for all.
+     * UDP: the beginnings of datagrams that the probe accepts on ports other than those of the protocol. The probe
+     * refuses all other datagrams, and those of fewer than 8 bytes, so it is not called for them. NULL, or more than
+     * APP_HEADS_MAX: it is called for all.
      */
     const struct app_head *heads;
     size_t head_count;
-    /* TCP: its servers answer what they can't read with an error, and read on: on its ports all bytes are parsed as this protocol. */
+    /* TCP: its servers answer what they can't read with an error, and read on: on its ports all bytes are parsed as
+     * this protocol. */
     bool survives_junk;
     /* TCP: where another protocol was found and the probe takes the bytes too, they are parsed as both. */
     bool joins_others;
     bool is_text; /* with joins_others: its first word is text when another protocol takes the bytes */
 
-    /* State: `state_size` zeroed bytes a flow. start and stop may be NULL. stop gives back what the state itself holds, not its
-     * transactions. */
+    /* State: `state_size` zeroed bytes a flow. start and stop may be NULL. stop gives back what the state itself holds,
+     * not its transactions. */
     size_t state_size;
     int (*start)(struct app_context *context, void *state);
     void (*stop)(struct app_context *context, void *state);
     struct app_result (*feed)(struct app_context *context, void *state, const struct app_input *in);
     bool accepts_gaps;
-    /* Optional: the state goes to another process, or comes from one into a state that has just been started (sluice/transfer.h, which
-     * says what `t` is). With it go the transactions that app_transfer_tx() is called for; others end with the process. Without it the
-     * parser begins anew where this one stopped. */
+    /* Optional: the state goes to another process, or comes from one into a state that has just been started
+     * (sluice/transfer.h, which says what `t` is). With it go the transactions that app_transfer_tx() is called for;
+     * others end with the process. Without it the parser begins anew where this one stopped. */
     void (*transfer)(struct app_context *context, void *state, struct transfer *t);
     uint32_t pending_max; /* bytes that may stay unconsumed in a direction; more is an error; 0: 64 KiB */
 
-    /* Transactions: `tx_size` bytes that begin with struct app_tx. tx_free gives back what it holds besides its files; it may be called
-     * after stop, and does not look at the state. */
+    /* Transactions: `tx_size` bytes that begin with struct app_tx. tx_free gives back what it holds besides its files;
+     * it may be called after stop, and does not look at the state. */
     size_t tx_size;
     void (*tx_free)(struct app_context *context, struct app_tx *tx);
     uint8_t complete[FLOW_DIRECTIONS]; /* the progress at which nothing more will come; 0: 1 */
@@ -276,8 +280,9 @@ struct app_proto {
     size_t condition_count;
     bool sends_as_is; /* its growing buffers grow by what segments end with, mostly: one search does for both */
 
-    /* EVE: members of the object `log_key` of an event of type `log_type`; both NULL: not logged. A transaction is logged once, when its
-     * progress has reached log_progress in all its directions (0: complete), or its flow ends. `log` also describes it in alerts. */
+    /* EVE: members of the object `log_key` of an event of type `log_type`; both NULL: not logged. A transaction is
+     * logged once, when its progress has reached log_progress in all its directions (0: complete), or its flow ends.
+     * `log` also describes it in alerts. */
     const char *log_type, *log_key;
     const char *log_switch; /* the name in eve.types by which it is chosen; NULL: log_type */
     uint8_t log_progress[FLOW_DIRECTIONS];
@@ -290,15 +295,16 @@ struct app_proto {
     void (*log_more)(const struct app_tx *tx, const void *settings, struct fields *out);
     /* Optional: whether this one is worth an event (tls sessions that never got to a certificate...). */
     bool (*wants_log)(const struct app_tx *tx, const void *settings);
-    /* Optional: whether the event goes from the server to the client, as what it tells of does (a response of DNS); otherwise
-     * it is the flow's, from the client to the server. */
+    /* Optional: whether the event goes from the server to the client, as what it tells of does (a response of DNS);
+     * otherwise it is the flow's, from the client to the server. */
     bool (*logs_from_server)(const struct app_tx *tx, const void *settings);
-    /* Optional: the value of a header that the client sent, by its name in any case, for what proxies tell of a client. False: it is not
-     * there (yet). Lent until the transaction is fed again. */
+    /* Optional: the value of a header that the client sent, by its name in any case, for what proxies tell of a client.
+     * False: it is not there (yet). Lent until the transaction is fed again. */
     bool (*header)(const struct app_tx *tx, const char *name, struct app_bytes *out);
 
-    /* Settings of the protocol below "app-layer.protocols.NAME." and "eve.types.TYPE."; ends with a row without a name; or NULL.
-     * "app-layer.protocols.NAME.enabled" is there for all. configure makes what is lent as app_settings(); 0, -ENOMEM, or -EINVAL with diag. */
+    /* Settings of the protocol below "app-layer.protocols.NAME." and "eve.types.TYPE."; ends with a row without a name;
+     * or NULL. "app-layer.protocols.NAME.enabled" is there for all. configure makes what is lent as app_settings(); 0,
+     * -ENOMEM, or -EINVAL with diag. */
     const struct setting *settings;
     int (*configure)(const struct config *config, struct diag *diag, void **out);
     void (*unconfigure)(void *settings);
@@ -318,7 +324,7 @@ size_t app_setting_tables(const struct setting **out);
 size_t app_words(const char **out, size_t max);
 const struct app_proto *app_by_id(unsigned id); /* NULL for 0 */
 
-/* --- For parsers ---------------------------------------------------------------------------------------------------------------- */
+/* --- For parsers ---------------------------------------------------------------------------------- */
 
 struct heap *app_heap(struct app_context *context);
 struct file_engine *app_files(struct app_context *context);
@@ -345,15 +351,16 @@ struct app_byterange_info {
 /* Starts a range. Returns false and clears *range if there is no memory or no free table entry. */
 bool app_byterange_start(struct app_context *context, struct app_byterange *range,
                          const struct app_byterange_info *info);
-/* Adds the next bytes of the range to the file; the file may be added to tx->files. For bytes that were lost the caller adds
- * their number to range->offset. Returns false when this call abandons the file; bytes for a file that is complete or was
- * abandoned earlier are ignored (true). */
+/* Adds the next bytes of the range to the file; the file may be added to tx->files. For bytes that were lost the caller
+ * adds their number to range->offset. Returns false when this call abandons the file; bytes for a file that is complete
+ * or was abandoned earlier are ignored (true). */
 bool app_byterange_add(struct app_context *context, struct app_byterange *range, struct app_tx *tx,
                        enum flow_direction direction, const uint8_t *bytes, uint32_t length);
 
 /* A new transaction behind the last; NULL when there is no memory, or too many are open: return APP_ERROR then. */
 struct app_tx *app_tx_new(struct app_context *context);
-/* Adds a transaction with the existing id `id`: another reading of the same bytes. Rules inspect it; it is neither logged nor counted. */
+/* Adds a transaction with the existing id `id`: another reading of the same bytes. Rules inspect it; it is neither
+ * logged nor counted. */
 struct app_tx *app_tx_new_beside(struct app_context *context, uint64_t id);
 struct app_tx *
 app_tx_first(const struct app_context *context); /* the oldest that is kept, of this protocol; NULL for none */
@@ -368,11 +375,12 @@ static inline struct app_tx *app_tx_next_open(const struct app_tx *tx)
 }
 /* The progress of a direction is this now. */
 void app_tx_advance(struct app_tx *tx, enum flow_direction direction, uint8_t progress);
-/* Rules inspect a transaction that was marked as tentative from now on. A tentative one that is never confirmed is released without inspection. */
+/* Rules inspect a transaction that was marked as tentative from now on. A tentative one that is never confirmed is
+ * released without inspection. */
 void app_tx_confirm(struct app_tx *tx);
 /*
- * Notes that the rule has matched in the direction, for all readings of the message (app_tx_new_beside()). False when it had matched already: then it
- * has its alert. Without memory it may have an alert in each reading.
+ * Notes that the rule has matched in the direction, for all readings of the message (app_tx_new_beside()). False when
+ * it had matched already: then it has its alert. Without memory it may have an alert in each reading.
  */
 bool app_tx_note_match(struct app_tx *tx, enum flow_direction direction, uint32_t gid, uint32_t sid);
 /* A buffer of a direction has grown, or a file of it came, grew or ended; a new progress need not be told so. */
@@ -383,19 +391,23 @@ void app_event(struct app_context *context, struct app_tx *tx, unsigned event);
 /* A datagram says by its content that it goes the other way than its flow: rules of both directions are evaluated. */
 void app_doubt_direction(struct app_context *context);
 
-/* Endpoints read the message in different ways, and the setting of the protocol is to drop it: inline the flow is dropped. */
+/* Endpoints read the message in different ways, and the setting of the protocol is to drop it: inline the flow is
+ * dropped. */
 void app_drop_ambiguous(struct app_context *context);
 
-/* Behind the bytes that this call consumes another protocol speaks, in both directions: the named one, or any (NULL: it is looked for
- * anew). The state and its transactions stay until the new one is known. `optional`: when none is found, this one goes on. */
+/* Behind the bytes that this call consumes another protocol speaks, in both directions: the named one, or any (NULL: it
+ * is looked for anew). The state and its transactions stay until the new one is known. `optional`: when none is found,
+ * this one goes on. */
 void app_change(struct app_context *context, const char *name, bool optional);
-/* What follows is of no use to anybody (encrypted): `whole` also for rules on raw bytes, and the flow may be bypassed when the settings say so. */
+/* What follows is of no use to anybody (encrypted): `whole` also for rules on raw bytes, and the flow may be bypassed
+ * when the settings say so. */
 void app_no_more(struct app_context *context, bool whole);
 /* After app_no_more(whole): the flow may be bypassed, whatever the settings say. */
 void app_bypass(struct app_context *context);
 
-/* A flow that will come (ftp-data): from any port of one host to a port of the other. `tag` is lent to the new flow's parser
- * by app_expected(); freed with heap rules of the framework: a copy of `tag_length` bytes is made. False when it can't be kept. */
+/* A flow that will come (ftp-data): from any port of one host to a port of the other. `tag` is lent to the new flow's
+ * parser by app_expected(); freed with heap rules of the framework: a copy of `tag_length` bytes is made. False when it
+ * can't be kept. */
 struct app_expectation {
     struct address client, server;
     int ip_version;
@@ -405,14 +417,15 @@ struct app_expectation {
 bool app_expect(struct app_context *context, const struct app_expectation *what, const void *tag, uint32_t tag_length);
 const void *app_expected(const struct app_context *context, uint32_t *tag_length); /* NULL for none */
 
-/* For app_proto.transfer. Reading: of a transaction that the parser has made again; all that was found in doing so is known already. */
+/* For app_proto.transfer. Reading: of a transaction that the parser has made again; all that was found in doing so is
+ * known already. */
 void app_transfer_tx(struct app_context *context, struct transfer *t, struct app_tx *tx);
 /* Whether it is worth it: it is not complete, or rules have not seen all of it. */
 bool app_tx_is_pending(const struct app_tx *tx);
 void app_transfer_buffer(struct app_context *context, struct transfer *t, struct buffer *buffer);
 
-/* The buffer of the content of files, and a getter for it, for the buffer tables of protocols that carry files: the window of file
- * `index`, which grows. */
+/* The buffer of the content of files, and a getter for it, for the buffer tables of protocols that carry files: the
+ * window of file `index`, which grows. */
 extern const struct keyword keyword_file_data;
 bool app_file_data(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
 /* file.name and file.magic: every protocol with file.data has them. NULL for other keywords. */
@@ -423,7 +436,7 @@ const struct app_buffer *app_file_buffer(const struct keyword *keyword, enum flo
 /* All files of the flow's direction are to be stored, those that come, too (filestore:...,flow). */
 void app_keep_files(struct flow *flow, struct file_engine *files, enum flow_direction direction, uint32_t sid);
 
-/* --- For the pipeline ---------------------------------------------------------------------------------------------------------- */
+/* --- For the pipeline ----------------------------------------------------------------------------- */
 
 /* Ports at which a protocol is probed for, where the configuration names some. */
 enum { APP_PORTS_MAX = 64 };
@@ -445,7 +458,8 @@ struct app_options {
     uint32_t expectation_seconds; /* how long an announced flow is waited for */
 };
 void app_options_default(struct app_options *options);
-/* Reads what all protocols have, and asks each for its own settings. 0, -ENOMEM, or -EINVAL with diag; then nothing is kept. */
+/* Reads what all protocols have, and asks each for its own settings. 0, -ENOMEM, or -EINVAL with diag; then nothing is
+ * kept. */
 int app_options_configure(struct app_options *options, const struct config *config, struct diag *diag);
 void app_options_clear(struct app_options *options); /* gives back what configure made */
 
@@ -483,17 +497,18 @@ struct app_stream_bytes {
 void app_stream(struct app *app, struct flow *flow, enum flow_direction direction, const struct app_stream_bytes *in,
                 uint64_t now_ns, struct app_verdict *verdict);
 /*
- * Whether the protocols of the flow are parsed with and without the urgent byte at `place`, one of `places`: there is no parser, or the flow has
- * readings without that byte, which begin when the protocol is not known yet. is_data_mark: the byte is DM behind IAC, as it comes
- * with Telnet's Synch (RFC 854).
+ * Whether the protocols of the flow are parsed with and without the urgent byte at `place`, one of `places`: there is
+ * no parser, or the flow has readings without that byte, which begin when the protocol is not known yet. is_data_mark:
+ * the byte is DM behind IAC, as it comes with Telnet's Synch (RFC 854).
  */
 bool app_inspects_without(const struct flow *flow, enum flow_direction direction, uint64_t place, const int64_t *places,
                           unsigned count, bool is_data_mark);
 /* Identifies and parses a datagram. False: nothing in the flow has changed, and the verdict is empty. */
 bool app_datagram(struct app *app, struct flow *flow, enum flow_direction direction, const uint8_t *bytes,
                   uint32_t length, uint64_t now_ns, struct app_verdict *verdict);
-/* Whether protocol detection finished in the direction, and no later packet of the direction has been seen. As in Suricata it is true for
- * the packet on which it finished, when that goes the same way, and for the next one; `next` ends it. */
+/* Whether protocol detection finished in the direction, and no later packet of the direction has been seen. As in
+ * Suricata it is true for the packet on which it finished, when that goes the same way, and for the next one; `next`
+ * ends it. */
 bool app_is_just_detected(struct flow *flow, enum flow_direction direction, bool next);
 /* The flow is over: nothing more will come; what is open is closed. */
 void app_finish(struct app *app, struct flow *flow);
@@ -501,10 +516,11 @@ void app_finish(struct app *app, struct flow *flow);
 void app_end(struct app *app, struct flow *flow, app_release_function *release, void *user);
 
 /*
- * When app_is_short_of_memory(), before a packet is inspected: app_find_idle() returns a flow that is to give memory back; NULL: there is
- * none. Its files and bodies are released first: what comes of them later is inspected, but no match goes across that place. False when
- * there are none; then app_evict() releases its parser and transactions, after they were inspected and logged. From then on the
- * flow's bytes are inspected as a stream alone, until a message of its protocol begins.
+ * When app_is_short_of_memory(), before a packet is inspected: app_find_idle() returns a flow that is to give memory
+ * back; NULL: there is none. Its files and bodies are released first: what comes of them later is inspected, but no
+ * match goes across that place. False when there are none; then app_evict() releases its parser and transactions, after
+ * they were inspected and logged. From then on the flow's bytes are inspected as a stream alone, until a message of its
+ * protocol begins.
  */
 bool app_is_short_of_memory(const struct app *app);
 struct flow *app_find_idle(struct app *app);
@@ -557,7 +573,8 @@ static inline unsigned app_original(const struct flow *flow)
     return flow->application >> 24;
 }
 const char *app_name_of_id(unsigned id); /* "failed" for APP_FAILED, NULL for 0 */
-/* Gives the open transactions of a reading of the flow (0: the main one), linked by link[APP_TX_OPEN]. False when there is no such reading. */
+/* Gives the open transactions of a reading of the flow (0: the main one), linked by link[APP_TX_OPEN]. False when there
+ * is no such reading. */
 bool app_open_transactions(const struct flow *flow, unsigned reading, const struct app_tx **first);
 /* Bits of the ids of the protocols that the flow is parsed as besides its own. */
 uint64_t app_other_protocols(const struct flow *flow);
@@ -579,8 +596,8 @@ void app_tx_note_inspected(struct app_tx *tx, enum flow_direction direction);
 void app_skip_inspection(const struct flow *flow);
 /* Its event has been written. */
 void app_tx_note_logged(struct app_tx *tx);
-/* Number of transactions that the flow has begun, released ones included. app_tx_begun(): of all its protocols, so also the id of the next transaction;
- * app_tx_count(): of its last protocol. */
+/* Number of transactions that the flow has begun, released ones included. app_tx_begun(): of all its protocols, so also
+ * the id of the next transaction; app_tx_count(): of its last protocol. */
 uint64_t app_tx_begun(const struct flow *flow);
 uint64_t app_tx_count(const struct flow *flow);
 bool app_tx_is_complete(const struct app_tx *tx, enum flow_direction direction);
@@ -592,8 +609,8 @@ bool app_wants_bypass(const struct flow *flow);
 /* Frees what is complete, inspected and logged (or not to be): `release` is called with what detect left on it. */
 void app_tidy(struct app *app, struct flow *flow, app_release_function *release, void *user);
 
-/* "app_layer.flow.http", "app_layer.tx.http", "app_layer.error.http.parser"...; a protocol of both transports has "dns_tcp" and
- * "dns_udp". Names live as long as `shared`. */
+/* "app_layer.flow.http", "app_layer.tx.http", "app_layer.error.http.parser"...; a protocol of both transports has
+ * "dns_tcp" and "dns_udp". Names live as long as `shared`. */
 size_t app_counter_count(void);
 const char *app_counter_name(const struct app_shared *shared, size_t index);
 uint64_t app_counter_value(const struct app *app, size_t index);

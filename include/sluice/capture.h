@@ -74,9 +74,9 @@ struct capture {
 };
 
 /*
- * Waits up to `wait_ms` (-1: for ever, 0: not at all) and lends up to `max` packets. Returns their number, 0 when the time
- * passed or a signal came, -ENODATA at the end of a file, -ENOBUFS when the kernel dropped packets (counted; go on),
- * another -errno when the source is gone.
+ * Waits up to `wait_ms` (-1: for ever, 0: not at all) and lends up to `max` packets. Returns their number, 0 when the
+ * time passed or a signal came, -ENODATA at the end of a file, -ENOBUFS when the kernel dropped packets (counted; go
+ * on), another -errno when the source is gone.
  */
 static inline int capture_receive(struct capture *capture, struct packet **batch, size_t max, int wait_ms)
 {
@@ -113,7 +113,7 @@ static inline void capture_close(struct capture *capture)
         capture->ops->close(capture);
 }
 
-/* --- NFQUEUE ------------------------------------------------------------------------------------------------------------ */
+/* --- NFQUEUE -------------------------------------------------------------------------------------- */
 
 /* How an accepted packet goes on. */
 enum queue_verdict_mode {
@@ -123,16 +123,16 @@ enum queue_verdict_mode {
 };
 
 /*
- * What to do with a packet that arrives with the repeat mark already set (it should not have been queued). Capture flags
- * such packets PACKET_MARKED, counts them, and answers an accepted one with plain NF_ACCEPT, since repeating it would
- * queue it again for ever; whether it is inspected or dropped is for the reader of the policy to decide.
+ * What to do with a packet that arrives with the repeat mark already set (it should not have been queued). Capture
+ * flags such packets PACKET_MARKED, counts them, and answers an accepted one with plain NF_ACCEPT, since repeating it
+ * would queue it again for ever; whether it is inspected or dropped is for the reader of the policy to decide.
  */
 enum queue_marked_policy { QUEUE_MARKED_ACCEPT, QUEUE_MARKED_INSPECT, QUEUE_MARKED_DROP };
 
 /*
- * QUEUE_REPEAT: a packet whose mark is taken off again comes back from every repeat, for ever. The same bytes that keep coming back
- * more than `repeat_limit` times are flagged PACKET_LOOPING and counted; an accepted one is answered with NF_ACCEPT, which skips
- * the rest of its chain.
+ * QUEUE_REPEAT: a packet whose mark is taken off again comes back from every repeat, for ever. The same bytes that keep
+ * coming back more than `repeat_limit` times are flagged PACKET_LOOPING and counted; an accepted one is answered with
+ * NF_ACCEPT, which skips the rest of its chain.
  */
 enum queue_looping_policy { QUEUE_LOOPING_DROP, QUEUE_LOOPING_ACCEPT };
 
@@ -140,10 +140,11 @@ enum queue_looping_policy { QUEUE_LOOPING_DROP, QUEUE_LOOPING_ACCEPT };
 enum queue_truncated_policy { QUEUE_TRUNCATED_INSPECT, QUEUE_TRUNCATED_DROP };
 
 /*
- * Super-packets (NFQA_CFG_F_GSO) are flagged PACKET_CAN_SEGMENT. The answer to VERDICT_SEGMENT is to clear the flag of the queue and then
- * to repeat the packet: the kernel runs the same chain again, segments the packet, and queues each segment. The flag is set again
- * QUEUE_SEGMENT_SECONDS after the last such verdict. As many super-packets as may have waited when the flag was cleared can be
- * segmented so; further ones do not get PACKET_CAN_SEGMENT, so that a packet that the kernel does not segment does not circle.
+ * Super-packets (NFQA_CFG_F_GSO) are flagged PACKET_CAN_SEGMENT. The answer to VERDICT_SEGMENT is to clear the flag of
+ * the queue and then to repeat the packet: the kernel runs the same chain again, segments the packet, and queues each
+ * segment. The flag is set again QUEUE_SEGMENT_SECONDS after the last such verdict. As many super-packets as may have
+ * waited when the flag was cleared can be segmented so; further ones do not get PACKET_CAN_SEGMENT, so that a packet
+ * that the kernel does not segment does not circle.
  */
 enum { QUEUE_SEGMENT_SECONDS = 10 };
 
@@ -169,15 +170,16 @@ struct nfqueue_options {
     bool gso;              /* NFQA_CFG_F_GSO */
     enum queue_offload offload;
     uint32_t offload_accept, offload_accept_mask, offload_drop, offload_drop_mask;
-    /* QUEUE_OFFLOAD_PACKET_MARK: who saves the mark drops the packet, too, so that it goes there; otherwise drops are not offloaded */
+    /* QUEUE_OFFLOAD_PACKET_MARK: who saves the mark drops the packet, too, so that it goes there; otherwise drops are
+     * not offloaded */
     bool offload_drops_behind;
     bool conntrack;          /* NFQA_CFG_F_CONNTRACK: each packet says what conntrack knows of it (packet->conntrack) */
     uint32_t length;         /* packets the kernel keeps */
     uint32_t receive_buffer; /* bytes; 0 sizes it from `length` */
     uint32_t batch;          /* packets per receive, at most CAPTURE_MAX_BATCH */
     int inherited_fd;        /* a bound socket to adopt, or -1 to open one */
-    /* The socket to adopt is kept by somebody who binds it, perhaps only now, and who has repeated what a former reader took and did not
-     * judge: nfqueue_begin() says when. */
+    /* The socket to adopt is kept by somebody who binds it, perhaps only now, and who has repeated what a former reader
+     * took and did not judge: nfqueue_begin() says when. */
     bool kept;
     void *slots; /* memory to receive into, nfqueue_slots_size() bytes, lent; NULL: the capture's own */
 };
@@ -186,22 +188,24 @@ size_t nfqueue_slots_size(const struct nfqueue_options *options);
 
 /*
  * Opens a socket, binds the queue and sets it up; or adopts options->inherited_fd (and with it all that was set).
- * An adopted descriptor belongs to the capture when this succeeds, and stays the caller's when it fails. Packets that its
- * former reader took and never judged are queued again (NF_REPEAT) when the first packet arrives. 0 or -errno, with one line for the user in `error`: what failed and what to do (queue taken by process X, no
- * CAP_NET_ADMIN, kernel lacks a flag).
+ * An adopted descriptor belongs to the capture when this succeeds, and stays the caller's when it fails. Packets that
+ * its former reader took and never judged are queued again (NF_REPEAT) when the first packet arrives. 0 or -errno, with
+ * one line for the user in `error`: what failed and what to do (queue taken by process X, no CAP_NET_ADMIN, kernel
+ * lacks a flag).
  */
 int nfqueue_open(struct capture **out, const struct nfqueue_options *options, char error[CAPTURE_ERROR_SIZE]);
 
 /* A queue with options->kept has been bound with these NFQA_CFG_F_* flags; `again`: for a previous reader. */
 void nfqueue_begin(struct capture *capture, uint32_t flags, bool again);
 
-/* Of the worker, between two batches: each verdict is a message of its own, so that each packet that the kernel had dropped before is
- * counted. A message for several says nothing of those that were lost among them. */
+/* Of the worker, between two batches: each verdict is a message of its own, so that each packet that the kernel had
+ * dropped before is counted. A message for several says nothing of those that were lost among them. */
 void nfqueue_set_exact(struct capture *capture, bool exact);
 
 /*
- * Another thread sends the verdicts of bulk in place of the worker, so that what they set off in the kernel happens on another
- * CPU. Before the worker starts: adds it; 0 or -ENOMEM. That thread runs it until the worker has ended and somebody stops it.
+ * Another thread sends the verdicts of bulk in place of the worker, so that what they set off in the kernel happens on
+ * another CPU. Before the worker starts: adds it; 0 or -ENOMEM. That thread runs it until the worker has ended and
+ * somebody stops it.
  */
 int nfqueue_add_sender(struct capture *capture);
 void nfqueue_run_sender(struct capture *capture);
@@ -213,34 +217,37 @@ int nfqueue_settle(struct capture *capture);
 int nfqueue_fd(const struct capture *capture);
 /* As read back from the kernel: twice what was asked for, since it counts its own overhead too. */
 uint32_t nfqueue_receive_buffer(const struct capture *capture);
-/* NFQA_CFG_F_* that the kernel took; fewer than asked for when it lacks one. Of an adopted queue: those of `options`. */
+/* NFQA_CFG_F_* that the kernel took; fewer than asked for when it lacks one. Of an adopted queue: those of `options`.
+ */
 uint32_t nfqueue_flags(const struct capture *capture);
 /* How offloads are said: what was asked for, or what AUTO came to; QUEUE_OFFLOAD_NONE where it is not possible. */
 enum queue_offload nfqueue_offload(const struct capture *capture);
-/* Takes NFQA_CFG_F_CONNTRACK away from the bound queue: it costs the kernel work for every packet. Those that wait already still
- * bring it. 0 or -errno of the send; what the kernel says comes later, and a refusal changes nothing. */
+/* Takes NFQA_CFG_F_CONNTRACK away from the bound queue: it costs the kernel work for every packet. Those that wait
+ * already still bring it. 0 or -errno of the send; what the kernel says comes later, and a refusal changes nothing. */
 int nfqueue_stop_conntrack(struct capture *capture);
 int nfqueue_start_conntrack(struct capture *capture); /* the other way round */
 
-/* --- A queue whose socket outlives its reader --- */
+/* --- A queue whose socket outlives its reader ----------------------------------------------------- */
 
-/* Whether nobody has bound the queue, as far as `status_fd` tells. 0, or -EBUSY with a line in `error` that says who has. */
+/* Whether nobody has bound the queue, as far as `status_fd` tells. 0, or -EBUSY with a line in `error` that says who
+ * has. */
 int nfqueue_is_free(int status_fd, uint16_t queue, char error[CAPTURE_ERROR_SIZE]);
 /* A socket as nfqueue_open() makes it, bound to no queue yet. Its descriptor, or -errno with a line in `error`. */
 int nfqueue_socket(const struct nfqueue_options *options, char error[CAPTURE_ERROR_SIZE]);
-/* Binds it; or, of one that is `bound`, sets anew what is set with that. 0 with the flags that the kernel took, or -errno with a line
- * in `error`. */
+/* Binds it; or, of one that is `bound`, sets anew what is set with that. 0 with the flags that the kernel took, or
+ * -errno with a line in `error`. */
 int nfqueue_bind(int fd, const struct nfqueue_options *options, bool bound, uint32_t *flags,
                  char error[CAPTURE_ERROR_SIZE]);
 
-/* Probes whether the kernel supports these NFQA_CFG_F_* flags, without changing the queue, which may be bound. 0, -EOPNOTSUPP, or another
- * -errno when the probe failed. */
+/* Probes whether the kernel supports these NFQA_CFG_F_* flags, without changing the queue, which may be bound. 0,
+ * -EOPNOTSUPP, or another -errno when the probe failed. */
 int nfqueue_probe_flags(uint16_t queue, uint32_t flags);
 
 /* Whether the descriptor is the socket that has the queue. */
 bool nfqueue_holds(int fd, int status_fd, uint16_t queue);
-/* Sets the options of the socket and the parameters of its queue again, which a reader that was taken over may have changed. The kernel does
- * not answer, and nothing waits. False: that reader gave up the queue, and it has to be bound again. */
+/* Sets the options of the socket and the parameters of its queue again, which a reader that was taken over may have
+ * changed. The kernel does not answer, and nothing waits. False: that reader gave up the queue, and it has to be bound
+ * again. */
 bool nfqueue_recover(int fd, int status_fd, const struct nfqueue_options *options, bool fail_open);
 void nfqueue_set_fail_open(int fd, uint16_t queue, bool fail_open);
 
@@ -268,17 +275,18 @@ int nfqueue_judge_up_to(int fd, const struct nfqueue_options *options, uint32_t 
 /* What the socket's receive buffer is, as setting it would say it. */
 uint32_t nfqueue_socket_buffer(int fd);
 
-/* Status of all queues of this network namespace. `fd` is an open /proc/net/netfilter/nfnetlink_queue (mode 0440: opened
- * before privileges are dropped). Returns how many were written, or -errno. */
+/* Status of all queues of this network namespace. `fd` is an open /proc/net/netfilter/nfnetlink_queue (mode 0440:
+ * opened before privileges are dropped). Returns how many were written, or -errno. */
 int nfqueue_read_status(int fd, struct queue_status *out, size_t max);
 /* Of one queue. 0, or -ENOENT when nobody has bound it, or -errno. */
 int nfqueue_find_status(int fd, uint16_t queue, struct queue_status *out);
 int nfqueue_open_status(void); /* such a file of this thread's network namespace, or -errno */
 
-/* --- Capture files ------------------------------------------------------------------------------------------------------ */
+/* --- Capture files -------------------------------------------------------------------------------- */
 
-/* pcap or pcapng; what is common of pcap files is read in large pieces, the rest by libpcap. 0 or -errno with a line in `error`. Packets of an unknown link type have LINK_UNSUPPORTED.
- * A file that is damaged or ends in the middle of a packet lends all packets before that place, then -EBADMSG. */
+/* pcap or pcapng; what is common of pcap files is read in large pieces, the rest by libpcap. 0 or -errno with a line in
+ * `error`. Packets of an unknown link type have LINK_UNSUPPORTED. A file that is damaged or ends in the middle of a
+ * packet lends all packets before that place, then -EBADMSG. */
 int pcap_file_open(struct capture **out, const char *path, char error[CAPTURE_ERROR_SIZE]);
 /* What is wrong with the file when receive has returned -EBADMSG, else NULL. Lives as long as the capture. */
 const char *pcap_file_error(const struct capture *capture);
@@ -291,8 +299,9 @@ void pcap_file_link(const struct capture *capture, char out[CAPTURE_LINK_SIZE]);
 enum { PCAP_FILE_BATCH = 8 };
 
 /*
- * Before a packet of a capture file is looked at: asks for bytes that come some packets later. Large files are read by another thread, so
- * their bytes lie in another core's cache, and packets lie one behind the other; in between two packets is the time to fetch them.
+ * Before a packet of a capture file is looked at: asks for bytes that come some packets later. Large files are read by
+ * another thread, so their bytes lie in another core's cache, and packets lie one behind the other; in between two
+ * packets is the time to fetch them.
  */
 static inline void pcap_file_prefetch(const struct packet *pkt)
 {

@@ -2,8 +2,8 @@
 /*
  * The subcommands: one file each under src/cli/, in the table of commands.c that `sluice --help` prints.
  *
- * A command's options are a table too: getopt_long's arrays and the text of `--help` are made from it, so they can't differ.
- * An option that names a setting is that setting, given on the command line.
+ * A command's options are a table too: getopt_long's arrays and the text of `--help` are made from it, so they can't
+ * differ. An option that names a setting is that setting, given on the command line.
  */
 #ifndef SLUICE_CLI_H
 #define SLUICE_CLI_H
@@ -46,9 +46,9 @@ int cli_main(int argc, char **argv);
 void cli_error(const struct command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Reads the options of argv by command->options and calls `handle` for each that is no setting; settings are collected as
- * "key=value" in `settings` if that is not NULL. --help is answered here. Returns -1 to go on, with *first the index of the
- * first argument that is no option (getopt's order: options may stand anywhere), or an exit code.
+ * Reads the options of argv by command->options and calls `handle` for each that is no setting; settings are collected
+ * as "key=value" in `settings` if that is not NULL. --help is answered here. Returns -1 to go on, with *first the index
+ * of the first argument that is no option (getopt's order: options may stand anywhere), or an exit code.
  */
 struct cli_settings;
 int cli_parse(const struct command *command, int argc, char **argv,

@@ -3,10 +3,11 @@
  * Config: one YAML file, checked against a table of settings.
  *
  * Each setting is a row: name, type, range, default, help. The table parses the file, answers the getters, and prints
- * `sluice settings` and the reference in the user guide. A name is a path ("stream.midstream"); a `*` in it stands for one
- * free part ("vars.address-groups.*"), a trailing `**` for any subtree that is kept and not checked further.
+ * `sluice settings` and the reference in the user guide. A name is a path ("stream.midstream"); a `*` in it stands for
+ * one free part ("vars.address-groups.*"), a trailing `**` for any subtree that is kept and not checked further.
  *
- * Every mistake is reported with its position: unknown keys with the nearest known one, wrong types, values out of range.
+ * Every mistake is reported with its position: unknown keys with the nearest known one, wrong types, values out of
+ * range.
  *
  * Threads:   built by one thread, then read only.
  * Ownership: strings are lent until config_free().
@@ -88,8 +89,8 @@ struct position config_position(const struct config *config, const char *name);
 const char *config_each(const struct config *config, const char *name, size_t index);
 bool config_has_section(const struct config *config, const char *name);
 
-/* The rule variables: those of the file in its order, then the defaults of the names that it does not define (HOME_NET and
- * so on, as Suricata ships them). False past the last. */
+/* The rule variables: those of the file in its order, then the defaults of the names that it does not define (HOME_NET
+ * and so on, as Suricata ships them). False past the last. */
 enum config_variable_kind { CONFIG_ADDRESS_VARIABLE, CONFIG_PORT_VARIABLE };
 struct config_variable {
     const char *name, *value;
@@ -97,13 +98,13 @@ struct config_variable {
 bool config_variable(const struct config *config, enum config_variable_kind kind, size_t index,
                      struct config_variable *out);
 
-/* The ports that a setting names: "any", numbers, and port variables ("[4789,$VXLAN_PORTS]"). Returns how many were written
- * (0 with *any), or -EINVAL after a report. */
+/* The ports that a setting names: "any", numbers, and port variables ("[4789,$VXLAN_PORTS]"). Returns how many were
+ * written (0 with *any), or -EINVAL after a report. */
 int config_ports(const struct config *config, const char *name, uint16_t *out, size_t max, bool *any,
                  struct diag *diag);
 
-/* Forms that values have. Queues and CPUs: "0-3,8" gives 0 1 2 3 8; returns how many, or -EINVAL when it is no such list,
- * a number is above `high` or more than `max` are named. */
+/* Forms that values have. Queues and CPUs: "0-3,8" gives 0 1 2 3 8; returns how many, or -EINVAL when it is no such
+ * list, a number is above `high` or more than `max` are named. */
 int config_ranges(const char *value, uint32_t high, uint32_t *out, size_t max);
 /* "90" (seconds), "90s", "15m", "12h", "7d", "2w". */
 bool config_duration(const char *value, uint64_t *seconds);
@@ -114,7 +115,8 @@ bool config_mark(const char *value, uint32_t *mark, uint32_t *mask);
 /* "10.0.0.0/8", or an address alone: its version, with the bits behind the prefix zero; -EINVAL when it is neither. */
 int config_network(const char *value, struct address *network, unsigned *prefix);
 
-/* Reports contradictions between settings of config_settings: repeat without a mark, a route to a queue of our own... */
+/* Reports contradictions between settings of config_settings: repeat without a mark, a route to a queue of our own...
+ */
 void config_check(const struct config *config, struct diag *diag);
 
 /* Calls `each` for every setting (or the section of those with a `*`) whose value differs. */
@@ -124,7 +126,8 @@ void config_each_difference(const struct config *one, const struct config *other
 /* The effective configuration as YAML, for `sluice check`. */
 struct text;
 void config_print(const struct config *config, struct text *out);
-/* All settings as YAML, commented out, with their defaults and help: the shipped sluice.yaml. `config` is one that was just made. */
+/* All settings as YAML, commented out, with their defaults and help: the shipped sluice.yaml. `config` is one that was
+ * just made. */
 void config_print_example(const struct config *config, struct text *out);
 
 /* The type of a setting, "yes or no", and the values that it may have: "accept, drop", "number 1 to 255". */

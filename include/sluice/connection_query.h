@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Looks up one packet's connection in the kernel's conntrack table, by ctnetlink. For the first packet of a connection that Sluice does not
- * know: the kernel may not be able to attach conntrack data to queued packets, and doing so for every packet costs more.
+ * Looks up one packet's connection in the kernel's conntrack table, by ctnetlink. For the first packet of a connection
+ * that Sluice does not know: the kernel may not be able to attach conntrack data to queued packets, and doing so for
+ * every packet costs more.
  *
- * A look-up is a send and two receives, some microseconds, and waits only while another process uses ctnetlink. Their rate is
- * limited, so that a flood of packets without a connection cannot use up the worker's time.
+ * A look-up is a send and two receives, some microseconds, and waits only while another process uses ctnetlink. Their
+ * rate is limited, so that a flood of packets without a connection cannot use up the worker's time.
  *
  * Threads: an object belongs to one worker. Needs CAP_NET_ADMIN.
  */
@@ -20,11 +21,12 @@ int connection_query_open(struct connection_query **out);
 void connection_query_close(struct connection_query *query); /* NULL is allowed */
 
 /*
- * TCP only. 0 with the connection (*out, its `info` is IP_CT_ESTABLISHED, with IP_CT_IS_REPLY for a packet of the reply direction), -ENOENT when
- * conntrack has no such connection, -EAGAIN when the limit is reached, or another -errno.
+ * TCP only. 0 with the connection (*out, its `info` is IP_CT_ESTABLISHED, with IP_CT_IS_REPLY for a packet of the reply
+ * direction), -ENOENT when conntrack has no such connection, -EAGAIN when the limit is reached, or another -errno.
  *
- * The addresses of the packet may be those before or after NAT. With both source and destination NAT, the forward hook sees a packet between
- * the two, and conntrack's table has no entry for these addresses. Only the default conntrack zone is searched.
+ * The addresses of the packet may be those before or after NAT. With both source and destination NAT, the forward hook
+ * sees a packet between the two, and conntrack's table has no entry for these addresses. Only the default conntrack
+ * zone is searched.
  */
 int connection_query_find(struct connection_query *query, const struct packet *pkt, struct conntrack *out);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Connections that carry our mark, as the kernel tracks them: told when they end, listed with what they have moved, and the mark taken
- * off them again. By ctnetlink; counts are there when net.netfilter.nf_conntrack_acct was 1 when the connection began.
+ * Connections that carry our mark, as the kernel tracks them: told when they end, listed with what they have moved, and
+ * the mark taken off them again. By ctnetlink; counts are there when net.netfilter.nf_conntrack_acct was 1 when the
+ * connection began.
  *
  * Threads:   one at a time for each object. Needs CAP_NET_ADMIN.
  */
@@ -32,7 +33,8 @@ typedef void connection_function(const struct conntrack *connection, bool ended,
 
 /* Those that have ended; does not wait. False when the kernel could not tell of some. */
 bool connections_receive(struct connections *connections, connection_function *each, void *user);
-/* All that have one of the marks now. 0 or -errno; what is listed while others come and go may have been told before. */
+/* All that have one of the marks now. 0 or -errno; what is listed while others come and go may have been told before.
+ */
 int connections_list(struct connections *connections, connection_function *each, void *user);
 
 /* Takes the bits under the masks off all connections that have one of the marks. *changed is how many; 0 or -errno. */

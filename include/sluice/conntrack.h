@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the kernel's connection tracking says of a packet: the attributes CTA_* of linux/netfilter/nfnetlink_conntrack.h, as NFQUEUE
- * hands them over with NFQA_CFG_F_CONNTRACK. Capture only notes where they are; they are read here when somebody asks, which is
- * once for a connection and not for each packet.
+ * What the kernel's connection tracking says of a packet: the attributes CTA_* of
+ * linux/netfilter/nfnetlink_conntrack.h, as NFQUEUE hands them over with NFQA_CFG_F_CONNTRACK. Capture only notes where
+ * they are; they are read here when somebody asks, which is once for a connection and not for each packet.
  *
- * The original direction is that of the connection's first packet; the client sends in it. NAT changes addresses on the way through
- * the hooks, so a packet may show either end as before or as after; which direction it has the kernel says all the same.
+ * The original direction is that of the connection's first packet; the client sends in it. NAT changes addresses on the
+ * way through the hooks, so a packet may show either end as before or as after; which direction it has the kernel says
+ * all the same.
  *
  * Threads: no state.
  */
@@ -40,25 +41,27 @@ struct conntrack {
     uint8_t window_scale[CONNTRACK_DIRECTIONS], tcp_flags[CONNTRACK_DIRECTIONS];
 };
 
-/* Reads the nested attributes of NFQA_CT; those that are unknown are skipped. False when they are damaged; *out is written then,
- * too. */
+/* Reads the nested attributes of NFQA_CT; those that are unknown are skipped. False when they are damaged; *out is
+ * written then, too. */
 bool conntrack_read(struct conntrack *out, const uint8_t *bytes, size_t length);
 
-/* False when nothing is said, when it makes no sense, and when neither end of the packet is one of the connection's: then nothing of
- * it is to be believed. */
+/* False when nothing is said, when it makes no sense, and when neither end of the packet is one of the connection's:
+ * then nothing of it is to be believed. */
 bool conntrack_of_packet(struct conntrack *out, const struct packet *pkt);
 
-/* Cheap, and before anything is read: whether the packet goes in the reply direction, if what is said is to be believed. */
+/* Cheap, and before anything is read: whether the packet goes in the reply direction, if what is said is to be
+ * believed. */
 bool conntrack_may_be_reply(const struct packet *pkt);
 /* The same, for sure: TCP, UDP and SCTP. */
 bool conntrack_is_reply(const struct packet *pkt);
 
-/* TCP: both sides have spoken, the handshake is complete (or both went on with a connection older than conntrack), and it is not over. */
+/* TCP: both sides have spoken, the handshake is complete (or both went on with a connection older than conntrack), and
+ * it is not over. */
 bool conntrack_is_established(const struct conntrack *conntrack);
 /* The connection is none that conntrack had seen both sides of. */
 bool conntrack_is_new(const struct conntrack *conntrack);
-/* TCP: the connection was established, and is closed by both sides or by a reset, perhaps this packet. Conntrack accepts a reset only with the
- * right sequence number. */
+/* TCP: the connection was established, and is closed by both sides or by a reset, perhaps this packet. Conntrack
+ * accepts a reset only with the right sequence number. */
 bool conntrack_is_over(const struct conntrack *conntrack);
 /* The packet goes in the reply direction, by `info`. */
 bool conntrack_goes_in_reply(const struct conntrack *conntrack);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Control: a socket by which a running daemon is asked. One line of JSON is a request, one line is the answer, as on the field's command
- * socket, so that its clients work:
+ * Control: a socket by which a running daemon is asked. One line of JSON is a request, one line is the answer, as on
+ * the field's command socket, so that its clients work:
  *
  *     {"command": "stats", "arguments": {"all": true}}
  *     {"return": "OK", "message": {...}}            {"return": "NOK", "message": "what is wrong"}
  *
- * {"version": "..."} is answered OK. Who may ask is who may write to the socket: its mode and group. Everything is bounded: clients,
- * the length of a line, what waits for a client that does not read (nothing of it is asked meanwhile), and how long it may take.
+ * {"version": "..."} is answered OK. Who may ask is who may write to the socket: its mode and group. Everything is
+ * bounded: clients, the length of a line, what waits for a client that does not read (nothing of it is asked
+ * meanwhile), and how long it may take.
  *
- * Threads:   a server belongs to one thread, which waits for control_server_fd() with its other descriptors; nothing here blocks.
- * Ownership: a request is lent for the call; text is the server's.
+ * Threads:   a server belongs to one thread, which waits for control_server_fd() with its other descriptors; nothing
+ * here blocks. Ownership: a request is lent for the call; text is the server's.
  */
 #ifndef SLUICE_CONTROL_H
 #define SLUICE_CONTROL_H
@@ -30,7 +31,7 @@ enum {
     CONTROL_MAX_CONNECTIONS = 128, /* beyond it a new one replaces one that has sent no whole request */
 };
 
-/* --- Requests ----------------------------------------------------------------------------------------------------------------- */
+/* --- Requests ------------------------------------------------------------------------------------- */
 
 struct control_request;
 
@@ -57,7 +58,7 @@ uint64_t control_defer(struct control_request *request);
 void control_handle_line(const struct control_command *commands, void *user, const char *line, size_t length,
                          struct text *out);
 
-/* --- Server -------------------------------------------------------------------------------------------------------------------- */
+/* --- Server --------------------------------------------------------------------------------------- */
 
 struct control_options {
     const char *path;
@@ -72,11 +73,12 @@ struct control_options {
 
 struct control_server;
 
-/* Opens the socket, in the place of one that nobody listens on any more. Its descriptor, -EADDRINUSE when somebody does, or -errno; with
- * a line in `error`. Whoever made it removes it from its path. */
+/* Opens the socket, in the place of one that nobody listens on any more. Its descriptor, -EADDRINUSE when somebody
+ * does, or -errno; with a line in `error`. Whoever made it removes it from its path. */
 int control_listen(const struct control_options *options, char error[CONTROL_ERROR_SIZE]);
 
-/* Opens the socket, or takes the one that was inherited (and closes it with the server, or when this fails). 0 or as control_listen().
+/* Opens the socket, or takes the one that was inherited (and closes it with the server, or when this fails). 0 or as
+ * control_listen().
  */
 int control_server_new(struct control_server **out, const struct control_options *options,
                        char error[CONTROL_ERROR_SIZE]);
@@ -90,10 +92,10 @@ void control_server_run(struct control_server *server);
 struct text *control_answer_later(struct control_server *server, uint64_t ticket, bool ok);
 void control_finish_later(struct control_server *server, uint64_t ticket);
 
-/* --- Client -------------------------------------------------------------------------------------------------------------------- */
+/* --- Client --------------------------------------------------------------------------------------- */
 
-/* What an answer says. NULL is a value that is not there: it has no members, is no text and no number. Values that are asked for are
- * lent by the one that they are in. */
+/* What an answer says. NULL is a value that is not there: it has no members, is no text and no number. Values that are
+ * asked for are lent by the one that they are in. */
 struct control_value;
 void control_value_free(struct control_value *value);
 const struct control_value *control_value_member(const struct control_value *value, const char *name);

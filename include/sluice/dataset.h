@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Datasets: named sets of values (strings, hashes, addresses) that rules ask for, fill and empty: `dataset` and `datarep`. A set
- * may be read from a file when it is made, and be written to one at a clean stop.
+ * Datasets: named sets of values (strings, hashes, addresses) that rules ask for, fill and empty: `dataset` and
+ * `datarep`. A set may be read from a file when it is made, and be written to one at a clean stop.
  *
- * All memory of a set is reserved when it is made, as much as its memcap says (the kernel backs what is used); adding a value
- * never allocates, and fails when the set is full, which is counted.
+ * All memory of a set is reserved when it is made, as much as its memcap says (the kernel backs what is used); adding a
+ * value never allocates, and fails when the set is full, which is counted.
  *
- * Threads:   the registry belongs to the thread that loads rules; a set may be used by any: sharded, a lock is held for one
- *            look-up. Callers take their turn first (turn.h).
- * Ownership: the registry owns the sets and outlives the rules that use them. Several registries may have the same set, so that it
- *            survives a reload.
+ * Threads:   the registry belongs to the thread that loads rules; a set may be used by any: sharded, a lock is held for
+ * one look-up. Callers take their turn first (turn.h). Ownership: the registry owns the sets and outlives the rules
+ * that use them. Several registries may have the same set, so that it survives a reload.
  */
 #ifndef SLUICE_DATASET_H
 #define SLUICE_DATASET_H
@@ -48,9 +47,9 @@ struct dataset;
 
 /* Copies the options. 0 or -ENOMEM. */
 int datasets_new(struct datasets **out, const struct datasets_options *options);
-/* Takes what has come and gone while the program ran over from the registry before, which goes on to be used: all sets but those that
- * were only read from a file, which are read again. Before the first set is asked for. A set of other type or other files than
- * the one before is a new one. 0 or -ENOMEM. */
+/* Takes what has come and gone while the program ran over from the registry before, which goes on to be used: all sets
+ * but those that were only read from a file, which are read again. Before the first set is asked for. A set of other
+ * type or other files than the one before is a new one. 0 or -ENOMEM. */
 int datasets_inherit(struct datasets *datasets, const struct datasets *before);
 void datasets_free(struct datasets *datasets); /* NULL is allowed */
 
@@ -67,8 +66,8 @@ struct dataset_spec {
     size_t memcap;         /* 0: the default */
 };
 
-/* The set of that name, made and read when there is none. 0, -ENOMEM, or -EINVAL with a message; mistakes in a file are in
- * `diag` besides. */
+/* The set of that name, made and read when there is none. 0, -ENOMEM, or -EINVAL with a message; mistakes in a file are
+ * in `diag` besides. */
 int datasets_get(struct datasets *datasets, const struct dataset_spec *spec, struct dataset **out, struct diag *diag,
                  char error[DATASET_ERROR_SIZE]);
 
@@ -76,15 +75,16 @@ int datasets_get(struct datasets *datasets, const struct dataset_spec *spec, str
  * first that failed; each is reported. No worker may run. */
 int datasets_save(struct datasets *datasets, struct diag *diag);
 
-/* To another process (sluice/transfer.h): the values of all sets that datasets_inherit() would take. Reading: a set that is there with the same type
- * has these values instead of its own, as far as they fit; others are left out. No worker may run. */
+/* To another process (sluice/transfer.h): the values of all sets that datasets_inherit() would take. Reading: a set
+ * that is there with the same type has these values instead of its own, as far as they fit; others are left out. No
+ * worker may run. */
 struct transfer;
 void datasets_transfer(struct transfer *t, struct datasets *datasets);
 
 uint64_t datasets_memcap_hits(const struct datasets *datasets); /* adds that found no room */
 size_t datasets_memory(const struct datasets *datasets);
 
-/* --- One set. Bytes of a length that its type can't have are in no set ---------------------------------------------------- */
+/* --- One set. Bytes of a length that its type can't have are in no set ---------------------------- */
 
 enum dataset_change { DATASET_CHANGED, DATASET_UNCHANGED, DATASET_FULL };
 
@@ -97,7 +97,7 @@ enum dataset_change dataset_remove(struct dataset *set, const uint8_t *bytes, si
 enum dataset_type dataset_type_of(const struct dataset *set);
 size_t dataset_count(struct dataset *set);
 
-/* --- Lines of files, for the fuzz target -------------------------------------------------------------------------------------- */
+/* --- Lines of files, for the fuzz target ---------------------------------------------------------- */
 
 /* Reads "VALUE" or "VALUE,NUMBER" into at most DATASET_MAX_STRING bytes. NULL, or what is wrong with the line. */
 const char *dataset_parse_line(enum dataset_type type, struct span line, uint8_t *bytes, size_t *length,

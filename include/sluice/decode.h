@@ -40,7 +40,8 @@ struct decode_options {
     unsigned max_layers; /* 1 to DECODE_MAX_LAYERS */
 };
 
-/* Suricata's defaults: Teredo on 3544, VXLAN on 4789 (reserved bits checked), GENEVE on 6081, ERSPAN type I, 16 layers. */
+/* Suricata's defaults: Teredo on 3544, VXLAN on 4789 (reserved bits checked), GENEVE on 6081, ERSPAN type I, 16 layers.
+ */
 void decode_options_default(struct decode_options *options);
 
 struct decoder;
@@ -56,10 +57,10 @@ void decoder_free(struct decoder *decoder);
 size_t decode_packet(struct decoder *decoder, struct packet *pkt, struct packet *found[DECODE_MAX_PACKETS]);
 
 /*
- * Decodes a datagram that defrag put together, from its IP header on. The caller has set data, length and wire_length of
- * `pkt`, whose bytes must live as long as it does; all else comes from `fragment`, the one that completed it. `pkt` is marked
- * PACKET_REASSEMBLED and hangs where the fragment does. Same results as decode_packet(), of which it does not end the
- * lending; nothing is added to the counters of packets and bytes.
+ * Decodes a datagram that defrag put together, from its IP header on. The caller has set data, length and wire_length
+ * of `pkt`, whose bytes must live as long as it does; all else comes from `fragment`, the one that completed it. `pkt`
+ * is marked PACKET_REASSEMBLED and hangs where the fragment does. Same results as decode_packet(), of which it does not
+ * end the lending; nothing is added to the counters of packets and bytes.
  */
 size_t decode_reassembled(struct decoder *decoder, struct packet *pkt, const struct packet *fragment,
                           struct packet *found[DECODE_MAX_PACKETS]);
@@ -74,12 +75,12 @@ void decode_count_event(struct decoder *decoder, struct packet *pkt, enum decode
  * tunnel (RFC 6935). SCTP and GRE are not checked. Not part of decode_packet(): who needs it calls it.
  */
 void decode_check_checksums(struct packet *pkt);
-/* Clears PACKET_BAD_L4_CHECKSUM when the transport checksum covers only the pseudo-header: the packet was captured before the network card
- * computed it. */
+/* Clears PACKET_BAD_L4_CHECKSUM when the transport checksum covers only the pseudo-header: the packet was captured
+ * before the network card computed it. */
 void decode_accept_partial_checksum(struct packet *pkt);
 
-/* The transport checksum of a packet as it should be (network order value as a host integer), for tests and reject. Zero
- * where there is none of 16 bits: no transport, SCTP, GRE, ESP. */
+/* The transport checksum of a packet as it should be (network order value as a host integer), for tests and reject.
+ * Zero where there is none of 16 bits: no transport, SCTP, GRE, ESP. */
 uint16_t decode_transport_checksum(const struct packet *pkt);
 
 /* Counters: index 0 .. decode_counter_count() - 1. Names are EVE's below stats.decoder: "pkts", "bytes", "ipv4", "tcp",

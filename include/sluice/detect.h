@@ -2,8 +2,8 @@
 /*
  * Detect: which rules match a packet.
  *
- * A ruleset is an immutable snapshot built from a rule_list: Hyperscan databases over each rule's best literal by buffer
- * and protocol, and lists of the rules that have no literal. A detector is a worker's scratch for it.
+ * A ruleset is an immutable snapshot built from a rule_list: Hyperscan databases over each rule's best literal by
+ * buffer and protocol, and lists of the rules that have no literal. A detector is a worker's scratch for it.
  *
  * One pass over a buffer yields the candidates; a candidate's header, packet conditions and buffers are then evaluated,
  * cheapest first. A rule that did not become a candidate costs nothing.
@@ -35,8 +35,8 @@ struct turn;
 struct ruleset_options {
     enum rule_action action_order[4]; /* default: pass, drop, reject, alert; ACTION_REJECT stands for all three */
     unsigned generation;              /* of the reload, for events */
-    /* The ruleset whose place it takes, of another generation: what flows remember of rules that are in both goes on. Lent until
-     * ruleset_new() returns. NULL: none. */
+    /* The ruleset whose place it takes, of another generation: what flows remember of rules that are in both goes on.
+     * Lent until ruleset_new() returns. NULL: none. */
     const struct ruleset *before;
     /* A folder of databases that were compiled before; NULL for none. What is wrong with it is a warning. */
     const char *cache_path;
@@ -109,7 +109,8 @@ struct detect_input {
     struct host_table *hosts;
     struct turn *turn;
     struct file_engine *files; /* of the application protocols; NULL without them */
-    /* Optional: is given each view of the stream before its rules are asked, so that the transactions know what they are asked about. */
+    /* Optional: is given each view of the stream before its rules are asked, so that the transactions know what they
+     * are asked about. */
     void (*on_view)(void *user, const struct stream_view *view);
     void *user;
     bool flow_ends; /* the packet stands for the end of its flow: the stream gives all that is left */
@@ -117,13 +118,14 @@ struct detect_input {
 
 /*
  * The rules that match, in order of evaluation: by action order, then writers of flow bits and kin before readers, then
- * priority, then position. At most as many as the ruleset has. Takes from the stream what there is to inspect in the packet's
- * direction. Actions of rules that matched (flowbits:set) are done. Thresholds, suppressions and noalert are policy's
- * business, not looked at here.
+ * priority, then position. At most as many as the ruleset has. Takes from the stream what there is to inspect in the
+ * packet's direction. Actions of rules that matched (flowbits:set) are done. Thresholds, suppressions and noalert are
+ * policy's business, not looked at here.
  */
 size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, const struct detect_input *in,
                      const struct hit **hits);
-/* The rules whose evaluation reached a limit of work in the packet; how many (16 at most). Lent until the detector's next packet. */
+/* The rules whose evaluation reached a limit of work in the packet; how many (16 at most). Lent until the detector's
+ * next packet. */
 size_t detector_limited(const struct detector *detector, const struct rule *const **rules);
 /* What rules that matched took out of the packet; NULL for nothing. Lent until the detector's next packet. */
 const struct rule_captures *detector_texts(const struct detector *detector);
@@ -133,7 +135,8 @@ void detect_release_transaction(void *user, struct app_detection *detection);
 /* Forgets what was remembered of a flow that ends. */
 void detect_flow_end(struct detector *detector, struct flow *flow);
 
-/* To another process (sluice/transfer.h): what is remembered of rules, by their ids and texts. `checks` is made once for many. */
+/* To another process (sluice/transfer.h): what is remembered of rules, by their ids and texts. `checks` is made once
+ * for many. */
 struct app_tx;
 struct detect_checks;
 int detect_checks_new(struct detect_checks **out, const struct ruleset *ruleset); /* 0 or -ENOMEM */

@@ -69,7 +69,8 @@ void diag_each_tag(const struct diag *diag, enum diag_severity severity,
 void diag_print_entry(const struct diag_entry *entry, FILE *to, bool colour);
 void diag_print(const struct diag *diag, FILE *to, bool colour);
 
-/* What takes long says how far it is, on the thread that reports: so much of so much of `what`, a file's name or an activity. */
+/* What takes long says how far it is, on the thread that reports: so much of so much of `what`, a file's name or an
+ * activity. */
 typedef void diag_progress_fn(void *user, const char *what, size_t done, size_t total);
 void diag_on_progress(struct diag *diag, diag_progress_fn *progress, void *user); /* NULL: nobody wants to know */
 void diag_progress(const struct diag *diag, const char *what, size_t done, size_t total);

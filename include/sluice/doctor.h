@@ -2,9 +2,9 @@
 /*
  * The doctor: judges a live ruleset by what it does to the packets that Sluice is to see. It changes nothing.
  *
- * What it holds rules to is what the kernel does: a verdict accept ends its own base chain only, the next one on the hook goes
- * on; so a rule is ahead of the queue when it is in the same base chain, or in one that this jumps to. A flow that was offloaded
- * comes to no hook at all, wherever the rule that offloads it stands.
+ * What it holds rules to is what the kernel does: a verdict accept ends its own base chain only, the next one on the
+ * hook goes on; so a rule is ahead of the queue when it is in the same base chain, or in one that this jumps to. A flow
+ * that was offloaded comes to no hook at all, wherever the rule that offloads it stands.
  *
  * Threads:   none of its own; nothing is shared.
  * Ownership: a report lies in its own arena; it lends from the ruleset, which must live as long.

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Edits: the bytes of a packet's payload that rules replace by others of the same number. Noted while the rules are asked, done
- * once the packet is judged: no rule sees what another one made of it.
+ * Edits: the bytes of a packet's payload that rules replace by others of the same number. Noted while the rules are
+ * asked, done once the packet is judged: no rule sees what another one made of it.
  *
- * A rule's edits are pending at first, each in a slot of the rule: a content that is tried at several places ends up with
- * the last one, which is where the rule matched. The rule's actions commit them.
+ * A rule's edits are pending at first, each in a slot of the rule: a content that is tried at several places ends up
+ * with the last one, which is where the rule matched. The rule's actions commit them.
  *
  * Threads:   a worker's own.
  * Ownership: bytes are lent by the rules.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Exceptions: what keeps a packet or flow from being inspected as it should be, and what the configuration says is then
- * done (docs.suricata.io, "Exception Policies"). The stages name the cause; policy decides; each use is counted, kept in
- * the flow and named in drop events.
+ * done (docs.suricata.io, "Exception Policies"). The stages name the cause; policy decides; each use is counted, kept
+ * in the flow and named in drop events.
  */
 #ifndef SLUICE_EXCEPTION_H
 #define SLUICE_EXCEPTION_H
@@ -18,7 +18,8 @@ enum exception_cause {
     EXCEPTION_APP_ERROR,         /* a protocol's parser failed */
     EXCEPTION_APP_MEMCAP,        /* the parser's state was released because the flow was idle and memory was short */
     EXCEPTION_OVERLOAD,          /* the queue grows faster than it is emptied */
-    EXCEPTION_APP_AMBIGUOUS, /* endpoints read a message in different ways, and the setting of its protocol is to drop it */
+    EXCEPTION_APP_AMBIGUOUS, /* endpoints read a message in different ways, and the setting of its protocol is to drop
+                                it */
     EXCEPTION_COUNT,
 };
 

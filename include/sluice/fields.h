@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fields: what a worker says of a transaction, written as compact binary, and rendered as JSON by whoever writes events.
+ * Fields: what a worker says of a transaction, written as compact binary, and rendered as JSON by whoever writes
+ * events.
  *
- * The functions are those of the JSON writer in sluice/text.h; the cost of escaping, of numbers in decimal and of times is
- * the reader's. Keys are constants of the program: their addresses are written. Values are copied, cut at FIELDS_VALUE_MAX. What does not
- * fit is left out as a whole member, so that the result is always well-formed; `cut` tells.
+ * The functions are those of the JSON writer in sluice/text.h; the cost of escaping, of numbers in decimal and of times
+ * is the reader's. Keys are constants of the program: their addresses are written. Values are copied, cut at
+ * FIELDS_VALUE_MAX. What does not fit is left out as a whole member, so that the result is always well-formed; `cut`
+ * tells.
  *
  * Ownership: the writer borrows its bytes.
  */
@@ -35,7 +37,8 @@ void fields_object_close(struct fields *fields);
 void fields_array_open(struct fields *fields, const char *key);
 void fields_array_close(struct fields *fields);
 void fields_string(struct fields *fields, const char *key, const char *value); /* NULL value: nothing is written */
-/* Any bytes; those of a value that is not UTF-8 are rendered as \xNN from 0x80 on, as in the field. NULL value: nothing. */
+/* Any bytes; those of a value that is not UTF-8 are rendered as \xNN from 0x80 on, as in the field. NULL value:
+ * nothing. */
 void fields_bytes(struct fields *fields, const char *key, const void *value, size_t length);
 /* The same for a key out of the traffic (e-mail headers). */
 void fields_bytes_named(struct fields *fields, const void *key, size_t key_length, const void *value, size_t length);
@@ -48,7 +51,8 @@ void fields_base64(struct fields *fields, const char *key, const void *value, si
 void fields_address(struct fields *fields, const char *key, int ip_version, const struct address *address);
 void fields_time(struct fields *fields, const char *key, int64_t seconds); /* "2024-03-01T12:00:00", UTC */
 
-/* Appends the members to the object or array that is open in `out`. False when the bytes are not what the functions above write. */
+/* Appends the members to the object or array that is open in `out`. False when the bytes are not what the functions
+ * above write. */
 bool fields_render(const void *bytes, uint32_t length, struct text *out);
 
 #endif

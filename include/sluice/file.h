@@ -2,9 +2,9 @@
 /*
  * Files that protocols carry: a name, bytes as they come, digests, and a window of bytes for rules (file.data).
  *
- * A protocol opens a file in a list of its transaction, appends to it and closes it; a message may carry several, one after the
- * other or interleaved. Digests are computed only for the kinds that somebody wants (rules, or the configuration). The first
- * `inspect_limit` bytes are kept for rules, then a window that slides.
+ * A protocol opens a file in a list of its transaction, appends to it and closes it; a message may carry several, one
+ * after the other or interleaved. Digests are computed only for the kinds that somebody wants (rules, or the
+ * configuration). The first `inspect_limit` bytes are kept for rules, then a window that slides.
  *
  * Threads:   a file engine belongs to one worker; digests of nettle.
  * Ownership: files belong to their list, which belongs to a transaction; file_list_clear() gives them back.
@@ -100,13 +100,14 @@ int file_engine_new(struct file_engine **out, const struct file_options *options
 void file_engine_free(struct file_engine *engine);
 /* What the rules at hand ask for besides. Between packets. */
 void file_engine_want(struct file_engine *engine, unsigned digests, bool magic);
-/* libmagic reads its database when it is first wanted, which takes a while. Made aside by another thread it is given before; the engine
- * takes it when it has none, and *magic is NULL then. */
+/* libmagic reads its database when it is first wanted, which takes a while. Made aside by another thread it is given
+ * before; the engine takes it when it has none, and *magic is NULL then. */
 struct file_magic;
 struct file_magic *file_magic_new(void);        /* NULL when it can't be had */
 void file_magic_free(struct file_magic *magic); /* NULL is allowed */
 void file_engine_give_magic(struct file_engine *engine, struct file_magic **magic);
-/* Rules may ask for files to be stored (filestore): files are kept so that it can still be done when they are complete. */
+/* Rules may ask for files to be stored (filestore): files are kept so that it can still be done when they are complete.
+ */
 void file_engine_want_store(struct file_engine *engine, bool may_store);
 /* Before more bytes are fed: those that came before have been inspected, and the window may leave them behind. */
 void file_engine_tick(struct file_engine *engine);
@@ -117,8 +118,8 @@ struct file_counts {
 };
 const struct file_counts *file_engine_counts(const struct file_engine *engine);
 
-/* A new file at the end of the list; NULL when there is no memory (counted). `name` may be NULL; it is cut at 4,096 bytes. `id` is unique
- * in the flow. */
+/* A new file at the end of the list; NULL when there is no memory (counted). `name` may be NULL; it is cut at 4,096
+ * bytes. `id` is unique in the flow. */
 struct file *file_open(struct file_engine *engine, struct file_list *list, uint32_t id, const void *name,
                        size_t name_length);
 /* Names that some receivers take for the file's. */
@@ -128,13 +129,16 @@ void file_append(struct file_engine *engine, struct file *file, const void *byte
 /* Bytes that are lost: `length` 0 is unknown. */
 void file_gap(struct file_engine *engine, struct file *file, uint64_t length);
 void file_close(struct file_engine *engine, struct file *file, enum file_state state);
-/* Members of EVE's fileinfo. `now` for alerts: what was stored since its tick is being stored still, as in the field; NULL otherwise. */
+/* Members of EVE's fileinfo. `now` for alerts: what was stored since its tick is being stored still, as in the field;
+ * NULL otherwise. */
 struct fields;
 void file_describe(const struct file *file, uint64_t tx_id, const struct file_engine *now, struct fields *out);
-/* Frees the inspection windows of all files of the list; each window restarts at the next byte. Digests and the file store stay complete. */
+/* Frees the inspection windows of all files of the list; each window restarts at the next byte. Digests and the file
+ * store stay complete. */
 void file_list_shed(struct file_engine *engine, struct file_list *list);
 void file_list_clear(struct file_engine *engine, struct file_list *list);
-/* Remove a file from a list; append it to a list. If file_list_keep() was called for the new list, the file is stored, too. */
+/* Remove a file from a list; append it to a list. If file_list_keep() was called for the new list, the file is stored,
+ * too. */
 void file_list_remove(struct file_list *list, struct file *file);
 void file_list_add(struct file_engine *engine, struct file_list *list, struct file *file);
 /* Heap memory of the file, in bytes. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * File store: files out of the traffic on disk, in the layout of Suricata's filestore version 2: DIR/ab/abcd..., where the name is the
- * SHA-256 of the content, so that equal files are one; its time says when it was seen last.
+ * File store: files out of the traffic on disk, in the layout of Suricata's filestore version 2: DIR/ab/abcd..., where
+ * the name is the SHA-256 of the content, so that equal files are one; its time says when it was seen last.
  *
- * Workers copy bytes into a ring of their own; a thread writes them. A worker never waits for the disk: when the ring is full, the file is
- * given up and counted. What is not complete yet lies in DIR/tmp.
+ * Workers copy bytes into a ring of their own; a thread writes them. A worker never waits for the disk: when the ring
+ * is full, the file is given up and counted. What is not complete yet lies in DIR/tmp.
  *
  * Threads:   new, start, stop and free by one thread; a spool belongs to one worker; counts by any thread.
  * Ownership: the store owns its spools; they are lent until file_store_free().
@@ -40,7 +40,7 @@ struct file_store_counts {
 };
 void file_store_counts(struct file_store *store, struct file_store_counts *out);
 
-/* --- What a worker does ---------------------------------------------------------------------------------------------------- */
+/* --- What a worker does --------------------------------------------------------------------------- */
 
 /* A new file: its number in this spool, or 0 when there is no room. */
 uint64_t file_spool_open(struct file_spool *spool);

@@ -42,7 +42,8 @@ enum { FIREWALL_MAX_DEVICES = 16 };
 struct firewall_offload {
     bool accept, drop;
     uint32_t accept_mark, accept_mask, drop_mark, drop_mask;
-    /* Verdicts can't set marks of connections here: they set the same bits as marks of packets, and our table saves them. */
+    /* Verdicts can't set marks of connections here: they set the same bits as marks of packets, and our table saves
+     * them. */
     bool saves;
     bool has_next; /* mode route: accepted flows go on to this queue */
     bool next_bypass;
@@ -60,8 +61,8 @@ struct firewall_options {
     bool bypass;       /* without a listener packets go on with the next hook entry; safe in our own table */
     bool has_priority; /* otherwise chosen from the live ruleset */
     int32_t priority;
-    /* A table of ours with the same chains stays where it is when it is installed first: another place would cost the packets that
-     * wait in the queues. */
+    /* A table of ours with the same chains stays where it is when it is installed first: another place would cost the
+     * packets that wait in the queues. */
     bool keep_place;
     uint32_t mark, mark_mask; /* ATTACH_REPEAT; and reject packets, which are never queued */
     uint32_t reject_mark;     /* packets with this mark (whole word under reject_mask) are ours */
@@ -75,8 +76,8 @@ void firewall_options_default(struct firewall_options *options);
 
 enum { FIREWALL_ERROR_SIZE = 512 };
 
-/* From the settings nft.*, queue.numbers and queue.mark; strings are lent by the configuration. 0 or -EINVAL with a line in
- * `error`. */
+/* From the settings nft.*, queue.numbers and queue.mark; strings are lent by the configuration. 0 or -EINVAL with a
+ * line in `error`. */
 struct config;
 int firewall_options_read(struct firewall_options *out, const struct config *config, char error[FIREWALL_ERROR_SIZE]);
 
@@ -88,10 +89,10 @@ const char *firewall_hook_name(enum firewall_hook hook);
 const char *firewall_expression_name(enum queue_expression expression);
 
 /*
- * The ruleset as text with a head that explains it, as installed: `nft -f` syntax (in mode chain a fragment for a table of
- * one's own, because chains of another table can't be jumped to), or with QUEUE_EXPRESSION_XT, which nft has no words for,
- * iptables-restore's. The priority is from the live ruleset if it can be read, otherwise the mode's usual one. 0 or -errno
- * with a line in `error`.
+ * The ruleset as text with a head that explains it, as installed: `nft -f` syntax (in mode chain a fragment for a table
+ * of one's own, because chains of another table can't be jumped to), or with QUEUE_EXPRESSION_XT, which nft has no
+ * words for, iptables-restore's. The priority is from the live ruleset if it can be read, otherwise the mode's usual
+ * one. 0 or -errno with a line in `error`.
  */
 int firewall_print(const struct firewall_options *options, struct text *out, char error[FIREWALL_ERROR_SIZE]);
 
@@ -116,9 +117,9 @@ int firewall_remove(const char *table, char error[FIREWALL_ERROR_SIZE]);
 bool firewall_is_own(const char *comment, enum attach_mode *mode);
 
 /*
- * What is to be there: calls `each` with the nf_tables messages that make the table, with their netlink headers, until one is
- * not 0. `options->expression` is native or xt; with `split` inet is two tables. Priorities that are not given are the usual ones.
- * 0, -ENOMEM or what `each` returned.
+ * What is to be there: calls `each` with the nf_tables messages that make the table, with their netlink headers, until
+ * one is not 0. `options->expression` is native or xt; with `split` inet is two tables. Priorities that are not given
+ * are the usual ones. 0, -ENOMEM or what `each` returned.
  */
 int firewall_expect(const struct firewall_options *options, bool split,
                     int (*each)(void *user, const void *bytes, size_t length), void *user);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Watching the own table: it is installed, remembered as the kernel then shows it, and compared with that whenever somebody changes
- * the ruleset. The kernel tells of every transaction (NFNLGRP_NFTABLES) with who made it; when it could not (the socket's
- * buffer was full), that is known and a comparison finds out.
+ * Watching the own table: it is installed, remembered as the kernel then shows it, and compared with that whenever
+ * somebody changes the ruleset. The kernel tells of every transaction (NFNLGRP_NFTABLES) with who made it; when it
+ * could not (the socket's buffer was full), that is known and a comparison finds out.
  *
  * Threads:   one at a time; a watch has netlink sockets of its own. Nothing here waits but for the kernel's answers.
  */
@@ -45,8 +45,8 @@ struct firewall_change {
     bool elements; /* hosts in our sets */
     bool removals; /* chains went: with one that had a hook all packets that waited in queues */
     uint32_t generation;
-    uint32_t
-        pid; /* who: of the transaction that meant our table, or of the last; as the first namespace counts; 0: not known */
+    uint32_t pid; /* who: of the transaction that meant our table, or of the last; as the first namespace counts; 0: not
+                     known */
     char process[FIREWALL_PROCESS_SIZE];
     struct firewall_intruder intruder;
 };
@@ -72,11 +72,12 @@ struct firewall_check {
 };
 int firewall_watch_check(struct firewall_watch *watch, struct firewall_check *out, char error[FIREWALL_ERROR_SIZE]);
 
-/* Installs again, and blocks the hosts that were blocked when the damage took them along. 0 or -errno with a line in `error`. */
+/* Installs again, and blocks the hosts that were blocked when the damage took them along. 0 or -errno with a line in
+ * `error`. */
 int firewall_watch_reassert(struct firewall_watch *watch, unsigned damage, char error[FIREWALL_ERROR_SIZE]);
 
-/* Blocks at most FIREWALL_WATCH_HOSTS hosts for their timeouts, but for those that are blocked for as long already: added[i] says
- * it. 0 or -errno with all of them false: -ENFILE when the list is full. */
+/* Blocks at most FIREWALL_WATCH_HOSTS hosts for their timeouts, but for those that are blocked for as long already:
+ * added[i] says it. 0 or -errno with all of them false: -ENFILE when the list is full. */
 enum { FIREWALL_WATCH_HOSTS = 64 };
 int firewall_watch_block(struct firewall_watch *watch, const struct blocked_host *hosts, size_t count,
                          bool added[FIREWALL_WATCH_HOSTS], char error[FIREWALL_ERROR_SIZE]);

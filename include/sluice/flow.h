@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Flow: what the packets of one connection share, and the table that finds it. struct flow is public because the hot path
- * reads its fields.
+ * Flow: what the packets of one connection share, and the table that finds it. struct flow is public because the hot
+ * path reads its fields.
  *
- * The key is protocol, both addresses and ports (ICMP: the type, a reply's being that of its request; other protocols: none),
- * VLAN tags, and the level of tunnels; the last two as configured. Both directions find the same flow. As in the field, TCP, UDP,
- * SCTP, ICMP, IGMP and ESP have flows. An ICMP error belongs to the flow of the packet that it quotes, in the direction that it
- * travels itself: back to where that packet came from. Without such a flow, an ICMPv4 error has none and an ICMPv6 error its own.
+ * The key is protocol, both addresses and ports (ICMP: the type, a reply's being that of its request; other protocols:
+ * none), VLAN tags, and the level of tunnels; the last two as configured. Both directions find the same flow. As in the
+ * field, TCP, UDP, SCTP, ICMP, IGMP and ESP have flows. An ICMP error belongs to the flow of the packet that it quotes,
+ * in the direction that it travels itself: back to where that packet came from. Without such a flow, an ICMPv4 error
+ * has none and an ICMPv6 error its own.
  *
- * All memory is reserved at the start; a look-up never allocates. A flow expires `timeout` after its last packet, exactly: one
- * that is found later is ended and a new one begins, whether or not flow_table_expire() came by; so what a capture gives does not
- * depend on budgets, batches or workers. When the table is full it is in emergency: timeouts are the emergency
- * ones, and the oldest flow that is still new gives way; when there is none, one that has been idle for long (idle.c).
+ * All memory is reserved at the start; a look-up never allocates. A flow expires `timeout` after its last packet,
+ * exactly: one that is found later is ended and a new one begins, whether or not flow_table_expire() came by; so what a
+ * capture gives does not depend on budgets, batches or workers. When the table is full it is in emergency: timeouts are
+ * the emergency ones, and the oldest flow that is still new gives way; when there is none, one that has been idle for
+ * long (idle.c).
  *
  * Threads:   a table and its flows belong to one worker.
  * Ownership: flows are lent until they end; the `end` callback is the last to see one and gives back what hangs on it.
@@ -60,7 +62,8 @@ enum flow_flag {
         1 << 15, /* its protocol said that payloads are of no use to anybody: rules do not look into them */
 };
 
-/* A flow that alert-only lets pass although it is to be dropped. Mode drop evaluates it again, unless an alert-only rule is the reason. */
+/* A flow that alert-only lets pass although it is to be dropped. Mode drop evaluates it again, unless an alert-only
+ * rule is the reason. */
 enum flow_would_drop { FLOW_WOULD_DROP_NO, FLOW_WOULD_DROP_BY_MODE, FLOW_WOULD_DROP_BY_RULE };
 
 /* Why a flow ended, EVE's flow.reason. */
@@ -76,7 +79,8 @@ struct flow_side {
     uint8_t ttl_low, ttl_high;
 };
 
-/* The MAC addresses of both ends, each once, in the order in which they were seen; [FLOW_TO_SERVER] are the client's. */
+/* The MAC addresses of both ends, each once, in the order in which they were seen; [FLOW_TO_SERVER] are the client's.
+ */
 enum { FLOW_MACS_MAX = 10, MAC_SIZE = 6 };
 struct flow_macs {
     uint8_t count[FLOW_DIRECTIONS];
@@ -102,7 +106,8 @@ struct flow_history;
 struct flow_variable; /* in src/flow/variable.c */
 struct transfer;
 
-/* What the kernel has counted of a flow that it handles alone: all packets of the connection, those that were queued too. */
+/* What the kernel has counted of a flow that it handles alone: all packets of the connection, those that were queued
+ * too. */
 struct flow_kernel {
     uint64_t packets[FLOW_DIRECTIONS], bytes[FLOW_DIRECTIONS];
     uint64_t until_ns; /* when its connection would be forgotten */
@@ -110,7 +115,7 @@ struct flow_kernel {
 
 /* Five cache lines, of which a packet touches the first two; keep it so. */
 struct flow {
-    /* --- what a look-up reads --- */
+    /* --- what a look-up reads --------------------------------------------------------------------- */
     struct flow *next; /* in a bucket that overflows */
     uint32_t hash;
     uint16_t client_port,
@@ -123,11 +128,11 @@ struct flow {
     uint8_t would_drop;   /* enum flow_would_drop */
     uint64_t last_ns;     /* time of the last packet; never goes back */
 
-    /* --- what a packet updates --- */
+    /* --- what a packet updates -------------------------------------------------------------------- */
     struct flow_side side[FLOW_DIRECTIONS];
     struct tcp_session *tcp; /* owned by stream; NULL */
 
-    /* --- what rules touch --- */
+    /* --- what rules touch ------------------------------------------------------------------------- */
     struct flow_variable *variables;
     struct flow_detection *detection[FLOW_DIRECTIONS]; /* owned by detect; NULL */
     struct app_flow *app;                              /* owned by app; NULL */
@@ -136,7 +141,7 @@ struct flow {
     struct flow_kernel *kernel; /* owned by the table; NULL */
     struct flow_macs *macs;     /* owned by the table; NULL unless flow_options.mac_addresses */
 
-    /* --- cold --- */
+    /* --- cold ------------------------------------------------------------------------------------- */
     uint64_t id; /* EVE's flow_id: of the key and the start, so the same in every run; at most 53 bits */
     uint64_t start_ns;
     uint64_t first_number;       /* number of the first packet */
@@ -151,7 +156,7 @@ struct flow {
     uint8_t offload;                     /* enum packet_offload: what the kernel was asked to do with the rest of it */
     uint32_t visit;                      /* see flow_is_visit() */
 
-    /* --- the table's own: expiry --- */
+    /* --- the table's own: expiry ------------------------------------------------------------------ */
     struct flow *newer, *older;            /* among the new ones, or among all others */
     struct flow *wheel_next, **wheel_link; /* in a slot of the timer wheel */
 };
@@ -184,24 +189,25 @@ void flow_table_set_timeouts(struct flow_table *table, const struct flow_options
 void flow_table_free(struct flow_table *table);
 
 /*
- * The packet's flow, made when there is none: then the sender is the client, unless conntrack knows better. Sets PACKET_TO_CLIENT by
- * the flow's direction. NULL for a packet that belongs to none (no IP,
- * a fragment, malformed headers), or that found no room: then *exception is EXCEPTION_FLOW_MEMCAP, otherwise EXCEPTION_NONE. The
- * packet is not counted yet. It may end an expired flow.
+ * The packet's flow, made when there is none: then the sender is the client, unless conntrack knows better. Sets
+ * PACKET_TO_CLIENT by the flow's direction. NULL for a packet that belongs to none (no IP, a fragment, malformed
+ * headers), or that found no room: then *exception is EXCEPTION_FLOW_MEMCAP, otherwise EXCEPTION_NONE. The packet is
+ * not counted yet. It may end an expired flow.
  */
 struct flow *flow_table_get(struct flow_table *table, struct packet *pkt, enum exception_cause *exception);
 
-/* Asks for the memory where the look-up of this packet will begin, a little before; the packet is decoded, and stays as it is. */
+/* Asks for the memory where the look-up of this packet will begin, a little before; the packet is decoded, and stays as
+ * it is. */
 void flow_table_prefetch(const struct flow_table *table, struct packet *pkt);
 
-/* Counts the packet to its flow: last_ns, sides, and for all but TCP the state; sets PACKET_ESTABLISHED (for TCP when stream
- * said before that the flow is established, or both directions have been seen, as the field has it). */
+/* Counts the packet to its flow: last_ns, sides, and for all but TCP the state; sets PACKET_ESTABLISHED (for TCP when
+ * stream said before that the flow is established, or both directions have been seen, as the field has it). */
 void flow_update(struct flow_table *table, struct flow *flow, struct packet *pkt);
 
 /* To another state: its timeout counts from now on. */
 void flow_set_state(struct flow_table *table, struct flow *flow, enum flow_state state);
-/* Client and server change places (the first packet seen was the server's). Clears nothing but exchanges the sides; the packet at hand
- * (NULL is allowed) changes PACKET_TO_CLIENT. Nothing for ICMP, where the type tells who asks. */
+/* Client and server change places (the first packet seen was the server's). Clears nothing but exchanges the sides; the
+ * packet at hand (NULL is allowed) changes PACKET_TO_CLIENT. Nothing for ICMP, where the type tells who asks. */
 void flow_swap(struct flow *flow, struct packet *pkt);
 
 /* What is known of a connection that the kernel handles alone. */
@@ -214,27 +220,28 @@ struct flow_report {
     uint64_t packets[FLOW_DIRECTIONS], bytes[FLOW_DIRECTIONS];
     uint32_t timeout_seconds; /* until it is forgotten, should nothing more come */
 };
-/* Keeps the numbers with the flow, if it is one that was offloaded; it lives on when something has moved since the last report. One that
- * is accepted ends with its connection; one that is dropped is so for its own time, whatever the kernel has forgotten. False when
- * there is no such flow. */
+/* Keeps the numbers with the flow, if it is one that was offloaded; it lives on when something has moved since the last
+ * report. One that is accepted ends with its connection; one that is dropped is so for its own time, whatever the
+ * kernel has forgotten. False when there is no such flow. */
 bool flow_table_report(struct flow_table *table, const struct flow_report *report, uint64_t now_ns);
 
 /* Flows that gave way because the table was full, new ones too. */
 uint64_t flow_table_evicted(const struct flow_table *table);
-/* A TCP connection that may give way to another one because nothing came of it for a while; NULL when none is found at once. */
+/* A TCP connection that may give way to another one because nothing came of it for a while; NULL when none is found at
+ * once. */
 struct flow *flow_table_find_idle_tcp(struct flow_table *table, uint64_t now_ns);
 /* Ends one flow now. */
 void flow_table_end(struct flow_table *table, struct flow *flow, enum flow_end reason);
-/* Ends at most `budget` flows of those whose time is over at now_ns; how many. Cost is by what expires, not by what is there: a flow
- * is looked at once in its timeout, an eighth of a second late at most. */
+/* Ends at most `budget` flows of those whose time is over at now_ns; how many. Cost is by what expires, not by what is
+ * there: a flow is looked at once in its timeout, an eighth of a second late at most. */
 size_t flow_table_expire(struct flow_table *table, uint64_t now_ns, size_t budget);
 /* Ends all whose time is over, the oldest (by start, then by first packet) first. */
 void flow_table_expire_all(struct flow_table *table, uint64_t now_ns);
 /* Ends all, the oldest (by start, then by first packet) first. */
 void flow_table_end_all(struct flow_table *table, enum flow_end reason);
 
-/* For who asks what there is: the flows of the buckets from *cursor on, until `max` flows or so many buckets were seen; how many flows.
- * *cursor is where to go on, 0 past the last. No flow is told twice, as long as it lives. */
+/* For who asks what there is: the flows of the buckets from *cursor on, until `max` flows or so many buckets were seen;
+ * how many flows. *cursor is where to go on, 0 past the last. No flow is told twice, as long as it lives. */
 size_t flow_table_page(struct flow_table *table, size_t *cursor, size_t buckets, const struct flow **out, size_t max);
 /* The flow of two ends, whichever is the client, outside of tunnels; its VLANs are those given. NULL. */
 struct flow_ends {
@@ -244,15 +251,16 @@ struct flow_ends {
     uint16_t port[2];
 };
 const struct flow *flow_table_find(struct flow_table *table, const struct flow_ends *ends);
-/* The flow with an id among so many buckets from *cursor on; NULL. *cursor is where to go on: 0 when it was found, and past the last. */
+/* The flow with an id among so many buckets from *cursor on; NULL. *cursor is where to go on: 0 when it was found, and
+ * past the last. */
 const struct flow *flow_table_find_id(const struct flow_table *table, uint64_t id, size_t *cursor, size_t buckets);
 
-/* The hash by which both directions of a packet's flow agree, and an ICMP error with what it quotes; for spreading packets over
- * workers. VLANs and tunnels have no part in it. Fragments hash by addresses alone, and so do all packets when `addresses_only`: the
- * protocol of an IPv6 fragment is not always known. 0 without IP. */
+/* The hash by which both directions of a packet's flow agree, and an ICMP error with what it quotes; for spreading
+ * packets over workers. VLANs and tunnels have no part in it. Fragments hash by addresses alone, and so do all packets
+ * when `addresses_only`: the protocol of an IPv6 fragment is not always known. 0 without IP. */
 uint32_t flow_packet_hash(const struct packet *pkt, uint64_t seed, bool addresses_only);
 
-/* --- Variables: flow bits, integers and texts, by the number of their name -------------------------------------------------- */
+/* --- Variables: flow bits, integers and texts, by the number of their name ------------------------ */
 
 /* A bit and an integer of the same number are different things. set: false when there is no memory (counted). */
 bool flow_bit_is_set(const struct flow *flow, uint32_t number);
@@ -265,8 +273,8 @@ bool flow_integer_set(struct flow_table *table, struct flow *flow, uint32_t numb
 void flow_each_variable(const struct flow *flow, void (*each)(uint32_t number, bool is_bit, uint32_t value, void *user),
                         void *user);
 
-/* Texts that rules took out of packets (pcre's flow:NAME), cut to FLOW_TEXT_MAX bytes; a flow has FLOW_TEXTS_MAX of them. set: false when
- * there is no memory or no room (counted). */
+/* Texts that rules took out of packets (pcre's flow:NAME), cut to FLOW_TEXT_MAX bytes; a flow has FLOW_TEXTS_MAX of
+ * them. set: false when there is no memory or no room (counted). */
 enum { FLOW_TEXT_MAX = 112, FLOW_TEXTS_MAX = 16 };
 bool flow_text_set(struct flow_table *table, struct flow *flow, uint32_t number, const uint8_t *bytes, uint32_t length);
 /* Lent until it is set again; NULL when it has no value. */
@@ -277,7 +285,7 @@ void flow_each_text(const struct flow *flow,
 /* The type that answers an ICMP or ICMPv6 message of this type, in both directions; false when there is none. */
 bool flow_icmp_answer(uint8_t protocol, uint8_t type, uint8_t *answer);
 
-/* --- To another process (sluice/transfer.h) ---------------------------------------------------------------------------------- */
+/* --- To another process (sluice/transfer.h) ------------------------------------------------------- */
 
 /* The flow's own fields; nothing that others hang on it. */
 void flow_transfer(struct transfer *t, struct flow *flow);
@@ -291,9 +299,11 @@ void flow_transfer_variables(struct transfer *t, struct flow_table *table, struc
                              const struct flow_numbers *numbers);
 /* What the kernel has counted of it. */
 void flow_transfer_kernel(struct transfer *t, struct flow_table *table, struct flow *flow);
-/* Transfers the seed of the flow hash. When reading, a table without flows adopts the seed. False when the table has a different seed. */
+/* Transfers the seed of the flow hash. When reading, a table without flows adopts the seed. False when the table has a
+ * different seed. */
 bool flow_table_transfer_seed(struct transfer *t, struct flow_table *table);
-/* A flow as it was read comes into the table, without what others hung on it. NULL when there is no room, or a flow of that key. */
+/* A flow as it was read comes into the table, without what others hung on it. NULL when there is no room, or a flow of
+ * that key. */
 struct flow *flow_table_adopt(struct flow_table *table, const struct flow *from);
 /* Calls `each` for all flows, those that give way to others last, the oldest of them first. */
 typedef void flow_each_function(struct flow *flow, void *user);
@@ -303,15 +313,15 @@ size_t flow_table_count(const struct flow_table *table);
 void flow_set_visit(struct flow *flow);
 bool flow_is_visit(const struct flow *flow);
 
-/* --- Names ------------------------------------------------------------------------------------------------------------------ */
+/* --- Names ---------------------------------------------------------------------------------------- */
 
 const char *flow_state_name(enum flow_state state); /* "new", "established", "closed", "bypassed" */
 const char *flow_end_name(enum flow_end reason);    /* "timeout", "forced", "shutdown", "tcp_reuse" */
 
-/* Counters: names are EVE's below stats ("flow.total", "flow.tcp", "flow.active", "flow.memuse", "flow.end.state.new"...), and
- * "flow.variable_memcap" for variables that found no room, "flow.conntrack_reply" for flows of which the server's packet came first, as
- * conntrack knew. Those that are a level and not a sum over time are summed over workers all the
- * same. */
+/* Counters: names are EVE's below stats ("flow.total", "flow.tcp", "flow.active", "flow.memuse",
+ * "flow.end.state.new"...), and "flow.variable_memcap" for variables that found no room, "flow.conntrack_reply" for
+ * flows of which the server's packet came first, as conntrack knew. Those that are a level and not a sum over time are
+ * summed over workers all the same. */
 size_t flow_counter_count(void);
 const char *flow_counter_name(size_t index);
 uint64_t flow_counter_value(const struct flow_table *table, size_t index);

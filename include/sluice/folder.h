@@ -5,8 +5,8 @@
 
 #include <sys/types.h>
 
-/* Creates a folder and its missing parents with mode 0750. 0, or -errno; -ENAMETOOLONG also for an empty path. An existing path is left
- * unchanged, whether it is a folder or not. */
+/* Creates a folder and its missing parents with mode 0750. 0, or -errno; -ENAMETOOLONG also for an empty path. An
+ * existing path is left unchanged, whether it is a folder or not. */
 int folder_make(const char *path);
 /* The same; the folders that this call creates then belong to `owner` and `group`. */
 int folder_make_for(const char *path, uid_t owner, gid_t group);

@@ -2,7 +2,8 @@
 /*
  * The country of an address, out of a MaxMind database (GeoLite2-Country and kin), for the keyword geoip.
  *
- * Threads: opened by one thread, then read by all; a look-up neither allocates nor locks. The file is mapped into memory.
+ * Threads: opened by one thread, then read by all; a look-up neither allocates nor locks. The file is mapped into
+ * memory.
  */
 #ifndef SLUICE_GEOIP_H
 #define SLUICE_GEOIP_H

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Heap: objects of many sizes out of memory that is reserved at once, for what traffic makes grow and end at any time: the
- * state of application protocols. Taking one on the hot path is no system call and no lock, and a memcap is kept.
+ * Heap: objects of many sizes out of memory that is reserved at once, for what traffic makes grow and end at any time:
+ * the state of application protocols. Taking one on the hot path is no system call and no lock, and a memcap is kept.
  *
- * The reservation is address space; the kernel backs a page when it is first touched. It is cut into slabs of one size class
- * each; a slab whose objects have all been given back can serve any class again. Larger objects take runs of slabs.
+ * The reservation is address space; the kernel backs a page when it is first touched. It is cut into slabs of one size
+ * class each; a slab whose objects have all been given back can serve any class again. Larger objects take runs of
+ * slabs.
  *
  * Threads:   a heap belongs to one worker.
  * Ownership: objects are lent until heap_give() or heap_free().
@@ -27,21 +28,21 @@ void heap_free(struct heap *heap);              /* NULL is allowed */
 void *heap_take(struct heap *heap, size_t size);
 /* The same without clearing. */
 void *heap_take_raw(struct heap *heap, size_t size);
-/* A larger object with the first `used` bytes of the old one, which is given back (it may be the same); the rest is not cleared.
- * NULL when there is no memory: then the old one stays as it is. `object` NULL: a new one. */
+/* A larger object with the first `used` bytes of the old one, which is given back (it may be the same); the rest is not
+ * cleared. NULL when there is no memory: then the old one stays as it is. `object` NULL: a new one. */
 void *heap_grow(struct heap *heap, void *object, size_t used, size_t size);
 void heap_give(struct heap *heap, void *object); /* NULL is allowed */
 /* The bytes that an object has room for, at least what was asked for. */
 size_t heap_size(const struct heap *heap, const void *object);
 
 size_t heap_memory(const struct heap *heap); /* bytes taken now, with what rounding up costs */
-/* Bytes of slabs without an object: an object of any size class can be allocated from them. Slabs with room for objects of their own size
- * class alone are not counted. */
+/* Bytes of slabs without an object: an object of any size class can be allocated from them. Slabs with room for objects
+ * of their own size class alone are not counted. */
 size_t heap_available(const struct heap *heap);
 size_t heap_capacity(const struct heap *heap); /* the memcap, in whole slabs */
 uint64_t heap_refused(const struct heap *heap);
 
-/* --- A buffer that grows ------------------------------------------------------------------------------------------------------ */
+/* --- A buffer that grows -------------------------------------------------------------------------- */
 
 struct buffer {
     uint8_t *bytes; /* in a heap; NULL while there is none */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Host state: bits that rules set on an address, on a pair of addresses, for a time (hostbits, xbits). One table for all
- * workers, because a host's packets come through all of them.
+ * Host state: bits that rules set on an address, on a pair of addresses, for a time (hostbits, xbits). One table for
+ * all workers, because a host's packets come through all of them.
  *
- * Threads:   any worker; sharded, a lock is held for one look-up. Touched only when a rule with such a keyword gets that far.
- *            Callers take their turn first (turn.h).
+ * Threads:   any worker; sharded, a lock is held for one look-up. Touched only when a rule with such a keyword gets
+ * that far. Callers take their turn first (turn.h).
  */
 #ifndef SLUICE_HOST_H
 #define SLUICE_HOST_H
@@ -28,8 +28,8 @@ struct host_key {
 
 int host_table_new(struct host_table **out, size_t memcap); /* 0 or -ENOMEM */
 void host_table_free(struct host_table *table);             /* NULL is allowed */
-/* Of the hash, before the first use: random in a daemon, so that nobody can choose addresses that make one chain; always
- * the same (0) in a replay, where also what finds no room has to be the same in every run. */
+/* Of the hash, before the first use: random in a daemon, so that nobody can choose addresses that make one chain;
+ * always the same (0) in a replay, where also what finds no room has to be the same in every run. */
 void host_table_set_seed(struct host_table *table, uint64_t seed);
 
 /* Whether the bit is set and has not expired. */
@@ -40,8 +40,8 @@ bool host_bit_set(struct host_table *table, const struct host_key *key, uint64_t
 bool host_bit_toggle(struct host_table *table, const struct host_key *key, uint64_t now_ns, uint64_t expires_ns);
 void host_bit_clear(struct host_table *table, const struct host_key *key);
 
-/* To another process (sluice/transfer.h): all bits that have not expired. Reading: what the writer's numbers of names are here, 0 for those that
- * have none. */
+/* To another process (sluice/transfer.h): all bits that have not expired. Reading: what the writer's numbers of names
+ * are here, 0 for those that have none. */
 struct host_numbers {
     const uint32_t *hosts, *pairs; /* by the writer's number */
     uint32_t host_count, pair_count;

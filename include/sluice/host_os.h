@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How the host that receives overlapping fragments or segments treats them, by its address. The names are those of
- * host-os-policy (docs.suricata.io, "Host OS Policy"); the behaviours those of Novak and Sturges, "Target-Based TCP Stream
- * Reassembly", and Novak, "Target-Based Fragmentation Reassembly".
+ * host-os-policy (docs.suricata.io, "Host OS Policy"); the behaviours those of Novak and Sturges, "Target-Based TCP
+ * Stream Reassembly", and Novak, "Target-Based Fragmentation Reassembly".
  */
 #ifndef SLUICE_HOST_OS_H
 #define SLUICE_HOST_OS_H

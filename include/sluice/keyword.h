@@ -4,11 +4,11 @@
  *
  *     const struct keyword keyword_dsize = { .name = "dsize", .help = "...", .kind = KEYWORD_PACKET, ... };
  *
- * CMake collects the constants into one table; nothing else names a keyword. `sluice keywords` and the manual are printed
- * from the same fields.
+ * CMake collects the constants into one table; nothing else names a keyword. `sluice keywords` and the manual are
+ * printed from the same fields.
  *
- * Threads:   parse runs while a list is built; match, inspect and buffer run on workers and touch only what they are given.
- * Ownership: parsed data lives in the list's arena (rule_parser_arena).
+ * Threads:   parse runs while a list is built; match, inspect and buffer run on workers and touch only what they are
+ * given. Ownership: parsed data lives in the list's arena (rule_parser_arena).
  */
 #ifndef SLUICE_KEYWORD_H
 #define SLUICE_KEYWORD_H
@@ -81,8 +81,8 @@ struct match_input {
     const struct rule_captures *texts; /* those that rules took out of the packet so far; NULL for none */
 };
 
-/* What a packet must have for a rule to match, as far as a few compares tell: asked before anything else of the rule is looked at. At
- * first everything is allowed; conditions narrow it, and go on deciding themselves. */
+/* What a packet must have for a rule to match, as far as a few compares tell: asked before anything else of the rule is
+ * looked at. At first everything is allowed; conditions narrow it, and go on deciding themselves. */
 struct packet_needs {
     uint32_t flags_mask, flags;          /* of packet->flags */
     uint32_t payload_low, payload_high;  /* packet->payload_length; both belong to it */
@@ -107,8 +107,8 @@ struct pair_places;
 struct pcre_scratch;
 struct transform_scratch;
 
-/* What searches for a condition have told: it begins nowhere from `from` up to `until`. A walk that comes to it again and again, from
- * many places of what is before it, goes over those bytes once. */
+/* What searches for a condition have told: it begins nowhere from `from` up to `until`. A walk that comes to it again
+ * and again, from many places of what is before it, goes over those bytes once. */
 struct inspect_search {
     const struct condition *condition;
     uint32_t from, until;
@@ -117,8 +117,8 @@ struct inspect_search {
 enum { INSPECT_SEARCHES = 16 }; /* remembered of one buffer; what finds no room is searched for anew */
 
 /*
- * Limits on the work of one evaluation: those of PCRE2 (steps, depth, heap, JIT stack) and the steps of the walk. An evaluation that reaches one has no
- * result; traffic that an attacker prepares can cause that.
+ * Limits on the work of one evaluation: those of PCRE2 (steps, depth, heap, JIT stack) and the steps of the walk. An
+ * evaluation that reaches one has no result; traffic that an attacker prepares can cause that.
  */
 enum inspect_limit { INSPECT_LIMIT_PCRE, INSPECT_LIMIT_STEPS, INSPECT_LIMITS };
 struct inspect_limits {
@@ -176,7 +176,8 @@ struct inspect_retry {
 
 enum file_match { FILE_MATCH_NO, FILE_MATCH_YES, FILE_MATCH_LATER };
 
-/* Memory for a transform's result, valid until the buffer's rules have been evaluated; NULL when there is not so much. */
+/* Memory for a transform's result, valid until the buffer's rules have been evaluated; NULL when there is not so much.
+ */
 struct transform_scratch;
 uint8_t *transform_output(struct transform_scratch *scratch, uint32_t size);
 
@@ -190,14 +191,14 @@ struct keyword {
     unsigned flags; /* enum keyword_flag */
     unsigned cost;  /* KEYWORD_PACKET: conditions are evaluated in this order; 0 is a compare of header fields */
 
-    /* KEYWORD_BUFFER and KEYWORD_TRANSACTION of application protocols: words of the protocols whose transactions have it
-     * (NULL-terminated; NULL: it is a packet's), and bits 1 << enum flow_direction where they have it. How it is read stands in
-     * the protocols' own tables (app.h). */
+    /* KEYWORD_BUFFER and KEYWORD_TRANSACTION of application protocols: words of the protocols whose transactions have
+     * it (NULL-terminated; NULL: it is a packet's), and bits 1 << enum flow_direction where they have it. How it is
+     * read stands in the protocols' own tables (app.h). */
     const char *const *applications;
     unsigned directions;
 
-    /* KEYWORD_BUFFER, optional: what it has in much of the traffic (NULL-terminated; letters of either case). A literal that lies in one
-     * of these texts says little. */
+    /* KEYWORD_BUFFER, optional: what it has in much of the traffic (NULL-terminated; letters of either case). A literal
+     * that lies in one of these texts says little. */
     const char *const *common;
 
     /* 0, or -errno after rule_parser_error(). `value` is trimmed and without quotes and `!`; value.at is never NULL. */
@@ -211,29 +212,30 @@ struct keyword {
     enum inspect_result (*inspect)(struct inspection *in, const struct condition *condition,
                                    struct inspect_retry *retry);
 
-    /* KEYWORD_CONTENT, optional: whether inspect() reads nothing but the buffer and in->at, which takes it no longer in a long buffer. The
-     * prefilter may ask it then, of the place where it found a literal. */
+    /* KEYWORD_CONTENT, optional: whether inspect() reads nothing but the buffer and in->at, which takes it no longer in
+     * a long buffer. The prefilter may ask it then, of the place where it found a literal. */
     bool (*decided_by_place)(const struct condition *condition);
 
-    /* KEYWORD_BUFFER: the buffer in this packet, lent for the packet's time; NULL when there is none (no match, not even
-     * for negated contents). An empty buffer is not NULL. */
+    /* KEYWORD_BUFFER: the buffer in this packet, lent for the packet's time; NULL when there is none (no match, not
+     * even for negated contents). An empty buffer is not NULL. */
     const uint8_t *(*buffer)(const struct match_input *in, uint32_t *length);
 
-    /* KEYWORD_TRANSACTION: whether it holds, in a direction whose progress has come far enough. condition->negated is applied by the
-     * caller. */
+    /* KEYWORD_TRANSACTION: whether it holds, in a direction whose progress has come far enough. condition->negated is
+     * applied by the caller. */
     bool (*match_transaction)(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
                               const void *data);
 
-    /* KEYWORD_FILE. Negation as above. KEYWORD_FILE conditions of a rule are asked anew while the file grows; FILE_MATCH_LATER: not
-     * before more of it is there. */
+    /* KEYWORD_FILE. Negation as above. KEYWORD_FILE conditions of a rule are asked anew while the file grows;
+     * FILE_MATCH_LATER: not before more of it is there. */
     enum file_match (*match_file)(const struct match_input *in, const struct file *file, const void *data);
 
-    /* KEYWORD_TRANSFORM: what a buffer becomes. *out is lent: part of the input, or what transform_output() gave. False: the
-     * buffer is not there. */
+    /* KEYWORD_TRANSFORM: what a buffer becomes. *out is lent: part of the input, or what transform_output() gave.
+     * False: the buffer is not there. */
     bool (*transform)(struct transform_scratch *scratch, const uint8_t *bytes, uint32_t length, const void *data,
                       const uint8_t **out, uint32_t *out_length);
 
-    /* KEYWORD_TRANSFORM, optional: whether a content can be in what it yields; a rule that looks for another one is a mistake. */
+    /* KEYWORD_TRANSFORM, optional: whether a content can be in what it yields; a rule that looks for another one is a
+     * mistake. */
     bool (*admits)(const struct content *content);
 
     /* Optional: what the rule does once all its conditions hold, before thresholds are asked; for conditions added by
@@ -245,18 +247,18 @@ struct keyword {
      * in the list's arena: that is what modifiers change. */
     const struct content *(*literal)(const struct condition *condition);
 
-    /* Optional: the decoder or stream event without which the condition can't hold; -1 for none. Rules about events are looked
-     * at only when the packet has the event. */
+    /* Optional: the decoder or stream event without which the condition can't hold; -1 for none. Rules about events are
+     * looked at only when the packet has the event. */
     int (*event)(const void *data);
 
     /* Optional, KEYWORD_PACKET: narrows what the packet must have; not called for a negated condition. */
     void (*narrow)(const void *data, struct packet_needs *needs);
-    /* Optional, KEYWORD_PACKET: whether the condition only repeats what a header could say (a direction), so that the rule's type does not
-     * depend on it. */
+    /* Optional, KEYWORD_PACKET: whether the condition only repeats what a header could say (a direction), so that the
+     * rule's type does not depend on it. */
     bool (*is_header)(const void *data);
 
-    /* Optional: after all options were read; reports contradictions. 0 or -errno. KEYWORD_BUFFER: called with the first of the
-     * conditions of each selection of the buffer. */
+    /* Optional: after all options were read; reports contradictions. 0 or -errno. KEYWORD_BUFFER: called with the first
+     * of the conditions of each selection of the buffer. */
     int (*finish)(struct rule_parser *parser, const struct condition *condition);
 
     /* Optional: gives back what the parsed data holds outside of the arena (compiled code). Called once for every
@@ -286,7 +288,7 @@ static inline void keyword_release(const struct rule *rule)
     keyword_release_all(rule->actions);
 }
 
-/* --- For parse(): the rule under construction ------------------------------------------------------------------------------ */
+/* --- For parse(): the rule under construction ----------------------------------------------------- */
 
 struct rule *rule_parser_rule(struct rule_parser *parser);
 struct span rule_parser_rule_span(const struct rule_parser *parser); /* the whole: where finish() reports */
@@ -299,8 +301,8 @@ int rule_parser_parse_as(struct rule_parser *parser, const struct keyword *keywo
 /* Reports at `where`, which lies inside the value given to parse() (or is the whole value). Returns -EINVAL. */
 int rule_parser_error(struct rule_parser *parser, struct span where, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same for something that Suricata or Snort has and Sluice lacks: the rule is left out, but it is no mistake. `tag` names
- * the feature in summaries ("pcre /U"). */
+/* The same for something that Suricata or Snort has and Sluice lacks: the rule is left out, but it is no mistake. `tag`
+ * names the feature in summaries ("pcre /U"). */
 int rule_parser_unsupported(struct rule_parser *parser, struct span where, const char *tag, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* Whether the name is a protocol of Sluice, Suricata or Snort. */
@@ -313,31 +315,35 @@ int rule_parser_add_packet_condition(struct rule_parser *parser, const void *dat
 
 /* Adds an action for the keyword being parsed (keyword->act). 0 or -ENOMEM. */
 int rule_parser_add_action(struct rule_parser *parser, const void *data);
-/* The number of a name of shared state, and that the rule uses it: RULE_STATE_READS, RULE_STATE_WRITES. 0 when out of memory. */
+/* The number of a name of shared state, and that the rule uses it: RULE_STATE_READS, RULE_STATE_WRITES. 0 when out of
+ * memory. */
 uint32_t rule_parser_state(struct rule_parser *parser, enum rule_name_kind kind, struct span name, unsigned use);
 
 /* Adds a condition to the current buffer. `relative`: it counts from the end of the condition before it; then the
  * caller made sure that there is one (rule_parser_has_previous). 0 or -ENOMEM. */
 int rule_parser_add_content_condition(struct rule_parser *parser, const void *data, bool relative);
-/* The same to a buffer of the condition's own choice (pcre's /U), which stays without transforms; what is selected stays so. */
+/* The same to a buffer of the condition's own choice (pcre's /U), which stays without transforms; what is selected
+ * stays so. */
 int rule_parser_add_content_condition_in(struct rule_parser *parser, const struct keyword *buffer, const void *data,
                                          bool relative);
 
 /* Adds a condition on the transaction, or on a file of it, for the keyword being parsed. 0 or -ENOMEM. */
 int rule_parser_add_transaction_condition(struct rule_parser *parser, const void *data, bool negated);
 int rule_parser_add_file_condition(struct rule_parser *parser, const void *data, bool negated);
-/* What the rule is about besides what its keywords' own tables say: words of protocols (app-layer-event, by its value) and bits of
- * directions (flow). 0, or -errno after a report of what they contradict. */
+/* What the rule is about besides what its keywords' own tables say: words of protocols (app-layer-event, by its value)
+ * and bits of directions (flow). 0, or -errno after a report of what they contradict. */
 int rule_parser_require_applications(struct rule_parser *parser, const char *const *words);
 int rule_parser_require_directions(struct rule_parser *parser, unsigned directions);
-/* For a keyword that says in words of its own in which direction (a bit) lies what it adds next. Others have `to_server` and
- * `to_client`, which the parser cuts off. */
+/* For a keyword that says in words of its own in which direction (a bit) lies what it adds next. Others have
+ * `to_server` and `to_client`, which the parser cuts off. */
 void rule_parser_set_direction(struct rule_parser *parser, unsigned direction);
-/* Adds the keyword being parsed to the transforms of the selected buffer; an error when none is selected or it has conditions already. */
+/* Adds the keyword being parsed to the transforms of the selected buffer; an error when none is selected or it has
+ * conditions already. */
 int rule_parser_add_transform(struct rule_parser *parser, const void *data);
 /* absent: the selected buffer must not be there (or_else: or its conditions hold). 0 or -errno after a report. */
 int rule_parser_set_absent(struct rule_parser *parser, bool or_else);
-/* A keyword of the build by its name, for those that stand for others (pcre's /U, http_uri); NULL when it is not there. */
+/* A keyword of the build by its name, for those that stand for others (pcre's /U, http_uri); NULL when it is not there.
+ */
 const struct keyword *rule_parser_find_keyword(const struct rule_parser *parser, const char *name);
 
 /* Whether the current buffer has a condition that a relative one could follow. */
@@ -349,8 +355,8 @@ void rule_parser_set_relative(struct rule_parser *parser);
 /* The content that a modifier changes: the last one of the current buffer, or NULL. */
 struct content *rule_parser_last_content(struct rule_parser *parser);
 
-/* Selects the buffer for the conditions that follow; NULL is the payload (pkt_data). The same buffer again, with the same transforms,
- * continues it, unless it is KEYWORD_MULTI. 0 or -errno. */
+/* Selects the buffer for the conditions that follow; NULL is the payload (pkt_data). The same buffer again, with the
+ * same transforms, continues it, unless it is KEYWORD_MULTI. 0 or -errno. */
 int rule_parser_select_buffer(struct rule_parser *parser, const struct keyword *buffer);
 const struct keyword *rule_parser_current_buffer(const struct rule_parser *parser);
 /* Stands for a buffer that Sluice lacks: nothing after it in the rule is a mistake on its account. */
@@ -368,8 +374,8 @@ int rule_parser_add_value(struct rule_parser *parser, struct span name);
 const struct address_set *rule_parser_addresses(struct rule_parser *parser, struct span text);
 const struct port_set *rule_parser_ports(struct rule_parser *parser, struct span text);
 
-/* A class: its name as declared, description and priority. False the first time that an unknown name is asked for, which
- * is then a class of priority 3, so that it is told once. */
+/* A class: its name as declared, description and priority. False the first time that an unknown name is asked for,
+ * which is then a class of priority 3, so that it is told once. */
 bool rule_parser_find_class(const struct rule_parser *parser, struct span name, const char **class_name,
                             const char **description, uint8_t *priority);
 /* A reference system; its prefix is NULL when it has none. False the first time that an unknown name is asked for. */
@@ -399,7 +405,7 @@ int rule_parser_threshold(struct rule_parser *parser, struct span text, enum thr
 /* Adds a threshold to the rule (copied). 0 or -errno. */
 int rule_parser_add_threshold(struct rule_parser *parser, const struct threshold *threshold);
 
-/* --- The table ---------------------------------------------------------------------------------------------------------- */
+/* --- The table ------------------------------------------------------------------------------------ */
 
 /* All keywords of the build, ordered by name; made by CMake. */
 extern const struct keyword *const keyword_list[];

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The lifeline connects keeper and engine: a channel of small messages, whose end tells that the other process has died; and shared memory
- * that outlives the engine, with heartbeats, the packet that each worker holds, and the history of engines.
+ * The lifeline connects keeper and engine: a channel of small messages, whose end tells that the other process has
+ * died; and shared memory that outlives the engine, with heartbeats, the packet that each worker holds, and the history
+ * of engines.
  *
- * A bug in a parser may let a packet take over the engine, and the keeper has more privileges. So the keeper trusts nothing that an engine
- * can write: sizes and places are in its own struct lifeline, its counters and events in its own struct lifeline_record, of which engines
- * get a copy; each number of the engine is read once and checked. The memory file is sealed, so that nobody can shorten it, which would end
- * the keeper by SIGBUS. Each engine gets new memory.
+ * A bug in a parser may let a packet take over the engine, and the keeper has more privileges. So the keeper trusts
+ * nothing that an engine can write: sizes and places are in its own struct lifeline, its counters and events in its own
+ * struct lifeline_record, of which engines get a copy; each number of the engine is read once and checked. The memory
+ * file is sealed, so that nobody can shorten it, which would end the keeper by SIGBUS. Each engine gets new memory.
  *
- * Threads:   the channel belongs to the main thread on both sides. A worker writes its own struct lifeline_worker; the keeper's part is
- *            written by the keeper. All that is shared is atomic.
- * Ownership: struct lifeline is the keeper's; an engine inherits the mapping by the fork.
+ * Threads:   the channel belongs to the main thread on both sides. A worker writes its own struct lifeline_worker; the
+ * keeper's part is written by the keeper. All that is shared is atomic. Ownership: struct lifeline is the keeper's; an
+ * engine inherits the mapping by the fork.
  */
 #ifndef SLUICE_LIFELINE_H
 #define SLUICE_LIFELINE_H
@@ -30,7 +31,7 @@ enum {
     LIFELINE_SHARED_FILE = 0xffff, /* value of LIFELINE_FILE: what all workers share */
 };
 
-/* --- The channel ------------------------------------------------------------------------------------------------------------- */
+/* --- The channel ---------------------------------------------------------------------------------- */
 
 enum lifeline_kind {
     LIFELINE_NOTHING,
@@ -39,10 +40,12 @@ enum lifeline_kind {
     LIFELINE_READY,     /* the first packet may come, and the table is there */
     LIFELINE_RELOADING, /* a reload begins */
     LIFELINE_RELOADED,  /* value: 0, or it failed and all stays as it was */
-    LIFELINE_STOPPING, /* no more packets are sent to the queues, and those that waited are judged: the sockets are not needed any more */
-    LIFELINE_FAILED,  /* the engine ends; text says why */
-    LIFELINE_UPGRADE, /* somebody asks for a new engine, of the program as it lies there now */
-    LIFELINE_FILE, /* with a file, of a worker (value) or LIFELINE_SHARED_FILE: what it knows of traffic; also to the next engine */
+    LIFELINE_STOPPING,  /* no more packets are sent to the queues, and those that waited are judged: the sockets are not
+                           needed any more */
+    LIFELINE_FAILED,    /* the engine ends; text says why */
+    LIFELINE_UPGRADE,   /* somebody asks for a new engine, of the program as it lies there now */
+    LIFELINE_FILE,   /* with a file, of a worker (value) or LIFELINE_SHARED_FILE: what it knows of traffic; also to the
+                        next engine */
     LIFELINE_HANDED, /* all files are there, and no worker runs any more */
     /* Of the keeper. */
     LIFELINE_BOUND,     /* value: 0 or -errno, then text says why */
@@ -70,13 +73,13 @@ int lifeline_send(int fd, enum lifeline_kind kind, int32_t value, const char *te
 int lifeline_send_file(int fd, enum lifeline_kind kind, int32_t value, int file);
 /* Sends to this end do not block any more: they fail with -EAGAIN when the other side does not read. */
 void lifeline_set_nonblocking(int fd);
-/* Waits up to `wait_ms` (-1: for ever). The kind of the message; LIFELINE_NOTHING after that time, LIFELINE_GONE, LIFELINE_INVALID. Text
- * has no control characters. */
+/* Waits up to `wait_ms` (-1: for ever). The kind of the message; LIFELINE_NOTHING after that time, LIFELINE_GONE,
+ * LIFELINE_INVALID. Text has no control characters. */
 enum lifeline_kind lifeline_receive(int fd, struct lifeline_message *out, int wait_ms);
 /* The same; *file is what came with it, the caller's, or -1. Descriptors in other messages are closed. */
 enum lifeline_kind lifeline_receive_file(int fd, struct lifeline_message *out, int *file, int wait_ms);
 
-/* --- The memory -------------------------------------------------------------------------------------------------------------- */
+/* --- The memory ----------------------------------------------------------------------------------- */
 
 enum lifeline_state { LIFELINE_IDLE, LIFELINE_RUNS, LIFELINE_ENDED };
 
@@ -125,7 +128,8 @@ struct lifeline_record {
     bool reload_wanted;
 };
 
-/* The memory that keeper and engine share. The engine can write to all of it; the keeper reads only the engine's part. */
+/* The memory that keeper and engine share. The engine can write to all of it; the keeper reads only the engine's part.
+ */
 struct lifeline_memory {
     uint32_t version, workers;
     size_t slots_at, slots_size; /* where the slots of the workers begin, and the size of each worker's */
@@ -156,8 +160,8 @@ struct lifeline {
 
 /* Address space; pages are taken when they are touched. 0 or -errno. */
 int lifeline_open(struct lifeline *out, unsigned workers, size_t slots_size);
-/* Maps the memory file of the keeper before this one, which belongs to the lifeline then. 0, or -errno: -EPROTO when it is of another version
- * or its sizes are not possible, -EPERM when it can be shortened. */
+/* Maps the memory file of the keeper before this one, which belongs to the lifeline then. 0, or -errno: -EPROTO when it
+ * is of another version or its sizes are not possible, -EPERM when it can be shortened. */
 int lifeline_adopt(struct lifeline *out, int fd);
 void lifeline_close(struct lifeline *lifeline); /* one without memory is allowed */
 /* Copies the keeper's part of the record to the memory. */
@@ -167,7 +171,8 @@ void lifeline_restore(const struct lifeline *lifeline, const struct lifeline_rec
 /* Reads what the engine leaves for the next one. */
 void lifeline_collect(const struct lifeline *lifeline, struct lifeline_record *record);
 
-/* Copies the packet that a worker holds to `buffer`, where `out` has it. False when it holds none, or what it says of it is not possible. */
+/* Copies the packet that a worker holds to `buffer`, where `out` has it. False when it holds none, or what it says of
+ * it is not possible. */
 struct lifeline_packet {
     const uint8_t *bytes;
     uint32_t length, id;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Memory group: the control group that says how much memory this process and its children may have, of either version of the kernel's
- * interface. The limit that counts is the tightest on the way up to the root. The files: Documentation/admin-guide/cgroup-v2.rst
- * (memory.max, memory.current, memory.stat, memory.events) and cgroup-v1/memory.rst (memory.limit_in_bytes, ..., memory.oom_control).
+ * Memory group: the control group that says how much memory this process and its children may have, of either version
+ * of the kernel's interface. The limit that counts is the tightest on the way up to the root. The files:
+ * Documentation/admin-guide/cgroup-v2.rst (memory.max, memory.current, memory.stat, memory.events) and
+ * cgroup-v1/memory.rst (memory.limit_in_bytes, ..., memory.oom_control).
  *
  * Threads: any.
  */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Attributes of netlink messages by the checked cursor: length and type in host order, then the value, padded to four bytes. */
+/* Attributes of netlink messages by the checked cursor: length and type in host order, then the value, padded to four
+ * bytes. */
 #ifndef SLUICE_NETLINK_H
 #define SLUICE_NETLINK_H
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The live ruleset of everybody: nf_tables of all families, the legacy tables of iptables, the policy routing by marks, and
- * who holds which queue. It is read, never changed: dumps over netlink and getsockopt.
+ * The live ruleset of everybody: nf_tables of all families, the legacy tables of iptables, the policy routing by marks,
+ * and who holds which queue. It is read, never changed: dumps over netlink and getsockopt.
  *
- * What matters to a queue is decoded (queues, verdicts, marks, offload); of the rest a rule keeps a text that a person can read.
- * The messages are read by the checked cursor and not by libnftnl, which passes over expressions that it does not know: a rule
- * must not look as if it always matched because its condition is newer than a library.
+ * What matters to a queue is decoded (queues, verdicts, marks, offload); of the rest a rule keeps a text that a person
+ * can read. The messages are read by the checked cursor and not by libnftnl, which passes over expressions that it does
+ * not know: a rule must not look as if it always matched because its condition is newer than a library.
  *
  * Threads:   one; needs CAP_NET_ADMIN.
  * Ownership: all of it lies in the ruleset's arena.
@@ -20,7 +20,7 @@
 struct arena;
 struct netrules_chain;
 
-/* --- Rules ------------------------------------------------------------------------------------------------------------------- */
+/* --- Rules ---------------------------------------------------------------------------------------- */
 
 enum netrules_verdict {
     NETRULES_CONTINUE,
@@ -95,7 +95,7 @@ struct netrules_rule {
     bool sees_connection_mark; /* one of its conditions is a connection's mark */
 };
 
-/* --- Tables and chains ------------------------------------------------------------------------------------------------------- */
+/* --- Tables and chains ---------------------------------------------------------------------------- */
 
 struct netrules_table;
 
@@ -154,7 +154,7 @@ struct netrules_table {
     const struct netrules_chain *recent; /* found last: rules come chain by chain */
 };
 
-/* --- Beside the tables ------------------------------------------------------------------------------------------------------- */
+/* --- Beside the tables ---------------------------------------------------------------------------- */
 
 /* A rule of policy routing that asks for a mark: `ip rule`. */
 struct netrules_route {
@@ -202,8 +202,8 @@ struct netrules {
     bool forwards_ipv4, forwards_ipv6, has_ipv6; /* of this host: sysctls, and an IPv6 address that is not local */
 };
 
-/* Reads all there is, in one generation of nf_tables. 0, or -errno with nothing in *out: -EPERM, -EINTR when somebody keeps
- * changing the ruleset, -ENOMEM, -E2BIG when there are more rules than anybody can have written. */
+/* Reads all there is, in one generation of nf_tables. 0, or -errno with nothing in *out: -EPERM, -EINTR when somebody
+ * keeps changing the ruleset, -ENOMEM, -E2BIG when there are more rules than anybody can have written. */
 int netrules_read(struct netrules **out);
 void netrules_free(struct netrules *ruleset);
 
@@ -212,33 +212,34 @@ struct netrules_place {
     uint32_t family; /* NFPROTO_* */
     const char *table, *chain;
 };
-/* Reads the tables, chains and rules of nf_tables; with `place` only that chain, if it exists. Unlike netrules_read() it does not retry:
- * -EINTR when the ruleset changed during the read. */
+/* Reads the tables, chains and rules of nf_tables; with `place` only that chain, if it exists. Unlike netrules_read()
+ * it does not retry: -EINTR when the ruleset changed during the read. */
 int netrules_read_rules(struct netrules **out, const struct netrules_place *place);
 /* The number of changes of nf_tables up to now. 0 or -errno. */
 int netrules_read_generation(uint32_t *out);
 
-/* How many connections have this mark under the mask now. 0 or -errno; none where the kernel has no connection tracking. */
+/* How many connections have this mark under the mask now. 0 or -errno; none where the kernel has no connection
+ * tracking. */
 int netrules_count_connections(uint32_t mark, uint32_t mask, uint64_t *out);
 
 const struct netrules_chain *netrules_find_chain(const struct netrules_table *table, const char *name);
 const char *netrules_family_name(uint32_t family); /* "inet" of NFPROTO_INET */
 const char *netrules_hook_name(uint32_t family, uint32_t hook);
 
-/* --- Messages ---------------------------------------------------------------------------------------------------------------- */
+/* --- Messages ------------------------------------------------------------------------------------- */
 
 /* An empty ruleset, to be filled from messages; NULL when out of memory. */
 struct netrules *netrules_new(void);
 
 /*
- * Adds what one nf_tables message says: NFT_MSG_NEWTABLE, NEWCHAIN, NEWFLOWTABLE, NEWSET, NEWSETELEM, NEWRULE; `bytes` is the
- * message with its netlink header. What belongs to a table or chain that is not there is passed over. 0, -ENOMEM or -E2BIG;
- * -EBADMSG when it is not a message of these.
+ * Adds what one nf_tables message says: NFT_MSG_NEWTABLE, NEWCHAIN, NEWFLOWTABLE, NEWSET, NEWSETELEM, NEWRULE; `bytes`
+ * is the message with its netlink header. What belongs to a table or chain that is not there is passed over. 0, -ENOMEM
+ * or -E2BIG; -EBADMSG when it is not a message of these.
  */
 int netrules_add_message(struct netrules *ruleset, const void *bytes, size_t length);
 
-/* Adds a table of ip_tables or ip6_tables, from what IPT_SO_GET_INFO (struct ipt_getinfo) and IPT_SO_GET_ENTRIES (the entries
- * alone) gave. 0 or -errno as above. */
+/* Adds a table of ip_tables or ip6_tables, from what IPT_SO_GET_INFO (struct ipt_getinfo) and IPT_SO_GET_ENTRIES (the
+ * entries alone) gave. 0 or -errno as above. */
 int netrules_add_legacy(struct netrules *ruleset, bool ipv6, const void *info, size_t info_length, const void *entries,
                         size_t length);
 

@@ -35,7 +35,8 @@ struct number_list {
 /* The form for struct keyword's `value`. */
 #define NUMBER_LIST_FORM NUMBER_RANGE_FORM "[,WHICH[,FROM:TO]], or count NUMBER"
 
-/* Numbers from 0 to `limit`; `names` may be NULL. Indices lie in [-max_count, max_count). 0 or -EINVAL after an error; *out only on success. */
+/* Numbers from 0 to `limit`; `names` may be NULL. Indices lie in [-max_count, max_count). 0 or -EINVAL after an error;
+ * *out only on success. */
 int number_list_parse(struct rule_parser *parser, struct span text, uint64_t limit, const struct number_name *names,
                       unsigned max_count, struct number_list *out);
 

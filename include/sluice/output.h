@@ -5,15 +5,15 @@
  * A worker copies what an event needs into its ring and goes on; formatting and writing happen in the output thread. A
  * full ring loses the event, which is counted by kind; in lossless mode (replay) the worker waits instead.
  *
- * EVE: field names are Suricata's (docs.suricata.io, "EVE JSON Format"), plus one object of our own, "queue", for packets
- * from NFQUEUE: number, id, mark, hook, in_iface, out_iface, in_physical, out_physical, verdict, ruleset (the generation),
- * set_mark and set_mask when a rule asks for a mark. "in_iface" of the common header is there too. Reasons of drops are
- * those of output_drop_reason_name(). Events of packets that belong to a flow carry "flow_id", flow and netflow events of
- * captures the time of the flow's last packet.
+ * EVE: field names are Suricata's (docs.suricata.io, "EVE JSON Format"), plus one object of our own, "queue", for
+ * packets from NFQUEUE: number, id, mark, hook, in_iface, out_iface, in_physical, out_physical, verdict, ruleset (the
+ * generation), set_mark and set_mask when a rule asks for a mark. "in_iface" of the common header is there too. Reasons
+ * of drops are those of output_drop_reason_name(). Events of packets that belong to a flow carry "flow_id", flow and
+ * netflow events of captures the time of the flow's last packet.
  *
  * Threads:   output_packet() by the worker that owns the port; the rest by the main thread.
- * Ownership: events point at rules: a ruleset may be freed when output_drained() says that everything written before has
- *            been formatted.
+ * Ownership: events point at rules: a ruleset may be freed when output_drained() says that everything written before
+ * has been formatted.
  */
 #ifndef SLUICE_OUTPUT_H
 #define SLUICE_OUTPUT_H
@@ -116,30 +116,32 @@ struct output_port; /* a worker's end */
 int output_open(struct output **out, const struct output_options *options, unsigned ports, char error[256]);
 /* Starts the thread, which has the caller's CPU affinity and no signals. 0 or -errno. */
 int output_start(struct output *output);
-/* Writes what is left, flushes, joins the thread. Nobody writes to a port from here on; without output_start() the caller
- * does the writing. */
+/* Writes what is left, flushes, joins the thread. Nobody writes to a port from here on; without output_start() the
+ * caller does the writing. */
 void output_stop(struct output *output);
 void output_close(struct output *output); /* ends the thread too; NULL is allowed */
 
 struct output_port *output_port(struct output *output, unsigned worker);
 
 /*
- * From here on events of all ports are written in the order of their places, of equal ones the first port's first. `progress` is
- * asked by the output thread: all of the port's that is before that place has been recorded. Before anything is recorded.
+ * From here on events of all ports are written in the order of their places, of equal ones the first port's first.
+ * `progress` is asked by the output thread: all of the port's that is before that place has been recorded. Before
+ * anything is recorded.
  */
 typedef void output_progress_function(void *user, unsigned port, struct turn_place *out);
 void output_set_progress(struct output *output, output_progress_function *progress, void *user);
 /* The place of what is recorded from now on; never before the last. */
 void output_port_place(struct output_port *port, const struct turn_place *place);
 
-/* Everything there is to say of a packet: an alert event per alert, a drop event, an anomaly event per event of decoder and
- * stream, as far as enabled, a packet event when it is tagged. Cheap when there is nothing. `decision` may be NULL when no rule was asked;
- * `generation` is that of the ruleset. Notes in the packet's flow that its drop has been told. */
+/* Everything there is to say of a packet: an alert event per alert, a drop event, an anomaly event per event of decoder
+ * and stream, as far as enabled, a packet event when it is tagged. Cheap when there is nothing. `decision` may be NULL
+ * when no rule was asked; `generation` is that of the ruleset. Notes in the packet's flow that its drop has been told.
+ */
 void output_packet(struct output_port *port, const struct packet *pkt, const struct decision *decision,
                    unsigned generation);
 
-/* A transaction of an application protocol: the event of its protocol, and those of its anomalies, as far as enabled. `pkt` is the packet that
- * completed it. */
+/* A transaction of an application protocol: the event of its protocol, and those of its anomalies, as far as enabled.
+ * `pkt` is the packet that completed it. */
 void output_transaction(struct output_port *port, const struct packet *pkt, const struct flow *flow,
                         const struct app *app, const struct app_tx *tx, unsigned generation);
 
@@ -150,9 +152,9 @@ void output_file(struct output_port *port, const struct packet *pkt, const struc
 /* A flow that ended: flow and netflow events, as far as enabled. To be called before stream_end(). */
 void output_flow(struct output_port *port, const struct flow *flow, enum flow_end reason, unsigned generation);
 
-/* One stats event. Names are paths ("decoder.pkts", "queue.0.waiting"); dots nest, "engines[0].x" is in an array of one. Those below "threads." are of one worker
- * and are written when stats.threads is set, the others when stats.totals is. Names are lent for good. Called by one
- * thread. */
+/* One stats event. Names are paths ("decoder.pkts", "queue.0.waiting"); dots nest, "engines[0].x" is in an array of
+ * one. Those below "threads." are of one worker and are written when stats.threads is set, the others when stats.totals
+ * is. Names are lent for good. Called by one thread. */
 struct output_stat {
     const char *name;
     uint64_t value;
@@ -230,7 +232,8 @@ struct output_engine {
 };
 void output_engine(struct output *output, const struct output_engine *event);
 
-/* What became of packets because there were too many of them, or of rules because they took too long. Called by one thread. */
+/* What became of packets because there were too many of them, or of rules because they took too long. Called by one
+ * thread. */
 enum output_overload_action {
     OUTPUT_OVERLOAD_ENTERED,     /* a queue is in overload */
     OUTPUT_OVERLOAD_WIDENED,     /* the overload lasts: one more class is shed */
@@ -286,7 +289,8 @@ void output_set_generation(struct output *output, unsigned generation);
 void output_reopen(struct output *output);
 /* Why events do not reach their file or socket at the moment: -errno; 0: they do. */
 int output_trouble(const struct output *output);
-/* True once after it was not allowed to open the file: somebody else may give it one, which is the output's from then on. */
+/* True once after it was not allowed to open the file: somebody else may give it one, which is the output's from then
+ * on. */
 bool output_wants_file(struct output *output);
 void output_give_file(struct output *output, int fd);
 
@@ -296,8 +300,8 @@ bool output_drained(struct output *output, uint64_t ticket);
 /* Whether it is in the files, too; true when there is no thread that writes. */
 bool output_is_written(const struct output *output, uint64_t ticket);
 
-/* Waits until all that the ports have recorded is written and counted, so that numbers taken next do not depend on how far
- * the thread is. For replay; the ports must be silent meanwhile. */
+/* Waits until all that the ports have recorded is written and counted, so that numbers taken next do not depend on how
+ * far the thread is. For replay; the ports must be silent meanwhile. */
 void output_settle(struct output *output);
 
 /* Events written and lost, by kind; written by the output thread and the ports, read by anybody. */

@@ -156,7 +156,8 @@ struct queue_meta {
     uint8_t hardware_address[8]; /* the sender's */
 };
 
-/* What conntrack says of it, unread: sluice/conntrack.h. NULL where it says nothing, and for packets inside of others. */
+/* What conntrack says of it, unread: sluice/conntrack.h. NULL where it says nothing, and for packets inside of others.
+ */
 struct packet_conntrack {
     const uint8_t *bytes; /* the attributes within NFQA_CT, lent as long as the packet */
     uint32_t length;
@@ -243,7 +244,7 @@ struct flow;
 struct packet_edits;
 
 struct packet {
-    /* --- capture ------------------------------------------------------------------------------------------------ */
+    /* --- capture ---------------------------------------------------------------------------------- */
     const uint8_t *data;  /* first byte of the link layer */
     uint32_t length;      /* bytes at data */
     uint32_t wire_length; /* bytes the packet had */
@@ -255,7 +256,8 @@ struct packet {
     struct packet_conntrack conntrack;
     const uint8_t *frame_header; /* LINK_BRIDGE: an Ethernet header (14 bytes); NULL */
 
-    /* --- decode: everything from here to `verdict` is reset by packet_reset() --------------------------------------- */
+    /* --- decode: everything from here to `verdict` is reset by packet_reset() ---------------------------------------
+     */
     struct packet *outer; /* the packet that carries this one; NULL for a packet from capture */
     struct packet *root;  /* the packet from capture that this belongs to; itself when not tunneled */
     enum packet_source source;
@@ -308,7 +310,7 @@ struct packet {
     struct flow *flow;          /* that it belongs to; NULL for none */
     struct packet_edits *edits; /* what rules replace in it; NULL where nothing may be: passive, inside a tunnel */
 
-    /* --- policy -------------------------------------------------------------------------------------------------- */
+    /* --- policy ----------------------------------------------------------------------------------- */
     enum drop_reason would_drop; /* alert-only: the packet passes, and mode drop drops it for this reason; NONE */
     bool would_reject;           /* alert-only: mode drop also sends reject packets */
     enum verdict verdict;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * At which places of one buffer pairs of bytes stand, for those pairs that somebody has looked for in all of it. The prefilter comes
- * across them anyway, and a content of two bytes is in each buffer of some thousands by chance: the search for it then goes over
- * the places that were noted, or, where there are more than are kept, over what lies between the first and the last.
+ * At which places of one buffer pairs of bytes stand, for those pairs that somebody has looked for in all of it. The
+ * prefilter comes across them anyway, and a content of two bytes is in each buffer of some thousands by chance: the
+ * search for it then goes over the places that were noted, or, where there are more than are kept, over what lies
+ * between the first and the last.
  *
  * A small table by hash, for one buffer at a time; of a pair whose slots others have taken nothing is known.
  */

@@ -3,8 +3,8 @@
  * What a worker needs to match regular expressions: PCRE2's match data, a stack for compiled code and the match limits.
  *
  * Threads:   a scratch belongs to one worker. Matching takes no memory from the system: what PCRE2 asks for while it
- *            interprets a pattern that could not be compiled to machine code comes from a block of the scratch, and when
- *            that is used up the pattern does not match.
+ *            interprets a pattern that could not be compiled to machine code comes from a block of the scratch, and
+ * when that is used up the pattern does not match.
  */
 #ifndef SLUICE_PCRE_SCRATCH_H
 #define SLUICE_PCRE_SCRATCH_H

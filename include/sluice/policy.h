@@ -2,12 +2,12 @@
 /*
  * Policy: from the rules that matched to the verdict and the alerts to report.
  *
- * Hits come in the order of actions. pass ends it: neither alerts nor drops after it count. Thresholds, suppressions and
- * rate filters decide what is reported; drops take effect as the field has it (a suppressed drop rule still drops,
+ * Hits come in the order of actions. pass ends it: neither alerts nor drops after it count. Thresholds, suppressions
+ * and rate filters decide what is reported; drops take effect as the field has it (a suppressed drop rule still drops,
  * a detection_filter that is not yet reached does neither).
  *
- * Mode alert-only enforces nothing: a packet that is to be dropped passes with packet.would_drop set, its flow is inspected
- * further with flow.would_drop set, and no reject packet is sent. The mode may change between two packets.
+ * Mode alert-only enforces nothing: a packet that is to be dropped passes with packet.would_drop set, its flow is
+ * inspected further with flow.would_drop set, and no reject packet is sent. The mode may change between two packets.
  *
  * Threads:   a policy belongs to one worker. State by host is shared between workers through policy_shared: sharded,
  *            locked, bounded by a memcap, and touched on a match only.
@@ -63,29 +63,31 @@ void policy_set_turn(struct policy *policy, struct turn *turn);
 /* Forgets what policy keeps with a flow that ends. */
 void policy_flow_end(struct policy *policy, struct flow *flow);
 
-/* To another process (sluice/transfer.h): what is kept with a flow, which has a history or tags when they are written; and what is kept of hosts and
- * rules. */
+/* To another process (sluice/transfer.h): what is kept with a flow, which has a history or tags when they are written;
+ * and what is kept of hosts and rules. */
 void policy_transfer_history(struct transfer *t, struct policy *policy, struct flow *flow);
-/* How often each rule matched; reading adds to what is there, and gives numbers to the names of rules that are not loaded. */
+/* How often each rule matched; reading adds to what is there, and gives numbers to the names of rules that are not
+ * loaded. */
 void policy_transfer_tallies(struct transfer *t, struct policy *policy, struct rule_names *names);
 void policy_transfer_tag(struct transfer *t, struct policy *policy, struct flow *flow);
 void policy_shared_transfer_thresholds(struct transfer *t, struct policy_shared *shared, uint64_t now_ns);
 void policy_shared_transfer_tags(struct transfer *t, struct policy_shared *shared);
 
-/* Applies the hits (rules of `rules`, which has the thresholds for all) to the packet: sets verdict, drop_reason and reject of it (and of pkt->root when inside a tunnel). */
+/* Applies the hits (rules of `rules`, which has the thresholds for all) to the packet: sets verdict, drop_reason and
+ * reject of it (and of pkt->root when inside a tunnel). */
 void policy_apply(struct policy *policy, const struct rule_list *rules, struct packet *pkt, const struct hit *hits,
                   size_t hit_count, struct decision *out);
 
 /* True in passive mode for a flow that a rule would drop inline: as in Suricata, no more rules are evaluated for it. */
 bool policy_demands_drop(const struct policy *policy, const struct flow *flow);
 
-/* A flow that was decided before: drops the packet of a dropped flow. Returns true when no rules are evaluated for the packet: its flow is
- * dropped, passed or bypassed, or policy_demands_drop(). Alert-only releases a dropped flow (flow.would_drop), and mode drop evaluates a
- * released flow again. */
+/* A flow that was decided before: drops the packet of a dropped flow. Returns true when no rules are evaluated for the
+ * packet: its flow is dropped, passed or bypassed, or policy_demands_drop(). Alert-only releases a dropped flow
+ * (flow.would_drop), and mode drop evaluates a released flow again. */
 bool policy_flow(struct policy *policy, struct packet *pkt);
 
-/* Does what is configured for the cause to the packet and its flow, counts it and keeps it in the flow. True when the packet is
- * not to be inspected further. */
+/* Does what is configured for the cause to the packet and its flow, counts it and keeps it in the flow. True when the
+ * packet is not to be inspected further. */
 bool policy_exception(struct policy *policy, struct packet *pkt, enum exception_cause cause);
 
 /* Whether that drops the packet. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Pool: objects of one size out of memory that is reserved at once and used from the front, so that taking one on the hot
- * path is neither an allocation nor a system call, and a memcap is kept exactly.
+ * Pool: objects of one size out of memory that is reserved at once and used from the front, so that taking one on the
+ * hot path is neither an allocation nor a system call, and a memcap is kept exactly.
  *
  * The reservation is address space only; the kernel backs a page when it is first touched. Objects that were given back
  * are taken again first, the last one first.
@@ -17,8 +17,8 @@
 
 struct pool;
 
-/* For as many objects of `size` bytes as `memcap` bytes have room for, at least one; aligned to a cache line when size is
- * 64 or more, to 8 otherwise. 0 or -ENOMEM. */
+/* For as many objects of `size` bytes as `memcap` bytes have room for, at least one; aligned to a cache line when size
+ * is 64 or more, to 8 otherwise. 0 or -ENOMEM. */
 int pool_new(struct pool **out, size_t size, size_t memcap);
 void pool_free(struct pool *pool); /* NULL is allowed */
 

@@ -36,7 +36,8 @@ int reputation_parse(struct reputation *reputation, const char *name, const char
 /* The number of a category by its short name; -1 when there is none. */
 int reputation_category(const struct reputation *reputation, struct span name);
 
-/* What is known of an address in a category: its own value, or that of the smallest network around it; -1 for nothing. */
+/* What is known of an address in a category: its own value, or that of the smallest network around it; -1 for nothing.
+ */
 int reputation_value(const struct reputation *reputation, unsigned category, int ip_version,
                      const struct address *address);
 

@@ -31,8 +31,8 @@ void ring_release(struct ring *ring);
 size_t ring_used(const struct ring *ring);
 size_t ring_capacity(const struct ring *ring);
 
-/* The consumer: how far the producer has published and how far the consumer has released, in bytes that only grow. What was
- * there at a moment has been consumed when ring_released() has reached what ring_published() was then. */
+/* The consumer: how far the producer has published and how far the consumer has released, in bytes that only grow. What
+ * was there at a moment has been consumed when ring_released() has reached what ring_published() was then. */
 uint64_t ring_published(const struct ring *ring);
 uint64_t ring_released(const struct ring *ring);
 

@@ -3,8 +3,8 @@
  * Rules as they are parsed: one immutable `struct rule` each, in the arena of their rule_list.
  *
  * The language is Suricata's (docs.suricata.io, "Suricata Rules"): a header of action, protocol, addresses and ports,
- * and options `name[:value];` in parentheses. An option ends at an unescaped `;` - quotes are not tracked. Every mistake is
- * reported with its position and the next rule is read; a rule with a mistake is not loaded.
+ * and options `name[:value];` in parentheses. An option ends at an unescaped `;` - quotes are not tracked. Every
+ * mistake is reported with its position and the next rule is read; a rule with a mistake is not loaded.
  *
  * Threads:   a rule_list is built by one thread; finished rules are read by all.
  * Ownership: the list owns everything reachable from its rules.
@@ -25,7 +25,7 @@ struct datasets;
 struct keyword;
 struct keyword_table;
 
-/* --- Sets of addresses and ports ----------------------------------------------------------------------------------------- */
+/* --- Sets of addresses and ports ------------------------------------------------------------------ */
 
 /* Sorted, disjoint ranges; equal texts share one set within a list, so that pointers may be compared first. */
 struct address_range4 {
@@ -54,7 +54,7 @@ struct port_set {
 };
 bool port_set_has(const struct port_set *set, uint16_t port);
 
-/* --- Parts of a rule ---------------------------------------------------------------------------------------------------- */
+/* --- Parts of a rule ------------------------------------------------------------------------------ */
 
 enum rule_action {
     ACTION_ALERT,
@@ -117,9 +117,8 @@ struct rule_buffer {
     const struct keyword *keyword; /* the KEYWORD_BUFFER that selected it; NULL for the payload */
     struct condition *transforms;  /* KEYWORD_TRANSFORM, applied in this order */
     enum buffer_absence absence;
-    uint8_t
-        directions; /* of a transactional rule: the bit 1 << enum flow_direction where the buffer is read; otherwise 0, the
-                         * direction in which the rule is asked */
+    uint8_t directions; /* of a transactional rule: the bit 1 << enum flow_direction where the buffer is read; otherwise
+                         * 0, the direction in which the rule is asked */
     struct condition *conditions;
     struct condition *last;
     struct rule_buffer *next;
@@ -164,7 +163,8 @@ struct threshold {
     struct threshold *next;
 };
 
-/* Names of state that rules share: each has a number from 1 on, the same in every list made with the same struct rule_names. */
+/* Names of state that rules share: each has a number from 1 on, the same in every list made with the same struct
+ * rule_names. */
 enum rule_name_kind {
     RULE_NAME_FLOWBIT,
     RULE_NAME_FLOWINT,
@@ -230,8 +230,8 @@ struct rule {
     const struct address_set *source, *destination;
     const struct port_set *source_port, *destination_port;
     bool bidirectional; /* <> */
-    bool
-        transactional; /* =>: it asks for both directions of a transaction, and is decided when that goes to the client */
+    bool transactional; /* =>: it asks for both directions of a transaction, and is decided when that goes to the client
+                         */
     bool noalert;
     bool alert;      /* a pass rule that reports too */
     bool alert_only; /* the rule policy says so: log what the rule would drop or reject, and let it pass */
@@ -258,7 +258,7 @@ struct rule {
     bool takes_values;                       /* byte_extract or byte_math does */
     const char *const *applications; /* words of protocols, NULL-terminated: one must be the flow's; NULL: any */
     unsigned directions; /* bits 1 << enum flow_direction in which the rule can match by its keywords; 0: it has none of
-                                      * application protocols */
+                          * application protocols */
     unsigned file_needs; /* RULE_FILE_..., RULE_MESSAGE_MD5 */
     bool needs_conntrack; /* asks what conntrack says of packets */
     bool bypass;          /* the flow needs no more inspection once it matched */
@@ -274,7 +274,7 @@ struct rule {
     const struct rule_change *changes; /* by the rule policy, in their order; NULL: the rule is as written */
 };
 
-/* --- Loading ------------------------------------------------------------------------------------------------------------ */
+/* --- Loading -------------------------------------------------------------------------------------- */
 
 /* Variables ($HOME_NET): values are parsed when a rule uses them, so a mistake in one is shown where it is written. */
 struct rule_variables;
@@ -331,16 +331,16 @@ struct rule_list;
 int rule_list_new(struct rule_list **out, const struct rule_list_options *options, struct diag *diag);
 void rule_list_free(struct rule_list *list);
 
-/* Adds the rules of a file; a file that was added before, also by another path, adds nothing and is noted in `diag`. 0, or -errno when the
- * file can't be read (reported too); mistakes in rules are in `diag`. */
+/* Adds the rules of a file; a file that was added before, also by another path, adds nothing and is noted in `diag`. 0,
+ * or -errno when the file can't be read (reported too); mistakes in rules are in `diag`. */
 int rule_list_load(struct rule_list *list, const char *path, struct diag *diag);
 
 /* The same from memory; `name` stands for the file in diagnostics. `text` need not outlive the call. */
 int rule_list_parse(struct rule_list *list, const char *name, const char *text, size_t length, struct diag *diag);
 
 /*
- * After the last file: duplicates (same gid and sid: the higher revision stays), thresholds of threshold.config, indices.
- * 0 or -ENOMEM. Rules may be asked for only now.
+ * After the last file: duplicates (same gid and sid: the higher revision stays), thresholds of threshold.config,
+ * indices. 0 or -ENOMEM. Rules may be asked for only now.
  */
 int rule_list_finish(struct rule_list *list, struct diag *diag);
 
@@ -348,7 +348,8 @@ size_t rule_list_count(const struct rule_list *list);
 const struct rule *rule_list_get(const struct rule_list *list, size_t index);
 const struct rule *rule_list_find(const struct rule_list *list, uint32_t gid, uint32_t sid);
 
-/* Rules read = loaded + rejected (failed + skipped) + replaced (by a higher revision of the same sid, or by an identical rule). */
+/* Rules read = loaded + rejected (failed + skipped) + replaced (by a higher revision of the same sid, or by an
+ * identical rule). */
 size_t rule_list_files(const struct rule_list *list); /* files read by rule_list_load() */
 size_t rule_list_read(const struct rule_list *list);
 size_t rule_list_rejected(const struct rule_list *list);
@@ -374,8 +375,8 @@ const struct rule_failure *rule_list_failure(const struct rule_list *list, size_
 const struct rule_failure *rule_list_find_failure(const struct rule_list *list, uint32_t gid, uint32_t sid);
 const char *rule_failure_kind_name(enum rule_failure_kind kind); /* "mistake", "unsupported", "unread file" */
 
-/* Unsupported features and unknown keywords of rejected rules, most frequent first: a keyword's name, or "protocol http".
- * Unlike the entries of a diag this is never cut short. A rule counts for each of them once. */
+/* Unsupported features and unknown keywords of rejected rules, most frequent first: a keyword's name, or "protocol
+ * http". Unlike the entries of a diag this is never cut short. A rule counts for each of them once. */
 void rule_list_each_missing(const struct rule_list *list, void (*each)(const char *tag, size_t rules, void *user),
                             void *user);
 

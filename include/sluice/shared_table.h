@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Shared table: state by key that several workers look up and change (thresholds, bits of hosts). Hash tables called shards, each
- * with a lock of its own that is held for one look-up and update.
+ * Shared table: state by key that several workers look up and change (thresholds, bits of hosts). Hash tables called
+ * shards, each with a lock of its own that is held for one look-up and update.
  *
  * All memory is reserved at the start (and backed by the kernel only as it is used), so a look-up never allocates; a
  * scan from many addresses fills the table, then reuses entries that have expired, and is refused when there are none.
@@ -35,7 +35,8 @@ struct shared_table_options {
     uint64_t seed; /* of the hash: random where senders must not find keys that share a bucket */
     /* Called for an entry before it is forgotten; NULL for nothing. `shard` counts from 0. */
     void (*forget)(void *user, unsigned shard, void *entry);
-    /* When the memcap is reached: whether `entry` gives way to a new one before `other` does; NULL: the one that expires first. */
+    /* When the memcap is reached: whether `entry` gives way to a new one before `other` does; NULL: the one that
+     * expires first. */
     bool (*gives_way)(const void *entry, const void *other);
     void *user;
 };
@@ -54,13 +55,13 @@ unsigned shared_shard_number(const struct shared_shard *shard);
 
 /* The entry of the key that the shard was locked for, expired or not; NULL when there is none. */
 void *shared_shard_find(struct shared_shard *shard, const void *key);
-/* The same, but made when there is none: `*fresh`, and zero behind its key. When the memcap is reached another entry gives way; NULL when none
- * can. */
+/* The same, but made when there is none: `*fresh`, and zero behind its key. When the memcap is reached another entry
+ * gives way; NULL when none can. */
 void *shared_shard_get(struct shared_shard *shard, const void *key, uint64_t now_ns, bool *fresh);
 void shared_shard_remove(struct shared_shard *shard, void *entry);
 
-/* Calls `each` for all entries, their shard locked: it may read and write what is behind an entry's key, and calls nothing else of the
- * table. */
+/* Calls `each` for all entries, their shard locked: it may read and write what is behind an entry's key, and calls
+ * nothing else of the table. */
 typedef void shared_table_function(struct shared_shard *shard, void *entry, void *user);
 void shared_table_each(struct shared_table *table, shared_table_function *each, void *user);
 

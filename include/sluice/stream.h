@@ -2,21 +2,22 @@
 /*
  * Stream: TCP sessions (RFC 9293, 7323, 2018, 7413) and the byte streams of their two directions, in order.
  *
- * Inline, what a packet completes can be inspected before the packet is forwarded. A direction keeps every byte from the
- * receiver's last acknowledgment on (and some history before it), in order or not, so that the first-seen data wins: a
- * segment that brings other bytes for a place already seen is dropped, or rewritten to what was seen first (options.overlap). A
- * segment out of order may pass; the one that fills the hole yields all that it releases. Passive (inline_mode false), the target's
- * own way with overlaps counts, and bytes are yielded when the receiver has acknowledged them.
+ * Inline, what a packet completes can be inspected before the packet is forwarded. A direction keeps every byte from
+ * the receiver's last acknowledgment on (and some history before it), in order or not, so that the first-seen data
+ * wins: a segment that brings other bytes for a place already seen is dropped, or rewritten to what was seen first
+ * (options.overlap). A segment out of order may pass; the one that fills the hole yields all that it releases. Passive
+ * (inline_mode false), the target's own way with overlaps counts, and bytes are yielded when the receiver has
+ * acknowledged them.
  *
- * A segment with a wrong checksum changes nothing, nor does one that the receiver would not accept (sequence out of window, old
- * timestamp, bad RST): those are EXCEPTION_STREAM_INVALID inline. What others have overtaken passes inline although its timestamp or its
- * acknowledgment is old: its receiver may not have got those.
+ * A segment with a wrong checksum changes nothing, nor does one that the receiver would not accept (sequence out of
+ * window, old timestamp, bad RST): those are EXCEPTION_STREAM_INVALID inline. What others have overtaken passes inline
+ * although its timestamp or its acknowledgment is old: its receiver may not have got those.
  *
  * All memory is reserved at the start. Nothing here knows rules.
  *
  * Threads:   a stream engine belongs to one worker.
- * Ownership: sessions belong to the engine and hang on their flow until stream_end(). Views are lent until the next call for the same
- *            engine.
+ * Ownership: sessions belong to the engine and hang on their flow until stream_end(). Views are lent until the next
+ * call for the same engine.
  */
 #ifndef SLUICE_STREAM_H
 #define SLUICE_STREAM_H
@@ -45,23 +46,24 @@ enum stream_urgent {
     STREAM_URGENT_INLINE, /* part of the stream */
     STREAM_URGENT_DROP,   /* drop packets with URG */
     STREAM_URGENT_GAP,    /* a hole of one byte in the stream */
-    STREAM_URGENT_CLEAR, /* inline: part of the stream, and made so for the receiver: it does not learn that it was urgent */
-    STREAM_URGENT_BOTH, /* inline: part of the stream in one reading, and not in another; see urgent.c */
+    STREAM_URGENT_CLEAR,  /* inline: part of the stream, and made so for the receiver: it does not learn that it was
+                             urgent */
+    STREAM_URGENT_BOTH,   /* inline: part of the stream in one reading, and not in another; see urgent.c */
 };
 
 /* What conntrack's word counts for when a session begins in the middle. */
 enum stream_conntrack {
     STREAM_CONNTRACK_NO,
-    STREAM_CONNTRACK_YES, /* one that conntrack knows as established is picked up, at any time and without an exception */
+    STREAM_CONNTRACK_YES,  /* one that conntrack knows as established is picked up, at any time and without an exception
+                            */
     STREAM_CONNTRACK_ONLY, /* and before midstream_until_ns none that it knows nothing of, or only one side */
 };
 
 struct stream_options {
     bool inline_mode;
-    bool midstream; /* pick up sessions whose handshake was not seen */
-    uint64_t
-        midstream_until_ns; /* so too, and without an exception, for packets before this time: connections that are older
-                                  * than the program; 0: none */
+    bool midstream;              /* pick up sessions whose handshake was not seen */
+    uint64_t midstream_until_ns; /* so too, and without an exception, for packets before this time: connections that are
+                                  * older than the program; 0: none */
     enum stream_conntrack conntrack;
     bool async_oneside;               /* accept sessions of which one side is seen */
     bool checksum_validation;         /* segments with PACKET_BAD_L4_CHECKSUM are not tracked */
@@ -83,8 +85,9 @@ int stream_new(struct stream **out, const struct stream_options *options); /* 0 
 void stream_free(struct stream *stream);                                   /* NULL is allowed */
 
 /*
- * Looks up the connection of a packet in conntrack's table: for a session whose beginning was not seen, where the packet came without
- * conntrack data. 0 with *out, -ENOENT when there is none, -EAGAIN when it can't be looked up now, or another -errno.
+ * Looks up the connection of a packet in conntrack's table: for a session whose beginning was not seen, where the
+ * packet came without conntrack data. 0 with *out, -ENOENT when there is none, -EAGAIN when it can't be looked up now,
+ * or another -errno.
  */
 typedef int stream_find_connection(void *user, const struct packet *pkt, struct conntrack *out);
 /* Without it (find is NULL) only conntrack data attached to packets is used. `user` must outlive the object. */
@@ -93,20 +96,21 @@ void stream_set_connections(struct stream *stream, stream_find_connection *find,
 /* What the stream says of a packet. */
 struct stream_verdict {
     enum exception_cause exception; /* EXCEPTION_NONE, or what prevented tracking */
-    bool
-        undecided; /* with EXCEPTION_STREAM_MIDSTREAM: the look-up in conntrack failed for now; a later packet may be found */
-    bool drop;               /* inline: this segment must not pass; `reason` says why */
+    bool undecided; /* with EXCEPTION_STREAM_MIDSTREAM: the look-up in conntrack failed for now; a later packet may be
+                       found */
+    bool drop;      /* inline: this segment must not pass; `reason` says why */
     enum drop_reason reason; /* DROP_REASON_STREAM_... */
 };
 
-/* Whether the packet, a SYN, begins another connection on the ports of a flow that has ended, or shows that the flow's session was picked up
- * at the wrong place: then the caller ends the flow and gets a new one. May set PACKET_STREAM_NEEDS_ANSWER. */
+/* Whether the packet, a SYN, begins another connection on the ports of a flow that has ended, or shows that the flow's
+ * session was picked up at the wrong place: then the caller ends the flow and gets a new one. May set
+ * PACKET_STREAM_NEEDS_ANSWER. */
 bool stream_is_reuse(const struct stream *stream, const struct flow *flow, struct packet *pkt);
 
 /*
  * Tracks the packet (TCP, with transport) in its flow, after flow_update(): session, state of the flow (flow_set_state,
- * flow_swap), events (packet_add_event, counted here), reassembly. Sets PACKET_STREAM_ADDED when the payload has become part
- * of the stream, and so is inspected there. May set pkt->new_data (overlap rewritten), lent until the next packet.
+ * flow_swap), events (packet_add_event, counted here), reassembly. Sets PACKET_STREAM_ADDED when the payload has become
+ * part of the stream, and so is inspected there. May set pkt->new_data (overlap rewritten), lent until the next packet.
  */
 void stream_packet(struct stream *stream, struct flow_table *flows, struct flow *flow, struct packet *pkt,
                    struct stream_verdict *verdict);
@@ -118,13 +122,13 @@ bool stream_is_truncated(const struct flow *flow, enum flow_direction direction)
 
 /* Gives back the session of a flow that ends; flow->tcp is NULL afterwards. */
 void stream_end(struct stream *stream, struct flow *flow);
-/* Gives back the bytes of a connection that is over, inline: nothing that its sides would take can come any more, and what came
- * has been inspected. To be called when the events of the packet are written. */
+/* Gives back the bytes of a connection that is over, inline: nothing that its sides would take can come any more, and
+ * what came has been inspected. To be called when the events of the packet are written. */
 void stream_release_closed(struct stream *stream, struct flow *flow);
 /* No more reassembly for this direction (bypass, pass, drop): its memory is given back. */
 void stream_stop(struct stream *stream, struct flow *flow, enum flow_direction direction);
 
-/* --- What there is to inspect --------------------------------------------------------------------------------------------- */
+/* --- What there is to inspect --------------------------------------------------------------------- */
 
 enum { STREAM_BEFORE_MAX = 64 };
 
@@ -145,8 +149,9 @@ struct stream_view {
 };
 
 /*
- * The next view of a direction; false when there is nothing. Call until false. Bytes count as inspected once yielded. `all`, passive: also what has not
- * been acknowledged, and less than a chunk (the flow is over). Views are at most 64 KiB.
+ * The next view of a direction; false when there is nothing. Call until false. Bytes count as inspected once yielded.
+ * `all`, passive: also what has not been acknowledged, and less than a chunk (the flow is over). Views are at most 64
+ * KiB.
  */
 bool stream_next_view(struct stream *stream, struct flow *flow, enum flow_direction direction, const struct packet *pkt,
                       bool all, struct stream_view *view);
@@ -155,8 +160,9 @@ bool stream_next_view(struct stream *stream, struct flow *flow, enum flow_direct
 bool stream_has_rest(const struct flow *flow, enum flow_direction direction);
 
 /*
- * Passive: the same for application protocols, which are told on the packet that acknowledges; each byte once, independent of the views
- * above. `all`: also what has not been acknowledged. The end of a stream may come alone, with a view without bytes.
+ * Passive: the same for application protocols, which are told on the packet that acknowledges; each byte once,
+ * independent of the views above. `all`: also what has not been acknowledged. The end of a stream may come alone, with
+ * a view without bytes.
  */
 bool stream_next_acknowledged(struct stream *stream, struct flow *flow, enum flow_direction direction, bool all,
                               struct stream_view *view);
@@ -170,48 +176,52 @@ bool stream_is_midstream(const struct flow *flow);
 void stream_count_evictions(const struct stream *stream, uint64_t *sessions, uint64_t *data);
 /* The offset of the next byte of a direction that will be yielded for protocols; 0 without a session. */
 uint64_t stream_next_offset(const struct flow *flow, enum flow_direction direction);
-/* Client and server of a connection whose beginning was not seen change places (flow_swap() is the caller's); false when it was seen. Ends
- * what is lent of views. */
+/* Client and server of a connection whose beginning was not seen change places (flow_swap() is the caller's); false
+ * when it was seen. Ends what is lent of views. */
 bool stream_turn_round(struct flow *flow);
-/* Passive: what is acknowledged of the direction is to be inspected, however little it is: a message of a protocol is complete. */
+/* Passive: what is acknowledged of the direction is to be inspected, however little it is: a message of a protocol is
+ * complete. */
 void stream_flush(struct flow *flow, enum flow_direction direction);
 
 /*
- * The view with the history that is kept before it (options.window), in one piece: *bytes, *length; the view begins at *view_at.
- * Returns the offset of *bytes[0] in the direction. Built at the first call for a view, then cached.
+ * The view with the history that is kept before it (options.window), in one piece: *bytes, *length; the view begins at
+ * *view_at. Returns the offset of *bytes[0] in the direction. Built at the first call for a view, then cached.
  */
 uint64_t stream_window(struct stream *stream, const struct flow *flow, enum flow_direction direction,
                        const struct stream_view *view, const uint8_t **bytes, uint32_t *length, uint32_t *view_at);
 
 /*
- * STREAM_URGENT_BOTH: gives the window of the view as a receiver reads it that takes urgent bytes out of the stream. `number` counts from 1. False when
- * there is no such reading. Lent until the next call for the same engine.
+ * STREAM_URGENT_BOTH: gives the window of the view as a receiver reads it that takes urgent bytes out of the stream.
+ * `number` counts from 1. False when there is no such reading. Lent until the next call for the same engine.
  */
 bool stream_next_reading(struct stream *stream, const struct flow *flow, enum flow_direction direction,
                          const struct stream_view *view, unsigned number, struct stream_view *out);
-/* STREAM_URGENT_BOTH: whether the packet keeps its URG flag, so that the stream is also inspected without the urgent byte. *place: offset of that byte. */
+/* STREAM_URGENT_BOTH: whether the packet keeps its URG flag, so that the stream is also inspected without the urgent
+ * byte. *place: offset of that byte. */
 bool stream_urgent_place(const struct stream *stream, const struct flow *flow, enum flow_direction direction,
                          const struct packet *pkt, uint64_t *place);
 /* How many such places are remembered for the direction; *places: lent until the next packet. */
 unsigned stream_urgent_places(const struct flow *flow, enum flow_direction direction, const int64_t **places);
-/* Removes URG from a packet for which stream_urgent_place() is true. If the packet cannot be rewritten, sets verdict->drop and ->reason. */
+/* Removes URG from a packet for which stream_urgent_place() is true. If the packet cannot be rewritten, sets
+ * verdict->drop and ->reason. */
 void stream_clear_urgent(struct stream *stream, struct flow *flow, enum flow_direction direction, struct packet *pkt,
                          struct stream_verdict *verdict);
 
-/* Copies what is kept of a direction's stream, from the oldest byte on, for EVE's payload; returns the number of bytes. Holes are told
- * by on_gap (may be NULL) at their place in `out`. */
+/* Copies what is kept of a direction's stream, from the oldest byte on, for EVE's payload; returns the number of bytes.
+ * Holes are told by on_gap (may be NULL) at their place in `out`. */
 size_t stream_copy(const struct stream *stream, const struct flow *flow, enum flow_direction direction, uint8_t *out,
                    size_t size, void (*on_gap)(size_t at, uint64_t missing, void *user), void *user);
 
-/* To another process (sluice/transfer.h): the flow's session, which a writer has. Reading: false when there was no room for it, or an error;
- * then the flow has none, and its packets are inspected one by one. */
+/* To another process (sluice/transfer.h): the flow's session, which a writer has. Reading: false when there was no room
+ * for it, or an error; then the flow has none, and its packets are inspected one by one. */
 bool stream_transfer(struct transfer *t, struct stream *stream, struct flow *flow);
 
-/* Transfers the records of half-open connections without session. `same_flows`: reader and writer hash flows with the same seed. The records are lost
- * if they do not, or if their tables differ in size; clients must then send their SYN again. */
+/* Transfers the records of half-open connections without session. `same_flows`: reader and writer hash flows with the
+ * same seed. The records are lost if they do not, or if their tables differ in size; clients must then send their SYN
+ * again. */
 void stream_transfer_half_open(struct transfer *t, struct stream *stream, bool same_flows);
 
-/* --- What rules and events ask --------------------------------------------------------------------------------------------- */
+/* --- What rules and events ask -------------------------------------------------------------------- */
 
 enum tcp_state {
     TCP_STATE_NONE,
@@ -245,7 +255,8 @@ enum flow_state stream_flow_state(enum tcp_state state);
 /* All zero when the flow has no session. */
 void stream_summary(const struct flow *flow, struct tcp_summary *out);
 
-/* A session as it is after a packet, for EVE's stream_tcp. `flags` have Suricata's names: stream_session_flag_name(). */
+/* A session as it is after a packet, for EVE's stream_tcp. `flags` have Suricata's names: stream_session_flag_name().
+ */
 enum { STREAM_SESSION_FLAGS = 14, STREAM_SIDE_FLAGS = 8 };
 struct tcp_side_facts {
     uint32_t isn, next_seq, last_ack, next_win, window;
@@ -264,8 +275,9 @@ bool stream_session_facts(const struct flow *flow, struct tcp_session_facts *out
 const char *stream_session_flag_name(unsigned bit); /* of fewer than STREAM_SESSION_FLAGS */
 const char *stream_side_flag_name(unsigned bit);    /* of fewer than STREAM_SIDE_FLAGS */
 
-/* Counters, EVE's below stats: "tcp.sessions", "tcp.syn", "tcp.segment_memcap_drop", "tcp.reassembly_gap", "tcp.overlap",
- * "tcp.overlap_diff_data", "tcp.memuse", "tcp.reassembly_memuse"... then "stream.EVENT" for every stream event. */
+/* Counters, EVE's below stats: "tcp.sessions", "tcp.syn", "tcp.segment_memcap_drop", "tcp.reassembly_gap",
+ * "tcp.overlap", "tcp.overlap_diff_data", "tcp.memuse", "tcp.reassembly_memuse"... then "stream.EVENT" for every stream
+ * event. */
 size_t stream_counter_count(void);
 const char *stream_counter_name(size_t index);
 uint64_t stream_counter_value(const struct stream *stream, size_t index);

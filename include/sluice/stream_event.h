@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Stream events: what TCP tracking finds wrong with a segment, with the field's names ("3whs_ack_in_wrong_dir"). They share one space
- * of numbers with the decoder's events, because both are recorded in the packet: packet_add_event(), packet_has_event().
- * The same table serves the rule keyword stream-event, EVE anomaly events and the counters.
+ * Stream events: what TCP tracking finds wrong with a segment, with the field's names ("3whs_ack_in_wrong_dir"). They
+ * share one space of numbers with the decoder's events, because both are recorded in the packet: packet_add_event(),
+ * packet_has_event(). The same table serves the rule keyword stream-event, EVE anomaly events and the counters.
  */
 #ifndef SLUICE_STREAM_EVENT_H
 #define SLUICE_STREAM_EVENT_H

@@ -3,8 +3,8 @@
  * Text: a growing string, JSON written straight into it, and strict number parsing.
  *
  * JSON is streamed, not built as a tree: events are formatted at the rate of the traffic, and nothing reads them back.
- * Strings are escaped as RFC 8259 §7 asks, and so are characters that change how a terminal shows the text around them (U+009B,
- * U+202E); bytes that are not UTF-8 become U+FFFD.
+ * Strings are escaped as RFC 8259 §7 asks, and so are characters that change how a terminal shows the text around them
+ * (U+009B, U+202E); bytes that are not UTF-8 become U+FFFD.
  *
  * Errors: out of memory sets `failed`; further calls do nothing, so the check is made once at the end.
  */
@@ -46,7 +46,8 @@ void text_init(struct text *text);
 void text_clear(struct text *text); /* frees */
 void text_reset(struct text *text); /* empties, keeps the memory */
 
-/* Room for `length` bytes at the end, to be written and then committed, all or fewer; NULL when out of memory (text->failed). */
+/* Room for `length` bytes at the end, to be written and then committed, all or fewer; NULL when out of memory
+ * (text->failed). */
 char *text_reserve(struct text *text, size_t length);
 void text_commit(struct text *text, size_t length);
 void text_append(struct text *text, const char *bytes, size_t length);

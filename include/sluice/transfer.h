@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Transfer: state as bytes, from one process of the program to the next. One function of a module writes and reads: it names its fields
- * in order, and `reading` says which way they go, so that both ways cannot differ.
+ * Transfer: state as bytes, from one process of the program to the next. One function of a module writes and reads: it
+ * names its fields in order, and `reading` says which way they go, so that both ways cannot differ.
  *
  *     transfer_u32(t, &peer->isn);
  *     transfer_u8(t, &peer->window_scale);
  *     transfer_require(t, peer->window_scale <= 14);
  *
- * Numbers are little-endian and of fixed size. A part is a kind, a length and its bytes: who reads skips the kinds that it does not know, and
- * a part that ends too early is an error of that part alone until somebody asks. A file is a head with the version of all fields, parts,
- * and a digest of all of it: what is damaged is refused before anything of it is read. What has been read is trusted no further than
- * transfer_require() says: bytes of traffic are in it.
+ * Numbers are little-endian and of fixed size. A part is a kind, a length and its bytes: who reads skips the kinds that
+ * it does not know, and a part that ends too early is an error of that part alone until somebody asks. A file is a head
+ * with the version of all fields, parts, and a digest of all of it: what is damaged is refused before anything of it is
+ * read. What has been read is trusted no further than transfer_require() says: bytes of traffic are in it.
  *
- * Errors are kept: after the first nothing is read or written any more, fields that are read stay as they are, and transfer_end()
- * or `error` tells.
+ * Errors are kept: after the first nothing is read or written any more, fields that are read stay as they are, and
+ * transfer_end() or `error` tells.
  *
  * Threads:   one at a time.
  * Ownership: a part that is read is lent until its file is closed.
@@ -42,15 +42,16 @@ struct transfer_file {
     uint64_t written;
     void *digest;
 };
-/* `fd` is of a regular file or memory file, at its beginning; `kind` says what for: another one is refused when it is read. 0 or -errno. */
+/* `fd` is of a regular file or memory file, at its beginning; `kind` says what for: another one is refused when it is
+ * read. 0 or -errno. */
 int transfer_file_start(struct transfer_file *file, int fd, uint32_t kind);
 /* Between two parts: gives bytes to the file when there are many. */
 void transfer_file_flush(struct transfer_file *file);
 /* Ends the file, and seals a memory file that allows it: 0 or the first error. All memory is given back in any case. */
 int transfer_file_finish(struct transfer_file *file, uint64_t *size);
 
-/* A file that is read: mapped, and its digest compared. 0; -EBADMSG: no file of this kind or damaged; -EPROTO: of another version; -errno.
- * Nobody may change it meanwhile: a memory file has to be sealed (-EPERM). */
+/* A file that is read: mapped, and its digest compared. 0; -EBADMSG: no file of this kind or damaged; -EPROTO: of
+ * another version; -errno. Nobody may change it meanwhile: a memory file has to be sealed (-EPERM). */
 struct transfer_map {
     struct transfer in;
     void *mapping;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Transform: the memory in which transforms make their results (keyword.h, transform_output()), and what they need besides.
+ * Transform: the memory in which transforms make their results (keyword.h, transform_output()), and what they need
+ * besides.
  *
- * The memory is one block, used like a stack and emptied as a whole. When it is used up a transform's buffer is not there.
+ * The memory is one block, used like a stack and emptied as a whole. When it is used up a transform's buffer is not
+ * there.
  *
  * Threads:   a scratch belongs to one worker; nothing here takes memory from the system after transform_scratch_new().
- * Ownership: results live until the next transform_scratch_reset(), or until the scratch goes back to a mark before them.
+ * Ownership: results live until the next transform_scratch_reset(), or until the scratch goes back to a mark before
+ * them.
  */
 #ifndef SLUICE_TRANSFORM_H
 #define SLUICE_TRANSFORM_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Turns: how several workers of a replay touch shared state (thresholds by host, host bits) in the order of the packets, so
- * that the same capture gives the same events whatever the number of workers. A daemon has none: packets of several
- * queues have no order.
+ * Turns: how several workers of a replay touch shared state (thresholds by host, host bits) in the order of the
+ * packets, so that the same capture gives the same events whatever the number of workers. A daemon has none: packets of
+ * several queues have no order.
  *
  * Threads: a turn belongs to one worker; its wait looks at the progress of the others.
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The worker's engine for application protocols: its heap, its files, its counters. See feed.c for what it does with bytes.
+ * The worker's engine for application protocols: its heap, its files, its counters. See feed.c for what it does with
+ * bytes.
  */
 #include "app_priv.h"
 
@@ -111,7 +112,7 @@ const void *app_proto_settings(const struct app *app, const struct app_proto *pr
     return app->options.settings[app_index(proto)];
 }
 
-/* --- For parsers ------------------------------------------------------------------------------------------------------------ */
+/* --- For parsers ---------------------------------------------------------------------------------- */
 
 struct heap *app_heap(struct app_context *context)
 {
@@ -185,7 +186,7 @@ bool app_wants_bypass(const struct flow *flow)
     return flow->app && flow->app->bypass && !app_has_other_readings(flow->app);
 }
 
-/* --- Counters ---------------------------------------------------------------------------------------------------------------- */
+/* --- Counters ------------------------------------------------------------------------------------- */
 
 enum { PER_PROTOCOL = 2 * COUNT_KINDS };
 
@@ -245,8 +246,8 @@ static bool is_of_both(const struct app_proto *proto)
     return proto->transports == (APP_TCP | APP_UDP);
 }
 
-/* Which counter the index stands for: those of one transport are left out where a protocol has the other alone. False: one of no
- * protocol, the `transport`th. */
+/* Which counter the index stands for: those of one transport are left out where a protocol has the other alone. False:
+ * one of no protocol, the `transport`th. */
 static bool counter_at(size_t index, size_t *proto, unsigned *transport, enum app_count *kind)
 {
     for (size_t i = 0; i < app_list_count; i++) {
@@ -323,7 +324,7 @@ uint64_t app_counter_value(const struct app *app, size_t index)
     return app->counters[proto][transport][kind];
 }
 
-/* --- What workers share ------------------------------------------------------------------------------------------------------- */
+/* --- What workers share --------------------------------------------------------------------------- */
 
 int app_shared_new(struct app_shared **out)
 {
@@ -352,7 +353,7 @@ void app_shared_free(struct app_shared *shared)
     free(shared);
 }
 
-/* --- The end of a flow ----------------------------------------------------------------------------------------------------- */
+/* --- The end of a flow ---------------------------------------------------------------------------- */
 
 static void free_reading(struct app *app, struct app_flow *af)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * app-layer-event: what a protocol's parser, or the search for the protocol, found wrong. The first are conditions on a transaction, the
- * second on the packet with which it was found.
+ * app-layer-event: what a protocol's parser, or the search for the protocol, found wrong. The first are conditions on a
+ * transaction, the second on the packet with which it was found.
  */
 #include <errno.h>
 #include <string.h>

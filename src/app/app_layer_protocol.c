@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * app-layer-protocol: compares the application protocol of the flow. As in Suricata neither a name nor its negation matches before
- * detection has finished; a mode after the comma selects a direction, or the protocol before a change.
+ * app-layer-protocol: compares the application protocol of the flow. As in Suricata neither a name nor its negation
+ * matches before detection has finished; a mode after the comma selects a direction, or the protocol before a change.
  *
  * A rule with no other condition is evaluated only for packets with PACKET_PROTOCOL_DETECTED (enum rule_type).
  */

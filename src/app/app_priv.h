@@ -50,10 +50,10 @@ struct app_side {
     uint8_t datagrams;     /* that were looked at in vain */
     bool failed, ended, has_begun;
     bool truncated; /* ended at the stream's depth: transactions are complete in it from their begin */
-    bool
-        foreign; /* its first bytes are of another protocol: if the parser fails on them, it still parses the other direction */
-    bool unparsed;          /* the parser failed in this direction and still parses the other one */
-    bool comparing;         /* the other direction said which protocol it is: the first bytes are asked, too */
+    bool foreign;   /* its first bytes are of another protocol: if the parser fails on them, it still parses the other
+                       direction */
+    bool unparsed;  /* the parser failed in this direction and still parses the other one */
+    bool comparing; /* the other direction said which protocol it is: the first bytes are asked, too */
     struct buffer compared; /* those that were not enough */
 };
 
@@ -64,9 +64,9 @@ struct urgent_byte {
 };
 
 /*
- * One reading of a flow: its bytes as one protocol. A flow has one reading as long as there is no doubt. Where an endpoint may read the bytes as another
- * protocol, each protocol has its own reading, and all are inspected. flow->app is the main reading: the flow's protocol, and the owner of the
- * transactions of all readings.
+ * One reading of a flow: its bytes as one protocol. A flow has one reading as long as there is no doubt. Where an
+ * endpoint may read the bytes as another protocol, each protocol has its own reading, and all are inspected. flow->app
+ * is the main reading: the flow's protocol, and the owner of the transactions of all readings.
  */
 struct app_flow {
     struct flow *flow;
@@ -107,13 +107,13 @@ struct app_flow {
     size_t held;                    /* main reading: bytes of the heap, of all readings */
     uint64_t used_ns;               /* main reading: time of the last packet that was fed */
     uint8_t size_class;
-    uint8_t ports;     /* UDP: bits of PORTS_..., 0: not looked at since they were swapped */
-    uint8_t candidate; /* another reading: id of its protocol, which is certain when there is a parser */
-    bool failed;       /* stopped because the parser, or memory, failed */
-    bool
-        doubted; /* main reading: the client's bytes are parsed as another protocol, too, and the server has not confirmed this one; see app_stream() */
-    bool drop_ambiguous;              /* main reading: app_drop_ambiguous() of any reading */
-    bool resumed;                     /* the parser was restarted after app_evict() */
+    uint8_t ports;       /* UDP: bits of PORTS_..., 0: not looked at since they were swapped */
+    uint8_t candidate;   /* another reading: id of its protocol, which is certain when there is a parser */
+    bool failed;         /* stopped because the parser, or memory, failed */
+    bool doubted;        /* main reading: the client's bytes are parsed as another protocol, too, and the server has not
+                            confirmed this one; see app_stream() */
+    bool drop_ambiguous; /* main reading: app_drop_ambiguous() of any reading */
+    bool resumed;        /* the parser was restarted after app_evict() */
     bool keep_files[FLOW_DIRECTIONS]; /* main reading: filestore for the whole flow, and the rule that asked for it */
     uint32_t keep_sid[FLOW_DIRECTIONS];
 };
@@ -208,15 +208,15 @@ static inline void app_count(struct app *app, const struct app_flow *af, enum ap
 /* Adds the ports of a text like "80,8080"; NULL: none. */
 void app_list_ports(struct app_ports *ports, const char *text);
 
-/* --- options.c ----------------------------------------------------------------------------------------------------------- */
+/* --- options.c ------------------------------------------------------------------------------------ */
 
 extern const struct setting app_setting_rows[];
 int app_options_read(struct app_options *options, const struct config *config, struct diag *diag);
 
-/* --- identify.c ---------------------------------------------------------------------------------------------------------- */
+/* --- identify.c ----------------------------------------------------------------------------------- */
 
-/* The id of what the bytes at the start of a direction speak; 0: none of those that are left; *unsure: more bytes may tell. *reversed: the other
- * way round. `only`: no other protocol than this id is asked; 0: all. */
+/* The id of what the bytes at the start of a direction speak; 0: none of those that are left; *unsure: more bytes may
+ * tell. *reversed: the other way round. `only`: no other protocol than this id is asked; 0: all. */
 unsigned app_identify(const struct app *app, struct app_side *side, const struct app_probe *probe, unsigned only,
                       bool *unsure, bool *reversed);
 
@@ -228,7 +228,8 @@ bool app_is_expected_at(const struct app *app, size_t index, unsigned transport,
 
 /* Fills app->beginnings and app->datagrams; app->ports is there. */
 void app_init_identification(struct app *app);
-/* Whether one of the ports of a UDP flow is a port of a protocol. When none is, app_is_no_message() recognises most datagrams that no probe accepts. */
+/* Whether one of the ports of a UDP flow is a port of a protocol. When none is, app_is_no_message() recognises most
+ * datagrams that no probe accepts. */
 bool app_knows_ports(const struct app *app, uint16_t one, uint16_t other);
 bool app_is_no_message(const struct app *app, const uint8_t *bytes, uint32_t length);
 
@@ -241,7 +242,7 @@ struct app_claim {
 unsigned app_identify_datagram(const struct app *app, const struct app_probe *probe, unsigned except,
                                struct app_claim claims[APP_MAX_PROTOCOLS]);
 
-/* --- memory.c ------------------------------------------------------------------------------------------------------------- */
+/* --- memory.c ------------------------------------------------------------------------------------- */
 
 size_t app_memory_reserve(const struct heap *heap);
 /* Into the lists, when the flow is made. */
@@ -258,7 +259,7 @@ static inline size_t app_flow_memory(const struct app *app)
     return heap_memory(app->heap) - app->byterange_memory;
 }
 
-/* --- feed.c ---------------------------------------------------------------------------------------------------------------- */
+/* --- feed.c --------------------------------------------------------------------------------------- */
 
 /* Bytes on their way to the parser of a reading. */
 struct feeding {
@@ -269,7 +270,8 @@ struct feeding {
     unsigned transport;
 };
 
-/* The flow's main reading, made if need be; NULL for a flow that was given up, or without memory (verdict->exception). */
+/* The flow's main reading, made if need be; NULL for a flow that was given up, or without memory (verdict->exception).
+ */
 struct app_flow *app_get_flow(struct app *app, struct flow *flow, struct app_verdict *verdict);
 bool app_start_parser(struct feeding *f, unsigned id);
 /* Bytes at their place in what a further reading reads; it may have had some of them. */
@@ -278,15 +280,17 @@ void app_note_direction(struct app_flow *af, enum flow_direction direction, unsi
 void app_note_flow(struct app_flow *af, unsigned id);
 void app_note_detected(struct app_flow *af, enum flow_direction direction); /* detection finished in the direction */
 
-/* --- reading.c --------------------------------------------------------------------------------------------------------------- */
+/* --- reading.c ------------------------------------------------------------------------------------ */
 
-/* One more reading of the flow, as protocol `id`; NULL when there is one already, when there are too many, or without memory. */
+/* One more reading of the flow, as protocol `id`; NULL when there is one already, when there are too many, or without
+ * memory. */
 struct app_flow *app_reading_add(struct feeding *f, unsigned id);
 /* The same; the protocol is not certain, and the parser is started later. */
 struct app_flow *app_reading_add_candidate(struct feeding *f, unsigned id);
 struct app_flow *app_reading_find(struct app_flow *main, unsigned id); /* NULL for none */
 bool app_has_other_readings(const struct app_flow *main);              /* that go on */
-/* Before the main reading gets the bytes: begins readings without the urgent bytes of the direction, as long as the protocol is not known. */
+/* Before the main reading gets the bytes: begins readings without the urgent bytes of the direction, as long as the
+ * protocol is not known. */
 void app_read_urgent(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *in);
 /* With urgent_unread: whether the flow has a parser after all, so that readings of its bytes are missing. True once. */
 bool app_misses_readings(struct app_flow *main);
@@ -298,7 +302,7 @@ enum app_guess app_reading_guess(const struct feeding *f, const struct app_proto
 /* Client and server of the flow change places, in all readings. */
 void app_swap_directions(struct feeding *f);
 
-/* --- tx.c ------------------------------------------------------------------------------------------------------------------ */
+/* --- tx.c ----------------------------------------------------------------------------------------- */
 
 /* No more will come for any of the flow's transactions. */
 void app_tx_complete_all(struct app_flow *af);
@@ -306,13 +310,13 @@ void app_tx_complete_all(struct app_flow *af);
 void app_tx_complete_direction(struct app_flow *af, enum flow_direction direction);
 void app_tx_release(struct app *app, struct app_tx *tx, app_release_function *release, void *user);
 
-/* --- byterange.c ------------------------------------------------------------------------------------------------------------- */
+/* --- byterange.c ---------------------------------------------------------------------------------- */
 
-/* Removes incomplete files of byterange.c from tx->files; the table keeps them until their next range. Called before the files of
- * a transaction are freed. */
+/* Removes incomplete files of byterange.c from tx->files; the table keeps them until their next range. Called before
+ * the files of a transaction are freed. */
 void app_byterange_detach_files(struct app *app, struct app_tx *tx, enum flow_direction direction);
 
-/* --- expect.c ---------------------------------------------------------------------------------------------------------------- */
+/* --- expect.c ------------------------------------------------------------------------------------- */
 
 /* The id of the protocol of a flow that was announced, 0 otherwise; its tag goes to `af`. Forgets it. */
 unsigned app_take_expected(struct app *app, struct app_flow *af, uint64_t now_ns);

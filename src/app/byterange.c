@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reassembly of files from byte ranges that arrive in several transactions, on one connection or on several. Rules inspect the whole file, with
- * its digests, in addition to each range.
+ * Reassembly of files from byte ranges that arrive in several transactions, on one connection or on several. Rules
+ * inspect the whole file, with its digests, in addition to each range.
  *
- * Bytes are appended to the file in order. The file is in tx->files of the transaction that brought the last appended bytes, where rules
- * inspect it; when that transaction is released, the table keeps the file until the next range arrives. Bytes after a gap are stored as pieces
- * until the gap is filled. Bytes that were appended are never replaced. Otherwise, where ranges overlap, the one that begins at the lower
- * offset is used.
+ * Bytes are appended to the file in order. The file is in tx->files of the transaction that brought the last appended
+ * bytes, where rules inspect it; when that transaction is released, the table keeps the file until the next range
+ * arrives. Bytes after a gap are stored as pieces until the gap is filled. Bytes that were appended are never replaced.
+ * Otherwise, where ranges overlap, the one that begins at the lower offset is used.
  *
- * The ranges of a file are reassembled only if the same worker inspects them. A file is abandoned, and counted, when the waiting data exceeds its
- * limit, when memory is short, when no range arrives within the timeout, or when the table is full.
+ * The ranges of a file are reassembled only if the same worker inspects them. A file is abandoned, and counted, when
+ * the waiting data exceeds its limit, when memory is short, when no range arrives within the timeout, or when the table
+ * is full.
  *
- * Memory: the worker's heap. Files and pieces in the table belong to no flow (app->byterange_memory), so evicting a flow does not free
- * them.
+ * Memory: the worker's heap. Files and pieces in the table belong to no flow (app->byterange_memory), so evicting a
+ * flow does not free them.
  */
 #include "app_priv.h"
 
@@ -50,10 +51,10 @@ struct byterange_table {
     uint64_t last_serial;
 };
 
-/* --- Memory ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Memory --------------------------------------------------------------------------------------- */
 
-/* Accounts memory to the table instead of a flow: to be called before code that allocates or frees memory of the table. What it returns goes
- * to stop_table_accounting() after that code. */
+/* Accounts memory to the table instead of a flow: to be called before code that allocates or frees memory of the table.
+ * What it returns goes to stop_table_accounting() after that code. */
 static size_t start_table_accounting(const struct app *app)
 {
     return heap_memory(app->heap);
@@ -148,7 +149,7 @@ void app_byterange_detach_files(struct app *app, struct app_tx *tx, enum flow_di
     }
 }
 
-/* --- Entries --------------------------------------------------------------------------------------------------------------------- */
+/* --- Entries -------------------------------------------------------------------------------------- */
 
 static bool entry_matches(const struct byterange_file *entry, const struct app_byterange_info *info)
 {
@@ -161,8 +162,8 @@ static bool is_expired(const struct byterange_file *entry, uint64_t now_ns)
     return entry->last_data_ns + entry->timeout_ns < now_ns;
 }
 
-/* Returns a free entry; if there is none, abandons the file that has waited longest. Returns NULL if all files belong to open
- * transactions. */
+/* Returns a free entry; if there is none, abandons the file that has waited longest. Returns NULL if all files belong
+ * to open transactions. */
 static struct byterange_file *alloc_entry(struct app *app, uint64_t now_ns)
 {
     struct byterange_file *unused = NULL, *oldest = NULL;
@@ -243,7 +244,7 @@ bool app_byterange_start(struct app_context *context, struct app_byterange *rang
     return true;
 }
 
-/* --- Bytes ----------------------------------------------------------------------------------------------------------------------- */
+/* --- Bytes ---------------------------------------------------------------------------------------- */
 
 /* Stores bytes that follow a gap; `offset` is beyond the present end of the file. */
 static bool store_piece(struct app *app, struct byterange_file *entry, uint64_t offset, const uint8_t *bytes,

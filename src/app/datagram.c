@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Datagrams to parsers. The sender of the first packet, whose address may be forged, must not decide which protocol a pair of ports speaks and
- * which end is the client. So each datagram is identified by itself: it goes to the parser of the flow's protocol, and to those of all other
- * protocols that it may be a message of (reading.c).
+ * Datagrams to parsers. The sender of the first packet, whose address may be forged, must not decide which protocol a
+ * pair of ports speaks and which end is the client. So each datagram is identified by itself: it goes to the parser of
+ * the flow's protocol, and to those of all other protocols that it may be a message of (reading.c).
  *
- * The first packet says which end is the client. Where a message says otherwise by its content, or the ports do, rules of both directions are evaluated
- * (app_verdict.either_direction).
+ * The first packet says which end is the client. Where a message says otherwise by its content, or the ports do, rules
+ * of both directions are evaluated (app_verdict.either_direction).
  */
 #include "app_priv.h"
 
@@ -173,7 +173,8 @@ static void identify_and_feed(struct feeding *f, enum flow_direction direction, 
     feed_others(f, claims + first, count - first, f->verdict->reversed, direction, bytes, length);
 }
 
-/* The usual datagram of an unknown protocol: it is none of a known one either, and there is nothing to note of the flow any more. */
+/* The usual datagram of an unknown protocol: it is none of a known one either, and there is nothing to note of the flow
+ * any more. */
 static bool is_nothing_new(const struct app *app, const struct app_flow *af, enum flow_direction direction,
                            const uint8_t *bytes, uint32_t length)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Flows that another one announces: the data connections of FTP. The connection may come to another worker than the one that
- * read of it, so the list is shared. It is short, and as long as it is empty a flow costs a look at a counter.
+ * Flows that another one announces: the data connections of FTP. The connection may come to another worker than the one
+ * that read of it, so the list is shared. It is short, and as long as it is empty a flow costs a look at a counter.
  *
- * When it is full the oldest entry gives way. An entry of a client that has PER_CLIENT already replaces that client's oldest one, so a
- * client that announces many connections does not remove those of others.
+ * When it is full the oldest entry gives way. An entry of a client that has PER_CLIENT already replaces that client's
+ * oldest one, so a client that announces many connections does not remove those of others.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,8 @@ static bool is_same(const struct app_expectation *one, const struct app_expectat
            memcmp(&one->server, &other->server, sizeof(one->server)) == 0;
 }
 
-/* Ends an earlier entry of the same connection. Returns an unused or expired entry, otherwise the oldest entry of the client or of all clients. */
+/* Ends an earlier entry of the same connection. Returns an unused or expired entry, otherwise the oldest entry of the
+ * client or of all clients. */
 static struct announced *find_place(struct app_shared *shared, const struct app_expectation *what, uint64_t now_ns)
 {
     const struct address *client = &what->client;
@@ -144,7 +145,7 @@ const void *app_expected(const struct app_context *context, uint32_t *tag_length
     return context->af->tag;
 }
 
-/* --- To another process ------------------------------------------------------------------------------------------------------ */
+/* --- To another process --------------------------------------------------------------------------- */
 
 static void transfer_announced(struct transfer *t, struct announced *one)
 {

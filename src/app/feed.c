@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Bytes to parsers. A direction's bytes go to the parser where they lie; what it does not consume is kept and comes again in front of
- * what follows, in one piece.
+ * Bytes to parsers. A direction's bytes go to the parser where they lie; what it does not consume is kept and comes
+ * again in front of what follows, in one piece.
  *
- * As long as the protocol is not known both directions are kept, up to a limit. When it is found they are fed, first the direction
- * whose bytes came first. The same happens when a protocol says that another one follows (CONNECT, STARTTLS).
+ * Until the protocol is known, both directions are buffered up to a limit. Then the parser gets them, first the
+ * direction whose bytes arrived first. The same happens when a parser announces another protocol (CONNECT, STARTTLS).
  *
- * Behind the stream's depth a direction goes on unseen, and the other one may be far from it: for the parser it has ended, no transaction
- * waits for it any more, and those to come are complete in it from their begin.
+ * Beyond the stream's depth a direction is not parsed, and the other one may not have reached its depth: the parser
+ * treats it as ended. Open transactions do not wait for it, and later ones start complete in that direction.
  *
- * Where endpoints may read the bytes as another protocol than the one that was found, the flow has further readings (reading.c), and the same functions
- * feed each of them; only the main reading tells the verdict and the flow what it found.
+ * Where endpoints may parse the bytes as another protocol than the detected one, the flow has further readings
+ * (reading.c), and the same functions feed each of them; only the main reading reports to the verdict and the flow.
  *
- * A reading of which nothing is to be parsed any more has `stopped`: its parser failed, bytes were lost that it can't do without, what
- * follows is encrypted, or no protocol was found.
+ * A reading is `stopped` when its parser failed or lost bytes that it needs, when the rest is encrypted, or when no
+ * protocol was found.
  */
 #include <string.h>
 
@@ -24,7 +24,7 @@ static void feed_waiting(struct feeding *f, enum flow_direction direction);
 static void look_for_protocol(struct feeding *f, enum flow_direction direction);
 static void feed_known(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *bytes);
 
-/* --- What is known of the flow ---------------------------------------------------------------------------------------------- */
+/* --- What is known of the flow -------------------------------------------------------------------- */
 
 /* The flow's protocol is that of its main reading. */
 void app_note_direction(struct app_flow *af, enum flow_direction direction, unsigned id)
@@ -88,8 +88,8 @@ static void fail(struct feeding *f, enum app_count why)
     stop(f);
 }
 
-/* The parser cannot go on with a direction. When the bytes of that direction were of another protocol from the start, the peer may still read the other
- * direction as the flow's protocol: the parser goes on with that one. */
+/* The parser cannot go on with a direction. When the bytes of that direction were of another protocol from the start,
+ * the peer may still read the other direction as the flow's protocol: the parser goes on with that one. */
 static void fail_direction(struct feeding *f, enum flow_direction direction, enum app_count why)
 {
     struct app_side *side = &f->af->side[direction];
@@ -104,8 +104,8 @@ static void fail_direction(struct feeding *f, enum flow_direction direction, enu
     app_tx_complete_direction(f->af, direction);
 }
 
-/* If the server's bytes are not of the protocol, the client's were not either, but of another one. As long as another reading parses them as that
- * protocol, they are inspected, and the failure is no exception. */
+/* If the server's bytes are not of the protocol, the client's were not either, but of another one. As long as another
+ * reading parses them as that protocol, they are inspected, and the failure is no exception. */
 static void fail_to_parse(struct feeding *f, enum flow_direction direction)
 {
     bool is_read_otherwise = direction == FLOW_TO_CLIENT && f->af == f->af->main && app_is_read_otherwise(f->af);
@@ -123,7 +123,7 @@ static void note_event(struct feeding *f, enum app_layer_event event)
     f->verdict->events |= (uint8_t)(1u << (event - APP_LAYER_EVENT_FIRST));
 }
 
-/* --- A known protocol --------------------------------------------------------------------------------------------------------- */
+/* --- A known protocol ----------------------------------------------------------------------------- */
 
 /* The protocol that follows is looked for; what was not consumed is its beginning. */
 static void begin_change(struct feeding *f)
@@ -290,7 +290,7 @@ static bool keep_first(struct feeding *f, struct app_side *side, const struct ap
     return buffer_append(f->app->heap, &side->compared, bytes->bytes, length, COMPARED_MAX) == length;
 }
 
-/* The direction speaks another protocol than the flow: it is read as that one too, from its first byte. What the other direction sent before is gone. */
+/* Also parses a direction as another protocol, from its first byte. The other direction is parsed from here on. */
 static void read_as(struct feeding *f, unsigned id, enum flow_direction direction, const struct app_stream_bytes *bytes)
 {
     const struct app_side *main = f->af->side;
@@ -319,8 +319,8 @@ static void read_as(struct feeding *f, unsigned id, enum flow_direction directio
     /* app_stream() feeds the rest. */
 }
 
-/* The first bytes of a direction when the other one has said which protocol it is. They may say otherwise, or nothing: that is an event, and the
- * protocol that was found first stays the flow's. */
+/* The first bytes of a direction when the other one has said which protocol it is. They may say otherwise, or nothing:
+ * that is an event, and the protocol that was found first stays the flow's. */
 static void compare_directions(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *bytes)
 {
     struct app_flow *af = f->af;
@@ -384,7 +384,7 @@ static void feed_known(struct feeding *f, enum flow_direction direction, const s
         feed_waiting(f, direction);
 }
 
-/* --- A protocol that is not known yet ------------------------------------------------------------------------------------------- */
+/* --- A protocol that is not known yet ------------------------------------------------------------- */
 
 bool app_start_parser(struct feeding *f, unsigned id)
 {
@@ -479,8 +479,9 @@ static void decide_candidate(struct feeding *f, enum flow_direction newest)
 }
 
 /*
- * Servers of some protocols answer what they do not understand with an error and read on. On the ports of such a protocol the bytes are read as that
- * one too, whatever the first of them look like. A protocol that joins others is read beside them on any port when its probe takes the bytes.
+ * Servers of some protocols answer what they do not understand with an error and read on. On the ports of such a
+ * protocol the bytes are read as that one too, whatever the first of them look like. A protocol that joins others is
+ * read beside them on any port when its probe takes the bytes.
  */
 static void read_by_port(struct feeding *f, unsigned id, enum flow_direction newest)
 {
@@ -581,7 +582,7 @@ static bool turn_round(struct feeding *f)
     return true;
 }
 
-/* Where the beginning was not seen the client may be the server: then these are the first bytes of the other direction. */
+/* In a flow without its beginning the client may be the server: these are the other direction's first bytes then. */
 static unsigned identify_reversed(struct feeding *f, struct app_side *side, const struct app_probe *probe)
 {
     struct app_probe reversed = *probe;
@@ -683,7 +684,7 @@ static void feed_unknown(struct feeding *f, enum flow_direction direction, const
         look_for_protocol(f, direction);
 }
 
-/* --- For the pipeline ------------------------------------------------------------------------------------------------------------ */
+/* --- For the pipeline ----------------------------------------------------------------------------- */
 
 struct app_flow *app_get_flow(struct app *app, struct flow *flow, struct app_verdict *verdict)
 {
@@ -700,7 +701,7 @@ struct app_flow *app_get_flow(struct app *app, struct flow *flow, struct app_ver
     return flow->app;
 }
 
-/* The first bytes of the client after app_evict() begin a message of the flow's protocol, or of any when it was not known. */
+/* Whether the client's first bytes after app_evict() begin a message of the flow's protocol, or of any if unknown. */
 static bool begins_message(struct feeding *f, struct flow *flow, enum flow_direction direction,
                            const struct app_stream_bytes *in, unsigned *id)
 {
@@ -718,8 +719,7 @@ static bool begins_message(struct feeding *f, struct flow *flow, enum flow_direc
     return *id > 0 && (app_of_flow(flow) == 0 || app_of_flow(flow) == *id);
 }
 
-/* After app_evict() a flow is inspected as a stream until its client begins a message. Whether bytes lacked the protocol's inspection is
- * reported once. */
+/* After app_evict() only stream rules inspect a flow until its client begins a message. This is reported once. */
 static void resume(struct feeding *f, struct flow *flow, enum flow_direction direction,
                    const struct app_stream_bytes *in)
 {
@@ -751,7 +751,7 @@ static void resume(struct feeding *f, struct flow *flow, enum flow_direction dir
     f->verdict->exception = EXCEPTION_APP_MEMCAP;
 }
 
-/* A direction of which nothing more is seen has ended for its parser, unless it has been told so with the last bytes. */
+/* Ends a direction for its parser when no more of it is inspected, unless its last bytes did so. */
 static void truncate_direction(struct feeding *f, enum flow_direction direction)
 {
     struct app_side *side = &f->af->side[direction];
@@ -866,7 +866,7 @@ void app_stream(struct app *app, struct flow *flow, enum flow_direction directio
     app_memory_update(app, flow->app, before);
 }
 
-/* --- The end ------------------------------------------------------------------------------------------------------------------- */
+/* --- The end -------------------------------------------------------------------------------------- */
 
 static void finish_reading(struct app *app, struct app_flow *af)
 {

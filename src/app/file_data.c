@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * file.data: the content of files, whatever protocol carries them. A file that can't be had as one (a body that is no file) is
- * not here.
+ * file.data: the content of files, whatever protocol carries them. A file that can't be had as one (a body that is no
+ * file) is not here.
  */
 #include "app_priv.h"
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * file.name and file.magic: what is known of files besides their content. Whatever protocol has file.data has these; its table need not name
- * them.
+ * file.name and file.magic: what is known of files besides their content. Whatever protocol has file.data has these;
+ * its table need not name them.
  */
 #include <string.h>
 
 #include "app_priv.h"
 
-/* The name `*index` of the file's other ones, each of which ends with a line feed; otherwise *index is less by their number. */
+/* The name `*index` of the file's other ones, each of which ends with a line feed; otherwise *index is less by their
+ * number. */
 static bool find_other_name(const struct file *file, unsigned *index, struct app_bytes *out)
 {
     const uint8_t *at = file->other_names.bytes, *limit = at + file->other_names.length, *end;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * filestore: what the rule matched is written to the file store. As a condition it holds for every file, so that a rule with it needs
- * one; as an action it is done when the rest of the rule holds, too.
+ * filestore: what the rule matched is written to the file store. As a condition it holds for every file, so that a rule
+ * with it needs one; as an action it is done when the rest of the rule holds, too.
  *
  * Without arguments it is about the files for which all of the rule's conditions on files hold.
  */

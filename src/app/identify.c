@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which protocol a flow speaks. Patterns come first, the longest that is there wins; then the probes of protocols that the ports hint
- * at; then those that are strict enough to be asked for any port. A protocol that said no is not asked again for the direction.
+ * Which protocol a flow speaks. Patterns come first, the longest that is there wins; then the probes of protocols that
+ * the ports hint at; then those that are strict enough to be asked for any port. A protocol that said no is not asked
+ * again for the direction.
  *
- * A stream is identified by its first bytes, each datagram on its own. Two tables keep the number of calls low: the protocols that can begin with a
- * given byte, and the beginnings of messages that are accepted on any port (app_proto.heads). They are computed once.
+ * A stream is identified by its first bytes, each datagram on its own. Two tables keep the number of calls low: the
+ * protocols that can begin with a given byte, and the beginnings of messages that are accepted on any port
+ * (app_proto.heads). They are computed once.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -174,7 +176,7 @@ unsigned app_identify(const struct app *app, struct app_side *side, const struct
     return id;
 }
 
-/* --- Tables ------------------------------------------------------------------------------------------------------------------ */
+/* --- Tables --------------------------------------------------------------------------------------- */
 
 static void note_port(uint64_t *ports, uint16_t port)
 {
@@ -241,7 +243,7 @@ void app_init_identification(struct app *app)
         table->known_ports[i] |= table->services[i];
 }
 
-/* --- Datagrams ---------------------------------------------------------------------------------------------------------------- */
+/* --- Datagrams ------------------------------------------------------------------------------------ */
 
 /* Bits of the indices of protocols that any port may have, and whose messages begin as the datagram does. */
 static uint64_t by_head(const struct datagram_table *table, const uint8_t *bytes, uint32_t length)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Selects the flow that releases memory when app-layer.memcap is nearly used up. Otherwise connections that are idle in the middle of a
- * body would use all of it, and the parsers of all others would fail.
+ * Selects the flow that releases memory when app-layer.memcap is nearly used up. Otherwise connections that are idle in
+ * the middle of a body would use all of it, and the parsers of all others would fail.
  *
- * Flows are in lists by the size of what they hold, in powers of four. The list that holds the most bytes in total gives memory back: when
- * a thousand connections hold bodies, small requests stay; when a million connections hold a little, a large download stays. Of the
- * IDLE_SAMPLES oldest entries of that list the flow that has been idle for the longest time is taken, so no packet has to move its flow
- * within a list, and the cost is bounded.
+ * Flows are in lists by the size of what they hold, in powers of four. The list that holds the most bytes in total
+ * gives memory back: when a thousand connections hold bodies, small requests stay; when a million connections hold a
+ * little, a large download stays. Of the IDLE_SAMPLES oldest entries of that list the flow that has been idle for the
+ * longest time is taken, so no packet has to move its flow within a list, and the cost is bounded.
  *
- * A part of the memcap is reserved for the current packet: parsers allocate memory in the middle of a packet, where no other flow can be
- * inspected and released.
+ * A part of the memcap is reserved for the current packet: parsers allocate memory in the middle of a packet, where no
+ * other flow can be inspected and released.
  */
 #include "app_priv.h"
 
@@ -96,7 +96,7 @@ void app_memory_remove(struct app *app, struct app_flow *af)
     list_remove(app, af);
 }
 
-/* --- When the memcap is nearly used up ------------------------------------------------------------------------------------------ */
+/* --- When the memcap is nearly used up ------------------------------------------------------------ */
 
 bool app_is_within_message(const struct flow *flow)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Readings: a flow whose bytes may be those of several protocols is parsed as each of them. Which one an endpoint takes them for is not known here, and
- * rules of each protocol must find their messages.
+ * Readings: a flow whose bytes may be those of several protocols is parsed as each of them. Which one an endpoint takes
+ * them for is not known here, and rules of each protocol must find their messages.
  *
- * A receiver may take an urgent byte out of the stream, or read it there. Each of the first UNKNOWN_URGENT_MAX bytes that come before the protocol is
- * known doubles the readings: the main one has them all, each other one is without some, and its protocol is looked for on its own. For
- * a later byte the pipeline clears URG as long as a parser is active (app_inspects_without()): receiver and parser then both read the byte in the
- * stream.
+ * A receiver may take an urgent byte out of the stream, or read it there. Each of the first UNKNOWN_URGENT_MAX bytes
+ * that come before the protocol is known doubles the readings: the main one has them all, each other one is without
+ * some, and its protocol is looked for on its own. For a later byte the pipeline clears URG as long as a parser is
+ * active (app_inspects_without()): receiver and parser then both read the byte in the stream.
  *
  * Memory: a reading lives as long as its flow; it has READINGS_MAX at most. All of them go to the next process.
  */
@@ -77,7 +77,7 @@ struct app_flow *app_reading_add_candidate(struct feeding *f, unsigned id)
     return reading;
 }
 
-/* --- Without urgent bytes ----------------------------------------------------------------------------------------------------------- */
+/* --- Without urgent bytes ------------------------------------------------------------------------- */
 
 static bool is_unknown(const struct app_flow *af)
 {

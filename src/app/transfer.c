@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Application state for another process. What the framework knows of a flow goes as it is: bytes that were not consumed, what was
- * ruled out in the search for its protocol, a change that is under way. A parser's state is its own business (struct app_proto's transfer);
- * that of a protocol that says nothing of it begins anew behind the last byte, which is right for those whose messages stand alone.
+ * Application state for another process. What the framework knows of a flow goes as it is: bytes that were not
+ * consumed, what was ruled out in the search for its protocol, a change that is under way. A parser's state is its own
+ * business (struct app_proto's transfer); that of a protocol that says nothing of it begins anew behind the last byte,
+ * which is right for those whose messages stand alone.
  *
  * A transaction ends with the process, unless its protocol makes it again: then `each_tx` adds what others hung on it.
  *
- * Ids of protocols are those of the build: they go by their names. A flow whose protocol is not there any more is one that was given up.
+ * Ids of protocols are those of the build: they go by their names. A flow whose protocol is not there any more is one
+ * that was given up.
  */
 #include "sluice/transfer.h"
 
@@ -18,7 +20,7 @@
 enum { NAME_ROOM = 64, PENDING_MAX = 16 << 20, TAG_MAX = 4096 };
 enum { PART_FLAGS, PART_SIDE, PART_TAG, PART_FALLBACK, PART_STATE, PART_NEXT, PART_READING };
 
-/* --- Names of protocols ----------------------------------------------------------------------------------------------------- */
+/* --- Names of protocols --------------------------------------------------------------------------- */
 
 void app_numbers_write(struct transfer *t)
 {
@@ -59,7 +61,7 @@ uint32_t app_application_here(const struct app_numbers *numbers, uint32_t applic
            id_here(numbers, application >> 16) << 16 | id_here(numbers, application >> 24) << 24;
 }
 
-/* --- The framework's own ---------------------------------------------------------------------------------------------------- */
+/* --- The framework's own -------------------------------------------------------------------------- */
 
 static void transfer_buffer(struct transfer *t, struct heap *heap, struct buffer *buffer)
 {
@@ -143,7 +145,7 @@ static void transfer_tag(struct transfer *t, struct heap *heap, struct app_flow 
         transfer_bytes(t, af->tag, af->tag_length);
 }
 
-/* --- Transactions ----------------------------------------------------------------------------------------------------------- */
+/* --- Transactions --------------------------------------------------------------------------------- */
 
 void app_transfer_buffer(struct app_context *context, struct transfer *t, struct buffer *buffer)
 {
@@ -206,7 +208,7 @@ void app_transfer_tx(struct app_context *context, struct transfer *t, struct app
         settle(tx);
 }
 
-/* --- Parsers ---------------------------------------------------------------------------------------------------------------- */
+/* --- Parsers -------------------------------------------------------------------------------------- */
 
 static bool begin_state(struct app_context *context, const struct app_proto *proto, void **state)
 {
@@ -254,7 +256,7 @@ static void read_state(struct app_context *context, struct transfer *t, const st
     }
 }
 
-/* --- A flow ----------------------------------------------------------------------------------------------------------------- */
+/* --- A flow --------------------------------------------------------------------------------------- */
 
 static void write_readings(struct app_context *context, struct transfer *t);
 
@@ -294,7 +296,8 @@ static void write_flow(struct app_context *context, struct transfer *t)
     transfer_part_end(t, start);
 }
 
-/* Writes the other readings of the flow. A reading that has stopped is left out, because nothing more is parsed in it. */
+/* Writes the other readings of the flow. A reading that has stopped is left out, because nothing more is parsed in it.
+ */
 static void write_readings(struct app_context *context, struct transfer *t)
 {
     struct app_flow *main = context->af;

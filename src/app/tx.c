@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Transactions: a list for each flow, in the order of their begin. They are freed from anywhere in it, as soon as both directions
- * are complete and have been inspected and the event has been written.
+ * Transactions: a list for each flow, in the order of their begin. They are freed from anywhere in it, as soon as both
+ * directions are complete and have been inspected and the event has been written.
  *
- * Whatever makes a transaction worth another look puts it into the list of those that are looked at, so nobody walks all of them for
- * a packet. It goes to the end, which nearly always is its place; where it is not, the list is sorted before it is read.
+ * Whatever makes a transaction worth another look puts it into the list of those that are looked at, so nobody walks
+ * all of them for a packet. It goes to the end, which nearly always is its place; where it is not, the list is sorted
+ * before it is read.
  */
 #include "app_priv.h"
 
@@ -15,7 +16,7 @@ static uint8_t end_of(const struct app_proto *proto, enum flow_direction directi
     return proto->complete[direction] > 0 ? proto->complete[direction] : 1;
 }
 
-/* --- Lists ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Lists ---------------------------------------------------------------------------------------- */
 
 /* Parsers walk the open transactions, which are those of their own reading; the other lists are the flow's. */
 static struct app_flow *owner_of(const struct app_tx *tx, unsigned list)
@@ -164,7 +165,7 @@ void app_skip_inspection(const struct flow *flow)
     }
 }
 
-/* --- A transaction -------------------------------------------------------------------------------------------------------------- */
+/* --- A transaction -------------------------------------------------------------------------------- */
 
 /* Nothing will come for it in a direction that goes on unseen. */
 static void begin_truncated(struct app_tx *tx)
@@ -177,7 +178,8 @@ static void begin_truncated(struct app_tx *tx)
 
 enum { MATCHES_MAX = 1024 * sizeof(uint64_t) }; /* bytes of a transaction's matches */
 
-/* Whether the reading has as many transactions of its protocol as there may be. Those of the protocol before are not counted: they may wait for an event. */
+/* Whether the reading has as many transactions of its protocol as there may be. Those of the protocol before are not
+ * counted: they may wait for an event. */
 static bool has_most(const struct app_flow *af)
 {
     unsigned most = af->proto->tx_max > 0 ? af->proto->tx_max : APP_DEFAULT_TX_MAX, count = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Conntrack's attributes, from bytes to struct conntrack, and what they mean. Each level is a list of attributes within its parent's
- * bytes, so a byte is looked at once a level, and there are four of them.
+ * Conntrack's attributes, from bytes to struct conntrack, and what they mean. Each level is a list of attributes within
+ * its parent's bytes, so a byte is looked at once a level, and there are four of them.
  *
  * Numbers in attributes are in network order; the headers of attributes are in host order.
  */
@@ -17,7 +17,7 @@
 
 enum { IPV4_LENGTH = 4, IPV6_LENGTH = 16, WINDOW_SCALE_MAX = 14 };
 
-/* --- Reading ---------------------------------------------------------------------------------------------------------------- */
+/* --- Reading -------------------------------------------------------------------------------------- */
 
 /* What one attribute of a level means; false when it is too short. */
 typedef bool attribute_reader(uint16_t type, struct cursor value, void *out);
@@ -199,7 +199,7 @@ bool conntrack_read(struct conntrack *out, const uint8_t *bytes, size_t length)
     return read_level(cursor_of(bytes, length), read_connection, out);
 }
 
-/* --- Whose it is ------------------------------------------------------------------------------------------------------------ */
+/* --- Whose it is ---------------------------------------------------------------------------------- */
 
 static bool is_end(const struct address *address, uint16_t port, const struct address *other, uint16_t other_port)
 {
@@ -212,8 +212,9 @@ static bool same_kind(const struct conntrack_tuple *tuple, const struct packet *
 }
 
 /*
- * Each end may show the address that it has before NAT or the one that it has after; between destination and source NAT, in
- * the forward hook, one of each. The ends of the original tuple are as the client sees them, those of the reply as the server does.
+ * Each end may show the address that it has before NAT or the one that it has after; between destination and source
+ * NAT, in the forward hook, one of each. The ends of the original tuple are as the client sees them, those of the reply
+ * as the server does.
  */
 static bool ends_match(const struct conntrack *conntrack, const struct packet *pkt)
 {
@@ -244,7 +245,7 @@ bool conntrack_of_packet(struct conntrack *out, const struct packet *pkt)
            ends_match(out, pkt);
 }
 
-/* --- What it means ---------------------------------------------------------------------------------------------------------- */
+/* --- What it means -------------------------------------------------------------------------------- */
 
 bool conntrack_may_be_reply(const struct packet *pkt)
 {
@@ -292,8 +293,8 @@ bool conntrack_goes_in_reply(const struct conntrack *conntrack)
     return conntrack->info >= IP_CT_IS_REPLY && conntrack->info < IP_CT_NUMBER;
 }
 
-/* A connection that conntrack itself found under way has liberal sides, whose scales it does not know; and without the option on both
- * sides it says 0, which is then what holds. */
+/* A connection that conntrack itself found under way has liberal sides, whose scales it does not know; and without the
+ * option on both sides it says 0, which is then what holds. */
 bool conntrack_knows_scales(const struct conntrack *conntrack)
 {
     const uint8_t flags = conntrack->tcp_flags[CONNTRACK_ORIGINAL] | conntrack->tcp_flags[CONNTRACK_REPLY];

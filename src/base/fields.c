@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A member is a byte that says what it is and which kind of key it has, the key (the address of a constant, or length and bytes),
- * and the value: numbers in the machine's own order, bytes behind their length. Closing an object or an array is a byte without
- * a key; when one is opened, the room for that byte is kept until then, so that a close always fits.
+ * A member is a byte that says what it is and which kind of key it has, the key (the address of a constant, or length
+ * and bytes), and the value: numbers in the machine's own order, bytes behind their length. Closing an object or an
+ * array is a byte without a key; when one is opened, the room for that byte is kept until then, so that a close always
+ * fits.
  *
  * The reader is the same program, so it believes the addresses of keys; everything else it checks.
  */
@@ -50,7 +51,7 @@ void fields_init(struct fields *fields, void *bytes, uint32_t capacity)
     *fields = (struct fields){ .bytes = bytes, .capacity = capacity };
 }
 
-/* --- Writing --------------------------------------------------------------------------------------------------------------- */
+/* --- Writing -------------------------------------------------------------------------------------- */
 
 /* Whether `size` bytes more fit, besides those that close what is open. */
 static bool has_room(struct fields *fields, size_t size)
@@ -240,7 +241,7 @@ void fields_address(struct fields *fields, const char *key, int ip_version, cons
         memcpy(at, address->bytes, length);
 }
 
-/* --- Reading --------------------------------------------------------------------------------------------------------------- */
+/* --- Reading -------------------------------------------------------------------------------------- */
 
 struct reader {
     const uint8_t *at, *end;

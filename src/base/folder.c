@@ -10,7 +10,8 @@
 
 enum { FOLDER_MODE = 0750 };
 
-/* By a descriptor: whoever may write to the parent could put something else in the place of a folder that was just created. */
+/* By a descriptor: whoever may write to the parent could put something else in the place of a folder that was just
+ * created. */
 static int change_owner(const char *path, uid_t owner, gid_t group)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), err;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One private mapping, cut into slabs of 64 KiB, and a table with an entry for each of them. A slab serves objects of one size
- * class; the classes are a quarter of a power of two apart, so that rounding up costs a fifth at most. What is larger than half a
- * slab takes a run of whole slabs; pages that are not touched are not backed, so that the rest of the last one costs address
- * space and memcap only.
+ * One private mapping, cut into slabs of 64 KiB, and a table with an entry for each of them. A slab serves objects of
+ * one size class; the classes are a quarter of a power of two apart, so that rounding up costs a fifth at most. What is
+ * larger than half a slab takes a run of whole slabs; pages that are not touched are not backed, so that the rest of
+ * the last one costs address space and memcap only.
  *
- * Free slabs lie in runs: the first and the last entry of a run say how long it is, so that a run that is given back joins its
- * neighbours at once, and runs are listed by their length, with a bit set of the lengths that there are. All of taking and giving is
- * O(1).
+ * Free slabs lie in runs: the first and the last entry of a run say how long it is, so that a run that is given back
+ * joins its neighbours at once, and runs are listed by their length, with a bit set of the lengths that there are. All
+ * of taking and giving is O(1).
  *
- * Objects that were given back are linked within their slab and go out again first. A class keeps one slab that became empty:
- * a class with one object that comes and goes would pay for a slab each time otherwise. When slabs run out these are given back, too.
+ * Objects that were given back are linked within their slab and go out again first. A class keeps one slab that became
+ * empty: a class with one object that comes and goes would pay for a slab each time otherwise. When slabs run out these
+ * are given back, too.
  *
- * Under AddressSanitizer everything that was not asked for is poisoned: what is given back, what was never taken, and the rest of an
- * object behind its size, until heap_size() is asked what it is.
+ * Under AddressSanitizer everything that was not asked for is poisoned: what is given back, what was never taken, and
+ * the rest of an object behind its size, until heap_size() is asked what it is.
  */
 #include "sluice/heap.h"
 
@@ -76,7 +77,7 @@ struct heap {
     size_t mapping_length;
 };
 
-/* --- Lists of slabs -------------------------------------------------------------------------------------------------------- */
+/* --- Lists of slabs ------------------------------------------------------------------------------- */
 
 static void list_push(struct heap *heap, uint32_t *head, uint32_t index)
 {
@@ -99,7 +100,7 @@ static void list_remove(struct heap *heap, uint32_t *head, uint32_t index)
         heap->slabs[slab->next].previous = slab->previous;
 }
 
-/* --- Runs of free slabs ---------------------------------------------------------------------------------------------------- */
+/* --- Runs of free slabs --------------------------------------------------------------------------- */
 
 static uint32_t run_list(uint32_t run)
 {
@@ -167,7 +168,8 @@ static bool give_empty_slabs(struct heap *heap)
     return any;
 }
 
-/* A free run of at least `run` slabs, or NONE. The last list alone has runs that may be too short, a few of 4 MiB each. */
+/* A free run of at least `run` slabs, or NONE. The last list alone has runs that may be too short, a few of 4 MiB each.
+ */
 static uint32_t find_run(const struct heap *heap, uint32_t run)
 {
     uint64_t long_enough = heap->free_lengths & ~UINT64_C(0) << run_list(run);
@@ -196,7 +198,7 @@ static uint32_t take_slabs(struct heap *heap, uint32_t run)
     return index;
 }
 
-/* --- Small objects --------------------------------------------------------------------------------------------------------- */
+/* --- Small objects -------------------------------------------------------------------------------- */
 
 static unsigned class_of(size_t size)
 {
@@ -293,7 +295,7 @@ static void give_small(struct heap *heap, uint32_t index, unsigned char *object)
     give_slabs(heap, index, 1);
 }
 
-/* --- Large objects --------------------------------------------------------------------------------------------------------- */
+/* --- Large objects -------------------------------------------------------------------------------- */
 
 static void *take_large(struct heap *heap, size_t size)
 {
@@ -317,7 +319,7 @@ static void give_large(struct heap *heap, uint32_t index)
     give_slabs(heap, index, run);
 }
 
-/* --- The heap -------------------------------------------------------------------------------------------------------------- */
+/* --- The heap ------------------------------------------------------------------------------------- */
 
 /* Address space only, from the border of a huge page on. */
 static int reserve(struct heap *heap)
@@ -471,9 +473,10 @@ uint64_t heap_refused(const struct heap *heap)
     return heap->refused;
 }
 
-/* --- A buffer that grows ------------------------------------------------------------------------------------------------------ */
+/* --- A buffer that grows -------------------------------------------------------------------------- */
 
-/* Twice as much as it has, so that the copies are paid for by the bytes; only what is needed when there is not so much. */
+/* Twice as much as it has, so that the copies are paid for by the bytes; only what is needed when there is not so much.
+ */
 static bool make_room(struct heap *heap, struct buffer *buffer, uint32_t needed, uint32_t limit)
 {
     uint64_t wished = (uint64_t)buffer->capacity * 2;

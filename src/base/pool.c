@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The objects lie one after the other in one private mapping of which nothing is backed before it is used. `fresh` of them
- * have been taken at least once; those given back are linked through their first word and go out again first, while they are
- * still in the cache. Large reservations ask for huge pages and begin at the border of one: a table that is walked at random
- * would otherwise pay for a miss of the address translation at each step, and a scan for a fault every few objects.
+ * The objects lie one after the other in one private mapping of which nothing is backed before it is used. `fresh` of
+ * them have been taken at least once; those given back are linked through their first word and go out again first,
+ * while they are still in the cache. Large reservations ask for huge pages and begin at the border of one: a table that
+ * is walked at random would otherwise pay for a miss of the address translation at each step, and a scan for a fault
+ * every few objects.
  *
  * Under AddressSanitizer an object that was given back is poisoned, so that a use of it is found.
  */
@@ -61,8 +62,8 @@ static int reserve(struct pool *pool)
     pool->objects = mapping;
     if (is_large) {
         pool->objects += round_up((uintptr_t)mapping, HUGE_PAGE) - (uintptr_t)mapping;
-        /* Only whole huge pages, so that the last, partial one cannot be backed past the memcap. A kernel without them does well
-         * enough without. */
+        /* Only whole huge pages, so that the last, partial one cannot be backed past the memcap. A kernel without them
+         * does well enough without. */
         (void)madvise(pool->objects, length / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
     }
     return 0;

@@ -3,13 +3,13 @@
  * The ring is one buffer of a power of two bytes and two positions that only grow: `head`, up to which the producer has
  * published, and `tail`, up to which the consumer is done. A position modulo the capacity is the place in the buffer.
  *
- * A record is a header of 8 bytes and its bytes, rounded up to 8, and never wraps: where it would, the rest of the buffer is
- * filled with a gap and the record begins at the front. Gap and record are published together by one store of `head`,
- * so the consumer never meets a gap with nothing behind it. As a record takes a quarter of the buffer at most, an empty
- * ring always has room for a gap and a record.
+ * A record is a header of 8 bytes and its bytes, rounded up to 8, and never wraps: where it would, the rest of the
+ * buffer is filled with a gap and the record begins at the front. Gap and record are published together by one store of
+ * `head`, so the consumer never meets a gap with nothing behind it. As a record takes a quarter of the buffer at most,
+ * an empty ring always has room for a gap and a record.
  *
- * Threads: each side owns one cache line, with its own position and the last it has seen of the other's; it reads the other
- *          line only when that copy says full (or empty). The store of head (release) pairs with the consumer's load
+ * Threads: each side owns one cache line, with its own position and the last it has seen of the other's; it reads the
+ * other line only when that copy says full (or empty). The store of head (release) pairs with the consumer's load
  *          (acquire) and makes the record visible; that of tail pairs with the producer's load and gives the room back.
  */
 #include "sluice/ring.h"

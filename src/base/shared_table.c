@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The upper half of a key's hash picks the shard, the lower half the bucket. Entries are numbered from 1; 0 stands for none. A bucket
- * has a bit for each of its entries, by their hashes: most of the keys of a scan are in no bucket, and to learn that touches no entry. An
- * insert that finds no free entry looks at the next SWEEP_PER_INSERT in turn for expired ones: its cost is bounded, and all
- * entries get their turn. When none has expired, one of the next EVICT_SAMPLES gives way.
+ * The upper half of a key's hash picks the shard, the lower half the bucket. Entries are numbered from 1; 0 stands for
+ * none. A bucket has a bit for each of its entries, by their hashes: most of the keys of a scan are in no bucket, and
+ * to learn that touches no entry. An insert that finds no free entry looks at the next SWEEP_PER_INSERT in turn for
+ * expired ones: its cost is bounded, and all entries get their turn. When none has expired, one of the next
+ * EVICT_SAMPLES gives way.
  */
 #include "sluice/shared_table.h"
 

@@ -17,7 +17,7 @@ const char text_pairs[] =
     "49505152535455565758596061626364656667686970717273747576777879808182838485868788899091929394959697"
     "9899";
 
-/* --- Spans ------------------------------------------------------------------------------------------------------------------ */
+/* --- Spans ---------------------------------------------------------------------------------------- */
 
 struct span span_of(const char *string)
 {
@@ -79,7 +79,7 @@ bool span_to_int(struct span span, int64_t low, int64_t high, int64_t *out)
     return text_to_int(span.at, span.length, low, high, out);
 }
 
-/* --- Growing strings ------------------------------------------------------------------------------------------------------- */
+/* --- Growing strings ------------------------------------------------------------------------------ */
 
 void text_init(struct text *text)
 {
@@ -189,7 +189,7 @@ void text_printable(struct text *text, const char *bytes, size_t length)
     }
 }
 
-/* --- Numbers ---------------------------------------------------------------------------------------------------------------- */
+/* --- Numbers -------------------------------------------------------------------------------------- */
 
 static int digit_value(char c)
 {
@@ -254,7 +254,7 @@ bool text_to_int(const char *bytes, size_t length, int64_t low, int64_t high, in
     return true;
 }
 
-/* --- The nearest name ----------------------------------------------------------------------------------------------------- */
+/* --- The nearest name ----------------------------------------------------------------------------- */
 
 static char lower(char c)
 {
@@ -273,8 +273,8 @@ static size_t min3(size_t a, size_t b, size_t c)
     return least < c ? least : c;
 }
 
-/* Inserted, deleted, changed letters and swapped neighbours, without regard to case; `limit` when it is no less than that.
- * Three rows of the usual table are kept: a swap looks back two. */
+/* Inserted, deleted, changed letters and swapped neighbours, without regard to case; `limit` when it is no less than
+ * that. Three rows of the usual table are kept: a swap looks back two. */
 static size_t edit_distance(const char *a, size_t a_length, const char *b, size_t b_length, size_t limit)
 {
     size_t rows[3][NEAREST_MAX_LENGTH + 1];

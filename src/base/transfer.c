@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is written lies in a block that grows, and goes to the file by megabytes, so that neither many flows nor many bytes of streams
- * need it all in memory twice. A file is
+ * What is written lies in a block that grows, and goes to the file by megabytes, so that neither many flows nor many
+ * bytes of streams need it all in memory twice. A file is
  *
  *     "sluice\0\n"  version (4)  kind (4)  parts  digest (8): XXH3 of all before it
  *
@@ -78,7 +78,7 @@ bool transfer_has_room(const struct transfer *t, uint64_t count, size_t least)
     return !t->reading || (!t->error && count <= (t->limit - t->at) / least);
 }
 
-/* --- Values ----------------------------------------------------------------------------------------------------------------- */
+/* --- Values --------------------------------------------------------------------------------------- */
 
 void transfer_i64(struct transfer *t, int64_t *value)
 {
@@ -134,7 +134,7 @@ const char *transfer_lend_text(struct transfer *t, size_t *length)
     return t->error ? NULL : (const char *)text;
 }
 
-/* --- Parts ------------------------------------------------------------------------------------------------------------------ */
+/* --- Parts ---------------------------------------------------------------------------------------- */
 
 size_t transfer_part_start(struct transfer *t, uint16_t kind)
 {
@@ -176,7 +176,7 @@ bool transfer_next_part(struct transfer *t, uint16_t *kind, struct transfer *par
     return true;
 }
 
-/* --- Writing a file --------------------------------------------------------------------------------------------------------- */
+/* --- Writing a file ------------------------------------------------------------------------------- */
 
 static void flush(struct transfer_file *file)
 {
@@ -243,7 +243,7 @@ int transfer_file_finish(struct transfer_file *file, uint64_t *size)
     return error;
 }
 
-/* --- Reading a file --------------------------------------------------------------------------------------------------------- */
+/* --- Reading a file ------------------------------------------------------------------------------- */
 
 static int check(struct transfer *t, uint32_t wanted)
 {

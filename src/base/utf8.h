@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of the UTF-8 sequence at `at`, or 0 when it is none: overlong forms, surrogates and what lies past U+10FFFF are not
- * (RFC 3629 §4). */
+/* Bytes of the UTF-8 sequence at `at`, or 0 when it is none: overlong forms, surrogates and what lies past U+10FFFF are
+ * not (RFC 3629 §4). */
 static inline size_t utf8_length(const uint8_t *at, size_t left)
 {
     uint8_t low = 0x80, high = 0xbf;
@@ -49,9 +49,9 @@ static inline uint32_t utf8_code_point(const uint8_t *at, size_t length)
 }
 
 /*
- * Whether a code point changes how a terminal or an editor shows the text around it: the C1 controls, which terminals obey; characters
- * that are not visible; line separators; the marks and overrides of bidirectional text (UAX #9), which can show a text backwards;
- * tags (general categories Cc, Cf, Zl and Zp of Unicode).
+ * Whether a code point changes how a terminal or an editor shows the text around it: the C1 controls, which terminals
+ * obey; characters that are not visible; line separators; the marks and overrides of bidirectional text (UAX #9), which
+ * can show a text backwards; tags (general categories Cc, Cf, Zl and Zp of Unicode).
  */
 static inline bool utf8_is_control(uint32_t code_point)
 {

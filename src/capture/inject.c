@@ -6,8 +6,8 @@
  * lets connection tracking undo address translation on the way back, and works where a bridge has no address.
  *
  * TCP: the packet that was rejected never arrived, so towards its sender the RST is what a closed port would answer
- * (RFC 9293 §3.10.7.1), and towards its receiver it takes the packet's own place in the sequence, the only number that a
- * receiver following RFC 5961 §3.2 accepts without a challenge.
+ * (RFC 9293 §3.10.7.1), and towards its receiver it takes the packet's own place in the sequence, the only number that
+ * a receiver following RFC 5961 §3.2 accepts without a challenge.
  *
  * The rest: ICMP unreachable, administratively prohibited, quotes as much of the packet as fits. The receiver of a
  * packet never sent what could be quoted to it; for UDP an image of its own last datagram is made by swapping the ends,
@@ -49,7 +49,7 @@ static struct ends ends_of(const struct packet *pkt, enum reject_kind to)
     return (struct ends){ source, destination, pkt->source_port, pkt->destination_port };
 }
 
-/* --- bytes ---------------------------------------------------------------------------------------------------------- */
+/* --- bytes ---------------------------------------------------------------------------------------- */
 
 static void store16(uint8_t *at, uint32_t value)
 {
@@ -110,7 +110,7 @@ static size_t put_ip(uint8_t *out, int version, const struct ends *ends, uint8_t
     return IPV6_HEADER;
 }
 
-/* --- TCP ------------------------------------------------------------------------------------------------------------ */
+/* --- TCP ------------------------------------------------------------------------------------------ */
 
 /* What the segment takes up in the sequence (RFC 9293: SEG.LEN), cut-off bytes included. */
 static uint32_t segment_length(const struct packet *pkt)
@@ -154,7 +154,7 @@ static size_t build_reset(const struct packet *pkt, enum reject_kind to, uint8_t
     return at + TCP_HEADER;
 }
 
-/* --- ICMP ----------------------------------------------------------------------------------------------------------- */
+/* --- ICMP ----------------------------------------------------------------------------------------- */
 
 /* The packet from its IP header on, as far as it was captured and belongs to it. */
 static struct cursor quotable(const struct packet *pkt)
@@ -220,7 +220,7 @@ static size_t build_unreachable(const struct packet *pkt, enum reject_kind to, u
     return at + length;
 }
 
-/* --- what is answered ----------------------------------------------------------------------------------------------- */
+/* --- what is answered ----------------------------------------------------------------------------- */
 
 static bool is_unicast(int version, const struct address *address)
 {

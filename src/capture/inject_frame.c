@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The way of an answer over a bridge. A transparent gateway has no addresses and no routes, so an answer goes as a frame out of the
- * port behind which its addressee is: with the Ethernet addresses of the frame that is answered, those two exchanged when it goes to
- * the sender, and with the same VLAN tags. Switches learn nothing new by it: frames of the other end come from that port anyway.
+ * The way of an answer over a bridge. A transparent gateway has no addresses and no routes, so an answer goes as a
+ * frame out of the port behind which its addressee is: with the Ethernet addresses of the frame that is answered, those
+ * two exchanged when it goes to the sender, and with the same VLAN tags. Switches learn nothing new by it: frames of
+ * the other end come from that port anyway.
  */
 #include "sluice/inject.h"
 
@@ -40,8 +41,8 @@ static bool is_tag(uint16_t type)
     return type == ETH_P_8021Q || type == ETH_P_8021AD || type == VLAN_QINQ_OLD;
 }
 
-/* The tag that the kernel keeps beside the bytes, then those in them, then what it carries. IP alone: an answer in another wrapping
- * would need a header of its own. */
+/* The tag that the kernel keeps beside the bytes, then those in them, then what it carries. IP alone: an answer in
+ * another wrapping would need a header of its own. */
 static bool put_types(struct frame *frame, const struct packet *root)
 {
     struct cursor left = cursor_of(root->data, root->length);

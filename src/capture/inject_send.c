@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sending the answers of `reject`: two raw sockets that take whole IP packets, and one for the ports of a bridge. Their mark keeps
- * the answers out of the queue they would otherwise come back to. They never receive (IPPROTO_RAW, and protocol 0 of packet sockets,
- * are for sending), and never block: an answer that the kernel has no room for is counted and given up, as the packet it answers was
- * dropped anyway.
+ * Sending the answers of `reject`: two raw sockets that take whole IP packets, and one for the ports of a bridge. Their
+ * mark keeps the answers out of the queue they would otherwise come back to. They never receive (IPPROTO_RAW, and
+ * protocol 0 of packet sockets, are for sending), and never block: an answer that the kernel has no room for is counted
+ * and given up, as the packet it answers was dropped anyway.
  */
 #include "sluice/inject.h"
 
@@ -20,8 +20,8 @@
 enum { NO_SOCKET = -1 };
 
 struct injector {
-    int fd
-        [INJECT_SOCKETS]; /* NO_SOCKET: the host does not speak the protocol; frames: or we may not have packet sockets */
+    int fd[INJECT_SOCKETS]; /* NO_SOCKET: the host does not speak the protocol; frames: or we may not have packet
+                               sockets */
     struct inject_counters counters;
 };
 

@@ -8,8 +8,8 @@
  * batch, which is what the smallest possible consumer pays.
  *
  * Each message has a slot of memory big enough for the largest packet; pages are touched by the kernel only as far as
- * packets fill them, so the resident size follows the traffic. Slots start at different offsets within a page: were they
- * all at the start of one, the headers of a whole batch would compete for a few lines of the first-level cache.
+ * packets fill them, so the resident size follows the traffic. Slots start at different offsets within a page: were
+ * they all at the start of one, the headers of a whole batch would compete for a few lines of the first-level cache.
  *
  * Packets are numbered by the kernel without holes, in the order they reach the socket. A gap therefore means packets
  * for which the socket buffer had no room; they were dropped, or passed on when the queue is fail-open.
@@ -58,7 +58,7 @@ void nfqueue_options_default(struct nfqueue_options *options)
     };
 }
 
-/* --- receiving ------------------------------------------------------------------------------------------------------ */
+/* --- receiving ------------------------------------------------------------------------------------ */
 
 /* The wait as a receive timeout; asking the kernel to change it is rare, since workers always wait the same time. */
 static int set_wait(struct nfqueue *queue, int wait_ms)
@@ -102,7 +102,7 @@ static int receive_messages(struct nfqueue *queue, size_t max, int wait_ms)
     return -errno;
 }
 
-/* --- super-packets -------------------------------------------------------------------------------------------------- */
+/* --- super-packets -------------------------------------------------------------------------------- */
 
 static bool can_segment(const struct nfqueue *queue)
 {
@@ -129,7 +129,7 @@ static void stop_segmenting(struct nfqueue *queue)
     queue->gso_refused |= nfqueue_config_gso(queue, true) != 0;
 }
 
-/* --- messages ------------------------------------------------------------------------------------------------------- */
+/* --- messages ------------------------------------------------------------------------------------- */
 
 /* The answer to a verdict that the kernel refused. An acknowledgment that nobody waits for any more is no error. */
 static void take_result(struct nfqueue *queue, const struct nfqueue_result *result)
@@ -173,8 +173,8 @@ static void follow_ids(struct nfqueue *queue, uint32_t id)
     queue->next_id = id + 1;
 }
 
-/* What a former reader left in the socket, or came while it was bound, may be from before conntrack was asked for. From the first
- * connection on it is not. */
+/* What a former reader left in the socket, or came while it was bound, may be from before conntrack was asked for. From
+ * the first connection on it is not. */
 static void follow_conntrack(struct nfqueue *queue, struct packet *pkt)
 {
     if (pkt->conntrack.bytes) {
@@ -279,7 +279,7 @@ static int nfqueue_receive(struct capture *capture, struct packet **batch, size_
     return (int)queue->lent;
 }
 
-/* --- the other operations ------------------------------------------------------------------------------------------- */
+/* --- the other operations ------------------------------------------------------------------------- */
 
 static const struct capture_counters *nfqueue_counters(const struct capture *capture)
 {
@@ -374,7 +374,7 @@ int nfqueue_start_conntrack(struct capture *capture)
     return nfqueue_config_conntrack(queue, true);
 }
 
-/* --- life cycle ----------------------------------------------------------------------------------------------------- */
+/* --- life cycle ----------------------------------------------------------------------------------- */
 
 size_t nfqueue_slots_size(const struct nfqueue_options *options)
 {

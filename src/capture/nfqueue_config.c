@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Binding a queue. One configuration message does it all - bind, copy mode, length, flags - so that there is no moment
- * in which the queue exists and drops packets because it has no copy mode yet. The kernel refuses flags that it does not
- * know before it touches anything, so a refusal is answered by asking again with fewer.
+ * in which the queue exists and drops packets because it has no copy mode yet. The kernel refuses flags that it does
+ * not know before it touches anything, so a refusal is answered by asking again with fewer.
  *
- * From the moment of binding packets may reach the socket ahead of the acknowledgment. The answer is therefore looked at
- * without taking it out: a packet in first place is proof enough that the queue works, and stays for the first receive.
+ * From the moment of binding packets may reach the socket ahead of the acknowledgment. The answer is therefore looked
+ * at without taking it out: a packet in first place is proof enough that the queue works, and stays for the first
+ * receive.
  *
- * This does not work for a queue that is already bound, because the acknowledgment comes behind its packets. There the flags are
- * probed with a second socket (nfqueue_probe_flags()) before they are set.
+ * This does not work for a queue that is already bound, because the acknowledgment comes behind its packets. There the
+ * flags are probed with a second socket (nfqueue_probe_flags()) before they are set.
  *
  * NETLINK_NO_ENOBUFS is set not to hide losses (gaps in the packet ids tell of every single one) but because without it
  * netlink calls an overrun socket congested and drops everything until the last waiting packet was read.
@@ -67,7 +68,7 @@ int nfqueue_config_validate(const struct nfqueue_options *options, char error[CA
     return 0;
 }
 
-/* --- the socket's options ------------------------------------------------------------------------------------------- */
+/* --- the socket's options ------------------------------------------------------------------------- */
 
 static uint32_t wanted_receive_buffer(const struct nfqueue_options *options)
 {
@@ -129,10 +130,10 @@ static void read_back(struct nfqueue *queue)
     queue->writer.limit = send_buffer > SEND_OVERHEAD ? send_buffer - SEND_OVERHEAD : 0;
 }
 
-/* --- binding -------------------------------------------------------------------------------------------------------- */
+/* --- binding -------------------------------------------------------------------------------------- */
 
-/* The kernel's answer waits already: nfnetlink works while the sender waits. *first: no packet came ahead of it, so that all that
- * come have what was asked for. */
+/* The kernel's answer waits already: nfnetlink works while the sender waits. *first: no packet came ahead of it, so
+ * that all that come have what was asked for. */
 static int read_answer(int fd, bool *first)
 {
     uint8_t bytes[4096];
@@ -227,8 +228,9 @@ int nfqueue_config_gso(struct nfqueue *queue, bool on)
 }
 
 /*
- * The kernel checks the flags of a configuration message before it looks up the queue. A socket that does not own the queue therefore
- * gets EOPNOTSUPP for a flag that the kernel lacks, and EPERM or ENODEV when it has all of them; nothing is changed.
+ * The kernel checks the flags of a configuration message before it looks up the queue. A socket that does not own the
+ * queue therefore gets EOPNOTSUPP for a flag that the kernel lacks, and EPERM or ENODEV when it has all of them;
+ * nothing is changed.
  */
 int nfqueue_probe_flags(uint16_t queue, uint32_t flags)
 {
@@ -259,8 +261,8 @@ static uint32_t wanted_flags(const struct nfqueue_options *options)
 }
 
 /*
- * Asks for all flags wanted, then for fewer while the kernel knows one of them not, those that matter least going first;
- * queue->flags are those it took. It says "again" after it has loaded what a flag needs.
+ * Asks for all flags wanted, then for fewer while the kernel knows one of them not, those that matter least going
+ * first; queue->flags are those it took. It says "again" after it has loaded what a flag needs.
  */
 static int bind_queue(struct nfqueue *queue)
 {
@@ -292,9 +294,9 @@ static int bind_queue(struct nfqueue *queue)
 }
 
 /*
- * A kernel that can tell with a packet what conntrack knows of it takes with a verdict what conntrack is to know: it is the same
- * hook (CONFIG_NETFILTER_NETLINK_GLUE_CT). Only the first is costly, so it is taken away again where nobody else wants it. Of a
- * queue that was adopted nothing is known.
+ * A kernel that can tell with a packet what conntrack knows of it takes with a verdict what conntrack is to know: it is
+ * the same hook (CONFIG_NETFILTER_NETLINK_GLUE_CT). Only the first is costly, so it is taken away again where nobody
+ * else wants it. Of a queue that was adopted nothing is known.
  */
 static void settle_offload(struct nfqueue *queue)
 {
@@ -419,7 +421,7 @@ static int open_queue(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
     return err ? explain(queue, err, error) : 0;
 }
 
-/* --- adopting ------------------------------------------------------------------------------------------------------- */
+/* --- adopting ------------------------------------------------------------------------------------- */
 
 /* Where the kernel can be asked, the descriptor must be the one that holds the queue. */
 static int check_bound(const struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
@@ -442,7 +444,8 @@ static int check_bound(const struct nfqueue *queue, char error[CAPTURE_ERROR_SIZ
     return 0;
 }
 
-/* Of a queue that somebody else bound at some time it is not known what the kernel took: what is wanted now, unless it is told. */
+/* Of a queue that somebody else bound at some time it is not known what the kernel took: what is wanted now, unless it
+ * is told. */
 static void adopt_flags(struct nfqueue *queue)
 {
     const struct nfqueue_options *options = &queue->options;

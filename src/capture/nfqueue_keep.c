@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A queue whose reader died while somebody else kept the socket. Three kinds of packets wait: those that the dead one took out of the
- * socket and did not judge, those that lie in the socket, and those that come meanwhile. Only the first need help: nobody will hear
- * of them again unless they are queued anew.
+ * A queue whose reader died while somebody else kept the socket. Three kinds of packets wait: those that the dead one
+ * took out of the socket and did not judge, those that lie in the socket, and those that come meanwhile. Only the first
+ * need help: nobody will hear of them again unless they are queued anew.
  *
- * Up to which packet the dead one came is told by the first one in the socket, or when there is none by the number of packets that
- * the kernel has queued. That number has to be read before the socket is looked at, and no packet that has a number may be still
- * on its way into the socket then; a message that makes the kernel take the queue's lock comes between the two.
+ * Up to which packet the dead one came is told by the first one in the socket, or when there is none by the number of
+ * packets that the kernel has queued. That number has to be read before the socket is looked at, and no packet that has
+ * a number may be still on its way into the socket then; a message that makes the kernel take the queue's lock comes
+ * between the two.
  *
  * Threads: the keeper's only one.
  */
@@ -117,7 +118,8 @@ static uint32_t verdict_of(const struct nfqueue_options *options, enum queue_jud
     }
 }
 
-/* A mark in a verdict is the packet's whole mark, so it is set only where packets would come back for ever without it. */
+/* A mark in a verdict is the packet's whole mark, so it is set only where packets would come back for ever without it.
+ */
 static int judge(int fd, const struct nfqueue_options *options, int type, uint32_t id, enum queue_judgment judgment)
 {
     struct nfqnl_msg_verdict_hdr verdict = { htonl(verdict_of(options, judgment)), htonl(id) };

@@ -4,8 +4,8 @@
  *
  * The attributes are walked by hand: one pass, no table of pointers, every length checked by the cursor. The kernel
  * writes them, so damage is not expected; but what it means is decided here all the same. A packet whose id is known is
- * always handed on, even with attributes that make no sense, because it waits in the kernel for a verdict. Decoding such
- * a packet fails for want of bytes, and policy decides.
+ * always handed on, even with attributes that make no sense, because it waits in the kernel for a verdict. Decoding
+ * such a packet fails for want of bytes, and policy decides.
  *
  * Everything in an attribute is in network order; the headers of netlink itself are in host order.
  */

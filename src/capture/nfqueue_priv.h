@@ -105,7 +105,7 @@ struct nfqueue {
     struct repeat_guard *guard;    /* QUEUE_REPEAT with a limit; NULL */
 };
 
-/* --- nfqueue_message.c --- */
+/* --- nfqueue_message.c ---------------------------------------------------------------------------- */
 
 enum nfqueue_message_kind {
     NFQUEUE_PACKET,  /* the packet is filled in */
@@ -127,7 +127,7 @@ struct nfqueue_result {
 enum nfqueue_message_kind nfqueue_message_read(const uint8_t *bytes, size_t length, uint16_t queue, struct packet *pkt,
                                                struct nfqueue_result *result);
 
-/* --- nfqueue_verdict.c --- */
+/* --- nfqueue_verdict.c ---------------------------------------------------------------------------- */
 
 /* 0 or -ENOMEM. */
 int verdict_writer_init(struct verdict_writer *writer, size_t batch);
@@ -140,7 +140,7 @@ int nfqueue_send_repeat(struct nfqueue *queue, uint32_t id);
 /* All of it in one send, tried again while the kernel has no memory for it. 0 or -errno. */
 int nfqueue_send(int fd, struct iovec *vectors, size_t count);
 
-/* --- verdict_sender.c --- */
+/* --- verdict_sender.c ----------------------------------------------------------------------------- */
 
 /* For the socket, lent. 0 or -ENOMEM. */
 int verdict_sender_new(struct verdict_sender **out, int fd);
@@ -150,19 +150,20 @@ void verdict_sender_run(struct verdict_sender *sender);
 void verdict_sender_stop(struct verdict_sender *sender);
 /* The worker's. Something was given that has not been sent yet. */
 bool verdict_sender_is_busy(const struct verdict_sender *sender);
-/* Gives one message, of NFQUEUE_ATTRIBUTES_SIZE at most; waits where too many are under way. 0, or -errno of a send before. */
+/* Gives one message, of NFQUEUE_ATTRIBUTES_SIZE at most; waits where too many are under way. 0, or -errno of a send
+ * before. */
 int verdict_sender_give(struct verdict_sender *sender, const uint8_t *bytes, size_t length);
 /* Waits until all that was given has been sent. 0, or -errno of a send. */
 int verdict_sender_settle(struct verdict_sender *sender);
 
-/* --- nfqueue.c --- */
+/* --- nfqueue.c ------------------------------------------------------------------------------------ */
 
 /* Has the kernel segment what it queues from now on: before the verdict that repeats a super-packet. */
 void nfqueue_segment(struct nfqueue *queue);
 /* The verdict word of an accepted packet. */
 uint32_t nfqueue_accept_verdict(const struct nfqueue_options *options);
 
-/* --- nfqueue_config.c --- */
+/* --- nfqueue_config.c ----------------------------------------------------------------------------- */
 
 /* -EINVAL with a line in `error` when the options contradict each other. */
 int nfqueue_config_validate(const struct nfqueue_options *options, char error[CAPTURE_ERROR_SIZE]);
@@ -184,7 +185,7 @@ int nfqueue_config_gso(struct nfqueue *queue, bool on);
 int nfqueue_config_fail(char error[CAPTURE_ERROR_SIZE], int err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* --- queue_owner.c --- */
+/* --- queue_owner.c -------------------------------------------------------------------------------- */
 
 /* "process 4711 (suricata)" for the process that holds the netlink port, or a text that says less. */
 void queue_owner_describe(uint32_t port_id, char out[QUEUE_OWNER_SIZE]);

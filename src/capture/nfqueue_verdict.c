@@ -10,7 +10,8 @@
  *     counts the packets from the first on that are judged without a hole, and packets beyond it get single verdicts;
  *   - drops within a run are sent ahead of it: a run stays open over them, as the order of drops matters to nobody;
  *   - any other answer ends the run, so that packets leave in the order they came;
- *   - a super-packet that is to be segmented gets a verdict of its own; the segments have ids beyond those of the receive;
+ *   - a super-packet that is to be segmented gets a verdict of its own; the segments have ids beyond those of the
+ * receive;
  *   - no packet of an earlier receive waits: after a send that failed there are no batches any more;
  *   - nobody wants to know how many of its packets the kernel had dropped already (`exact`).
  *
@@ -33,11 +34,13 @@
 
 enum {
     SEND_TRIES = 200, /* of a millisecond each, when the kernel has no memory for the message */
-    /* From when on it is worth waking another thread: so many packets, of so many bytes on average, as bulk and its acknowledgments come
-     * without segmentation offload. Requests and answers come in such batches only where all CPUs are busy. */
+    /* From when on it is worth waking another thread: so many packets, of so many bytes on average, as bulk and its
+     * acknowledgments come without segmentation offload. Requests and answers come in such batches only where all CPUs
+     * are busy. */
     SENDER_PACKETS = 32,
     SENDER_BYTES = 800,
-    /* Those that are no bulk, and would have to wait for what is before them: with more it would never come to an end. */
+    /* Those that are no bulk, and would have to wait for what is before them: with more it would never come to an end.
+     */
     SENDER_FOLLOWERS = 2,
 };
 
@@ -57,7 +60,7 @@ struct run {
     size_t count;
 };
 
-/* --- answers -------------------------------------------------------------------------------------------------------- */
+/* --- answers -------------------------------------------------------------------------------------- */
 
 static bool replaces(const struct packet *pkt)
 {
@@ -70,9 +73,9 @@ static uint32_t apply_mark(uint32_t old, uint32_t mark, uint32_t mask)
 }
 
 /*
- * The rest of the connection is dropped, too. A verdict that drops takes the packet's mark along, so without NFQA_CT the packet is
- * accepted with the mark, and dropped by the rule behind the queue that saves it. One that has the mark already comes from where that
- * rule is not.
+ * The rest of the connection is dropped, too. A verdict that drops takes the packet's mark along, so without NFQA_CT
+ * the packet is accepted with the mark, and dropped by the rule behind the queue that saves it. One that has the mark
+ * already comes from where that rule is not.
  */
 static struct answer drop_for(const struct nfqueue *queue, const struct packet *pkt)
 {
@@ -100,8 +103,8 @@ static enum packet_offload accept_offload(const struct nfqueue *queue, const str
 
 /*
  * The queue's own mark comes after the rule's: without its repeat mark a packet would be queued again for ever. For the
- * same reason a packet that came with that mark, or lost it again too often, is accepted and not repeated. A payload that fits into no message is
- * dropped, since what it was to replace must not pass.
+ * same reason a packet that came with that mark, or lost it again too often, is accepted and not repeated. A payload
+ * that fits into no message is dropped, since what it was to replace must not pass.
  */
 static struct answer answer_for(const struct nfqueue *queue, const struct packet *pkt)
 {
@@ -153,7 +156,7 @@ static void count_answer(struct capture_counters *counters, const struct packet 
         counters->replaced++;
 }
 
-/* --- messages ------------------------------------------------------------------------------------------------------- */
+/* --- messages ------------------------------------------------------------------------------------- */
 
 /* A packet takes one message at most, and a message with a payload one element of its own. */
 int verdict_writer_init(struct verdict_writer *writer, size_t batch)
@@ -265,7 +268,7 @@ static void put_message(struct nfqueue *queue, int type, uint32_t id, const stru
         put_connection(queue, answer->connection);
 }
 
-/* --- sending -------------------------------------------------------------------------------------------------------- */
+/* --- sending -------------------------------------------------------------------------------------- */
 
 int nfqueue_send(int fd, struct iovec *vectors, size_t count)
 {

@@ -65,7 +65,7 @@ static enum link_type link_of(int dlt)
     return LINK_UNSUPPORTED;
 }
 
-/* --- receiving ------------------------------------------------------------------------------------------------------ */
+/* --- receiving ------------------------------------------------------------------------------------ */
 
 static void note_damage(struct pcap_file *file)
 {
@@ -192,7 +192,7 @@ static int pcap_file_receive(struct capture *capture, struct packet **batch, siz
     return count > 0 || max == 0 ? (int)count : file->end;
 }
 
-/* --- the other operations ------------------------------------------------------------------------------------------- */
+/* --- the other operations ------------------------------------------------------------------------- */
 
 static int pcap_file_send_verdicts(struct capture *capture, struct packet *const *batch, size_t count)
 {
@@ -233,7 +233,7 @@ void pcap_file_link(const struct capture *capture, char out[CAPTURE_LINK_SIZE])
              description ? description : "");
 }
 
-/* --- life cycle ----------------------------------------------------------------------------------------------------- */
+/* --- life cycle ----------------------------------------------------------------------------------- */
 
 static void pcap_file_close(struct capture *capture)
 {

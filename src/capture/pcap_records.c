@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Before a piece there is room for the record that the piece before ended in the midst of: its beginning is copied there, so that each
- * record lies in one place.
+ * Before a piece there is room for the record that the piece before ended in the midst of: its beginning is copied
+ * there, so that each record lies in one place.
  */
 #include "pcap_records.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The records of a classic pcap file, read in large pieces and lent where they lie: a call to stdio and a copy for each packet would
- * take half of the time that a packet without rules takes.
+ * The records of a classic pcap file, read in large pieces and lent where they lie: a call to stdio and a copy for each
+ * packet would take half of the time that a packet without rules takes.
  *
- * Only what is common is understood: a regular file of version 2.4 in either byte order, with records that are whole and no longer than the
- * file says. Anything else is libpcap's, which can go on at any record (pcap_records_offset()); so what ails a file is found and told by
- * libpcap alone.
+ * Only what is common is understood: a regular file of version 2.4 in either byte order, with records that are whole
+ * and no longer than the file says. Anything else is libpcap's, which can go on at any record (pcap_records_offset());
+ * so what ails a file is found and told by libpcap alone.
  *
  * Threads:   one; large files are read ahead by another (read_ahead.h).
  * Ownership: records are lent until the next pcap_records_fill().
@@ -39,8 +39,8 @@ struct pcap_records {
     const uint8_t *at, *end; /* read, and not lent yet */
 };
 
-/* 0, -ENOTSUP when the file is for libpcap, -ENOMEM. `fd` is lent, its position not touched; `snapshot` is the longest record by libpcap's
- * word. */
+/* 0, -ENOTSUP when the file is for libpcap, -ENOMEM. `fd` is lent, its position not touched; `snapshot` is the longest
+ * record by libpcap's word. */
 int pcap_records_init(struct pcap_records *records, int fd, uint32_t snapshot);
 void pcap_records_clear(struct pcap_records *records); /* one that is all zeros is allowed */
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Who holds a queue. The kernel says only which netlink port id does; /proc/net/netlink leads from there to a socket's
- * inode, and the file descriptors of all processes from the inode to a process. Reading these needs CAP_SYS_PTRACE, which the keeper gives up.
- * Without it the port id is taken for the process id, since the kernel gives the first socket of a process that number. This runs once, when
- * a queue cannot be bound, to report a name instead of a number.
+ * inode, and the file descriptors of all processes from the inode to a process. Reading these needs CAP_SYS_PTRACE,
+ * which the keeper gives up. Without it the port id is taken for the process id, since the kernel gives the first
+ * socket of a process that number. This runs once, when a queue cannot be bound, to report a name instead of a number.
  */
 #include "nfqueue_priv.h"
 

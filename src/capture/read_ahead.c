@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A ring of buffers. Those from `lent` to `filled` are full: the first of them are with the user, the others wait. The reader fills the rest in
- * turn. A piece of no length, the end or an error, is the last one.
+ * A ring of buffers. Those from `lent` to `filled` are full: the first of them are with the user, the others wait. The
+ * reader fills the rest in turn. A piece of no length, the end or an error, is the last one.
  *
  * Without a thread the pieces are so small that they stay in a core's own cache until their packets have been judged.
  */
@@ -53,7 +53,7 @@ static bool read_piece(struct read_ahead *reader, struct piece *piece)
     return piece->length > 0;
 }
 
-/* --- The thread -------------------------------------------------------------------------------------------------------- */
+/* --- The thread ----------------------------------------------------------------------------------- */
 
 static bool wait_for_room(struct read_ahead *reader)
 {
@@ -102,7 +102,7 @@ static void wait_for_piece(struct read_ahead *reader)
     pthread_mutex_unlock(&reader->lock);
 }
 
-/* --- For the user ------------------------------------------------------------------------------------------------------- */
+/* --- For the user --------------------------------------------------------------------------------- */
 
 int read_ahead_new(struct read_ahead **out, int fd, uint64_t offset, uint64_t size, size_t room)
 {

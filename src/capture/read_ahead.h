@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A regular file in large pieces, one after the other, read ahead by a thread of its own when the file is large: copying it out of the page
- * cache, and waiting for a disk, is then nothing that the packets wait for.
+ * A regular file in large pieces, one after the other, read ahead by a thread of its own when the file is large:
+ * copying it out of the page cache, and waiting for a disk, is then nothing that the packets wait for.
  *
  * Before each piece there is room, for what the user of the piece before has not finished with.
  *
@@ -17,7 +17,8 @@
 
 struct read_ahead;
 
-/* Begins at `offset` of the file, which is `size` bytes long. `fd` is lent; its position is not touched. 0 or -ENOMEM. */
+/* Begins at `offset` of the file, which is `size` bytes long. `fd` is lent; its position is not touched. 0 or -ENOMEM.
+ */
 int read_ahead_new(struct read_ahead **out, int fd, uint64_t offset, uint64_t size, size_t room);
 void read_ahead_free(struct read_ahead *reader); /* NULL is allowed */
 

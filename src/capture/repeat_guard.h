@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds packets that go round in circles: repeated with the mark, and back without it, because somebody's rule takes it off again
- * or the queue rule does not ask for it. The kernel says nothing by which such a packet could be known again but its bytes.
+ * Finds packets that go round in circles: repeated with the mark, and back without it, because somebody's rule takes it
+ * off again or the queue rule does not ask for it. The kernel says nothing by which such a packet could be known again
+ * but its bytes.
  *
- * So the hash of the bytes is counted, and only as often as it can be the same packet. The kernel repeats within the call that
- * sends the verdict: when that returns, a packet that came back waits in the socket already. The first receive that leaves the
- * socket empty (it got fewer messages than it had room for, or none at once) has it, if there is one; equal bytes in a later one are another
- * packet. A queue that never runs empty gives no such sign, but it has a length, and what is older than that is not it either.
+ * So the hash of the bytes is counted, and only as often as it can be the same packet. The kernel repeats within the
+ * call that sends the verdict: when that returns, a packet that came back waits in the socket already. The first
+ * receive that leaves the socket empty (it got fewer messages than it had room for, or none at once) has it, if there
+ * is one; equal bytes in a later one are another packet. A queue that never runs empty gives no such sign, but it has a
+ * length, and what is older than that is not it either.
  *
- * Threads: belongs to one worker. All memory is there from the start; of what finds no room nothing is counted until some of
- * those ahead of it were judged, so everything that circles is found in the end.
+ * Threads: belongs to one worker. All memory is there from the start; of what finds no room nothing is counted until
+ * some of those ahead of it were judged, so everything that circles is found in the end.
  */
 #ifndef SLUICE_REPEAT_GUARD_H
 #define SLUICE_REPEAT_GUARD_H

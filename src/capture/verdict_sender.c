@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A thread that sends verdicts in place of the worker. What a verdict sets off happens within the send: the kernel forwards the packets,
- * and where the receiver is on this machine it takes them in. Of bulk in packets of MTU size that is half of a worker's time, while
- * another CPU may have time to spare. The worker gives a message away when it judges many such packets; what is less is sent in less
- * time than it takes to wake somebody, but one or two that come behind bulk go the same way. Before the worker sends anything itself it
- * waits until all that it gave has been sent, so the order stays.
+ * A thread that sends verdicts in place of the worker. What a verdict sets off happens within the send: the kernel
+ * forwards the packets, and where the receiver is on this machine it takes them in. Of bulk in packets of MTU size that
+ * is half of a worker's time, while another CPU may have time to spare. The worker gives a message away when it judges
+ * many such packets; what is less is sent in less time than it takes to wake somebody, but one or two that come behind
+ * bulk go the same way. Before the worker sends anything itself it waits until all that it gave has been sent, so the
+ * order stays.
  *
- * Only one message that accepts is given away: when its send fails the packets wait, and whatever judges them later accepts them, too.
+ * Only one message that accepts is given away: when its send fails the packets wait, and whatever judges them later
+ * accepts them, too.
  *
  * One gives, one sends: two numbers that only grow, each written by one of them, and futexes to sleep on them.
  */
@@ -67,7 +69,7 @@ void verdict_sender_free(struct verdict_sender *sender)
     free(sender);
 }
 
-/* --- The thread ---------------------------------------------------------------------------------------------------------------- */
+/* --- The thread ----------------------------------------------------------------------------------- */
 
 static const struct message *next_message(struct verdict_sender *sender, uint32_t sent)
 {
@@ -97,7 +99,7 @@ void verdict_sender_run(struct verdict_sender *sender)
     }
 }
 
-/* --- The worker ---------------------------------------------------------------------------------------------------------------- */
+/* --- The worker ----------------------------------------------------------------------------------- */
 
 bool verdict_sender_is_busy(const struct verdict_sender *sender)
 {

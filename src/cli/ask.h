@@ -31,7 +31,8 @@ void ask_clear(struct ask *ask);
 /* The last resort of a handler of options. */
 int ask_take_option(struct ask *ask, const struct cli_option *option, const char *value);
 
-/* The request: its beginning, to which arguments are written as members, and the question itself. An exit code; 0 with the reply. */
+/* The request: its beginning, to which arguments are written as members, and the question itself. An exit code; 0 with
+ * the reply. */
 void ask_begin(struct ask *ask, const char *command);
 int ask_send(struct ask *ask, unsigned seconds, struct control_reply *reply);
 void ask_free_reply(struct control_reply *reply);

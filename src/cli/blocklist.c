@@ -66,7 +66,7 @@ static int failed(const char *error)
     return EXIT_FAILED;
 }
 
-/* --- list ------------------------------------------------------------------------------------------------------------------- */
+/* --- list ----------------------------------------------------------------------------------------- */
 
 struct listing {
     struct blocked_host *hosts;
@@ -163,7 +163,7 @@ static int list(const struct arguments *arguments, const struct config *config)
     return code;
 }
 
-/* --- add, remove, flush --------------------------------------------------------------------------------------------------------- */
+/* --- add, remove, flush --------------------------------------------------------------------------- */
 
 static int tell_count(const struct arguments *arguments, const char *key, size_t count)
 {
@@ -240,7 +240,7 @@ static int flush(const struct arguments *arguments, const struct config *config)
     return blocklist_flush(config_string(config, "nft.table"), error) ? failed(error) : EXIT_OK;
 }
 
-/* --- The command --------------------------------------------------------------------------------------------------------------- */
+/* --- The command ---------------------------------------------------------------------------------- */
 
 enum { ACTION_LIST, ACTION_ADD, ACTION_REMOVE, ACTION_FLUSH, ACTIONS };
 

@@ -3,8 +3,8 @@
  * `sluice check`: the configuration and all rules, with every diagnostic of one run, and a summary.
  *
  * Diagnostics go to stderr; the summary, or the configuration, or JSON goes to stdout. The engine leaves out rules with
- * mistakes and unsupported rules and loads the others, so the summary says what would be loaded. The exit code tells the two
- * apart: a rule that Sluice lacks a feature for is no mistake of whoever wrote it.
+ * mistakes and unsupported rules and loads the others, so the summary says what would be loaded. The exit code tells
+ * the two apart: a rule that Sluice lacks a feature for is no mistake of whoever wrote it.
  */
 #include "cli_priv.h"
 
@@ -97,7 +97,7 @@ static int take_option(void *user, const struct cli_option *option, const char *
     return 0;
 }
 
-/* --- Diagnostics ------------------------------------------------------------------------------------------------------------ */
+/* --- Diagnostics ---------------------------------------------------------------------------------- */
 
 static void print_diagnostics(const struct diag *diag, size_t max)
 {
@@ -124,7 +124,7 @@ static void json_entry(struct text *out, const struct diag_entry *entry)
     json_object_close(out);
 }
 
-/* --- Summary ------------------------------------------------------------------------------------------------------------------ */
+/* --- Summary -------------------------------------------------------------------------------------- */
 
 static void print_tag(const char *tag, size_t count, void *user)
 {
@@ -261,7 +261,7 @@ static int print_result(const struct arguments *arguments, const struct result *
     return cli_write(&yaml);
 }
 
-/* --- The check -------------------------------------------------------------------------------------------------------------- */
+/* --- The check ------------------------------------------------------------------------------------ */
 
 static double seconds_since(uint64_t start_ns)
 {

@@ -36,8 +36,8 @@ struct cli_input {
     bool no_contradictions; /* those between settings are not looked for: they are about verdicts */
 };
 
-/* Rows for the option tables of commands that have a struct cli_input, and who takes them: the last resort of take_option(). A
- * command's own ids begin with CLI_OPTION_OWN. */
+/* Rows for the option tables of commands that have a struct cli_input, and who takes them: the last resort of
+ * take_option(). A command's own ids begin with CLI_OPTION_OWN. */
 enum { CLI_OPTION_CONFIG = 1, CLI_OPTION_RULES, CLI_OPTION_SET, CLI_OPTION_OWN };
 
 #define CLI_ROW_CONFIG                                                                                                 \
@@ -71,14 +71,15 @@ int cli_settings_add(struct cli_settings *settings, const struct cli_option *opt
 #define CLI_DEFAULT_CONFIG SLUICE_SYSCONFDIR "/sluice.yaml"
 
 /*
- * The configuration: the tables' defaults, the file, then the settings of the command line; contradictions are reported.
- * Returns 0 with *out, or an exit code. Mistakes in the file are in `diag` and are not a failure here; mistakes of the
- * command line are printed.
+ * The configuration: the tables' defaults, the file, then the settings of the command line; contradictions are
+ * reported. Returns 0 with *out, or an exit code. Mistakes in the file are in `diag` and are not a failure here;
+ * mistakes of the command line are printed.
  */
 int cli_load_config(const struct cli_input *input, enum config_strictness strictness, const char *default_file,
                     struct config **out, struct diag *diag);
 
-/* The same, and mistakes are printed; those in the file are a failure: "the configuration has mistakes: CONSEQUENCE". */
+/* The same, and mistakes are printed; those in the file are a failure: "the configuration has mistakes: CONSEQUENCE".
+ */
 int cli_load_sound_config(const struct cli_input *input, enum config_strictness strictness, const char *default_file,
                           const char *consequence, struct config **out);
 

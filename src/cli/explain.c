@@ -32,7 +32,7 @@ static int take_option(void *user, const struct cli_option *option, const char *
     return cli_number(&command_explain, option, value, 1, MAX_VLAN, &arguments->vlan);
 }
 
-/* --- What is asked -------------------------------------------------------------------------------------------------------------- */
+/* --- What is asked -------------------------------------------------------------------------------- */
 
 /* "10.0.0.1:80", "[fd00::1]:80", or an address alone. */
 static bool put_end(struct text *out, const char *text, const char *address_key, const char *port_key)
@@ -122,7 +122,7 @@ static bool put_question(struct arguments *arguments, int count, char **words)
            put_end(out, words[2], "dest_ip", "dest_port");
 }
 
-/* --- The answer ----------------------------------------------------------------------------------------------------------------- */
+/* --- The answer ----------------------------------------------------------------------------------- */
 
 /* The lines of the rule policy that changed the rule, in their order. */
 static void print_changes(const struct control_value *changes)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What run, replay and check take from the command line: a configuration file, settings on top of it, files of rules. */
+/* What run, replay and check take from the command line: a configuration file, settings on top of it, files of rules.
+ */
 #include "cli_priv.h"
 
 #include <errno.h>
@@ -56,7 +57,7 @@ int cli_input_take(struct cli_input *input, const struct cli_option *option, con
     return 0;
 }
 
-/* --- Configuration -------------------------------------------------------------------------------------------------------- */
+/* --- Configuration -------------------------------------------------------------------------------- */
 
 static int apply_setting(const struct cli_input *input, struct config *config, const struct cli_setting *setting)
 {
@@ -176,7 +177,7 @@ int cli_load_sound_config(const struct cli_input *input, enum config_strictness 
     return code;
 }
 
-/* --- Files ------------------------------------------------------------------------------------------------------------------ */
+/* --- Files ---------------------------------------------------------------------------------------- */
 
 bool cli_files_readable(const struct command *command, const char *const *files, size_t count)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `sluice nft`: the firewall side, without the daemon: show the rules, attach and detach the own table, say what is attached. */
+/* `sluice nft`: the firewall side, without the daemon: show the rules, attach and detach the own table, say what is
+ * attached. */
 #include "cli_priv.h"
 #include "nft_priv.h"
 
@@ -103,7 +104,7 @@ static int failed(const char *error)
     return EXIT_FAILED;
 }
 
-/* --- print, install, remove --------------------------------------------------------------------------------------------------- */
+/* --- print, install, remove ----------------------------------------------------------------------- */
 
 /* A wrong combination of options is the command line's mistake. */
 static int failed_by(int err, const char *error)
@@ -195,7 +196,7 @@ static int detach(const struct firewall_options *firewall, bool json)
     return EXIT_OK;
 }
 
-/* --- status ------------------------------------------------------------------------------------------------------------------- */
+/* --- status --------------------------------------------------------------------------------------- */
 
 struct blocked {
     bool known;
@@ -341,7 +342,7 @@ static int show_status(const struct firewall_options *firewall, bool json)
     return EXIT_OK;
 }
 
-/* --- The command --------------------------------------------------------------------------------------------------------------- */
+/* --- The command ---------------------------------------------------------------------------------- */
 
 enum { ACTION_PRINT, ACTION_INSTALL, ACTION_REMOVE, ACTION_STATUS, ACTION_UNMARK, ACTION_DOCTOR, ACTIONS };
 

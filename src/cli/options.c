@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Options by table: getopt_long's arrays and the text of --help come from the same rows, and wrong ones are answered in one
- * place: one line, with the nearest name.
+ * Options by table: getopt_long's arrays and the text of --help come from the same rows, and wrong ones are answered in
+ * one place: one line, with the nearest name.
  */
 #include "cli_priv.h"
 
@@ -159,7 +159,7 @@ int cli_number(const struct command *command, const struct cli_option *option, c
     return 0;
 }
 
-/* --- Help ------------------------------------------------------------------------------------------------------------------ */
+/* --- Help ----------------------------------------------------------------------------------------- */
 
 /* Words from `column` on, broken at HELP_WIDTH; the first line has begun. */
 static void print_words(const char *text, int column)

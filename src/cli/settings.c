@@ -45,7 +45,7 @@ static const char *default_of(const struct setting *setting, struct text *scratc
     return scratch->failed ? NULL : scratch->bytes;
 }
 
-/* --- One setting in each format -------------------------------------------------------------------------------------------- */
+/* --- One setting in each format ------------------------------------------------------------------- */
 
 static void plain(struct text *out, const struct setting *setting, struct text *scratch)
 {
@@ -102,7 +102,7 @@ static const struct {
     [FORMAT_MARKDOWN] = { .each = markdown, .head = "| setting | default | values | meaning |\n|---|---|---|---|\n" },
 };
 
-/* --- The table -------------------------------------------------------------------------------------------------------------- */
+/* --- The table ------------------------------------------------------------------------------------ */
 
 /* A setting and what lies below it: "queue" is all of queue.*. */
 static bool is_wanted(const struct setting *setting, const char *name)

@@ -86,7 +86,7 @@ static void print_member(const char *key, const struct control_value *value, voi
     pop_key(printer, length);
 }
 
-/* --- JSON -------------------------------------------------------------------------------------------------------------------- */
+/* --- JSON ----------------------------------------------------------------------------------------- */
 
 /* Whether one of the wanted counters is below the object `name`. */
 static bool is_above_wanted(const struct arguments *arguments, const char *name)
@@ -132,7 +132,7 @@ static int print_json(struct printer *printer, const struct control_value *messa
     return cli_write(&printer->json);
 }
 
-/* --- The command ------------------------------------------------------------------------------------------------------------- */
+/* --- The command ---------------------------------------------------------------------------------- */
 
 /* Whether the message has a counter, or an object of counters, with this name. */
 static bool has_counter(const struct control_value *message, const char *name)

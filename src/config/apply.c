@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A file's tree into the configuration: every member is looked up in the table of settings, its value checked and stored
- * under its path. Later files replace what earlier ones set; within one file a setting may be written once.
+ * A file's tree into the configuration: every member is looked up in the table of settings, its value checked and
+ * stored under its path. Later files replace what earlier ones set; within one file a setting may be written once.
  *
  * Dots in keys are levels: `queue.length: 100` is the same as `queue: {length: 100}`.
  */
@@ -34,7 +34,7 @@ static void report_memory(struct walk *walk, struct position at)
         walk->out_of_memory = true;
 }
 
-/* --- One member ----------------------------------------------------------------------------------------------------------- */
+/* --- One member ----------------------------------------------------------------------------------- */
 
 /* Positions lend the file's name, which is one string for all of a file and another for every other. */
 static bool set_before(struct walk *walk, const struct node *old, const struct node *new, const char *path)
@@ -147,7 +147,7 @@ static void apply_section(struct walk *walk, const struct setting *setting, cons
     }
 }
 
-/* --- include ----------------------------------------------------------------------------------------------------------------- */
+/* --- include -------------------------------------------------------------------------------------- */
 
 static void include_one(struct walk *walk, const struct node *in)
 {
@@ -175,7 +175,7 @@ static void apply_include(struct walk *walk, const struct node *in)
         include_one(walk, item);
 }
 
-/* --- The walk ------------------------------------------------------------------------------------------------------------------ */
+/* --- The walk ------------------------------------------------------------------------------------- */
 
 /* Empty parts ("a..b", ".a") are no names. */
 static bool good_path(const char *path)

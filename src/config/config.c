@@ -2,8 +2,8 @@
 /*
  * The configuration itself: the rows of all tables with their defaults, one tree of what was set, and the getters.
  *
- * Values are checked when they are set, so a getter can't fail: what it finds is of the row's type. A name that no table
- * has is a mistake of ours and asserted.
+ * Values are checked when they are set, so a getter can't fail: what it finds is of the row's type. A name that no
+ * table has is a mistake of ours and asserted.
  */
 #include "config_priv.h"
 
@@ -93,7 +93,7 @@ void config_free(struct config *config)
     free(config);
 }
 
-/* --- What is set -------------------------------------------------------------------------------------------------------- */
+/* --- What is set ---------------------------------------------------------------------------------- */
 
 static const struct node *set_node(const struct config *config, const char *name)
 {
@@ -125,7 +125,7 @@ struct position config_position(const struct config *config, const char *name)
     return node ? node->at : (struct position){ .line = 0 };
 }
 
-/* --- Values --------------------------------------------------------------------------------------------------------------- */
+/* --- Values --------------------------------------------------------------------------------------- */
 
 static bool node_bool(const struct node *node)
 {
@@ -205,7 +205,7 @@ bool config_bool_or(const struct config *config, const char *name, bool otherwis
     return node ? node_bool(node) : otherwise;
 }
 
-/* --- Sections ---------------------------------------------------------------------------------------------------------------- */
+/* --- Sections ------------------------------------------------------------------------------------- */
 
 /* The members that a section has by itself; NULL when a file has set it or it has none. */
 static const char *const *default_members(const struct config *config, const char *name)

@@ -47,7 +47,7 @@ struct config {
     const char *file_names[CONFIG_MAX_FILES];
 };
 
-/* --- node.c: trees ---------------------------------------------------------------------------------------------------- */
+/* --- node.c: trees -------------------------------------------------------------------------------- */
 
 /* Counted against CONFIG_MAX_NODES; NULL when that or the memory is used up. */
 struct node *node_new(struct config *config, enum node_kind kind);
@@ -59,22 +59,24 @@ struct node *node_find(const struct node *root, const char *path);
 /* The same, made as far as it is missing; what is no mapping on the way becomes one. NULL when out of memory. */
 struct node *node_make(struct config *config, struct node *root, const char *path);
 
-/* --- yaml.c: text to tree ------------------------------------------------------------------------------------------------ */
+/* --- yaml.c: text to tree ------------------------------------------------------------------------- */
 
-/* *out is NULL for an empty file. 0, -EINVAL after a report, or -ENOMEM. `name` and `text` live in the config's arena. */
+/* *out is NULL for an empty file. 0, -EINVAL after a report, or -ENOMEM. `name` and `text` live in the config's arena.
+ */
 int yaml_read(struct config *config, struct node **out, const char *name, const char *text, size_t length,
               struct diag *diag);
 
-/* --- schema.c: the table of settings --------------------------------------------------------------------------------------- */
+/* --- schema.c: the table of settings -------------------------------------------------------------- */
 
 /* The row of a path, or NULL. */
 struct schema_row *schema_find(const struct config *config, const char *path);
 /* Whether rows lie below the path. */
 bool schema_is_section(const struct config *config, const char *path);
-/* For "did you mean": a full name near to `path`, or NULL. `out` has CONFIG_MAX_PATH bytes and may be what is returned. */
+/* For "did you mean": a full name near to `path`, or NULL. `out` has CONFIG_MAX_PATH bytes and may be what is returned.
+ */
 const char *schema_nearest(const struct config *config, const char *path, char *out);
 
-/* --- apply.c, value.c: a file's tree into the config's ---------------------------------------------------------------------- */
+/* --- apply.c, value.c: a file's tree into the config's -------------------------------------------- */
 
 struct walk {
     struct config *config;
@@ -95,19 +97,19 @@ struct node *value_take(struct walk *walk, const struct setting *setting, const 
 bool value_to_bool(const char *value, bool *out);
 bool value_to_size(const char *value, int64_t *out);
 
-/* --- load.c ------------------------------------------------------------------------------------------------------------------- */
+/* --- load.c --------------------------------------------------------------------------------------- */
 
 /* Reads a file and applies it; `at` is the include that named it, with file NULL for the first. */
 int load_file(struct walk *walk, const char *path, struct position at);
 
-/* --- print.c ------------------------------------------------------------------------------------------------------------------ */
+/* --- print.c -------------------------------------------------------------------------------------- */
 
 /* Whether the sections above `path` are on: options of an event type that is not written have no effect. */
 bool config_is_within_sections(const struct config *config, const char *path);
 /* A value in one line, as it would stand behind a key. */
 void config_write_value(struct text *out, const struct node *node);
 
-/* --- form.c: `check` functions for rows ------------------------------------------------------------------------------------------ */
+/* --- form.c: `check` functions for rows ----------------------------------------------------------- */
 
 const char *form_queues(const char *value);
 const char *form_cpus(const char *value);
@@ -119,7 +121,7 @@ const char *form_name(const char *value);
 const char *form_network(const char *value);
 const char *form_duration(const char *value);
 
-/* --- defaults.c -------------------------------------------------------------------------------------------------------------------- */
+/* --- defaults.c ----------------------------------------------------------------------------------- */
 
 /* The default of a rule variable by index; false past the last. */
 bool default_variable(enum config_variable_kind kind, size_t index, struct config_variable *out);

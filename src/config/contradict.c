@@ -78,7 +78,7 @@ static void check_verdict(const struct check *check, const char *range)
         check_route(check, range, name);
 }
 
-/* --- Ranges ------------------------------------------------------------------------------------------------------------------- */
+/* --- Ranges --------------------------------------------------------------------------------------- */
 
 static bool is_served(const struct check *check, uint32_t queue)
 {
@@ -122,7 +122,7 @@ static void check_ranges(const struct check *check)
         check_range(check, range, seen);
 }
 
-/* --- Firewall, tunnels ---------------------------------------------------------------------------------------------------------- */
+/* --- Firewall, tunnels ---------------------------------------------------------------------------- */
 
 static void check_attach(const struct check *check)
 {

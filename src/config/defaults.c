@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rule variables that hold where the configuration does not define them: the names and values that rulesets of the field
- * are written for. A file that defines a name replaces that one only.
+ * Rule variables that hold where the configuration does not define them: the names and values that rulesets of the
+ * field are written for. A file that defines a name replaces that one only.
  */
 #include "config_priv.h"
 
@@ -92,7 +92,7 @@ bool config_variable(const struct config *config, enum config_variable_kind kind
     return false;
 }
 
-/* --- Ports of a setting -------------------------------------------------------------------------------------------------- */
+/* --- Ports of a setting --------------------------------------------------------------------------- */
 
 enum { MAX_NESTED = 8 };
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The example configuration: a line for every setting, commented out, with its default; above it its help. A line is uncommented by removing the
+ * The example configuration: a line for every setting, commented out, with its default; above it its help. A line is
+ * uncommented by removing the
  * `#` in front of it. Names are written with dots, so that a line means the same wherever it stands.
  *
- * Uncommenting all lines changes nothing, which a test proves. What would change something has `##` in front: settings of a section that is off
- * by default, which any line of it would switch on, and names that are to be chosen. Settings that have no effect are left out.
+ * Uncommenting all lines changes nothing, which a test proves. What would change something has `##` in front: settings
+ * of a section that is off by default, which any line of it would switch on, and names that are to be chosen. Settings
+ * that have no effect are left out.
  */
 #include "config_priv.h"
 
@@ -14,7 +16,7 @@
 
 enum { WIDTH = 110 };
 
-/* --- Text -------------------------------------------------------------------------------------------------------------------------- */
+/* --- Text ----------------------------------------------------------------------------------------- */
 
 /* Words of a comment, in lines of at most WIDTH characters. */
 static void put_comment(struct text *out, const char *words)
@@ -105,7 +107,7 @@ static void put_help(struct text *out, const struct setting *setting)
     text_clear(&words);
 }
 
-/* --- Settings ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Settings ------------------------------------------------------------------------------------- */
 
 /* `*` stands for a name that the administrator chooses. */
 static void put_name(struct text *out, const char *name)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Forms of values that are text to YAML and mean something to us: queues, CPUs, marks. Rows name the `form_` functions. */
+/* Forms of values that are text to YAML and mean something to us: queues, CPUs, marks. Rows name the `form_` functions.
+ */
 #include "config_priv.h"
 
 #include <errno.h>

@@ -2,7 +2,8 @@
 /*
  * Files and single assignments on top of a configuration.
  *
- * A file's text stays in the config's arena: positions lend its lines. Values are not parsed twice for the command line:
+ * A file's text stays in the config's arena: positions lend its lines. Values are not parsed twice for the command
+ * line:
  * `--set key=value` takes the value as it stands, unless it opens with [ or { for a setting that can have a list or a
  * mapping, which is YAML again.
  */
@@ -137,7 +138,7 @@ int config_parse(struct config *config, const char *name, const char *text, size
     return own_name && own_text && walk.folder ? parse_text(&walk, own_name, own_text, length) : -ENOMEM;
 }
 
-/* --- key=value ---------------------------------------------------------------------------------------------------------- */
+/* --- key=value ------------------------------------------------------------------------------------ */
 
 static bool wants_yaml(const struct setting *setting, const char *value)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The effective configuration as YAML: every setting with its value, set or default; settings without either are left out.
+ * The effective configuration as YAML: every setting with its value, set or default; settings without either are left
+ * out.
  *
  * First a tree is laid out in the order of the tables, then written. What is written reads back to the same
  * configuration.
@@ -15,7 +16,7 @@ struct plan {
     bool failed;
 };
 
-/* --- Laying out ----------------------------------------------------------------------------------------------------------- */
+/* --- Laying out ----------------------------------------------------------------------------------- */
 
 static struct node *copy_tree(struct plan *plan, const struct node *from)
 {
@@ -113,7 +114,8 @@ static void place_variables(struct plan *plan, enum config_variable_kind kind, c
     }
 }
 
-/* Members that the tables name by `*` only: those that the files brought and that are not placed yet. A member without a value is not set. */
+/* Members that the tables name by `*` only: those that the files brought and that are not placed yet. A member without
+ * a value is not set. */
 static void place_rest(struct plan *plan, const struct node *map, struct node *to)
 {
     for (const struct node *node = map->first; node && !plan->failed; node = node->next) {
@@ -152,7 +154,7 @@ static void lay_out(struct plan *plan)
         place_rest(plan, plan->config->root, plan->scratch.root);
 }
 
-/* --- Writing ---------------------------------------------------------------------------------------------------------------- */
+/* --- Writing -------------------------------------------------------------------------------------- */
 
 /* Text that YAML and every type of setting take as it stands, without quotes. */
 static bool is_plain(const char *value)

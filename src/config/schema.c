@@ -2,8 +2,8 @@
 /*
  * The table of settings: which row a path belongs to, and which known name an unknown one is nearest to.
  *
- * Paths are matched against every row: a file has some hundred settings, and each is looked up a few times in a process's
- * life.
+ * Paths are matched against every row: a file has some hundred settings, and each is looked up a few times in a
+ * process's life.
  */
 #include "config_priv.h"
 
@@ -77,7 +77,7 @@ bool schema_is_section(const struct config *config, const char *path)
     return false;
 }
 
-/* --- "did you mean" ----------------------------------------------------------------------------------------------------- */
+/* --- "did you mean" ------------------------------------------------------------------------------- */
 
 /* What people look for who know Suricata's names. */
 static const char *const field_names[][2] = {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table of settings: what sluice.yaml may say. `sluice settings` and the reference in the manual are printed from it,
- * in this order.
+ * The table of settings in sluice.yaml. `sluice settings` and sluice.yaml(5) are printed from it, in this order.
  *
  * Names of rule variables, event types and their options are the field's; defaults too where the field has one. What
  * exists there and not yet here has a row with a warning when a file of the field is likely to bring it.
@@ -57,7 +56,7 @@ static const char no_effect[] = "has no effect yet";
     }
 
 const struct setting config_settings[] = {
-    /* --- Rules ---------------------------------------------------------------------------------------------------------- */
+    /* --- Rules ------------------------------------------------------------------------------------ */
     { .name = "rule-files", .type = SETTING_PATHS, .help = "Rule files; --rules adds more" },
     { .name = "classification-file",
       .type = SETTING_PATH,
@@ -172,7 +171,7 @@ const struct setting config_settings[] = {
       .help =
           "Memory for the state of thresholds, for all workers; when it is used up, each match counts as the first" },
 
-    /* --- Queues --------------------------------------------------------------------------------------------------------- */
+    /* --- Queues ----------------------------------------------------------------------------------- */
     { .name = "queue.numbers",
       .type = SETTING_STRING,
       .default_value = "0",
@@ -259,13 +258,13 @@ const struct setting config_settings[] = {
     QUEUE_OVERRIDES,
     MODE_SETTING,
 
-    /* --- Engine ---------------------------------------------------------------------------------------------------------- */
+    /* --- Engine ----------------------------------------------------------------------------------- */
     ENGINE_SETTINGS,
 
-    /* --- Firewall ------------------------------------------------------------------------------------------------------- */
+    /* --- Firewall --------------------------------------------------------------------------------- */
     NFT_SETTINGS,
 
-    /* --- Threads -------------------------------------------------------------------------------------------------------- */
+    /* --- Threads ---------------------------------------------------------------------------------- */
     { .name = "threading.affinity",
       .type = SETTING_ENUM,
       .default_value = "auto",
@@ -288,7 +287,7 @@ const struct setting config_settings[] = {
       .check = form_cpus,
       .help = "CPUs of the thread that writes events" },
 
-    /* --- Decoding ------------------------------------------------------------------------------------------------------- */
+    /* --- Decoding --------------------------------------------------------------------------------- */
     { .name = "app-layer.memcap",
       .type = SETTING_SIZE,
       .default_value = "256 MiB",
@@ -335,7 +334,7 @@ const struct setting config_settings[] = {
       .type = SETTING_BOOL,
       .default_value = "yes",
       .help = "Decode ERSPAN type I, which has no header of its own" },
-    /* --- Flows ---------------------------------------------------------------------------------------------------------- */
+    /* --- Flows ------------------------------------------------------------------------------------ */
     { .name = "flow.memcap",
       .type = SETTING_SIZE,
       .default_value = "128 MiB",
@@ -403,7 +402,7 @@ const struct setting config_settings[] = {
     FLOW_TIMEOUT("flow.timeouts.default.emergency-bypassed", "50",
                  "bypassed flows of other protocols, when flow.memcap is reached"),
 
-    /* --- Streams -------------------------------------------------------------------------------------------------------- */
+    /* --- Streams ---------------------------------------------------------------------------------- */
     { .name = "stream.inline",
       .type = SETTING_ENUM,
       .default_value = "auto",
@@ -507,7 +506,7 @@ const struct setting config_settings[] = {
       .high = 255,
       .help = "SYN/ACKs that differ and are remembered for a connection" },
 
-    /* --- Exceptions ----------------------------------------------------------------------------------------------------- */
+    /* --- Exceptions ------------------------------------------------------------------------------- */
     EXCEPTION_SETTINGS,
     OVERLOAD_SETTINGS,
     { .name = "host.memcap",
@@ -523,7 +522,7 @@ const struct setting config_settings[] = {
       .help =
           "Check checksums in capture files; auto stops when more than a tenth of the first 1000 packets are wrong" },
 
-    /* --- Defragmentation ------------------------------------------------------------------------------------------------ */
+    /* --- Defragmentation -------------------------------------------------------------------------- */
     { .name = "defrag.memcap",
       .type = SETTING_SIZE,
       .default_value = "32 MiB",
@@ -595,7 +594,7 @@ const struct setting config_settings[] = {
       .help = "Addresses and networks of hosts that reassemble overlapping fragments and segments as Windows Server "
               "2003 does" },
 
-    /* --- Events --------------------------------------------------------------------------------------------------------- */
+    /* --- Events ----------------------------------------------------------------------------------- */
     { .name = "log-dir",
       .type = SETTING_PATH,
       .default_value = "/var/log/sluice",

@@ -9,8 +9,8 @@
       .type = SETTING_ENUM, \
       .default_value = "auto", \
       .choices = exception_policies, \
-      .help = "Treatment of traffic that cannot be inspected completely, for all causes without a policy of their own. " \
-              "auto: inline drop the flow, or the packet where there is no flow; otherwise ignore" }, \
+      .help = "Treatment of traffic that cannot be inspected completely, for all causes without a policy of " \
+              "their own. auto: inline drop the flow, or the packet where there is no flow; otherwise ignore" }, \
     { .name = "flow.memcap-policy", \
       .type = SETTING_ENUM, \
       .choices = exception_policies, \
@@ -23,21 +23,22 @@
       .type = SETTING_ENUM, \
       .choices = exception_policies, \
       .help = \
-          "Exception policy for a connection that finds no room in stream.memcap; unset: exception-policy, whose auto " \
-          "means drop-packet here: the sender repeats the segment" }, \
+          "Exception policy for a connection that finds no room in stream.memcap; unset: exception-policy, whose " \
+          "auto means drop-packet here: the sender repeats the segment" }, \
     { .name = "stream.reassembly-memcap-policy", \
       .type = SETTING_ENUM, \
       .choices = exception_policies, \
       .help = \
-          "Exception policy for data that finds no room in stream.reassembly-memcap, and for data that would complete " \
-          "what was evicted from there; unset: exception-policy, whose auto means drop-packet here: the sender repeats " \
-          "the segment" }, \
+          "Exception policy for data that finds no room in stream.reassembly-memcap, and for data that would " \
+          "complete what was evicted from there; unset: exception-policy, whose auto means drop-packet here: the " \
+          "sender repeats the segment" }, \
     { .name = "stream.midstream-policy", \
       .type = SETTING_ENUM, \
       .choices = exception_policies, \
       .help = \
           "Exception policy for TCP connections whose beginning was not seen and that are not picked up; unset: " \
-          "exception-policy. pass-packet and drop-packet mean ignore, and with stream.midstream so do all that drop" }, \
+          "exception-policy. pass-packet and drop-packet mean ignore, and with stream.midstream so do all that " \
+          "drop" }, \
     { .name = "stream.invalid-policy", \
       .type = SETTING_ENUM, \
       .default_value = "drop-packet", \
@@ -49,8 +50,8 @@
       .default_value = "ignore", \
       .choices = exception_policies, \
       .help = "Exception policy for data of a connection whose parser was released because it was idle when " \
-              "app-layer.memcap was nearly used up; ignore: its data is inspected as a stream, without the protocol's " \
-              "buffers. exception-policy does not change it" }
+              "app-layer.memcap was nearly used up; ignore: its data is inspected as a stream, without the " \
+              "protocol's buffers. exception-policy does not change it" }
 /* clang-format on */
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rows of the table of settings: queues.*, which override queue.* for some queues; the mode, which they can override, too. */
+/* Rows of the table of settings: queues.*, which override queue.* for some queues; the mode, which they can override,
+ * too. */
 #ifndef CONFIG_SETTINGS_QUEUE_H
 #define CONFIG_SETTINGS_QUEUE_H
 

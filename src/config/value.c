@@ -2,8 +2,8 @@
 /*
  * Values: one function per type of setting takes what the file has and makes the canonical node of it, or reports.
  *
- * YAML says little about types here: `no` is a boolean or the text "no" as the row wants it, and a single value is a list
- * of one where the row wants a list.
+ * YAML says little about types here: `no` is a boolean or the text "no" as the row wants it, and a single value is a
+ * list of one where the row wants a list.
  */
 #include "config_priv.h"
 
@@ -73,7 +73,7 @@ bool value_to_size(const char *value, int64_t *out)
     return true;
 }
 
-/* --- Reports ------------------------------------------------------------------------------------------------------------- */
+/* --- Reports -------------------------------------------------------------------------------------- */
 
 static const char *got(const struct node *in)
 {
@@ -122,7 +122,7 @@ static bool set_scalar(const struct take *take, struct node *out, const char *va
     return value ? true : out_of_memory(take);
 }
 
-/* --- Scalars --------------------------------------------------------------------------------------------------------------- */
+/* --- Scalars -------------------------------------------------------------------------------------- */
 
 static bool take_bool(const struct take *take)
 {
@@ -212,7 +212,7 @@ static bool take_path(const struct take *take)
     return set_scalar(take, take->out, resolve_path(take->walk, take->in->value));
 }
 
-/* --- Lists ----------------------------------------------------------------------------------------------------------------- */
+/* --- Lists ---------------------------------------------------------------------------------------- */
 
 static bool add_item(const struct take *take, const struct node *in, const char *value)
 {
@@ -272,7 +272,7 @@ static bool take_list(const struct take *take)
     return good;
 }
 
-/* --- The rule language's own form: a list in YAML is a group there ------------------------------------------------------------ */
+/* --- The rule language's own form: a list in YAML is a group there -------------------------------- */
 
 static bool join_group(const struct take *take, const struct node *list, struct text *text)
 {

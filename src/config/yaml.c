@@ -6,8 +6,8 @@
  * could complain. Positions: libyaml counts lines and columns from 0 and in characters; the line's text comes from an
  * own index of line starts, by the same line breaks.
  *
- * Aliases are copied where they stand, counted against the bound of nodes. A value that begins with `!` is a tag to YAML
- * and one with `*` an alias; rule variables are often meant, so both messages say that quotes help.
+ * Aliases are copied where they stand, counted against the bound of nodes. A value that begins with `!` is a tag to
+ * YAML and one with `*` an alias; rule variables are often meant, so both messages say that quotes help.
  */
 #include "config_priv.h"
 
@@ -37,7 +37,7 @@ struct reader {
     yaml_parser_t parser;
 };
 
-/* --- Positions -------------------------------------------------------------------------------------------------------- */
+/* --- Positions ------------------------------------------------------------------------------------ */
 
 /* The length of the line break at `at`, or 0: those that libyaml knows (CR LF, CR, LF, NEL, LS, PS). */
 static size_t line_break(const char *at, const char *end)
@@ -104,7 +104,7 @@ static struct position event_position(const struct reader *reader, const yaml_ev
     return position_of(reader, event->start_mark, event->end_mark);
 }
 
-/* --- Reports ------------------------------------------------------------------------------------------------------------- */
+/* --- Reports -------------------------------------------------------------------------------------- */
 
 static int report_parser(const struct reader *reader)
 {
@@ -135,7 +135,7 @@ static int report_bound(const struct reader *reader, struct position at)
     return -EINVAL;
 }
 
-/* --- Nodes ----------------------------------------------------------------------------------------------------------------- */
+/* --- Nodes ---------------------------------------------------------------------------------------- */
 
 static int next_event(struct reader *reader, yaml_event_t *event)
 {
@@ -395,7 +395,7 @@ static int read_node(struct reader *reader, const yaml_event_t *event, struct no
     return err;
 }
 
-/* --- The document ---------------------------------------------------------------------------------------------------------- */
+/* --- The document --------------------------------------------------------------------------------- */
 
 static int read_stream(struct reader *reader, struct node **out)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside of control: request.c reads lines and runs commands, server.c has the socket and its clients, client.c asks. */
+/* Inside of control: request.c reads lines and runs commands, server.c has the socket and its clients, client.c asks.
+ */
 #ifndef SLUICE_CONTROL_PRIV_H
 #define SLUICE_CONTROL_PRIV_H
 

@@ -9,7 +9,7 @@
 
 enum { MAX_COMMANDS = 64, MAX_NAME_SHOWN = 40, MESSAGE_SIZE = 512 };
 
-/* --- Answers ------------------------------------------------------------------------------------------------------------------ */
+/* --- Answers -------------------------------------------------------------------------------------- */
 
 void answer_begin(struct text *out, bool ok)
 {
@@ -60,7 +60,7 @@ uint64_t control_defer(struct control_request *request)
     return request->ticket;
 }
 
-/* --- Arguments ----------------------------------------------------------------------------------------------------------------- */
+/* --- Arguments ------------------------------------------------------------------------------------ */
 
 const char *control_string(const struct control_request *request, const char *name)
 {
@@ -79,7 +79,7 @@ bool control_bool(const struct control_request *request, const char *name)
     return control_value_bool(control_value_member(request->arguments, name));
 }
 
-/* --- Commands ------------------------------------------------------------------------------------------------------------------- */
+/* --- Commands ------------------------------------------------------------------------------------- */
 
 static const struct control_command *find_command(const struct control_command *commands, const char *name)
 {

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The socket and its clients. A client is in one of three states: it may send a request; it waits for a deferred answer; it has an
- * answer to read. The server reads from it only in the first state, so a client occupies at most one request and one answer. In each
- * round the server answers one request per client, however many the client has sent.
+ * The socket and its clients. A client is in one of three states: it may send a request; it waits for a deferred
+ * answer; it has an answer to read. The server reads from it only in the first state, so a client occupies at most one
+ * request and one answer. In each round the server answers one request per client, however many the client has sent.
  *
- * A client that never completes its request, or never reads its answer, must not keep others out. Two numbers are limited: connections
- * (CONTROL_MAX_CONNECTIONS), and requests that are being answered (max_clients), which take memory. At the first limit a new connection
- * replaces one without a whole request; at the second a request replaces a client that does not read its answer. It is one of the user with
- * most connections, and of these the one that is without progress for longest. Connections of root give way to root only. A new
- * connection stays until the server has read from it in the next round, so a client that sends its request at once gets its answer.
+ * A client that never completes its request, or never reads its answer, must not keep others out. Two numbers are
+ * limited: connections (CONTROL_MAX_CONNECTIONS), and requests that are being answered (max_clients), which take
+ * memory. At the first limit a new connection replaces one without a whole request; at the second a request replaces a
+ * client that does not read its answer. It is one of the user with most connections, and of these the one that is
+ * without progress for longest. Connections of root give way to root only. A new connection stays until the server has
+ * read from it in the next round, so a client that sends its request at once gets its answer.
  *
  * One epoll descriptor represents all of them, so that the thread that owns the server waits for one descriptor.
  *
- * If the path of the socket exists, the server tries to connect: when no process listens, it removes the path and creates the socket.
+ * If the path of the socket exists, the server tries to connect: when no process listens, it removes the path and
+ * creates the socket.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -72,7 +74,7 @@ struct control_server {
     struct client clients[CONTROL_MAX_CONNECTIONS];
 };
 
-/* --- The socket --------------------------------------------------------------------------------------------------------------- */
+/* --- The socket ----------------------------------------------------------------------------------- */
 
 static int refuse(char error[CONTROL_ERROR_SIZE], int err, const char *path, const char *what)
 {
@@ -270,7 +272,7 @@ int control_server_fd(const struct control_server *server)
     return server->epoll_fd;
 }
 
-/* --- Clients ------------------------------------------------------------------------------------------------------------------- */
+/* --- Clients -------------------------------------------------------------------------------------- */
 
 static void wait_for(struct control_server *server, struct client *client, uint32_t events)
 {
@@ -343,7 +345,7 @@ static void read_client(struct control_server *server, struct client *client)
         refuse_request(server, client, "the request is too long");
 }
 
-/* --- Clients that give way -------------------------------------------------------------------------------------------------------- */
+/* --- Clients that give way ------------------------------------------------------------------------ */
 
 static unsigned count_connections(const struct control_server *server, uid_t uid)
 {
@@ -354,8 +356,8 @@ static unsigned count_connections(const struct control_server *server, uid_t uid
     return count;
 }
 
-/* Connections in the order in which they give way: without a whole request, between requests, with further requests. NO_RANK: its
- * first request has arrived, or it is being answered. */
+/* Connections in the order in which they give way: without a whole request, between requests, with further requests.
+ * NO_RANK: its first request has arrived, or it is being answered. */
 static unsigned rank_connection(const struct client *client)
 {
     if (is_busy(client) || client->is_new || (has_line(client) && !client->served))
@@ -385,8 +387,8 @@ static bool gives_way_before(const struct control_server *server, const struct c
     return rank(one) != rank(other) ? rank(one) < rank(other) : one->since_ns < other->since_ns;
 }
 
-/* The connection that gives way to one of this user. A user replaces its own connections, but none that waits for an answer, and those of
- * users with more connections. NULL if there is none. */
+/* The connection that gives way to one of this user. A user replaces its own connections, but none that waits for an
+ * answer, and those of users with more connections. NULL if there is none. */
 static struct client *find_victim(struct control_server *server, uid_t uid, rank_function rank)
 {
     unsigned own = count_connections(server, uid);
@@ -404,7 +406,7 @@ static struct client *find_victim(struct control_server *server, uid_t uid, rank
     return victim;
 }
 
-/* --- Requests --------------------------------------------------------------------------------------------------------------------- */
+/* --- Requests ------------------------------------------------------------------------------------- */
 
 static bool may_be_answered(struct control_server *server, const struct client *client)
 {
@@ -444,7 +446,7 @@ static void take_line(struct control_server *server, struct client *client)
         send_answer(server, client);
 }
 
-/* --- New connections -------------------------------------------------------------------------------------------------------------- */
+/* --- New connections ------------------------------------------------------------------------------ */
 
 static void turn_away(int fd)
 {
@@ -569,7 +571,7 @@ void control_server_run(struct control_server *server)
     drop_slow_clients(server);
 }
 
-/* --- Answers that come later ------------------------------------------------------------------------------------------------------ */
+/* --- Answers that come later ---------------------------------------------------------------------- */
 
 static struct client *client_of(struct control_server *server, uint64_t ticket)
 {

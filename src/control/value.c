@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Values by json-c: strict JSON, UTF-8 that is checked, and a bound on how deep it nests, so that what a client sends costs no more than
- * its length. Handles are json-c's objects; those of members are lent by the value that they are part of.
+ * Values by json-c: strict JSON, UTF-8 that is checked, and a bound on how deep it nests, so that what a client sends
+ * costs no more than its length. Handles are json-c's objects; those of members are lent by the value that they are
+ * part of.
  *
  * sluice/text.h has names that json-c has too, so this file alone includes json-c and not it.
  */

@@ -12,7 +12,7 @@
 
 #include "sluice/dataset.h"
 
-/* --- set.c ------------------------------------------------------------------------------------------------------------- */
+/* --- set.c ---------------------------------------------------------------------------------------- */
 
 /* 0 or -ENOMEM. */
 int dataset_new(struct dataset **out, enum dataset_type type, size_t memcap, uint64_t seed);
@@ -32,10 +32,10 @@ int dataset_each(struct dataset *set, int (*each)(const uint8_t *bytes, size_t l
 /* The values with their numbers. Reading: instead of those that are there. */
 void dataset_transfer(struct transfer *t, struct dataset *set);
 
-/* --- file.c ------------------------------------------------------------------------------------------------------------ */
+/* --- file.c --------------------------------------------------------------------------------------- */
 
-/* 0, -errno when the file can't be read, -EINVAL for one that is none or has mistakes, -ENOSPC when the set is full. Lines with mistakes, and
- * the one that did not fit, are in `diag`. */
+/* 0, -errno when the file can't be read, -EINVAL for one that is none or has mistakes, -ENOSPC when the set is full.
+ * Lines with mistakes, and the one that did not fit, are in `diag`. */
 int dataset_load(struct dataset *set, const char *path, struct diag *diag);
 /* 0 or -errno, not reported. */
 int dataset_save(struct dataset *set, const char *path);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files of values: a line each. Read at the start, written sorted at a clean stop, so that two runs with the same values give
- * the same file; the old file is replaced only by a whole new one.
+ * Files of values: a line each. Read at the start, written sorted at a clean stop, so that two runs with the same
+ * values give the same file; the old file is replaced only by a whole new one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 enum { MAX_MISTAKES = 20 }; /* told of one file */
 
-/* --- Reading -------------------------------------------------------------------------------------------------------------- */
+/* --- Reading -------------------------------------------------------------------------------------- */
 
 struct load {
     struct dataset *set;
@@ -105,7 +105,7 @@ int dataset_load(struct dataset *set, const char *path, struct diag *diag)
     return err;
 }
 
-/* --- Writing -------------------------------------------------------------------------------------------------------------- */
+/* --- Writing -------------------------------------------------------------------------------------- */
 
 /* All lines in one text, and where each begins. */
 struct lines {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Lines of dataset files, in the field's forms: strings in Base64 (RFC 4648 §4, padded), hashes in hexadecimal, addresses as
- * text; a number behind a comma is the value's reputation.
+ * Lines of dataset files, in the field's forms: strings in Base64 (RFC 4648 §4, padded), hashes in hexadecimal,
+ * addresses as text; a number behind a comma is the value's reputation.
  */
 #include <string.h>
 
@@ -33,7 +33,7 @@ bool dataset_type_parse(struct span word, enum dataset_type *out)
     return false;
 }
 
-/* --- Reading -------------------------------------------------------------------------------------------------------------- */
+/* --- Reading -------------------------------------------------------------------------------------- */
 
 static int digit64(char c)
 {
@@ -146,7 +146,7 @@ const char *dataset_parse_line(enum dataset_type type, struct span line, uint8_t
     }
 }
 
-/* --- Writing -------------------------------------------------------------------------------------------------------------- */
+/* --- Writing -------------------------------------------------------------------------------------- */
 
 static void print_string(const uint8_t *bytes, size_t length, struct text *out)
 {

@@ -91,7 +91,7 @@ static int refuse(char error[DATASET_ERROR_SIZE], const char *format, ...)
     return -EINVAL;
 }
 
-/* --- Files ----------------------------------------------------------------------------------------------------------------- */
+/* --- Files ---------------------------------------------------------------------------------------- */
 
 static char *join(struct span folder, struct span name)
 {
@@ -181,7 +181,7 @@ static int find_paths(const struct datasets *datasets, const struct dataset_spec
     return err;
 }
 
-/* --- Sets ------------------------------------------------------------------------------------------------------------------ */
+/* --- Sets ----------------------------------------------------------------------------------------- */
 
 static struct named *find_named(const struct datasets *datasets, struct span name)
 {
@@ -362,7 +362,7 @@ int datasets_save(struct datasets *datasets, struct diag *diag)
     return first;
 }
 
-/* --- To another process ---------------------------------------------------------------------------------------------------- */
+/* --- To another process --------------------------------------------------------------------------- */
 
 enum { PART_SET };
 

@@ -2,9 +2,9 @@
 /*
  * One set: hash tables called shards, each with a lock and memory of its own.
  *
- * Values have all lengths, and memory is reserved once: it is cut into blocks of 64 bytes. A value takes a first block and as
- * many more as it is long, chained; so there is no fragmentation, any freed block serves any value, and how much fits is
- * known. (The shared table of base has entries of one size, which a string has not.)
+ * Values have all lengths, and memory is reserved once: it is cut into blocks of 64 bytes. A value takes a first block
+ * and as many more as it is long, chained; so there is no fragmentation, any freed block serves any value, and how much
+ * fits is known. (The shared table of base has entries of one size, which a string has not.)
  *
  * Block 0 stands for none.
  */
@@ -146,7 +146,7 @@ enum dataset_type dataset_type_of(const struct dataset *set)
     return set->type;
 }
 
-/* --- Keys ---------------------------------------------------------------------------------------------------------------- */
+/* --- Keys ----------------------------------------------------------------------------------------- */
 
 /* IPv4 addresses among IPv6 ones are ::ffff:a.b.c.d, which no sender may have (RFC 4291 §2.5.5.2). */
 static void map_address(struct key *key, const uint8_t *bytes)
@@ -183,7 +183,7 @@ static struct shard *lock_shard(struct dataset *set, const struct key *key)
     return shard;
 }
 
-/* --- Blocks ---------------------------------------------------------------------------------------------------------------- */
+/* --- Blocks --------------------------------------------------------------------------------------- */
 
 static uint32_t blocks_needed(uint32_t length)
 {
@@ -260,7 +260,7 @@ static uint32_t *find(struct shard *shard, const struct key *key)
     return link;
 }
 
-/* --- Look-ups and changes --------------------------------------------------------------------------------------------- */
+/* --- Look-ups and changes ------------------------------------------------------------------------- */
 
 bool dataset_value(struct dataset *set, const uint8_t *bytes, size_t length, uint16_t *value)
 {
@@ -394,7 +394,7 @@ int dataset_each(struct dataset *set, int (*each)(const uint8_t *bytes, size_t l
     return err;
 }
 
-/* --- To another process ---------------------------------------------------------------------------------------------------- */
+/* --- To another process --------------------------------------------------------------------------- */
 
 void dataset_clear(struct dataset *set)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Internet checksums (RFC 1071). The sum is taken over the machine's words, eight bytes at a time, since the order of bytes
- * does not matter until it is folded; the field itself counts as any other word, so a right packet sums up to 0xffff.
+ * Internet checksums (RFC 1071). The sum is taken over the machine's words, eight bytes at a time, since the order of
+ * bytes does not matter until it is folded; the field itself counts as any other word, so a right packet sums up to
+ * 0xffff.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>

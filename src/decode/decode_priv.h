@@ -2,8 +2,8 @@
 /*
  * What the decoder's files share: the decoder itself and the shape of a header's function.
  *
- * A header's function gets the bytes from its header to the end of what its carrier says belongs to it. It answers whether
- * the header was sound; only decode_tunnel() asks, since a tunnel whose first header is broken is no tunnel.
+ * A header's function gets the bytes from its header to the end of what its carrier says belongs to it. It answers
+ * whether the header was sound; only decode_tunnel() asks, since a tunnel whose first header is broken is no tunnel.
  */
 #ifndef SLUICE_DECODE_PRIV_H
 #define SLUICE_DECODE_PRIV_H

@@ -2,9 +2,10 @@
 /*
  * The decoder: from a packet of capture to the packets to inspect.
  *
- * Headers call each other, link to network to transport, each with a cursor that ends where its carrier says. Where a header
- * carries a whole packet of another network, that one gets a struct packet of its own from the decoder's pool and is decoded
- * at once, so that it is found before its carrier. The pool is sized by the number of layers; nothing is allocated later.
+ * Headers call each other, link to network to transport, each with a cursor that ends where its carrier says. Where a
+ * header carries a whole packet of another network, that one gets a struct packet of its own from the decoder's pool
+ * and is decoded at once, so that it is found before its carrier. The pool is sized by the number of layers; nothing is
+ * allocated later.
  *
  * A packet inside whose first header is broken is none: it is given back, and its events with it.
  */
@@ -141,8 +142,8 @@ size_t decode_reassembled(struct decoder *decoder, struct packet *pkt, const str
     return decode_from(decoder, pkt, fragment->ip_version == 6 ? decode_ipv6 : decode_ipv4, found);
 }
 
-/* A packet inside counts as a layer, and so does its first header: without room for both the carrier gets the event, since a
- * packet inside that is given back would take it along. */
+/* A packet inside counts as a layer, and so does its first header: without room for both the carrier gets the event,
+ * since a packet inside that is given back would take it along. */
 static struct packet *take_inner(struct decoder *decoder, struct packet *outer)
 {
     if (outer->layers + 2u >= decoder->options.max_layers || decoder->inner_used == DECODE_INNER_PACKETS) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Cisco's ERSPAN: mirrored Ethernet frames in GRE; type I bare, type II and III with a header (draft-foschiano-erspan). */
+/* Cisco's ERSPAN: mirrored Ethernet frames in GRE; type I bare, type II and III with a header (draft-foschiano-erspan).
+ */
 #include "decode_priv.h"
 
 enum {

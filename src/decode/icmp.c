@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ICMP (RFC 792, 950, 1256). Errors quote the packet that they are about: its header is checked, not kept. A row a type says
- * which codes there are and what follows the eight bytes of every message.
+ * ICMP (RFC 792, 950, 1256). Errors quote the packet that they are about: its header is checked, not kept. A row a type
+ * says which codes there are and what follows the eight bytes of every message.
  */
 #include "decode_priv.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ICMPv6 (RFC 4443) and what runs over it: neighbour discovery, multicast listeners, mobility. Errors quote the packet that
- * they are about: its header is checked, not kept. Of the other messages only echoes have eight bytes of header; the rest
- * is payload after four.
+ * ICMPv6 (RFC 4443) and what runs over it: neighbour discovery, multicast listeners, mobility. Errors quote the packet
+ * that they are about: its header is checked, not kept. Of the other messages only echoes have eight bytes of header;
+ * the rest is payload after four.
  */
 #include "decode_priv.h"
 

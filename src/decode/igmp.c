@@ -54,7 +54,8 @@ static bool take_report(struct packet *pkt, struct cursor *cur)
     return true;
 }
 
-/* A query tells its version by its length and, between 1 and 2, by the response time that 1 does not have (RFC 3376 §7.1). */
+/* A query tells its version by its length and, between 1 and 2, by the response time that 1 does not have (RFC 3376
+ * §7.1). */
 static uint8_t version_of(const uint8_t *header, size_t length)
 {
     switch (header[0]) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * IPv4 (RFC 791). A header that is not sound leaves the packet without IP: no addresses, no protocol. Fragments stop here;
- * defrag hands their datagram to decode_reassembled().
+ * IPv4 (RFC 791). A header that is not sound leaves the packet without IP: no addresses, no protocol. Fragments stop
+ * here; defrag hands their datagram to decode_reassembled().
  */
 #include <netinet/in.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * IPv4 options (RFC 791 §3.1 and the RFCs at the rows). An option whose length leads out of the header makes the whole header
- * worthless; one that is wrong in itself makes the packet invalid, and the next option is looked at.
+ * IPv4 options (RFC 791 §3.1 and the RFCs at the rows). An option whose length leads out of the header makes the whole
+ * header worthless; one that is wrong in itself makes the packet invalid, and the next option is looked at.
  */
 #include "decode_priv.h"
 

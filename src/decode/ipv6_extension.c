@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * IPv6 extension headers (RFC 8200 §4), walked until something else or a fragment comes. Each takes at least eight bytes, so
- * the walk ends with the packet. A header that comes twice is noted and passed over.
+ * IPv6 extension headers (RFC 8200 §4), walked until something else or a fragment comes. Each takes at least eight
+ * bytes, so the walk ends with the packet. A header that comes twice is noted and passed over.
  *
  * pkt->protocol names the header that the walk is at, so that it says where it stopped.
  */

@@ -107,7 +107,8 @@ static bool decode_family(struct decoder *decoder, struct packet *pkt, uint32_t 
     return true;
 }
 
-/* BSD loopback. The order is that of the machine that captured: families are small, so the small reading is the right one. */
+/* BSD loopback. The order is that of the machine that captured: families are small, so the small reading is the right
+ * one. */
 bool decode_null(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     decode_count(decoder, COUNTER_NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * MPLS (RFC 3032). Nothing in it says what it carries, so below labels that do not mean IP the first nibble decides: 4 and 6
- * are IP, 0 is a pseudo-wire's control word (RFC 4385), taken for one of Ethernet.
+ * MPLS (RFC 3032). Nothing in it says what it carries, so below labels that do not mean IP the first nibble decides: 4
+ * and 6 are IP, 0 is a pseudo-wire's control word (RFC 4385), taken for one of Ethernet.
  */
 #include "decode_priv.h"
 

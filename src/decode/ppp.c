@@ -2,8 +2,8 @@
 /*
  * PPP (RFC 1661, with and without the HDLC address and the compressed protocol field) and PPPoE (RFC 2516).
  *
- * Van Jacobson's uncompressed packets (RFC 1144) have a connection number where IPv4 has its protocol, which is TCP; only
- * number 0 can be told from other protocols.
+ * Van Jacobson's uncompressed packets (RFC 1144) have a connection number where IPv4 has its protocol, which is TCP;
+ * only number 0 can be told from other protocols.
  */
 #include <netinet/in.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * SCTP (RFC 9260): the common header, and the chunks as far as events ask. The payload is the user data of the first DATA
- * chunk, or all chunks where there is none.
+ * SCTP (RFC 9260): the common header, and the chunks as far as events ask. The payload is the user data of the first
+ * DATA chunk, or all chunks where there is none.
  */
 #include "decode_priv.h"
 

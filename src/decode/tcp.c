@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TCP (RFC 9293) and its options. A wrong option is noted and the packet stays TCP: receivers take it too. Only where an
- * option's length leads nowhere the rest is not looked at.
+ * TCP (RFC 9293) and its options. A wrong option is noted and the packet stays TCP: receivers take it too. Only where
+ * an option's length leads nowhere the rest is not looked at.
  */
 #include "decode_priv.h"
 

@@ -25,9 +25,9 @@ static void decode_tunnels(struct decoder *decoder, struct packet *pkt, struct c
 }
 
 /*
- * How many bytes the datagram has, header included. Linux and the BSDs discard a datagram whose length field is below 8 or beyond the IP payload;
- * with IPv6, Linux reads a length of 0 as the whole payload (RFC 2675); small stacks (lwIP) ignore the field. So such a datagram is inspected as far
- * as its bytes go, and is marked as malformed.
+ * How many bytes the datagram has, header included. Linux and the BSDs discard a datagram whose length field is below 8
+ * or beyond the IP payload; with IPv6, Linux reads a length of 0 as the whole payload (RFC 2675); small stacks (lwIP)
+ * ignore the field. So such a datagram is inspected as far as its bytes go, and is marked as malformed.
  */
 static size_t datagram_length(struct packet *pkt, const uint8_t *header, size_t available)
 {

@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A fragment's way: what it says is read, held against what is known of its datagram, kept, and perhaps it completes it.
+ * A fragment's way: what it says is read, held against what is known of its datagram, kept, and perhaps it completes
+ * it.
  *
  * Out of line Suricata's semantics hold: overlaps are settled as the receiver's system does, and a complete datagram is
- * forgotten. Inline they do not suffice, since fragments pass before their datagram is known, and a receiver may have others
- * of them than we saw: some are lost behind us (a small TTL, a router that does not take the size), some it discards. What it
- * completes must have been inspected, so:
+ * forgotten. Inline they do not suffice, since fragments pass before their datagram is known, and a receiver may have
+ * others of them than we saw: some are lost behind us (a small TTL, a router that does not take the size), some it
+ * discards. What it completes must have been inspected, so:
  *
- *   - Every byte of a datagram has one value. A fragment with another one, or that puts the end elsewhere or has another
- *     chain of headers in front, is dropped, and so is all that follows (RFC 5722 for IPv4 too). Copies pass.
+ *   - Every byte of a datagram has one value. A fragment with another one, or that puts the end elsewhere or has
+ * another chain of headers in front, is dropped, and so is all that follows (RFC 5722 for IPv4 too). Copies pass.
  *   - A datagram that was dropped stays so: the receiver may hold all but the fragment that was dropped.
- *   - A datagram that was accepted is remembered as well. The receiver may hold a part of it: a new fragment of the same
- *     identification would complete a mixture that nobody inspected, while here it begins a new datagram. So only copies of
- *     its fragments pass, known by keyed digests of range and bytes (of the first DIGESTS_MAX).
+ *   - A datagram that was accepted is remembered as well. The receiver may hold a part of it: a new fragment of the
+ * same identification would complete a mixture that nobody inspected, while here it begins a new datagram. So only
+ * copies of its fragments pass, known by keyed digests of range and bytes (of the first DIGESTS_MAX).
  *
- * Each is remembered `timeout` past its last fragment that passed, which is as long as receivers keep parts (30 or 60 s). A sender
- * must not use an identification again in that time (RFC 6864, RFC 8200), but fast ones do over IPv4: so at most
- * REMEMBERED_MAX accepted ones are remembered, the oldest gives way, and identifications that just count come around later than
- * that. A sender who wants a mixture has to complete as many datagrams in between before the receiver's time is over; the
- * price of a stricter rule would be paid by all fast senders.
+ * Each is remembered `timeout` past its last fragment that passed, which is as long as receivers keep parts (30 or 60
+ * s). A sender must not use an identification again in that time (RFC 6864, RFC 8200), but fast ones do over IPv4: so
+ * at most REMEMBERED_MAX accepted ones are remembered, the oldest gives way, and identifications that just count come
+ * around later than that. A sender who wants a mixture has to complete as many datagrams in between before the
+ * receiver's time is over; the price of a stricter rule would be paid by all fast senders.
  *
- * A fragment that receivers discard whatever else they have (no bytes, too large, IPv6 of a broken length) is not used, but
- * passes: it can complete nothing.
+ * A fragment that receivers discard whatever else they have (no bytes, too large, IPv6 of a broken length) is not used,
+ * but passes: it can complete nothing.
  *
  * Threads:   a defragmenter belongs to one worker.
- * Ownership: datagrams and pages are the table's; scratches are the defragmenter's, each lent until another datagram of the
- *            same nesting is complete.
+ * Ownership: datagrams and pages are the table's; scratches are the defragmenter's, each lent until another datagram of
+ * the same nesting is complete.
  */
 #include "sluice/defrag.h"
 
@@ -109,7 +110,7 @@ uint64_t defrag_counter_value(const struct defrag *defrag, size_t index)
     return defrag->counters[index];
 }
 
-/* --- What a fragment says ------------------------------------------------------------------------------------------------- */
+/* --- What a fragment says ------------------------------------------------------------------------- */
 
 /* One packet's way through here. */
 struct passage {
@@ -195,7 +196,7 @@ static bool read_fragment(struct passage *passage)
     return length > 0;
 }
 
-/* --- Datagrams that are over ------------------------------------------------------------------------------------------------ */
+/* --- Datagrams that are over ---------------------------------------------------------------------- */
 
 static uint64_t digest(const struct defrag *defrag, uint32_t start, uint32_t end, bool more, const uint8_t *bytes)
 {
@@ -258,7 +259,7 @@ static void forbid(struct defrag *defrag, struct datagram *datagram, uint64_t no
     table_move(defrag, datagram, DATAGRAM_DROPPED, now_ns);
 }
 
-/* --- An open datagram ------------------------------------------------------------------------------------------------------- */
+/* --- An open datagram ----------------------------------------------------------------------------- */
 
 /* Whether the ends do not agree: of a fragment behind which more must come, and of the last. */
 static bool ends_contradict(const struct datagram *datagram, const struct fragment *fragment)
@@ -339,7 +340,7 @@ static enum defrag_result keep(const struct passage *passage, struct datagram *d
     return pages_complete(datagram) ? complete(passage, datagram, whole) : DEFRAG_HELD;
 }
 
-/* --- Entry ------------------------------------------------------------------------------------------------------------------ */
+/* --- Entry ---------------------------------------------------------------------------------------- */
 
 /* The scratch that the bytes are in, or DEFRAG_NESTED. */
 static unsigned scratch_of(const struct defrag *defrag, const uint8_t *bytes)

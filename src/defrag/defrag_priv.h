@@ -150,7 +150,7 @@ struct fragment {
     uint8_t next_header; /* IPv6 */
 };
 
-/* --- table.c ------------------------------------------------------------------------------------------------------------ */
+/* --- table.c -------------------------------------------------------------------------------------- */
 
 int table_new(struct defrag *defrag);
 void table_free(struct defrag *defrag);
@@ -167,7 +167,7 @@ bool table_was_evicted(struct defrag *defrag, const struct packet *pkt);
 /* To the end of the list of `state`: its time begins again. */
 void table_move(struct defrag *defrag, struct datagram *datagram, enum datagram_state state, uint64_t now_ns);
 
-/* --- evicted.c ---------------------------------------------------------------------------------------------------------- */
+/* --- evicted.c ------------------------------------------------------------------------------------ */
 
 int evicted_new(struct evicted *evicted, size_t memcap); /* 0 or -ENOMEM */
 void evicted_free(struct evicted *evicted);
@@ -175,7 +175,7 @@ void evicted_add(struct evicted *evicted, uint64_t hash, uint64_t now_ns, uint64
 void evicted_transfer(struct transfer *t, struct evicted *evicted); /* reading: adds to those that are there */
 bool evicted_has(struct evicted *evicted, uint64_t hash, uint64_t now_ns, uint64_t timeout_ns);
 
-/* --- pages.c ------------------------------------------------------------------------------------------------------------ */
+/* --- pages.c -------------------------------------------------------------------------------------- */
 
 /* False when memory is used up; what was reserved stays with the datagram. */
 bool pages_reserve(struct defrag *defrag, struct datagram *datagram, const struct fragment *fragment);
@@ -192,11 +192,12 @@ void pages_clear(struct defrag *defrag, struct datagram *datagram);
 /* Where the fragments began, ascending: at most `max` starts in bytes; how many. */
 size_t pages_starts(const struct datagram *datagram, uint32_t *out, size_t max);
 
-/* --- whole.c ------------------------------------------------------------------------------------------------------------ */
+/* --- whole.c -------------------------------------------------------------------------------------- */
 
 /* Keeps the header of the first fragment; memory for a long one is reserved. */
 void header_keep(struct datagram *datagram, const struct fragment *fragment);
-/* Whether another first fragment says the same: only what a receiver may pick one of counts (IPv6: the chain of headers). */
+/* Whether another first fragment says the same: only what a receiver may pick one of counts (IPv6: the chain of
+ * headers). */
 bool header_same(const struct datagram *datagram, const struct fragment *fragment);
 /* Header and bytes to the scratch of `level`; false when both together are too long. */
 bool whole_build(struct defrag *defrag, const struct datagram *datagram, const struct fragment *last, unsigned level,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Datagrams that gave way while receivers may still hold a part of them: no fragment of them may pass, or a flood of fragments would let
- * one pass that was never inspected as a whole. Each is remembered for one timeout at least, and two at most, by a few bits of one of
- * two Bloom filters, so the memory is fixed. When very many gave way, other datagrams are taken for one of them, and their fragments are
- * dropped: a flood costs fragments, not inspection.
+ * Datagrams that gave way while receivers may still hold a part of them: no fragment of them may pass, or a flood of
+ * fragments would let one pass that was never inspected as a whole. Each is remembered for one timeout at least, and
+ * two at most, by a few bits of one of two Bloom filters, so the memory is fixed. When very many gave way, other
+ * datagrams are taken for one of them, and their fragments are dropped: a flood costs fragments, not inspection.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -93,7 +93,7 @@ bool evicted_has(struct evicted *evicted, uint64_t hash, uint64_t now_ns, uint64
            (evicted->filter[1].count > 0 && has(evicted, &evicted->filter[1], hash));
 }
 
-/* --- To another process ---------------------------------------------------------------------------------------------------- */
+/* --- To another process --------------------------------------------------------------------------- */
 
 static void write_filter(struct transfer *t, const struct evicted *evicted, struct evicted_filter *filter)
 {
@@ -108,7 +108,8 @@ static void write_filter(struct transfer *t, const struct evicted *evicted, stru
     transfer_u32(t, &words); /* the end */
 }
 
-/* Adds a word of a filter of another size: a larger filter is folded, a smaller one repeated. Both only add false positives. */
+/* Adds a word of a filter of another size: a larger filter is folded, a smaller one repeated. Both only add false
+ * positives. */
 static void add_word(struct evicted *evicted, struct evicted_filter *filter, uint32_t words_there, uint32_t at,
                      uint64_t word)
 {

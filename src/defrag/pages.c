@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The bytes of a datagram, in pages with a bit for every unit of eight bytes: what a fragment costs depends on its length
- * only, not on how many came before, so that the smallest fragments in the worst order are no more work than others.
+ * The bytes of a datagram, in pages with a bit for every unit of eight bytes: what a fragment costs depends on its
+ * length only, not on how many came before, so that the smallest fragments in the worst order are no more work than
+ * others.
  *
  * Whose bytes count where fragments overlap is what Suricata does for the host (from Novak, "Target-Based Fragmentation
  * Reassembly"), said for one held fragment and a new one. A new one that lost its front to a held one begins later from
@@ -103,7 +104,7 @@ bool pages_differ(const struct datagram *datagram, const struct fragment *fragme
     return false;
 }
 
-/* --- Policies --------------------------------------------------------------------------------------------------------------- */
+/* --- Policies ------------------------------------------------------------------------------------- */
 
 /* Whether the later fragment's bytes count where it meets a held one. */
 typedef bool later_wins(const struct owner *held, const struct owner *later);
@@ -148,7 +149,7 @@ static later_wins *const by_host[HOST_OS_COUNT] = {
     [HOST_OS_WINDOWS2K3] = wins_around,
 };
 
-/* --- Insertion -------------------------------------------------------------------------------------------------------------- */
+/* --- Insertion ------------------------------------------------------------------------------------ */
 
 /* Inline: the units that are not there yet; the others are equal. */
 static void insert_equal(struct datagram *datagram, const struct fragment *fragment, struct units units)
@@ -213,7 +214,7 @@ bool pages_insert(const struct defrag *defrag, struct datagram *datagram, const 
     return won;
 }
 
-/* --- All of it -------------------------------------------------------------------------------------------------------------- */
+/* --- All of it ------------------------------------------------------------------------------------ */
 
 bool pages_complete(const struct datagram *datagram)
 {

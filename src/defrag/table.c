@@ -2,12 +2,12 @@
 /*
  * Datagrams by key. Half of the memcap is for them, half for pages of bytes.
  *
- * All datagrams have the same timeout, so a list for each state, in the order of the last change, is the order in which they
- * expire. A look-up asks the time too, so that what is found does not depend on when defrag_expire() came by.
+ * All datagrams have the same timeout, so a list for each state, in the order of the last change, is the order in which
+ * they expire. A look-up asks the time too, so that what is found does not depend on when defrag_expire() came by.
  *
- * Who gives way when memory is used up: what has expired, then complete datagrams that are only remembered, then the one that has been
- * dropped for the longest time, then the open one that got no fragment for the longest time. Inline the last two are remembered in evicted.c,
- * so that a flood does not make room for what was stopped.
+ * Who gives way when memory is used up: what has expired, then complete datagrams that are only remembered, then the
+ * one that has been dropped for the longest time, then the open one that got no fragment for the longest time. Inline
+ * the last two are remembered in evicted.c, so that a flood does not make room for what was stopped.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ void table_free(struct defrag *defrag)
     evicted_free(&defrag->evicted);
 }
 
-/* --- Lists ------------------------------------------------------------------------------------------------------------------ */
+/* --- Lists ---------------------------------------------------------------------------------------- */
 
 static void list_remove(struct datagram_list *list, struct datagram *datagram)
 {
@@ -76,7 +76,7 @@ void table_move(struct defrag *defrag, struct datagram *datagram, enum datagram_
         table_remove(defrag, defrag->lists[state].oldest);
 }
 
-/* --- Keys ------------------------------------------------------------------------------------------------------------------- */
+/* --- Keys ----------------------------------------------------------------------------------------- */
 
 /* The level of tunnels is no part: who can send through a tunnel could hide half a datagram there. */
 static void key_of(const struct defrag *defrag, const struct packet *pkt, struct datagram_key *key)
@@ -150,7 +150,7 @@ static void place(struct defrag *defrag, struct datagram *datagram)
     list_append(&defrag->lists[datagram->state], datagram);
 }
 
-/* --- Memory ----------------------------------------------------------------------------------------------------------------- */
+/* --- Memory --------------------------------------------------------------------------------------- */
 
 static size_t expire_list(struct defrag *defrag, struct datagram_list *list, uint64_t now_ns, size_t budget)
 {

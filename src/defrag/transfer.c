@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Datagrams of which fragments have passed, for another process: their bytes, so that the fragment that completes one is judged with all of
- * it; and those that are over, inline, so that nothing is mixed into what was accepted and nothing follows what was dropped.
+ * Datagrams of which fragments have passed, for another process: their bytes, so that the fragment that completes one
+ * is judged with all of it; and those that are over, inline, so that nothing is mixed into what was accepted and
+ * nothing follows what was dropped.
  *
- * Digests of fragments that were accepted, and the filters of datagrams that gave way, are keyed with the table's secret: it goes with them.
+ * Digests of fragments that were accepted, and the filters of datagrams that gave way, are keyed with the table's
+ * secret: it goes with them.
  */
 #include "sluice/transfer.h"
 
@@ -42,7 +44,7 @@ static void transfer_numbers(struct transfer *t, struct datagram *datagram)
                             datagram->header_length >= (datagram->key.ip_version == 4 ? IPV4_HEADER_MIN : IPV6_HEADER));
 }
 
-/* --- An open one ------------------------------------------------------------------------------------------------------------ */
+/* --- An open one ---------------------------------------------------------------------------------- */
 
 static void transfer_page(struct transfer *t, const struct defrag *defrag, struct page *page)
 {
@@ -118,7 +120,7 @@ static void transfer_digests(struct transfer *t, struct datagram *datagram)
         transfer_u64(t, &datagram->digest[i]);
 }
 
-/* --- All -------------------------------------------------------------------------------------------------------------------- */
+/* --- All ------------------------------------------------------------------------------------------ */
 
 static void write_datagram(struct transfer *t, struct defrag *defrag, struct datagram *datagram)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A datagram as a packet: the header of the first fragment, as the sender would have written it without fragmenting, and the
- * bytes. It lies in a scratch of the defragmenter, with the link header of the last fragment before it for who wants to show
- * the packet as captured (defrag_show_link()).
+ * A datagram as a packet: the header of the first fragment, as the sender would have written it without fragmenting,
+ * and the bytes. It lies in a scratch of the defragmenter, with the link header of the last fragment before it for who
+ * wants to show the packet as captured (defrag_show_link()).
  */
 #include <netinet/in.h>
 #include <string.h>

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rules by the addresses that they ask for: lists of bad hosts are a thousand rules of which a packet meets none or one.
+ * Rules by the addresses that they ask for: lists of bad hosts are a thousand rules of which a packet meets none or
+ * one.
  *
- * A rule is found by the end for which it names fewer addresses. The address space is cut at the bounds of the sets, and each piece
- * lists the rules whose set has it, so that a binary search for each end of a packet yields its candidates. Rules that name a
- * good part of all addresses at both ends, or count for both directions, are candidates for every packet.
+ * A rule is found by the end for which it names fewer addresses. The address space is cut at the bounds of the sets,
+ * and each piece lists the rules whose set has it, so that a binary search for each end of a packet yields its
+ * candidates. Rules that name a good part of all addresses at both ends, or count for both directions, are candidates
+ * for every packet.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -36,7 +38,7 @@ struct address_index {
     struct check_list always;
 };
 
-/* --- Sets ------------------------------------------------------------------------------------------------------------------ */
+/* --- Sets ----------------------------------------------------------------------------------------- */
 
 static wide number_of(const struct address *address)
 {
@@ -77,7 +79,7 @@ static enum address_end end_for(const struct check *check)
     return check->bidirectional || (source > MAX_WEIGHT && destination > MAX_WEIGHT) ? ENDS : end;
 }
 
-/* --- Building -------------------------------------------------------------------------------------------------------------- */
+/* --- Building ------------------------------------------------------------------------------------- */
 
 /* Where a rule's range begins, or the first address behind it. */
 struct bound {
@@ -263,7 +265,7 @@ void address_index_free(struct address_index *index)
     free(index);
 }
 
-/* --- Finding --------------------------------------------------------------------------------------------------------------- */
+/* --- Finding -------------------------------------------------------------------------------------- */
 
 static void find(const struct pieces *pieces, struct detector *detector, const struct address *address)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Literals that can stand at one place only (depth as long as the literal, startswith): more than half of the rules on raw
- * payload. Nothing is searched for them: at a few places two bytes of the payload choose a bucket, and the literals in it are
- * compared. The places are chosen so that few of them suffice: each literal needs one that lies within it.
+ * Literals that can stand at one place only (depth as long as the literal, startswith): more than half of the rules on
+ * raw payload. Nothing is searched for them: at a few places two bytes of the payload choose a bucket, and the literals
+ * in it are compared. The places are chosen so that few of them suffice: each literal needs one that lies within it.
  *
  * Letters are looked up without their case, so literals that ignore it lie in the same buckets.
  */
@@ -121,7 +121,7 @@ bool anchored_equal(const struct anchored *a, const struct anchored *b)
     return true;
 }
 
-/* --- Building -------------------------------------------------------------------------------------------------------------- */
+/* --- Building ------------------------------------------------------------------------------------- */
 
 static uint32_t mark_of(const uint8_t key[KEY_LENGTH], uint32_t shift)
 {
@@ -177,7 +177,8 @@ static bool may_take(const struct entry *entry, uint32_t place)
 }
 
 /*
- * The place that suits most of the entries from `from` on takes them: they are moved to the front. How many it is; at least one.
+ * The place that suits most of the entries from `from` on takes them: they are moved to the front. How many it is; at
+ * least one.
  */
 static uint32_t take_place(struct anchored *anchored, uint32_t from)
 {
@@ -294,7 +295,7 @@ int anchored_build(struct anchored *anchored)
     return 0;
 }
 
-/* --- Looking up ------------------------------------------------------------------------------------------------------------ */
+/* --- Looking up ----------------------------------------------------------------------------------- */
 
 static uint64_t load_word(const uint8_t *bytes, uint32_t length)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What rules cost. Only where a budget is configured: each candidate's evaluation is timed then, with one look at the clock for each, and
- * booked on the rule's number, so that it goes on over reloads. A rule that has been over its budget too often in a window is not asked for
- * some time, if that is configured; so are only rules that can do no more than alert, unless all are named: a rule that drops, passes or
- * leaves something for another rule is a part of what is let through and what is not.
+ * What rules cost. Only where a budget is configured: each candidate's evaluation is timed then, with one look at the
+ * clock for each, and booked on the rule's number, so that it goes on over reloads. A rule that has been over its
+ * budget too often in a window is not asked for some time, if that is configured; so are only rules that can do no more
+ * than alert, unless all are named: a rule that drops, passes or leaves something for another rule is a part of what is
+ * let through and what is not.
  *
  * The time is the wall clock's. A thread that is interrupted makes a rule look slow once; hence the count.
  *
@@ -85,7 +86,7 @@ bool detector_next_suspension(struct detector *detector, struct rule_suspension 
     return true;
 }
 
-/* --- On the packet's path ---------------------------------------------------------------------------------------------------- */
+/* --- On the packet's path ------------------------------------------------------------------------- */
 
 /* One thread writes. */
 static void add(_Atomic uint64_t *counter, uint64_t value)

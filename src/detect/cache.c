@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The cache's folder. A file is written under a name of its own and then renamed, so that a reader sees all of it or nothing, and of two
- * writers the last one stays: they wrote the same. It is not synced: what a crash leaves of it fails the check. It is read into memory
- * before it is checked, as a file that is mapped can change under the reader.
+ * The cache's folder. A file is written under a name of its own and then renamed, so that a reader sees all of it or
+ * nothing, and of two writers the last one stays: they wrote the same. It is not synced: what a crash leaves of it
+ * fails the check. It is read into memory before it is checked, as a file that is mapped can change under the reader.
  *
- * Files are believed only of ourselves or root, and when nobody else may write them: the folder may lie where others can make files.
+ * Files are believed only of ourselves or root, and when nobody else may write them: the folder may lie where others
+ * can make files.
  *
  * A file's time of modification says when it was used last.
  *
@@ -131,7 +132,7 @@ void cache_refuse(struct cache *cache, const struct cache_key *key, const char *
     pthread_mutex_unlock(&cache->lock);
 }
 
-/* --- Reading -------------------------------------------------------------------------------------------------------------- */
+/* --- Reading -------------------------------------------------------------------------------------- */
 
 static bool read_whole(int file, uint8_t *out, size_t size)
 {
@@ -199,7 +200,7 @@ bool cache_get(struct cache *cache, const struct cache_key *key, struct cache_it
     return !cause;
 }
 
-/* --- Writing -------------------------------------------------------------------------------------------------------------- */
+/* --- Writing -------------------------------------------------------------------------------------- */
 
 static int write_whole(int file, const void *bytes, size_t size)
 {
@@ -289,7 +290,7 @@ void cache_put(struct cache *cache, const struct cache_key *key, const void *byt
     pthread_mutex_unlock(&cache->lock);
 }
 
-/* --- Tidying -------------------------------------------------------------------------------------------------------------- */
+/* --- Tidying -------------------------------------------------------------------------------------- */
 
 struct found {
     char name[NAME_SIZE];

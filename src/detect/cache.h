@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What was compiled once, kept in a folder: bytes by a key that is a digest of all they depend on. Several programs may share the
- * folder.
+ * What was compiled once, kept in a folder: bytes by a key that is a digest of all they depend on. Several programs may
+ * share the folder.
  *
  * Threads:   get and put may be called by several threads; the others by one.
  * Ownership: a cache owns its folder's descriptor; what cache_get() gives is the caller's.
@@ -21,16 +21,17 @@ struct cache_key {
     uint8_t bytes[CACHE_KEY_SIZE]; /* SHA-256 */
 };
 
-/* --- cache_file.c: a file's form --------------------------------------------------------------------------------------------- */
+/* --- cache_file.c: a file's form ------------------------------------------------------------------ */
 
 enum { CACHE_FILE_HEADER = 8 + 4 + 4 + CACHE_KEY_SIZE + 8 + 32, CACHE_FILE_MAX = 1 << 30 };
 
 /* The header for a file of these bytes. */
 void cache_file_header(uint8_t out[CACHE_FILE_HEADER], const struct cache_key *key, const void *bytes, size_t length);
-/* NULL when the file is whole, and of this key: then what follows the header are the bytes that were put. Otherwise what is wrong. */
+/* NULL when the file is whole, and of this key: then what follows the header are the bytes that were put. Otherwise
+ * what is wrong. */
 const char *cache_file_check(const struct cache_key *key, const uint8_t *file, size_t size);
 
-/* --- cache.c: the folder ------------------------------------------------------------------------------------------------------ */
+/* --- cache.c: the folder -------------------------------------------------------------------------- */
 
 struct cache_options {
     const char *path;         /* made, with those above it, when it is not there */

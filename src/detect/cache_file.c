@@ -4,8 +4,9 @@
  *
  *     magic[8] version[4] zero[4] key[32] length[8] digest[32] bytes[length]
  *
- * The digest is the SHA-256 of all before it and of the bytes. Hyperscan believes what is within a database (its own check is a CRC), so
- * nothing reaches it that is not, bit by bit, what was written. This is against accidents: who may write as we do can put anything there.
+ * The digest is the SHA-256 of all before it and of the bytes. Hyperscan believes what is within a database (its own
+ * check is a CRC), so nothing reaches it that is not, bit by bit, what was written. This is against accidents: who may
+ * write as we do can put anything there.
  */
 #include <nettle/sha2.h>
 #include <string.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What flows and transactions remember of rules outlives the ruleset: it is numbers of checks with the ruleset's generation. A ruleset
- * that takes another one's place knows where the checks of that one have gone: a rule that has the same ids and the same text is the
- * same rule, so what waits for the rest of it goes on waiting, and what has matched does not match again.
+ * What flows and transactions remember of rules outlives the ruleset: it is numbers of checks with the ruleset's
+ * generation. A ruleset that takes another one's place knows where the checks of that one have gone: a rule that has
+ * the same ids and the same text is the same rule, so what waits for the rest of it goes on waiting, and what has
+ * matched does not match again.
  *
- * The table is made with the ruleset, of numbers alone: the old ruleset may go as soon as nobody asks it any more. What is older than
- * the ruleset before is forgotten, and the bytes are looked at again instead.
+ * The table is made with the ruleset, of numbers alone: the old ruleset may go as soon as nobody asks it any more. What
+ * is older than the ruleset before is forgotten, and the bytes are looked at again instead.
  *
  * Threads: made by the builder, read only from then on.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A check is what evaluation reads of a rule. Checks stand in the order of evaluation: by action, then by what a rule does
- * with shared state, then priority, then position.
+ * A check is what evaluation reads of a rule. Checks stand in the order of evaluation: by action, then by what a rule
+ * does with shared state, then priority, then position.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -10,7 +10,7 @@
 
 #include "detect_priv.h"
 
-/* --- Order --------------------------------------------------------------------------------------------------------------- */
+/* --- Order ---------------------------------------------------------------------------------------- */
 
 static unsigned action_rank(const struct ruleset_options *options, enum rule_action action)
 {
@@ -23,8 +23,8 @@ static unsigned action_rank(const struct ruleset_options *options, enum rule_act
     return 4;
 }
 
-/* Of the kinds of state, in the order in which they are compared: rules that only write come first, then those that do both, then
- * those that only read, then all others; so that a bit is seen by rules of the same packet. */
+/* Of the kinds of state, in the order in which they are compared: rules that only write come first, then those that do
+ * both, then those that only read, then all others; so that a bit is seen by rules of the same packet. */
 static const enum rule_name_kind state_order[] = { RULE_NAME_FLOWBIT,     RULE_NAME_FLOWINT, RULE_NAME_FLOW_TEXT,
                                                    RULE_NAME_PACKET_TEXT, RULE_NAME_HOSTBIT, RULE_NAME_XBIT };
 
@@ -58,7 +58,7 @@ static int compare_keys(const void *left, const void *right)
     return a->rule->index < b->rule->index ? -1 : a->rule->index > b->rule->index;
 }
 
-/* --- What kind of rule it is ------------------------------------------------------------------------------------------------ */
+/* --- What kind of rule it is ---------------------------------------------------------------------- */
 
 static const struct rule_buffer *payload_buffer(const struct rule *rule)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Candidates: what the prefilters find in the packet's payload, its other buffers and the new bytes of its stream, and the
- * rules that have no literal.
+ * Candidates: what the prefilters find in the packet's payload, its other buffers and the new bytes of its stream, and
+ * the rules that have no literal.
  *
- * Each byte of a stream is scanned once: as part of a view, with the words that lie across the border to the bytes before it.
- * When the view is the packet's own payload that one scan is for both.
+ * Each byte of a stream is scanned once: as part of a view, with the words that lie across the border to the bytes
+ * before it. When the view is the packet's own payload that one scan is for both.
  */
 #include <netinet/in.h>
 
@@ -65,8 +65,8 @@ static enum traffic traffic_of(const struct packet *pkt)
     return pkt->protocol == IPPROTO_UDP ? TRAFFIC_UDP : TRAFFIC_OTHER;
 }
 
-/* Rules on addresses alone are asked for the first packet of a flow in each direction. An ICMP error that belongs to the flow is
- * not that packet: its protocol, and perhaps its sender, are others. */
+/* Rules on addresses alone are asked for the first packet of a flow in each direction. An ICMP error that belongs to
+ * the flow is not that packet: its protocol, and perhaps its sender, are others. */
 static bool wants_ip_only(const struct packet *pkt)
 {
     unsigned flag = pkt->flags & PACKET_TO_CLIENT ? FLOW_IP_ONLY_TO_CLIENT : FLOW_IP_ONLY_TO_SERVER;

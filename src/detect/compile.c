@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Compiling the databases of a ruleset: where loading spends its time, so as many threads as the process may use CPUs share
- * it.
+ * Compiling the databases of a ruleset: where loading spends its time, so as many threads as the process may use CPUs
+ * share it.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A packet's way through a ruleset: scan the payload, what is new in the stream, and the other buffers that have a prefilter, add the
- * rules that have none, put the candidates into order, evaluate them.
+ * A packet's way through a ruleset: scan the payload, what is new in the stream, and the other buffers that have a
+ * prefilter, add the rules that have none, put the candidates into order, evaluate them.
  *
  * The packet serial marks which checks are already candidates, so nothing has to be cleared between packets; when it
  * wraps, the marks are cleared once.
@@ -199,7 +199,7 @@ const struct detect_counters *detector_counters(const struct detector *detector)
     return &detector->counters;
 }
 
-/* --- A packet --------------------------------------------------------------------------------------------------------------- */
+/* --- A packet ------------------------------------------------------------------------------------- */
 
 void detector_next_serial(struct detector *detector)
 {
@@ -302,9 +302,10 @@ static struct app_tx *current_transaction(const struct evaluation *ev)
 }
 
 /*
- * Adds a transaction to hits of rules that do not ask for one, as Suricata does before it inspects the packet's transactions: over UDP for
- * rules of an application protocol, and for all rules that are not IP-only when detect.guess-applayer-tx is set, over TCP only when the
- * transaction is the newest of the flow. A transaction is added to at most detect.stream-tx-log-limit alerts.
+ * Adds a transaction to hits of rules that do not ask for one, as Suricata does before it inspects the packet's
+ * transactions: over UDP for rules of an application protocol, and for all rules that are not IP-only when
+ * detect.guess-applayer-tx is set, over TCP only when the transaction is the newest of the flow. A transaction is added
+ * to at most detect.stream-tx-log-limit alerts.
  */
 static void guess_transactions(const struct evaluation *ev)
 {

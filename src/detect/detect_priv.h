@@ -42,8 +42,8 @@ enum payload_scope {
 };
 
 /*
- * The type of a rule as Suricata derives it from its keywords (`suricata --engine-analysis`). It decides whether drop and pass apply to
- * the packet or to its flow.
+ * The type of a rule as Suricata derives it from its keywords (`suricata --engine-analysis`). It decides whether drop
+ * and pass apply to the packet or to its flow.
  */
 enum rule_type {
     RULE_TYPE_IP_ONLY,           /* addresses and ports: flow */
@@ -91,8 +91,8 @@ struct check_list {
     uint32_t count, capacity;
 };
 
-/* Rules that are looked at for every packet of a group: what each needs lies here side by side, so that passing one over costs a
- * few compares. */
+/* Rules that are looked at for every packet of a group: what each needs lies here side by side, so that passing one
+ * over costs a few compares. */
 struct unfiltered {
     struct packet_needs needs;
     uint32_t check;
@@ -119,12 +119,13 @@ struct group_side {
     struct unfiltered_list unfiltered, stream_unfiltered; /* without one; of them those that look into the stream */
 };
 
-/* A rule without a direction is in both. Where neither has rules of its own (UDP, mostly) the prefilter is one for both. */
+/* A rule without a direction is in both. Where neither has rules of its own (UDP, mostly) the prefilter is one for
+ * both. */
 struct rule_group {
     struct group_side to[FLOW_DIRECTIONS];
 };
 
-/* --- Transactions --- */
+/* --- Transactions --------------------------------------------------------------------------------- */
 
 enum {
     TRANSACTION_BUFFERS = 128,   /* kinds with literals, of a protocol and direction */
@@ -137,9 +138,9 @@ enum {
 /*
  * How a rule is decided in transactions of one protocol, in one direction.
  *
- * A transactional rule (=>) is decided in the direction to the client, where what lies in the other one is still there, except for what
- * grows. A rule that looks for that has a second plan, a half: all that it asks of the direction to the server. Where that holds
- * it is remembered for the other one.
+ * A transactional rule (=>) is decided in the direction to the client, where what lies in the other one is still there,
+ * except for what grows. A rule that looks for that has a second plan, a half: all that it asks of the direction to the
+ * server. Where that holds it is remembered for the other one.
  */
 struct transaction_plan {
     struct transaction_plan *next;
@@ -284,8 +285,8 @@ struct detector {
     struct pool *transactions;   /* struct app_detection */
     struct app_detection memory; /* of the transaction at hand */
     struct transform_scratch *transforms;
-    uint32_t payload_seen
-        [PAYLOAD_SEEN]; /* checks of transactions whose literal is in the packet, or in the stream's window */
+    uint32_t payload_seen[PAYLOAD_SEEN]; /* checks of transactions whose literal is in the packet, or in the stream's
+                                            window */
     uint32_t payload_seen_count;
     bool payload_seen_more;     /* than there was room for */
     struct rule_captures taken; /* by the rule at hand, which may yet fail */
@@ -328,24 +329,26 @@ struct evaluation {
     bool again; /* the candidates' literals lie before the view: only what the view completes is new */
 };
 
-/* --- check.c ------------------------------------------------------------------------------------------------------------- */
+/* --- check.c -------------------------------------------------------------------------------------- */
 
 /* A check per rule, in the order of evaluation. 0 or -ENOMEM. */
 int checks_make(struct ruleset *ruleset, const struct ruleset_options *options);
 
-/* --- carry.c ------------------------------------------------------------------------------------------------------------- */
+/* --- carry.c -------------------------------------------------------------------------------------- */
 
 /* When the checks are there. 0 or -ENOMEM. */
 int carry_make(struct ruleset *ruleset, const struct ruleset *before);
-/* Whether what was remembered with that generation can be carried over; and where a check of it is now, or CARRIED_NOWHERE. */
+/* Whether what was remembered with that generation can be carried over; and where a check of it is now, or
+ * CARRIED_NOWHERE. */
 bool carry_knows(const struct ruleset *ruleset, uint32_t generation);
 uint32_t carry_check(const struct ruleset *ruleset, uint32_t check);
 
-/* --- literal.c ----------------------------------------------------------------------------------------------------------- */
+/* --- literal.c ------------------------------------------------------------------------------------ */
 
 enum { LITERAL_MAX = STREAM_BEFORE_MAX }; /* so that a stream's border needs no more bytes than a view lends */
 
-/* LITERAL_NEAR: what can be at one place, and ends within so many bytes of the payload, is looked up and not searched. */
+/* LITERAL_NEAR: what can be at one place, and ends within so many bytes of the payload, is looked up and not searched.
+ */
 enum { LITERAL_ANYWHERE = UINT32_MAX, LITERAL_NEAR = 128 };
 
 enum { LITERAL_STRONG = 18 /* strength, of six letters: seldom found by chance */ };
@@ -374,8 +377,9 @@ struct literal {
     bool is_chosen;                    /* by the rule's author */
 };
 
-/* The literal by which the rule is found: the one marked fast_pattern, otherwise the strongest; in a buffer of a transaction, or in one
- * of packets. Of a transactional rule, one that is read in one of the directions (bits). False: it has none. */
+/* The literal by which the rule is found: the one marked fast_pattern, otherwise the strongest; in a buffer of a
+ * transaction, or in one of packets. Of a transactional rule, one that is read in one of the directions (bits). False:
+ * it has none. */
 enum { LITERAL_BOTH_WAYS = 1 << FLOW_TO_SERVER | 1 << FLOW_TO_CLIENT };
 bool literal_choose(const struct rule *rule, bool of_transaction, unsigned directions, struct literal *out);
 /* Whether a rule on transactions is found better by a literal in the payload, which is scanned anyway. */
@@ -385,13 +389,13 @@ bool literal_equal(const struct literal *literal, const uint8_t *bytes);
 /* ASCII only: Hyperscan's caseless literals fold no other letters. */
 uint8_t literal_fold(uint8_t byte, bool nocase);
 
-/* --- shorten.c ----------------------------------------------------------------------------------------------------------- */
+/* --- shorten.c ------------------------------------------------------------------------------------ */
 
-/* Of the literals of one matcher those that are looked for in something whole are cut to a part, or become another one that lies within
- * them. 0 or -ENOMEM. */
+/* Of the literals of one matcher those that are looked for in something whole are cut to a part, or become another one
+ * that lies within them. 0 or -ENOMEM. */
 int literals_shorten(struct literal *const *literals, uint32_t count);
 
-/* --- group.c -------------------------------------------------------------------------------------------------------------- */
+/* --- group.c -------------------------------------------------------------------------------------- */
 
 int check_list_add(struct check_list *list, uint32_t check); /* 0 or -ENOMEM */
 
@@ -422,7 +426,7 @@ int group_keys_build(struct ruleset *ruleset, const struct group_keys *keys);
 unsigned groups_of_packet(const struct evaluation *ev, enum traffic traffic,
                           const struct group_side *out[GROUPS_PER_PACKET]);
 
-/* --- address_index.c ------------------------------------------------------------------------------------------------------- */
+/* --- address_index.c ------------------------------------------------------------------------------ */
 
 /* Over the addresses of the checks. 0 or -ENOMEM. */
 struct address_index;
@@ -431,12 +435,12 @@ void address_index_free(struct address_index *index);
 /* Adds to the detector's candidates all checks whose addresses may be those of the packet, which has an IP header. */
 void address_index_find(const struct address_index *index, struct detector *detector, const struct packet *pkt);
 
-/* --- compile.c ------------------------------------------------------------------------------------------------------------ */
+/* --- compile.c ------------------------------------------------------------------------------------ */
 
 /* 0, -ENOMEM, or -EINVAL with the cause in `diag`. */
 int ruleset_compile(struct ruleset *ruleset, const struct ruleset_options *options, struct diag *diag);
 
-/* --- prefilter.c --------------------------------------------------------------------------------------------------------- */
+/* --- prefilter.c ---------------------------------------------------------------------------------- */
 
 /* Collects literals, then is compiled once; shared read-only afterwards. */
 int prefilter_new(struct prefilter **out);
@@ -444,18 +448,20 @@ void prefilter_free(struct prefilter *prefilter);
 int prefilter_add(struct prefilter *prefilter, const struct literal *literal, uint32_t check);
 /* Whether both have the same literals for the same checks, so far; NULL has none. */
 bool prefilter_equal(const struct prefilter *a, const struct prefilter *b);
-/* `cache` has databases that were compiled before; NULL for none. Threads: different prefilters may be compiled at the same time. 0, -ENOMEM, or -EINVAL with the cause in `error`. */
+/* `cache` has databases that were compiled before; NULL for none. Threads: different prefilters may be compiled at the
+ * same time. 0, -ENOMEM, or -EINVAL with the cause in `error`. */
 int prefilter_compile(struct prefilter *prefilter, struct cache *cache, char error[256]);
 /* By number, to PREFILTER_MATCHERS; NULL where there is none. */
 enum { PREFILTER_MATCHERS = 2 };
-/* *out has the literals of a stream's prefilter and of one for what grows, so that both are searched at once; NULL when either has none.
- * Neither is compiled yet. 0 or -ENOMEM. */
+/* *out has the literals of a stream's prefilter and of one for what grows, so that both are searched at once; NULL when
+ * either has none. Neither is compiled yet. 0 or -ENOMEM. */
 int prefilter_join(struct prefilter **out, struct prefilter *of_stream, struct prefilter *growing);
 const struct matcher *prefilter_matcher(const struct prefilter *prefilter, unsigned number);
 /* NULL is allowed. */
 int prefilter_grow_scratch(const struct prefilter *prefilter, struct hs_scratch **scratch);
-/* Adds to the detector's candidates all checks whose literal occurs in the bytes, which are a packet's payload or another whole buffer;
- * or, from `base` of it on, what is new of one that grows: then there may be nothing at a known place in it. */
+/* Adds to the detector's candidates all checks whose literal occurs in the bytes, which are a packet's payload or
+ * another whole buffer; or, from `base` of it on, what is new of one that grows: then there may be nothing at a known
+ * place in it. */
 void prefilter_scan(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes, uint32_t length,
                     uint64_t base);
 
@@ -463,30 +469,30 @@ void prefilter_scan(const struct prefilter *prefilter, struct detector *detector
 void prefilter_scan_whole(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
                           uint32_t length);
 
-/* prefilter_scan() of one that grows, from `base` of it on: `bytes` are `before` old ones and then new ones, which a joined scan may have
- * gone over already. */
+/* prefilter_scan() of one that grows, from `base` of it on: `bytes` are `before` old ones and then new ones, which a
+ * joined scan may have gone over already. */
 void prefilter_scan_grown(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
                           uint32_t length, uint32_t before, uint64_t base);
 
-/* A stream from its first byte to the end of a view; no bytes where the first one is not kept any more, or the view lies past
- * LITERAL_NEAR. */
+/* A stream from its first byte to the end of a view; no bytes where the first one is not kept any more, or the view
+ * lies past LITERAL_NEAR. */
 struct stream_start {
     const uint8_t *bytes;
     uint32_t length, view_at;
 };
-/* The same for literals that end in the view, and for the packet whose payload the view is. `joined`: NULL, or what has the literals of the
- * prefilter and of detector->joined.growing, for which it puts down what it found. */
+/* The same for literals that end in the view, and for the packet whose payload the view is. `joined`: NULL, or what has
+ * the literals of the prefilter and of detector->joined.growing, for which it puts down what it found. */
 void prefilter_scan_view(const struct prefilter *prefilter, const struct prefilter *joined, struct detector *detector,
                          const struct stream_view *view, const struct stream_start *start);
 /* The same for all of a stream's window, which begins at `offset` of the stream. */
 void prefilter_scan_window(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
                            uint32_t length, uint64_t offset);
 
-/* --- scan_memo.c --------------------------------------------------------------------------------------------------------- */
+/* --- scan_memo.c ---------------------------------------------------------------------------------- */
 
 struct scan_memo;
-/* What was searched with. Its address says which; the salt, which need not be the only one of its kind, where in the table its buffers lie: by
- * rules alone, so that two runs do the same. */
+/* What was searched with. Its address says which; the salt, which need not be the only one of its kind, where in the
+ * table its buffers lie: by rules alone, so that two runs do the same. */
 struct scan_memo_owner {
     uint32_t salt;
 };
@@ -494,14 +500,15 @@ enum { SCAN_MEMO_LENGTH = 2048 };             /* of the longest buffer that is r
 int scan_memo_new(struct scan_memo **out);    /* 0 or -ENOMEM */
 void scan_memo_free(struct scan_memo *memo);  /* NULL is allowed */
 void scan_memo_clear(struct scan_memo *memo); /* checks have other numbers now, or owners may be others */
-/* Whether what the owner found in bytes like these is remembered; then it has been added to the candidates. If not, what is added from now on
- * is remembered, until scan_memo_keep(); of a long buffer only when it may have come before. */
+/* Whether what the owner found in bytes like these is remembered; then it has been added to the candidates. If not,
+ * what is added from now on is remembered, until scan_memo_keep(); of a long buffer only when it may have come before.
+ */
 bool scan_memo_recall(struct detector *detector, const struct scan_memo_owner *owner, const uint8_t *bytes,
                       uint32_t length);
 void scan_memo_note(struct detector *detector, uint32_t check);
 void scan_memo_keep(struct detector *detector);
 
-/* --- matcher.c ----------------------------------------------------------------------------------------------------------- */
+/* --- matcher.c ------------------------------------------------------------------------------------ */
 
 /* As a prefilter: collects, is compiled once, and then shared read-only. */
 struct matcher;
@@ -509,7 +516,8 @@ int matcher_new(struct matcher **out);
 void matcher_free(struct matcher *matcher);
 int matcher_add(struct matcher *matcher, const struct literal *literal, uint32_t check);
 bool matcher_equal(const struct matcher *a, const struct matcher *b);
-/* As prefilter_join(). What matcher_scan() finds of the growing buffer is put down in detector->joined; for more than GRAMS_LENGTH bytes. */
+/* As prefilter_join(). What matcher_scan() finds of the growing buffer is put down in detector->joined; for more than
+ * GRAMS_LENGTH bytes. */
 int matcher_join(struct matcher **out, struct matcher *of_stream, struct matcher *growing);
 int matcher_compile(struct matcher *matcher, struct cache *cache, char error[256]);
 bool matcher_is_cached(const struct matcher *matcher); /* its database was not compiled but read */
@@ -523,26 +531,27 @@ void matcher_scan(const struct matcher *matcher, struct detector *detector, cons
 void matcher_scan_border(const struct matcher *matcher, struct detector *detector, const uint8_t *before,
                          uint32_t before_length, const uint8_t *bytes, uint32_t length);
 
-/* --- grams.c ------------------------------------------------------------------------------------------------------------- */
+/* --- grams.c -------------------------------------------------------------------------------------- */
 
 enum { GRAMS_LENGTH = 32 }; /* buffers up to here; longer ones Hyperscan does faster */
 /* Longer ones of streams are cut: two of one byte less are searched where segments meet. */
 enum { LITERAL_STREAM_PART = GRAMS_LENGTH / 2 + 1 };
 
-/* `literals`, of any number, say what is common; the `patterns` are looked for, have one byte or more each, and stay the caller's. 0 or
- * -ENOMEM. */
+/* `literals`, of any number, say what is common; the `patterns` are looked for, have one byte or more each, and stay
+ * the caller's. 0 or -ENOMEM. */
 struct grams;
 int grams_new(struct grams **out, struct literal *const *literals, uint32_t count, const struct literal *patterns,
               uint32_t pattern_count);
 void grams_free(struct grams *grams);
-/* Calls `found` with the number of each pattern that occurs in the bytes, up to GRAMS_LENGTH, and where it ends; for each place where it is. */
+/* Calls `found` with the number of each pattern that occurs in the bytes, up to GRAMS_LENGTH, and where it ends; for
+ * each place where it is. */
 typedef void grams_found(void *user, uint32_t pattern, uint32_t end);
 void grams_search(const struct grams *grams, const uint8_t *bytes, uint32_t length, grams_found *found, void *user);
 /* The same for those that lie across a border: that begin before it and end behind it. Others may be told, too. */
 void grams_search_border(const struct grams *grams, const uint8_t *bytes, uint32_t length, uint32_t border,
                          grams_found *found, void *user);
 
-/* --- pairs.c ------------------------------------------------------------------------------------------------------------- */
+/* --- pairs.c -------------------------------------------------------------------------------------- */
 
 /* Whether this processor searches for pairs faster than Hyperscan does; on others nobody may make them. */
 bool pairs_are_fast(void);
@@ -554,14 +563,14 @@ void pairs_free(struct pairs *pairs);
 /* As grams_search(), in buffers of any length. */
 void pairs_search(const struct pairs *pairs, const uint8_t *bytes, uint32_t length, grams_found *found, void *user);
 
-/* --- follow.c ------------------------------------------------------------------------------------------------------------ */
+/* --- follow.c ------------------------------------------------------------------------------------- */
 
 enum { FOLLOW_MOST = 8 };
 struct follow follow_of(const struct condition *literal);
 /* False: what follows does not hold where the literal ends at `end` of the whole payload. */
 bool follow_may_hold(const struct follow *follow, const uint8_t *bytes, uint32_t length, uint32_t end);
 
-/* --- anchored.c ---------------------------------------------------------------------------------------------------------- */
+/* --- anchored.c ----------------------------------------------------------------------------------- */
 
 struct anchored;
 bool anchored_takes(const struct literal *literal); /* the others belong into a matcher */
@@ -574,7 +583,7 @@ int anchored_build(struct anchored *anchored); /* after the last one; 0 or -ENOM
 void anchored_scan(const struct anchored *anchored, struct detector *detector, const uint8_t *bytes, uint32_t length,
                    uint32_t from);
 
-/* --- budget.c ------------------------------------------------------------------------------------------------------------ */
+/* --- budget.c ------------------------------------------------------------------------------------- */
 
 struct budget;
 /* *out is NULL when nothing is to be timed. 0 or -ENOMEM. */
@@ -585,7 +594,7 @@ void budget_begin(struct budget *budget);
 bool budget_allows(const struct budget *budget, const struct rule *rule);
 void budget_book(struct detector *detector, const struct rule_list *rules, const struct rule *rule);
 
-/* --- collect.c ----------------------------------------------------------------------------------------------------------- */
+/* --- collect.c ------------------------------------------------------------------------------------ */
 
 void collect_packet(struct evaluation *ev);
 /* The rules on one event. */
@@ -595,7 +604,7 @@ void collect_view(struct evaluation *ev);
 void collect_window(struct evaluation *ev);
 void collect_reading(struct evaluation *ev); /* of a view that is_reading */
 
-/* --- evaluate.c ---------------------------------------------------------------------------------------------------------- */
+/* --- evaluate.c ----------------------------------------------------------------------------------- */
 
 /* Evaluates the candidates in order; those that match become hits and have their actions done. */
 void evaluate_candidates(struct evaluation *ev);
@@ -614,10 +623,11 @@ void evaluate_begin_limits(struct detector *detector, const struct rule *rule);
 void evaluate_end_limits(struct detector *detector, const struct rule *rule);
 void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, struct app_tx *tx);
 void evaluate_sort(struct detector *detector);
-/* Has what the candidates' evaluation reads first brought into the cache: that of all at once, not of one after the other. */
+/* Has what the candidates' evaluation reads first brought into the cache: that of all at once, not of one after the
+ * other. */
 void evaluate_fetch(const struct evaluation *ev);
 
-/* --- transaction_groups.c -------------------------------------------------------------------------------------------------- */
+/* --- transaction_groups.c ------------------------------------------------------------------------- */
 
 bool rule_is_of_transaction(const struct rule *rule);
 /* Bits of the ids of protocols that the rule is about; 0: any. */
@@ -641,7 +651,7 @@ int transaction_rule_add(struct ruleset *ruleset, uint32_t index); /* 0 or -ENOM
 int transaction_groups_join(struct ruleset *ruleset);              /* when all rules have been added; 0 or -ENOMEM */
 void transaction_groups_clear(struct ruleset *ruleset);
 
-/* --- transaction.c --------------------------------------------------------------------------------------------------------- */
+/* --- transaction.c -------------------------------------------------------------------------------- */
 
 /* `first`: of the flow's transactions that rules have not seen in the packet's direction. */
 void detect_unseen_transactions(struct evaluation *ev, struct app_tx *first);
@@ -653,8 +663,8 @@ static inline void detect_transactions(struct evaluation *ev)
     if (first) /* most packets have none */
         detect_unseen_transactions(ev, first);
 }
-/* With what the packet's view is to be searched when it ends with what a transaction's buffer has grown by: detector->joined says of which bytes it
- * is then. Otherwise NULL. */
+/* With what the packet's view is to be searched when it ends with what a transaction's buffer has grown by:
+ * detector->joined says of which bytes it is then. Otherwise NULL. */
 const struct prefilter *transaction_joined(const struct evaluation *ev);
 /* What is remembered (NULL: nothing) becomes that of this ruleset. */
 void transaction_bring_up_to_date(struct detector *detector, const struct ruleset *ruleset,
@@ -663,7 +673,7 @@ void transaction_bring_up_to_date(struct detector *detector, const struct rulese
 void transaction_add_candidate(struct detector *detector, const struct ruleset *ruleset, struct app_detection **slot,
                                const struct transaction_candidate *candidate);
 
-/* --- waiting.c ----------------------------------------------------------------------------------------------------------- */
+/* --- waiting.c ------------------------------------------------------------------------------------ */
 
 enum { WAITING_MAX = 20 };
 
@@ -690,8 +700,9 @@ void waiting_remove(struct evaluation *ev, uint32_t check);
 bool waiting_is_muted(const struct evaluation *ev, uint32_t check);
 
 /*
- * The payload of a carrier is the packet inside, which is inspected by itself. A UDP datagram is a tunnel by its port and form only: a program may
- * read the same bytes as its own protocol, so the payload is inspected as well. An encrypted payload is not inspected.
+ * The payload of a carrier is the packet inside, which is inspected by itself. A UDP datagram is a tunnel by its port
+ * and form only: a program may read the same bytes as its own protocol, so the payload is inspected as well. An
+ * encrypted payload is not inspected.
  */
 static inline bool packet_has_payload(const struct packet *pkt)
 {
@@ -708,12 +719,12 @@ static inline bool needs_met(const struct packet_needs *needs, const struct pack
            facts->protocol <= needs->protocol_high && (facts->tcp_flags & needs->tcp_flags_mask) == needs->tcp_flags;
 }
 
-/* --- detect.c ---------------------------------------------------------------------------------------------------------------- */
+/* --- detect.c ------------------------------------------------------------------------------------- */
 
 /* No check is a candidate. */
 void detector_next_serial(struct detector *detector);
 
-/* --- for the collectors ------------------------------------------------------------------------------------------------------------ */
+/* --- for the collectors --------------------------------------------------------------------------- */
 
 static inline void detector_add_candidate(struct detector *detector, uint32_t check)
 {

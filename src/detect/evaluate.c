@@ -2,9 +2,9 @@
 /*
  * Whether a candidate matches: header, packet and flow conditions, buffers, cheapest first.
  *
- * Contents without a buffer keyword are looked for in the stream: in the new bytes with the history before them, so that words may be in
- * different segments. A rule whose contents count from the start (offset, depth) is asked for the stream only while its
- * window begins there, and for the packet.
+ * Contents without a buffer keyword are looked for in the stream: in the new bytes with the history before them, so
+ * that words may be in different segments. A rule whose contents count from the start (offset, depth) is asked for the
+ * stream only while its window begins there, and for the packet.
  */
 #include <netinet/in.h>
 #include <string.h>
@@ -14,8 +14,8 @@
 #include "sluice/pcre_scratch.h"
 #include "sluice/transform.h"
 
-/* Where no literal was found they are in order. Shell's sort with Ciura's gaps: a handful or some hundreds, and qsort() takes
- * memory from the system for the latter. */
+/* Where no literal was found they are in order. Shell's sort with Ciura's gaps: a handful or some hundreds, and qsort()
+ * takes memory from the system for the latter. */
 static void sort_indices(uint32_t *candidates, uint32_t count)
 {
     enum { FEW = 5, LAST = 8 }; /* of less than FEW's gap one pass is enough */
@@ -72,7 +72,7 @@ void evaluate_fetch(const struct evaluation *ev)
     }
 }
 
-/* --- Header ---------------------------------------------------------------------------------------------------------------- */
+/* --- Header --------------------------------------------------------------------------------------- */
 
 static bool protocol_matches(const struct check *check, const struct packet *pkt)
 {
@@ -140,7 +140,7 @@ bool evaluate_header(struct evaluation *ev, const struct check *check)
            (check->bidirectional && direction_matches(ev, check, true));
 }
 
-/* --- Buffers --------------------------------------------------------------------------------------------------------------- */
+/* --- Buffers -------------------------------------------------------------------------------------- */
 
 static bool inspect_part(const struct inspection *inspection, uint32_t from, uint32_t length,
                          const struct condition *conditions)
@@ -270,7 +270,7 @@ static bool buffers_match(struct evaluation *ev, const struct check *check)
     return true;
 }
 
-/* --- Limits ---------------------------------------------------------------------------------------------------------------- */
+/* --- Limits --------------------------------------------------------------------------------------- */
 
 void evaluate_begin_limits(struct detector *detector, const struct rule *rule)
 {
@@ -303,7 +303,7 @@ void evaluate_end_limits(struct detector *detector, const struct rule *rule)
         count_limit(detector, rule);
 }
 
-/* --- Candidates ------------------------------------------------------------------------------------------------------------ */
+/* --- Candidates ----------------------------------------------------------------------------------- */
 
 bool evaluate_packet_conditions(struct evaluation *ev, const struct check *check)
 {
@@ -383,7 +383,8 @@ static bool acts_on_flow(const struct evaluation *ev, const struct check *check)
     }
 }
 
-/* False when the rule has matched in another view of the same packet, or when a packet ends more transactions than there are rules. */
+/* False when the rule has matched in another view of the same packet, or when a packet ends more transactions than
+ * there are rules. */
 static bool add_hit(struct evaluation *ev, uint32_t index, const struct app_tx *tx)
 {
     struct detector *detector = ev->detector;
@@ -431,7 +432,8 @@ static void matched(struct evaluation *ev, const struct check *check, uint32_t i
 void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, struct app_tx *tx)
 {
     const struct check *check = &ev->ruleset->checks[index];
-    /* What it has matched in another reading of the message has its alert; files of this reading may be stored nevertheless. */
+    /* What it has matched in another reading of the message has its alert; files of this reading may be stored
+     * nevertheless. */
     bool is_new = !app_tx_note_match(tx, ev->direction, check->rule->gid, check->rule->sid) || add_hit(ev, index, tx);
 
     ev->match.transaction = tx;
@@ -441,7 +443,8 @@ void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, struct app_
     ev->match.transaction = NULL;
 }
 
-/* The literal of a rule on transactions: those are looked at later on, with this packet and as long as it is in the window. */
+/* The literal of a rule on transactions: those are looked at later on, with this packet and as long as it is in the
+ * window. */
 static void note_payload_seen(struct evaluation *ev, uint32_t index)
 {
     struct detector *detector = ev->detector;
@@ -456,7 +459,8 @@ static void note_payload_seen(struct evaluation *ev, uint32_t index)
         waiting_put(ev, index, false);
 }
 
-/* Inlined into the loop over a packet's candidates: most fail at their first conditions, and the call cost 3 % of a datagram (tests/bench/instructions). */
+/* Inlined into the loop over a packet's candidates: most fail at their first conditions, and the call cost 3 % of a
+ * datagram (tests/bench/instructions). */
 static inline __attribute__((always_inline)) void evaluate(struct evaluation *ev, uint32_t index)
 {
     const struct check *check = &ev->ruleset->checks[index];

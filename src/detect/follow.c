@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What follows a literal in its rule. A literal of two bytes stands in most super-packets by chance, and what the rule asks next (that a number
- * before it is the payload's length, say) is seldom so: where that is decided by the place alone, it is asked as soon as the literal is
- * found, and a rule of which nothing more can come does not become a candidate.
+ * What follows a literal in its rule. A literal of two bytes stands in most super-packets by chance, and what the rule
+ * asks next (that a number before it is the payload's length, say) is seldom so: where that is decided by the place
+ * alone, it is asked as soon as the literal is found, and a rule of which nothing more can come does not become a
+ * candidate.
  *
- * It is asked as the walk over the conditions would (inspect.c), so whoever fails here fails there. One that holds at this place and has others to
- * offer ends it: only the walk goes back.
+ * It is asked as the walk over the conditions would (inspect.c), so whoever fails here fails there. One that holds at
+ * this place and has others to offer ends it: only the walk goes back.
  */
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How common four bytes are where the literals are looked for together: what is in many rules ("HTTP/1.1", ".com") is in much of the
- * traffic, too, and what their buffer has in most of it (struct keyword.common) all the more. By hash, so it may be told too high.
+ * How common four bytes are where the literals are looked for together: what is in many rules ("HTTP/1.1", ".com") is
+ * in much of the traffic, too, and what their buffer has in most of it (struct keyword.common) all the more. By hash,
+ * so it may be told too high.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Literals in short buffers: a method, a host name, most URIs. There a scan by Hyperscan costs what it takes to begin one, and its tables
- * are in no cache by the next request; a transaction has a dozen of such buffers.
+ * Literals in short buffers: a method, a host name, most URIs. There a scan by Hyperscan costs what it takes to begin
+ * one, and its tables are in no cache by the next request; a transaction has a dozen of such buffers.
  *
- * Of each literal a gram stands for it: four bytes of it (two, or one, of the short ones), those that are rarest among the literals. At each
- * place of the buffer the bytes that lie there choose a bit of a small map, and where it is set a bucket, in which the literals of
- * that gram are compared. Grams are compared without the case of letters, so literals that ignore it lie among the others.
+ * Of each literal a gram stands for it: four bytes of it (two, or one, of the short ones), those that are rarest among
+ * the literals. At each place of the buffer the bytes that lie there choose a bit of a small map, and where it is set a
+ * bucket, in which the literals of that gram are compared. Grams are compared without the case of letters, so literals
+ * that ignore it lie among the others.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -68,7 +69,7 @@ static uint32_t gram_at(const uint8_t *bytes, uint32_t width)
     return width == 2 ? gram_of_two(bytes) : gram_of_one(bytes);
 }
 
-/* --- Building -------------------------------------------------------------------------------------------------------------- */
+/* --- Building ------------------------------------------------------------------------------------- */
 
 static unsigned width_of(const struct literal *literal)
 {
@@ -202,7 +203,7 @@ void grams_free(struct grams *grams)
     free(grams);
 }
 
-/* --- Searching ------------------------------------------------------------------------------------------------------------- */
+/* --- Searching ------------------------------------------------------------------------------------ */
 
 struct search {
     const struct literal *literals;
@@ -235,7 +236,8 @@ static void look_into_bucket(const struct search *search, const struct gram_inde
     }
 }
 
-/* Places whose bytes may be a gram; without a branch, as nobody can foretell which they are. Written out for each width. */
+/* Places whose bytes may be a gram; without a branch, as nobody can foretell which they are. Written out for each
+ * width. */
 #define NOTE_PLACES(index, width, gram_of_width)                                                                       \
     for (uint32_t place = from; place + (width) <= length; place++) {                                                  \
         uint32_t hash = hash_of(gram_of_width(bytes + place), (index)->shift);                                         \
@@ -276,7 +278,8 @@ void grams_search(const struct grams *grams, const uint8_t *bytes, uint32_t leng
         search_index(&search, &grams->of[i], widths[i], 0, length);
 }
 
-/* Of the literals of two or three bytes the first two are the gram, so it is there or nowhere; one byte has no border in it. */
+/* Of the literals of two or three bytes the first two are the gram, so it is there or nowhere; one byte has no border
+ * in it. */
 void grams_search_border(const struct grams *grams, const uint8_t *bytes, uint32_t length, uint32_t border,
                          grams_found *found, void *user)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rules by the ports that they ask for. A rule for port 445 need not be looked for in traffic of port 80, and half of a usual
- * ruleset is for some few ports each, with words too short to be scanned for everywhere.
+ * Rules by the ports that they ask for. A rule for port 445 need not be looked for in traffic of port 80, and half of a
+ * usual ruleset is for some few ports each, with words too short to be scanned for everywhere.
  *
- * A rule that asks for some ports at its receiving end (or else at its sending end) is in a group of that end; all others are in the generic group
- * of their traffic. Ports for which the same rules ask share a group, so a packet is scanned with three groups: the generic one, and
- * those of its two ports, most of which are empty.
+ * A rule that asks for some ports at its receiving end (or else at its sending end) is in a group of that end; all
+ * others are in the generic group of their traffic. Ports for which the same rules ask share a group, so a packet is
+ * scanned with three groups: the generic one, and those of its two ports, most of which are empty.
  *
- * In TCP a rule whose literal is seldom found by chance is in the generic group whatever its ports, so that most packets need one scan.
+ * In TCP a rule whose literal is seldom found by chance is in the generic group whatever its ports, so that most
+ * packets need one scan.
  *
  * Each group is divided by the direction that `flow` asks for.
  */
@@ -66,7 +67,7 @@ static int unfiltered_add(struct unfiltered_list *list, const struct unfiltered 
     return 0;
 }
 
-/* --- One group ------------------------------------------------------------------------------------------------------------- */
+/* --- One group ------------------------------------------------------------------------------------ */
 
 static int add_unfiltered(struct group_side *side, const struct group_entry *entry)
 {
@@ -141,7 +142,7 @@ void group_clear(struct rule_group *group)
     }
 }
 
-/* --- By port --------------------------------------------------------------------------------------------------------------- */
+/* --- By port -------------------------------------------------------------------------------------- */
 
 int group_keys_new(struct group_keys **out)
 {
@@ -188,7 +189,8 @@ static int keep(struct group_keys *keys, unsigned traffic, unsigned end, const s
     return 0;
 }
 
-/* A scan costs more to begin than a few hundred literals more in it. Those of UDP are few, and found by another method as long as they are. */
+/* A scan costs more to begin than a few hundred literals more in it. Those of UDP are few, and found by another method
+ * as long as they are. */
 static bool is_cheap_everywhere(const struct group_entry *entry, enum traffic traffic)
 {
     return traffic == TRAFFIC_TCP && entry->has_literal && entry->literal.strength >= CHEAP_EVERYWHERE &&

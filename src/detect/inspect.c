@@ -2,10 +2,10 @@
 /*
  * The walk over the conditions of one buffer, as Suricata does it.
  *
- * Conditions are looked at in their order. Where one matched says where relative ones start. When a condition fails with
- * INSPECT_NO, the nearest earlier one that has more places to offer (retry.more) tries the next, and the rest is walked
- * again from there; INSPECT_GIVE_UP ends the whole walk, because no other place can help. A content on whose place nothing
- * depends (retry.alone) turns a failure after it into INSPECT_GIVE_UP.
+ * Conditions are looked at in their order. Where one matched says where relative ones start. When a condition fails
+ * with INSPECT_NO, the nearest earlier one that has more places to offer (retry.more) tries the next, and the rest is
+ * walked again from there; INSPECT_GIVE_UP ends the whole walk, because no other place can help. A content on whose
+ * place nothing depends (retry.alone) turns a failure after it into INSPECT_GIVE_UP.
  *
  * Recursion: a level for each condition with more places on the way, and each costs a step, so both depth and work are
  * bounded by steps_left. What a step of a content costs is bounded by what the walk remembers of its searches.

@@ -8,8 +8,9 @@
 enum { INSPECT_STEPS = 2999 };
 
 /*
- * Whether all conditions of the list hold in the buffer; an empty list does. The caller filled `in`; `at` is set here, and
- * `values` are kept from the rule's earlier buffers. steps_left counts down by one for each condition that is looked at.
+ * Whether all conditions of the list hold in the buffer; an empty list does. The caller filled `in`; `at` is set here,
+ * and `values` are kept from the rule's earlier buffers. steps_left counts down by one for each condition that is
+ * looked at.
  */
 bool inspect_buffer(struct inspection *in, const struct condition *first);
 

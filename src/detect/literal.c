@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The choice of a rule's literal decides how often it becomes a candidate. A rule's author may choose (fast_pattern), unless what he chose
- * is in nearly all traffic; otherwise the strongest wins: rare bytes count more than letters, repeated bytes almost nothing, as in Suricata, so that
- * both pick the same in most rules. Beyond MAX_USEFUL_LENGTH bytes more length hardly makes a false candidate rarer.
+ * The choice of a rule's literal decides how often it becomes a candidate. A rule's author may choose (fast_pattern),
+ * unless what he chose is in nearly all traffic; otherwise the strongest wins: rare bytes count more than letters,
+ * repeated bytes almost nothing, as in Suricata, so that both pick the same in most rules. Beyond MAX_USEFUL_LENGTH
+ * bytes more length hardly makes a false candidate rarer.
  */
 #include <string.h>
 
@@ -38,7 +39,7 @@ static unsigned strength(const uint8_t *bytes, size_t length)
     return sum;
 }
 
-/* --- Where it may be --------------------------------------------------------------------------------------------------------- */
+/* --- Where it may be ------------------------------------------------------------------------------ */
 
 enum { FAR = 65536 /* numbers beyond it are not computed with: they might wrap */ };
 
@@ -52,7 +53,8 @@ struct place {
     uint32_t earliest, latest;
 };
 
-/* How far the window of a content reaches past the start of the buffer, or, for a relative one, past the end of the match before. */
+/* How far the window of a content reaches past the start of the buffer, or, for a relative one, past the end of the
+ * match before. */
 static uint32_t window_end(const struct content *content)
 {
     bool relative = content->relative, has_start = relative ? content->has_distance : content->has_offset;
@@ -98,7 +100,7 @@ static struct place place_after(const struct condition *condition, struct place 
     return content->negated ? before : place_of(content, before);
 }
 
-/* --- Choice ------------------------------------------------------------------------------------------------------------------ */
+/* --- Choice --------------------------------------------------------------------------------------- */
 
 static void take(struct literal *out, const struct condition *condition, const struct rule_buffer *buffer,
                  struct place end)

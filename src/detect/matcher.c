@@ -5,8 +5,9 @@
  *
  * A pattern reports at most once per scan (HS_FLAG_SINGLEMATCH): whether it occurs is all that is asked.
  *
- * Literals of one or two bytes make Hyperscan half again as slow for hundreds of others: those of two are searched apart (pairs.c). Where the
- * processor does not do that fast, and for those of one byte, a few have a database of their own: two scans together take less.
+ * Literals of one or two bytes make Hyperscan half again as slow for hundreds of others: those of two are searched
+ * apart (pairs.c). Where the processor does not do that fast, and for those of one byte, a few have a database of their
+ * own: two scans together take less.
  */
 #include <assert.h>
 #include <errno.h>
@@ -137,7 +138,7 @@ static int compare_entries(const void *left, const void *right)
     return a->check < b->check ? -1 : a->check > b->check;
 }
 
-/* --- Compiling ---------------------------------------------------------------------------------------------------------------- */
+/* --- Compiling ------------------------------------------------------------------------------------ */
 
 struct pattern_arrays {
     uint32_t count;
@@ -147,7 +148,7 @@ struct pattern_arrays {
     struct literal **literals; /* of all entries */
 };
 
-/* --- Compiling, or taking what was compiled before -------------------------------------------------------------------------- */
+/* --- Compiling, or taking what was compiled before ------------------------------------------------ */
 
 static void digest_number(struct sha256_ctx *sha256, uint64_t number)
 {
@@ -171,8 +172,8 @@ static void digest_pattern(struct sha256_ctx *sha256, const struct literal *lite
     sha256_update(sha256, literal->length, folded);
 }
 
-/* All that the database depends on: the patterns in the order of their ids, what Hyperscan is asked for, which Hyperscan, and the
- * processor that it compiles for. */
+/* All that the database depends on: the patterns in the order of their ids, what Hyperscan is asked for, which
+ * Hyperscan, and the processor that it compiles for. */
 static int make_key(const struct matcher *matcher, const struct pattern_arrays *patterns, struct cache_key *key)
 {
     const char *version = hs_version();
@@ -224,7 +225,8 @@ static void put_into_cache(const hs_database_t *database, struct cache *cache, c
     free(bytes); /* Hyperscan takes it from malloc(), as nobody gave it another allocator */
 }
 
-/* The literals as expressions: each byte in hexadecimal, all in one piece of memory that the first points to. NULL: out of memory. */
+/* The literals as expressions: each byte in hexadecimal, all in one piece of memory that the first points to. NULL: out
+ * of memory. */
 static char **make_expressions(const struct pattern_arrays *patterns)
 {
     char **expressions = calloc(patterns->count, sizeof(*expressions));
@@ -482,8 +484,8 @@ static int join(struct matcher *joined, struct matcher *part, bool of_growing)
     return err;
 }
 
-/* Of a longer literal it has the same part as the stream's own, which goes on being searched across borders: where one found the one part and the
- * other another one, a literal across a border might be missed by both. */
+/* Of a longer literal it has the same part as the stream's own, which goes on being searched across borders: where one
+ * found the one part and the other another one, a literal across a border might be missed by both. */
 int matcher_join(struct matcher **out, struct matcher *of_stream, struct matcher *growing)
 {
     int err = matcher_new(out);
@@ -527,7 +529,8 @@ struct scan {
     uint64_t base; /* where in the buffer the bytes begin */
 };
 
-/* For the buffer that has grown by what the view ends with. Of what begins before that one place alone may have been told, when others follow. */
+/* For the buffer that has grown by what the view ends with. Of what begins before that one place alone may have been
+ * told, when others follow. */
 static void note_joined(const struct scan *scan, unsigned id, const struct found *found, uint64_t end)
 {
     struct joined_scan *joined = &scan->detector->joined;
@@ -629,7 +632,8 @@ void matcher_scan(const struct matcher *matcher, struct detector *detector, cons
         pairs_search(matcher->pairs, bytes, length, on_pair, &scan);
 }
 
-/* The pattern is reported once, at its first place. When that lies wholly before the border, one across it is looked for. */
+/* The pattern is reported once, at its first place. When that lies wholly before the border, one across it is looked
+ * for. */
 static int on_border_match(unsigned id, unsigned long long from, unsigned long long to, unsigned flags, void *user)
 {
     const struct scan *scan = user;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Literals of two bytes in long buffers. Hyperscan looks for them together with all others and takes two thirds longer for these then:
- * dozens of pairs occur by chance in each packet of what is compressed or encrypted, and its filter is made of few bytes of each literal.
+ * Literals of two bytes in long buffers. Hyperscan looks for them together with all others and takes two thirds longer
+ * for these then: dozens of pairs occur by chance in each packet of what is compressed or encrypted, and its filter is
+ * made of few bytes of each literal.
  *
- * The pairs are in eight classes. A class is four sets of halves of bytes, the lower and the upper one of the first and of the second byte, and
- * tables of sixteen rows for each say of which classes' sets a half is. So at 32 places at once four lookups say which classes a place may
- * be of; where there is one, at one place in three hundred of random bytes with the pairs of ET Open, a map of all is asked. What is rare and comes by
- * chance keeps the processor from guessing its way, so each step is done for many places before the next one, and writes down what is left for
- * that without asking.
+ * The pairs are in eight classes. A class is four sets of halves of bytes, the lower and the upper one of the first and
+ * of the second byte, and tables of sixteen rows for each say of which classes' sets a half is. So at 32 places at once
+ * four lookups say which classes a place may be of; where there is one, at one place in three hundred of random bytes
+ * with the pairs of ET Open, a map of all is asked. What is rare and comes by chance keeps the processor from guessing
+ * its way, so each step is done for many places before the next one, and writes down what is left for that without
+ * asking.
  *
  * It takes AVX2; elsewhere nobody makes such a table, and Hyperscan gets the pairs, too.
  */
@@ -57,7 +59,7 @@ bool pairs_are_fast(void)
 #endif
 }
 
-/* --- Building -------------------------------------------------------------------------------------------------------------- */
+/* --- Building ------------------------------------------------------------------------------------- */
 
 /* A bit for each half that is in the class. */
 struct pair_class {
@@ -203,7 +205,7 @@ void pairs_free(struct pairs *pairs)
     free(pairs);
 }
 
-/* --- Searching ------------------------------------------------------------------------------------------------------------- */
+/* --- Searching ------------------------------------------------------------------------------------ */
 
 static inline bool has(const struct pairs *pairs, uint16_t pair)
 {
@@ -289,7 +291,8 @@ static WITH_AVX2 uint32_t ask_map(const struct pairs *pairs, const uint8_t *byte
     return count;
 }
 
-/* `places`: PLACES at least, behind each of which one byte more follows. The last ones are asked together with some of those before. */
+/* `places`: PLACES at least, behind each of which one byte more follows. The last ones are asked together with some of
+ * those before. */
 static WITH_AVX2 void search_wide(const struct pairs *pairs, const uint8_t *bytes, uint32_t places, grams_found *found,
                                   void *user)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which rules may match some bytes: those whose literal is there. Literals that can be at one place only are looked up there
- * (anchored.c), all others are searched with one Hyperscan database (matcher.c).
+ * Which rules may match some bytes: those whose literal is there. Literals that can be at one place only are looked up
+ * there (anchored.c), all others are searched with one Hyperscan database (matcher.c).
  *
- * Of what grows, a body mostly, literals that end near its start are searched apart, there alone: they are short ("PK", "MZ"), and Hyperscan
- * takes half again as long for all others when it has to look for two bytes everywhere. For payloads this did not pay: a packet has
- * one of its own each time.
+ * Of what grows, a body mostly, literals that end near its start are searched apart, there alone: they are short ("PK",
+ * "MZ"), and Hyperscan takes half again as long for all others when it has to look for two bytes everywhere. For
+ * payloads this did not pay: a packet has one of its own each time.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -160,10 +160,10 @@ void prefilter_scan_grown(const struct prefilter *prefilter, struct detector *de
     }
 }
 
-/* --- Streams --------------------------------------------------------------------------------------------------------------- */
+/* --- Streams -------------------------------------------------------------------------------------- */
 
-/* What of the view lies within the reach, which counts from the stream's start. A view that is the packet's payload is scanned for the
- * packet too, for which the payload's start counts. */
+/* What of the view lies within the reach, which counts from the stream's start. A view that is the packet's payload is
+ * scanned for the packet too, for which the payload's start counts. */
 static uint32_t length_in_reach(const struct stream_view *view, uint32_t reach)
 {
     if (reach == LITERAL_ANYWHERE || view->is_payload)

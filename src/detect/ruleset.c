@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Building a ruleset: each rule has its check (check.c), and each check goes either into a
- * prefilter by its literal, or into the list of a decoder event, or into the lists that are evaluated for every packet of
- * a kind, by the ports that it asks for (group.c).
+ * prefilter by its literal, or into the list of a decoder event, or into the lists that are evaluated for every packet
+ * of a kind, by the ports that it asks for (group.c).
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -19,7 +19,7 @@ void ruleset_options_default(struct ruleset_options *options)
     };
 }
 
-/* --- Groups -------------------------------------------------------------------------------------------------------------- */
+/* --- Groups --------------------------------------------------------------------------------------- */
 
 static bool admits_protocol(const struct check *check, unsigned protocol)
 {
@@ -62,8 +62,8 @@ static int add_to_groups(struct ruleset *ruleset, struct group_keys *keys, const
     return 0;
 }
 
-/* Within how many bytes of the payload the literal ends. Contents that are looked for in the stream alone count from the window's start,
- * which moves on. */
+/* Within how many bytes of the payload the literal ends. Contents that are looked for in the stream alone count from
+ * the window's start, which moves on. */
 static uint32_t reach_of(const struct check *check, const struct literal *literal)
 {
     if (check->scope == SCOPE_STREAM)

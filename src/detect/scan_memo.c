@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What was found in buffers the last time. A client sends the same User-Agent, Host and Accept with each of its requests, in the same
- * order, and a server the same line and type with each answer: comparing such a buffer with what it was costs a tenth of a scan, which would
- * find the same again. Pages, pictures and scripts come again, too, as everybody asks for the same ones.
+ * What was found in buffers the last time. A client sends the same User-Agent, Host and Accept with each of its
+ * requests, in the same order, and a server the same line and type with each answer: comparing such a buffer with what
+ * it was costs a tenth of a scan, which would find the same again. Pages, pictures and scripts come again, too, as
+ * everybody asks for the same ones.
  *
- * A table of pairs of places by hash; what comes to lie there takes the place of the one that was not used last. All bytes are compared, so
- * nobody can have one buffer taken for another; whoever sees to it that nothing is ever found pays the hash and a copy with each scan.
+ * A table of pairs of places by hash; what comes to lie there takes the place of the one that was not used last. All
+ * bytes are compared, so nobody can have one buffer taken for another; whoever sees to it that nothing is ever found
+ * pays the hash and a copy with each scan.
  *
- * Long buffers have a table of their own, and mostly do not come again: one is copied when another with the same gist was seen before, so
- * that what comes once costs no more than the gist.
+ * Long buffers have a table of their own, and mostly do not come again: one is copied when another with the same gist
+ * was seen before, so that what comes once costs no more than the gist.
  *
  * Threads: a detector's own.
  */
@@ -95,8 +97,8 @@ static uint64_t load_half(const uint8_t *bytes)
     return half;
 }
 
-/* Begin, middle and end: they tell most buffers of one kind apart, and that others take each other's place does no harm. Of those that are
- * shorter than a word it is all that there is. */
+/* Begin, middle and end: they tell most buffers of one kind apart, and that others take each other's place does no
+ * harm. Of those that are shorter than a word it is all that there is. */
 static uint64_t gist_of(const uint8_t *bytes, uint32_t length)
 {
     if (length >= sizeof(uint64_t))

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Shorter literals for the same rules. What a literal is looked for in is there as a whole, or not at all, so any part of it that is found
- * says that the rule is to be asked: a part is chosen that is found fast and seldom.
+ * Shorter literals for the same rules. What a literal is looked for in is there as a whole, or not at all, so any part
+ * of it that is found says that the rule is to be asked: a part is chosen that is found fast and seldom.
  *
- * Hyperscan matches eight bytes at once, and has to look again for the rest of a longer literal: those that end alike ("HTTP/1.1") all at each
- * place where that is. Of each the eight bytes are kept that the fewest others have.
+ * Hyperscan matches eight bytes at once, and has to look again for the rest of a longer literal: those that end alike
+ * ("HTTP/1.1") all at each place where that is. Of each the eight bytes are kept that the fewest others have.
  *
- * In a stream twice as much is kept: there a part may be found in one segment, and the rule has to wait for the rest with the next
- * (struct check.may_wait). It is not longer than what is searched at once where two segments meet (matcher.c).
+ * In a stream twice as much is kept: there a part may be found in one segment, and the rule has to wait for the rest
+ * with the next (struct check.may_wait). It is not longer than what is searched at once where two segments meet
+ * (matcher.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ enum {
     SHARED_MAX = 256, /* literals are compared each with each */
 };
 
-/* --- Literals that contain others ------------------------------------------------------------------------------------------- */
+/* --- Literals that contain others ----------------------------------------------------------------- */
 
 /* Long enough, and of enough different bytes, to be rare. */
 static bool is_telling(const struct literal *literal)
@@ -46,9 +47,9 @@ static bool contains(const struct literal *outer, const struct literal *inner)
 }
 
 /*
- * Where a literal occurs, all occur that it contains: a rule may just as well be found by one of these, when another rule is found by it
- * anyway. Rulesets have many rules for variants of one thing, and fewer patterns are found faster. In a stream the shorter one may have been
- * seen with an earlier segment.
+ * Where a literal occurs, all occur that it contains: a rule may just as well be found by one of these, when another
+ * rule is found by it anyway. Rulesets have many rules for variants of one thing, and fewer patterns are found faster.
+ * In a stream the shorter one may have been seen with an earlier segment.
  */
 static void share(struct literal *const *literals, uint32_t count)
 {
@@ -67,7 +68,7 @@ static void share(struct literal *const *literals, uint32_t count)
     }
 }
 
-/* --- Parts --------------------------------------------------------------------------------------------------------------------- */
+/* --- Parts ---------------------------------------------------------------------------------------- */
 
 static uint64_t commonness(const struct gram_counts *counts, const uint8_t *part, uint32_t length)
 {

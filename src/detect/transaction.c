@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rules on transactions. A transaction is looked at whenever its direction has come further or a buffer of it has grown. Each buffer is
- * scanned once, when it is there; of one that grows, what is new. The candidates that this gives are evaluated; those that can't be
- * decided yet stay with the transaction, with the buffers that have matched, and are evaluated when it has come further.
+ * Rules on transactions. A transaction is looked at whenever its direction has come further or a buffer of it has
+ * grown. Each buffer is scanned once, when it is there; of one that grows, what is new. The candidates that this gives
+ * are evaluated; those that can't be decided yet stay with the transaction, with the buffers that have matched, and are
+ * evaluated when it has come further.
  *
- * What is remembered of a transaction has a bounded size. Where there is no room for one more candidate, or no memory at all, all
- * buffers are scanned again each time instead: that costs time, and nothing is missed. It may be told again, then.
+ * What is remembered of a transaction has a bounded size. Where there is no room for one more candidate, or no memory
+ * at all, all buffers are scanned again each time instead: that costs time, and nothing is missed. It may be told
+ * again, then.
  */
 #include <string.h>
 
@@ -38,7 +40,7 @@ static bool has_reached(const struct looking *look, const struct app_buffer *acc
     return look->tx->progress[access->direction] >= access->progress || is_complete(look, access->direction);
 }
 
-/* --- Buffers ----------------------------------------------------------------------------------------------------------------- */
+/* --- Buffers -------------------------------------------------------------------------------------- */
 
 static __attribute__((noinline)) bool transform(const struct looking *look, const struct condition *transforms,
                                                 struct app_bytes *value)
@@ -61,7 +63,8 @@ static bool is_of_files(const struct keyword *keyword)
     return keyword == &keyword_file_data || keyword == &keyword_file_name || keyword == &keyword_file_magic;
 }
 
-/* One after the other the values of a buffer that the transaction has reached; the transforms' memory is used anew for each. */
+/* One after the other the values of a buffer that the transaction has reached; the transforms' memory is used anew for
+ * each. */
 static inline bool next_value(const struct looking *look, const struct app_buffer *access,
                               const struct condition *transforms, unsigned index, struct app_bytes *out)
 {
@@ -138,8 +141,8 @@ static bool is_held(const struct check *check, const struct transaction_plan *pl
     return !check->rule->takes_texts || !plan->access[at] || plan->access[at]->grows;
 }
 
-/* What is of no transaction may be the stream's window, which takes longer to look at than all others together: it is asked last, unless one
- * buffer of the rule depends on another. */
+/* What is of no transaction may be the stream's window, which takes longer to look at than all others together: it is
+ * asked last, unless one buffer of the rule depends on another. */
 static bool is_asked_now(const struct check *check, const struct transaction_plan *plan, unsigned at, bool late)
 {
     bool in_order = check->rule->takes_values || check->rule->takes_texts;
@@ -186,7 +189,7 @@ static enum outcome inspect_buffers(struct looking *look, const struct check *ch
     return early == OUTCOME_YES || late == OUTCOME_NO ? late : early;
 }
 
-/* --- Conditions ---------------------------------------------------------------------------------------------------------------- */
+/* --- Conditions ----------------------------------------------------------------------------------- */
 
 static enum flow_direction direction_of(const struct looking *look, uint8_t directions)
 {
@@ -327,7 +330,7 @@ static enum outcome evaluate(struct looking *look, const struct transaction_plan
                                                                                              : OUTCOME_YES;
 }
 
-/* --- Candidates ---------------------------------------------------------------------------------------------------------------- */
+/* --- Candidates ----------------------------------------------------------------------------------- */
 
 /* How much of a growing buffer's value has been scanned; NULL: it is not remembered. */
 static uint64_t *scanned_to(struct app_detection *memory, uint32_t buffer, unsigned index)
@@ -616,8 +619,8 @@ static void settle_other(struct looking *look, uint32_t index)
         memory->list[memory->count++] = (struct transaction_candidate){ .check = index, .done = true };
 }
 
-/* The half of a transactional rule holds: it is a candidate in the direction to the client. Where that can't be remembered, it is found there
- * by what is left of the other direction. */
+/* The half of a transactional rule holds: it is a candidate in the direction to the client. Where that can't be
+ * remembered, it is found there by what is left of the other direction. */
 static void hand_over(struct looking *look, const struct transaction_candidate *half)
 {
     struct app_detection *memory = memory_of_other(look);
@@ -696,7 +699,7 @@ static void decide(struct looking *look, uint32_t index)
         remember(look, &candidate);
 }
 
-/* --- A transaction -------------------------------------------------------------------------------------------------------------- */
+/* --- A transaction -------------------------------------------------------------------------------- */
 
 /* What is remembered of the transaction, in `own` when there is nothing yet. */
 static struct app_detection *recall(struct looking *look, struct app_detection *own)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rules on transactions, by protocol and direction: for each buffer that a rule's literal lies in a prefilter, and the list of
- * those that have none.
+ * Rules on transactions, by protocol and direction: for each buffer that a rule's literal lies in a prefilter, and the
+ * list of those that have none.
  *
- * A rule may be for several protocols (file.data) and for both directions; for each it has a plan: how its buffers are read
- * there, and from which progress on it can be decided.
+ * A rule may be for several protocols (file.data) and for both directions; for each it has a plan: how its buffers are
+ * read there, and from which progress on it can be decided.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -41,7 +41,8 @@ static const struct app_buffer *transaction_access(const struct app_proto *proto
     return NULL;
 }
 
-/* The progress from which on the condition may be asked; -1: it never may. A keyword that no protocol claims is about all. */
+/* The progress from which on the condition may be asked; -1: it never may. A keyword that no protocol claims is about
+ * all. */
 static int condition_progress(const struct app_proto *proto, const struct keyword *keyword,
                               enum flow_direction direction)
 {
@@ -52,7 +53,7 @@ static int condition_progress(const struct app_proto *proto, const struct keywor
     return keyword->applications ? -1 : 0;
 }
 
-/* --- Plans --------------------------------------------------------------------------------------------------------------- */
+/* --- Plans ---------------------------------------------------------------------------------------- */
 
 static unsigned count_buffers(const struct rule *rule)
 {
@@ -136,7 +137,7 @@ static struct transaction_plan *new_plan(struct ruleset *ruleset, const struct r
     return plan->access && plan->condition_progress ? plan : NULL;
 }
 
-/* --- Groups -------------------------------------------------------------------------------------------------------------- */
+/* --- Groups --------------------------------------------------------------------------------------- */
 
 static bool same_transforms(const struct condition *a, const struct condition *b)
 {
@@ -225,8 +226,8 @@ static bool has_half(const struct check *check, uint8_t proto)
     return false;
 }
 
-/* Of which directions the literal may be: when the rule has a half, each of its plans has one of its own, as what grows is there only
- * while it comes. */
+/* Of which directions the literal may be: when the rule has a half, each of its plans has one of its own, as what grows
+ * is there only while it comes. */
 static unsigned literal_directions(const struct check *check, const struct transaction_plan *plan)
 {
     if (!check->transactional || (!plan->half && !has_half(check, plan->proto)))

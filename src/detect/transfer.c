@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What flows and transactions remember of rules, for a process that has rules of its own. As with a reload (carry.c) a rule of the same ids and
- * the same text is the same rule; of others nothing is remembered. The text goes as its digest.
+ * What flows and transactions remember of rules, for a process that has rules of its own. As with a reload (carry.c) a
+ * rule of the same ids and the same text is the same rule; of others nothing is remembered. The text goes as its
+ * digest.
  *
- * What was scanned of a transaction is not told: all that is there of it is scanned again, and what has matched already does not match
- * again.
+ * What was scanned of a transaction is not told: all that is there of it is scanned again, and what has matched already
+ * does not match again.
  *
  * Threads: one at a time.
  */
@@ -45,7 +46,7 @@ void detect_checks_free(struct detect_checks *checks)
     free(checks);
 }
 
-/* --- A check ---------------------------------------------------------------------------------------------------------------- */
+/* --- A check -------------------------------------------------------------------------------------- */
 
 static uint64_t text_digest(const struct rule *rule)
 {
@@ -78,7 +79,7 @@ static void transfer_check(struct transfer *t, const struct detect_checks *check
         *check = t->error ? CARRIED_NOWHERE : find_check(checks, gid, sid, digest);
 }
 
-/* --- Flows ------------------------------------------------------------------------------------------------------------------ */
+/* --- Flows ---------------------------------------------------------------------------------------- */
 
 static void write_waiting(struct transfer *t, const struct detect_checks *checks, struct flow_detection *detection)
 {
@@ -139,7 +140,7 @@ void detect_transfer_flow(struct transfer *t, struct detector *detector, const s
     }
 }
 
-/* --- Transactions ----------------------------------------------------------------------------------------------------------- */
+/* --- Transactions --------------------------------------------------------------------------------- */
 
 static void transfer_candidate(struct transfer *t, const struct detect_checks *checks,
                                struct transaction_candidate *candidate)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A rule becomes a candidate when its literal comes, and the rest of it may come in a later segment: it is remembered with the flow and
- * looked at again with each view until its literal has left the window. A rule without a literal is looked at with each view, and when
- * it matched it is muted: it must match anew for as long as the same bytes are in the window.
+ * A rule becomes a candidate when its literal comes, and the rest of it may come in a later segment: it is remembered
+ * with the flow and looked at again with each view until its literal has left the window. A rule without a literal is
+ * looked at with each view, and when it matched it is muted: it must match anew for as long as the same bytes are in
+ * the window.
  *
- * Few rules wait in few flows; the memory is reserved at the start. When it is used up, or a direction has more than WAITING_MAX at
- * once, the flow's window is scanned anew with each view from then on: that costs time, but misses nothing.
+ * Few rules wait in few flows; the memory is reserved at the start. When it is used up, or a direction has more than
+ * WAITING_MAX at once, the flow's window is scanned anew with each view from then on: that costs time, but misses
+ * nothing.
  */
 #include <string.h>
 

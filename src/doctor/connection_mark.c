@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Marks of connections with which our table tells what the kernel handles alone. Who gives a connection our mark lets it pass
- * uninspected; who takes it off only brings it back to the queue. Where our table saves them from marks of packets, these matter as much.
+ * Marks of connections with which our table tells what the kernel handles alone. Who gives a connection our mark lets
+ * it pass uninspected; who takes it off only brings it back to the queue. Where our table saves them from marks of
+ * packets, these matter as much.
  */
 #include <string.h>
 
@@ -12,7 +13,7 @@ bool is_next_queue(const struct patient *patient, const struct netrules_rule *ru
     return rule->verdict == NETRULES_QUEUE && rule->sees_connection_mark && is_own(patient, rule);
 }
 
-/* --- What is there ---------------------------------------------------------------------------------------------------------------- */
+/* --- What is there -------------------------------------------------------------------------------- */
 
 static const struct netrules_mark *connection_mark(const struct netrules_rule *rule)
 {
@@ -63,7 +64,7 @@ void take_offload(struct patient *patient)
         take_table(&patient->offload, patient->own->table);
 }
 
-/* --- What others do ------------------------------------------------------------------------------------------------------------- */
+/* --- What others do ------------------------------------------------------------------------------- */
 
 struct offload_mark {
     const char *name; /* of the setting */

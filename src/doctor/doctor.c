@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- Findings ---------------------------------------------------------------------------------------------------------------- */
+/* --- Findings ------------------------------------------------------------------------------------- */
 
 enum { WHAT_SIZE = 1024 };
 
@@ -42,7 +42,7 @@ void about_rule(struct doctor_finding *finding, const struct netrules_rule *rule
     finding->chain = rule->chain;
 }
 
-/* --- What is ours -------------------------------------------------------------------------------------------------------------- */
+/* --- What is ours --------------------------------------------------------------------------------- */
 
 static void find_own_tables(struct patient *patient)
 {
@@ -148,7 +148,7 @@ static void take_mark(struct patient *patient)
     }
 }
 
-/* --- Small questions ----------------------------------------------------------------------------------------------------------- */
+/* --- Small questions ------------------------------------------------------------------------------ */
 
 unsigned families_of(const struct netrules_chain *chain)
 {
@@ -189,7 +189,7 @@ const char *queues_text(struct patient *patient, unsigned first, unsigned last)
     return text ? text : "";
 }
 
-/* --- The report ---------------------------------------------------------------------------------------------------------------- */
+/* --- The report ----------------------------------------------------------------------------------- */
 
 /* The worst first; within a severity the order stays. */
 static void sort(struct doctor_report *report)

@@ -36,8 +36,8 @@ struct patient {
     bool failed; /* out of memory */
 };
 
-/* Adds a finding; `what` is formatted, `why` and `remedy` are constants. The finding, to be completed; a scratch one when out of
- * memory, never NULL. */
+/* Adds a finding; `what` is formatted, `why` and `remedy` are constants. The finding, to be completed; a scratch one
+ * when out of memory, never NULL. */
 struct doctor_finding *find_out(struct patient *patient, enum doctor_severity severity, const char *id, const char *why,
                                 const char *remedy, const char *what, ...) __attribute__((format(printf, 6, 7)));
 void about_rule(struct doctor_finding *finding, const struct netrules_rule *rule);
@@ -46,9 +46,11 @@ void about_rule(struct doctor_finding *finding, const struct netrules_rule *rule
 const struct own_table *own_of(const struct patient *patient, const struct netrules_table *table);
 bool is_own(const struct patient *patient, const struct netrules_rule *rule);
 
-/* Whether the rule replaces an accept (mode chain): the firewall has accepted the packets that it matches, even without a listener. */
+/* Whether the rule replaces an accept (mode chain): the firewall has accepted the packets that it matches, even without
+ * a listener. */
 bool replaces_accept(const struct patient *patient, const struct netrules_rule *rule);
-/* Whether accepted packets return to the chain: by the configuration, or because the rule does not match marked packets. */
+/* Whether accepted packets return to the chain: by the configuration, or because the rule does not match marked
+ * packets. */
 bool repeats(const struct patient *patient, const struct netrules_rule *rule);
 
 /* Families of packets that meet a chain. */
@@ -58,7 +60,7 @@ bool same_hook(const struct netrules_chain *one, const struct netrules_chain *ot
 /* "queue 0" or "queues 0-3"; lent by the arena. */
 const char *queues_text(struct patient *patient, unsigned first, unsigned last);
 
-/* --- The way of a packet through a base chain (walk.c) ------------------------------------------------------------------------- */
+/* --- The way of a packet through a base chain (walk.c) -------------------------------------------- */
 
 /* A rule on the way, with what its callers ask for, too. */
 struct step {
@@ -87,7 +89,7 @@ int walk(const struct netrules *ruleset, struct way *way);
 int each_base(const struct netrules *ruleset, const struct netrules_rule *rule,
               void (*each)(const struct netrules_chain *base, void *user), void *user);
 
-/* --- Checks: each adds its findings ---------------------------------------------------------------------------------------------- */
+/* --- Checks: each adds its findings --------------------------------------------------------------- */
 
 void check_own_table(struct patient *patient);
 void check_order(struct patient *patient);

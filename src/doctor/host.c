@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The host: interfaces whose super-packets the kernel has to segment for Sluice, and kernels whose queues have known defects. */
+/* The host: interfaces whose super-packets the kernel has to segment for Sluice, and kernels whose queues have known
+ * defects. */
 #include "doctor_priv.h"
 
 enum { COPIED = 65536 }; /* super-packets of up to 64 KiB are copied whole */
 
-/* --- Interfaces ------------------------------------------------------------------------------------------------------------------ */
+/* --- Interfaces ----------------------------------------------------------------------------------- */
 
 static void check_link(struct patient *patient, const struct netrules_link *link)
 {
@@ -33,7 +34,7 @@ void check_links(struct patient *patient)
         check_link(patient, link);
 }
 
-/* --- Kernel ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Kernel --------------------------------------------------------------------------------------- */
 
 /* From `patch` of this series up to before `end`; `end` 0: all later ones. */
 struct series {
@@ -54,7 +55,8 @@ static const struct series crashes[] = { { 6, 12, 75, 83 }, { 6, 18, 14, 24 }, {
 /* Its correction gives each queue a table of 8 to 32768 buckets, which the kernel resizes as packets come and go. */
 static const struct series resizes[] = { { 6, 12, 83, 0 }, { 6, 18, 24, 0 }, { 6, 19, 14, 0 } };
 
-/* CVE-2026-45859: when such a kernel segments a super-packet of a connection that conntrack has not confirmed, it drops all segments. */
+/* CVE-2026-45859: when such a kernel segments a super-packet of a connection that conntrack has not confirmed, it drops
+ * all segments. */
 static const struct series drops[] = { { 6, 11, 0, 0 }, { 6, 12, 0, 75 }, { 6, 13, 0, 0 },
                                        { 6, 14, 0, 0 }, { 6, 15, 0, 0 },  { 6, 16, 0, 0 },
                                        { 6, 17, 0, 0 }, { 6, 18, 0, 14 }, { 6, 19, 0, 4 } };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Marks: who else reads or writes our bits. Ours are the mark of judged packets in repeat mode, and that of our own answers
- * (reject), with which our table lets packets pass. So a packet that somebody else gives such a mark passes uninspected.
+ * Marks: who else reads or writes our bits. Ours are the mark of judged packets in repeat mode, and that of our own
+ * answers (reject), with which our table lets packets pass. So a packet that somebody else gives such a mark passes
+ * uninspected.
  */
 #include <linux/netfilter.h>
 #include <stdio.h>
@@ -53,7 +54,7 @@ static const char *user_of(const struct netrules_rule *rule, const struct netrul
     return known ? known : "somebody";
 }
 
-/* --- Writers ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Writers -------------------------------------------------------------------------------------- */
 
 /* Whether what is written may be our mark: then the packet looks as if it had been judged, or were our own. */
 static bool may_forge(const struct netrules_mark *mark, const struct our_mark *ours)
@@ -131,7 +132,7 @@ static void report_copy(struct patient *patient, const struct netrules_rule *rul
         rule);
 }
 
-/* --- Readers ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Readers -------------------------------------------------------------------------------------- */
 
 static void report_match(struct patient *patient, const struct netrules_rule *rule, const struct netrules_mark *mark,
                          const struct our_mark *ours)
@@ -165,7 +166,7 @@ static bool is_ours(const struct patient *patient, const struct netrules_rule *r
            (mark->use == NETRULES_MARK_MATCH && mark->mask == ours->mask && mark->value == ours->value);
 }
 
-/* --- The rule that removes our mark ------------------------------------------------------------------------------------------------ */
+/* --- The rule that removes our mark --------------------------------------------------------------- */
 
 static bool clears(const struct netrules_rule *rule, const struct our_mark *ours)
 {
@@ -185,7 +186,8 @@ static void note_early(const struct netrules_chain *base, void *early)
     *(bool *)early |= base->hook != NF_INET_POST_ROUTING && base->hook != NF_INET_LOCAL_IN;
 }
 
-/* Removes the mark of packets that leave the host or have arrived: repeat mode needs that where tunnels begin or end. */
+/* Removes the mark of packets that leave the host or have arrived: repeat mode needs that where tunnels begin or end.
+ */
 static bool is_unmark(struct patient *patient, const struct netrules_rule *rule, const struct our_mark *ours)
 {
     bool early = false;

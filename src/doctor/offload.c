@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Flow offload: a flow that a rule has put into a flowtable goes from one interface to the other at ingress and comes to no hook any
- * more. So where the rule stands does not matter: also behind the queue it takes all that follows from our sight.
+ * Flow offload: a flow that a rule has put into a flowtable goes from one interface to the other at ingress and comes
+ * to no hook any more. So where the rule stands does not matter: also behind the queue it takes all that follows from
+ * our sight.
  */
 #include <linux/netfilter.h>
 #include <string.h>

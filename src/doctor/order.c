@@ -2,8 +2,9 @@
 /*
  * What comes before the queue, and what behind it.
  *
- * An accept in another base chain takes nothing away from ours: the next one on the hook goes on (kernel: nf_hook_slow). An accept
- * in the same base chain does, and so does whatever else ends it. A drop ahead is the firewall's decision and is as it should be.
+ * An accept in another base chain takes nothing away from ours: the next one on the hook goes on (kernel:
+ * nf_hook_slow). An accept in the same base chain does, and so does whatever else ends it. A drop ahead is the
+ * firewall's decision and is as it should be.
  */
 #include <linux/netfilter.h>
 #include <string.h>
@@ -18,7 +19,7 @@ enum {
     NAT_SOURCE = 100,
 };
 
-/* --- Ahead in the same base chain --------------------------------------------------------------------------------------------- */
+/* --- Ahead in the same base chain ----------------------------------------------------------------- */
 
 enum { MAX_COVERED = 64 };
 
@@ -29,7 +30,8 @@ struct ahead {
     size_t count;
     const struct netrules_rule *established;
     const struct netrules_rule *replies; /* behind the queue's rule */
-    /* Where established connections are queued, so that a later accept of them takes none: in these chains, or everywhere. */
+    /* Where established connections are queued, so that a later accept of them takes none: in these chains, or
+     * everywhere. */
     const struct netrules_chain *covered[MAX_COVERED];
     size_t covered_count;
     bool covers_all;
@@ -57,7 +59,7 @@ static bool is_meant(const struct ahead *ahead, const struct netrules_rule *rule
            (patient->repeats && has_mark(rule, patient->mark, patient->mark_mask));
 }
 
-/* --- Established connections ------------------------------------------------------------------------------------------------------ */
+/* --- Established connections ---------------------------------------------------------------------- */
 
 static bool is_feed(const struct patient *patient, const struct netrules_rule *rule)
 {
@@ -232,7 +234,7 @@ void check_order(struct patient *patient)
     }
 }
 
-/* --- Priorities ------------------------------------------------------------------------------------------------------------------- */
+/* --- Priorities ----------------------------------------------------------------------------------- */
 
 static bool is_filter(const struct netrules_chain *chain)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Our own table: there, switched on, and as it was installed. What it is to hold is asked of the firewall module as messages and
- * read like live ones, so the comparison is between two rulesets of one form, rule by rule as text.
+ * Our own table: there, switched on, and as it was installed. What it is to hold is asked of the firewall module as
+ * messages and read like live ones, so the comparison is between two rulesets of one form, rule by rule as text.
  */
 #include <errno.h>
 #include <linux/netfilter.h>
@@ -11,7 +11,7 @@
 
 #define REINSTALL "Install it again: `sluice nft install`, or restart the daemon with --attach."
 
-/* --- What it was installed as ----------------------------------------------------------------------------------------------------- */
+/* --- What it was installed as --------------------------------------------------------------------- */
 
 static const struct netrules_rule *queue_rule(const struct netrules_table *table)
 {
@@ -77,7 +77,7 @@ static int add_expected(void *user, const void *bytes, size_t length)
     return netrules_add_message(user, bytes, length);
 }
 
-/* --- Comparing ------------------------------------------------------------------------------------------------------------------ */
+/* --- Comparing ------------------------------------------------------------------------------------ */
 
 static bool same_rule(const struct netrules_rule *one, const struct netrules_rule *other)
 {
@@ -194,7 +194,7 @@ static void compare_table(struct patient *patient, const struct own_table *own)
     netrules_free(expected);
 }
 
-/* --- There at all ---------------------------------------------------------------------------------------------------------------- */
+/* --- There at all --------------------------------------------------------------------------------- */
 
 static void check_dormant(struct patient *patient, const struct own_table *own)
 {

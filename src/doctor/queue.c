@@ -7,7 +7,7 @@
 
 enum { ENOUGH_PACKETS = 1000, MOST_PERCENT = 90, MAX_RANGES = 64 };
 
-/* --- In a chain with others' rules -------------------------------------------------------------------------------------------- */
+/* --- In a chain with others' rules ---------------------------------------------------------------- */
 
 struct shared {
     struct patient *patient;
@@ -78,7 +78,7 @@ static void check_shared_base(const struct netrules_chain *base, void *user)
         report_shared(shared, base, way.always);
 }
 
-/* --- How it spreads ------------------------------------------------------------------------------------------------------------- */
+/* --- How it spreads ------------------------------------------------------------------------------- */
 
 static void check_spread(struct patient *patient, const struct feed *feed)
 {
@@ -138,7 +138,7 @@ static void check_bypass(struct patient *patient, const struct feed *feed)
         feed->rule);
 }
 
-/* --- Others' queues --------------------------------------------------------------------------------------------------------------- */
+/* --- Others' queues ------------------------------------------------------------------------------- */
 
 static const struct netrules_holder *holder_of(const struct patient *patient, unsigned queue)
 {
@@ -212,7 +212,7 @@ void check_queues(struct patient *patient)
                 check_other_user(patient, rule);
 }
 
-/* --- Who listens -------------------------------------------------------------------------------------------------------------------- */
+/* --- Who listens ---------------------------------------------------------------------------------- */
 
 static bool is_fed(const struct feed *feed, unsigned queue)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The way of a packet through one base chain and the chains that it jumps to, in the kernel's order. A chain is gone through once,
- * however often it is jumped to: the first time is the one that comes before the others.
+ * The way of a packet through one base chain and the chains that it jumps to, in the kernel's order. A chain is gone
+ * through once, however often it is jumped to: the first time is the one that comes before the others.
  */
 #include "doctor_priv.h"
 
@@ -88,7 +88,8 @@ static void follow(struct walker *walker, const struct netrules_rule *rule, cons
         walk_chain(walker, target, next);
 }
 
-/* No packet comes here. In a base chain that is the blocker's matter, and behind a queue the packets are in a queue already. */
+/* No packet comes here. In a base chain that is the blocker's matter, and behind a queue the packets are in a queue
+ * already. */
 static bool is_dead(const struct walker *walker, const struct caller *caller)
 {
     return caller->ender && !walker->blocked && caller->ender->verdict != NETRULES_QUEUE;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which thread runs where. Sets are lists like "0-3,8". In `exclusive` mode worker N has the Nth CPU of its set alone, in
- * `balanced` mode all workers share the set.
+ * Which thread runs where. Sets are lists like "0-3,8". In `exclusive` mode worker N has the Nth CPU of its set alone,
+ * in `balanced` mode all workers share the set.
  *
- * Without configuration the machine's topology decides (hwloc): first one CPU of every core, then the siblings; the first
- * core is left to management and output (and to the interrupts that land there) while there are cores enough. When there
- * are more workers than CPUs, nothing is pinned.
+ * Without configuration the machine's topology decides (hwloc): first one CPU of every core, then the siblings; the
+ * first core is left to management and output (and to the interrupts that land there) while there are cores enough.
+ * When there are more workers than CPUs, nothing is pinned.
  */
 #include "engine_priv.h"
 
@@ -117,7 +117,8 @@ static bool has(const uint16_t *cpus, uint16_t count, uint16_t cpu)
     return false;
 }
 
-/* Verdicts are sent on CPUs that no worker has, when there is one for each worker: of those of `management`, if that is configured. */
+/* Verdicts are sent on CPUs that no worker has, when there is one for each worker: of those of `management`, if that is
+ * configured. */
 static void choose_senders(struct affinity *out, const cpu_set_t *allowed, unsigned workers, uint16_t management)
 {
     if (out->mode != AFFINITY_EXCLUSIVE)

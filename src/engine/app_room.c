@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * When app-layer.memcap is nearly used up, flows that are idle release memory of their parsers before the next packet is inspected: first
- * bodies and files, then the parser itself. Rules see before what they have not seen yet, and transactions are logged.
+ * When app-layer.memcap is nearly used up, flows that are idle release memory of their parsers before the next packet
+ * is inspected: first bodies and files, then the parser itself. Rules see before what they have not seen yet, and
+ * transactions are logged.
  */
 #include "engine_priv.h"
 

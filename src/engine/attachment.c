@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The own table while the daemon runs. One thread of its own does all that concerns it: it hears of every change of the ruleset
- * and looks whether the table is what was installed; puts it back when somebody removed or altered it, and tells in an event for
- * how long packets could pass uninspected; and blocks the hosts that workers ask for. It also looks once a second, so that
- * a notification that was lost is made up for and the time at which the table was last known to be right is never far away.
+ * The own table while the daemon runs. One thread of its own does all that concerns it: it hears of every change of the
+ * ruleset and looks whether the table is what was installed; puts it back when somebody removed or altered it, and
+ * tells in an event for how long packets could pass uninspected; and blocks the hosts that workers ask for. It also
+ * looks once a second, so that a notification that was lost is made up for and the time at which the table was last
+ * known to be right is never far away.
  *
- * Putting back has a budget: so many times at once, and so many a second in the long run. Against somebody who removes the table
- * again and again it is a contest that nobody wins; the events tell.
+ * Putting back has a budget: so many times at once, and so many a second in the long run. Against somebody who removes
+ * the table again and again it is a contest that nobody wins; the events tell.
  *
- * A filter chain that comes to stand on the wrong side of ours does not open anything, so that is mended seldom: a base chain has its
- * priority for good, so ours has to go for a new one, and with it the packets that wait in the queues.
+ * A filter chain that comes to stand on the wrong side of ours does not open anything, so that is mended seldom: a base
+ * chain has its priority for good, so ours has to go for a new one, and with it the packets that wait in the queues.
  *
- * A worker asks by a ring of its own: no lock, no system call; when it is full the request is lost and counted. The ring is looked
- * into every few milliseconds, until then other flows of that host are inspected as any.
+ * A worker asks by a ring of its own: no lock, no system call; when it is full the request is lost and counted. The
+ * ring is looked into every few milliseconds, until then other flows of that host are inspected as any.
  *
- * Packets that the kernel dropped with somebody's base chain are known by the verdicts that it refused (ENOENT). They are added up
- * once a second; those that come within a while of a change in which chains went are said to be lost to that. From the first such
- * change on workers give each packet a verdict message of its own for a time, because a batch does not tell which of its packets
- * were gone.
+ * Packets that the kernel dropped with somebody's base chain are known by the verdicts that it refused (ENOENT). They
+ * are added up once a second; those that come within a while of a change in which chains went are said to be lost to
+ * that. From the first such change on workers give each packet a verdict message of its own for a time, because a batch
+ * does not tell which of its packets were gone.
  *
- * Threads: attachment_new/start/stop/free by the main thread, block_port_ask() by the port's worker, counters by anybody.
+ * Threads: attachment_new/start/stop/free by the main thread, block_port_ask() by the port's worker, counters by
+ * anybody.
  */
 #include "engine_priv.h"
 
@@ -117,7 +119,7 @@ static void set(_Atomic uint64_t *counter, uint64_t value)
     atomic_store_explicit(counter, value, memory_order_relaxed);
 }
 
-/* --- The workers' side ------------------------------------------------------------------------------------------------------ */
+/* --- The workers' side ---------------------------------------------------------------------------- */
 
 static void ask_for(struct block_port *port, const struct packet *pkt, const struct rule *rule,
                     const struct address *address)
@@ -153,7 +155,7 @@ struct block_port *attachment_port(struct attachment *attachment, unsigned worke
     return attachment && attachment->ports ? &attachment->ports[worker] : NULL;
 }
 
-/* --- Events ------------------------------------------------------------------------------------------------------------------ */
+/* --- Events --------------------------------------------------------------------------------------- */
 
 static struct output_firewall event_of(const struct attachment *attachment, enum output_firewall_action action,
                                        const struct firewall_change *change)
@@ -201,7 +203,7 @@ static void log_breach(const struct attachment *attachment, const char *what)
                 (double)(clock_monotonic_ns() - breach->noticed_ns) / 1e6);
 }
 
-/* --- Packets that the kernel dropped ------------------------------------------------------------------------------------------ */
+/* --- Packets that the kernel dropped -------------------------------------------------------------- */
 
 static void hear_removal(struct attachment *attachment, const struct firewall_change *change)
 {
@@ -233,7 +235,7 @@ static void count_flushed(struct attachment *attachment)
                 (unsigned long long)lost, attachment->removal.process[0] ? " by " : "", attachment->removal.process);
 }
 
-/* --- The table ----------------------------------------------------------------------------------------------------------------- */
+/* --- The table ------------------------------------------------------------------------------------ */
 
 static void close_breach(struct attachment *attachment, enum output_firewall_action action)
 {
@@ -335,7 +337,7 @@ static bool check(struct attachment *attachment, const struct firewall_change *c
     return found.damage == 0;
 }
 
-/* --- What is heard --------------------------------------------------------------------------------------------------------------- */
+/* --- What is heard -------------------------------------------------------------------------------- */
 
 static bool may_move(const struct attachment *attachment)
 {
@@ -407,7 +409,7 @@ static void hear(struct attachment *attachment)
         move(attachment, &change);
 }
 
-/* --- Hosts to block ------------------------------------------------------------------------------------------------------------- */
+/* --- Hosts to block ------------------------------------------------------------------------------- */
 
 /* Those that were asked for and are not to be spared, each once, at most a group. */
 struct block_group {
@@ -491,7 +493,7 @@ static void block_hosts(struct attachment *attachment)
     }
 }
 
-/* --- The thread ------------------------------------------------------------------------------------------------------------------ */
+/* --- The thread ----------------------------------------------------------------------------------- */
 
 static void tick(struct attachment *attachment)
 {
@@ -553,7 +555,7 @@ static void *run(void *argument)
     return NULL;
 }
 
-/* --- Life cycle ------------------------------------------------------------------------------------------------------------------ */
+/* --- Life cycle ----------------------------------------------------------------------------------- */
 
 static enum monitor_mode read_mode(const struct config *config)
 {
@@ -639,7 +641,8 @@ int attachment_new(struct attachment **out, const struct attachment_options *opt
     return err;
 }
 
-/* Somebody may have removed a chain while there was nobody to hear of it: of the packets that waited then only messages are left. */
+/* Somebody may have removed a chain while there was nobody to hear of it: of the packets that waited then only messages
+ * are left. */
 static void look_for_flushed(struct attachment *attachment)
 {
     static const struct firewall_change unheard = { .lost = true };

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Counters that go on over an upgrade. Who draws them wants sums that only grow, and a hand-over is no event of the traffic. The engine that
- * ends writes what its counters say, by their names, since the next one may be another version; that one adds it to what it counts itself.
- * After a crash nothing is there to be read: counters begin anew, which `uptime` shows, and engine.restarts says why.
+ * Counters that go on over an upgrade. Who draws them wants sums that only grow, and a hand-over is no event of the
+ * traffic. The engine that ends writes what its counters say, by their names, since the next one may be another
+ * version; that one adds it to what it counts itself. After a crash nothing is there to be read: counters begin anew,
+ * which `uptime` shows, and engine.restarts says why.
  *
- * What is the state of now (memory, flows that live), or is counted by the kernel or the keeper, which go on, is not added. A largest value
- * stays the largest.
+ * What is the state of now (memory, flows that live), or is counted by the kernel or the keeper, which go on, is not
+ * added. A largest value stays the largest.
  *
  * Threads:   main's.
  * Ownership: of what all workers share; names are copies.

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From the configuration to the sandbox (sluice/sandbox.h): who the engine is, and which folders it still has when packets flow.
+ * From the configuration to the sandbox (sluice/sandbox.h): who the engine is, and which folders it still has when
+ * packets flow.
  *
- * Read: the folders of what a reload reads, not the files, for editors and updaters put another file in a file's place. Written: the
- * folders of logs, stored files, compiled patterns and datasets. Of /proc and /sys the little that a reload and a list of queues look at.
+ * Read: the folders of what a reload reads, not the files, for editors and updaters put another file in a file's place.
+ * Written: the folders of logs, stored files, compiled patterns and datasets. Of /proc and /sys the little that a
+ * reload and a list of queues look at.
  *
  * Nothing of it stops the start unless security.sandbox is yes; but what is missing is told.
  */
@@ -25,7 +27,7 @@
 
 enum { MAX_PATHS = 1024, MAX_WARNINGS = 5 };
 
-/* --- Folders ----------------------------------------------------------------------------------------------------------------- */
+/* --- Folders -------------------------------------------------------------------------------------- */
 
 struct paths {
     struct sandbox_path at[MAX_PATHS]; /* each path is its owner's to free */
@@ -157,7 +159,7 @@ static void clear_paths(struct paths *paths)
     free(paths);
 }
 
-/* --- What the user may do -------------------------------------------------------------------------------------------------- */
+/* --- What the user may do ------------------------------------------------------------------------- */
 
 /* Asked when it is that user, without capabilities. What is not there is somebody else's to tell of. */
 static bool may(const char *path, int mode)
@@ -201,7 +203,7 @@ static void tell_access(const struct confinement *confinement, const struct run_
         tell_unwritable(confinement, eve, W_OK);
 }
 
-/* --- The two steps --------------------------------------------------------------------------------------------------------- */
+/* --- The two steps -------------------------------------------------------------------------------- */
 
 static const char create_user[] = "useradd --system --shell /usr/sbin/nologin " SANDBOX_DEFAULT_USER;
 
@@ -251,8 +253,8 @@ static void make_cache_folder(const struct config *config, const struct sandbox_
         make_folder(config_string(config, "detect.sgh-mpm-caching-path"), user);
 }
 
-/* Called before the change of the user, because that user may not write to the parent folders. Without root it creates only the log folder,
- * which each start needs; code that uses another folder reports when it is missing. */
+/* Called before the change of the user, because that user may not write to the parent folders. Without root it creates
+ * only the log folder, which each start needs; code that uses another folder reports when it is missing. */
 static void make_folders(const struct run_options *options, const struct sandbox_user *user)
 {
     const struct config *config = options->config;
@@ -362,7 +364,7 @@ int confinement_enter(struct confinement *confinement, const struct run_options 
     return settle(confinement, config, error);
 }
 
-/* --- Later ------------------------------------------------------------------------------------------------------------------ */
+/* --- Later ---------------------------------------------------------------------------------------- */
 
 /* Its permissions would let us, which is what access() asks; if it can't be opened all the same, it is a wall. */
 static bool is_shut_out(const char *path)
@@ -407,7 +409,8 @@ int engine_check_user(const struct config *config, char error[ENGINE_ERROR_SIZE]
     return err;
 }
 
-/* No link: the folder belongs to the engine's user, and what asks may be an engine that somebody else has got hold of. */
+/* No link: the folder belongs to the engine's user, and what asks may be an engine that somebody else has got hold of.
+ */
 int engine_open_events(const struct run_options *options, char error[ENGINE_ERROR_SIZE])
 {
     struct confinement confinement;

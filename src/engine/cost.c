@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What rules cost, over workers: for events, for the log and for who asks. Main's; the numbers are the workers' (src/detect/budget.c). */
+/* What rules cost, over workers: for events, for the log and for who asks. Main's; the numbers are the workers'
+ * (src/detect/budget.c). */
 #include <stdatomic.h>
 
 #include "engine_priv.h"

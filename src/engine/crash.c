@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whose fault it is when the engine dies. A signal such as SIGSEGV comes to the thread that made the mistake; when that is a worker's,
- * the packet that it has in hand may be the cause, and the keeper has to know whose. So a handler notes the worker in the memory that
- * outlives the engine, and lets the signal do what it would have done.
+ * Whose fault it is when the engine dies. A signal such as SIGSEGV comes to the thread that made the mistake; when that
+ * is a worker's, the packet that it has in hand may be the cause, and the keeper has to know whose. So a handler notes
+ * the worker in the memory that outlives the engine, and lets the signal do what it would have done.
  *
- * The handler knows its worker by its stack: each worker has one of its own for signals, which begins with what is to be known. Threads
- * without such a stack, and stacks that somebody else made (sanitizers do), are nobody's.
+ * The handler knows its worker by its stack: each worker has one of its own for signals, which begins with what is to
+ * be known. Threads without such a stack, and stacks that somebody else made (sanitizers do), are nobody's.
  */
 #include "engine_priv.h"
 

@@ -26,9 +26,9 @@ static unsigned count_waiting(int fd)
 }
 
 /*
- * Waits until the queues are empty. All of them, because the kernel drops what waits in any queue when our chain goes: in the
- * next consumer's, too, where we sent it. And twice in a row, because a packet that met the rule on another CPU a moment
- * before it went may still be on its way into the queue.
+ * Waits until the queues are empty. All of them, because the kernel drops what waits in any queue when our chain goes:
+ * in the next consumer's, too, where we sent it. And twice in a row, because a packet that met the rule on another CPU
+ * a moment before it went may still be on its way into the queue.
  */
 void engine_drain(int fd)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Flows that are over and of which there is something to explain: a rule matched, they were dropped, or an exception was met. Who reads of an
- * alert asks later, when the flow has mostly gone. The newest ones of a worker are kept, each as a copy; what is older is overwritten.
+ * Flows that are over and of which there is something to explain: a rule matched, they were dropped, or an exception
+ * was met. Who reads of an alert asks later, when the flow has mostly gone. The newest ones of a worker are kept, each
+ * as a copy; what is older is overwritten.
  *
  * Threads:   the worker's, which also answers out of it.
  * Ownership: the pipeline's. Memory is address space until it is written to.

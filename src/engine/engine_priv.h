@@ -4,16 +4,12 @@
  *
  *   pipeline.c   the packet's whole path, one function;  rewrite.c  packets that go on with other bytes
  *   packet_policy.c  policies for whole packets, before any rule
- *   worker.c     the thread that owns a queue;  overload.h  how long packets wait there, and what is shed when it is too long
- *   affinity.c   which CPU a thread runs on
- *   host_os.c    how hosts treat what overlaps, as configured
- *   options.c    from the configuration to the options of the modules;  options_flow.c  of flows and streams
- *   load.c       from rule files to a ruleset;  reload.c  other rules and settings while it runs
- *     never_blocked.c  the addresses that are never blocked
- *   files.c      files out of the traffic: options, and the store
- *   datasets.c   sets that rules share, from the configuration and back to their files
- *   stats.c      from counters to a stats event
- *   cost.c       what rules cost
+ *   worker.c     the thread that owns a queue;  overload.h  how long packets wait there, and what is shed when it is
+ * too long affinity.c   which CPU a thread runs on host_os.c    how hosts treat what overlaps, as configured options.c
+ * from the configuration to the options of the modules;  options_flow.c  of flows and streams load.c       from rule
+ * files to a ruleset;  reload.c  other rules and settings while it runs never_blocked.c  the addresses that are never
+ * blocked files.c      files out of the traffic: options, and the store datasets.c   sets that rules share, from the
+ * configuration and back to their files stats.c      from counters to a stats event cost.c       what rules cost
  *   offload.c    which flows are handed to the kernel;  follower.c  what becomes of them there
  *   service.c    the control socket;  explain.c  what it tells of flows and rules
  *   attachment.c the own table while the daemon runs: watched, put back, fed with hosts to block
@@ -55,12 +51,12 @@
 
 #include "overload.h"
 
-/* --- drain.c ------------------------------------------------------------------------------------------------------------ */
+/* --- drain.c -------------------------------------------------------------------------------------- */
 
 /* All queues of the network namespace; `fd` as of nfqueue_read_status(), negative: nothing is waited for. */
 void engine_drain(int fd);
 
-/* --- options.c --------------------------------------------------------------------------------------------------------- */
+/* --- options.c ------------------------------------------------------------------------------------ */
 
 enum { ENGINE_MAX_CPUS = 1024 };
 
@@ -84,11 +80,12 @@ int engine_decode_options(const struct config *config, struct decode_options *ou
 /* Protocols and files; mistakes are in `diag`. What it makes goes to pipeline_shared_init(), or app_options_clear(). */
 int engine_app_options(const struct config *config, unsigned workers, struct app_options *out, struct diag *diag);
 void engine_app_events(const struct config *config, struct eve_options *out);
-/* --- files.c ------------------------------------------------------------------------------------------------------------ */
+/* --- files.c -------------------------------------------------------------------------------------- */
 
 void engine_file_options(const struct config *config, struct file_options *out);
 void engine_file_depth(const struct config *config, struct stream_options *stream);
-/* The file store, to be started; *out is NULL when none is configured. 0 or -errno with `error`; *out is to be freed also then. */
+/* The file store, to be started; *out is NULL when none is configured. 0 or -errno with `error`; *out is to be freed
+ * also then. */
 int engine_open_file_store(struct file_store **out, const struct config *config, const char *log_dir, unsigned workers,
                            bool lossless, char error[ENGINE_ERROR_SIZE]);
 
@@ -110,7 +107,7 @@ int engine_eve_path(const struct config *config, const char *log_dir, char *out,
                     char error[ENGINE_ERROR_SIZE]);
 void engine_eve_options(const struct config *config, struct eve_options *out);
 
-/* --- load.c ------------------------------------------------------------------------------------------------------------ */
+/* --- load.c --------------------------------------------------------------------------------------- */
 
 /* Rules on top of those of a running engine, or without that the first ones. */
 struct load_options {
@@ -132,8 +129,8 @@ void engine_log_left_out(const struct rule_list *rules);
 /* Writes engine events: one of the counts and one for each rule or file that was left out, the first 1,000. */
 void engine_report_left_out(const struct rule_list *rules, struct output *output);
 
-/* The first errors, then the first warnings, then the first unsupported features, each with its notes; returns how many it
- * wrote to `out`. */
+/* The first errors, then the first warnings, then the first unsupported features, each with its notes; returns how many
+ * it wrote to `out`. */
 enum {
     ENGINE_PICKED_SEVERITIES = 3,
     ENGINE_PICKED_EACH = 20,
@@ -147,18 +144,18 @@ void engine_print_mistakes(const struct diag *diag);
 struct rule_variables;
 int engine_rule_variables(struct rule_variables **out, const struct config *config);
 
-/* --- datasets.c -------------------------------------------------------------------------------------------------------- */
+/* --- datasets.c ----------------------------------------------------------------------------------- */
 
-/* The registry with the sets of the configuration, and what has come while the ruleset before was used (NULL: none); mistakes are in
- * `diag`. 0 or -ENOMEM. */
+/* The registry with the sets of the configuration, and what has come while the ruleset before was used (NULL: none);
+ * mistakes are in `diag`. 0 or -ENOMEM. */
 struct datasets;
 int engine_open_datasets(struct datasets **out, const struct config *config, const struct ruleset *before,
                          struct diag *diag);
-/* Writes the sets that have a file for it, when no worker runs any more; logs what fails, and returns the first -errno. NULL is
- * allowed. */
+/* Writes the sets that have a file for it, when no worker runs any more; logs what fails, and returns the first -errno.
+ * NULL is allowed. */
 int engine_save_datasets(const struct ruleset *ruleset);
 
-/* --- host_os.c --------------------------------------------------------------------------------------------------------- */
+/* --- host_os.c ------------------------------------------------------------------------------------ */
 
 enum { HOST_OS_MAX_NETWORKS = 1024 };
 
@@ -178,7 +175,7 @@ int host_os_table_read(struct host_os_table *out, const struct config *config, s
 /* The table must live as long, where it is. */
 struct host_os_policy host_os_table_policy(const struct host_os_table *table);
 
-/* --- affinity.c -------------------------------------------------------------------------------------------------------- */
+/* --- affinity.c ----------------------------------------------------------------------------------- */
 
 enum affinity_mode { AFFINITY_NONE, AFFINITY_EXCLUSIVE, AFFINITY_BALANCED };
 
@@ -189,8 +186,8 @@ struct affinity {
     uint16_t worker[ENGINE_MAX_CPUS], management[ENGINE_MAX_CPUS], output[ENGINE_MAX_CPUS], sender[ENGINE_MAX_CPUS];
 };
 
-/* As configured; what is not configured is chosen by the machine's topology for `workers` threads: no two on siblings of
- * a core, none on the first core while there are others. -errno with a line in `error`. */
+/* As configured; what is not configured is chosen by the machine's topology for `workers` threads: no two on siblings
+ * of a core, none on the first core while there are others. -errno with a line in `error`. */
 int affinity_plan(struct affinity *out, const struct config *config, unsigned workers, char error[ENGINE_ERROR_SIZE]);
 /* Pins the calling thread. 0 or -errno. */
 int affinity_apply_worker(const struct affinity *affinity, unsigned worker);
@@ -200,7 +197,7 @@ int affinity_apply_output(const struct affinity *affinity);
 /* "worker 0 on CPU 1, ..." for the log. */
 void affinity_describe(const struct affinity *affinity, unsigned workers, char *out, size_t size);
 
-/* --- attachment.c ------------------------------------------------------------------------------------------------------ */
+/* --- attachment.c --------------------------------------------------------------------------------- */
 
 /* The own table, watched and fed with hosts to block by a thread of its own. */
 struct attachment;
@@ -212,7 +209,8 @@ struct attachment_options {
     unsigned worker_count;
     bool after_death; /* packets wait that came while there was no engine */
 };
-/* The memory for what workers ask for; they may be started from then on. *out is NULL when there is nothing to watch. */
+/* The memory for what workers ask for; they may be started from then on. *out is NULL when there is nothing to watch.
+ */
 int attachment_new(struct attachment **out, const struct attachment_options *options, char error[ENGINE_ERROR_SIZE]);
 /* Installs the table, and starts the thread. */
 int attachment_start(struct attachment *attachment, char error[ENGINE_ERROR_SIZE]);
@@ -240,7 +238,7 @@ struct block_port *attachment_port(struct attachment *attachment, unsigned worke
 /* On the packet's path: the rule that dropped the packet wants a host of it blocked. */
 void block_port_ask(struct block_port *port, const struct packet *pkt, const struct rule *rule);
 
-/* --- offload.c --------------------------------------------------------------------------------------------------------- */
+/* --- offload.c ------------------------------------------------------------------------------------ */
 
 struct offload_options {
     bool accept, drop;
@@ -260,7 +258,7 @@ bool offload_port_is_bypassed(const struct offload_options *options, const struc
 /* Of a packet of the queue that has its verdict. */
 enum packet_offload offload_of(const struct offload_options *options, const struct packet *pkt);
 
-/* --- follower.c -------------------------------------------------------------------------------------------------------- */
+/* --- follower.c ----------------------------------------------------------------------------------- */
 
 /* A thread that follows the connections that the kernel handles, and tells the workers of them. */
 struct follower;
@@ -279,7 +277,7 @@ void follower_counters(const struct follower *follower, struct follower_counters
 /* A worker's end; NULL when nobody follows. */
 struct ring *follower_port(struct follower *follower, unsigned worker);
 
-/* --- rewrite.c --------------------------------------------------------------------------------------------------------- */
+/* --- rewrite.c ------------------------------------------------------------------------------------ */
 
 enum { REWRITE_SLOTS = CAPTURE_MAX_BATCH, REWRITE_SLOT_SIZE = 128 * 1024 };
 
@@ -293,15 +291,16 @@ int rewriter_init(struct rewriter *rewriter); /* 0 or -ENOMEM */
 void rewriter_clear(struct rewriter *rewriter);
 /* Rules may replace bytes of this packet from here on... */
 void rewriter_begin(struct rewriter *rewriter, struct packet *pkt);
-/* ... until here: makes pkt->new_data, of what rules replaced and of what the stream made of it, lent as long as a batch. False
- * when the packet goes on without what rules replaced. */
+/* ... until here: makes pkt->new_data, of what rules replaced and of what the stream made of it, lent as long as a
+ * batch. False when the packet goes on without what rules replaced. */
 bool rewriter_finish(struct rewriter *rewriter, struct packet *pkt);
 struct pipeline;
 void pipeline_finish_rewriting(struct pipeline *pipeline, struct packet *pkt);
-/* Removes URG from an inspected packet if the stream is not parsed both with and without its urgent byte (stream.urgent-policy both). */
+/* Removes URG from an inspected packet if the stream is not parsed both with and without its urgent byte
+ * (stream.urgent-policy both). */
 void pipeline_settle_urgent(struct pipeline *pipeline, struct packet *pkt);
 
-/* --- pipeline.c -------------------------------------------------------------------------------------------------------- */
+/* --- pipeline.c ----------------------------------------------------------------------------------- */
 
 struct pipeline_counters {
     uint64_t drop_reason[DROP_REASON_COUNT];
@@ -328,8 +327,8 @@ struct pipeline_counters {
 enum checksum_checks {
     CHECKSUMS_CHECK,
     CHECKSUMS_IGNORE,
-    CHECKSUMS_AUTO, /* until over a tenth of the first thousand packets were wrong: a capture made where they are filled in
-                     * later */
+    CHECKSUMS_AUTO, /* until over a tenth of the first thousand packets were wrong: a capture made where they are filled
+                     * in later */
 };
 
 /* What CHECKSUMS_AUTO has seen; all workers of a replay have one, and touch it in their turns. */
@@ -429,15 +428,16 @@ void pipeline_shared_clear(struct pipeline_shared *shared);
 int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *options,
                   const struct pipeline_shared *shared, unsigned worker, struct output_port *output);
 void pipeline_clear(struct pipeline *pipeline);
-/* The rules of the packets that follow; what they want to know of files is found out from now on. Called before the first packet it is
- * cheap afterwards: libmagic reads its database here. */
+/* The rules of the packets that follow; what they want to know of files is found out from now on. Called before the
+ * first packet it is cheap afterwards: libmagic reads its database here. */
 void pipeline_use_ruleset(struct pipeline *pipeline, const struct ruleset *ruleset);
 /* For the packets that follow. */
 void pipeline_set_mode(struct pipeline *pipeline, enum ips_mode mode);
 /* What several workers share is touched in this turn; lent. */
 void pipeline_set_turn(struct pipeline *pipeline, struct turn *turn);
 /* From a packet of capture to its verdict (written into the packet), with its events. */
-/* `next`, if it is known already, must be the packet of the next call: it is decoded ahead, so that its flow is on the way to the cache. */
+/* `next`, if it is known already, must be the packet of the next call: it is decoded ahead, so that its flow is on the
+ * way to the cache. */
 void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, struct packet *pkt, struct packet *next);
 /* What the kernel says of a flow that it handles. */
 void pipeline_report(struct pipeline *pipeline, const struct ruleset *ruleset, const struct flow_report *report,
@@ -455,44 +455,45 @@ void pipeline_log_left(struct pipeline *pipeline, struct flow *flow);
 /* Ends all flows: the program or the capture is over. */
 void pipeline_finish(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns);
 
-/* --- pseudo_packet.c ---------------------------------------------------------------------------------------------------- */
+/* --- pseudo_packet.c ------------------------------------------------------------------------------ */
 
 /* A packet of the flow that was never sent, by which its end is inspected and logged. */
 struct packet pseudo_packet(struct flow *flow, uint64_t now_ns, enum flow_direction direction);
 
-/* --- transactions.c ----------------------------------------------------------------------------------------------------- */
+/* --- transactions.c ------------------------------------------------------------------------------- */
 
 /* Writes the events of a transaction and of its files that are due. `pkt` is the packet that completed it. */
 void transaction_log(struct pipeline *pipeline, const struct packet *pkt, const struct flow *flow, struct app_tx *tx,
                      bool flow_ends);
-/* Writes the events that are due of all transactions that changed with the packet, and releases transactions that are complete. */
+/* Writes the events that are due of all transactions that changed with the packet, and releases transactions that are
+ * complete. */
 void transactions_tidy(struct pipeline *pipeline, const struct packet *pkt);
 
-/* --- packet_policy.c ---------------------------------------------------------------------------------------------------- */
+/* --- packet_policy.c ------------------------------------------------------------------------------ */
 
 /* True when the packet is not inspected. Its verdict is set. */
 bool packet_policy_decides(struct pipeline *pipeline, struct packet *pkt);
 /* True when the kernel must segment the packet before it can be inspected. */
 bool packet_needs_segments(struct pipeline *pipeline, const struct decoded_packet *decoded, const struct packet *pkt);
 
-/* --- evictions.c -------------------------------------------------------------------------------------------------------- */
+/* --- evictions.c ---------------------------------------------------------------------------------- */
 
 /* Entries of tables that gave way since the start because a memcap was used up. */
 void count_evictions(const struct pipeline *pipeline, uint64_t out[EVICTION_TABLES]);
 const char *eviction_setting(enum eviction_table table); /* the memcap's */
 bool eviction_is_shared(enum eviction_table table);      /* between the workers */
 
-/* --- app_room.c -------------------------------------------------------------------------------------------------------- */
+/* --- app_room.c ----------------------------------------------------------------------------------- */
 
 /* Before a packet is inspected, and while no flow is being inspected. */
 void make_app_room(struct pipeline *pipeline);
 
-/* --- shed.c ------------------------------------------------------------------------------------------------------------ */
+/* --- shed.c --------------------------------------------------------------------------------------- */
 
 /* The flow of a packet that was judged: bypasses it if it is of a class that is shed now. */
 void shed_flow(struct pipeline *pipeline, struct flow *flow);
 
-/* --- worker.c ---------------------------------------------------------------------------------------------------------- */
+/* --- worker.c ------------------------------------------------------------------------------------- */
 
 enum {
     WORKER_WAIT_MS = 200,
@@ -528,7 +529,7 @@ struct worker_update {
     struct overload_options overload;
 };
 
-/* --- carried.c ---------------------------------------------------------------------------------------------------------------- */
+/* --- carried.c ------------------------------------------------------------------------------------ */
 
 struct carried_counters *carried_new(void); /* NULL: no memory */
 void carried_free(struct carried_counters *carried);
@@ -538,7 +539,7 @@ uint64_t carried_with(struct carried_counters *carried, const char *name, uint64
 int carried_replace(struct carried_counters *carried, const struct output_stat *values, size_t count);
 void carried_transfer(struct transfer *t, struct carried_counters *carried);
 
-/* --- ended.c ------------------------------------------------------------------------------------------------------------------ */
+/* --- ended.c -------------------------------------------------------------------------------------- */
 
 struct flow_copy;
 struct ended_flows *ended_flows_new(void); /* NULL: no memory */
@@ -615,7 +616,8 @@ struct worker {
 int worker_start(struct worker *worker);
 /* Waits until it has ended, which it has been asked for. */
 void worker_join(struct worker *worker);
-/* Asks and waits, at most a second; false when the worker did not answer: then the query is the worker's until it does. */
+/* Asks and waits, at most a second; false when the worker did not answer: then the query is the worker's until it does.
+ */
 bool worker_ask(struct worker *worker, struct worker_query *query);
 bool worker_is_asked(const struct worker *worker); /* and has not answered yet */
 /* Gives it to the worker; it is the caller's again when worker_has_update() says no. One at a time. */
@@ -629,12 +631,12 @@ bool worker_wait_snapshot(struct worker *worker);
 void worker_copy_counters(struct worker *worker); /* by the worker, or by main after it was joined */
 int worker_snapshot_init(struct worker *worker);
 void worker_snapshot_clear(struct worker *worker);
-/* Lets the worker's stream look up connections in conntrack's table (stream.midstream-conntrack). Without ctnetlink, which is logged,
- * connections whose beginning was not seen are left to stream.midstream-policy. */
+/* Lets the worker's stream look up connections in conntrack's table (stream.midstream-conntrack). Without ctnetlink,
+ * which is logged, connections whose beginning was not seen are left to stream.midstream-policy. */
 void worker_open_connections(struct worker *worker, const struct config *config);
 void worker_close_connections(struct worker *worker);
 
-/* --- conntrack_data.c -------------------------------------------------------------------------------------------------- */
+/* --- conntrack_data.c ----------------------------------------------------------------------------- */
 
 /* Before the queue is bound: whether the worker's packets are to carry conntrack data, and until when. */
 void conntrack_data_plan(struct worker *worker, const struct config *config, const struct ruleset *ruleset);
@@ -644,7 +646,7 @@ void conntrack_data_log(const struct worker *workers, unsigned count, const stru
 /* After a reload: warns of rules that need conntrack data and cannot have it. */
 void conntrack_data_check(const struct worker *workers, unsigned count, const struct ruleset *ruleset);
 
-/* --- crash.c ------------------------------------------------------------------------------------------------------------ */
+/* --- crash.c -------------------------------------------------------------------------------------- */
 
 /* Signals that end the engine tell first which worker's thread they hit. 0 or -errno. */
 int crash_watch_start(void);
@@ -652,7 +654,7 @@ int crash_watch_start(void);
 int crash_watch_join(struct lifeline_memory *memory, unsigned worker, void **stack);
 void crash_watch_leave(void *stack); /* NULL is allowed */
 
-/* --- replay_workers.c -------------------------------------------------------------------------------------------------- */
+/* --- replay_workers.c ----------------------------------------------------------------------------- */
 
 struct replay_workers;
 /* For workers whose pipelines are ready; gives each a turn. All that is passed is lent. 0 or -ENOMEM. */
@@ -671,7 +673,7 @@ void replay_workers_finish(struct replay_workers *all, uint64_t now_ns);
 /* An output_progress_function; `user` is the struct replay_workers. */
 void replay_workers_progress(void *user, unsigned port, struct turn_place *out);
 
-/* --- cost.c ------------------------------------------------------------------------------------------------------------ */
+/* --- cost.c --------------------------------------------------------------------------------------- */
 
 struct rule_ids {
     uint32_t gid, sid, number;
@@ -682,7 +684,7 @@ struct output_overload_rule cost_of(const struct worker *workers, unsigned count
 unsigned cost_ranking(const struct worker *workers, unsigned worker_count, const struct rule_list *rules,
                       struct output_overload_rule *out, unsigned max);
 
-/* --- stats.c ----------------------------------------------------------------------------------------------------------- */
+/* --- stats.c -------------------------------------------------------------------------------------- */
 
 /* The last line of the log, of the snapshots that were taken last. */
 void stats_summarise(struct worker *const *workers, unsigned count);
@@ -701,11 +703,12 @@ void stats_free(struct stats *stats);
 void stats_write(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
                  struct output *output, uint64_t uptime_seconds, uint64_t time_ns);
 
-/* The engine ends, and the next one goes on with its counters: writes them into what workers share. What is told of them afterwards is of
- * this engine alone. By the last snapshots of the workers. 0 or -ENOMEM. */
+/* The engine ends, and the next one goes on with its counters: writes them into what workers share. What is told of
+ * them afterwards is of this engine alone. By the last snapshots of the workers. 0 or -ENOMEM. */
 int stats_hand_over(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
                     const struct output *output, uint64_t started_ns);
-/* Seconds since the first of the engines that handed their counters on has begun; this one did at `started_ns` (monotonic). */
+/* Seconds since the first of the engines that handed their counters on has begun; this one did at `started_ns`
+ * (monotonic). */
 uint64_t stats_uptime(const struct stats *stats, uint64_t started_ns);
 /* A counter of this engine with what those before have counted; of a queue by one of its fields. */
 uint64_t stats_whole(const struct stats *stats, const char *name, uint64_t value);
@@ -716,18 +719,18 @@ struct text;
 void stats_json(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
                 const struct output *output, uint64_t uptime_seconds, struct text *out);
 
-/* --- confine.c ---------------------------------------------------------------------------------------------------------- */
+/* --- confine.c ------------------------------------------------------------------------------------ */
 
 struct confinement {
     bool wanted; /* security.sandbox, or run-as alone */
     struct sandbox_user user;
     struct sandbox *sandbox; /* NULL until confinement_enter() */
 };
-/* Before anything is opened: creates the missing folders of logs, data and cached patterns for the configured user, and becomes that user. A
- * folder that cannot be created is a warning. 0 or -errno with a line in `error`. */
+/* Before anything is opened: creates the missing folders of logs, data and cached patterns for the configured user, and
+ * becomes that user. A folder that cannot be created is a warning. 0 or -errno with a line in `error`. */
 int confinement_become(struct confinement *out, const struct run_options *options, char error[ENGINE_ERROR_SIZE]);
-/* When all is open, and before the first thread: gives up the rest, and tells in the log what is in force. What `newer` names is still
- * to be read, too; NULL: no other configuration than that of the options. 0 or -errno with `error`. */
+/* When all is open, and before the first thread: gives up the rest, and tells in the log what is in force. What `newer`
+ * names is still to be read, too; NULL: no other configuration than that of the options. 0 or -errno with `error`. */
 int confinement_enter(struct confinement *confinement, const struct run_options *options, const struct config *newer,
                       char error[ENGINE_ERROR_SIZE]);
 /* A file of the configuration that may be read by its permissions, but not from behind the walls; NULL: none. */
@@ -736,7 +739,7 @@ void confinement_clear(struct confinement *confinement);
 struct text;
 void confinement_json(const struct confinement *confinement, struct text *out); /* a member `sandbox` */
 
-/* --- trouble.c ------------------------------------------------------------------------------------------------------------ */
+/* --- trouble.c ------------------------------------------------------------------------------------ */
 
 struct trouble {
     bool told;
@@ -745,14 +748,14 @@ struct trouble {
 /* Main's, now and then. `channel` is the keeper's. */
 void trouble_watch(struct trouble *trouble, struct output *output, int channel);
 
-/* --- progress.c ---------------------------------------------------------------------------------------------------------- */
+/* --- progress.c ----------------------------------------------------------------------------------- */
 
 enum { PROGRESS_SIZE = 128 };
 /* The line to be shown now, and its length; 0 when there is none. */
 size_t progress_line(struct engine_progress *progress, uint64_t now_ns, const char *what, size_t done, size_t total,
                      char out[PROGRESS_SIZE]);
 
-/* --- packet_warnings.c --- */
+/* --- packet_warnings.c ---------------------------------------------------------------------------- */
 
 /* How many of these packets the log has reported. */
 struct packet_warnings {

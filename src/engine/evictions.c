@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Idle entries of tables that gave way to new ones because a memcap is used up, for the statistics that main reports. */
+/* Idle entries of tables that gave way to new ones because a memcap is used up, for the statistics that main reports.
+ */
 #include "engine_priv.h"
 
 #include <string.h>

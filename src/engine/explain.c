@@ -7,7 +7,7 @@
 #include "sluice/app.h"
 #include "sluice/clock.h"
 
-/* --- Flows --------------------------------------------------------------------------------------------------------------------- */
+/* --- Flows ---------------------------------------------------------------------------------------- */
 
 static void put_address(struct text *out, const char *key, const struct address *address, int version)
 {
@@ -164,7 +164,7 @@ void explain_flow(struct text *out, const struct flow_copy *copy, const struct r
     json_object_close(out);
 }
 
-/* --- Rules --------------------------------------------------------------------------------------------------------------------- */
+/* --- Rules ---------------------------------------------------------------------------------------- */
 
 struct tally_sum {
     uint64_t matches, alerts, drops, would_drops, limits, last_ns;

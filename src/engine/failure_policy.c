@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Open or closed: what becomes of traffic when engines keep dying. Each cause has a setting; auto is engine.failure-policy, and auto there
- * is nft.bypass, which decides already what the kernel does when no daemon listens.
+ * Open or closed: what becomes of traffic when engines keep dying. Each cause has a setting; auto is
+ * engine.failure-policy, and auto there is nft.bypass, which decides already what the kernel does when no daemon
+ * listens.
  */
 #include "sluice/engine.h"
 

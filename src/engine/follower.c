@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What becomes of flows that the kernel handles. A thread of its own asks conntrack now and then what those have moved that carry our
- * mark, and hears of their ends; each worker has a ring, from which it takes reports between two batches and gives them to its flows.
- * Which worker has a flow is not known here, so all are told of all; who does not have it shrugs.
+ * What becomes of flows that the kernel handles. A thread of its own asks conntrack now and then what those have moved
+ * that carry our mark, and hears of their ends; each worker has a ring, from which it takes reports between two batches
+ * and gives them to its flows. Which worker has a flow is not known here, so all are told of all; who does not have it
+ * shrugs.
  *
- * The ends of the flow as it is seen between destination and source NAT: the client as the original direction has it, the server as
- * the reply has it. That is so in all three hooks.
+ * The ends of the flow as it is seen between destination and source NAT: the client as the original direction has it,
+ * the server as the reply has it. That is so in all three hooks.
  *
- * A connection of TCP that conntrack forgot without having seen its end (somebody flushed them, say) goes on, and its flow with it.
+ * A connection of TCP that conntrack forgot without having seen its end (somebody flushed them, say) goes on, and its
+ * flow with it.
  *
  * Listing costs the kernel a walk through all connections; it is never done for more than a small share of the time.
  *
@@ -54,7 +56,7 @@ struct follower {
     _Atomic uint64_t reports, lost;
 };
 
-/* --- Reports -------------------------------------------------------------------------------------------------------------------- */
+/* --- Reports -------------------------------------------------------------------------------------- */
 
 /* To be said for sure, since packets of a connection that goes on would be those of one that nobody knows. */
 static bool is_over(const struct conntrack *connection)
@@ -121,7 +123,7 @@ static void tell(const struct conntrack *connection, bool ended, void *user)
     }
 }
 
-/* --- The thread ----------------------------------------------------------------------------------------------------------------- */
+/* --- The thread ----------------------------------------------------------------------------------- */
 
 static void list(struct follower *follower)
 {
@@ -162,7 +164,7 @@ static void *run(void *argument)
     return NULL;
 }
 
-/* --- Life cycle ----------------------------------------------------------------------------------------------------------------- */
+/* --- Life cycle ----------------------------------------------------------------------------------- */
 
 static unsigned marks_of(const struct firewall_offload *offload, struct connection_mark marks[CONNECTIONS_MAX_MARKS])
 {

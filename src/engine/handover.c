@@ -4,10 +4,11 @@
  *
  *     about  names  protocols  half-open  flow  flow  flow ...  datagrams  tallies
  *
- * and a flow is a part of parts: its own fields first, then what others hang on it. Numbers of names and protocols mean something to
- * their process alone, so the names come first, and the reader has tables from the one to the other.
+ * and a flow is a part of parts: its own fields first, then what others hang on it. Numbers of names and protocols mean
+ * something to their process alone, so the names come first, and the reader has tables from the one to the other.
  *
- * Cold path: memory for the tables is taken here. Flows, sessions and all else come out of the pools that the pipeline has.
+ * Cold path: memory for the tables is taken here. Flows, sessions and all else come out of the pools that the pipeline
+ * has.
  */
 #include "sluice/handover.h"
 
@@ -52,7 +53,7 @@ enum flow_part {
     FLOW_PART_APP,
 };
 
-/* --- Names ------------------------------------------------------------------------------------------------------------------- */
+/* --- Names ---------------------------------------------------------------------------------------- */
 
 struct numbers {
     uint32_t *here[RULE_NAME_KIND_COUNT]; /* by the writer's number */
@@ -112,7 +113,7 @@ static void read_names(struct transfer *t, struct rule_names *names, struct numb
     }
 }
 
-/* --- A worker's passage ------------------------------------------------------------------------------------------------------- */
+/* --- A worker's passage --------------------------------------------------------------------------- */
 
 struct about {
     struct handover_place place;
@@ -178,7 +179,7 @@ static void transfer_flow_part(struct transfer *t, struct passage *passage, stru
     }
 }
 
-/* --- Writing ----------------------------------------------------------------------------------------------------------------- */
+/* --- Writing -------------------------------------------------------------------------------------- */
 
 static void write_flow_part(struct passage *passage, struct flow *flow, enum flow_part kind, bool is_there)
 {
@@ -297,7 +298,7 @@ int handover_write(struct pipeline *pipeline, const struct ruleset *ruleset, str
     return err ? err : end;
 }
 
-/* --- Reading ----------------------------------------------------------------------------------------------------------------- */
+/* --- Reading -------------------------------------------------------------------------------------- */
 
 /* Into the table as it was read, but for the numbers. NULL when it is left out. */
 static struct flow *adopt(struct passage *passage, struct flow *read)
@@ -316,7 +317,8 @@ static struct flow *adopt(struct passage *passage, struct flow *read)
     return flow;
 }
 
-/* The file is whole, so a part that makes no sense is a mistake of ours: the flow goes on without it, and all others as they are. */
+/* The file is whole, so a part that makes no sense is a mistake of ours: the flow goes on without it, and all others as
+ * they are. */
 static void read_flow_parts(struct transfer *t, struct passage *passage, struct flow *flow)
 {
     struct transfer part;
@@ -346,7 +348,8 @@ static void read_flow(struct transfer *t, struct passage *passage)
     read_flow_parts(t, passage, flow);
 }
 
-/* Whether the packets of a queue among `from` may come to one among `to` now; *first: the first one that they may come to. */
+/* Whether the packets of a queue among `from` may come to one among `to` now; *first: the first one that they may come
+ * to. */
 static bool may_come(struct handover_place from, struct handover_place to, uint32_t *first)
 {
     uint64_t low = (uint64_t)from.worker * to.workers / from.workers;
@@ -462,7 +465,7 @@ int handover_read(struct pipeline *pipeline, const struct ruleset *ruleset, stru
     return 0;
 }
 
-/* --- What workers share -------------------------------------------------------------------------------------------------------- */
+/* --- What workers share --------------------------------------------------------------------------- */
 
 static void transfer_shared_part(struct transfer *t, struct pipeline_shared *shared, const struct ruleset *ruleset,
                                  const struct numbers *names, uint64_t now_ns, enum part kind)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How hosts treat what overlaps, by network: the most specific one counts. The networks are sorted by version, length of the
- * prefix and address, so a look-up is a binary search for each length that occurs. Asked once for a datagram or session.
+ * How hosts treat what overlaps, by network: the most specific one counts. The networks are sorted by version, length
+ * of the prefix and address, so a look-up is a binary search for each length that occurs. Asked once for a datagram or
+ * session.
  */
 #include <errno.h>
 #include <stdio.h>

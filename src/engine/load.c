@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Loads rule files into a ruleset: variables, the rule list, and the compiled snapshot. Mistakes are reported in `diag`.
+ * Loads rule files into a ruleset: variables, the rule list, and the compiled snapshot. Mistakes are reported in
+ * `diag`.
  *
- * A rule or a file that cannot be loaded does not stop the others: the list keeps the reason. The log counts these rules, engine events
- * and `sluice rules --failed` show them.
+ * A rule or a file that cannot be loaded does not stop the others: the list keeps the reason. The log counts these
+ * rules, engine events and `sluice rules --failed` show them.
  */
 #include "engine_priv.h"
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Mode drop or alert-only. The configuration sets the mode of each queue (ips.mode, queues.*.ips-mode), `sluice mode` overrides it, for a
- * time or until `sluice mode configured`. A worker reads its mode once for each batch.
+ * Mode drop or alert-only. The configuration sets the mode of each queue (ips.mode, queues.*.ips-mode), `sluice mode`
+ * overrides it, for a time or until `sluice mode configured`. A worker reads its mode once for each batch.
  *
- * The override outlives the engine: it is in the lifeline memory, for the engine that follows a crash or an upgrade, and in the
- * hand-over file, for a restart of the service. So is the configured mode, because the configuration that a reload read may not be
- * readable when an engine dies.
+ * The override outlives the engine: it is in the lifeline memory, for the engine that follows a crash or an upgrade,
+ * and in the hand-over file, for a restart of the service. So is the configured mode, because the configuration that a
+ * reload read may not be readable when an engine dies.
  *
- * `sluice mode alert-only` holds for all queues. `sluice mode drop` leaves those alone that queues.*.ips-mode sets to alert-only.
+ * `sluice mode alert-only` holds for all queues. `sluice mode drop` leaves those alone that queues.*.ips-mode sets to
+ * alert-only.
  *
  * Connections with the drop mark of nft.offload never reach a queue, so alert-only removes the mark.
  *
@@ -79,7 +80,7 @@ static enum ips_mode mode_of(const struct mode_control *control, const struct wo
     return control->override.mode;
 }
 
-/* --- The kernel's part -------------------------------------------------------------------------------------------------------- */
+/* --- The kernel's part ---------------------------------------------------------------------------- */
 
 /* Called when no worker handles a batch in mode drop any more. Queues in mode drop set the mark again. */
 static void release_connections(const struct mode_control *control)
@@ -105,7 +106,7 @@ static void release_connections(const struct mode_control *control)
         log_notice("removed nft.offload.drop-mark from %zu connections, which the kernel dropped", changed);
 }
 
-/* --- Changes ------------------------------------------------------------------------------------------------------------------ */
+/* --- Changes -------------------------------------------------------------------------------------- */
 
 /* Gives each worker its mode. True when one of them changed. */
 static bool apply(struct mode_control *control)
@@ -259,7 +260,7 @@ void mode_poll(struct mode_control *control)
     report(control, "expired");
 }
 
-/* --- What is shown ------------------------------------------------------------------------------------------------------------ */
+/* --- What is shown -------------------------------------------------------------------------------- */
 
 void mode_json(const struct mode_control *control, struct text *out)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The addresses that are never blocked: those of nft.blocklist.never, which is written as in a rule and may name variables, and those
- * whose block would be a mistake whoever asks for it. The text is read by the rule parser, as the source of a rule that nobody
- * asks: so it means exactly what it means in rules.
+ * The addresses that are never blocked: those of nft.blocklist.never, which is written as in a rule and may name
+ * variables, and those whose block would be a mistake whoever asks for it. The text is read by the rule parser, as the
+ * source of a rule that nobody asks: so it means exactly what it means in rules.
  */
 #include "engine_priv.h"
 

@@ -2,9 +2,10 @@
 /*
  * Which flows are handed to the kernel, which then accepts or drops their packets without asking: see nft.offload.
  *
- * What the kernel knows is the connection of the packet that was queued, so it is that packet's own flow that counts: not one inside of a
- * tunnel, nor a tunnel's as long as there is something inside to be inspected. Every packet that still comes of such a flow says it
- * again: a mark may have got lost with a packet that others dropped, or come too late for those that were queued already.
+ * What the kernel knows is the connection of the packet that was queued, so it is that packet's own flow that counts:
+ * not one inside of a tunnel, nor a tunnel's as long as there is something inside to be inspected. Every packet that
+ * still comes of such a flow says it again: a mark may have got lost with a packet that others dropped, or come too
+ * late for those that were queued already.
  *
  * Threads: options are read-only; the rest is the worker's.
  */
@@ -85,7 +86,7 @@ void engine_settle_offload(const struct worker *workers, unsigned worker_count, 
                                                : "connection marks in verdicts");
 }
 
-/* --- On the packet's path ------------------------------------------------------------------------------------------------------- */
+/* --- On the packet's path ------------------------------------------------------------------------- */
 
 bool offload_port_is_bypassed(const struct offload_options *options, const struct flow *flow)
 {

@@ -12,10 +12,11 @@
 #include "sluice/clock.h"
 #include "sluice/text.h"
 
-/* Old connections that are not silent are seen by then, and the kernel's work for each small packet is a third more as long. */
+/* Old connections that are not silent are seen by then, and the kernel's work for each small packet is a third more as
+ * long. */
 enum { CONNTRACK_SECONDS = 600 };
 
-/* --- Queues ---------------------------------------------------------------------------------------------------------------- */
+/* --- Queues --------------------------------------------------------------------------------------- */
 
 /* Reads settings of one queue: those of its range if it has one, otherwise the general ones. */
 struct queue_reader {
@@ -218,7 +219,7 @@ int engine_plan_queues(const struct config *config, const struct firewall_option
     return err;
 }
 
-/* --- Decode ---------------------------------------------------------------------------------------------------------------- */
+/* --- Decode --------------------------------------------------------------------------------------- */
 
 static int read_ports(const struct config *config, const char *name, struct decode_ports *out, struct diag *diag)
 {
@@ -374,7 +375,7 @@ int engine_check_log_folder(const struct config *config, const char *log_dir, ch
     return err;
 }
 
-/* --- Policy, events ------------------------------------------------------------------------------------------------ */
+/* --- Policy, events ------------------------------------------------------------------------------- */
 
 int engine_action_order(const struct config *config, enum rule_action order[4], char error[ENGINE_ERROR_SIZE])
 {

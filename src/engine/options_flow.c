@@ -97,7 +97,7 @@ void engine_stream_options(const struct config *config, unsigned workers, bool i
     out->max_synack_queued = (uint32_t)config_number(config, "stream.max-synack-queued");
 }
 
-/* --- Exceptions ------------------------------------------------------------------------------------------------------------ */
+/* --- Exceptions ----------------------------------------------------------------------------------- */
 
 /* "drop-flow" as in the configuration, "drop_flow" as in events. */
 static bool same_policy(const char *setting, const char *name)
@@ -137,8 +137,8 @@ static enum exception_policy without_flow(enum exception_policy policy)
     }
 }
 
-/* A connection that is to be picked up is not one to be dropped: only what lets it go on remains (docs.suricata.io, "Midstream
- * exception policy"). One packet of a connection alone can't be treated, as it has no other. */
+/* A connection that is to be picked up is not one to be dropped: only what lets it go on remains (docs.suricata.io,
+ * "Midstream exception policy"). One packet of a connection alone can't be treated, as it has no other. */
 static enum exception_policy midstream_policy(const struct config *config, enum exception_policy policy)
 {
     bool pick_up = config_bool(config, "stream.midstream");

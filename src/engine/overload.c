@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Overload of a worker: when packets come faster than they are judged, somebody loses. Left to itself it is whoever's packet finds the
- * queue full. Here it is those that the configuration names, in its order, and they lose inspection instead of packets.
+ * Overload of a worker: when packets come faster than they are judged, somebody loses. Left to itself it is whoever's
+ * packet finds the queue full. Here it is those that the configuration names, in its order, and they lose inspection
+ * instead of packets.
  *
  * It begins when the queue (or its socket's buffer) is as full as configured, at once, because a queue fills in some
- * milliseconds; or when packets have been older than configured for OLD_NS without a pause: one long pause of the scheduler makes old
- * packets, too, but they are gone in a moment. The first class is shed then, and one more each WIDEN_NS as long as it is too much
- * still. It ends when both have been below half of their limits for QUIET_NS; as long as they are, nothing more is shed. Flows that were
- * shed stay so.
+ * milliseconds; or when packets have been older than configured for OLD_NS without a pause: one long pause of the
+ * scheduler makes old packets, too, but they are gone in a moment. The first class is shed then, and one more each
+ * WIDEN_NS as long as it is too much still. It ends when both have been below half of their limits for QUIET_NS; as
+ * long as they are, nothing more is shed. Flows that were shed stay so.
  *
  * Threads: a worker's. Time is given, so that tests have their own.
  */
@@ -78,7 +79,7 @@ void overload_options_read(const struct config *config, struct overload_options 
     read_classes(config, out);
 }
 
-/* --- The state --------------------------------------------------------------------------------------------------------------- */
+/* --- The state ------------------------------------------------------------------------------------ */
 
 /* For how long it has been so: `since` is kept. */
 static uint64_t lasted(bool so, uint64_t *since_ns, uint64_t now_ns)

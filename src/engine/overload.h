@@ -26,7 +26,7 @@ struct ring;
 struct ruleset;
 struct worker;
 
-/* --- queue_age.c --------------------------------------------------------------------------------------------------------- */
+/* --- queue_age.c ---------------------------------------------------------------------------------- */
 
 enum { QUEUE_AGE_MARKS = 64, QUEUE_AGE_STEPS = 8, QUEUE_AGE_BUCKETS = 32 * QUEUE_AGE_STEPS };
 
@@ -52,16 +52,16 @@ struct queue_age_counts {
 void queue_age_mark(struct queue_age *age, uint32_t id, uint64_t at_ns, bool drained);
 /* The worker slept for a packet: nothing had been queued before it did. */
 void queue_age_slept(struct queue_age *age, uint64_t slept_ns);
-/* How long the packet has waited: between two marks by its place among the ids, behind the last one at most since then. 0 when nothing
- * is known. Ids are asked for in their order: marks that are of no use for later ones are forgotten. */
+/* How long the packet has waited: between two marks by its place among the ids, behind the last one at most since then.
+ * 0 when nothing is known. Ids are asked for in their order: marks that are of no use for later ones are forgotten. */
 uint64_t queue_age_of(struct queue_age *age, uint32_t id, uint64_t now_ns);
 void queue_age_count(struct queue_age_counts *counts, uint64_t age_ns, uint32_t packets);
-/* The age that so many thousandths of the packets had at most, an eighth too much perhaps; of those counted since `before` (NULL: of all).
- * 0 when there are none. */
+/* The age that so many thousandths of the packets had at most, an eighth too much perhaps; of those counted since
+ * `before` (NULL: of all). 0 when there are none. */
 uint64_t queue_age_percentile(const struct queue_age_counts *counts, const struct queue_age_counts *before,
                               unsigned permille);
 
-/* --- overload.c ---------------------------------------------------------------------------------------------------------- */
+/* --- overload.c ----------------------------------------------------------------------------------- */
 
 /* Classes of flows that may be shed. */
 enum shed_class {
@@ -124,7 +124,7 @@ enum eviction_table {
     EVICTION_TABLES,
 };
 
-/* --- queue_watch.c ------------------------------------------------------------------------------------------------------- */
+/* --- queue_watch.c -------------------------------------------------------------------------------- */
 
 /* From the worker to main. */
 struct overload_notice {
@@ -170,14 +170,14 @@ void queue_watch_copy(const struct queue_watch *watch, struct queue_watch_counte
 void queue_watch_asks(struct queue_watch *watch, uint64_t now_ns);
 void queue_watch_received(struct queue_watch *watch, struct capture *capture, struct packet *const *batch, int count,
                           uint64_t now_ns);
-/* After the verdicts, or after a receive without packets: `shed` is how many flows of each class have been shed so far. What is to be shed
- * from now on, as overload_shedding(). */
+/* After the verdicts, or after a receive without packets: `shed` is how many flows of each class have been shed so far.
+ * What is to be shed from now on, as overload_shedding(). */
 unsigned queue_watch_judged(struct queue_watch *watch, int count, const uint64_t shed[SHED_CLASSES], uint64_t now_ns);
 
 /* A packet took so long. */
 void queue_watch_time(struct queue_watch *watch, uint64_t took_ns);
 
-/* --- overload_report.c --------------------------------------------------------------------------------------------------- */
+/* --- overload_report.c ---------------------------------------------------------------------------- */
 
 /* Main's: tells of workers' overload and of packets that the kernel dropped. */
 struct overload_report;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What main tells of overload: when a worker enters and leaves it, with what was shed, and packets that the kernel lost since it was
- * asked last. All of it goes to the events; the log has a line for a queue at most each LOG_INTERVAL_NS, with what can be done.
+ * What main tells of overload: when a worker enters and leaves it, with what was shed, and packets that the kernel lost
+ * since it was asked last. All of it goes to the events; the log has a line for a queue at most each LOG_INTERVAL_NS,
+ * with what can be done.
  *
  * Threads: main's. Workers write their notices into a ring each.
  */
@@ -98,7 +99,7 @@ static bool may_log(uint64_t *logged_ns, uint64_t now_ns)
     return true;
 }
 
-/* --- Workers' notices -------------------------------------------------------------------------------------------------------- */
+/* --- Workers' notices ----------------------------------------------------------------------------- */
 
 /* How many flows there are in all. */
 static uint64_t fill_classes(struct output_overload *event, const struct overload_notice *notice)
@@ -170,7 +171,7 @@ static void take_notices(struct overload_report *report, unsigned index, uint64_
     }
 }
 
-/* --- What the kernel dropped --------------------------------------------------------------------------------------------------- */
+/* --- What the kernel dropped ---------------------------------------------------------------------- */
 
 static void log_lost(struct overload_report *report, unsigned index, const struct output_overload *event,
                      uint64_t now_ns)
@@ -191,8 +192,8 @@ static void log_lost(struct overload_report *report, unsigned index, const struc
     told->lost_since_line = 0;
 }
 
-/* Returns false when the kernel lost no packet since the last call. The kernel's counters start at 0 when the queue is bound, long before
- * the first call; queue_monitor_load() sets what previous engines reported. */
+/* Returns false when the kernel lost no packet since the last call. The kernel's counters start at 0 when the queue is
+ * bound, long before the first call; queue_monitor_load() sets what previous engines reported. */
 static bool count_lost(struct told_queue *told, struct account_queue *reported, struct worker *worker,
                        struct output_overload *event)
 {
@@ -229,7 +230,7 @@ static void look_at_queue(struct overload_report *report, unsigned index, uint64
     output_overload(report->output, &event);
 }
 
-/* --- Slow rules ------------------------------------------------------------------------------------------------------------------ */
+/* --- Slow rules ----------------------------------------------------------------------------------- */
 
 static void tell_rule(struct overload_report *report, const struct suspended_rule *suspended,
                       enum output_overload_action action, uint64_t seconds)
@@ -309,7 +310,7 @@ static void tell_slow(struct overload_report *report, uint64_t now_ns)
     output_overload(report->output, &event);
 }
 
-/* --- Memcaps ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Memcaps -------------------------------------------------------------------------------------- */
 
 static uint64_t count_evicted(const struct overload_report *report, enum eviction_table table)
 {

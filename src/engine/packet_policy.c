@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Policies for whole packets, applied before rules: packets with the mark of inspected packets, packets in a repeat loop, truncated packets. */
+/* Policies for whole packets, applied before rules: packets with the mark of inspected packets, packets in a repeat
+ * loop, truncated packets. */
 #include "engine_priv.h"
 
 #include <netinet/in.h>
@@ -14,8 +15,9 @@ static void judge_looping(struct pipeline *pipeline, struct packet *pkt)
 }
 
 /*
- * Two kinds of super-packets can't be inspected as they are: those that are longer than what the kernel copies (BIG TCP), and those of
- * several UDP datagrams (GRO), because the kernel does not say where one datagram ends. They go back to be segmented.
+ * Two kinds of super-packets can't be inspected as they are: those that are longer than what the kernel copies (BIG
+ * TCP), and those of several UDP datagrams (GRO), because the kernel does not say where one datagram ends. They go back
+ * to be segmented.
  */
 bool packet_needs_segments(struct pipeline *pipeline, const struct decoded_packet *decoded, const struct packet *pkt)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Warnings about packets that a firewall rule or an interface should send in another form, from the workers' last snapshots. */
+/* Warnings about packets that a firewall rule or an interface should send in another form, from the workers' last
+ * snapshots. */
 #include "engine_priv.h"
 #include "sluice/log.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A packet's whole path, top to bottom: decode -> defrag -> flow -> stream -> app -> detect -> policy -> events -> reject.
+ * A packet's path, top to bottom: decode, defrag, flow, stream, app, detect, policy, events, reject.
  *
- * A packet that carries others (tunnels) is inspected after them, and has the one verdict for all; so is a fragment after the
- * datagram that it completes. When a flow ends, what its stream still held is inspected and its events are written: end_flow().
+ * A packet that carries others (tunnels) is inspected after them, and has the one verdict for all; so is a fragment
+ * after the datagram that it completes. When a flow ends, what its stream still held is inspected and its events are
+ * written: end_flow().
  */
 #include "engine_priv.h"
 
@@ -205,7 +206,7 @@ static bool is_verified(const struct pipeline *pipeline, const struct packet *pk
            !(pkt->flags & PACKET_CHECKSUM_UNVERIFIED);
 }
 
-/* A wrong checksum keeps a segment from changing its stream. What the kernel or the card verified is not computed again. */
+/* A segment with a wrong checksum does not change its stream. The kernel or the card may have verified it. */
 static bool needs_checksums(const struct pipeline *pipeline, const struct packet *pkt)
 {
     if (ruleset_needs_checksums(pipeline->ruleset))
@@ -213,9 +214,9 @@ static bool needs_checksums(const struct pipeline *pipeline, const struct packet
     return pipeline->stream_checksums && pkt->protocol == IPPROTO_TCP && pkt->transport && !is_verified(pipeline, pkt);
 }
 
-/* --- Flow and stream -------------------------------------------------------------------------------------------------------- */
+/* --- Flow and stream ------------------------------------------------------------------------------ */
 
-/* The kernel did not show us the end of a connection that it handled, and knows of none any more when a SYN comes to us. */
+/* The kernel did not queue the end of an offloaded connection, and has no conntrack entry when the new SYN arrives. */
 static bool is_reuse(const struct pipeline *pipeline, const struct flow *flow, struct packet *pkt)
 {
     if (flow->offload == OFFLOAD_ACCEPT && (pkt->tcp.flags & (TCP_SYN | TCP_ACK | TCP_RST)) == TCP_SYN &&
@@ -269,7 +270,8 @@ static void count_bypassed(struct pipeline *pipeline, const struct flow *flow, c
     *(captured ? &pipeline->counters.captured_bytes : &pipeline->counters.local_bytes) += pkt->length;
 }
 
-/* A flow that begins in overload, when that is not to be; or one of which nobody has answered yet, should only packets be treated so. */
+/* A flow that begins in overload, when that is not to be; or one of which nobody has answered yet, should only packets
+ * be treated so. */
 static bool refuse_new(struct pipeline *pipeline, struct packet *pkt)
 {
     const struct flow *flow = pkt->flow;
@@ -337,7 +339,7 @@ static void settle_flow(struct pipeline *pipeline, struct flow *flow)
     }
 }
 
-/* --- Application protocols --------------------------------------------------------------------------------------------------- */
+/* --- Application protocols ------------------------------------------------------------------------ */
 
 /* The packet whose stream is being looked at. */
 struct app_feed {
@@ -443,7 +445,7 @@ static void feed_passive(struct app_feed *feed, bool all)
     feed_acknowledged(feed, FLOW_TO_CLIENT, true);
 }
 
-/* Inline: ends the parsing of a direction at a FIN without data, so that rules inspect what it completes before the FIN is forwarded. */
+/* Inline: a FIN without data ends parsing of its direction; rules inspect what it completes before it is forwarded. */
 static void feed_fin(struct app_feed *feed)
 {
     struct packet *pkt = feed->packet;
@@ -496,7 +498,7 @@ static void feed_settled(struct app_feed *feed)
     }
 }
 
-/* A stream that nobody needs any more is given up by a packet of its own direction, when rules have seen what came before. */
+/* Stops reassembly of a direction without consumers, at one of its packets, after rules saw the data before it. */
 static void give_up_stream(struct pipeline *pipeline, struct packet *pkt)
 {
     stream_stop(pipeline->stream, pkt->flow, direction_of(pkt));
@@ -521,7 +523,7 @@ static void settle_app(const struct app_feed *feed)
         give_up_stream(pipeline, pkt);
 }
 
-/* --- Rules ------------------------------------------------------------------------------------------------------------------ */
+/* --- Rules ---------------------------------------------------------------------------------------- */
 
 static void ask_rules(struct pipeline *pipeline, struct packet *pkt, bool settled, bool flow_ends)
 {
@@ -607,7 +609,7 @@ static bool has_complete_unseen(const struct flow *flow, enum flow_direction dir
     return tx != NULL;
 }
 
-/* Passive, the packet that closes a connection may complete a transaction of the other direction, of which no packet will come. */
+/* Passive, the packet that closes a connection may complete a transaction of the other direction as its last packet. */
 static void inspect_closed(struct pipeline *pipeline, const struct packet *pkt)
 {
     struct tcp_summary summary;
@@ -643,7 +645,7 @@ static void inspect(struct pipeline *pipeline, struct packet *pkt)
     pipeline->counters.would_reject += pkt->would_reject;
 }
 
-/* --- Fragments -------------------------------------------------------------------------------------------------------------- */
+/* --- Fragments ------------------------------------------------------------------------------------ */
 
 static void inspect_found(struct pipeline *pipeline, struct packet *const *found, size_t count);
 
@@ -692,7 +694,7 @@ static void inspect_found(struct pipeline *pipeline, struct packet *const *found
     }
 }
 
-/* --- The end of a flow ------------------------------------------------------------------------------------------------------ */
+/* --- The end of a flow ---------------------------------------------------------------------------- */
 
 static void ask_at_end(struct pipeline *pipeline, struct flow *flow)
 {
@@ -707,8 +709,8 @@ static void ask_at_end(struct pipeline *pipeline, struct flow *flow)
 }
 
 /*
- * Passive, bytes are inspected when they have been acknowledged: the last ones may not have been. Inline, those behind a hole that
- * never was filled here are left, though the receiver may have had them all.
+ * Passive, bytes are inspected when they have been acknowledged: the last ones may not have been. Inline, those behind
+ * a hole that never was filled here are left, though the receiver may have had them all.
  */
 static void inspect_rest(struct pipeline *pipeline, struct flow *flow)
 {
@@ -801,7 +803,7 @@ void pipeline_finish(struct pipeline *pipeline, const struct ruleset *ruleset, u
     flow_table_end_all(pipeline->flows, FLOW_END_SHUTDOWN);
 }
 
-/* --- A packet --------------------------------------------------------------------------------------------------------------- */
+/* --- A packet ------------------------------------------------------------------------------------- */
 
 static void count_verdict(struct pipeline *pipeline, const struct packet *pkt)
 {
@@ -824,7 +826,8 @@ static void decode(struct pipeline *pipeline, struct decoded_packet *decoded, st
     decoded->count = decode_packet(pipeline->decoder, pkt, decoded->found);
 }
 
-/* The packets inside of the one at hand, and those that come out of a datagram, are lent until the decoder's next one. */
+/* The packets inside of the one at hand, and those that come out of a datagram, are lent until the decoder's next one.
+ */
 static void decode_ahead(struct pipeline *pipeline, const struct decoded_packet *now, struct packet *next)
 {
     if (now->count > 1 || now->found[0]->flags & PACKET_FRAGMENT)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who waits for a large ruleset on a slow machine sees that something is done. The line comes after a second, so that nobody sees it who
- * does not wait; it changes ten times a second.
+ * Who waits for a large ruleset on a slow machine sees that something is done. The line comes after a second, so that
+ * nobody sees it who does not wait; it changes ten times a second.
  */
 #include <stdio.h>
 #include <string.h>

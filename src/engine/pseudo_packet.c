@@ -2,8 +2,8 @@
 /*
  * The packet that stands for the end of a flow: it was never sent. Rules see the headers of a packet of the flow.
  *
- * Its time is that of its evaluation, not of the flow's last packet, so that thresholds count matches in the order of their times, and
- * the same matches as Suricata's: it gives such packets the time of the last packet that it read.
+ * Its time is that of its evaluation, not of the flow's last packet, so that thresholds count matches in the order of
+ * their times, and the same matches as Suricata's: it gives such packets the time of the last packet that it read.
  */
 #include "engine_priv.h"
 

@@ -17,7 +17,7 @@
 
 enum { FILE_MAGIC = 0x534c5141, FOLDER_MODE = 0755 };
 
-/* --- The comparison ------------------------------------------------------------------------------------------------------------ */
+/* --- The comparison ------------------------------------------------------------------------------- */
 
 static const struct account_rule *find_rule(const struct queue_account *account, const struct account_rule *rule)
 {
@@ -28,7 +28,8 @@ static const struct account_rule *find_rule(const struct queue_account *account,
 }
 
 /*
- * Packets that the rules have counted since the last reading. A counter of another table's rule may be loaded with any value
+ * Packets that the rules have counted since the last reading. A counter of another table's rule may be loaded with any
+ * value
  * (`iptables-restore -c`): one that is new, or less than before, counts from now on. Those of our table begin at 0.
  */
 static int64_t count_rules(const struct queue_account *account, const struct account_reading *reading)
@@ -124,7 +125,8 @@ uint64_t queue_account_update(struct queue_account *account, const struct accoun
     } else {
         const struct queue_account nothing = { .valid = false };
 
-        /* The account starts between the two readings of the queues: packets that were queued before are not part of it. */
+        /* The account starts between the two readings of the queues: packets that were queued before are not part of
+         * it. */
         queued = count_queues(&nothing, reading->after, reading->queue_count) -
                  count_queues(&nothing, reading->before, reading->queue_count);
         counted = at_most = 0;
@@ -146,7 +148,7 @@ uint64_t queue_account_update(struct queue_account *account, const struct accoun
     return (uint64_t)exceeded;
 }
 
-/* --- The file ------------------------------------------------------------------------------------------------------------------ */
+/* --- The file ------------------------------------------------------------------------------------- */
 
 struct account_file {
     uint32_t magic, size;
@@ -193,7 +195,8 @@ int queue_account_write(const struct queue_account *account, int fd)
     return length == sizeof(file) ? 0 : length < 0 ? -errno : -EIO;
 }
 
-/* The number of the network namespace that no other one has until the next boot; its inode on kernels without one (before 5.14). */
+/* The number of the network namespace that no other one has until the next boot; its inode on kernels without one
+ * (before 5.14). */
 static uint64_t namespace_number(void)
 {
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);

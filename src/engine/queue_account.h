@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The queue account finds packets that a rule sent to Sluice's queues and that never entered a queue: the kernel passed them because a
- * fail-open queue was full or because no process listened (bypass), or dropped them without counting.
+ * The queue account finds packets that a rule sent to Sluice's queues and that never entered a queue: the kernel passed
+ * them because a fail-open queue was full or because no process listened (bypass), or dropped them without counting.
  *
  *   queue_account.c   compares two readings, and keeps the last one in a file across engines and daemons
  *   queue_monitor.c   main takes the readings, logs, and writes events
  *
- * The kernel gives such a packet no id and counts it nowhere. But the counter of the rule counts every packet before the queue does:
+ * The kernel gives such a packet no id and counts it nowhere. But the counter of the rule counts every packet before
+ * the queue does:
  *
  *   packets of the rule = packets with an id + packets dropped at a full queue + packets that never entered the queue
  *
- * The two sides cannot be read at the same moment. Each reading therefore has the counters of the queues before and after those of the
- * rules. With the counters before, the difference is an upper limit of the packets that never entered the queue; with those after it is
- * a lower limit, but for packets that are between the counter and the queue at that moment, one per CPU. The lowest upper limit is the
- * base of the account. When two readings in a row exceed the base, the smaller excess has passed for certain. A counter that is set back
- * (a table that was reloaded) makes the difference smaller, so it can hide packets but never invent them.
+ * The two sides cannot be read at the same moment. Each reading therefore has the counters of the queues before and
+ * after those of the rules. With the counters before, the difference is an upper limit of the packets that never
+ * entered the queue; with those after it is a lower limit, but for packets that are between the counter and the queue
+ * at that moment, one per CPU. The lowest upper limit is the base of the account. When two readings in a row exceed the
+ * base, the smaller excess has passed for certain. A counter that is set back (a table that was reloaded) makes the
+ * difference smaller, so it can hide packets but never invent them.
  *
- * A super-packet that the kernel segments for the queue (queue.gso: no; SCTP) counts once in the rule and gets several ids, which hides
- * packets as well. All that is reported is a lower limit.
+ * A super-packet that the kernel segments for the queue (queue.gso: no; SCTP) counts once in the rule and gets several
+ * ids, which hides packets as well. All that is reported is a lower limit.
  */
 #ifndef SLUICE_ENGINE_QUEUE_ACCOUNT_H
 #define SLUICE_ENGINE_QUEUE_ACCOUNT_H
@@ -70,16 +72,18 @@ struct account_reading {
     struct queue_status before[ENGINE_MAX_QUEUES], after[ENGINE_MAX_QUEUES];
 };
 
-/* Returns how many packets certainly never entered a queue and were not returned before. *unbound: a queue has no listener, or another
- * one than at the last reading. */
+/* Returns how many packets certainly never entered a queue and were not returned before. *unbound: a queue has no
+ * listener, or another one than at the last reading. */
 uint64_t queue_account_update(struct queue_account *account, const struct account_reading *reading, bool *unbound);
 
-/* Called when the rules cannot be compared: the next reading starts a new account. Keeps the numbers that were reported. */
+/* Called when the rules cannot be compared: the next reading starts a new account. Keeps the numbers that were
+ * reported. */
 void queue_account_forget(struct queue_account *account, const struct account_reading *reading);
 
-/* --- The file ---------------------------------------------------------------------------------------------------------------- */
+/* --- The file ------------------------------------------------------------------------------------- */
 
-/* Reads and writes it as a whole. 0; or -ENODATA when the file is empty, -EBADMSG when it is damaged or of another version, -errno. */
+/* Reads and writes it as a whole. 0; or -ENODATA when the file is empty, -EBADMSG when it is damaged or of another
+ * version, -errno. */
 int queue_account_read(struct queue_account *out, int fd);
 int queue_account_write(const struct queue_account *account, int fd);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How long packets have waited in a queue. The kernel gives a time with a packet only now and then (NFQA_TIMESTAMP), but it numbers
- * packets as it queues them. A moment at which the number of the last one is known is a mark: what has a smaller number came before
- * it, all else after it. Such a moment is each receive that took all there was, which costs nothing; and when there is always more,
- * the kernel is asked for the last number now and then (queue_watch.c). A packet's age lies between two marks; within them
- * it is found by its place among the ids.
+ * How long packets have waited in a queue. The kernel gives a time with a packet only now and then (NFQA_TIMESTAMP),
+ * but it numbers packets as it queues them. A moment at which the number of the last one is known is a mark: what has a
+ * smaller number came before it, all else after it. Such a moment is each receive that took all there was, which costs
+ * nothing; and when there is always more, the kernel is asked for the last number now and then (queue_watch.c). A
+ * packet's age lies between two marks; within them it is found by its place among the ids.
  *
- * So an age is exact to the distance of the marks. It is never less than what the packet has waited in fact, but for what lies between two marks.
+ * So an age is exact to the distance of the marks. It is never less than what the packet has waited in fact, but for
+ * what lies between two marks.
  */
 #include "overload.h"
 
@@ -62,7 +63,7 @@ uint64_t queue_age_of(struct queue_age *age, uint32_t id, uint64_t now_ns)
     return since(low->at_ns + (high->at_ns - low->at_ns) * (id - low->id) / (high->id - low->id), now_ns);
 }
 
-/* --- Distribution ---------------------------------------------------------------------------------------------------------- */
+/* --- Distribution --------------------------------------------------------------------------------- */
 
 /* 0 to 7 microseconds have a bucket each; from there on a power of two has eight. */
 static unsigned bucket_of(uint64_t us)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads the counters of the nf_tables rules that send packets to our queues, and the kernel's list of queues, and reports what
- * queue_account.c finds. Which rules these are is looked up again when the ruleset has changed; in between only their chains are read.
- * Rules of legacy iptables are not read: that takes files and privileges that the engine has given up.
+ * Reads the counters of the nf_tables rules that send packets to our queues, and the kernel's list of queues, and
+ * reports what queue_account.c finds. Which rules these are is looked up again when the ruleset has changed; in between
+ * only their chains are read. Rules of legacy iptables are not read: that takes files and privileges that the engine
+ * has given up.
  */
 #include "queue_monitor.h"
 
@@ -75,7 +76,7 @@ struct queue_monitor {
     unsigned next_count;
 };
 
-/* --- Rules --------------------------------------------------------------------------------------------------------------------- */
+/* --- Rules ---------------------------------------------------------------------------------------- */
 
 static uint64_t hash_text(uint64_t hash, const char *text)
 {
@@ -181,9 +182,9 @@ static int find_rules(struct queue_monitor *monitor)
 }
 
 /*
- * Reads the counters of all rules that feed our queues, as of one generation of the ruleset. After a change all rules are searched for them,
- * but only for a small share of the time. Until then there is no reading: a rule that is missing in one and there in the next would look
- * like packets that passed. 0; -EAGAIN or -EINTR: later; another -errno: never.
+ * Reads the counters of all rules that feed our queues, as of one generation of the ruleset. After a change all rules
+ * are searched for them, but only for a small share of the time. Until then there is no reading: a rule that is missing
+ * in one and there in the next would look like packets that passed. 0; -EAGAIN or -EINTR: later; another -errno: never.
  */
 static int read_rules(struct queue_monitor *monitor, uint64_t now_ns)
 {
@@ -221,7 +222,7 @@ static int read_rules(struct queue_monitor *monitor, uint64_t now_ns)
     return err;
 }
 
-/* --- Queues -------------------------------------------------------------------------------------------------------------------- */
+/* --- Queues --------------------------------------------------------------------------------------- */
 
 static int read_list(struct queue_monitor *monitor)
 {
@@ -261,7 +262,7 @@ struct account_queue *queue_monitor_queues(struct queue_monitor *monitor)
     return monitor->account.queues;
 }
 
-/* --- What passed ----------------------------------------------------------------------------------------------------------------- */
+/* --- What passed ---------------------------------------------------------------------------------- */
 
 static bool fails_open(const struct queue_monitor *monitor)
 {
@@ -328,7 +329,8 @@ static void report_unqueued(struct queue_monitor *monitor, uint64_t packets)
     output_overload(monitor->options.output, &event);
 }
 
-/* Packets that a fail-open queue passed because its socket was full have an id. overload_report.c writes their event. */
+/* Packets that a fail-open queue passed because its socket was full have an id. overload_report.c writes their event.
+ */
 static void count_missing(struct queue_monitor *monitor)
 {
     uint64_t missing = 0;
@@ -433,7 +435,7 @@ static void log_coverage(struct queue_monitor *monitor, uint64_t now_ns)
               "others as well");
 }
 
-/* --- The next consumer ----------------------------------------------------------------------------------------------------------- */
+/* --- The next consumer ---------------------------------------------------------------------------- */
 
 static uint64_t routed_to(const struct queue_monitor *monitor, uint16_t queue)
 {
@@ -524,7 +526,7 @@ static void find_next(struct queue_monitor *monitor)
     }
 }
 
-/* --- Life cycle ------------------------------------------------------------------------------------------------------------------ */
+/* --- Life cycle ----------------------------------------------------------------------------------- */
 
 int queue_monitor_new(struct queue_monitor **out, const struct queue_monitor_options *options)
 {
@@ -667,7 +669,7 @@ void queue_monitor_json(const struct queue_monitor *monitor, const struct stats 
     json_array_close(out);
 }
 
-/* --- A table without a daemon ------------------------------------------------------------------------------------------------------ */
+/* --- A table without a daemon --------------------------------------------------------------------- */
 
 int engine_begin_account(const struct firewall_options *firewall)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Main watches the queues several times a second: packets that passed without entering a queue (queue_account.h), and whether the next
- * consumer listens (queue.verdict: route).
+ * Main watches the queues several times a second: packets that passed without entering a queue (queue_account.h), and
+ * whether the next consumer listens (queue.verdict: route).
  *
  * Threads: main's.
  */

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a worker sees of its queue while it receives. As long as a receive takes all there is it costs two looks at the clock for each
- * batch. When a receive was full, more may be waiting; then the kernel is asked how much, at most each LOOK_NS.
+ * What a worker sees of its queue while it receives. As long as a receive takes all there is it costs two looks at the
+ * clock for each batch. When a receive was full, more may be waiting; then the kernel is asked how much, at most each
+ * LOOK_NS.
  *
- * An age is that of the oldest packet of a batch when the verdicts of the batch are on their way: no packet of it has waited longer.
+ * An age is that of the oldest packet of a batch when the verdicts of the batch are on their way: no packet of it has
+ * waited longer.
  *
- * Who takes over a queue finds what has come meanwhile. That is no overload unless it lasts for START_NS: flows would be shed for nothing.
+ * Who takes over a queue finds what has come meanwhile. That is no overload unless it lasts for START_NS: flows would
+ * be shed for nothing.
  *
  * Threads: a worker's.
  */
@@ -69,9 +72,10 @@ static void look(struct queue_watch *watch, struct capture *capture, uint64_t no
 }
 
 /*
- * The time that a receive waits for packets is not their age. When the worker was stopped in it, the signal ends the receive without packets:
- * those that wait may have come at any time since the last mark. When it got no CPU they have come at any time of the receive; as it would
- * have ended after WAIT_NS, its first packet has waited for about the rest. That is counted, but sheds no flow: it is not certain.
+ * The time that a receive waits for packets is not their age. When the worker was stopped in it, the signal ends the
+ * receive without packets: those that wait may have come at any time since the last mark. When it got no CPU they have
+ * come at any time of the receive; as it would have ended after WAIT_NS, its first packet has waited for about the
+ * rest. That is counted, but sheds no flow: it is not certain.
  */
 static void note_sleep(struct queue_watch *watch, struct capture *capture, bool received, uint64_t now_ns)
 {

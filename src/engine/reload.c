@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Other rules and settings while packets flow. A thread of low priority reads the configuration and the rules anew, compiles them, and
- * makes what each worker needs for them; nothing of the running engine is touched. Rules that cannot be loaded are left out, as
- * at the start. A mistake in the configuration, or when no rule could be loaded, refuses the reload: the engine keeps its rules
- * and settings. Otherwise main gives each worker its update, which it takes between two batches: it moves
- * pointers, and that is all. When the last has it nobody judges by the old rules any more; events that point at them may still wait for
- * the output thread, and when that has written them the old rules are freed.
+ * Other rules and settings while packets flow. A thread of low priority reads the configuration and the rules anew,
+ * compiles them, and makes what each worker needs for them; nothing of the running engine is touched. Rules that cannot
+ * be loaded are left out, as at the start. A mistake in the configuration, or when no rule could be loaded, refuses the
+ * reload: the engine keeps its rules and settings. Otherwise main gives each worker its update, which it takes between
+ * two batches: it moves pointers, and that is all. When the last has it nobody judges by the old rules any more; events
+ * that point at them may still wait for the output thread, and when that has written them the old rules are freed.
  *
- * What outlives the rules: flows, with what waits in them (src/detect/carry.c); bits, by the numbers of their names (struct
- * rule_names); thresholds and tags, by the ids of the rules; datasets, which the new rules take over.
+ * What outlives the rules: flows, with what waits in them (src/detect/carry.c); bits, by the numbers of their names
+ * (struct rule_names); thresholds and tags, by the ids of the rules; datasets, which the new rules take over.
  *
- * A second set of rules needs the memory of the first one: what that took is measured, and when it is not to be had nothing is begun.
+ * A second set of rules needs the memory of the first one: what that took is measured, and when it is not to be had
+ * nothing is begun.
  *
  * Threads:   all functions belong to main; the builder has the struct from reload_start() until `built`.
  * Ownership: the ruleset is main's from reload_poll() on, the one before is freed here.
@@ -60,7 +61,7 @@ struct reload {
     struct diag *nothing_said; /* for that; what the builder has to say is not ours yet */
 };
 
-/* --- Memory ------------------------------------------------------------------------------------------------------------------ */
+/* --- Memory --------------------------------------------------------------------------------------- */
 
 size_t reload_memory_used(void)
 {
@@ -126,7 +127,7 @@ static int check_growth(struct reload *reload, size_t used_before)
     return -ENOMEM;
 }
 
-/* --- The builder ---------------------------------------------------------------------------------------------------------------- */
+/* --- The builder ---------------------------------------------------------------------------------- */
 
 /* Only mistakes that are not in the rules in use: they do not keep a reload from working. */
 static int refuse_mistakes(struct reload *reload, size_t before, const char *where)
@@ -276,7 +277,7 @@ static int start_builder(struct reload *reload)
     return err;
 }
 
-/* --- Main ------------------------------------------------------------------------------------------------------------------------ */
+/* --- Main ----------------------------------------------------------------------------------------- */
 
 int reload_new(struct reload **out, const struct reload_options *options)
 {
@@ -369,7 +370,8 @@ static void fill_result(struct reload *reload, int error, const char *cause)
     };
 }
 
-/* The thread can't be ended, it is in the midst of something: it is left alone, and what it brings one day is thrown away. */
+/* The thread can't be ended, it is in the midst of something: it is left alone, and what it brings one day is thrown
+ * away. */
 static enum reload_event watch_builder(struct reload *reload)
 {
     uint64_t limit = (uint64_t)config_number(reload->options.run->config, "engine.load-timeout");

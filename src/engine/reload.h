@@ -19,7 +19,8 @@ struct reload_options {
 
 /* *out lives as long as the engine. 0 or -ENOMEM. */
 int reload_new(struct reload **out, const struct reload_options *options);
-/* Before reload_free(): false when one is under way that does not come to its end soon. Then nothing that it was given may be freed. */
+/* Before reload_free(): false when one is under way that does not come to its end soon. Then nothing that it was given
+ * may be freed. */
 bool reload_end(struct reload *reload); /* NULL is allowed */
 /* When no worker runs any more, and before the ruleset in use goes; waits for a builder. NULL is allowed. */
 void reload_free(struct reload *reload);
@@ -38,8 +39,8 @@ bool reload_is_stuck(const struct reload *reload);
 int reload_start(struct reload *reload, const struct ruleset *before);
 
 enum reload_event { RELOAD_NOTHING, RELOAD_DONE, RELOAD_FAILED };
-/* Takes it further, never waits; to be called every few milliseconds while it is not idle. RELOAD_DONE: all workers have the new rules,
- * and *current is the new ruleset. */
+/* Takes it further, never waits; to be called every few milliseconds while it is not idle. RELOAD_DONE: all workers
+ * have the new rules, and *current is the new ruleset. */
 enum reload_event reload_poll(struct reload *reload, struct ruleset **current);
 
 /* The configuration of the rules in use. */

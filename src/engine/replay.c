@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Capture files through the same pipeline as packets from a queue. Events are lossless, and the same capture and rules always
- * give the same ones, whatever the size of a batch (queue.batch) and the number of workers.
+ * Capture files through the same pipeline as packets from a queue. Events are lossless, and the same capture and rules
+ * always give the same ones, whatever the size of a batch (queue.batch) and the number of workers.
  *
  * Threads: one worker is the calling thread. With more of them it reads and hands the packets to their threads
  *          (replay_workers.c).

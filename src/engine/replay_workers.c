@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Several workers for one capture. The thread that reads the file copies each packet into the ring of a worker, chosen by the
- * pair of addresses as the kernel chooses a queue. So all packets of a flow reach one worker, fragments and ICMP errors (by
- * the packet that they quote) included. Moments when flows end because their time is over are given to all.
+ * Several workers for one capture. The thread that reads the file copies each packet into the ring of a worker, chosen
+ * by the pair of addresses as the kernel chooses a queue. So all packets of a flow reach one worker, fragments and ICMP
+ * errors (by the packet that they quote) included. Moments when flows end because their time is over are given to all.
  *
- * A packet with a tunnel has several pairs of addresses, and a flow may come through several tunnels. Therefore the files are
- * surveyed first, and all pairs that have to do with a tunnel are the first worker's; so are both of an ICMP error, which may
- * have a flow of its own. They are remembered as bits by their hash: two that share one only lose a chance to be parallel.
- * Not seen is what lies in a tunnel whose packets all come in fragments, or is quoted by fragments; nor is a pipe surveyed.
+ * A packet with a tunnel has several pairs of addresses, and a flow may come through several tunnels. Therefore the
+ * files are surveyed first, and all pairs that have to do with a tunnel are the first worker's; so are both of an ICMP
+ * error, which may have a flow of its own. They are remembered as bits by their hash: two that share one only lose a
+ * chance to be parallel. Not seen is what lies in a tunnel whose packets all come in fragments, or is quoted by
+ * fragments; nor is a pipe surveyed.
  *
- * Order. The reader numbers packets and moments. A worker says how far it has come: all of its own that is before its `next` is
- * judged. With each packet comes the number that every other worker had been given last; a packet's turn has come when all of
- * them are past that. At a moment all workers end flows, each in the order of the flows' beginnings, and `next` names the flow.
- * Who waits, waits for earlier things only, so two never wait for each other. The output asks for the same to write events in order.
+ * Order. The reader numbers packets and moments. A worker says how far it has come: all of its own that is before its
+ * `next` is judged. With each packet comes the number that every other worker had been given last; a packet's turn has
+ * come when all of them are past that. At a moment all workers end flows, each in the order of the flows' beginnings,
+ * and `next` names the flow. Who waits, waits for earlier things only, so two never wait for each other. The output
+ * asks for the same to write events in order.
  *
- * Threads: the reader gives and finishes; a worker's thread is its ring's only consumer. `next` pairs a store (release) by the
- *          worker with a load (acquire) by who waits; which flow it is at lies under a lock, that packets never take.
+ * Threads: the reader gives and finishes; a worker's thread is its ring's only consumer. `next` pairs a store (release)
+ * by the worker with a load (acquire) by who waits; which flow it is at lies under a lock, that packets never take.
  */
 #include "engine_priv.h"
 
@@ -93,7 +95,7 @@ static const uint64_t *given_before(const struct given *given)
     return (const uint64_t *)(given + 1);
 }
 
-/* --- How far a worker has come ---------------------------------------------------------------------------------------------- */
+/* --- How far a worker has come -------------------------------------------------------------------- */
 
 static void come_to(struct replay_worker *worker, uint64_t sequence)
 {
@@ -140,7 +142,7 @@ void replay_workers_progress(void *user, unsigned port, struct turn_place *out)
         *out = (struct turn_place){ .sequence = published + 1 }; /* it has nothing to do */
 }
 
-/* --- Turns ------------------------------------------------------------------------------------------------------------------ */
+/* --- Turns ---------------------------------------------------------------------------------------- */
 
 static void wait_for_packets(const struct replay_worker *self)
 {
@@ -196,7 +198,7 @@ static void flow_ends(struct turn *turn, uint64_t start_ns, uint64_t number)
     output_port_place(self->worker->pipeline.output, &place);
 }
 
-/* --- The workers' threads ----------------------------------------------------------------------------------------------- */
+/* --- The workers' threads ------------------------------------------------------------------------- */
 
 static struct packet packet_of(const struct replay_worker *worker, const struct given *given)
 {
@@ -289,7 +291,7 @@ int replay_workers_start(struct replay_workers *all)
     return 0;
 }
 
-/* --- The reader ----------------------------------------------------------------------------------------------------------- */
+/* --- The reader ----------------------------------------------------------------------------------- */
 
 static uint32_t hash_of_pair(const struct packet *pkt)
 {
@@ -402,7 +404,7 @@ void replay_workers_finish(struct replay_workers *all, uint64_t now_ns)
     all->started = 0;
 }
 
-/* --- Life cycle ------------------------------------------------------------------------------------------------------------- */
+/* --- Life cycle ----------------------------------------------------------------------------------- */
 
 static int init_worker(struct replay_workers *all, unsigned index, struct worker *worker)
 {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Packets that go on with other bytes: those that rules replace, and those that the stream rewrote. Their bytes must stay until the
- * verdicts of the batch are sent, so each gets a slot of a ring with as many slots as a batch has packets.
+ * Packets that go on with other bytes: those that rules replace, and those that the stream rewrote. Their bytes must
+ * stay until the verdicts of the batch are sent, so each gets a slot of a ring with as many slots as a batch has
+ * packets.
  *
- * The checksum is updated by the difference (RFC 1624), so a wrong one stays wrong and the receiver drops the packet as it would
- * have. Where the kernel has not filled it in yet, it is the sum of the pseudo header, which replacing the payload does not
- * change: in a super-packet it is left for the kernel, which completes it for each segment. A single packet is different: once
- * its payload came from us, the kernel takes the checksum as it is (nfqnl_mangle: CHECKSUM_NONE), so it is filled in here.
+ * The checksum is updated by the difference (RFC 1624), so a wrong one stays wrong and the receiver drops the packet as
+ * it would have. Where the kernel has not filled it in yet, it is the sum of the pseudo header, which replacing the
+ * payload does not change: in a super-packet it is left for the kernel, which completes it for each segment. A single
+ * packet is different: once its payload came from us, the kernel takes the checksum as it is (nfqnl_mangle:
+ * CHECKSUM_NONE), so it is filled in here.
  */
 #include "engine_priv.h"
 
@@ -190,7 +192,7 @@ void pipeline_finish_rewriting(struct pipeline *pipeline, struct packet *pkt)
     pkt->new_data = NULL;
 }
 
-/* --- Urgent data ------------------------------------------------------------------------------------------------------------------ */
+/* --- Urgent data ---------------------------------------------------------------------------------- */
 
 /* DM behind IAC: an FTP client sends it before ABOR, and Telnet as Synch. */
 static bool is_data_mark(const struct packet *pkt)

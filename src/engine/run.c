@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The daemon's engine, a child of the keeper (src/keeper), which has the sockets of the queues and gets the signals. Everything that can
- * fail is done before the first packet: rules, output, memory; then the keeper is asked to bind the queues, the workers are
- * started, the firewall is attached, and the keeper told. The end goes the other way round: the firewall stops feeding the queues first,
- * the workers judge what still waits, and only then the keeper closes the sockets.
+ * The daemon's engine, a child of the keeper (src/keeper), which has the sockets of the queues and gets the signals.
+ * Everything that can fail is done before the first packet: rules, output, memory; then the keeper is asked to bind the
+ * queues, the workers are started, the firewall is attached, and the keeper told. The end goes the other way round: the
+ * firewall stops feeding the queues first, the workers judge what still waits, and only then the keeper closes the
+ * sockets.
  *
- * An engine that takes over from one that died finds queues that are bound and a table that feeds them; it leaves both as they are.
+ * An engine that takes over from one that died finds queues that are bound and a table that feeds them; it leaves both
+ * as they are.
  *
- * When the keeper has died the engine ends, but leaves the table: the next keeper may have the queues by systemd, and without one it
- * is the table's bypass that says what becomes of packets.
+ * When the keeper has died the engine ends, but leaves the table: the next keeper may have the queues by systemd, and
+ * without one it is the table's bypass that says what becomes of packets.
  *
  * The calling thread is the main thread: it waits for the keeper, writes statistics, and notices workers that died.
  */
@@ -75,9 +77,10 @@ struct engine {
     struct packet_warnings packet_warnings;
 };
 
-/* --- Start ------------------------------------------------------------------------------------------------------------------ */
+/* --- Start ---------------------------------------------------------------------------------------- */
 
-/* An engine that died had other settings by a reload: the rules are loaded as that one did, and the rest follows by a reload. */
+/* An engine that died had other settings by a reload: the rules are loaded as that one did, and the rest follows by a
+ * reload. */
 static void load_newer_config(struct engine *engine)
 {
     const struct run_options *options = engine->options;
@@ -503,7 +506,7 @@ static int attach(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     return 0;
 }
 
-/* --- While it runs ----------------------------------------------------------------------------------------------------------- */
+/* --- While it runs -------------------------------------------------------------------------------- */
 
 static int prepare_reload(struct engine *engine)
 {
@@ -651,7 +654,7 @@ static int main_loop(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     }
 }
 
-/* --- Stop -------------------------------------------------------------------------------------------------------------------- */
+/* --- Stop ----------------------------------------------------------------------------------------- */
 
 static void stop_workers(struct engine *engine)
 {
@@ -805,7 +808,8 @@ static void write_end(struct engine *engine)
                     stats_uptime(engine->stats, engine->started_ns), clock_realtime_ns());
 }
 
-/* A reload still reads, and nobody knows for how long: what it uses stays, and nothing is to be torn down beneath it. */
+/* A reload still reads, and nobody knows for how long: what it uses stays, and nothing is to be torn down beneath it.
+ */
 static void leave(void)
 {
     fflush(NULL);

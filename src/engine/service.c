@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The commands of the control socket. Main waits here for signals and clients together. It reads the workers' counters from snapshots and asks
- * workers for flows; they answer between two batches, so that a command costs a packet no more than a copy of a few flows.
+ * The commands of the control socket. The main thread waits here for signals and clients. It reads the workers'
+ * counters from snapshots and requests flows from the workers, which reply between two batches of packets.
  *
  * Threads:   main's.
  * Ownership: queries are the service's for good, because a worker that does not answer may still do so later.
@@ -67,7 +67,7 @@ static bool take_snapshots(struct service *service)
     return all;
 }
 
-/* --- status, stats, queues ------------------------------------------------------------------------------------------------------ */
+/* --- status, stats, queues ------------------------------------------------------------------------ */
 
 static void put_reload(struct text *out, const struct reload *reload)
 {
@@ -268,7 +268,7 @@ static void costs(void *user, struct control_request *request)
     explain_costs(control_answer(request), ruleset_rules(*options->ruleset), options->workers, options->worker_count);
 }
 
-/* --- flows ----------------------------------------------------------------------------------------------------------------------- */
+/* --- flows ---------------------------------------------------------------------------------------- */
 
 /* Where a listing goes on: "WORKER:BUCKET". */
 struct place {
@@ -337,7 +337,7 @@ static void flows(void *user, struct control_request *request)
         control_fail(request, "worker %u does not answer", place.worker);
 }
 
-/* --- explain --------------------------------------------------------------------------------------------------------------------- */
+/* --- explain -------------------------------------------------------------------------------------- */
 
 static bool read_end(struct control_request *request, const char *address, const char *port, struct address *out,
                      uint16_t *number, int *version)
@@ -374,7 +374,7 @@ struct wanted_flow {
     uint64_t id;
 };
 
-/* What is looked for, at one worker, in as many pages as it takes: 1 found, 0 not, -EBUSY: it does not answer (any more). */
+/* Searches the flows of one worker, page by page. Returns 1 found, 0 not found, -EBUSY when the worker is hung. */
 static int find_flow(struct worker *worker, struct worker_query *query, const struct wanted_flow *wanted)
 {
     size_t cursor = 0;
@@ -470,7 +470,7 @@ static void explain(void *user, struct control_request *request)
         explain_ends(user, request);
 }
 
-/* --- rules -------------------------------------------------------------------------------------------------------------------- */
+/* --- rules ---------------------------------------------------------------------------------------- */
 
 /* A page of a list: the arguments `from` and `limit`, and `next` in the answer when there are more. */
 struct page {
@@ -556,7 +556,7 @@ static void list_failed_rules(void *user, struct control_request *request)
     json_object_close(out);
 }
 
-/* --- reload ---------------------------------------------------------------------------------------------------------------------- */
+/* --- reload --------------------------------------------------------------------------------------- */
 
 static void put_mistakes(struct text *out, const struct diag *diag)
 {
@@ -627,7 +627,7 @@ void service_tell_reload(struct service *service, const struct reload_result *re
     }
 }
 
-/* One that is on its way may have read the files before they were changed: then it is the next one that is waited for. */
+/* A reload that is running may have read the files before they were changed: then the next one is awaited. */
 static void begin(struct service *service, struct control_request *request, bool wait)
 {
     const struct reload_result *last = reload_last(service->options.reload);
@@ -661,7 +661,7 @@ static void reload_rules_later(void *user, struct control_request *request)
     begin(user, request, false);
 }
 
-/* --- mode ------------------------------------------------------------------------------------------------------------------------ */
+/* --- mode ----------------------------------------------------------------------------------------- */
 
 static void mode(void *user, struct control_request *request)
 {
@@ -689,7 +689,7 @@ static void mode(void *user, struct control_request *request)
     json_object_close(out);
 }
 
-/* --- upgrade ---------------------------------------------------------------------------------------------------------------------- */
+/* --- upgrade -------------------------------------------------------------------------------------- */
 
 static void upgrade(void *user, struct control_request *request)
 {
@@ -725,7 +725,7 @@ void service_tell_hand_over(struct service *service)
     tell_upgrade(service, true, "handed over");
 }
 
-/* --- The rest ---------------------------------------------------------------------------------------------------------------------- */
+/* --- The rest ------------------------------------------------------------------------------------- */
 
 static void reopen(void *user, struct control_request *request)
 {
@@ -785,7 +785,7 @@ static void list_commands(void *user, struct control_request *request)
     json_object_close(out);
 }
 
-/* --- Life ------------------------------------------------------------------------------------------------------------------------- */
+/* --- Life ----------------------------------------------------------------------------------------- */
 
 bool engine_control_options(const struct config *config, char path[ENGINE_CONTROL_PATH_SIZE],
                             struct control_options *out, bool *needed)

@@ -34,8 +34,8 @@ struct service_options {
 int service_new(struct service **out, const struct service_options *options, char error[ENGINE_ERROR_SIZE]);
 void service_free(struct service *service); /* NULL is allowed */
 
-/* Waits for a signal that the keeper passes on, at most so long, and serves clients meanwhile. Its number; 0 when there was none,
- * -EPIPE when the keeper has died, SERVICE_HAND_OVER when the next engine is to take over. */
+/* Waits for a signal that the keeper passes on, at most so long, and serves clients meanwhile. Its number; 0 when there
+ * was none, -EPIPE when the keeper has died, SERVICE_HAND_OVER when the next engine is to take over. */
 enum { SERVICE_HAND_OVER = -1000 };
 int service_wait(struct service *service, int timeout_ms);
 
@@ -45,7 +45,7 @@ void service_tell_hand_over(struct service *service);
 /* A reload has ended: who waits for it is told. */
 void service_tell_reload(struct service *service, const struct reload_result *result);
 
-/* --- explain.c ------------------------------------------------------------------------------------------------------------ */
+/* --- explain.c ------------------------------------------------------------------------------------ */
 
 /* What is known of a flow, as a JSON object. `rules` names the rules; `worker` has it. */
 void explain_flow(struct text *out, const struct flow_copy *flow, const struct rule_list *rules, unsigned worker,

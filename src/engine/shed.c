@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which class a flow belongs to, of those that are shed in overload (overload.c). It is asked with each packet of a flow, after that packet
- * was judged, and only while something is shed.
+ * Which class a flow belongs to, of those that are shed in overload (overload.c). It is asked with each packet of a
+ * flow, after that packet was judged, and only while something is shed.
  *
  * Threads: a worker's.
  */

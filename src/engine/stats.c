@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From counters to a stats event. Counter names are Suricata's where it has the counter; what NFQUEUE and the verdicts have
- * to say is under "ips" and "queue.N". Names that depend on the queue are made once, because the output keeps them.
+ * From counters to a stats event. Counter names are Suricata's where it has the counter; what NFQUEUE and the verdicts
+ * have to say is under "ips" and "queue.N". Names that depend on the queue are made once, because the output keeps
+ * them.
  */
 #include "engine_priv.h"
 #include "queue_monitor.h"

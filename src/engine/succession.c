@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One engine gives what it knows of traffic to the next, by way of the keeper: a memory file for each worker, and one of what they
- * share. What is in them is in handover.c.
+ * One engine gives what it knows of traffic to the next, by way of the keeper: a memory file for each worker, and one
+ * of what they share. What is in them is in handover.c.
  */
 #include "succession.h"
 

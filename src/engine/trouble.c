@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Events that do not get where they should: it is told, with what helps, and the keeper is asked for a file that only it can open. */
+/* Events that do not get where they should: it is told, with what helps, and the keeper is asked for a file that only
+ * it can open. */
 #include "engine_priv.h"
 
 #include <errno.h>

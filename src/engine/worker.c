@@ -73,8 +73,9 @@ void worker_copy_counters(struct worker *worker)
         snapshot->defrag[i] = defrag_counter_value(pipeline->defrag, i);
 }
 
-/* The table cannot be searched for a connection with both kinds of NAT, nor in other zones. The kernel can attach the data of any connection
- * to its packets: request that if it is supported, so that the retransmission of this packet has it. */
+/* The table cannot be searched for a connection with both kinds of NAT, nor in other zones. The kernel can attach the
+ * data of any connection to its packets: request that if it is supported, so that the retransmission of this packet has
+ * it. */
 static int find_connection(void *user, const struct packet *pkt, struct conntrack *out)
 {
     struct worker *worker = user;
@@ -250,7 +251,8 @@ static void take_settings(struct worker *worker, const struct worker_update *upd
     worker->pipeline.shed_limits = update->overload.limits;
 }
 
-/* From here on nothing of the worker points into the ruleset before: flows and transactions have numbers only, and hits are over. */
+/* From here on nothing of the worker points into the ruleset before: flows and transactions have numbers only, and hits
+ * are over. */
 static void take_update(struct worker *worker)
 {
     struct worker_update *update = atomic_load_explicit(&worker->update, memory_order_acquire);
@@ -344,8 +346,8 @@ static int do_batch(struct worker *worker, int wait_ms)
     return err ? err : count;
 }
 
-/* Conntrack data costs time for each packet, and so is attached for a time only: for connections that are older than the program, and when
- * a connection was not found. */
+/* Conntrack data costs time for each packet, and so is attached for a time only: for connections that are older than
+ * the program, and when a connection was not found. */
 static void switch_conntrack(struct worker *worker, uint64_t now_ns)
 {
     if (worker->conntrack_wanted && nfqueue_start_conntrack(worker->capture) == 0)
@@ -478,7 +480,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* --- The thread that sends verdicts in its place ----------------------------------------------------------------------------- */
+/* --- The thread that sends verdicts in its place -------------------------------------------------- */
 
 static void *run_sender(void *arg)
 {

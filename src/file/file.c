@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The file engine. Bytes of a file go three ways as they come: into the digests, into the window that rules see, and, when it is to
- * be stored, to the file store.
+ * The file engine. Bytes of a file go three ways as they come: into the digests, into the window that rules see, and,
+ * when it is to be stored, to the file store.
  *
- * The window begins with the file and holds its first `inspect_limit` bytes. When `inspect_window` bytes more are full it moves,
- * in one step to the last `inspect_window` bytes, so that a large file is copied once and not with every segment. Bytes
- * that came since file_engine_tick() were seen by no rule yet and stay, unless one call brings more than an object of the heap
- * holds. When there is no memory the window begins anew behind the bytes that found no room.
+ * The window begins with the file and holds its first `inspect_limit` bytes. When `inspect_window` bytes more are full
+ * it moves, in one step to the last `inspect_window` bytes, so that a large file is copied once and not with every
+ * segment. Bytes that came since file_engine_tick() were seen by no rule yet and stay, unless one call brings more than
+ * an object of the heap holds. When there is no memory the window begins anew behind the bytes that found no room.
  */
 #include "file_priv.h"
 
@@ -30,7 +30,7 @@ void file_options_default(struct file_options *options)
     *options = (struct file_options){ .inspect_limit = 100 << 10, .inspect_window = 16 << 10 };
 }
 
-/* --- The engine ------------------------------------------------------------------------------------------------------------ */
+/* --- The engine ----------------------------------------------------------------------------------- */
 
 /* What is computed, and whether libmagic is there. */
 static void set_wants(struct file_engine *engine)
@@ -96,7 +96,7 @@ const struct file_counts *file_engine_counts(const struct file_engine *engine)
     return &engine->counts;
 }
 
-/* --- Files ----------------------------------------------------------------------------------------------------------------- */
+/* --- Files ---------------------------------------------------------------------------------------- */
 
 struct file *file_open(struct file_engine *engine, struct file_list *list, uint32_t id, const void *name,
                        size_t name_length)
@@ -254,8 +254,8 @@ void file_append(struct file_engine *engine, struct file *file, const void *byte
 }
 
 /*
- * Rules have not seen what came before a gap that is acknowledged together with it, so the window stays. As in Suricata, what follows is
- * for them next to it.
+ * Rules have not seen what came before a gap that is acknowledged together with it, so the window stays. As in
+ * Suricata, what follows is for them next to it.
  */
 void file_gap(struct file_engine *engine, struct file *file, uint64_t length)
 {

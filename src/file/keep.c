@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What of the files goes to the file store. A rule may want a file when a part of it has gone by, or only when its digest is known.
- * Nothing goes to disk while all of the file is in the window; when its beginning is about to leave it, and a rule could still want the
- * file, it is written as if it were wanted, and discarded at its end when it was not.
+ * What of the files goes to the file store. A rule may want a file when a part of it has gone by, or only when its
+ * digest is known. Nothing goes to disk while all of the file is in the window; when its beginning is about to leave
+ * it, and a rule could still want the file, it is written as if it were wanted, and discarded at its end when it was
+ * not.
  */
 #include "file_priv.h"
 #include "sluice/file_store.h"

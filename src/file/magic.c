@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libmagic, of which each worker has its own: a handle keeps the last answer. It allocates, and is slow: it is asked once a
- * file, and only where a rule or the configuration wants to know.
+ * libmagic, of which each worker has its own: a handle keeps the last answer. It allocates, and is slow: it is asked
+ * once a file, and only where a rule or the configuration wants to know.
  */
 #include <magic.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The file store. A spool is a ring of records: open, bytes, finish, discard. Bytes leave a rest of the ring free, so that a file
- * can be finished or discarded when it is full of bytes.
+ * The file store. A spool is a ring of records: open, bytes, finish, discard. Bytes leave a rest of the ring free, so
+ * that a file can be finished or discarded when it is full of bytes.
  *
- * The thread takes what is in the rings, one after the other, and sleeps a little when there is nothing: a worker does not wake it,
- * which would be a system call. It has so many files open and no more; those beyond are opened anew when bytes come for them.
- * A file whose writing failed is forgotten, and what else comes for it is thrown away.
+ * The thread takes what is in the rings, one after the other, and sleeps a little when there is nothing: a worker does
+ * not wake it, which would be a system call. It has so many files open and no more; those beyond are opened anew when
+ * bytes come for them. A file whose writing failed is forgotten, and what else comes for it is thrown away.
  */
 #include "sluice/file_store.h"
 
@@ -74,7 +74,7 @@ struct file_store {
     unsigned file_count, open_count, hand;
 };
 
-/* --- A worker's side ------------------------------------------------------------------------------------------------------- */
+/* --- A worker's side ------------------------------------------------------------------------------ */
 
 static struct record *reserve(struct file_spool *spool, size_t length, size_t rest)
 {
@@ -135,7 +135,7 @@ void file_spool_discard(struct file_spool *spool, uint64_t number)
     (void)put(spool, RECORD_DISCARD, number, NULL, 0);
 }
 
-/* --- The thread's files ---------------------------------------------------------------------------------------------------- */
+/* --- The thread's files --------------------------------------------------------------------------- */
 
 static void count(_Atomic uint64_t *counter)
 {
@@ -333,7 +333,7 @@ static void *run(void *user)
     }
 }
 
-/* --- The main thread's side ------------------------------------------------------------------------------------------------ */
+/* --- The main thread's side ----------------------------------------------------------------------- */
 
 static int open_folder(int at, const char *name, int *out)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The hosts in the sets: listed, added, removed. A host that is blocked already is taken out and put in again in one transaction,
- * because older kernels keep the timeout of an element that is added twice; should it have gone meanwhile by itself, the
- * transaction fails as a whole and is made anew.
+ * The hosts in the sets: listed, added, removed. A host that is blocked already is taken out and put in again in one
+ * transaction, because older kernels keep the timeout of an element that is added twice; should it have gone meanwhile
+ * by itself, the transaction fails as a whole and is made anew.
  */
 #include "sluice/blocklist.h"
 
@@ -30,7 +30,7 @@ static unsigned index_of(const struct blocked_host *host)
     return host->version == 6;
 }
 
-/* --- Where they are -------------------------------------------------------------------------------------------------------- */
+/* --- Where they are ------------------------------------------------------------------------------- */
 
 /* The families of our tables that have the set. */
 static int find_targets(struct session *session, const char *table, struct set_targets *out,
@@ -62,7 +62,7 @@ static int find_targets(struct session *session, const char *table, struct set_t
     return 0;
 }
 
-/* --- Elements -------------------------------------------------------------------------------------------------------------- */
+/* --- Elements ------------------------------------------------------------------------------------- */
 
 static int add_element(struct nftnl_set *set, const struct blocked_host *host, bool with_timeout)
 {
@@ -165,7 +165,7 @@ int nft_hosts_each(struct session *session, const struct set_targets *targets, b
     return err;
 }
 
-/* --- One host -------------------------------------------------------------------------------------------------------------- */
+/* --- One host ------------------------------------------------------------------------------------- */
 
 static int copy_host(const struct blocked_host *host, void *user)
 {
@@ -186,7 +186,7 @@ int nft_host_find(struct session *session, uint32_t family, const char *table, c
     return err;
 }
 
-/* --- Changes ----------------------------------------------------------------------------------------------------------------- */
+/* --- Changes -------------------------------------------------------------------------------------- */
 
 enum group_change {
     GROUP_ADD,
@@ -299,7 +299,7 @@ int nft_hosts_add(struct session *session, const struct set_targets *targets, co
     return change_hosts(session, targets, hosts, count, may_be_there ? GROUP_ADD : GROUP_ADD_NEW, &replaced, subject);
 }
 
-/* --- The command line's ---------------------------------------------------------------------------------------------------------- */
+/* --- The command line's --------------------------------------------------------------------------- */
 
 static int open_session(struct session *session, const char *table, struct set_targets *targets,
                         char error[FIREWALL_ERROR_SIZE])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The sets of blocked hosts in our table, one for each version of IP: hashes with a timeout and a counter for each host, and a size
- * that bounds the kernel's memory. As for rules, text and netlink are side by side.
+ * The sets of blocked hosts in our table, one for each version of IP: hashes with a timeout and a counter for each
+ * host, and a size that bounds the kernel's memory. As for rules, text and netlink are side by side.
  */
 #include "firewall_priv.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table is keyed by the tuples of both directions, as they come in. Without NAT a packet's own addresses are one of them. With NAT they may
- * be one of them read backwards: in the forward hook a reply to a masqueraded client has the client's address, so what matches is the original
- * tuple. So two tuples are requested, in one send: the packet's, and the same with its ends exchanged.
+ * The table is keyed by the tuples of both directions, as they come in. Without NAT a packet's own addresses are one of
+ * them. With NAT they may be one of them read backwards: in the forward hook a reply to a masqueraded client has the
+ * client's address, so what matches is the original tuple. So two tuples are requested, in one send: the packet's, and
+ * the same with its ends exchanged.
  */
 #include "sluice/connection_query.h"
 
@@ -65,7 +66,7 @@ void connection_query_close(struct connection_query *query)
     free(query);
 }
 
-/* --- Request ----------------------------------------------------------------------------------------------------------------------- */
+/* --- Request -------------------------------------------------------------------------------------- */
 
 static void put_address(struct nlmsghdr *message, const struct packet *pkt, bool source, const struct address *address)
 {
@@ -100,7 +101,7 @@ static size_t put_request(char *at, uint32_t sequence, const struct packet *pkt,
     return message->nlmsg_len;
 }
 
-/* --- Answer ------------------------------------------------------------------------------------------------------------------------ */
+/* --- Answer --------------------------------------------------------------------------------------- */
 
 static bool is_source(const struct conntrack_tuple *tuple, const struct address *address, uint16_t port)
 {
@@ -112,8 +113,8 @@ static bool is_destination(const struct conntrack_tuple *tuple, const struct add
     return tuple->destination_port == port && address_equal(&tuple->destination, address);
 }
 
-/* Finds the direction of the packet by the original tuple of the connection: one end of that tuple is an end of the packet, either the
- * client's or the server's. */
+/* Finds the direction of the packet by the original tuple of the connection: one end of that tuple is an end of the
+ * packet, either the client's or the server's. */
 static bool goes_in_reply(const struct conntrack *conntrack, const struct packet *pkt, bool exchanged)
 {
     const struct conntrack_tuple *original = &conntrack->tuple[CONNTRACK_ORIGINAL];

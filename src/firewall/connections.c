@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ctnetlink. Two sockets: one listens to the ends of connections, which a filter in the kernel cuts down to those with our mark, as
- * a busy gateway has many thousands a second of others; one asks. A list is filtered by the kernel, too, for one mark at a time.
+ * ctnetlink. Two sockets: one listens to the ends of connections, which a filter in the kernel cuts down to those with
+ * our mark, as a busy gateway has many thousands a second of others; one asks. A list is filtered by the kernel, too,
+ * for one mark at a time.
  *
  * A mark is taken off by the connection's own tuple, as it was listed, and under the mask, so that other bits stay.
  */
@@ -39,7 +40,7 @@ struct connections {
     char *buffer;
 };
 
-/* --- Messages ------------------------------------------------------------------------------------------------------------------- */
+/* --- Messages ------------------------------------------------------------------------------------- */
 
 static struct cursor attributes_of(const struct nlmsghdr *message)
 {
@@ -74,9 +75,10 @@ static bool has_any_mark(const struct connections *connections, const struct con
     return false;
 }
 
-/* --- Ends ----------------------------------------------------------------------------------------------------------------------- */
+/* --- Ends ----------------------------------------------------------------------------------------- */
 
-/* Lets through what has one of the marks. Of a message without a mark its type is compared; what gets through so is seen to be none. */
+/* Lets through what has one of the marks. Of a message without a mark its type is compared; what gets through so is
+ * seen to be none. */
 static int attach_filter(struct connections *connections, int fd)
 {
     enum { ATTRIBUTES_AT = NLMSG_HDRLEN + sizeof(struct nfgenmsg), HEAD = 4, EACH = 4, TAIL = 1 };
@@ -153,7 +155,7 @@ bool connections_receive(struct connections *connections, connection_function *e
     return complete;
 }
 
-/* --- The list ------------------------------------------------------------------------------------------------------------------- */
+/* --- The list ------------------------------------------------------------------------------------- */
 
 struct listing {
     const struct connection_mark *mark;
@@ -221,7 +223,7 @@ int connections_list(struct connections *connections, connection_function *each,
     return err;
 }
 
-/* --- Taking marks off ----------------------------------------------------------------------------------------------------------- */
+/* --- Taking marks off ----------------------------------------------------------------------------- */
 
 /* What names a connection, as it was listed. */
 struct name {
@@ -309,7 +311,7 @@ static int unmark_all(struct connections *connections, const struct connection_m
     return -EAGAIN;
 }
 
-/* --- Life cycle ----------------------------------------------------------------------------------------------------------------- */
+/* --- Life cycle ----------------------------------------------------------------------------------- */
 
 static int open_asker(struct connections *connections)
 {

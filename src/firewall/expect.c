@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is to be there, as the messages that would put it there: whoever compares need not know how the rules are made. */
+/* What is to be there, as the messages that would put it there: whoever compares need not know how the rules are made.
+ */
 #include "firewall_priv.h"
 
 #include <errno.h>

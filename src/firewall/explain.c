@@ -66,11 +66,11 @@ int nft_explain(char error[FIREWALL_ERROR_SIZE], int err, enum subject subject, 
                     subject == SUBJECT_BATCH ? "change" : "rules", table, strerror(-err));
 }
 
-/* --- Probing ----------------------------------------------------------------------------------------------------------------- */
+/* --- Probing -------------------------------------------------------------------------------------- */
 
 /*
- * Whether the kernel takes the queue rule: validated, never committed. The chain has no hook, because even an aborted base
- * chain makes the kernel drop what waits in the queues.
+ * Whether the kernel takes the queue rule: validated, never committed. The chain has no hook, because even an aborted
+ * base chain makes the kernel drop what waits in the queues.
  */
 static int try_probe(struct session *session, const struct plan *plan, enum subject *subject)
 {

@@ -3,9 +3,9 @@
  * Install, quiesce, remove: each looks at the live ruleset, says what is to change, and commits that in one transaction
  * which fails if the ruleset changed meanwhile; then it begins anew.
  *
- * A base chain that goes makes the kernel drop all packets that wait in any queue of the namespace. So a table that has the
- * right base chains already gets other rules only, and a clean stop empties the chains first (quiesce), lets the queues
- * drain, and removes then.
+ * A base chain that goes makes the kernel drop all packets that wait in any queue of the namespace. So a table that has
+ * the right base chains already gets other rules only, and a clean stop empties the chains first (quiesce), lets the
+ * queues drain, and removes then.
  */
 #include "firewall_priv.h"
 
@@ -29,7 +29,7 @@ struct change {
 /* Fills the batch; 0, NOTHING_TO_DO, or -errno with a line in `error`. */
 typedef int build_function(struct change *change);
 
-/* --- Whose table is it ------------------------------------------------------------------------------------------------------- */
+/* --- Whose table is it ---------------------------------------------------------------------------- */
 
 static bool is_ours(const struct change *change, uint32_t family)
 {
@@ -75,7 +75,7 @@ static int refuse_guests(const struct change *change)
     return 0;
 }
 
-/* --- The skeleton of a transaction ------------------------------------------------------------------------------------------ */
+/* --- The skeleton of a transaction ---------------------------------------------------------------- */
 
 static int commit(struct change *change)
 {
@@ -123,7 +123,7 @@ static int transact(struct change *change, build_function *build)
     return err;
 }
 
-/* --- Install ----------------------------------------------------------------------------------------------------------------- */
+/* --- Install -------------------------------------------------------------------------------------- */
 
 static const struct survey_chain *find_chain(const struct change *change, uint32_t family, const char *name)
 {
@@ -307,7 +307,7 @@ int firewall_install(const struct firewall_options *options, char error[FIREWALL
     return err ? err : transact(&change, build_installation);
 }
 
-/* --- Quiesce ----------------------------------------------------------------------------------------------------------------- */
+/* --- Quiesce -------------------------------------------------------------------------------------- */
 
 static int build_quiet_chain(struct change *change, const struct survey_chain *chain)
 {
@@ -345,7 +345,7 @@ int firewall_quiesce(const char *table, char error[FIREWALL_ERROR_SIZE])
     return transact(&change, build_quiet);
 }
 
-/* --- Remove ------------------------------------------------------------------------------------------------------------------ */
+/* --- Remove --------------------------------------------------------------------------------------- */
 
 static int find_foreign(const struct change *change)
 {
@@ -376,7 +376,7 @@ int firewall_remove(const char *table, char error[FIREWALL_ERROR_SIZE])
     return transact(&change, build_removal);
 }
 
-/* --- Print ------------------------------------------------------------------------------------------------------------------- */
+/* --- Print ---------------------------------------------------------------------------------------- */
 
 /* The live ruleset if we may read it. */
 static bool try_survey(struct survey *survey)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside the firewall module: one netlink session, what the live ruleset holds (survey), what is to be there (plan), the
- * rules as text and as netlink side by side, and the batch that brings them into the kernel.
+ * Inside the firewall module: one netlink session, what the live ruleset holds (survey), what is to be there (plan),
+ * the rules as text and as netlink side by side, and the batch that brings them into the kernel.
  */
 #ifndef SLUICE_FIREWALL_PRIV_H
 #define SLUICE_FIREWALL_PRIV_H
@@ -39,7 +39,7 @@ enum {
 #define CHAIN_SAVE "sluice_save"
 #define CHAIN_SAVE_LOCAL "sluice_save_input"
 
-/* --- Netlink session (netlink.c) --------------------------------------------------------------------------------------------- */
+/* --- Netlink session (netlink.c) ------------------------------------------------------------------ */
 
 struct mnl_socket;
 struct nlmsghdr;
@@ -52,8 +52,8 @@ struct session {
 int nft_session_open(struct session *session, char error[FIREWALL_ERROR_SIZE]);
 void nft_session_close(struct session *session);
 
-/* Requests a dump, or one object with `dump` false, and calls `each` for every answer. 0 or -errno; -EINTR when the ruleset
- * changed meanwhile. */
+/* Requests a dump, or one object with `dump` false, and calls `each` for every answer. 0 or -errno; -EINTR when the
+ * ruleset changed meanwhile. */
 int nft_session_get(struct session *session, uint16_t type, uint16_t family, bool dump,
                     int (*each)(const struct nlmsghdr *message, void *user), void *user);
 
@@ -104,11 +104,11 @@ struct nlmsghdr *nft_batch_open(struct batch *batch, enum subject subject, uint1
                                 uint16_t flags);
 void nft_batch_close(struct batch *batch, const struct nlmsghdr *message);
 
-/* Sends it: with `commit` false the kernel only validates, and forgets. 0 or -errno of the first message that failed, then
- * *subject says which. */
+/* Sends it: with `commit` false the kernel only validates, and forgets. 0 or -errno of the first message that failed,
+ * then *subject says which. */
 int nft_batch_send(struct session *session, struct batch *batch, bool commit, enum subject *subject);
 
-/* --- What is there (survey.c) -------------------------------------------------------------------------------------------------- */
+/* --- What is there (survey.c) --------------------------------------------------------------------- */
 
 struct survey_table {
     uint32_t family;
@@ -138,8 +138,8 @@ struct survey {
 int nft_survey_take(struct survey *survey, struct session *session);
 void nft_survey_clear(struct survey *survey);
 const struct survey_table *nft_survey_find(const struct survey *survey, uint32_t family, const char *name);
-/* Whether a chain of that name looks after marks of packets that have had their verdict, and whether it is one that we put into our
- * tables. */
+/* Whether a chain of that name looks after marks of packets that have had their verdict, and whether it is one that we
+ * put into our tables. */
 bool nft_survey_tends_marks(const struct survey_chain *chain);
 bool nft_survey_is_own_chain(const struct survey_chain *chain);
 
@@ -147,7 +147,7 @@ bool nft_survey_is_own_chain(const struct survey_chain *chain);
 enum { NFT_OWN_CHAINS = 12 };
 const char *nft_own_chain(unsigned index);
 
-/* --- What is to be there (plan.c) ---------------------------------------------------------------------------------------------- */
+/* --- What is to be there (plan.c) ----------------------------------------------------------------- */
 
 enum plan_rule {
     RULE_REJECT_MARK, /* our own answers are not inspected */
@@ -200,7 +200,7 @@ void nft_plan_split(struct plan *plan);
 /* The priority of an own chain on a hook. */
 int32_t nft_choose_priority(const struct firewall_options *options, uint32_t hook, const struct survey *survey);
 
-/* --- Rules as text and as netlink (rule.c), the texts around them (print.c) -------------------------------------------------- */
+/* --- Rules as text and as netlink (rule.c), the texts around them (print.c) ----------------------- */
 
 struct nftnl_rule;
 
@@ -219,7 +219,7 @@ void nft_plan_print_iptables(struct text *out, const struct plan *plan);
 void nft_comment(char out[COMMENT_SIZE], enum attach_mode mode);
 bool nft_comment_parse(const char *comment, enum attach_mode *mode);
 
-/* --- Sets of blocked hosts (blocklist_set.c) ----------------------------------------------------------------------------------- */
+/* --- Sets of blocked hosts (blocklist_set.c) ------------------------------------------------------ */
 
 /* Of version 4 (index 0) and 6 (index 1). */
 const char *nft_set_name(unsigned index);
@@ -231,7 +231,7 @@ int nft_build_sets_gone(struct batch *batch, unsigned family_index, const struct
 /* 0, -ENOENT, or another -errno. */
 int nft_set_find(struct session *session, uint32_t family, const char *table, unsigned index);
 
-/* --- Counters and flowtable of offloaded flows (offload.c) ---------------------------------------------------------------------- */
+/* --- Counters and flowtable of offloaded flows (offload.c) ---------------------------------------- */
 
 void nft_offload_print(struct text *out, const char *indent, const struct plan *plan);
 /* There already or not. */
@@ -244,7 +244,7 @@ struct offload_counts {
 int nft_offload_counts(struct session *session, const char *table, const uint32_t *families, unsigned count,
                        struct offload_counts *out);
 
-/* --- Blocked hosts (blocklist.c) ----------------------------------------------------------------------------------------------- */
+/* --- Blocked hosts (blocklist.c) ------------------------------------------------------------------ */
 
 enum { BLOCKLIST_GROUP = 64 }; /* hosts in one transaction */
 
@@ -263,7 +263,7 @@ int nft_host_find(struct session *session, uint32_t family, const char *table, c
 int nft_hosts_add(struct session *session, const struct set_targets *targets, const struct blocked_host *hosts,
                   size_t count, bool may_be_there, enum subject *subject);
 
-/* --- How the kernel shows our tables (image.c) ------------------------------------------------------------------------------------ */
+/* --- How the kernel shows our tables (image.c) ---------------------------------------------------- */
 
 /* In the order of enum firewall_damage. */
 enum image_part { IMAGE_TABLE, IMAGE_CHAINS, IMAGE_RULES, IMAGE_SETS, IMAGE_PARTS };
@@ -289,8 +289,8 @@ struct installed {
     uint32_t families[PLAN_FAMILIES];
     unsigned family_count;
 };
-/* firewall_install() by a session that is open. What is known already is not asked again: that is an aborted transaction or two,
- * each of which takes the kernel some milliseconds. */
+/* firewall_install() by a session that is open. What is known already is not asked again: that is an aborted
+ * transaction or two, each of which takes the kernel some milliseconds. */
 int nft_install(struct session *session, const struct firewall_options *options, struct installed *installed,
                 char error[FIREWALL_ERROR_SIZE]);
 
@@ -298,7 +298,7 @@ int nft_install(struct session *session, const struct firewall_options *options,
 bool nft_is_in_the_way(const struct firewall_options *options, uint32_t family, uint32_t hook, int32_t theirs,
                        int32_t ours);
 
-/* --- What others change (hear.c) ------------------------------------------------------------------------------------------------ */
+/* --- What others change (hear.c) ------------------------------------------------------------------ */
 
 struct hearing {
     const struct firewall_options *options;
@@ -310,7 +310,7 @@ struct hearing {
 /* Messages as they were received, one behind the other. Whole transactions are added to *out. */
 void nft_hear(const struct hearing *hearing, const uint8_t *bytes, size_t length, struct firewall_change *out);
 
-/* --- Messages (build.c), and what went wrong (explain.c) --------------------------------------------------------------------- */
+/* --- Messages (build.c), and what went wrong (explain.c) ------------------------------------------ */
 
 int nft_build_delete_table(struct batch *batch, uint32_t family, const char *table);
 /* The idiom that replaces a table whether it is there or not: new, delete, new. */

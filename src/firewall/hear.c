@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the kernel tells of others' transactions, from messages to struct firewall_change: whether our table is meant, whether chains
- * went, and which filter chain came to stand on the wrong side of ours. By the checked cursor, so that it can be given any bytes.
+ * What the kernel tells of others' transactions, from messages to struct firewall_change: whether our table is meant,
+ * whether chains went, and which filter chain came to stand on the wrong side of ours. By the checked cursor, so that
+ * it can be given any bytes.
  *
  * Threads: no state but what the caller lends.
  */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How the kernel shows our tables: the attributes of each object that say what it is, without those that change by themselves
- * (handles, use counts, the values of counters). Two images are of the same rules when their bytes are equal; so nothing has to
- * be known of expressions, and whatever the kernel makes of what was asked for is what it is compared with.
+ * How the kernel shows our tables: the attributes of each object that say what it is, without those that change by
+ * themselves (handles, use counts, the values of counters). Two images are of the same rules when their bytes are
+ * equal; so nothing has to be known of expressions, and whatever the kernel makes of what was asked for is what it is
+ * compared with.
  */
 #include "firewall_priv.h"
 
@@ -71,7 +72,7 @@ static bool is_string(struct cursor value, const char *string)
     return cursor_left(&value) == length && memcmp(value.at, string, length) == 0;
 }
 
-/* --- Rules ------------------------------------------------------------------------------------------------------------------- */
+/* --- Rules ---------------------------------------------------------------------------------------- */
 
 /* What one rule counts, and whether it looks into a set of ours. */
 struct rule_facts {
@@ -172,7 +173,7 @@ static bool is_our_rule(struct cursor attributes, const char *table)
     return ours && in_table;
 }
 
-/* --- Objects ----------------------------------------------------------------------------------------------------------------- */
+/* --- Objects -------------------------------------------------------------------------------------- */
 
 static void read_policy(struct image *image, struct cursor attributes)
 {
@@ -245,7 +246,7 @@ static int shoot_family(struct session *session, struct image *image, const char
     return err;
 }
 
-/* --- Images ------------------------------------------------------------------------------------------------------------------ */
+/* --- Images --------------------------------------------------------------------------------------- */
 
 static int take_once(struct image *out, struct session *session, const char *table, const uint32_t *families,
                      unsigned count)

@@ -2,9 +2,9 @@
 /*
  * One netlink session, and transactions of it.
  *
- * A batch is one datagram: the kernel commits it whole or not at all, also when the sender is killed meanwhile. It works
- * while sendto() runs, so whatever went wrong lies in the socket when that returns. A batch without its end is validated and
- * thrown away; that is how the kernel is probed.
+ * A batch is one datagram: the kernel commits it whole or not at all, also when the sender is killed meanwhile. It
+ * works while sendto() runs, so whatever went wrong lies in the socket when that returns. A batch without its end is
+ * validated and thrown away; that is how the kernel is probed.
  */
 #include "firewall_priv.h"
 
@@ -46,7 +46,7 @@ void nft_session_close(struct session *session)
     session->socket = NULL;
 }
 
-/* --- Questions --------------------------------------------------------------------------------------------------------------- */
+/* --- Questions ------------------------------------------------------------------------------------ */
 
 struct question {
     int (*each)(const struct nlmsghdr *message, void *user);
@@ -148,7 +148,7 @@ int nft_session_generation(struct session *session, uint32_t *out)
     return err;
 }
 
-/* --- Transactions ------------------------------------------------------------------------------------------------------------ */
+/* --- Transactions --------------------------------------------------------------------------------- */
 
 static void put_mark(struct batch *batch, uint16_t type, uint32_t generation)
 {

@@ -133,7 +133,7 @@ void firewall_options_default(struct firewall_options *options)
     };
 }
 
-/* --- From the configuration -------------------------------------------------------------------------------------------------- */
+/* --- From the configuration ----------------------------------------------------------------------- */
 
 static int read_queues(struct firewall_options *out, const struct config *config, char error[FIREWALL_ERROR_SIZE])
 {
@@ -259,7 +259,7 @@ int firewall_options_read(struct firewall_options *out, const struct config *con
     return err;
 }
 
-/* --- Contradictions ---------------------------------------------------------------------------------------------------------- */
+/* --- Contradictions ------------------------------------------------------------------------------- */
 
 static int check_table(const char *table, char error[FIREWALL_ERROR_SIZE])
 {

@@ -3,8 +3,8 @@
  * The plan: which chains with which rules, and at which priorities.
  *
  * Priorities that the kernel's own tables and iptables always have (whether they are loaded now or later) are taken as
- * present, so the legacy tables need not be looked up. A priority is never shared: two chains with the same one run in the
- * order of their registration, which changes with every reload of the other.
+ * present, so the legacy tables need not be looked up. A priority is never shared: two chains with the same one run in
+ * the order of their registration, which changes with every reload of the other.
  */
 #include "firewall_priv.h"
 
@@ -149,7 +149,7 @@ bool nft_is_in_the_way(const struct firewall_options *options, uint32_t family, 
     return theirs >= ours && theirs < ABSURD;
 }
 
-/* --- Chains ------------------------------------------------------------------------------------------------------------------ */
+/* --- Chains --------------------------------------------------------------------------------------- */
 
 static void add_rule(struct plan_chain *chain, enum plan_rule rule)
 {
@@ -217,9 +217,10 @@ static void add_unmark_chain(struct plan *plan, const char *name, uint32_t hook,
 }
 
 /*
- * The mark says that this packet was inspected on this hook, and it stays with the packet where that is wrapped into another one or
- * unwrapped: what comes out of a tunnel on this host, or goes into one, would pass as inspected. So it goes when the packet
- * leaves the hook: in front of everybody in postrouting, where others may save marks to connections, and behind everybody on input.
+ * The mark says that this packet was inspected on this hook, and it stays with the packet where that is wrapped into
+ * another one or unwrapped: what comes out of a tunnel on this host, or goes into one, would pass as inspected. So it
+ * goes when the packet leaves the hook: in front of everybody in postrouting, where others may save marks to
+ * connections, and behind everybody on input.
  */
 static void add_unmark_chains(struct plan *plan, const struct survey *survey)
 {
@@ -241,7 +242,7 @@ static void add_unmark_chains(struct plan *plan, const struct survey *survey)
     add_unmark_chain(plan, CHAIN_UNMARK_INPUT, NF_INET_LOCAL_IN, input);
 }
 
-/* --- Saving marks of packets to their connections ------------------------------------------------------------------------------ */
+/* --- Saving marks of packets to their connections ------------------------------------------------- */
 
 static void add_save_rules(struct plan_chain *chain, enum plan_rule save, enum plan_rule saved)
 {
@@ -266,8 +267,8 @@ static bool saves_anything(const struct firewall_options *options)
 }
 
 /*
- * Right behind the chain that queues, so that nobody else sees the bits. A packet whose flow is to be dropped comes here accepted, and is
- * dropped here: a packet that is dropped by the verdict itself takes its mark along.
+ * Right behind the chain that queues, so that nobody else sees the bits. A packet whose flow is to be dropped comes
+ * here accepted, and is dropped here: a packet that is dropped by the verdict itself takes its mark along.
  */
 static void add_save_chains(struct plan *plan)
 {
@@ -285,7 +286,8 @@ static void add_save_chains(struct plan *plan)
     }
 }
 
-/* In a table of others it is not known which hooks feed the queue; theirs may accept for good, so that drops stay verdicts. */
+/* In a table of others it is not known which hooks feed the queue; theirs may accept for good, so that drops stay
+ * verdicts. */
 static void add_save_chains_of_others(struct plan *plan)
 {
     if (!saves_anything(plan->options) || !plan->options->offload.accept)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The plan as text for people: nft's and iptables-restore's, each with a head that shows where it sits and what it sees. */
+/* The plan as text for people: nft's and iptables-restore's, each with a head that shows where it sits and what it
+ * sees. */
 #include "firewall_priv.h"
 
 #include <linux/netfilter.h>
@@ -50,7 +51,8 @@ static const struct story stories[] = {
                 "of a table of yours. Fill sluice_exceptions in the same table.\n",
     },
     [ATTACH_ROUTE] = {
-        .picture = "hook: [ the firewall's filter chains ] -> [ sluice, %s ] -> [ the next consumer's queue ] -> postrouting\n",
+        .picture = "hook: [ the firewall's filter chains ] -> [ sluice, %s ] -> [ the next consumer's queue ] -> "
+                   "postrouting\n",
         .when = "another program with a queue is to see packets after us: run with `--verdict route --route-to N`.\n",
         .sees = "exactly what the firewall accepted; the next consumer sees what we let pass.\n",
         .note = "When nobody listens on the next queue the kernel drops, unless the verdict carries bypass\n"
@@ -58,7 +60,7 @@ static const struct story stories[] = {
     },
 };
 
-/* --- The head ---------------------------------------------------------------------------------------------------------------- */
+/* --- The head ------------------------------------------------------------------------------------- */
 
 /* Lines, each after "# " and `indent`. */
 static void comment(struct text *out, const char *indent, const char *lines)
@@ -168,7 +170,7 @@ static void print_head(struct text *out, const struct firewall_options *options,
                     options->reject_mark, options->reject_mask);
 }
 
-/* --- nft --------------------------------------------------------------------------------------------------------------------- */
+/* --- nft ------------------------------------------------------------------------------------------ */
 
 static void print_chain(struct text *out, const char *indent, const struct plan_chain *chain, const struct plan *plan)
 {
@@ -227,7 +229,7 @@ void nft_plan_print(struct text *out, const struct plan *plan)
     print_table(out, plan);
 }
 
-/* --- iptables ---------------------------------------------------------------------------------------------------------------- */
+/* --- iptables ------------------------------------------------------------------------------------- */
 
 /* The table whose hook runs where the mode wants to be: security behind filter, mangle ahead of it. */
 static const char *iptables_table(enum attach_mode mode)

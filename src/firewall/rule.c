@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The rules, each three times side by side: as netlink, as nft text, as iptables text. Whoever changes one sees the others.
+ * The rules, each three times side by side: as netlink, as nft text, as iptables text. Whoever changes one sees the
+ * others.
  */
 #include "firewall_priv.h"
 
@@ -97,9 +98,10 @@ static unsigned queue_count(const struct firewall_options *options)
     return options->queue_last - options->queue_first + 1u;
 }
 
-/* --- The queue --------------------------------------------------------------------------------------------------------------- */
+/* --- The queue ------------------------------------------------------------------------------------ */
 
-/* The symmetric hash of addresses and ports: both directions of a flow get the same queue, flows of two hosts do not. */
+/* The symmetric hash of addresses and ports: both directions of a flow get the same queue, flows of two hosts do not.
+ */
 static bool add_hash(struct nftnl_rule *rule, const struct firewall_options *options)
 {
     struct nftnl_expr *hash = add(rule, "hash");
@@ -193,7 +195,7 @@ static void print_queue_iptables(struct text *out, const struct plan *plan)
         text_puts(out, " --queue-bypass");
 }
 
-/* --- The others -------------------------------------------------------------------------------------------------------------- */
+/* --- The others ----------------------------------------------------------------------------------- */
 
 static bool build_reject_mark(struct nftnl_rule *rule, const struct plan *plan)
 {
@@ -322,7 +324,7 @@ static void print_unmark_iptables(struct text *out, const struct plan *plan)
                 options->mark_mask);
 }
 
-/* --- Offloaded flows ---------------------------------------------------------------------------------------------------------- */
+/* --- Offloaded flows ------------------------------------------------------------------------------ */
 
 static bool add_connection_mark(struct nftnl_rule *rule)
 {
@@ -517,7 +519,7 @@ static void print_saved_accept_iptables(struct text *out, const struct plan *pla
                 offload->accept_mask, offload->accept_mask);
 }
 
-/* --- Blocked hosts ------------------------------------------------------------------------------------------------------------ */
+/* --- Blocked hosts -------------------------------------------------------------------------------- */
 
 /* Where a header has the address, by the kind of the rule. */
 static const struct {
@@ -593,7 +595,7 @@ static void print_block(struct text *out, enum plan_rule kind)
     text_printf(out, "%s @%s counter drop", blocked_addresses[kind].text, is_of4(kind) ? SET_BLOCKED4 : SET_BLOCKED6);
 }
 
-/* --- All ---------------------------------------------------------------------------------------------------------------------- */
+/* --- All ------------------------------------------------------------------------------------------ */
 
 static const struct {
     bool (*build)(struct nftnl_rule *rule, const struct plan *plan);

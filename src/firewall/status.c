@@ -28,7 +28,7 @@ struct reading {
     struct firewall_status *status;
 };
 
-/* --- Rules ------------------------------------------------------------------------------------------------------------------- */
+/* --- Rules ---------------------------------------------------------------------------------------- */
 
 static void read_counter(struct seen *seen, const struct nftnl_expr *expression)
 {
@@ -151,7 +151,7 @@ static int read_rule(const struct nlmsghdr *message, void *user)
     return 0;
 }
 
-/* --- Tables and chains ------------------------------------------------------------------------------------------------------- */
+/* --- Tables and chains ---------------------------------------------------------------------------- */
 
 static enum firewall_family family_of(uint32_t family)
 {

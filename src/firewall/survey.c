@@ -2,8 +2,8 @@
 /*
  * The live ruleset as far as it matters here: all tables, whether they are ours, and all chains with their hooks.
  *
- * It carries the kernel's generation, and a transaction that names it fails if anybody changed anything in between: what was
- * found out stays true until the commit.
+ * It carries the kernel's generation, and a transaction that names it fails if anybody changed anything in between:
+ * what was found out stays true until the commit.
  */
 #include "firewall_priv.h"
 
@@ -58,7 +58,7 @@ static void copy_name(char out[NAME_SIZE], const char *name)
     snprintf(out, NAME_SIZE, "%s", name ? name : "");
 }
 
-/* --- Tables ------------------------------------------------------------------------------------------------------------------ */
+/* --- Tables --------------------------------------------------------------------------------------- */
 
 static int take_comment(const struct nftnl_udata *item, void *user)
 {
@@ -102,7 +102,7 @@ static int add_table(const struct nlmsghdr *message, void *user)
     return err;
 }
 
-/* --- Chains ------------------------------------------------------------------------------------------------------------------ */
+/* --- Chains --------------------------------------------------------------------------------------- */
 
 static void read_chain(struct survey_chain *out, const struct nftnl_chain *chain)
 {
@@ -168,7 +168,7 @@ bool nft_survey_is_own_chain(const struct survey_chain *chain)
     return false;
 }
 
-/* --- All --------------------------------------------------------------------------------------------------------------------- */
+/* --- All ------------------------------------------------------------------------------------------ */
 
 static int take_once(struct survey *out, struct session *session)
 {

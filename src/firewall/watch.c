@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Two sockets: one that only listens, and one for questions and transactions. The second's port id is in all that the kernel tells of
- * what we did ourselves, and by that it is left out. The listening begins before the installation, so that whoever changes
- * something between it and our looking at what it made is heard of, and it is made again.
+ * Two sockets: one that only listens, and one for questions and transactions. The second's port id is in all that the
+ * kernel tells of what we did ourselves, and by that it is left out. The listening begins before the installation, so
+ * that whoever changes something between it and our looking at what it made is heard of, and it is made again.
  *
- * A transaction's notifications come in one piece after its commit, each object first and NEWGEN, with the process, last; so what a
- * transaction meant is collected until that. NEWGEN alone says that there was a transaction.
+ * A transaction's notifications come in one piece after its commit, each object first and NEWGEN, with the process,
+ * last; so what a transaction meant is collected until that. NEWGEN alone says that there was a transaction.
  *
- * Hosts that are blocked are remembered with the time at which they go, because a table that somebody removed takes them along.
+ * Hosts that are blocked are remembered with the time at which they go, because a table that somebody removed takes
+ * them along.
  */
 #include "sluice/firewall_watch.h"
 
@@ -59,7 +60,7 @@ struct firewall_watch {
     size_t host_count, host_room;
 };
 
-/* --- Sockets ------------------------------------------------------------------------------------------------------------------- */
+/* --- Sockets -------------------------------------------------------------------------------------- */
 
 static int listen_to_changes(struct firewall_watch *watch, char error[FIREWALL_ERROR_SIZE])
 {
@@ -81,7 +82,7 @@ int firewall_watch_fd(const struct firewall_watch *watch)
     return mnl_socket_get_fd(watch->listener);
 }
 
-/* --- What is told ------------------------------------------------------------------------------------------------------------- */
+/* --- What is told --------------------------------------------------------------------------------- */
 
 static void hear_all(struct firewall_watch *watch, size_t length, struct firewall_change *out)
 {
@@ -117,7 +118,7 @@ void firewall_watch_receive(struct firewall_watch *watch, struct firewall_change
     }
 }
 
-/* --- Is it as it was ------------------------------------------------------------------------------------------------------------ */
+/* --- Is it as it was ------------------------------------------------------------------------------ */
 
 const char *firewall_damage_name(unsigned number)
 {
@@ -179,7 +180,7 @@ int firewall_watch_check(struct firewall_watch *watch, struct firewall_check *ou
     return 0;
 }
 
-/* --- Installing ----------------------------------------------------------------------------------------------------------------- */
+/* --- Installing ----------------------------------------------------------------------------------- */
 
 /* Waits until all that led to the generation has been told, and adds it to *change. */
 static int hear_up_to(struct firewall_watch *watch, uint32_t generation, struct firewall_change *change)
@@ -202,8 +203,9 @@ static int hear_up_to(struct firewall_watch *watch, uint32_t generation, struct 
 }
 
 /*
- * How the kernel shows what was installed, if that is what it shows: -EAGAIN when somebody else meant our table meanwhile. The
- * notifications of a transaction come after it can be seen, so those of all that the picture can have in it are waited for.
+ * How the kernel shows what was installed, if that is what it shows: -EAGAIN when somebody else meant our table
+ * meanwhile. The notifications of a transaction come after it can be seen, so those of all that the picture can have in
+ * it are waited for.
  */
 static int learn(struct firewall_watch *watch, struct image *shown)
 {
@@ -225,8 +227,9 @@ static int learn(struct firewall_watch *watch, struct image *shown)
 }
 
 /*
- * Installs, and remembers how the kernel shows it; again when somebody else meant our table meanwhile. What was known before stays
- * until then: of a table that is not there nothing would be shown, and nothing would be missed from then on.
+ * Installs, and remembers how the kernel shows it; again when somebody else meant our table meanwhile. What was known
+ * before stays until then: of a table that is not there nothing would be shown, and nothing would be missed from then
+ * on.
  */
 static int install(struct firewall_watch *watch, char error[FIREWALL_ERROR_SIZE])
 {
@@ -255,7 +258,7 @@ static int install(struct firewall_watch *watch, char error[FIREWALL_ERROR_SIZE]
     return 0;
 }
 
-/* --- Blocked hosts --------------------------------------------------------------------------------------------------------------- */
+/* --- Blocked hosts -------------------------------------------------------------------------------- */
 
 static struct set_targets targets_of(const struct firewall_watch *watch)
 {
@@ -384,7 +387,7 @@ int firewall_watch_reassert(struct firewall_watch *watch, unsigned damage, char 
     return block_again(watch, error);
 }
 
-/* --- Life cycle ------------------------------------------------------------------------------------------------------------------ */
+/* --- Life cycle ----------------------------------------------------------------------------------- */
 
 int firewall_watch_open(struct firewall_watch **out, const struct firewall_options *options,
                         char error[FIREWALL_ERROR_SIZE])

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A bucket of the table is one cache line: the hashes of its flows beside the pointers to them, so that a look-up that finds nothing
- * touches no flow, and one that finds its flow touches no other. Flows past the last place hang in a list on it.
+ * A bucket of the table is one cache line: the hashes of its flows beside the pointers to them, so that a look-up that
+ * finds nothing touches no flow, and one that finds its flow touches no other. Flows past the last place hang in a list
+ * on it.
  */
 #ifndef SLUICE_FLOW_BUCKET_H
 #define SLUICE_FLOW_BUCKET_H
@@ -51,7 +52,8 @@ static inline void bucket_move(struct bucket *bucket, uint32_t from, uint32_t to
     bucket->hashes[to] = bucket->hashes[from];
 }
 
-/* The flow is in it. What is in the last place fills the gap, the list moves up; without a list no other flow is touched. */
+/* The flow is in it. What is in the last place fills the gap, the list moves up; without a list no other flow is
+ * touched. */
 static inline void bucket_remove(struct bucket *bucket, struct flow *flow)
 {
     uint32_t places = bucket_places(bucket), place = 0;
@@ -77,8 +79,8 @@ static inline struct bucket *bucket_of(const struct flow_table *table, uint32_t 
     return &table->buckets[hash & table->bucket_mask];
 }
 
-/* Many flows end one after the other, the coldest there are: asks ahead of time for what the end of `next` touches, provided that it
- * was `after` in the call before. Both may be NULL. */
+/* Many flows end one after the other, the coldest there are: asks ahead of time for what the end of `next` touches,
+ * provided that it was `after` in the call before. Both may be NULL. */
 static inline void bucket_prefetch_end(const struct flow_table *table, const struct flow *next,
                                        const struct flow *after)
 {

@@ -10,7 +10,7 @@
 struct bucket; /* bucket.h */
 struct pool;
 
-/* --- key.c: a packet's key, as the packet goes --- */
+/* --- key.c: a packet's key, as the packet goes ---------------------------------------------------- */
 
 enum { ICMP_NO_ANSWER = 0xffff }; /* no type of ICMP */
 
@@ -43,14 +43,14 @@ uint64_t key_flow_id(const struct flow_key *key, uint64_t start_ns, uint64_t num
 bool key_matches(const struct flow_key *key, const struct flow *flow, const struct flow_options *options,
                  enum flow_direction *direction);
 
-/* --- icmp.c --- */
+/* --- icmp.c --------------------------------------------------------------------------------------- */
 
 uint16_t icmp_answer(uint8_t protocol, uint8_t type);
 bool icmp_is_error(const struct packet *pkt);
 /* The key of the packet that an error quotes; false when too little of it is there. */
 bool icmp_quoted_key(struct flow_key *key, const struct packet *error);
 
-/* --- wheel.c --- */
+/* --- wheel.c -------------------------------------------------------------------------------------- */
 
 enum {
     WHEEL_TICK_SHIFT = 27, /* 134 ms */
@@ -74,7 +74,7 @@ void wheel_follow(struct flow_table *table, uint64_t now_ns);
 /* Takes all out, as a list by wheel_next. */
 struct flow *wheel_take_all(struct wheel *wheel);
 
-/* --- table.c --- */
+/* --- table.c -------------------------------------------------------------------------------------- */
 
 enum flow_counter {
     FLOW_COUNTER_MEMCAP,
@@ -144,20 +144,21 @@ struct flow *find_idle_settled(struct flow_table *table, uint64_t now_ns); /* NU
 /* In table.c: a flow of another process, with its key's hash and without a place yet. */
 void flow_place(struct flow_table *table, struct flow *flow);
 
-/* --- mac.c --- */
+/* --- mac.c ---------------------------------------------------------------------------------------- */
 
-/* Adds the MAC addresses of a packet to its flow's; nothing when there is no memory, or a side has FLOW_MACS_MAX of them. */
+/* Adds the MAC addresses of a packet to its flow's; nothing when there is no memory, or a side has FLOW_MACS_MAX of
+ * them. */
 void macs_record(struct flow_table *table, struct flow *flow, const struct packet *pkt, enum flow_direction direction);
 void macs_swap(struct flow *flow);
 void macs_free(struct flow_table *table, struct flow *flow);
 
-/* --- report.c --- */
+/* --- report.c ------------------------------------------------------------------------------------- */
 
 void kernel_counts_free(struct flow_table *table, struct flow *flow);
 /* In table.c: the flow of these ends that is in the table, over or not. */
 struct flow *flow_find_key(struct flow_table *table, const struct flow_key *key, enum flow_direction *direction);
 
-/* --- variable.c --- */
+/* --- variable.c ----------------------------------------------------------------------------------- */
 
 size_t variable_size(void);
 size_t variable_text_size(void);

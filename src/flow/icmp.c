@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ICMP: which types answer each other, and what errors quote. Of the quoted packet only the addresses and the first bytes of
- * the transport header are sure to be there (RFC 792, RFC 1812 §4.3.2.3, RFC 4443 §3): those are enough for a key.
+ * ICMP: which types answer each other, and what errors quote. Of the quoted packet only the addresses and the first
+ * bytes of the transport header are sure to be there (RFC 792, RFC 1812 §4.3.2.3, RFC 4443 §3): those are enough for a
+ * key.
  */
 #include <netinet/in.h>
 

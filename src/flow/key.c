@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The key of a packet. It is kept as the packet goes, so that comparing it with a flow tells the direction. Its hash is made of the
- * hashes of both ends, in the manner of the multiply-and-fold hashes (wyhash, the short keys of XXH3), with secrets of a seed, so that
- * nobody outside can aim at one bucket. For the identifier of a flow, once, the ends are put in an order that both directions share.
+ * The key of a packet. It is kept as the packet goes, so that comparing it with a flow tells the direction. Its hash is
+ * made of the hashes of both ends, in the manner of the multiply-and-fold hashes (wyhash, the short keys of XXH3), with
+ * secrets of a seed, so that nobody outside can aim at one bucket. For the identifier of a flow, once, the ends are put
+ * in an order that both directions share.
  */
 #include <assert.h>
 #include <netinet/in.h>
@@ -61,8 +62,8 @@ bool key_of_packet(struct flow_key *key, const struct packet *pkt)
         key->source_port = pkt->icmp.type;
         key->destination_port = icmp_answer(pkt->protocol, pkt->icmp.type);
     } else if (pkt->protocol == IPPROTO_ESP) {
-        /* A security association has one direction. With the halves of its SPI as ports, its packets belong to one flow, and
-         * those of the opposite association to another. */
+        /* A security association has one direction. With the halves of its SPI as ports, its packets belong to one
+         * flow, and those of the opposite association to another. */
         key->source_port = (uint16_t)(pkt->esp.spi >> 16);
         key->destination_port = (uint16_t)pkt->esp.spi;
     }
@@ -130,7 +131,8 @@ void key_secret_init(struct key_secret *secret, uint64_t seed)
     }
 }
 
-/* Address and port each meet a secret of their own, so that a change of the one cannot make up for that of the other. */
+/* Address and port each meet a secret of their own, so that a change of the one cannot make up for that of the other.
+ */
 static uint64_t hash_end(const struct address *address, uint16_t port, const uint64_t *secret)
 {
     uint64_t words[2];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * MAC addresses of flows, for events. A flow whose packets take several ways, or whose hosts share an address, has several on a side.
+ * MAC addresses of flows, for events. A flow whose packets take several ways, or whose hosts share an address, has
+ * several on a side.
  */
 #include <string.h>
 

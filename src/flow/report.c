@@ -2,9 +2,9 @@
 /*
  * Flows that the kernel handles alone: what it says of them now and then, and at their end.
  *
- * Its counts are of the whole connection, and so are kept as they are: what came to us is counted by us, and what is more was its own.
- * A flow lives on when something has moved. Without counts the time tells at which the kernel would forget the connection: each
- * packet puts it off.
+ * Its counts are of the whole connection, and so are kept as they are: what came to us is counted by us, and what is
+ * more was its own. A flow lives on when something has moved. Without counts the time tells at which the kernel would
+ * forget the connection: each packet puts it off.
  */
 #include "flow_priv.h"
 #include "sluice/pool.h"

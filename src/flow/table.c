@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table: buckets, flows from a pool, a timer wheel. Who looks a flow up decides by the packet's own time whether it is
- * over; the wheel only gives the memory back. So what a packet finds does not depend on how far the wheel has come.
+ * The table: buckets, flows from a pool, a timer wheel. Who looks a flow up decides by the packet's own time whether it
+ * is over; the wheel only gives the memory back. So what a packet finds does not depend on how far the wheel has come.
  *
  * When the pool is empty the table is in emergency until a share of it is free again: timeouts become short, and a
- * new flow takes the place of the one that has been new for the longest time. A flood so only replaces itself: flows of which
- * both ends have spoken are not in that list. They give way when nothing else can (idle.c).
+ * new flow takes the place of the one that has been new for the longest time. A flood so only replaces itself: flows of
+ * which both ends have spoken are not in that list. They give way when nothing else can (idle.c).
  *
  * Threads:   one worker.
  * Ownership: flows lie in the pool from create() to release().
@@ -34,7 +34,7 @@ enum {
     VISITS_PER_EXPIRED = 8,  /* flows looked at for one that may be ended */
 };
 
-/* --- Life of a table -------------------------------------------------------------------------------------------------------- */
+/* --- Life of a table ------------------------------------------------------------------------------ */
 
 static int reserve(struct flow_table *table, size_t memcap)
 {
@@ -115,7 +115,7 @@ void flow_table_free(struct flow_table *table)
     free(table);
 }
 
-/* --- Emergency -------------------------------------------------------------------------------------------------------------- */
+/* --- Emergency ------------------------------------------------------------------------------------ */
 
 static void enter_emergency(struct flow_table *table)
 {
@@ -135,7 +135,7 @@ static void leave_emergency(struct flow_table *table)
     table->counters[FLOW_COUNTER_EMERGENCY_OVER]++;
 }
 
-/* --- The flows that are new, in the order in which they began --------------------------------------------------------------- */
+/* --- The flows that are new, in the order in which they began ------------------------------------- */
 
 static void link_new(struct flow_table *table, struct flow *flow)
 {
@@ -193,7 +193,7 @@ void flow_set_state(struct flow_table *table, struct flow *flow, enum flow_state
     }
 }
 
-/* --- Ends ------------------------------------------------------------------------------------------------------------------- */
+/* --- Ends ----------------------------------------------------------------------------------------- */
 
 static void release(struct flow_table *table, struct flow *flow)
 {
@@ -277,7 +277,8 @@ static struct flow **merge(struct flow *left, struct flow **left_end, struct flo
     return left ? left_end : right_end;
 }
 
-/* Merges the runs that are there, two by two: needs no memory, and little time for what is nearly in order, as slots are. */
+/* Merges the runs that are there, two by two: needs no memory, and little time for what is nearly in order, as slots
+ * are. */
 static struct flow *sort_by_start(struct flow *list)
 {
     size_t runs = 2;
@@ -326,7 +327,7 @@ void flow_table_end_all(struct flow_table *table, enum flow_end reason)
     end_list(table, sort_by_start(wheel_take_all(&table->wheel)), reason);
 }
 
-/* --- Beginnings ------------------------------------------------------------------------------------------------------------- */
+/* --- Beginnings ----------------------------------------------------------------------------------- */
 
 static struct flow *make_room(struct flow_table *table, uint64_t now_ns)
 {
@@ -453,8 +454,8 @@ void flow_place(struct flow_table *table, struct flow *flow)
 }
 
 /*
- * Of two ends of which nothing is known the one that sends first is the client. Conntrack may know better, of a flow that began before
- * the program; then it has seen the client's packet, too, and only TCP's own states say more.
+ * Of two ends of which nothing is known the one that sends first is the client. Conntrack may know better, of a flow
+ * that began before the program; then it has seen the client's packet, too, and only TCP's own states say more.
  */
 static struct flow *begin(struct flow_table *table, const struct packet *pkt, const struct flow_key *key, uint32_t hash,
                           enum flow_direction *direction)
@@ -479,7 +480,7 @@ static struct flow *begin(struct flow_table *table, const struct packet *pkt, co
     return flow;
 }
 
-/* --- Look-up ---------------------------------------------------------------------------------------------------------------- */
+/* --- Look-up -------------------------------------------------------------------------------------- */
 
 static struct flow *find_in(const struct bucket *bucket, const struct flow_table *table, const struct flow_key *key,
                             uint32_t hash, enum flow_direction *direction)
@@ -517,7 +518,8 @@ struct flow *flow_find_key(struct flow_table *table, const struct flow_key *key,
     return find_in(bucket_of(table, hash), table, key, hash, direction);
 }
 
-/* A bucket is told as a whole, so that its flows may change their places between two pages; one with more than `max` is cut. */
+/* A bucket is told as a whole, so that its flows may change their places between two pages; one with more than `max` is
+ * cut. */
 static size_t tell_bucket(const struct bucket *bucket, const struct flow **out, size_t max)
 {
     uint32_t places = bucket_places(bucket);
@@ -661,7 +663,7 @@ struct flow *flow_table_get(struct flow_table *table, struct packet *pkt, enum e
     return flow;
 }
 
-/* --- A packet of a flow ----------------------------------------------------------------------------------------------------- */
+/* --- A packet of a flow --------------------------------------------------------------------------- */
 
 /* Of another flow's packet; an ICMPv6 error may have a flow of its own. */
 static bool is_foreign_error(const struct flow *flow, const struct packet *pkt)

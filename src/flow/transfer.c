@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Flows that go from one process to the next. What lies in the table is written field by field; the reader makes a flow of it at its own
- * place: its hash has another seed, its slot of the wheel another turn. Those that are new are told last and in the order in which they
- * began, which is the order in which they give way.
+ * Flows that go from one process to the next. What lies in the table is written field by field; the reader makes a flow
+ * of it at its own place: its hash has another seed, its slot of the wheel another turn. Those that are new are told
+ * last and in the order in which they began, which is the order in which they give way.
  *
- * Numbers of variables are those of names, which the next process may have numbered otherwise: a name that it does not have is of no use to
- * any of its rules, and what it stood for is left.
+ * Numbers of variables are those of names, which the next process may have numbered otherwise: a name that it does not
+ * have is of no use to any of its rules, and what it stood for is left.
  */
 #include <errno.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "sluice/pool.h"
 #include "sluice/transfer.h"
 
-/* --- The flow's own fields -------------------------------------------------------------------------------------------------- */
+/* --- The flow's own fields ------------------------------------------------------------------------ */
 
 static void transfer_key(struct transfer *t, struct flow *flow)
 {
@@ -84,7 +84,8 @@ void flow_transfer(struct transfer *t, struct flow *flow)
     transfer_u64(t, &flow->last_ns);
     transfer_u64(t, &flow->first_number);
     for (unsigned i = 0; i < FLOW_DIRECTIONS; i++) {
-        /* Version 3 has a MAC address and a flag here. They are not needed: the next packets bring all addresses again. */
+        /* Version 3 has a MAC address and a flag here. They are not needed: the next packets bring all addresses again.
+         */
         uint8_t unused[MAC_SIZE + 1] = { 0 };
 
         transfer_side(t, &flow->side[i]);
@@ -95,7 +96,7 @@ void flow_transfer(struct transfer *t, struct flow *flow)
     transfer_require(t, flow->state < FLOW_STATE_COUNT);
 }
 
-/* --- Into the table --------------------------------------------------------------------------------------------------------- */
+/* --- Into the table ------------------------------------------------------------------------------- */
 
 static struct flow_key key_of_flow(const struct flow *flow)
 {
@@ -147,7 +148,7 @@ bool flow_is_visit(const struct flow *flow)
     return flow->visit == visit_of(flow);
 }
 
-/* --- Out of the table ------------------------------------------------------------------------------------------------------- */
+/* --- Out of the table ----------------------------------------------------------------------------- */
 
 static void tell_settled(struct bucket *bucket, flow_each_function *each, void *user)
 {
@@ -178,7 +179,7 @@ size_t flow_table_count(const struct flow_table *table)
     return pool_used(table->flows);
 }
 
-/* --- What the kernel counted ------------------------------------------------------------------------------------------------ */
+/* --- What the kernel counted ---------------------------------------------------------------------- */
 
 void flow_transfer_kernel(struct transfer *t, struct flow_table *table, struct flow *flow)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Variables of a flow: a list in the order of their numbers, bits before integers before texts. Rules use few, so a list is the shortest
- * way; it cannot grow past the names that the rules have, and not past FLOW_TEXTS_MAX texts. Texts are larger and rarer than the others, and
- * have a pool of their own.
+ * Variables of a flow: a list in the order of their numbers, bits before integers before texts. Rules use few, so a
+ * list is the shortest way; it cannot grow past the names that the rules have, and not past FLOW_TEXTS_MAX texts. Texts
+ * are larger and rarer than the others, and have a pool of their own.
  */
 #include <string.h>
 
@@ -147,7 +147,7 @@ void flow_each_variable(const struct flow *flow, void (*each)(uint32_t number, b
     }
 }
 
-/* --- Texts ----------------------------------------------------------------------------------------------------------------- */
+/* --- Texts ---------------------------------------------------------------------------------------- */
 
 static unsigned text_count(const struct flow *flow)
 {
@@ -193,7 +193,7 @@ void flow_each_text(const struct flow *flow,
     }
 }
 
-/* --- To another process ----------------------------------------------------------------------------------------------------- */
+/* --- To another process --------------------------------------------------------------------------- */
 
 static uint32_t number_here(const struct flow_numbers *numbers, uint32_t number, enum variable_kind kind)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The timer wheel. A flow lies in the slot of the time at which it would be over if no more packets came. A packet does not move it: it
- * only writes the flow's own last_ns, and whoever empties the slot puts those that have been refreshed where they belong
- * now. So a packet touches no neighbour, and a flow costs one visit in a timeout however busy it is.
+ * The timer wheel. A flow lies in the slot of the time at which it would be over if no more packets came. A packet does
+ * not move it: it only writes the flow's own last_ns, and whoever empties the slot puts those that have been refreshed
+ * where they belong now. So a packet touches no neighbour, and a flow costs one visit in a timeout however busy it is.
  *
- * A slot is emptied when its time is past altogether, so that what lies in it is over or refreshed; a bit for each slot tells those that
- * are empty, for captures have hours without packets. Its flows are looked at from a
- * list of their own (`pending`), because a budget may end in the midst of it.
+ * A slot is emptied when its time is past altogether, so that what lies in it is over or refreshed; a bit for each slot
+ * tells those that are empty, for captures have hours without packets. Its flows are looked at from a list of their own
+ * (`pending`), because a budget may end in the midst of it.
  *
- * Time comes from packets and may jump. Forward, past more than a turn: one turn visits all. Back by more than a turn: the wheel
- * goes back too, and visits everybody within a turn from there. When emergency makes all timeouts shorter, flows lie too late: they
- * are looked through once, slot by slot.
+ * Time comes from packets and may jump. Forward, past more than a turn: one turn visits all. Back by more than a turn:
+ * the wheel goes back too, and visits everybody within a turn from there. When emergency makes all timeouts shorter,
+ * flows lie too late: they are looked through once, slot by slot.
  */
 #include "bucket.h"
 #include "flow_priv.h"
@@ -76,7 +76,8 @@ static void follow_jumps(struct wheel *wheel, uint64_t now)
         wheel->tick = now > 0 ? now - 1 : 0;
 }
 
-/* How far to the first of `count` slots from `index` on that may have something, counted from 1; `count` when none has. */
+/* How far to the first of `count` slots from `index` on that may have something, counted from 1; `count` when none has.
+ */
 static uint64_t next_used(const struct wheel *wheel, uint64_t index, uint64_t count)
 {
     uint64_t passed = 0;

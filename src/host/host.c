@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Bits of hosts and of pairs of hosts, an entry each in a shared table: nothing hangs on a host, so there is nothing to give
- * back but the entry, and a host costs nothing until a rule sets a bit on it.
+ * Bits of hosts and of pairs of hosts, an entry each in a shared table: nothing hangs on a host, so there is nothing to
+ * give back but the entry, and a host costs nothing until a rule sets a bit on it.
  */
 #include "sluice/host.h"
 
@@ -164,7 +164,7 @@ size_t host_table_memory(const struct host_table *table)
     return sizeof(*table) + shared_table_memory(table->bits);
 }
 
-/* --- To another process ------------------------------------------------------------------------------------------------------ */
+/* --- To another process --------------------------------------------------------------------------- */
 
 struct bit_writer {
     struct transfer *t;

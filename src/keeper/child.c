@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One engine, from fork to death. It is forked and not executed: so it has the configuration, the sockets and the memory, and runs the
- * program that the keeper runs, whatever file has its path by now.
+ * One engine, from fork to death. It is forked and not executed: so it has the configuration, the sockets and the
+ * memory, and runs the program that the keeper runs, whatever file has its path by now.
  *
- * A worker hangs when its heartbeat has not changed for engine.hang-timeout. The keeper counts the times that it looked, so a machine that
- * slept, or was too busy to run the keeper, does not make workers hang.
+ * A worker hangs when its heartbeat has not changed for engine.hang-timeout. The keeper counts the times that it
+ * looked, so a machine that slept, or was too busy to run the keeper, does not make workers hang.
  *
- * An engine that was taken over may try to keep the keeper busy. The keeper never waits for it: sends do not block, and an engine that does
- * not read, sends more messages than an engine has reason to, or closes its channel is killed.
+ * An engine that was taken over may try to keep the keeper busy. The keeper never waits for it: sends do not block, and
+ * an engine that does not read, sends more messages than an engine has reason to, or closes its channel is killed.
  */
 #include "keeper_priv.h"
 
@@ -39,8 +39,8 @@ static void close_channel(const struct keeper_child *child)
         close(child->lifeline.fd);
 }
 
-/* Closes descriptors that belong to the keeper: its ends of the channels to other engines, their memory, and their files. The engine's own
- * memory stays mapped. */
+/* Closes descriptors that belong to the keeper: its ends of the channels to other engines, their memory, and their
+ * files. The engine's own memory stays mapped. */
 static void close_foreign(const struct keeper *keeper, const struct lifeline *own)
 {
     close(keeper->signal_fd);
@@ -128,7 +128,7 @@ int child_begin(struct keeper *keeper, struct keeper_child *child, bool aside)
     return 0;
 }
 
-/* --- Messages --------------------------------------------------------------------------------------------------------------------- */
+/* --- Messages ------------------------------------------------------------------------------------- */
 
 void child_accuse(struct keeper_child *child, const char *violation)
 {
@@ -166,7 +166,7 @@ bool child_pay(struct keeper_child *child, enum lifeline_kind kind)
     return false;
 }
 
-/* --- The end ---------------------------------------------------------------------------------------------------------------------- */
+/* --- The end -------------------------------------------------------------------------------------- */
 
 void child_bury(struct keeper *keeper, pid_t pid)
 {
@@ -189,7 +189,8 @@ void child_reap_buried(struct keeper *keeper)
     }
 }
 
-/* Only a signal that a worker's thread got itself says that its packet may be the cause; or that it stood still with it. */
+/* Only a signal that a worker's thread got itself says that its packet may be the cause; or that it stood still with
+ * it. */
 static int blamed_worker(const struct keeper *keeper, const struct keeper_child *child,
                          const struct keeper_death *death)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `sluice leave`: systemd stops the service, and only it knows whether that is a restart. It is asked by a command of ExecStop=, which
- * may run as root while the keeper is somebody else: root is answered by systemd itself, without a message bus. When it is a restart
- * the keeper is told, by the signal that comes in any case, with a number: how many descriptors systemd keeps (leave.c).
+ * `sluice leave`: systemd stops the service, and only it knows whether that is a restart. It is asked by a command of
+ * ExecStop=, which may run as root while the keeper is somebody else: root is answered by systemd itself, without a
+ * message bus. When it is a restart the keeper is told, by the signal that comes in any case, with a number: how many
+ * descriptors systemd keeps (leave.c).
  *
  * Whatever can't be learned leaves it at a plain stop.
  *
- * It is asked again when the service has ended (ExecStopPost=): who stops it while it restarts gets a stop, and no keeper would come for
- * the table that was left.
+ * It is asked again when the service has ended (ExecStopPost=): who stops it while it restarts gets a stop, and no
+ * keeper would come for the table that was left.
  */
 #include "keeper_priv.h"
 

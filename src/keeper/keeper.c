@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The daemon's parent. It opens what outlives an engine, forks one, and from then on waits: for signals, which it passes on; for what
- * the engine says; for its death; and looks now and then whether all workers go on. It parses no traffic, and holds next to nothing:
- * the configuration, and sockets.
+ * The daemon's parent. It opens what outlives an engine, forks one, and from then on waits: for signals, which it
+ * passes on; for what the engine says; for its death; and looks now and then whether all workers go on. It parses no
+ * traffic, and holds next to nothing: the configuration, and sockets.
  *
- * An engine that can't start for the first time ends the keeper with its message. One that dies later is replaced, at once when it had
- * come to its first packet, with a growing delay when it had not, and so many times in a row at most. Told to stop, the keeper ends when an engine has
- * ended orderly: should one die on the way, the next one finishes what it had begun. When systemd restarts the service it ends as well, and
- * takes nothing down.
+ * An engine that can't start for the first time ends the keeper with its message. One that dies later is replaced, at
+ * once when it had come to its first packet, with a growing delay when it had not, and so many times in a row at most.
+ * Told to stop, the keeper ends when an engine has ended orderly: should one die on the way, the next one finishes what
+ * it had begun. When systemd restarts the service it ends as well, and takes nothing down.
  */
 #include "keeper_priv.h"
 
@@ -40,7 +40,7 @@ enum {
 /* What is to be done next. */
 enum step { GO_ON, END_WELL, END_FAILED };
 
-/* --- Start --------------------------------------------------------------------------------------------------------------------- */
+/* --- Start ---------------------------------------------------------------------------------------- */
 
 static int open_signals(struct keeper *keeper)
 {
@@ -56,8 +56,8 @@ static int open_signals(struct keeper *keeper)
     return keeper->signal_fd < 0 ? -errno : 0;
 }
 
-/* A socket that can't be opened is an error with unix-command.enabled: yes, a warning with auto. Where another process listens on it, which
- * is most likely another daemon, it is an error with both. */
+/* A socket that can't be opened is an error with unix-command.enabled: yes, a warning with auto. Where another process
+ * listens on it, which is most likely another daemon, it is an error with both. */
 static int open_control(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
 {
     char cause[CONTROL_ERROR_SIZE];
@@ -161,7 +161,7 @@ static int start(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
     return err;
 }
 
-/* --- What comes to pass ---------------------------------------------------------------------------------------------------------- */
+/* --- What comes to pass --------------------------------------------------------------------------- */
 
 struct lifeline_event *keeper_event(struct keeper *keeper, enum lifeline_event_kind kind)
 {
@@ -260,8 +260,8 @@ static void upgrade(struct keeper *keeper)
         child_tell(&keeper->child, LIFELINE_REFUSED, 0, why, -1);
 }
 
-/* An engine that is being killed gets no new program: the next keeper would not know why it died. Nor would it know the opener, and reap
- * it. */
+/* An engine that is being killed gets no new program: the next keeper would not know why it died. Nor would it know the
+ * opener, and reap it. */
 static void watch_trial(struct keeper *keeper)
 {
     const struct keeper_child *child = &keeper->child;
@@ -345,9 +345,10 @@ bool keeper_take_messages(struct keeper *keeper)
     return true;
 }
 
-/* --- Death ------------------------------------------------------------------------------------------------------------------------- */
+/* --- Death ---------------------------------------------------------------------------------------- */
 
-/* Only after those that do not get as far as the first packet there is a wait: while the others live, packets are judged. */
+/* Only after those that do not get as far as the first packet there is a wait: while the others live, packets are
+ * judged. */
 static uint64_t delay_ms(unsigned stillborn)
 {
     uint64_t delay = stillborn < 2 ? 0 : FIRST_DELAY_MS;
@@ -501,7 +502,7 @@ static enum step take_death(struct keeper *keeper, char error[ENGINE_ERROR_SIZE]
     return step;
 }
 
-/* --- The loop ---------------------------------------------------------------------------------------------------------------------- */
+/* --- The loop ------------------------------------------------------------------------------------- */
 
 static void tick(struct keeper *keeper)
 {
@@ -532,8 +533,8 @@ static int begin_when_due(struct keeper *keeper)
     return child_begin(keeper, &keeper->child, false);
 }
 
-/* The engine has closed its end of the channel and should exit soon. poll() would return at once, so the keeper sleeps here. An engine that does
- * not exit is killed, because it receives no messages any more. */
+/* The engine has closed its end of the channel and should exit soon. poll() would return at once, so the keeper sleeps
+ * here. An engine that does not exit is killed, because it receives no messages any more. */
 static void await_death(struct keeper *keeper)
 {
     const struct timespec pause = { .tv_nsec = NS_PER_MS };

@@ -152,7 +152,7 @@ struct keeper {
     unsigned next_suspect;
 };
 
-/* --- child.c --- */
+/* --- child.c -------------------------------------------------------------------------------------- */
 
 /* Forks an engine with new memory; `aside`: beside another one. 0 or -errno. */
 int child_begin(struct keeper *keeper, struct keeper_child *child, bool aside);
@@ -167,7 +167,8 @@ void child_bury(struct keeper *keeper, pid_t pid);
 void child_reap_buried(struct keeper *keeper);
 /* Whether it has died, and how. It is gone then. */
 bool child_reap(struct keeper *keeper, struct keeper_child *child, struct keeper_death *out);
-/* Its heartbeats: `passed_ms` since the last time, or less. Ends it when one stands still. True: all go on, or none is expected. */
+/* Its heartbeats: `passed_ms` since the last time, or less. Ends it when one stands still. True: all go on, or none is
+ * expected. */
 bool child_watch(struct keeper *keeper, unsigned passed_ms);
 /* It has that many seconds from now on; 0: as many as it wants. */
 void child_give_time(struct keeper_child *child, int64_t seconds);
@@ -177,7 +178,7 @@ void child_watch_time(struct keeper_child *child);
 enum { CHILD_TEXT_SIZE = 400 };
 void child_describe(const struct keeper *keeper, const struct keeper_death *death, char out[CHILD_TEXT_SIZE]);
 
-/* --- memory.c --- */
+/* --- memory.c ------------------------------------------------------------------------------------- */
 
 /* Of a keeper and of its engine: whom the kernel is to end first when memory is short. */
 void memory_protect_keeper(void);
@@ -188,18 +189,19 @@ enum keeper_want memory_was_wanted(const struct keeper_shortage *before);
 /* ", for want of memory: ...", with the remedy. */
 void memory_describe(enum keeper_want want, char *out, size_t size);
 
-/* --- opener.c --- */
+/* --- opener.c ------------------------------------------------------------------------------------- */
 
 /* The file of events, for the child: a message of the channel brings it, or says why not. */
 void opener_begin(struct keeper *keeper);
 void opener_reap(struct keeper *keeper); /* when it has done so, or takes too long */
 void opener_end(struct keeper *keeper);  /* the child that it works for has died */
 
-/* --- queues.c --- */
+/* --- queues.c ------------------------------------------------------------------------------------- */
 
 /* One socket for each queue. 0 or -errno with a line in `error`. */
 int queues_open(struct keeper *keeper, char error[ENGINE_ERROR_SIZE]);
-/* Those that come from a keeper before this one: what its engine took is queued again. 0 or -errno with a line in `error`. */
+/* Those that come from a keeper before this one: what its engine took is queued again. 0 or -errno with a line in
+ * `error`. */
 int queues_resume(struct keeper *keeper, char error[ENGINE_ERROR_SIZE]);
 int queues_bind(struct keeper *keeper, char error[LIFELINE_TEXT_SIZE]);
 bool queues_are_bound(const struct keeper *keeper); /* any of them */
@@ -215,27 +217,28 @@ void queues_forbid_fail_open(struct keeper *keeper);
 void queues_raise(struct keeper *keeper);
 void queues_close(struct keeper *keeper);
 
-/* --- quarantine.c --- */
+/* --- quarantine.c --------------------------------------------------------------------------------- */
 
 /* The packet on which the engine died. True: it is not the first time, and it is to be dropped. */
 bool quarantine_suspects(struct keeper *keeper, const struct lifeline_packet *packet);
 /* Writes it to a file, and tells. */
 void quarantine_tell(struct keeper *keeper, unsigned queue, const struct lifeline_packet *packet);
 
-/* --- surrender.c --- */
+/* --- surrender.c ---------------------------------------------------------------------------------- */
 
-/* Treats traffic as configured for the causes of the deaths, because there will be no further engine. True: it passes. */
+/* Treats traffic as configured for the causes of the deaths, because there will be no further engine. True: it passes.
+ */
 bool surrender(struct keeper *keeper);
 /* The first engine could not start. Nothing is done unless engine.start-policy is closed. */
 void surrender_at_start(struct keeper *keeper);
 bool surrender_opens(const struct keeper *keeper, unsigned causes);
 
-/* --- lend.c --- */
+/* --- lend.c --------------------------------------------------------------------------------------- */
 
 /* A socket that was lent, by its name; false when it is none, or is there already. */
 bool lend_take(struct keeper *keeper, const char *name, int fd);
 
-/* --- notify.c --- */
+/* --- notify.c ------------------------------------------------------------------------------------- */
 
 void notify_start(struct keeper *keeper);
 void notify_ready(struct keeper *keeper);
@@ -249,7 +252,7 @@ void notify_tick(struct keeper *keeper, bool alive);
 /* Descriptors that systemd kept become the queues' and the control socket. */
 void notify_take(struct keeper *keeper);
 
-/* --- leave.c --- */
+/* --- leave.c -------------------------------------------------------------------------------------- */
 
 /* The number that comes with SIGTERM when another keeper is to follow; systemd keeps so many descriptors. */
 int leave_number(uint32_t kept);
@@ -265,7 +268,7 @@ int leave_file_of(const char *name);
 /* systemd keeps ours no more. */
 void leave_forget_files(const struct keeper *keeper);
 
-/* --- succession.c --- */
+/* --- succession.c --------------------------------------------------------------------------------- */
 
 /* A new engine is to take over. */
 void succession_begin(struct keeper *keeper);
@@ -282,9 +285,10 @@ bool succession_took_place_of_dead(struct keeper *keeper);
 void succession_tick(struct keeper *keeper);
 void succession_end(struct keeper *keeper); /* no heir any more */
 
-/* --- renew.c --- */
+/* --- renew.c -------------------------------------------------------------------------------------- */
 
-/* Starts the trial of the program that lies there now, after which the keeper executes it. False, with a line in `why`: it cannot. */
+/* Starts the trial of the program that lies there now, after which the keeper executes it. False, with a line in `why`:
+ * it cannot. */
 bool renew_begin(struct keeper *keeper, char why[LIFELINE_TEXT_SIZE]);
 int renew_fd(const struct keeper *keeper); /* readable when the trial says something; -1: there is none */
 /* Does not return when the trial has succeeded. True: it has failed, with a line in `why`. */
@@ -296,14 +300,14 @@ bool keeper_was_renewed(void);
 /* What the keeper before this one had. 0 or -errno. */
 int keeper_resume(struct keeper *keeper);
 
-/* --- keeper.c --- */
+/* --- keeper.c ------------------------------------------------------------------------------------- */
 
 int keeper_open_lifeline(const struct keeper *keeper, struct lifeline *out); /* for an engine */
 void keeper_bind_for_child(struct keeper *keeper);
 /* Reads messages of the child, but a limited number. False when there will be no more. */
 bool keeper_take_messages(struct keeper *keeper);
 
-/* --- events, which the next engine reports --- */
+/* --- events, which the next engine reports -------------------------------------------------------- */
 
 struct lifeline_event *keeper_event(struct keeper *keeper, enum lifeline_event_kind kind);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A restart of the service: the keeper ends, and the next one follows at once. Nothing is taken down then. The engine stops between two
- * packets and writes what it knows of traffic, as for an engine that takes its place; systemd keeps these files with the sockets of the
- * queues, in which packets wait. The next keeper finds both by their names, and its engine goes on with them.
+ * A restart of the service: the keeper ends, and the next one follows at once. Nothing is taken down then. The engine
+ * stops between two packets and writes what it knows of traffic, as for an engine that takes its place; systemd keeps
+ * these files with the sockets of the queues, in which packets wait. The next keeper finds both by their names, and its
+ * engine goes on with them.
  *
- * Before that the program is asked whether it would start: if not, the restart is a stop, and a start that fails, as traffic would wait for
- * nobody. An engine that does not hand over is followed as after any death.
+ * Before that the program is asked whether it would start: if not, the restart is a stop, and a start that fails, as
+ * traffic would wait for nobody. An engine that does not hand over is followed as after any death.
  */
 #include "keeper_priv.h"
 
@@ -26,7 +27,7 @@ enum {
 static const char prefix[] = "sluice-flows-";
 static const char shared[] = "shared";
 
-/* --- The signal ------------------------------------------------------------------------------------------------------------------ */
+/* --- The signal ----------------------------------------------------------------------------------- */
 
 int leave_number(uint32_t kept)
 {
@@ -41,7 +42,7 @@ bool leave_is_asked(const struct signalfd_siginfo *info, uint32_t *kept)
     return true;
 }
 
-/* --- Files with systemd ------------------------------------------------------------------------------------------------------------ */
+/* --- Files with systemd --------------------------------------------------------------------------- */
 
 void leave_file_name(int what, char out[LEAVE_NAME_SIZE])
 {
@@ -88,7 +89,7 @@ static void store(const struct keeper_file *file)
     sd_pid_notify_with_fds(0, 0, state, &file->fd, 1);
 }
 
-/* --- The end ------------------------------------------------------------------------------------------------------------------------ */
+/* --- The end -------------------------------------------------------------------------------------- */
 
 static uint32_t descriptors(const struct keeper *keeper)
 {

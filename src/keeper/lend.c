@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sockets from root to a service that is not: `sluice lend` runs before the daemon with all privileges, opens the raw sockets of `reject`,
- * and leaves them in systemd's store, where the keeper finds them by their names. So the service itself needs neither CAP_NET_RAW nor
- * the right to open a socket of the Internet.
+ * Sockets from root to a service that is not: `sluice lend` runs before the daemon with all privileges, opens the raw
+ * sockets of `reject`, and leaves them in systemd's store, where the keeper finds them by their names. So the service
+ * itself needs neither CAP_NET_RAW nor the right to open a socket of the Internet.
  *
  * The store may have those of a start before: they are taken out first, or there would be more with every start.
  */

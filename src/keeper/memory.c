@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Want of memory. The kernel ends a process by SIGKILL then, and tells nobody: but it counts, for each control group and for the machine,
- * so who has counted before knows. Of the two it is to take the engine, which has the memory, and which the keeper starts again.
+ * Want of memory. The kernel ends a process by SIGKILL then, and tells nobody: but it counts, for each control group
+ * and for the machine, so who has counted before knows. Of the two it is to take the engine, which has the memory, and
+ * which the keeper starts again.
  */
 #include "keeper_priv.h"
 

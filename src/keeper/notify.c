@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * systemd. It hears from the keeper alone, which is its main process: readiness, reloads, the end; and that all is well, which is said
- * only while every worker's heart beats. It keeps the sockets of the queues and the control socket, so that packets wait in them while
- * there is no keeper; the next one finds them by their names.
+ * systemd. It hears from the keeper alone, which is its main process: readiness, reloads, the end; and that all is
+ * well, which is said only while every worker's heart beats. It keeps the sockets of the queues and the control socket,
+ * so that packets wait in them while there is no keeper; the next one finds them by their names.
  *
  * Without systemd all of this does nothing.
  */
@@ -25,7 +25,7 @@ static void queue_name(const struct keeper_queue *queue, char out[NAME_SIZE])
     snprintf(out, NAME_SIZE, "sluice-q%u", (unsigned)queue->options.queue);
 }
 
-/* --- What systemd kept -------------------------------------------------------------------------------------------------------- */
+/* --- What systemd kept ---------------------------------------------------------------------------- */
 
 static bool take(struct keeper *keeper, const char *name, int fd)
 {
@@ -109,7 +109,7 @@ void notify_end(const struct keeper *keeper)
         sd_notifyf(0, "FDSTOREREMOVE=1\nFDNAME=%s", control_name);
 }
 
-/* --- What it hears -------------------------------------------------------------------------------------------------------------- */
+/* --- What it hears -------------------------------------------------------------------------------- */
 
 void notify_start(struct keeper *keeper)
 {
@@ -148,7 +148,8 @@ void notify_stopping(void)
     sd_notify(0, "STOPPING=1");
 }
 
-/* `alive`: nobody stands still. While there is no engine the keeper itself is what lives: it has a limit of its own for that. */
+/* `alive`: nobody stands still. While there is no engine the keeper itself is what lives: it has a limit of its own for
+ * that. */
 void notify_tick(struct keeper *keeper, bool alive)
 {
     uint64_t now_ns = clock_monotonic_ns();

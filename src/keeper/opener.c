@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The file of events, opened for an engine that can't do so any more: its sandbox is for the folders as they were at the start, and a log
- * folder that was removed and made anew is another one. A process of its own becomes the engine's user, gives up what that gives up, opens
- * what the configuration names (no path comes from the engine), and sends the descriptor by the channel. So the engine gets nothing
- * that its user may not write. The process has a time limit, so neither a disk that does not answer nor an engine that does not read its
- * channel blocks the keeper.
+ * The file of events, opened for an engine that can't do so any more: its sandbox is for the folders as they were at
+ * the start, and a log folder that was removed and made anew is another one. A process of its own becomes the engine's
+ * user, gives up what that gives up, opens what the configuration names (no path comes from the engine), and sends the
+ * descriptor by the channel. So the engine gets nothing that its user may not write. The process has a time limit, so
+ * neither a disk that does not answer nor an engine that does not read its channel blocks the keeper.
  */
 #include "keeper_priv.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Packets on which engines die. One that an engine had in hand when it died is a suspect; it is judged anew with the others, because the
- * cause may have been another. When a second engine dies with the same bytes in hand they are dropped, kept in a file, and told of.
+ * Packets on which engines die. One that an engine had in hand when it died is a suspect; it is judged anew with the
+ * others, because the cause may have been another. When a second engine dies with the same bytes in hand they are
+ * dropped, kept in a file, and told of.
  *
  * The file lies where the engine may write, too, so nothing there is followed or overwritten.
  */
@@ -42,7 +43,7 @@ bool quarantine_suspects(struct keeper *keeper, const struct lifeline_packet *pa
     return false;
 }
 
-/* --- The file -------------------------------------------------------------------------------------------------------------------- */
+/* --- The file ------------------------------------------------------------------------------------- */
 
 static int open_folder(const char *log_dir)
 {

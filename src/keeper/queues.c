@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The sockets of the queues, and the packets that wait in them while there is no engine. Those that the dead one took out of the socket
- * and did not judge are queued again; those in the socket are for the next one; for those that come meanwhile queue and socket get
- * more room, until what has piled up is judged.
+ * The sockets of the queues, and the packets that wait in them while there is no engine. Those that the dead one took
+ * out of the socket and did not judge are queued again; those in the socket are for the next one; for those that come
+ * meanwhile queue and socket get more room, until what has piled up is judged.
  */
 #include "keeper_priv.h"
 
@@ -21,7 +21,7 @@ enum {
     RAISED_BUFFERS = 512 * 1024 * 1024, /* of all sockets */
 };
 
-/* --- Sockets ------------------------------------------------------------------------------------------------------------------ */
+/* --- Sockets -------------------------------------------------------------------------------------- */
 
 static int plan(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
 {
@@ -116,7 +116,7 @@ void queues_close(struct keeper *keeper)
     }
 }
 
-/* --- What a dead engine leaves ------------------------------------------------------------------------------------------------- */
+/* --- What a dead engine leaves -------------------------------------------------------------------- */
 
 static uint32_t raised_length(const struct keeper_queue *queue)
 {
@@ -143,8 +143,8 @@ static void drop_held(struct keeper *keeper, unsigned number, const struct keepe
         quarantine_tell(keeper, queue->options.queue, &packet);
 }
 
-/* The dead engine had the socket and CAP_NET_ADMIN, and may have changed or given up the queue. While no engine runs, a full queue lets
- * packets pass only if the configuration accepts that for this death. */
+/* The dead engine had the socket and CAP_NET_ADMIN, and may have changed or given up the queue. While no engine runs, a
+ * full queue lets packets pass only if the configuration accepts that for this death. */
 static bool recover(struct keeper *keeper, unsigned number, bool open)
 {
     struct keeper_queue *queue = &keeper->queues[number];

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The keeper becomes another version of itself: it executes the program that lies under its own name now, as the same process, with its
- * sockets, its engine and their memory. What these are is written into a memory file, as lines of words, so that an older and a newer
- * version understand of each other what both know. The new keeper then has a new engine take over (succession.c).
+ * The keeper becomes another version of itself: it executes the program that lies under its own name now, as the same
+ * process, with its sockets, its engine and their memory. What these are is written into a memory file, as lines of
+ * words, so that an older and a newer version understand of each other what both know. The new keeper then has a new
+ * engine take over (succession.c).
  *
- * Before that the keeper tries whether the program would start (`sluice run --check` with our own arguments): there is no way back.
+ * Before that the keeper tries whether the program would start (`sluice run --check` with our own arguments): there is
+ * no way back.
  */
 #include "keeper_priv.h"
 
@@ -41,7 +43,7 @@ struct command_line {
     unsigned count;
 };
 
-/* --- The program, and how it was called ------------------------------------------------------------------------------------------- */
+/* --- The program, and how it was called ----------------------------------------------------------- */
 
 /* A package manager has put another file under its name. */
 static int read_path(char path[PATH_SIZE])
@@ -234,7 +236,7 @@ static bool new_queues_are_free(const struct keeper *keeper, char why[LIFELINE_T
     return are_free;
 }
 
-/* --- State ------------------------------------------------------------------------------------------------------------------------ */
+/* --- State ---------------------------------------------------------------------------------------- */
 
 static bool keep_open(int fd, bool open)
 {
@@ -325,7 +327,7 @@ bool keeper_can_renew(const struct keeper *keeper, char why[LIFELINE_TEXT_SIZE])
     return can;
 }
 
-/* --- The trial --------------------------------------------------------------------------------------------------------------------- */
+/* --- The trial ------------------------------------------------------------------------------------ */
 
 /* The keeper does not wait for it: an engine could keep it from its other work by one request after the other. */
 struct keeper_trial {
@@ -396,7 +398,7 @@ bool renew_watch(struct keeper *keeper, char why[LIFELINE_TEXT_SIZE])
     return true;
 }
 
-/* --- Afterwards ------------------------------------------------------------------------------------------------------------------- */
+/* --- Afterwards ----------------------------------------------------------------------------------- */
 
 static bool take_queue(struct keeper *keeper, const char *line)
 {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A new engine takes the place of one that lives. It is begun aside, with memory of its own, and prepares all that takes time: rules,
- * memory, files. When it asks for the queues, the old one is told to stop between two packets and to write down what it knows of
- * traffic; the new one reads that, and has the queues. Packets wait in the kernel meanwhile.
+ * A new engine takes the place of one that lives. It is begun aside, with memory of its own, and prepares all that
+ * takes time: rules, memory, files. When it asks for the queues, the old one is told to stop between two packets and to
+ * write down what it knows of traffic; the new one reads that, and has the queues. Packets wait in the kernel
+ * meanwhile.
  *
- * Or the next engine is that of another keeper, which has yet to be started (leave.c): what the old one wrote waits for it with systemd.
+ * Or the next engine is that of another keeper, which has yet to be started (leave.c): what the old one wrote waits for
+ * it with systemd.
  *
- * Whatever goes wrong before, the old one goes on; it is told why. Should the old one die or not answer, the new one takes over all the
- * same, as after any death.
+ * Whatever goes wrong before, the old one goes on; it is told why. Should the old one die or not answer, the new one
+ * takes over all the same, as after any death.
  */
 #include "keeper_priv.h"
 
@@ -43,7 +45,7 @@ static void refuse(struct keeper *keeper, const char *why)
         child_tell(&keeper->child, LIFELINE_REFUSED, 0, why, -1);
 }
 
-/* --- Aside ----------------------------------------------------------------------------------------------------------------------- */
+/* --- Aside ---------------------------------------------------------------------------------------- */
 
 void succession_begin(struct keeper *keeper)
 {
@@ -89,7 +91,7 @@ void succession_end(struct keeper *keeper)
     close_files(keeper);
 }
 
-/* --- The change ------------------------------------------------------------------------------------------------------------------ */
+/* --- The change ----------------------------------------------------------------------------------- */
 
 static void give_files(struct keeper *keeper)
 {
@@ -139,7 +141,8 @@ static void take_bind(struct keeper *keeper)
     child_tell(&keeper->child, LIFELINE_HAND_OVER, 0, NULL, -1);
 }
 
-/* A file that its writer can still change, or cut, would end its reader; one that is no memory file could block who closes it. */
+/* A file that its writer can still change, or cut, would end its reader; one that is no memory file could block who
+ * closes it. */
 static bool is_file_of_engine(const struct keeper *keeper, int what, int fd)
 {
     const int needed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
@@ -215,7 +218,7 @@ bool succession_took_place_of_dead(struct keeper *keeper)
     return true;
 }
 
-/* --- What the others say --------------------------------------------------------------------------------------------------------- */
+/* --- What the others say -------------------------------------------------------------------------- */
 
 static void watch_heir(struct keeper *keeper)
 {

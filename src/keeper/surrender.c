@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The end of all engines: they kept dying, and the settings decide what becomes of traffic (engine.crash-policy and the others). Open: our
- * table stops feeding the queues, what waits is accepted, uninspected, and the table goes. Closed: the table stays, without bypass, and drops
- * once nobody listens. Until then packets wait, so with closed none passes uninspected at any moment.
+ * The end of all engines: they kept dying, and the settings decide what becomes of traffic (engine.crash-policy and the
+ * others). Open: our table stops feeding the queues, what waits is accepted, uninspected, and the table goes. Closed:
+ * the table stays, without bypass, and drops once nobody listens. Until then packets wait, so with closed none passes
+ * uninspected at any moment.
  *
  * Where rules of others feed the queues, their bypass decides as soon as the sockets are closed.
  */

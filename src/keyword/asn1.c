@@ -2,8 +2,9 @@
 /*
  * asn1: the bytes from a place on are values of BER (X.690), and one of them is as an exploit would have it.
  *
- * Values are walked without recursion: a stack of where the open constructed ones end. A value that is broken or not there as a whole
- * ends the walk; those before it count. Depth and number of the outermost are limited as in the field (asn1-max-frames, 30).
+ * Values are walked without recursion: a stack of where the open constructed ones end. A value that is broken or not
+ * there as a whole ends the walk; those before it count. Depth and number of the outermost are limited as in the field
+ * (asn1-max-frames, 30).
  */
 #include <errno.h>
 #include <stdint.h>
@@ -170,7 +171,7 @@ static enum inspect_result asn1_inspect(struct inspection *in, const struct cond
     return find(asn1, in->data + at, in->length - (uint32_t)at) ? INSPECT_YES : INSPECT_NO;
 }
 
-/* --- In rules ------------------------------------------------------------------------------------------------------------------- */
+/* --- In rules ------------------------------------------------------------------------------------- */
 
 static bool take_word(struct span *rest, struct span *word)
 {

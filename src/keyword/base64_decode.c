@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * base64_decode:bytes 12,offset 4,relative; base64_data; decodes a part of the buffer and asks the conditions after base64_data of
- * what comes out. They belong to this condition: it holds when something was decoded and they hold for it. As in the field a place
- * before it is not tried again when they don't, and without base64_data it never holds.
+ * base64_decode:bytes 12,offset 4,relative; base64_data; decodes a part of the buffer and asks the conditions after
+ * base64_data of what comes out. They belong to this condition: it holds when something was decoded and they hold for
+ * it. As in the field a place before it is not tried again when they don't, and without base64_data it never holds.
  */
 #include <errno.h>
 

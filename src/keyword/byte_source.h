@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A number in a buffer: where it stands and how it is written. byte_test, byte_jump, byte_extract and byte_math share it.
+ * A number in a buffer: where it stands and how it is written. byte_test, byte_jump, byte_extract and byte_math share
+ * it.
  */
 #ifndef SLUICE_KEYWORD_BYTE_SOURCE_H
 #define SLUICE_KEYWORD_BYTE_SOURCE_H
@@ -61,7 +62,8 @@ int byte_source_mask(struct rule_parser *parser, struct span text, bool hexadeci
 
 bool byte_source_read(const struct inspection *in, const struct byte_source *source, struct byte_number *out);
 
-/* `relative` for rule_parser_add_content_condition: a relative one may come first, too, and then counts from the start. */
+/* `relative` for rule_parser_add_content_condition: a relative one may come first, too, and then counts from the start.
+ */
 bool byte_source_is_relative(struct rule_parser *parser, const struct byte_source *source);
 
 #endif

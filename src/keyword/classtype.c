@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * classtype:trojan-activity; a class of classification.config, which gives the alert its category and its priority. A class
- * that is not there is worth a warning, once, and has priority 3: so the field does it.
+ * classtype:trojan-activity; a class of classification.config, which gives the alert its category and its priority. A
+ * class that is not there is worth a warning, once, and has priority 3: so the field does it.
  */
 #include <errno.h>
 

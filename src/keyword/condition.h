@@ -6,11 +6,11 @@
  * are is decided here, when the rule is complete, by the rules of Suricata (which are narrower than "a relative one
  * follows"), because they decide whether a rule fires:
  *
- *   - within, and a negated distance, depend on the content or pcre before them in the buffer; a plain distance does on a
- *     pcre only: the first occurrence of a content leaves the most room, so a later one can't help;
+ *   - within, and a negated distance, depend on the content or pcre before them in the buffer; a plain distance does on
+ * a pcre only: the first occurrence of a content leaves the most room, so a later one can't help;
  *   - pcre /R depends on the content or pcre before it;
- *   - isdataat and the byte keywords depend, in a selected buffer, on the content or pcre before them, and in the payload
- *     on the condition right before them, if that is a content or pcre.
+ *   - isdataat and the byte keywords depend, in a selected buffer, on the content or pcre before them, and in the
+ * payload on the condition right before them, if that is a content or pcre.
  */
 #ifndef SLUICE_KEYWORD_CONDITION_H
 #define SLUICE_KEYWORD_CONDITION_H
@@ -44,8 +44,8 @@ bool condition_has_pattern_in(struct rule_parser *parser, const struct keyword *
 /* For finish(): whether `condition`, a content or pcre, is tried again when what follows it fails. */
 bool condition_needs_retry(struct rule_parser *parser, const struct condition *condition);
 
-/* The bytes that the contents of a condition's buffer take up at least: the first one with its offset, and those that follow one
- * after the other. NULL is for the payload. */
+/* The bytes that the contents of a condition's buffer take up at least: the first one with its offset, and those that
+ * follow one after the other. NULL is for the payload. */
 int64_t condition_required_bytes(struct rule_parser *parser, const struct condition *condition);
 
 /* The content that the modifier `name` changes; NULL after an error. */

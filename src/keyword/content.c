@@ -17,7 +17,7 @@
 #include "search.h"
 #include "sluice/pair_places.h"
 
-/* --- Matching ----------------------------------------------------------------------------------------------------- */
+/* --- Matching ------------------------------------------------------------------------------------- */
 
 struct window {
     uint32_t start, end;
@@ -85,7 +85,8 @@ static const uint8_t *first_place(const struct inspection *in, const struct pair
     return NULL;
 }
 
-/* The first place from `start` on, up to `end`. Where it is known between which places of the buffer it stands, these alone are asked. */
+/* The first place from `start` on, up to `end`. Where it is known between which places of the buffer it stands, these
+ * alone are asked. */
 static const uint8_t *search_between(const struct inspection *in, const struct content *content, uint32_t start,
                                      uint32_t end)
 {
@@ -146,8 +147,8 @@ static const uint8_t *find(struct inspection *in, const struct condition *condit
     return search_equal(content, last) ? last : NULL;
 }
 
-/* A negated content that was found. With endswith it still holds when the first occurrence is not the end of the window;
- * that a later one may be is not looked at, as in Suricata. */
+/* A negated content that was found. With endswith it still holds when the first occurrence is not the end of the
+ * window; that a later one may be is not looked at, as in Suricata. */
 static enum inspect_result found_negated(const struct content *content, struct window window, uint32_t match_end)
 {
     if (content->ends_with && window.end - window.start != match_end)
@@ -197,7 +198,7 @@ static bool content_by_place(const struct condition *condition)
            content->distance_value < 0 && !data->replacement;
 }
 
-/* --- Parsing ------------------------------------------------------------------------------------------------------ */
+/* --- Parsing -------------------------------------------------------------------------------------- */
 
 static int content_parse(struct rule_parser *parser, struct span value, bool negated)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ctstate:established,related; what the packet is to its connection, as the kernel's connection tracking says. Of a packet without a
- * connection the kernel says nothing, neither whether it is invalid nor whether it is not tracked, so these two are one here.
+ * ctstate:established,related; what the packet is to its connection, as the kernel's connection tracking says. Of a
+ * packet without a connection the kernel says nothing, neither whether it is invalid nor whether it is not tracked, so
+ * these two are one here.
  */
 #include <errno.h>
 #include <linux/netfilter/nf_conntrack_common.h>

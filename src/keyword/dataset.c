@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * dataset:isset,NAME,type string,load FILE; whether the whole buffer is in a set. set and unset change it where they stand, when
- * what was written before them in the rule held, and hold themselves when they changed something: so does the field.
+ * dataset:isset,NAME,type string,load FILE; whether the whole buffer is in a set. set and unset change it where they
+ * stand, when what was written before them in the rule held, and hold themselves when they changed something: so does
+ * the field.
  */
 #include <errno.h>
 

@@ -6,8 +6,8 @@
 #include "option.h"
 #include "sluice/dataset.h"
 
-/* Reads the list after the positional parts, and finds or makes the set of that name for the current buffer. `write`: save and
- * state are allowed. 0 or -errno after an error. */
+/* Reads the list after the positional parts, and finds or makes the set of that name for the current buffer. `write`:
+ * save and state are allowed. 0 or -errno after an error. */
 int dataset_option_get(struct rule_parser *parser, struct span value, struct span name, struct span rest, bool write,
                        struct dataset **out);
 

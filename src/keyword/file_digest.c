@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The digests lie sorted, one after the other, in the list's arena: a million SHA-256 are 32 MiB, and a look-up is a search
- * by halves, once a file.
+ * The digests lie sorted, one after the other, in the list's arena: a million SHA-256 are 32 MiB, and a look-up is a
+ * search by halves, once a file.
  */
 #include "file_digest.h"
 
@@ -23,7 +23,7 @@ struct digests {
     uint8_t *bytes;
 };
 
-/* --- Matching -------------------------------------------------------------------------------------------------------------- */
+/* --- Matching ------------------------------------------------------------------------------------- */
 
 static bool has(const struct digests *digests, const uint8_t *wanted)
 {
@@ -56,7 +56,7 @@ enum file_match file_digest_match(const struct match_input *in, const struct fil
     return has(digests, file->digest[digests->kind]) != digests->negated ? FILE_MATCH_YES : FILE_MATCH_NO;
 }
 
-/* --- Reading --------------------------------------------------------------------------------------------------------------- */
+/* --- Reading -------------------------------------------------------------------------------------- */
 
 struct reading {
     struct rule_parser *parser;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * filesize: a number that is known when the file is complete. That it is greater than something may be known before; of a file that was
- * cut nothing else is.
+ * filesize: a number that is known when the file is complete. That it is greater than something may be known before; of
+ * a file that was cut nothing else is.
  */
 #include <errno.h>
 

@@ -3,8 +3,8 @@
  * flow:to_server,established; the direction and state of the packet's flow, and where its contents are looked for.
  *
  * Words of one group exclude each other. What they ask of the packet is a mask over its flags. A packet without a flow
- * counts as one to the server where a direction is all that is asked, and matches no_stream without a direction; in every
- * other case it does not match (Suricata: flow_gh, SIG_FLAG_INIT_FLOW and FlowMatch).
+ * counts as one to the server where a direction is all that is asked, and matches no_stream without a direction; in
+ * every other case it does not match (Suricata: flow_gh, SIG_FLAG_INIT_FLOW and FlowMatch).
  */
 #include <errno.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* flow.age:>NUMBER; whole seconds between the flow's first packet and this one, each cut to its second as in the field. */
+/* flow.age:>NUMBER; whole seconds between the flow's first packet and this one, each cut to its second as in the field.
+ */
 #include "number_range.h"
 
 enum { NS_PER_SECOND = 1000000000 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Conditions on what a flow has carried so far, this packet included: flow.pkts:DIRECTION,NUMBER and flow.bytes, and their
- * older forms with the direction in the name.
+ * Conditions on what a flow has carried so far, this packet included: flow.pkts:DIRECTION,NUMBER and flow.bytes, and
+ * their older forms with the direction in the name.
  */
 #ifndef SLUICE_KEYWORD_FLOW_TOTAL_H
 #define SLUICE_KEYWORD_FLOW_TOTAL_H

@@ -2,8 +2,9 @@
 /*
  * flowbits:COMMAND,NAME; marks that rules leave on a flow for other rules.
  *
- * isset and isnotset are conditions, which a packet without a flow fulfils never; set, unset and toggle are done once all
- * conditions of the rule hold. `a|b` is one of several names: isset asks for any that is set, isnotset for any that is not.
+ * isset and isnotset are conditions, which a packet without a flow fulfils never; set, unset and toggle are done once
+ * all conditions of the rule hold. `a|b` is one of several names: isset asks for any that is set, isnotset for any that
+ * is not.
  */
 #include <errno.h>
 

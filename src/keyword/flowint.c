@@ -2,9 +2,9 @@
 /*
  * flowint:NAME,OPERATOR[,NUMBER or NAME]; numbers that rules keep in a flow.
  *
- * Comparisons, isset and notset are conditions, which a packet without a flow fulfils never; =, + and - are done once all
- * conditions of the rule hold. As in the field: a number that was never set compares with nothing, counts as 0 on the right side,
- * is begun by +, and not by -; results wrap at 32 bits.
+ * Comparisons, isset and notset are conditions, which a packet without a flow fulfils never; =, + and - are done once
+ * all conditions of the rule hold. As in the field: a number that was never set compares with nothing, counts as 0 on
+ * the right side, is begun by +, and not by -; results wrap at 32 bits.
  */
 #include <ctype.h>
 #include <errno.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fwsam:src, 10 minutes; when the rule drops, the kernel drops the host's packets for so long, without the queue. The word and its form
- * are SnortSam's: who[how], time. A block here is of a host, in both directions, whatever `how` asks for.
+ * fwsam:src, 10 minutes; when the rule drops, the kernel drops the host's packets for so long, without the queue. The
+ * word and its form are SnortSam's: who[how], time. A block here is of a host, in both directions, whatever `how` asks
+ * for.
  */
 #include "sluice/keyword.h"
 

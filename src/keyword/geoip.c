@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* geoip:src,DE,AT; the country of the packet's addresses. A ! before any of the codes negates them all, as in the field. */
+/* geoip:src,DE,AT; the country of the packet's addresses. A ! before any of the codes negates them all, as in the
+ * field. */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What hostbits and xbits share: a bit of an address or of a pair of addresses, and what is asked of it or done with it.
+ * What hostbits and xbits share: a bit of an address or of a pair of addresses, and what is asked of it or done with
+ * it.
  *
- * A bit that a rule sets on a host by `hostbits` is the one that `xbits` with `track ip_src` or `ip_dst` finds under the same
- * name, as in the field; pairs have names of their own.
+ * A bit that a rule sets on a host by `hostbits` is the one that `xbits` with `track ip_src` or `ip_dst` finds under
+ * the same name, as in the field; pairs have names of their own.
  */
 #ifndef SLUICE_KEYWORD_HOST_BIT_H
 #define SLUICE_KEYWORD_HOST_BIT_H

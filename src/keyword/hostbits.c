@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* hostbits:set,NAME[,src|dst]; marks that rules leave on an address. The field lets them last five minutes, and so do we. */
+/* hostbits:set,NAME[,src|dst]; marks that rules leave on an address. The field lets them last five minutes, and so do
+ * we. */
 #include "host_bit.h"
 
 enum { HOSTBITS_SECONDS = 300 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Lists of interfaces, for iif and oif. Names become numbers when the rules are loaded, as with nft's iif, because a packet brings
- * a number, and asking the kernel for its name would be a system call for each.
+ * Lists of interfaces, for iif and oif. Names become numbers when the rules are loaded, as with nft's iif, because a
+ * packet brings a number, and asking the kernel for its name would be a system call for each.
  */
 #include <errno.h>
 #include <net/if.h>

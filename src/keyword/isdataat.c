@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * isdataat: whether the buffer has data at a place. The two forms count differently, as in Suricata: an absolute N asks for
- * byte N itself (counted from 0), a relative N is content with N bytes after the match before.
+ * isdataat: whether the buffer has data at a place. The two forms count differently, as in Suricata: an absolute N asks
+ * for byte N itself (counted from 0), a relative N is content with N bytes after the match before.
  */
 #include <errno.h>
 

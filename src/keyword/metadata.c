@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* metadata:key value, key value; kept for the alert, not interpreted. As in the field a key without a value is left out. */
+/* metadata:key value, key value; kept for the alert, not interpreted. As in the field a key without a value is left
+ * out. */
 #include <errno.h>
 
 #include "sluice/keyword.h"

@@ -5,8 +5,8 @@
 
 #include "sluice/keyword.h"
 
-/* For parse(): `value` with or without quotes becomes a content of file.name without regard to case; `is_extension`: a dot before it,
- * and the name ends with it. 0 or -errno. */
+/* For parse(): `value` with or without quotes becomes a content of file.name without regard to case; `is_extension`: a
+ * dot before it, and the name ends with it. 0 or -errno. */
 int name_content_parse(struct rule_parser *parser, struct span value, bool negated, bool is_extension);
 
 extern const char *const name_content_applications[];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the kernel says of a packet beside its bytes: marks, interfaces, connection. It says so of the packet that it had, so a packet
- * inside a tunnel, or made of fragments, has what the one has that carried it. Of a packet that came from no queue it says
- * nothing, and no keyword of these matches, not even a negated one.
+ * What the kernel says of a packet beside its bytes: marks, interfaces, connection. It says so of the packet that it
+ * had, so a packet inside a tunnel, or made of fragments, has what the one has that carried it. Of a packet that came
+ * from no queue it says nothing, and no keyword of these matches, not even a negated one.
  */
 #ifndef SLUICE_KEYWORD_NETFILTER_H
 #define SLUICE_KEYWORD_NETFILTER_H

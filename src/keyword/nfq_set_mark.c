@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * nfq_set_mark:0x10/0xff; the packet goes on with these bits in its mark. As the field has it, packets within tunnels mark nothing, nor
- * do those that carry them: a tunnel has packets of many flows. A datagram made of fragments marks the one that completed it.
+ * nfq_set_mark:0x10/0xff; the packet goes on with these bits in its mark. As the field has it, packets within tunnels
+ * mark nothing, nor do those that carry them: a tunnel has packets of many flows. A datagram made of fragments marks
+ * the one that completed it.
  */
 #include <errno.h>
 

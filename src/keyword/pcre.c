@@ -3,8 +3,8 @@
  * pcre: a Perl-compatible regular expression, by PCRE2.
  *
  * Patterns are compiled to machine code where PCRE2 can; the rest is interpreted. Both count their steps and stop at
- * Suricata's default limits. Whether the bytes match is not known then: struct inspect_limits says what follows, for negated
- * patterns, too. What a worker needs to match is its struct pcre_scratch.
+ * Suricata's default limits. Whether the bytes match is not known then: struct inspect_limits says what follows, for
+ * negated patterns, too. What a worker needs to match is its struct pcre_scratch.
  *
  * Ownership: PCRE2's code is in the list's arena; machine code is not, and goes by release().
  */
@@ -34,7 +34,7 @@ struct pcre_condition {
     struct pcre_capture captures[PCRE_GROUPS_MAX];
 };
 
-/* --- Matching ----------------------------------------------------------------------------------------------------- */
+/* --- Matching ------------------------------------------------------------------------------------- */
 
 /* Another try of the same rule takes the place of the one before. */
 static struct rule_capture *text_for(struct rule_captures *texts, const struct pcre_capture *capture)
@@ -109,7 +109,7 @@ static enum inspect_result pcre_inspect(struct inspection *in, const struct cond
     return INSPECT_YES;
 }
 
-/* --- Parsing ------------------------------------------------------------------------------------------------------ */
+/* --- Parsing -------------------------------------------------------------------------------------- */
 
 static const struct {
     char letter;
@@ -233,9 +233,10 @@ static int split(struct rule_parser *parser, struct span value, struct pcre_text
     return rule_parser_error(parser, value, "the closing slash is missing");
 }
 
-/* --- What is taken out -------------------------------------------------------------------------------------------- */
+/* --- What is taken out ---------------------------------------------------------------------------- */
 
-/* Whose the text is, by the word before its name: "flow:user" in a list behind the flags, "flow_user" as the name of a group. */
+/* Whose the text is, by the word before its name: "flow:user" in a list behind the flags, "flow_user" as the name of a
+ * group. */
 static const struct {
     const char *word;
     enum rule_name_kind kind;
@@ -353,7 +354,7 @@ static int find_captures(struct rule_parser *parser, const struct pcre_text *tex
     return err;
 }
 
-/* --- The whole ---------------------------------------------------------------------------------------------------- */
+/* --- The whole ------------------------------------------------------------------------------------ */
 
 /* The host is in small letters. */
 static bool has_capital(struct span pattern)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* priority:1; from 1, the highest, to 255. It counts more than the priority of the rule's class, wherever that stands. */
+/* priority:1; from 1, the highest, to 255. It counts more than the priority of the rule's class, wherever that stands.
+ */
 #include "sluice/keyword.h"
 
 enum { MAX_PRIORITY = 255 };

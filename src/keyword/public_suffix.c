@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The list is libpsl's own, in its read-only data. Look-ups of ASCII names take no memory and no locks; a name with other bytes
- * would be converted, so it is not looked up: its last label counts as the suffix, as that of an unknown name does.
+ * The list is libpsl's own, in its read-only data. Look-ups of ASCII names take no memory and no locks; a name with
+ * other bytes would be converted, so it is not looked up: its last label counts as the suffix, as that of an unknown
+ * name does.
  *
  * As in the field letters are compared as they are (the list has small ones), and the dot at the end of a name stays.
  */

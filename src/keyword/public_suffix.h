@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Where in the name its registrable domain and its suffix begin, both up to the end; false when it has no such domain. */
+/* Where in the name its registrable domain and its suffix begin, both up to the end; false when it has no such domain.
+ */
 bool public_suffix_find(const uint8_t *name, uint32_t length, uint32_t *domain, uint32_t *suffix);
 
 #endif

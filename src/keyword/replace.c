@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * replace:"BYTES"; inline, the content before goes on as these bytes when the rule matches. A rule with it looks at packets one
- * by one: what was in the stream before has gone on already.
+ * replace:"BYTES"; inline, the content before goes on as these bytes when the rule matches. A rule with it looks at
+ * packets one by one: what was in the stream before has gone on already.
  */
 #include <errno.h>
 

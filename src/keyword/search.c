@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Two bytes of the content are compared at 64 places at once, and the whole content only where both stand. The C library's
- * memmem() goes byte by byte through the buffer, and a packet that the network card has put together has 64 KiB, in which
- * each literal of two bytes occurs by chance, and with it each rule that has one.
+ * Two bytes of the content are compared at 64 places at once, and the whole content only where both stand. The C
+ * library's memmem() goes byte by byte through the buffer, and a packet that the network card has put together has 64
+ * KiB, in which each literal of two bytes occurs by chance, and with it each rule that has one.
  *
- * The bytes are the content's first one and the last one that differs from it: of zeros and something that is the something.
+ * The bytes are the content's first one and the last one that differs from it: of zeros and something that is the
+ * something.
  *
- * Contents longer than LONG_CONTENT are left to memmem(), which is linear in the worst case. Where there are fewer than 64 places, too few for
- * blocks, memchr() goes from one place with the content's first byte to the next.
+ * Contents longer than LONG_CONTENT are left to memmem(), which is linear in the worst case. Where there are fewer than
+ * 64 places, too few for blocks, memchr() goes from one place with the content's first byte to the next.
  */
 #include "search.h"
 
@@ -32,7 +33,7 @@ bool search_equal(const struct content *content, const uint8_t *bytes)
     return true;
 }
 
-/* --- Few places ----------------------------------------------------------------------------------------------------- */
+/* --- Few places ----------------------------------------------------------------------------------- */
 
 static const uint8_t *find_byte(const uint8_t *at, const uint8_t *end, uint8_t byte)
 {
@@ -64,7 +65,7 @@ static const uint8_t *search_few(const struct content *content, const uint8_t *b
     }
 }
 
-/* --- Many ----------------------------------------------------------------------------------------------------------- */
+/* --- Many ----------------------------------------------------------------------------------------- */
 
 /* A byte that must stand in each place, `at` bytes after it. */
 struct probe {

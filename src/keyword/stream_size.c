@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stream_size:SIDE,OPERATOR,NUMBER; how far a side's sequence numbers have come: what it has sent so far, by its own account,
- * the SYN included. Asked of TCP packets whose flow has a session.
+ * stream_size:SIDE,OPERATOR,NUMBER; how far a side's sequence numbers have come: what it has sent so far, by its own
+ * account, the SYN included. Asked of TCP packets whose flow has a session.
  */
 #include "sluice/stream.h"
 
@@ -74,8 +74,8 @@ static bool is_operator(struct span text)
     return false;
 }
 
-/* The number with the bounds that the operator stands for. Unlike elsewhere a form that always matches is no mistake: rules of the
- * world have stream_size:client,>=,0. */
+/* The number with the bounds that the operator stands for. Unlike elsewhere a form that always matches is no mistake:
+ * rules of the world have stream_size:client,>=,0. */
 static struct number_range range_of(struct span operator_text, uint32_t number)
 {
     struct number_range range = { .mask = UINT64_MAX, .low = number };

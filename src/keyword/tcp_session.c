@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tcp.session:setup,established,closing; in which part of its life the packet's TCP session is. A session that is being closed is
- * established as well, as flow:established has it.
+ * tcp.session:setup,established,closing; in which part of its life the packet's TCP session is. A session that is being
+ * closed is established as well, as flow:established has it.
  */
 #include <errno.h>
 

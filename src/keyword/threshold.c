@@ -8,7 +8,8 @@ static int threshold_parse(struct rule_parser *parser, struct span value, bool n
     int err;
 
     (void)negated;
-    /* As in the field, where rules in use have two: while a buffer is selected that is no mistake, and both must let it pass. */
+    /* As in the field, where rules in use have two: while a buffer is selected that is no mistake, and both must let it
+     * pass. */
     if (rule_parser_rule(parser)->thresholds && !rule_parser_current_buffer(parser))
         return rule_parser_error(parser, value, "a rule can have only one threshold or detection_filter");
     err = rule_parser_threshold(parser, value, THRESHOLD_FORM_KEYWORD, &threshold);

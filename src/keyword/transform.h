@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What transforms share. Each is a pure function of its input and of what the rule says; the result is part of the input or lies in
- * the scratch. As in the field an empty buffer stays as it is, except where a transform says so, and a transform that fails leaves
- * the buffer as it was.
+ * What transforms share. Each is a pure function of its input and of what the rule says; the result is part of the
+ * input or lies in the scratch. As in the field an empty buffer stays as it is, except where a transform says so, and a
+ * transform that fails leaves the buffer as it was.
  */
 #ifndef SLUICE_KEYWORD_TRANSFORM_H
 #define SLUICE_KEYWORD_TRANSFORM_H

@@ -9,8 +9,8 @@ static int hex_value(uint8_t c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* How many bytes stand for one at the '%': 3; or how many belong to what is none, and stay: as in the field up to the byte that
- * is no digit, so that the second '%' of "%%41" begins nothing. */
+/* How many bytes stand for one at the '%': 3; or how many belong to what is none, and stay: as in the field up to the
+ * byte that is no digit, so that the second '%' of "%%41" begins nothing. */
 static uint32_t measure(const uint8_t *bytes, uint32_t length)
 {
     for (uint32_t i = 1; i < 3; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * xbits:set,NAME,track ip_src|ip_dst|ip_pair[,expire SECONDS]; marks that rules leave on an address or a pair of addresses. Bits
- * of transactions (track tx) wait for parsers of protocols.
+ * xbits:set,NAME,track ip_src|ip_dst|ip_pair[,expire SECONDS]; marks that rules leave on an address or a pair of
+ * addresses. Bits of transactions (track tx) wait for parsers of protocols.
  */
 #include "host_bit.h"
 #include "option.h"

@@ -15,7 +15,7 @@
 enum { PAGE = 4096, SEND_BUFFER = 1 << 20 /* of the keeper: files of all workers fit */ };
 enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL };
 
-/* --- The channel ------------------------------------------------------------------------------------------------------------- */
+/* --- The channel ---------------------------------------------------------------------------------- */
 
 int lifeline_pair(int ends[2])
 {
@@ -75,7 +75,8 @@ int lifeline_send_file(int fd, enum lifeline_kind kind, int32_t value, int file)
     return send_message(fd, &message, file);
 }
 
-/* The one descriptor of a message, or -1; when there are more, all are closed. The kernel closes those that do not fit. */
+/* The one descriptor of a message, or -1; when there are more, all are closed. The kernel closes those that do not fit.
+ */
 static int take_file(struct msghdr *header)
 {
     int file = -1;
@@ -157,7 +158,7 @@ enum lifeline_kind lifeline_receive(int fd, struct lifeline_message *out, int wa
     return kind;
 }
 
-/* --- The memory -------------------------------------------------------------------------------------------------------------- */
+/* --- The memory ----------------------------------------------------------------------------------- */
 
 static size_t whole_pages(size_t size)
 {

@@ -69,7 +69,7 @@ void rule_condition(struct rule_builder *builder)
     builder->rule->conditional = true;
 }
 
-/* --- Registers --------------------------------------------------------------------------------------------------------------- */
+/* --- Registers ------------------------------------------------------------------------------------ */
 
 /* Registers of 16 bytes, and of 4 bytes in the same place (enum nft_registers). -1: the verdict's, or none. */
 static int slot_of(struct cursor attribute)
@@ -129,7 +129,7 @@ const char *rule_operands(struct rule_builder *builder, struct cursor source, ui
     return all ? all : "?";
 }
 
-/* --- Effects ----------------------------------------------------------------------------------------------------------------- */
+/* --- Effects -------------------------------------------------------------------------------------- */
 
 void rule_mark(struct rule_builder *builder, struct netrules_mark mark)
 {

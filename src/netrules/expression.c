@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Expressions that compare, write or decide. One that is not known makes the rule conditional: then nobody takes it for one that
- * matches everything.
+ * Expressions that compare, write or decide. One that is not known makes the rule conditional: then nobody takes it for
+ * one that matches everything.
  */
 #include "netrules_priv.h"
 
@@ -13,7 +13,7 @@
 
 enum { LOOPBACK_INDEX = 1, ESTABLISHED = 2 /* NF_CT_STATE_BIT(IP_CT_ESTABLISHED) */, SHOWN_ELEMENTS = 8 };
 
-/* --- Comparisons --------------------------------------------------------------------------------------------------------------- */
+/* --- Comparisons ---------------------------------------------------------------------------------- */
 
 static uint32_t host_word(struct cursor bytes)
 {
@@ -176,7 +176,7 @@ static void compare_range(struct rule_builder *builder, struct cursor data)
     text_clear(&range);
 }
 
-/* --- Registers changed ----------------------------------------------------------------------------------------------------------- */
+/* --- Registers changed ---------------------------------------------------------------------------- */
 
 static bool is_all(struct cursor bytes, uint8_t value)
 {
@@ -238,7 +238,7 @@ static void change_order(struct rule_builder *builder, struct cursor data)
     rule_load(builder, netrules_attribute(data, NFTA_BYTEORDER_DREG), operand);
 }
 
-/* --- Sets and maps --------------------------------------------------------------------------------------------------------------- */
+/* --- Sets and maps -------------------------------------------------------------------------------- */
 
 static bool is_established_key(const struct operand *operand, const struct netrules_element *element)
 {
@@ -281,7 +281,8 @@ static size_t text_of_elements(struct text *out, const struct operand *operand, 
     return count;
 }
 
-/* "@name", or what an anonymous set of single values has; the kernel's order is not the one they were written in, but stable. */
+/* "@name", or what an anonymous set of single values has; the kernel's order is not the one they were written in, but
+ * stable. */
 static void write_set(struct rule_builder *builder, struct text *out, const struct operand *operand, const char *name)
 {
     const struct netrules_set *set = netrules_find_set(builder->table, name);
@@ -357,7 +358,7 @@ static void update_set(struct rule_builder *builder, struct cursor data)
     rule_word(builder, "%s @%s { %s }", op < 3 ? ops[op] : "?", name ? name : "?", key->text);
 }
 
-/* --- Verdicts -------------------------------------------------------------------------------------------------------------------- */
+/* --- Verdicts ------------------------------------------------------------------------------------- */
 
 static void take_verdict(struct rule_builder *builder, struct cursor data)
 {
@@ -404,7 +405,7 @@ static void reject(struct rule_builder *builder, struct cursor data)
     rule_word(builder, type == NFT_REJECT_TCP_RST ? "reject with tcp reset" : "reject");
 }
 
-/* --- Queues ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Queues --------------------------------------------------------------------------------------- */
 
 static enum netrules_spread spread_of(enum origin origin)
 {
@@ -478,7 +479,7 @@ static void queue(struct rule_builder *builder, struct cursor data)
         rule_word(builder, "to %u-%u", (unsigned)queue.first, (unsigned)queue.last);
 }
 
-/* --- Others ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Others --------------------------------------------------------------------------------------- */
 
 static void offload(struct rule_builder *builder, struct cursor data)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who holds the queues: the kernel names the port of a netlink socket, /proc/net/netlink the inode of that socket, and the
- * process is the one that has it open. A process of another namespace of processes is not found, and then has no name.
+ * Who holds the queues: the kernel names the port of a netlink socket, /proc/net/netlink the inode of that socket, and
+ * the process is the one that has it open. A process of another namespace of processes is not found, and then has no
+ * name.
  */
 #include "live_priv.h"
 
@@ -40,7 +41,7 @@ int netrules_add_holder(struct netrules *ruleset, const char *line)
     return 0;
 }
 
-/* --- Processes ----------------------------------------------------------------------------------------------------------------- */
+/* --- Processes ------------------------------------------------------------------------------------ */
 
 struct inode_of_port {
     uint32_t port;
@@ -171,7 +172,7 @@ int netrules_read_holders(struct netrules *ruleset)
     return err ? err : find_processes(ruleset);
 }
 
-/* --- The host ------------------------------------------------------------------------------------------------------------------ */
+/* --- The host ------------------------------------------------------------------------------------- */
 
 static bool is_one(const char *path)
 {

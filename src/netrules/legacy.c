@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The legacy tables of iptables and ip6tables: entries one behind the other, each with its matches and its target
- * (linux/netfilter_ipv4/ip_tables.h). Chains of the kernel begin where the table says, those of users behind an entry whose
- * target is named ERROR and has their name. IPv4 and IPv6 differ in the head of an entry only.
+ * (linux/netfilter_ipv4/ip_tables.h). Chains of the kernel begin where the table says, those of users behind an entry
+ * whose target is named ERROR and has their name. IPv4 and IPv6 differ in the head of an entry only.
  */
 #include "netrules_priv.h"
 
@@ -43,7 +43,7 @@ struct reading {
     size_t chain_count, chain_room;
 };
 
-/* --- Entries ----------------------------------------------------------------------------------------------------------------- */
+/* --- Entries -------------------------------------------------------------------------------------- */
 
 /* The entry at `offset`, its offsets checked; false when there is none that is whole. */
 static bool read_entry(const struct reading *reading, size_t offset, struct entry *out)
@@ -91,7 +91,7 @@ static struct cursor target_of(const struct reading *reading, size_t offset, con
     return cursor_of(reading->bytes + offset + entry->target_offset, entry->next_offset - entry->target_offset);
 }
 
-/* --- Chains ------------------------------------------------------------------------------------------------------------------ */
+/* --- Chains --------------------------------------------------------------------------------------- */
 
 static int add_chain(struct reading *reading, size_t offset, const char *name, int hook, int32_t priority)
 {
@@ -187,7 +187,7 @@ static struct netrules_chain *chain_at(const struct reading *reading, size_t off
     return low < reading->chain_count && reading->chains[low].offset == offset ? reading->chains[low].chain : NULL;
 }
 
-/* --- The head of an entry ------------------------------------------------------------------------------------------------------ */
+/* --- The head of an entry ------------------------------------------------------------------------- */
 
 static void write_address(struct rule_builder *builder, int family, const char *option, const void *address,
                           const uint8_t *mask, bool inverted)
@@ -259,9 +259,10 @@ static void write_ipv6(struct rule_builder *builder, const struct ip6t_ip6 *ip)
     write_protocol(builder, ip->proto, ip->invflags & IP6T_INV_PROTO);
 }
 
-/* --- Rules ------------------------------------------------------------------------------------------------------------------- */
+/* --- Rules ---------------------------------------------------------------------------------------- */
 
-/* The verdict of the target without a name: negative as -verdict - 1, otherwise the offset of a chain or of the next entry. */
+/* The verdict of the target without a name: negative as -verdict - 1, otherwise the offset of a chain or of the next
+ * entry. */
 static void take_standard(struct reading *reading, struct rule_builder *builder, size_t next, const struct entry *entry,
                           struct cursor data)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reading what is live. A dump of nf_tables is many messages, between which others may change the ruleset: the kernel's counter of
- * changes is read before and after, and a dump that was interrupted begins anew. Tables of ip_tables are asked for only when /proc
- * says that they are there: asking for one would make it.
+ * Reading what is live. A dump of nf_tables is many messages, between which others may change the ruleset: the kernel's
+ * counter of changes is read before and after, and a dump that was interrupted begins anew. Tables of ip_tables are
+ * asked for only when /proc says that they are there: asking for one would make it.
  */
 #include "netrules_priv.h"
 
@@ -26,7 +26,7 @@
 
 enum { TRIES = 32, RECEIVE_SIZE = 256 * 1024, REQUEST_SIZE = 512, RETRY_NS = 20 * 1000 * 1000 };
 
-/* --- Netlink ------------------------------------------------------------------------------------------------------------------- */
+/* --- Netlink -------------------------------------------------------------------------------------- */
 
 struct session {
     int socket;
@@ -184,7 +184,7 @@ static int ask(struct session *session, struct request *request, take_message *t
     return more;
 }
 
-/* --- nf_tables ----------------------------------------------------------------------------------------------------------------- */
+/* --- nf_tables ------------------------------------------------------------------------------------ */
 
 static int add_message(void *user, const void *bytes, size_t length)
 {
@@ -329,7 +329,7 @@ int netrules_read_generation(uint32_t *out)
     return err;
 }
 
-/* --- Legacy tables --------------------------------------------------------------------------------------------------------------- */
+/* --- Legacy tables -------------------------------------------------------------------------------- */
 
 static int read_entries(struct netrules *ruleset, int socket, bool ipv6, const struct ipt_getinfo *info)
 {
@@ -386,7 +386,7 @@ static int read_legacy(struct netrules *ruleset, bool ipv6)
     return err;
 }
 
-/* --- Policy routing -------------------------------------------------------------------------------------------------------------- */
+/* --- Policy routing ------------------------------------------------------------------------------- */
 
 int netrules_add_route(struct netrules *ruleset, const void *bytes, size_t length)
 {
@@ -447,7 +447,7 @@ static int read_routes(struct netrules *ruleset, int family)
     return err == -EOPNOTSUPP || err == -EAFNOSUPPORT ? 0 : err; /* a kernel without policy routing */
 }
 
-/* --- Links ------------------------------------------------------------------------------------------------------------------------ */
+/* --- Links ---------------------------------------------------------------------------------------- */
 
 static int add_link(void *user, const void *bytes, size_t length)
 {
@@ -473,7 +473,7 @@ static int read_links(struct netrules *ruleset)
     return err;
 }
 
-/* --- Connections ----------------------------------------------------------------------------------------------------------------- */
+/* --- Connections ---------------------------------------------------------------------------------- */
 
 struct counting {
     uint32_t mark, mask;
@@ -527,7 +527,7 @@ int netrules_count_connections(uint32_t mark, uint32_t mask, uint64_t *out)
     return err;
 }
 
-/* --- All ------------------------------------------------------------------------------------------------------------------------- */
+/* --- All ------------------------------------------------------------------------------------------ */
 
 static int read_all(struct netrules *ruleset)
 {

@@ -13,7 +13,7 @@ static struct operand operand_of(const char *text, enum value_kind kind, uint32_
     return (struct operand){ .kind = kind, .text = text, .length = length, .mask = ALL_BITS };
 }
 
-/* --- meta -------------------------------------------------------------------------------------------------------------------- */
+/* --- meta ----------------------------------------------------------------------------------------- */
 
 static const struct {
     uint32_t key;
@@ -125,7 +125,7 @@ static void load_meta(struct rule_builder *builder, struct cursor data)
         rule_mark(builder, written(NETRULES_PACKET_MARK, from));
 }
 
-/* --- ct ---------------------------------------------------------------------------------------------------------------------- */
+/* --- ct ------------------------------------------------------------------------------------------- */
 
 static const struct {
     uint32_t key;
@@ -199,7 +199,7 @@ static void load_ct(struct rule_builder *builder, struct cursor data)
         rule_mark(builder, written(NETRULES_CONNECTION_MARK, from));
 }
 
-/* --- payload ----------------------------------------------------------------------------------------------------------------- */
+/* --- payload -------------------------------------------------------------------------------------- */
 
 enum header { HEADER_LINK, HEADER_IP, HEADER_IP6, HEADER_PORTS, HEADER_TCP, HEADER_ICMP };
 
@@ -319,7 +319,7 @@ static void load_payload(struct rule_builder *builder, struct cursor data)
         rule_load(builder, netrules_attribute(data, NFTA_PAYLOAD_DREG), operand);
 }
 
-/* --- Hashes, numbers --------------------------------------------------------------------------------------------------------- */
+/* --- Hashes, numbers ------------------------------------------------------------------------------ */
 
 static const char *modulus_text(struct rule_builder *builder, const char *head, uint32_t modulus, uint32_t offset)
 {
@@ -366,7 +366,7 @@ static void load_numgen(struct rule_builder *builder, struct cursor data)
     rule_load(builder, netrules_attribute(data, NFTA_NG_DREG), number);
 }
 
-/* --- Others ------------------------------------------------------------------------------------------------------------------ */
+/* --- Others --------------------------------------------------------------------------------------- */
 
 static void load_fib(struct rule_builder *builder, struct cursor data)
 {

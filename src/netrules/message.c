@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Messages of nf_tables: tables, chains, flowtables, sets with their elements, rules. Numbers in attributes are in network
- * order (nf_tables.h), but for the bytes of values, which are as the packet or the host has them.
+ * Messages of nf_tables: tables, chains, flowtables, sets with their elements, rules. Numbers in attributes are in
+ * network order (nf_tables.h), but for the bytes of values, which are as the packet or the host has them.
  */
 #include "netrules_priv.h"
 
@@ -17,7 +17,7 @@ enum {
     TABLE_OWNED = 1 << 1, /* NFT_TABLE_F_OWNER */
 };
 
-/* --- Attributes ---------------------------------------------------------------------------------------------------------------- */
+/* --- Attributes ----------------------------------------------------------------------------------- */
 
 struct cursor netrules_attribute(struct cursor nest, uint16_t type)
 {
@@ -116,7 +116,7 @@ static const char *read_devices(struct arena *arena, struct cursor list)
     return all;
 }
 
-/* --- Tables, chains, flowtables -------------------------------------------------------------------------------------------------- */
+/* --- Tables, chains, flowtables ------------------------------------------------------------------- */
 
 static struct netrules_table *table_of(const struct netrules *ruleset, uint32_t family, struct cursor name)
 {
@@ -195,7 +195,7 @@ static int add_flowtable(struct netrules *ruleset, uint32_t family, struct curso
     return flowtable->name ? 0 : -ENOMEM;
 }
 
-/* --- Sets ------------------------------------------------------------------------------------------------------------------------ */
+/* --- Sets ----------------------------------------------------------------------------------------- */
 
 static int add_set(struct netrules *ruleset, uint32_t family, struct cursor message)
 {
@@ -267,7 +267,7 @@ static int add_elements(struct netrules *ruleset, uint32_t family, struct cursor
     return err;
 }
 
-/* --- Rules ----------------------------------------------------------------------------------------------------------------------- */
+/* --- Rules ---------------------------------------------------------------------------------------- */
 
 static int read_expressions(struct netrules *ruleset, struct netrules_rule *rule, struct cursor list)
 {
@@ -312,7 +312,7 @@ static int add_rule(struct netrules *ruleset, uint32_t family, struct cursor mes
     return read_expressions(ruleset, rule, netrules_attribute(message, NFTA_RULE_EXPRESSIONS));
 }
 
-/* --- All ------------------------------------------------------------------------------------------------------------------------- */
+/* --- All ------------------------------------------------------------------------------------------ */
 
 static const struct {
     uint16_t type;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside the netrules module: lists in the arena, expressions of nf_tables, matches and targets of xtables, names of values. */
+/* Inside the netrules module: lists in the arena, expressions of nf_tables, matches and targets of xtables, names of
+ * values. */
 #ifndef SLUICE_NETRULES_PRIV_H
 #define SLUICE_NETRULES_PRIV_H
 
@@ -27,7 +28,7 @@ struct netrules_table *netrules_add_table(struct netrules *ruleset, uint32_t fam
 struct netrules_chain *netrules_add_chain(struct netrules *ruleset, struct netrules_table *table, const char *name);
 struct netrules_rule *netrules_add_rule(struct netrules *ruleset, struct netrules_chain *chain);
 
-/* --- Attributes (message.c) -------------------------------------------------------------------------------------------------- */
+/* --- Attributes (message.c) ----------------------------------------------------------------------- */
 
 /* One attribute of a nest by its type: an empty cursor (at NULL) when it is not there. */
 struct cursor netrules_attribute(struct cursor nest, uint16_t type);
@@ -38,7 +39,7 @@ const char *netrules_string(struct arena *arena, struct cursor value);
 /* A verdict and its chain, from NFTA_DATA_VERDICT. */
 int netrules_read_verdict(struct arena *arena, struct cursor data, enum netrules_verdict *verdict, const char **target);
 
-/* --- A rule in the making (expression.c, xt.c) --------------------------------------------------------------------------------- */
+/* --- A rule in the making (expression.c, xt.c) ---------------------------------------------------- */
 
 /* What a register holds, or how its value is written. */
 enum value_kind {
@@ -139,11 +140,12 @@ bool rule_load_expression(struct rule_builder *builder, const char *name, struct
 /* One expression of nf_tables by its name. */
 void rule_expression(struct rule_builder *builder, const char *name, struct cursor data);
 
-/* A match or target of xtables: what is known is decoded, and all of it is written as iptables does, as far as that is short. */
+/* A match or target of xtables: what is known is decoded, and all of it is written as iptables does, as far as that is
+ * short. */
 void rule_xt_match(struct rule_builder *builder, const char *name, uint32_t revision, struct cursor data);
 void rule_xt_target(struct rule_builder *builder, const char *name, uint32_t revision, struct cursor data);
 
-/* --- Values (value.c) ----------------------------------------------------------------------------------------------------------- */
+/* --- Values (value.c) ----------------------------------------------------------------------------- */
 
 /* Writes `bytes` as a value of this kind; `field` is the length that the whole field has. */
 void value_write(struct text *out, enum value_kind kind, struct cursor bytes, size_t field);

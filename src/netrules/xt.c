@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Matches and targets of xtables, as nf_tables (nft_compat) and the legacy tables carry them: the same structures, copied out of
- * their bytes when these are long enough. What is not known is written by its name, and a match makes the rule conditional.
+ * Matches and targets of xtables, as nf_tables (nft_compat) and the legacy tables carry them: the same structures,
+ * copied out of their bytes when these are long enough. What is not known is written by its name, and a match makes the
+ * rule conditional.
  */
 #include "netrules_priv.h"
 
@@ -29,7 +30,7 @@ static bool take(struct cursor data, void *out, size_t size)
     return bytes != NULL;
 }
 
-/* --- Matches ----------------------------------------------------------------------------------------------------------------- */
+/* --- Matches -------------------------------------------------------------------------------------- */
 
 static bool match_comment(struct rule_builder *builder, uint32_t revision, struct cursor data)
 {
@@ -202,7 +203,7 @@ void rule_xt_match(struct rule_builder *builder, const char *name, uint32_t revi
     rule_word(builder, "-m %s ...", name);
 }
 
-/* --- Targets ----------------------------------------------------------------------------------------------------------------- */
+/* --- Targets -------------------------------------------------------------------------------------- */
 
 /* Revision 0 has the number alone, 1 a count too, 2 a bypass, 3 flags: each is the beginning of the next. */
 static bool read_nfqueue(uint32_t revision, struct cursor data, struct xt_NFQ_info_v3 *out)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From a transaction to a record: the worker's half. Its protocol says what there is to say of it, as fields; the other thread makes
- * text of them.
+ * From a transaction to a record: the worker's half. Its protocol says what there is to say of it, as fields; the other
+ * thread makes text of them.
  */
 #include <string.h>
 
@@ -104,7 +104,7 @@ void app_alert_collect(struct record_scratch *scratch, const struct eve_options 
     scratch->has_transactions |= scratch->fields.length > 0;
 }
 
-/* --- Events of their own ---------------------------------------------------------------------------------------------------- */
+/* --- Events of their own -------------------------------------------------------------------------- */
 
 size_t app_record_size(const struct record_scratch *scratch)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who a client behind a proxy is, as the proxy tells it in a header (X-Forwarded-For). Anybody can write such a header: the result is
- * an address or nothing, and never text of the sender's. Done by the worker, as transactions are its own.
+ * Who a client behind a proxy is, as the proxy tells it in a header (X-Forwarded-For). Anybody can write such a header:
+ * the result is an address or nothing, and never text of the sender's. Done by the worker, as transactions are its own.
  */
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Community ID version 1 (github.com/corelight/community-id-spec): a hash of the flow's tuple that other tools compute too.
- * Both directions give the same: the smaller end comes first. ICMP's type and its answer's type stand for the ports;
- * types without an answer keep their direction, with the code as second port. Other protocols have no ports in their hash.
+ * Community ID version 1 (github.com/corelight/community-id-spec): a hash of the flow's tuple that other tools compute
+ * too. Both directions give the same: the smaller end comes first. ICMP's type and its answer's type stand for the
+ * ports; types without an answer keep their direction, with the code as second port. Other protocols have no ports in
+ * their hash.
  */
 #include <nettle/base64.h>
 #include <nettle/sha1.h>

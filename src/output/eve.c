@@ -45,8 +45,8 @@ static const struct {
     [LINK_UNSUPPORTED] = { 0, NULL },
 };
 
-/* The Gregorian date of a day since 1970, by eras of 400 years that begin on the first of March, so that the day that leap
- * years have is the last of a year. */
+/* The Gregorian date of a day since 1970, by eras of 400 years that begin on the first of March, so that the day that
+ * leap years have is the last of a year. */
 static char *put_date(char *at, uint64_t day_of_1970)
 {
     uint64_t day = day_of_1970 + 719468, era = day / 146097;

@@ -8,7 +8,7 @@
 #include "sluice/json.h"
 #include "sluice/stream_event.h"
 
-/* --- Parts ---------------------------------------------------------------------------------------------------------------- */
+/* --- Parts ---------------------------------------------------------------------------------------- */
 
 /* {key: [value, ...]}: each key once, with all its values in their order. */
 static void rule_metadata(struct text *out, const struct metadata *list)
@@ -240,7 +240,7 @@ static void payload(struct eve *eve, struct text *out, const struct packet_recor
     json_member_uint(out, "stream", in_stream);
 }
 
-/* --- Protocols ------------------------------------------------------------------------------------------------------------ */
+/* --- Protocols ------------------------------------------------------------------------------------ */
 
 /* Names of chunk types as Suricata's sctp.chunk_type has them (RFC 9260 §3.2 and its extensions). */
 static const char *sctp_chunk_name(uint8_t type)
@@ -316,7 +316,7 @@ static void protocol_object(struct text *out, const struct packet_record *record
         igmp_object(out, &record->igmp);
 }
 
-/* --- Events ---------------------------------------------------------------------------------------------------------------- */
+/* --- Events --------------------------------------------------------------------------------------- */
 
 void eve_direction(struct text *out, const struct packet_record *record)
 {

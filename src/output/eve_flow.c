@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * EVE's events of flows that ended, flow and netflow, and what events of packets say of their flow. Names, order and
- * conditions are Suricata's; ours is "queue" alone: what the kernel said of the first packet, and the ruleset at the end.
+ * conditions are Suricata's; ours is "queue" alone: what the kernel said of the first packet, and the ruleset at the
+ * end.
  */
 #include <netinet/in.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "sluice/clock.h"
 #include "sluice/json.h"
 
-/* --- Parts that events of packets have too ---------------------------------------------------------------------------------- */
+/* --- Parts that events of packets have too -------------------------------------------------------- */
 
 void eve_flow_counts(struct text *out, const struct flow_facts *flow)
 {
@@ -170,7 +171,7 @@ void eve_metadata(struct text *out, const struct eve_state *state)
         json_object_close(out);
 }
 
-/* --- The header ------------------------------------------------------------------------------------------------------------- */
+/* --- The header ----------------------------------------------------------------------------------- */
 
 static void icmp(struct text *out, const struct flow_record *record, bool reversed, bool with_response)
 {
@@ -220,7 +221,7 @@ static void flow_header(struct eve *eve, struct text *out, const struct flow_rec
     flow_endpoints(eve, out, record, reversed, with_response);
 }
 
-/* --- Common parts ------------------------------------------------------------------------------------------------------------- */
+/* --- Common parts --------------------------------------------------------------------------------- */
 
 static void macs(struct text *out, const char *key, const struct flow_record *record, enum flow_direction direction)
 {
@@ -305,7 +306,7 @@ static void tcp_flags(struct text *out, uint8_t flags)
             json_bool(out, names[i].name, true);
 }
 
-/* --- Events ------------------------------------------------------------------------------------------------------------------- */
+/* --- Events --------------------------------------------------------------------------------------- */
 
 static const char *action(uint16_t flags)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Events of overload: queues that are too full, packets that the kernel dropped, rules that take too long. They are ours alone; the
- * fields are described in docs/output.md. */
+/* Events of overload: queues that are too full, packets that the kernel dropped, rules that take too long. They are
+ * ours alone; the fields are described in docs/output.md. */
 #include "output_priv.h"
 
 static const char *const actions[OUTPUT_OVERLOAD_ACTIONS] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * EVE's stats event. Counters come as a list of paths in any order; sorted, those of one object stand together, and objects
- * are opened and closed along the way.
+ * EVE's stats event. Counters come as a list of paths in any order; sorted, those of one object stand together, and
+ * objects are opened and closed along the way.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From a flow to a record: the worker copies numbers, as many as there is room for; the output thread finds the names. */
+/* From a flow to a record: the worker copies numbers, as many as there is room for; the output thread finds the names.
+ */
 #include <string.h>
 
 #include "output_priv.h"

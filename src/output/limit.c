@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Limits of events in floods. Each SYN of a flood is a flow of its own whose end has an event, and each segment that tracking refuses has a drop
- * event; both would fill the disk, and push events of real connections out of the ring. Each port writes at most so many of these in a second
- * of the packets' time; the others are counted. Inspection and all other counters do not change. Alerts, drops by rules and the ends of flows
- * that were answered are never limited.
+ * Limits of events in floods. Each SYN of a flood is a flow of its own whose end has an event, and each segment that
+ * tracking refuses has a drop event; both would fill the disk, and push events of real connections out of the ring.
+ * Each port writes at most so many of these in a second of the packets' time; the others are counted. Inspection and
+ * all other counters do not change. Alerts, drops by rules and the ends of flows that were answered are never limited.
  *
  * Threads: the worker's that owns the port.
  */

@@ -2,18 +2,18 @@
 /*
  * Ports, the output thread, and what the main thread asks of them.
  *
- * The thread works in rounds. A round looks whether a stats event waits, then takes from each ring what was there when it
- * came to it, then writes that stats event: so a stats event stands behind all that was recorded before it. When a round
- * found nothing the files are flushed and the thread sleeps a little on an eventfd, which the main thread writes to;
- * workers never wake it, for that would be a system call.
+ * The thread works in rounds. A round looks whether a stats event waits, then takes from each ring what was there when
+ * it came to it, then writes that stats event: so a stats event stands behind all that was recorded before it. When a
+ * round found nothing the files are flushed and the thread sleeps a little on an eventfd, which the main thread writes
+ * to; workers never wake it, for that would be a system call.
  *
- * Rounds also answer when a ruleset is unused: a ticket is the number of the next round to begin, and is drained when that
- * round has ended. output_ticket() reads the number by an atomic addition of 0, the thread raises it by one: what the
- * caller saw happen before it took the ticket (its workers' records) is therefore seen by that round.
+ * Rounds also answer when a ruleset is unused: a ticket is the number of the next round to begin, and is drained when
+ * that round has ended. output_ticket() reads the number by an atomic addition of 0, the thread raises it by one: what
+ * the caller saw happen before it took the ticket (its workers' records) is therefore seen by that round.
  *
- * In a replay with several workers each record has a place, and the rings are merged by it: the smallest place is written when
- * no ring that is empty now can still get a smaller one. A worker that waits for room in its ring has records in it, so it never
- * holds up the others' for good.
+ * In a replay with several workers each record has a place, and the rings are merged by it: the smallest place is
+ * written when no ring that is empty now can still get a smaller one. A worker that waits for room in its ring has
+ * records in it, so it never holds up the others' for good.
  */
 #include <errno.h>
 #include <poll.h>
@@ -89,7 +89,7 @@ struct output {
     _Atomic uint64_t rounds_begun, rounds_ended, rounds_flushed; /* numbers of the last round that was */
 };
 
-/* --- Ports: the workers' side --------------------------------------------------------------------------------------------- */
+/* --- Ports: the workers' side --------------------------------------------------------------------- */
 
 struct output_port *output_port(struct output *output, unsigned worker)
 {
@@ -217,7 +217,7 @@ void output_flow(struct output_port *port, const struct flow *flow, enum flow_en
             counter_add(&port->lost[kind], flow_record_event_count((enum output_event)kind, flow));
 }
 
-/* --- The output thread ------------------------------------------------------------------------------------------------------ */
+/* --- The output thread ---------------------------------------------------------------------------- */
 
 static bool has_sink(const struct output *output)
 {
@@ -432,7 +432,7 @@ static bool drain_port(struct output *output, struct output_port *port)
     return found;
 }
 
-/* The port whose record is next in the order of places; NULL when there is none, or an empty ring may still get an earlier one. */
+/* The port with the next record in replay order; NULL: none, or an empty ring may still get an earlier record. */
 static struct output_port *next_in_order(struct output *output)
 {
     struct turn_place place, first, empty_until = { .sequence = UINT64_MAX };
@@ -551,7 +551,7 @@ static void *run(void *argument)
     return NULL;
 }
 
-/* --- The main thread's side --------------------------------------------------------------------------------------------------- */
+/* --- The main thread's side ----------------------------------------------------------------------- */
 
 void output_set_progress(struct output *output, output_progress_function *progress, void *user)
 {

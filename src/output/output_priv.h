@@ -29,7 +29,7 @@ enum {
     INTERFACE_CACHE_SIZE = 64,
 };
 
-/* --- Records -------------------------------------------------------------------------------------------------------------- */
+/* --- Records -------------------------------------------------------------------------------------- */
 
 /* Who talks to whom: of the packet, and of the one that carries it through a tunnel. */
 struct endpoints {
@@ -101,8 +101,9 @@ struct record_segment {
 /*
  * A packet with all that happened to it. Behind it in the ring: alert_count times struct alert, then as many struct
  * record_transaction if has_transactions, gap_count times struct
- * record_gap, variable_count times struct record_variable, text_count times struct rule_capture, payload_copied bytes of payload, stream_copied bytes of the stream,
- * packet_copied bytes of the packet, fields_copied bytes of fields, struct record_segment if OUTPUT_STREAM is among the kinds.
+ * record_gap, variable_count times struct record_variable, text_count times struct rule_capture, payload_copied bytes
+ * of payload, stream_copied bytes of the stream, packet_copied bytes of the packet, fields_copied bytes of fields,
+ * struct record_segment if OUTPUT_STREAM is among the kinds.
  */
 struct packet_record {
     uint32_t kinds; /* bits 1 << enum output_event */
@@ -208,8 +209,8 @@ static inline const uint8_t *record_fields(const struct packet_record *record)
 /* Copies the segment of a record whose kinds include OUTPUT_STREAM. */
 void record_get_segment(const struct packet_record *record, struct record_segment *out);
 
-/* A flow that ended. Begins as a packet_record does. Behind it: variable_count times struct record_variable, text_count times struct
- * rule_capture. */
+/* A flow that ended. Begins as a packet_record does. Behind it: variable_count times struct record_variable, text_count
+ * times struct rule_capture. */
 struct flow_record {
     uint32_t kinds; /* bits 1 << enum output_event */
     uint32_t variable_count, text_count;
@@ -264,7 +265,8 @@ uint64_t record_event_count(enum output_event kind, const struct eve_options *ev
                             const struct decision *decision);
 /* FLOW_DROP_LOGGED of the packet's direction. */
 uint16_t record_drop_flag(const struct packet *pkt);
-/* A record is made in three steps: what has no fixed size is collected, the size asked for, the record written to `out`. */
+/* A record is made in three steps: what has no fixed size is collected, the size asked for, the record written to
+ * `out`. */
 void record_collect(struct record_scratch *scratch, const struct eve_options *eve, uint32_t kinds,
                     const struct packet *pkt, const struct decision *decision);
 size_t record_size(const struct record_scratch *scratch, const struct eve_options *eve, uint32_t kinds,
@@ -300,7 +302,7 @@ size_t flow_record_size(const struct record_scratch *scratch);
 void flow_record_write(struct flow_record *out, const struct record_scratch *scratch, uint32_t kinds,
                        const struct flow *flow, enum flow_end reason, unsigned generation);
 
-/* --- A port, for those who write records (output.c) ----------------------------------------------------------------------- */
+/* --- A port, for those who write records (output.c) ----------------------------------------------- */
 
 void *output_reserve(struct output_port *port, size_t size); /* NULL: the ring is full */
 void output_commit(struct output_port *port);
@@ -309,7 +311,7 @@ uint32_t output_wanted(const struct output_port *port); /* bits 1 << enum output
 const struct eve_options *output_eve(const struct output_port *port);
 struct record_scratch *output_scratch(struct output_port *port);
 
-/* --- Names ---------------------------------------------------------------------------------------------------------------- */
+/* --- Names ---------------------------------------------------------------------------------------- */
 
 /* "TCP"; NULL where the protocol has no name of its own. */
 const char *protocol_name(uint8_t protocol);
@@ -329,7 +331,7 @@ struct interface_cache {
 /* NULL for index 0 and for an interface that is gone. */
 const char *interface_name(struct interface_cache *cache, uint32_t index);
 
-/* --- Text ----------------------------------------------------------------------------------------------------------------- */
+/* --- Text ----------------------------------------------------------------------------------------- */
 
 enum { COMMUNITY_ID_SIZE = 31 }; /* "1:", 28 letters and NUL */
 enum { EVE_SECOND_SIZE = 20 };   /* "2026-01-01T00:00:00." */
@@ -363,11 +365,11 @@ void eve_app(struct eve *eve, struct text *out, const struct packet_record *reco
 void eve_stats(struct eve *eve, struct text *out, const struct stats_record *record);
 void eve_firewall(struct eve *eve, struct text *out, const struct output_firewall *event);
 
-/* --- eve_engine.c --- */
+/* --- eve_engine.c --------------------------------------------------------------------------------- */
 
 void eve_engine(struct eve *eve, struct text *out, const struct output_engine *event);
 const char *output_engine_action_name(enum output_engine_action action);
-/* --- eve_overload.c ----------------------------------------------------------------------------------------------------- */
+/* --- eve_overload.c ------------------------------------------------------------------------------- */
 
 void eve_overload(struct eve *eve, struct text *out, const struct output_overload *event);
 
@@ -416,7 +418,7 @@ void console_engine(struct text *out, const struct output_options *options, cons
 void console_overload(struct text *out, const struct output_options *options, const struct output_overload *event);
 void console_stats(struct text *out, const struct stats_record *record);
 
-/* --- The file ------------------------------------------------------------------------------------------------------------- */
+/* --- The file ------------------------------------------------------------------------------------- */
 
 /* Counters as several threads see them: each has one writer. */
 struct event_counters {
@@ -429,7 +431,7 @@ static inline void counter_add(_Atomic uint64_t *counter, uint64_t value)
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + value, memory_order_relaxed);
 }
 
-/* --- Limits in floods, limit.c ---------------------------------------------------------------------------------------------- */
+/* --- Limits in floods, limit.c -------------------------------------------------------------------- */
 
 struct event_limit {
     uint64_t second;

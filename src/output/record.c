@@ -43,8 +43,8 @@ uint16_t record_drop_flag(const struct packet *pkt)
     return direction_of(pkt) == FLOW_TO_CLIENT ? FLOW_DROP_LOGGED_TO_CLIENT : FLOW_DROP_LOGGED;
 }
 
-/* A packet that a rule drops always has an event; of the other packets of a dropped flow the first in each direction, unless
- * eve.types.drop.flows is all. The same in alert-only. */
+/* A packet that a rule drops always has an event; of the other packets of a dropped flow the first in each direction,
+ * unless eve.types.drop.flows is all. The same in alert-only. */
 static bool is_wanted_drop(const struct eve_options *eve, const struct packet *pkt, const struct decision *decision)
 {
     bool dropped = pkt->verdict == VERDICT_DROP;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where events go: a file, or a Unix socket that somebody reads. Lines are collected and written in large pieces; each line's end and
- * kind are remembered until it has gone, so that a full disk or a reader that has died is counted by kind.
+ * Where events go: a file, or a Unix socket that somebody reads. Lines are collected and written in large pieces; each
+ * line's end and kind are remembered until it has gone, so that a full disk or a reader that has died is counted by
+ * kind.
  *
  * A write that fails loses the lines that it did not write: the output thread has to go on, and the rings behind it are
- * bounded. One thing is kept: when a line of a file was cut, its rest is written first next time, for the file stays a file of
- * whole lines. The file stays open and the next flush tries again.
+ * bounded. One thing is kept: when a line of a file was cut, its rest is written first next time, for the file stays a
+ * file of whole lines. The file stays open and the next flush tries again.
  *
- * A file that was removed, with its folder perhaps, has no reader any more: it is made anew. A socket is connected when there is something
- * to send, and again when its reader has gone; both are tried once a second. A reader that is slow is waited for a moment.
+ * A file that was removed, with its folder perhaps, has no reader any more: it is made anew. A socket is connected when
+ * there is something to send, and again when its reader has gone; both are tried once a second. A reader that is slow
+ * is waited for a moment.
  *
  * Threads: the output thread, but for sink_open() and sink_close().
  */
@@ -151,7 +153,7 @@ static void lose(struct sink *sink, size_t first)
         counter_add(&sink->counters->lost[sink->marks[i].kind], 1);
 }
 
-/* --- The target ------------------------------------------------------------------------------------------------------------------ */
+/* --- The target ----------------------------------------------------------------------------------- */
 
 /* The rest of a line that was begun there has no place in another one. */
 static void disconnect(struct sink *sink)
@@ -209,7 +211,7 @@ static void look_after(struct sink *sink)
         note_opening(sink, fd);
 }
 
-/* --- Writing --------------------------------------------------------------------------------------------------------------------- */
+/* --- Writing -------------------------------------------------------------------------------------- */
 
 /* What a call may write: what is left, but of datagrams one line. */
 static size_t next_piece(const struct sink *sink, size_t done, size_t mark)
@@ -276,7 +278,8 @@ static size_t write_all(struct sink *sink)
     return done;
 }
 
-/* The write stopped at `done`, in the line of mark `stopped`: keeps the rest of that line if the file has its beginning. */
+/* The write stopped at `done`, in the line of mark `stopped`: keeps the rest of that line if the file has its
+ * beginning. */
 static void keep_rest(struct sink *sink, size_t done, size_t stopped)
 {
     bool begun = sink->fd >= 0 && (done > line_start(sink, stopped) || (stopped == 0 && sink->cut));

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A log that grows by tens of megabytes a second would fill the machine's memory with pages that hardly anybody reads again: each write
- * would take fresh ones, other files' would be pushed out, and once a share of memory is dirty all of it goes to the disk at
- * once. So what was written is begun to be written out a window at a time, and what is a good way behind is dropped from the page
- * cache, whose pages then serve the next writes. Pages that are still on their way to the disk then simply stay.
+ * A log that grows by tens of megabytes a second would fill the machine's memory with pages that hardly anybody reads
+ * again: each write would take fresh ones, other files' would be pushed out, and once a share of memory is dirty all of
+ * it goes to the disk at once. So what was written is begun to be written out a window at a time, and what is a good
+ * way behind is dropped from the page cache, whose pages then serve the next writes. Pages that are still on their way
+ * to the disk then simply stay.
  *
- * sync_file_range(2) waits where the disk's queue is full. A disk that takes so long is left to the kernel for a while, which
- * buffers what the disk cannot take yet.
+ * sync_file_range(2) waits where the disk's queue is full. A disk that takes so long is left to the kernel for a while,
+ * which buffers what the disk cannot take yet.
  */
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * For who asks why: how often each rule matched, and which rules matched in a flow. Touched on a match only. Tallies are numbers that
- * the worker alone writes, so plain loads and stores do; their memory is address space until a rule matches.
+ * For who asks why: how often each rule matched, and which rules matched in a flow. Touched on a match only. Tallies
+ * are numbers that the worker alone writes, so plain loads and stores do; their memory is address space until a rule
+ * matches.
  */
 #include "policy_priv.h"
 #include "sluice/pool.h"
@@ -83,7 +84,7 @@ void history_note(struct pool *pool, struct flow *flow, const struct packet *pkt
     entry->silenced |= match->silenced;
 }
 
-/* --- To another process ------------------------------------------------------------------------------------------------------ */
+/* --- To another process --------------------------------------------------------------------------- */
 
 static void transfer_rule(struct transfer *t, struct flow_history_rule *rule)
 {

@@ -5,9 +5,9 @@
  *
  * The drop of a packet inside a tunnel is the drop of the packet that carries it: only that one has a verdict.
  *
- * Alert-only lets the packet pass and keeps inspecting its flow, because what passes must be inspected. So a flow that is to be
- * dropped gets no FLOW_DROPPED, which gives up its stream, but flow.would_drop, and its later packets are counted. An
- * exception policy that drops acts as `ignore` does.
+ * Alert-only lets the packet pass and keeps inspecting its flow, because what passes must be inspected. So a flow that
+ * is to be dropped gets no FLOW_DROPPED, which gives up its stream, but flow.would_drop, and its later packets are
+ * counted. An exception policy that drops acts as `ignore` does.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -191,7 +191,7 @@ size_t policy_shared_memory(const struct policy_shared *shared)
     return threshold_table_memory(shared->thresholds);
 }
 
-/* --- Thresholds ------------------------------------------------------------------------------------------------------------ */
+/* --- Thresholds ----------------------------------------------------------------------------------- */
 
 /* Goes through one list of thresholds, suppressions or the others; stops at the first that does not report. */
 static enum threshold_outcome ask(struct policy *policy, const struct threshold *list, bool suppressions,
@@ -227,7 +227,7 @@ static enum threshold_outcome ask_all(struct policy *policy, const struct rule_l
     return outcome;
 }
 
-/* --- Actions ---------------------------------------------------------------------------------------------------------------- */
+/* --- Actions -------------------------------------------------------------------------------------- */
 
 static bool blocks(enum rule_action action)
 {
@@ -451,7 +451,7 @@ void policy_apply(struct policy *policy, const struct rule_list *rules, struct p
     }
 }
 
-/* --- What no rule says ------------------------------------------------------------------------------------------------------ */
+/* --- What no rule says ---------------------------------------------------------------------------- */
 
 void policy_drop(struct policy *policy, struct packet *pkt, enum drop_reason reason)
 {
@@ -469,8 +469,8 @@ static void release_flow(struct flow *flow)
     flow->offload = OFFLOAD_NONE;
 }
 
-/* Drop is in force again. Only what rules find from now on drops the flow; rules on addresses alone match once in a flow, so they
- * are evaluated again. */
+/* Drop is in force again. Only what rules find from now on drops the flow; rules on addresses alone match once in a
+ * flow, so they are evaluated again. */
 static void evaluate_flow_again(struct flow *flow)
 {
     flow->would_drop = FLOW_WOULD_DROP_NO;

@@ -32,7 +32,7 @@ struct threshold_state {
     uint32_t seen_block; /* unique_on: the first block of seen ports, 0 for none */
 };
 
-/* --- threshold_table.c ----------------------------------------------------------------------------------------------- */
+/* --- threshold_table.c ---------------------------------------------------------------------------- */
 
 struct threshold_table;
 int threshold_table_new(struct threshold_table **out, size_t memcap, uint64_t seed);
@@ -52,7 +52,7 @@ void threshold_table_transfer(struct transfer *t, struct threshold_table *table,
 void threshold_table_forget_ports(struct threshold_table *table, const struct shared_shard *shard,
                                   struct threshold_state *state);
 
-/* --- threshold.c ----------------------------------------------------------------------------------------------------- */
+/* --- threshold.c ---------------------------------------------------------------------------------- */
 
 enum threshold_outcome {
     OUTCOME_NOTHING, /* as if the rule had not matched */
@@ -65,7 +65,7 @@ enum threshold_outcome threshold_apply(struct threshold_table *table, const stru
                                        const struct rule *rule, const struct packet *pkt, enum rule_action *action,
                                        uint64_t *memcap_hits);
 
-/* --- history.c --------------------------------------------------------------------------------------------------------- */
+/* --- history.c ------------------------------------------------------------------------------------ */
 
 void tally_match(struct rule_tally *tallies, const struct rule *rule, const struct packet *pkt);
 void tally_alert(struct rule_tally *tallies, const struct rule *rule);
@@ -85,7 +85,7 @@ void history_note(struct pool *pool, struct flow *flow, const struct packet *pkt
 /* Of a flow that has one, when it is written. */
 void history_transfer(struct transfer *t, struct pool *pool, struct flow *flow);
 
-/* --- tag.c ------------------------------------------------------------------------------------------------------------- */
+/* --- tag.c ---------------------------------------------------------------------------------------- */
 
 struct host_tags; /* shared */
 struct turn;
@@ -97,7 +97,8 @@ int flow_tags_new(struct pool **out, size_t memcap);
 /* The tags of a rule that matched. */
 void tag_add(struct pool *pool, struct host_tags *hosts, struct turn *turn, struct packet *pkt,
              const struct rule *rule);
-/* Counts a packet to the tags of its flow and hosts; true when one wants it written. `has_host_tags`: a rule has one. */
+/* Counts a packet to the tags of its flow and hosts; true when one wants it written. `has_host_tags`: a rule has one.
+ */
 bool tag_use(struct host_tags *hosts, bool has_host_tags, struct turn *turn, struct packet *pkt);
 /* Of a flow that has some, when it is written; and those of all hosts. */
 void tag_transfer_flow(struct transfer *t, struct pool *pool, struct flow *flow);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tags: after a rule with `tag` matched, the packets that follow in its flow, or to and from one of its hosts, are written
- * too, so many packets, seconds or bytes long.
+ * Tags: after a rule with `tag` matched, the packets that follow in its flow, or to and from one of its hosts, are
+ * written too, so many packets, seconds or bytes long.
  *
- * Tags of a flow hang on it; those of hosts are in a table that the workers share, which is asked only while it has any. A
- * flow or host has at most TAGS_MAX tags; a rule that matches again starts its tag anew, at most MATCH_LIMIT times, so that
- * nobody can have everything written for ever.
+ * Tags of a flow hang on it; those of hosts are in a table that the workers share, which is asked only while it has
+ * any. A flow or host has at most TAGS_MAX tags; a rule that matches again starts its tag anew, at most MATCH_LIMIT
+ * times, so that nobody can have everything written for ever.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -88,7 +88,7 @@ int flow_tags_new(struct pool **out, size_t memcap)
     return pool_new(out, sizeof(struct flow_tag), memcap);
 }
 
-/* --- A list ------------------------------------------------------------------------------------------------------------------ */
+/* --- A list --------------------------------------------------------------------------------------- */
 
 static void list_add(struct tag_list *list, const struct rule *rule, uint32_t index, const struct rule_tag *tag,
                      uint64_t now_ns)
@@ -150,7 +150,7 @@ static bool list_use(struct tag_list *list, const struct packet *pkt)
     return wanted;
 }
 
-/* --- Hosts ------------------------------------------------------------------------------------------------------------------- */
+/* --- Hosts ---------------------------------------------------------------------------------------- */
 
 static struct host_tag_key host_key(const struct packet *pkt, const struct address *address)
 {
@@ -199,7 +199,7 @@ static bool host_use(struct host_tags *tags, const struct packet *pkt, const str
     return wanted;
 }
 
-/* --- Packets ----------------------------------------------------------------------------------------------------------------- */
+/* --- Packets -------------------------------------------------------------------------------------- */
 
 static void flow_add(struct pool *pool, struct flow *flow, const struct packet *pkt, const struct rule *rule,
                      uint32_t index, const struct rule_tag *tag)
@@ -245,7 +245,7 @@ bool tag_use(struct host_tags *hosts, bool has_host_tags, struct turn *turn, str
     return wanted;
 }
 
-/* --- To another process ------------------------------------------------------------------------------------------------------ */
+/* --- To another process --------------------------------------------------------------------------- */
 
 static void transfer_tag(struct transfer *t, struct tag *tag)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a threshold decides, with the field's meaning (docs.suricata.io, "Thresholding Keywords" and "Global Thresholds"):
+ * What a threshold decides, with the field's meaning (docs.suricata.io, "Thresholding Keywords" and "Global
+ * Thresholds"):
  *
  *   limit             the first `count` of a window are reported, the others act silently
  *   threshold         every `count`th of a window is reported, the others are nothing
@@ -144,8 +145,8 @@ static enum threshold_outcome (*const updates[])(struct update *u) = {
     [THRESHOLD_RATE_FILTER] = update_rate_filter,
 };
 
-/* No memory: every match is the first. A limit reports it, and what waits for a number of them is never reached: a scan from many
- * addresses gives no flood of alerts. */
+/* No memory: every match is the first. A limit reports it, and what waits for a number of them is never reached: a scan
+ * from many addresses gives no flood of alerts. */
 static enum threshold_outcome count_nowhere(struct update *u)
 {
     struct threshold_state nowhere = { 0 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The state of thresholds, shared by all workers: a shared table, and beside each of its shards, under the same lock, blocks
- * for the ports that `unique_on` has seen, in chains: a few ports of many hosts are the usual case. Nobody keeps more ports
- * than the count that he waits for. A match never allocates; what finds no room is counted.
+ * The state of thresholds, shared by all workers: a shared table, and beside each of its shards, under the same lock,
+ * blocks for the ports that `unique_on` has seen, in chains: a few ports of many hosts are the usual case. Nobody keeps
+ * more ports than the count that he waits for. A match never allocates; what finds no room is counted.
  *
  * Block 0 stands for none.
  */
@@ -174,7 +174,7 @@ void threshold_table_forget_ports(struct threshold_table *table, const struct sh
     forget_ports(&table->ports[shared_shard_number(shard)], state);
 }
 
-/* --- To another process ------------------------------------------------------------------------------------------------------ */
+/* --- To another process --------------------------------------------------------------------------- */
 
 struct threshold_writer {
     struct transfer *t;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One hash table of all addresses and networks of all categories, by category, length of prefix and the bits of it. A look-up
- * tries the lengths that the category has, longest first: lists have addresses and a few lengths, so that is a probe or two.
+ * One hash table of all addresses and networks of all categories, by category, length of prefix and the bits of it. A
+ * look-up tries the lengths that the category has, longest first: lists have addresses and a few lengths, so that is a
+ * probe or two.
  *
  * A value that comes twice: the last one counts.
  */
@@ -64,7 +65,7 @@ size_t reputation_count(const struct reputation *reputation)
     return reputation->count;
 }
 
-/* --- The table ------------------------------------------------------------------------------------------------------------- */
+/* --- The table ------------------------------------------------------------------------------------ */
 
 /* The key's slot, or the free one where it belongs: at most half of them are in use. */
 static struct slot *find(const struct reputation *reputation, const struct key *key)
@@ -157,7 +158,7 @@ int reputation_category(const struct reputation *reputation, struct span name)
     return -1;
 }
 
-/* --- Lines ------------------------------------------------------------------------------------------------------------------ */
+/* --- Lines ---------------------------------------------------------------------------------------- */
 
 struct reader {
     struct reputation *reputation;
@@ -296,7 +297,7 @@ int reputation_parse(struct reputation *reputation, const char *name, const char
     return parse(reputation, name, text, length, diag, read_value);
 }
 
-/* --- Files ----------------------------------------------------------------------------------------------------------------- */
+/* --- Files ---------------------------------------------------------------------------------------- */
 
 static int read_file(const char *path, char **out, size_t *length)
 {

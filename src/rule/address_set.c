@@ -2,8 +2,8 @@
 /*
  * Sets of addresses: `any`, one address, CIDR, address/netmask, ranges a-b, groups, negation, variables.
  *
- * As in the field each family is computed for itself: what is negated is taken out of what is not; where a family has only
- * negated parts, out of the whole family. So `!10.0.0.0/8` is IPv4 only; `[any, !10.0.0.0/8]` has all of IPv6.
+ * As in the field each family is computed for itself: what is negated is taken out of what is not; where a family has
+ * only negated parts, out of the whole family. So `!10.0.0.0/8` is IPv4 only; `[any, !10.0.0.0/8]` has all of IPv6.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which application protocols a rule is about, and in which direction it can match: what its protocol word and its keywords have
- * in common. Asked keyword by keyword, so that a contradiction is shown at the keyword that makes it.
+ * Which application protocols a rule is about, and in which direction it can match: what its protocol word and its
+ * keywords have in common. Asked keyword by keyword, so that a contradiction is shown at the keyword that makes it.
  *
- * A word of a rule may stand for several protocols: `alert http` is about HTTP/1 and HTTP/2. A keyword names each of its own.
+ * A word of a rule may stand for several protocols: `alert http` is about HTTP/1 and HTTP/2. A keyword names each of
+ * its own.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -133,7 +134,7 @@ int rule_parser_require_applications(struct rule_parser *parser, const char *con
     return 0;
 }
 
-/* --- Directions -------------------------------------------------------------------------------------------------------------- */
+/* --- Directions ----------------------------------------------------------------------------------- */
 
 enum { BOTH_DIRECTIONS = 1 << FLOW_TO_SERVER | 1 << FLOW_TO_CLIENT };
 
@@ -202,7 +203,8 @@ uint8_t applications_directions(const struct rule_parser *parser, const struct k
     return (uint8_t)directions_of(parser, keyword);
 }
 
-/* What a transactional rule looks at lies in one direction, which is known. A condition on the packet is asked when the rule is decided. */
+/* What a transactional rule looks at lies in one direction, which is known. A condition on the packet is asked when the
+ * rule is decided. */
 static int take_direction(struct rule_parser *parser, const struct keyword *keyword)
 {
     unsigned directions = directions_of(parser, keyword);

@@ -2,8 +2,9 @@
 /*
  * What keywords call while their rule is parsed: mistakes, conditions, buffers, values.
  *
- * A content condition goes into the buffer that was selected last. Without one it goes into the payload, except that a relative
- * condition follows the one before it, wherever that was moved to: `content:"a"; http_uri; isdataat:1,relative;`.
+ * A content condition goes into the buffer that was selected last. Without one it goes into the payload, except that a
+ * relative condition follows the one before it, wherever that was moved to: `content:"a"; http_uri;
+ * isdataat:1,relative;`.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -52,10 +53,10 @@ int rule_parser_parse_as(struct rule_parser *parser, const struct keyword *keywo
     return err;
 }
 
-/* --- Mistakes ---------------------------------------------------------------------------------------------------------------- */
+/* --- Mistakes ------------------------------------------------------------------------------------- */
 
-/* A diag keeps a bounded number of entries. When half of them are used a rule gets one only, so that many broken rules do
- * not hide the last ones. */
+/* A diag keeps a bounded number of entries. When half of them are used a rule gets one only, so that many broken rules
+ * do not hide the last ones. */
 static bool may_report(const struct rule_parser *parser)
 {
     return parser->mistakes + parser->unsupported == 0 || diag_count(parser->diag) < DIAG_MAX_ENTRIES / 2;
@@ -159,7 +160,7 @@ static int no_memory(struct rule_parser *parser)
     return -ENOMEM;
 }
 
-/* --- Conditions -------------------------------------------------------------------------------------------------------------- */
+/* --- Conditions ----------------------------------------------------------------------------------- */
 
 static struct condition *new_condition(struct rule_parser *parser, const void *data)
 {
@@ -293,8 +294,8 @@ static bool same_transforms(const struct condition *a, const struct condition *b
     return !a && !b;
 }
 
-/* What conditions go to. Each selection makes a buffer, as its transforms are not known yet; while it is empty it stands for an
- * earlier one that is the same. */
+/* What conditions go to. Each selection makes a buffer, as its transforms are not known yet; while it is empty it
+ * stands for an earlier one that is the same. */
 static struct rule_buffer *current_buffer(const struct rule_parser *parser)
 {
     struct rule_buffer *selected = parser->buffer;
@@ -404,7 +405,7 @@ void rule_parser_set_relative(struct rule_parser *parser)
         condition->relative = true;
 }
 
-/* --- Buffers ----------------------------------------------------------------------------------------------------------------- */
+/* --- Buffers -------------------------------------------------------------------------------------- */
 
 int rule_parser_select_buffer(struct rule_parser *parser, const struct keyword *keyword)
 {
@@ -428,8 +429,8 @@ static bool is_in_use(const struct rule_buffer *buffer)
     return buffer->conditions || buffer->absence != BUFFER_PRESENT;
 }
 
-/* As in the field transforms may also follow conditions on a buffer without transforms: http.uri; content:"a"; to_md5; content:"b";
- * selects the buffer again. */
+/* As in the field transforms may also follow conditions on a buffer without transforms: http.uri; content:"a"; to_md5;
+ * content:"b"; selects the buffer again. */
 static bool may_transform(const struct rule_parser *parser)
 {
     const struct rule_buffer *buffer = parser->buffer;
@@ -541,7 +542,7 @@ int rule_parser_move_last_content(struct rule_parser *parser, const struct keywo
     return 0;
 }
 
-/* --- Values ------------------------------------------------------------------------------------------------------------------ */
+/* --- Values --------------------------------------------------------------------------------------- */
 
 int rule_parser_find_value(const struct rule_parser *parser, struct span name)
 {
@@ -565,7 +566,7 @@ int rule_parser_add_value(struct rule_parser *parser, struct span name)
     return (int)parser->value_count++;
 }
 
-/* --- Thresholds ---------------------------------------------------------------------------------------------------------------- */
+/* --- Thresholds ----------------------------------------------------------------------------------- */
 
 int rule_parser_add_threshold(struct rule_parser *parser, const struct threshold *threshold)
 {

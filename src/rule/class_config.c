@@ -75,7 +75,7 @@ static int parse_lines(struct rule_list *list, const struct source *source, cons
     return more;
 }
 
-/* --- Classes ---------------------------------------------------------------------------------------------------------------- */
+/* --- Classes -------------------------------------------------------------------------------------- */
 
 static struct rule_class *add_class(struct rule_list *list, struct span name, const char *description, uint8_t priority)
 {
@@ -143,7 +143,7 @@ bool rule_parser_find_class(const struct rule_parser *parser, struct span name, 
     return known;
 }
 
-/* --- References --------------------------------------------------------------------------------------------------------------- */
+/* --- References ----------------------------------------------------------------------------------- */
 
 static struct reference_system *add_system(struct rule_list *list, struct span name, const char *prefix)
 {

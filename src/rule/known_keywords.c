@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Keywords of Suricata 7 to 9, Snort 2.9 and Snort 3. A rule with one that Sluice lacks is unsupported, not wrong, and the
- * options after such a buffer or content are still parsed. Ordered by name.
+ * Keywords of Suricata 7 to 9, Snort 2.9 and Snort 3. A rule with one that Sluice lacks is unsupported, not wrong, and
+ * the options after such a buffer or content are still parsed. Ordered by name.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 /*
  * One rule: ACTION PROTOCOL ADDRESSES PORTS DIRECTION ADDRESSES PORTS (OPTIONS)
  *
- * As in the field an option ends at the next `;` that has no backslash before it: quotes do not protect it. The first `:` of
- * an option ends its name. Parsing goes on after a mistake, so that one run shows all of a rule; what is not supported
- * leaves a stand-in behind (a buffer, a content), so that what follows is not blamed for it.
+ * As in the field an option ends at the next `;` that has no backslash before it: quotes do not protect it. The first
+ * `:` of an option ends its name. Parsing goes on after a mistake, so that one run shows all of a rule; what is not
+ * supported leaves a stand-in behind (a buffer, a content), so that what follows is not blamed for it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ void rule_parser_init(struct rule_parser *parser, struct rule_list *list, const 
     };
 }
 
-/* --- Stand-ins --------------------------------------------------------------------------------------------------------------- */
+/* --- Stand-ins ------------------------------------------------------------------------------------ */
 
 static const struct content *no_literal(const struct condition *condition)
 {
@@ -61,7 +61,7 @@ static bool modifies_stand_in(const struct rule_parser *parser, const struct key
            parser->last_content->keyword == &unsupported_content;
 }
 
-/* --- Options ----------------------------------------------------------------------------------------------------------------- */
+/* --- Options -------------------------------------------------------------------------------------- */
 
 /* What may have been meant. The search looks at every name there is, so it is done once for a word, and for the first
  * words only: a file of something else than rules has many. */
@@ -251,7 +251,7 @@ static struct span take_options(struct rule_parser *parser, struct span rest)
     return rest;
 }
 
-/* --- Header ------------------------------------------------------------------------------------------------------------------ */
+/* --- Header --------------------------------------------------------------------------------------- */
 
 static bool is_blank(char c)
 {
@@ -447,10 +447,10 @@ static bool parse_header(struct rule_parser *parser, struct span *rest)
     return true;
 }
 
-/* --- The whole ----------------------------------------------------------------------------------------------------------------- */
+/* --- The whole ------------------------------------------------------------------------------------ */
 
-/* Another place of a condition is worth a try when something after it counts from where it ended. A content that stands for
- * itself starts anew. */
+/* Another place of a condition is worth a try when something after it counts from where it ended. A content that stands
+ * for itself starts anew. */
 static void mark_next_relative(struct rule_buffer *buffer)
 {
     struct condition *start = buffer->conditions;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rules that are correct by the grammar and most likely not what their writer meant: an option whose `;` is missing swallows the
- * next one, and a rule that drops with no condition drops all traffic of its header.
+ * Rules that are correct by the grammar and most likely not what their writer meant: an option whose `;` is missing
+ * swallows the next one, and a rule that drops with no condition drops all traffic of its header.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "rule_priv.h"
 
-/* --- A missing ';' ------------------------------------------------------------------------------------------------------------ */
+/* --- A missing ';' -------------------------------------------------------------------------------- */
 
 static bool is_name_character(char c)
 {
@@ -115,7 +115,7 @@ int plausibility_check_value(struct rule_parser *parser, struct span value)
     return 0;
 }
 
-/* --- A rule that drops everything ---------------------------------------------------------------------------------------------- */
+/* --- A rule that drops everything ----------------------------------------------------------------- */
 
 static bool ends_with(struct span text, const char *end)
 {

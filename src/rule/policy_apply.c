@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Applies the rule policy to one rule. The lines that match the rule change its state (enabled or not), its text and its
- * flag `alert_only`, in their order; a later line overrides an earlier one, and matches the text that the earlier ones left.
+ * Applies the rule policy to one rule. The lines that match the rule change its state (enabled or not), its text and
+ * its flag `alert_only`, in their order; a later line overrides an earlier one, and matches the text that the earlier
+ * ones left.
  *
- * Lines that name ids are found by a binary search, so a policy of thousands of ids costs no more than one of ten. Every other
- * line is compared with every rule.
+ * Lines that name ids are found by a binary search, so a policy of thousands of ids costs no more than one of ten.
+ * Every other line is compared with every rule.
  *
- * As in suricata-update, a rule that is commented out (`# alert tcp ...`) is a disabled rule, and `drop` leaves rules with
- * noalert alone: they only set state for other rules, and would drop without an event. The same holds for `reject`. Unlike
- * suricata-update, a line changes the action of a pass rule only if it names the rule by its id, because pass rules are
- * exceptions that an administrator wrote.
+ * As in suricata-update, a rule that is commented out (`# alert tcp ...`) is a disabled rule, and `drop` leaves rules
+ * with noalert alone: they only set state for other rules, and would drop without an event. The same holds for
+ * `reject`. Unlike suricata-update, a line changes the action of a pass rule only if it names the rule by its id,
+ * because pass rules are exceptions that an administrator wrote.
  */
 #include <errno.h>
 #include <fnmatch.h>
@@ -28,7 +29,7 @@ enum {
     MAX_OVER_LIMIT = 100, /* rules after which a line is not applied any more */
 };
 
-/* --- The text of a rule ------------------------------------------------------------------------------------------------------ */
+/* --- The text of a rule --------------------------------------------------------------------------- */
 
 /* The parts of a rule's text that matchers read; find_fields() does not parse the rule. */
 struct fields {
@@ -127,7 +128,7 @@ static bool is_rule(struct span text, const struct fields *fields)
     return false;
 }
 
-/* --- Matchers -------------------------------------------------------------------------------------------------------- */
+/* --- Matchers ------------------------------------------------------------------------------------- */
 
 static bool search(struct rule_policy *policy, struct policy_line *line, const pcre2_code *code, struct span text,
                    size_t start)
@@ -145,7 +146,8 @@ static bool matches_glob(const char *glob, const char *text)
     return fnmatch(glob, text, FNM_NOESCAPE) == 0;
 }
 
-/* The path as it was given, or the end of it from a folder on: `rules/x.rules` is found in /etc/sluice/rules/x.rules. */
+/* The path as it was given, or the end of it from a folder on: `rules/x.rules` is found in /etc/sluice/rules/x.rules.
+ */
 static bool matches_path(const char *glob, const char *path)
 {
     bool found = matches_glob(glob, path);
@@ -255,7 +257,7 @@ static size_t find_named(const struct rule_policy *policy, const struct fields *
     return policy->line_count;
 }
 
-/* --- Changes --------------------------------------------------------------------------------------------------------------- */
+/* --- Changes -------------------------------------------------------------------------------------- */
 
 /* The rule that lines are applied to. */
 struct subject {
@@ -352,8 +354,8 @@ static bool substitute(struct rule_policy *policy, struct policy_line *line, str
     return found;
 }
 
-/* suricata-update matches the expression against "# alert ..." if the rule is disabled; a line that removes the "# " enables
- * the rule. */
+/* suricata-update matches the expression against "# alert ..." if the rule is disabled; a line that removes the "# "
+ * enables the rule. */
 static bool modify(struct rule_policy *policy, struct policy_line *line, struct subject *subject)
 {
     struct rule_decision *decision = subject->decision;
@@ -440,7 +442,7 @@ static bool apply_line(struct rule_policy *policy, struct policy_line *line, str
     return changed;
 }
 
-/* --- One rule ------------------------------------------------------------------------------------------------------------------------ */
+/* --- One rule ------------------------------------------------------------------------------------- */
 
 static int note_change(struct rule_policy *policy, const struct policy_line *line, bool disables,
                        struct rule_change ***link)
@@ -593,7 +595,7 @@ int rule_policy_apply(struct rule_policy *policy, const struct statement *statem
     return subject.text_changed ? keep_text(policy, &out->statement) : 0;
 }
 
-/* --- All rules --------------------------------------------------------------------------------------------------------------------------- */
+/* --- All rules ------------------------------------------------------------------------------------ */
 
 int rule_policy_new(struct rule_policy **out, struct rule_list *list, struct diag *diag)
 {

@@ -12,10 +12,10 @@
  *     modify  2019401 "seconds \d+" "seconds 3600"
  *     metadata-add re:"ET SCAN" "triage" "later"
  *
- * The reader takes disable.conf, enable.conf and drop.conf of suricata-update as they are: their lines are matchers without a
- * verb. It takes modify.conf, too, with `MATCH "FROM" "TO"`, Oinkmaster's `modifysid MATCH "FROM" | "TO"`, and `metadata-add`.
- * Lines of modify.conf, and lines that begin with one of its verbs, are split into words as a shell does it; other matchers
- * extend to the end of the line. A `#` after a space begins a comment.
+ * The reader takes disable.conf, enable.conf and drop.conf of suricata-update as they are: their lines are matchers
+ * without a verb. It takes modify.conf, too, with `MATCH "FROM" "TO"`, Oinkmaster's `modifysid MATCH "FROM" | "TO"`,
+ * and `metadata-add`. Lines of modify.conf, and lines that begin with one of its verbs, are split into words as a shell
+ * does it; other matchers extend to the end of the line. A `#` after a space begins a comment.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ struct reader {
     size_t id_count; /* those of the lines before */
 };
 
-/* --- Matchers --------------------------------------------------------------------------------------------------------------- */
+/* --- Matchers ------------------------------------------------------------------------------------- */
 
 /* A word of a line: `text` is the word without its quotes; mistakes are shown at `shown`, which is part of the line. */
 struct word {
@@ -242,11 +242,11 @@ static int parse_matcher(struct reader *reader, struct word word)
         SPAN_ARGS(span_shown(word.text)));
 }
 
-/* --- Words of modify lines ---------------------------------------------------------------------------------------------------- */
+/* --- Words of modify lines ------------------------------------------------------------------------ */
 
 /*
- * Cuts the next word off, by the rules of a shell: quotes may begin anywhere in it, a backslash protects any character outside of
- * quotes, and `"` and `\` between double quotes. 1, 0 at the end of the line, or -errno after a report.
+ * Cuts the next word off, by the rules of a shell: quotes may begin anywhere in it, a backslash protects any character
+ * outside of quotes, and `"` and `\` between double quotes. 1, 0 at the end of the line, or -errno after a report.
  */
 static int next_word(struct reader *reader, struct span *rest, struct word *word)
 {
@@ -286,7 +286,8 @@ static int next_word(struct reader *reader, struct span *rest, struct word *word
     return 1;
 }
 
-/* `\1`, `\g<1>`, `\g<name>` or `${1}` at the start of `text`: how long it is, and the group; 0 when it is none of them. */
+/* `\1`, `\g<1>`, `\g<name>` or `${1}` at the start of `text`: how long it is, and the group; 0 when it is none of them.
+ */
 static size_t parse_reference(const struct policy_line *line, struct span text, int *group)
 {
     bool dollar = text.at[0] == '$';
@@ -396,7 +397,7 @@ static int parse_modification(struct reader *reader, struct span rest, bool oink
     return line->from ? parse_replacement(reader, words[2]) : -EINVAL;
 }
 
-/* --- Lines -------------------------------------------------------------------------------------------------------------------- */
+/* --- Lines ---------------------------------------------------------------------------------------- */
 
 static struct span cut_word(struct span *rest)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Flow bits that the rule policy leaves unset. A rule with `flowbits:isset,x` matches only after a rule with `flowbits:set,x`; if the policy
- * disables every rule that sets the bit, the first one is loaded and never matches. suricata-update enables such rules again. Here
- * the administrator decides: one warning for each bit, at the line that disabled a rule that sets it.
+ * Flow bits that the rule policy leaves unset. A rule with `flowbits:isset,x` matches only after a rule with
+ * `flowbits:set,x`; if the policy disables every rule that sets the bit, the first one is loaded and never matches.
+ * suricata-update enables such rules again. Here the administrator decides: one warning for each bit, at the line that
+ * disabled a rule that sets it.
  */
 #include <string.h>
 

@@ -6,7 +6,8 @@
  *   policy_apply.c      from decisions to the text of a rule
  *   policy_flowbits.c   flow bits that no rule sets any more
  *
- * The policy acts on the text of a rule before the parser sees it, so a disabled rule needs no memory and reports no mistakes.
+ * The policy acts on the text of a rule before the parser sees it, so a disabled rule needs no memory and reports no
+ * mistakes.
  */
 #ifndef SLUICE_RULE_POLICY_PRIV_H
 #define SLUICE_RULE_POLICY_PRIV_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sets of ports: `any`, 80, 1024:2000, 1024:, :1023, groups, negation, variables. What is negated is taken out of what is
- * not; without anything positive, out of all ports.
+ * Sets of ports: `any`, 80, 1024:2000, 1024:, :1023, groups, negation, variables. What is negated is taken out of what
+ * is not; without anything positive, out of all ports.
  */
 #include <errno.h>
 #include <string.h>

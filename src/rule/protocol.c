@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The protocol of a rule. The caller says which application protocols are supported. Other protocols that Suricata 7 to 9 or
- * Snort 3 accept in a rule are listed too, so that a rule for one is unsupported and not wrong.
+ * The protocol of a rule. The caller says which application protocols are supported. Other protocols that Suricata 7 to
+ * 9 or Snort 3 accept in a rule are listed too, so that a rule for one is unsupported and not wrong.
  */
 #include <netinet/in.h>
 #include <string.h>

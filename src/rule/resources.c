@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the rules of a list share and other modules keep: datasets, reputations, the database of countries. A file of it that
- * can't be read is told and does without: the rules that need it are refused.
+ * What the rules of a list share and other modules keep: datasets, reputations, the database of countries. A file of it
+ * that can't be read is told and does without: the rules that need it are refused.
  */
 #include <errno.h>
 
@@ -63,7 +63,7 @@ struct datasets *rule_list_datasets(const struct rule_list *list)
     return list->datasets;
 }
 
-/* --- For keywords ----------------------------------------------------------------------------------------------------- */
+/* --- For keywords --------------------------------------------------------------------------------- */
 
 struct datasets *rule_parser_datasets(const struct rule_parser *parser)
 {

@@ -2,8 +2,8 @@
 /*
  * The list of rules: one arena for all of them, and for the texts they point into.
  *
- * A rule that turned out broken leaves its memory in the arena: that is bounded by the size of the files, and cheaper than a
- * second pass.
+ * A rule that turned out broken leaves its memory in the arena: that is bounded by the size of the files, and cheaper
+ * than a second pass.
  */
 #include <errno.h>
 #include <limits.h>

@@ -32,7 +32,7 @@
 #include "sluice/rule.h"
 #include "sluice/text.h"
 
-/* --- Files and statements -------------------------------------------------------------------------------------------------- */
+/* --- Files and statements ------------------------------------------------------------------------- */
 
 struct source {
     const char *name;
@@ -79,7 +79,7 @@ int scanner_next(struct scanner *scanner, struct arena *arena, struct statement 
 /* Where a part of the statement's text stands; a span from elsewhere is shown at the statement's start. */
 struct position statement_position(const struct statement *statement, struct span where);
 
-/* --- Text -> pointer --------------------------------------------------------------------------------------------------------- */
+/* --- Text -> pointer ------------------------------------------------------------------------------ */
 
 struct map_slot {
     struct span key; /* lent: lives as long as the map */
@@ -96,7 +96,7 @@ void map_clear(struct map *map);
 void *map_get(const struct map *map, struct span key); /* NULL when absent */
 int map_put(struct map *map, struct span key, void *value);
 
-/* --- Ranges ------------------------------------------------------------------------------------------------------------------ */
+/* --- Ranges --------------------------------------------------------------------------------------- */
 
 /* Wide enough for an IPv6 address; ports and IPv4 addresses use the low bits. */
 __extension__ typedef unsigned __int128 wide;
@@ -115,7 +115,7 @@ void range_list_normalise(struct range_list *list); /* sorted, disjoint, not adj
 int range_list_subtract(struct range_list *list, const struct range_list *what);
 bool range_list_is(const struct range_list *list, wide low, wide high);
 
-/* --- Groups -------------------------------------------------------------------------------------------------------------------- */
+/* --- Groups --------------------------------------------------------------------------------------- */
 
 enum { SET_MAX_DEPTH = 64, SET_MAX_ITEMS = 65536 };
 
@@ -153,16 +153,17 @@ void set_cache_clear(struct set_cache *cache);
 /* The set for a text: of the cache, or made by the walk and kept; NULL after an error was reported. */
 void *set_cache_get(struct set_cache *cache, struct set_walk *walk, struct span text);
 
-/* --- Words of the header ------------------------------------------------------------------------------------------------------- */
+/* --- Words of the header -------------------------------------------------------------------------- */
 
-/* 0; -ENOTSUP for an action that only Suricata or Snort has: then *hint says what to write instead, or is NULL; -EINVAL. */
+/* 0; -ENOTSUP for an action that only Suricata or Snort has: then *hint says what to write instead, or is NULL;
+ * -EINVAL. */
 int action_parse(struct span word, enum rule_action *out, const char **hint);
 
 enum protocol_result { PROTOCOL_OK, PROTOCOL_NOT_SUPPORTED, PROTOCOL_UNKNOWN };
 enum protocol_result protocol_parse(struct span word, const char *const *applications, struct rule_protocol *out);
 const char *protocol_nearest(struct span word); /* NULL when nothing is near */
 
-/* --- Names the field has ------------------------------------------------------------------------------------------------------- */
+/* --- Names the field has -------------------------------------------------------------------------- */
 
 enum known_kind {
     KNOWN_OTHER,   /* meta keywords, conditions on packets and flows, transforms */
@@ -178,7 +179,7 @@ const char *known_keyword_nearest(struct span name);
 size_t known_keyword_count(void);
 const struct known_keyword *known_keyword_get(size_t index);
 
-/* --- Classes and references ------------------------------------------------------------------------------------------------------ */
+/* --- Classes and references ----------------------------------------------------------------------- */
 
 struct rule_class {
     const char *name, *description;
@@ -192,7 +193,7 @@ struct reference_system {
 int class_config_parse(struct rule_list *list, const struct source *source, struct diag *diag);
 int reference_config_parse(struct rule_list *list, const struct source *source, struct diag *diag);
 
-/* --- threshold.config -------------------------------------------------------------------------------------------------------------- */
+/* --- threshold.config ----------------------------------------------------------------------------- */
 
 struct threshold_line {
     uint32_t gid, sid; /* 0 for all */
@@ -207,7 +208,7 @@ struct global_suppression {
 int threshold_config_parse(struct rule_list *list, const struct source *source, struct diag *diag);
 int threshold_config_apply(struct rule_list *list, struct diag *diag);
 
-/* --- The rule policy ------------------------------------------------------------------------------------------------------------- */
+/* --- The rule policy ------------------------------------------------------------------------------ */
 
 struct rule_policy;
 
@@ -228,13 +229,13 @@ int rule_policy_apply(struct rule_policy *policy, const struct statement *statem
 /* After the last rule: reports lines without effect, and flow bits that no rule sets any more. 0 or -ENOMEM. */
 int rule_policy_finish(struct rule_policy *policy, struct diag *diag);
 
-/* --- What rules share ---------------------------------------------------------------------------------------------------------------- */
+/* --- What rules share ----------------------------------------------------------------------------- */
 
 /* Reads the files of reputations, makes datasets when the options have none. 0 or -ENOMEM; mistakes are in the diag. */
 int rule_resources_open(struct rule_list *list, struct diag *diag);
 void rule_resources_close(struct rule_list *list);
 
-/* --- The list and the parser --------------------------------------------------------------------------------------------------------- */
+/* --- The list and the parser ---------------------------------------------------------------------- */
 
 /* What is known of a rule besides what its users see. */
 struct rule_entry {
@@ -349,7 +350,8 @@ void rule_parser_settle_buffer(struct rule_parser *parser);
 void applications_start(struct rule_parser *parser);
 int applications_take(struct rule_parser *parser, const struct keyword *keyword);
 int applications_finish(struct rule_parser *parser);
-/* Cuts the word `to_server` or `to_client` off the value of a keyword that may be in either. 0 or -errno after a report. */
+/* Cuts the word `to_server` or `to_client` off the value of a keyword that may be in either. 0 or -errno after a
+ * report. */
 int applications_cut_direction(struct rule_parser *parser, struct span *value);
 /* For struct rule_buffer and conditions on transactions: in which direction what the keyword asks for lies. */
 uint8_t applications_directions(const struct rule_parser *parser, const struct keyword *keyword);

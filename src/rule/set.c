@@ -2,8 +2,8 @@
 /*
  * What addresses and ports have in common: groups in brackets, negation by `!`, variables by `$`, all of which nest.
  *
- * A variable's value is parsed when a rule uses it, in the place where it is used, so that negation reaches into it. A mistake
- * inside it is shown at its name in the rule, and says which variable has it. Depth and the number of parts are
+ * A variable's value is parsed when a rule uses it, in the place where it is used, so that negation reaches into it. A
+ * mistake inside it is shown at its name in the rule, and says which variable has it. Depth and the number of parts are
  * bounded: a handful of variables that each name the next one twice would be endless otherwise.
  */
 #include <errno.h>

@@ -2,12 +2,12 @@
 /*
  * Files of rules and of configuration lines, cut into statements.
  *
- * A file is read whole into the list's arena and cut in place: the text of a rule on one line is a span of it. Nothing is
- * counted while parsing goes well; line and column are worked out when something is reported. A statement that is continued
- * over lines is joined in a copy, with one segment per line to find the way back.
+ * A file is read whole into the list's arena and cut in place: the text of a rule on one line is a span of it. Nothing
+ * is counted while parsing goes well; line and column are worked out when something is reported. A statement that is
+ * continued over lines is joined in a copy, with one segment per line to find the way back.
  *
- * As in the field a comment is a line that begins with `#` (or `;`), and does not go on in the next line even if it ends in
- * a backslash. Lines end at LF or CR LF; bytes need not be UTF-8.
+ * As in the field a comment is a line that begins with `#` (or `;`), and does not go on in the next line even if it
+ * ends in a backslash. Lines end at LF or CR LF; bytes need not be UTF-8.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -110,7 +110,7 @@ int source_copy(struct arena *arena, const char *name, const char *text, size_t 
     return 0;
 }
 
-/* --- Statements ---------------------------------------------------------------------------------------------------------- */
+/* --- Statements ----------------------------------------------------------------------------------- */
 
 static bool is_space(char c)
 {
@@ -237,7 +237,7 @@ int scanner_next(struct scanner *scanner, struct arena *arena, struct statement 
     return 0;
 }
 
-/* --- Positions ----------------------------------------------------------------------------------------------------------- */
+/* --- Positions ------------------------------------------------------------------------------------ */
 
 static const struct segment *find_segment(const struct statement *statement, size_t offset)
 {

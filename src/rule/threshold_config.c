@@ -6,13 +6,13 @@
  *     rate_filter  gen_id 1, sig_id 1000, track by_src, count 10, seconds 60, new_action drop, timeout 300
  *     suppress     gen_id 1, sig_id 1000, track by_src, ip [192.0.2.1, $HOME_NET]
  *
- * They are read before the rules and attached to them after the last one. As in the field an event_filter takes the place of the
- * threshold or detection_filter of the rule it names, a rate_filter gives way to it, suppressions add up. Unlike there
- * gen_id 0 and sig_id 0 stand for all, together or alone; a rule that has a threshold of its own or is named by a line
- * keeps that one.
+ * They are read before the rules and attached to them after the last one. As in the field an event_filter takes the
+ * place of the threshold or detection_filter of the rule it names, a rate_filter gives way to it, suppressions add up.
+ * Unlike there gen_id 0 and sig_id 0 stand for all, together or alone; a rule that has a threshold of its own or is
+ * named by a line keeps that one.
  *
- * Lines for all rules are attached to each rule that has no other (the state is the rule's, not the line's); suppressions for
- * all are kept apart, in one list per gid that ends in the list for all gids.
+ * Lines for all rules are attached to each rule that has no other (the state is the rule's, not the line's);
+ * suppressions for all are kept apart, in one list per gid that ends in the list for all gids.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 
 #include "rule_priv.h"
 
-/* --- Reading ---------------------------------------------------------------------------------------------------------------- */
+/* --- Reading -------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *word;
@@ -145,7 +145,7 @@ int threshold_config_parse(struct rule_list *list, const struct source *source, 
     return more;
 }
 
-/* --- Attaching ----------------------------------------------------------------------------------------------------------------- */
+/* --- Attaching ------------------------------------------------------------------------------------ */
 
 static int attach(struct rule_list *list, struct rule *rule, const struct threshold *threshold)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * "type limit, track by_src, count 1, seconds 60": the fields that the threshold and detection_filter keywords and the
- * lines of threshold.config share. A form says which fields there are, which must be there, and what may be tracked; a table of
- * fields says how each is read. Fields may come in any order.
+ * lines of threshold.config share. A form says which fields there are, which must be there, and what may be tracked; a
+ * table of fields says how each is read. Fields may come in any order.
  */
 #include <errno.h>
 #include <string.h>
@@ -210,7 +210,7 @@ static void take_field(struct span *rest, struct span *whole, struct span *name,
     *value = span_trim(*value);
 }
 
-/* --- Text behind the last field --------------------------------------------------------------------------------------------- */
+/* --- Text behind the last field ------------------------------------------------------------------- */
 
 static size_t length_of_word(struct span value)
 {
@@ -240,7 +240,8 @@ static bool names_a_field(struct span text)
     return false;
 }
 
-/* Suricata reads the keyword's value up to its fourth field and ignores the rest, also of the last word: rules have "seconds 60s". */
+/* Suricata reads the keyword's value up to its fourth field and ignores the rest, also of the last word: rules have
+ * "seconds 60s". */
 static void ignore_rest(struct fields *fields, enum field field, struct span *value, struct span *rest)
 {
     bool is_last = field & ALL_FIELDS && ((fields->seen | field) & ALL_FIELDS) == ALL_FIELDS;

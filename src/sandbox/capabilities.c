@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Capabilities, by the kernel's own calls: all that is wanted is one bit. The bounding set needs CAP_SETPCAP, which a container or a
- * service manager may have kept: without it no_new_privs alone says that nothing comes back.
+ * Capabilities, by the kernel's own calls: all that is wanted is one bit. The bounding set needs CAP_SETPCAP, which a
+ * container or a service manager may have kept: without it no_new_privs alone says that nothing comes back.
  */
 #include "sandbox_priv.h"
 
@@ -77,8 +77,9 @@ int capabilities_drop(void)
 }
 
 /*
- * Queues and table: NET_ADMIN. The kernel's list of queues: DAC_READ_SEARCH. Engines: SETUID and SETGID to become another user, SETPCAP to
- * give up capabilities, CHOWN for their folders, NET_RAW for reject, KILL to end them. Files of that user below the log folder: DAC_OVERRIDE.
+ * Queues and table: NET_ADMIN. The kernel's list of queues: DAC_READ_SEARCH. Engines: SETUID and SETGID to become
+ * another user, SETPCAP to give up capabilities, CHOWN for their folders, NET_RAW for reject, KILL to end them. Files
+ * of that user below the log folder: DAC_OVERRIDE.
  */
 int capabilities_drop_of_keeper(void)
 {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Landlock: which folders are still there. Rules are for the folders as they are now: one that is removed and made anew is another one.
+ * Landlock: which folders are still there. Rules are for the folders as they are now: one that is removed and made anew
+ * is another one.
  *
- * The kernel says which version of the interface it has, and each brought rights that a program may forbid itself. Version 1 (5.13) lets
- * no file be renamed into another folder, which the file store does with every file: it counts as none. The header of the build machine
- * may know less than the kernel that runs, so newer rights stand here by their numbers.
+ * The kernel says which version of the interface it has, and each brought rights that a program may forbid itself.
+ * Version 1 (5.13) lets no file be renamed into another folder, which the file store does with every file: it counts as
+ * none. The header of the build machine may know less than the kernel that runs, so newer rights stand here by their
+ * numbers.
  *
  * Descriptors of folders in /proc are kept open, by which the kernel keeps the entries that the rules are for.
  */

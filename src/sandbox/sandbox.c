@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The order in which the walls go up: each needs what the next one takes. The filters are made first, as that takes memory and a file;
- * capabilities go before no_new_privs, which the kernel wants to see before Landlock and filters of who is not root.
+ * The order in which the walls go up: each needs what the next one takes. The filters are made first, as that takes
+ * memory and a file; capabilities go before no_new_privs, which the kernel wants to see before Landlock and filters of
+ * who is not root.
  */
 #include "sandbox_priv.h"
 
@@ -48,7 +49,8 @@ static int give_up_privileges(struct sandbox *sandbox, char error[SANDBOX_ERROR_
     return err ? fail(error, err, "dumpable") : 0;
 }
 
-/* Capabilities of a user other than root stay over an execution only if they are ambient, and they are so already if it has them by that. */
+/* Capabilities of a user other than root stay over an execution only if they are ambient, and they are so already if it
+ * has them by that. */
 int sandbox_enter_keeper(bool seccomp, char error[SANDBOX_ERROR_SIZE])
 {
     struct filter filter = { .code = NULL };

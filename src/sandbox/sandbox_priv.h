@@ -20,21 +20,22 @@ enum { SANDBOX_IS_CHECKED = 0 };
 enum { SANDBOX_IS_CHECKED = 0 };
 #endif
 
-/* --- capabilities.c ---------------------------------------------------------------------------------------------------------- */
+/* --- capabilities.c ------------------------------------------------------------------------------- */
 
 /* Makes those that are permitted effective again, which a change of the user takes away. 0 or -errno. */
 int capabilities_raise(void);
 /* Leaves CAP_NET_ADMIN, for good and for what is started later. 0 or -errno. */
 int capabilities_drop(void);
-/* Leaves what the keeper needs: for the queues and the table, to start engines as another user, and to signal them. 0 or -errno. */
+/* Leaves what the keeper needs: for the queues and the table, to start engines as another user, and to signal them. 0
+ * or -errno. */
 int capabilities_drop_of_keeper(void);
 
-/* --- landlock.c -------------------------------------------------------------------------------------------------------------- */
+/* --- landlock.c ----------------------------------------------------------------------------------- */
 
 /* The version of the interface that is in force now, or -errno: -ENOSYS and -EOPNOTSUPP where the kernel has it not. */
 int landlock_enter(const struct sandbox_path *paths, size_t count);
 
-/* --- seccomp.c --------------------------------------------------------------------------------------------------------------- */
+/* --- seccomp.c ------------------------------------------------------------------------------------ */
 
 /* A program of the kernel's filter machine; `code` is the owner's to free. */
 struct filter {

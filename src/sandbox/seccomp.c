@@ -2,13 +2,15 @@
 /*
  * Which system calls there still are. A list of what is allowed, made by libseccomp into a program for the kernel.
  *
- * What is not on the list gets EPERM: a call that a library tries, and does without, must not end the daemon in front of a network.
- * Calls of which there is none in this program, and which are the first that an intruder would make (another program, another process,
- * another's memory, mounts, modules), end the process: who makes them is no longer Sluice, and a new engine is better than that one. They
- * end it by a signal (SIGSYS) that the thread gets, by which the keeper knows whose packet it was. clone3() has its flags in memory, where a filter can't read them, so it gets ENOSYS: the C library then uses clone().
+ * What is not on the list gets EPERM: a call that a library tries, and does without, must not end the daemon in front
+ * of a network. Calls of which there is none in this program, and which are the first that an intruder would make
+ * (another program, another process, another's memory, mounts, modules), end the process: who makes them is no longer
+ * Sluice, and a new engine is better than that one. They end it by a signal (SIGSYS) that the thread gets, by which the
+ * keeper knows whose packet it was. clone3() has its flags in memory, where a filter can't read them, so it gets
+ * ENOSYS: the C library then uses clone().
  *
- * Workers have a list of their own on top, so the kernel asks both. What they are allowed is without conditions as far as it is frequent:
- * the kernel answers such calls from a table, without running a program.
+ * Workers have a list of their own on top, so the kernel asks both. What they are allowed is without conditions as far
+ * as it is frequent: the kernel answers such calls from a table, without running a program.
  */
 #include "sandbox_priv.h"
 
@@ -59,7 +61,8 @@ static const char process_calls[] =
     "timerfd_settime times umask uname "
     "unlink unlinkat";
 
-/* The keeper, which starts engines and replaces itself by another version: what these need at their start, and what they have. */
+/* The keeper, which starts engines and replaces itself by another version: what these need at their start, and what
+ * they have. */
 static const char keeper_calls[] =
     "capget capset chdir chmod chown close_range connect copy_file_range epoll_create eventfd execve fallocate fchdir "
     "fchmodat fchown fchownat fcntl fcntl64 fork ftruncate get_mempolicy getcwd getdents getpgid getpgrp getsid "
@@ -81,7 +84,8 @@ static const char checker_calls[] = "get_thread_area getdents prctl ptrace wait4
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
-/* The next word's number, which is negative when this architecture or the library has no such call; false after the last. */
+/* The next word's number, which is negative when this architecture or the library has no such call; false after the
+ * last. */
 static bool next_call(const char **list, int *number)
 {
     char name[64];
@@ -130,8 +134,8 @@ static int allow_value(scmp_filter_ctx context, int number, unsigned argument, u
     return allow_if(context, number, 1, (struct scmp_arg_cmp[]){ SCMP_CMP(argument, SCMP_CMP_EQ, value) });
 }
 
-/* The sockets of the queues are shared with the keeper and the next engine: no option may make them useless. A filter can be taken off
- * again, as it cannot be locked. */
+/* The sockets of the queues are shared with the keeper and the next engine: no option may make them useless. A filter
+ * can be taken off again, as it cannot be locked. */
 static int allow_socket_options(scmp_filter_ctx context)
 {
     static const int options[] = { SO_RCVTIMEO, SO_RCVBUF, SO_RCVBUFFORCE, SO_SNDBUF, SO_ATTACH_FILTER };
@@ -361,7 +365,8 @@ int filter_of_worker(struct filter *out)
     return err;
 }
 
-/* Kernels before 5.16 slow down all of a filtered process, for the sake of code in it that nobody trusts: we run none. */
+/* Kernels before 5.16 slow down all of a filtered process, for the sake of code in it that nobody trusts: we run none.
+ */
 int filter_install(const struct filter *filter, bool all_threads)
 {
     struct sock_fprog program = { .len = filter->length, .filter = filter->code };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which user, and becoming it. A user that somebody named must be there; one that nobody named is taken if it is there, so that the same
- * configuration works in a container that has no users.
+ * Which user, and becoming it. A user that somebody named must be there; one that nobody named is taken if it is there,
+ * so that the same configuration works in a container that has no users.
  */
 #include "sandbox_priv.h"
 

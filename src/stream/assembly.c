@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Assembly: segments come in, here; views go out, in assembly_view.c. See assembly.h for what it promises and assembly_priv.h
- * for how the bytes lie.
+ * Assembly: segments come in, here; views go out, in assembly_view.c. See assembly.h for what it promises and
+ * assembly_priv.h for how the bytes lie.
  *
- * A segment that continues what is there, with nothing waiting in its place, touches neither extents nor holes: one copy into
- * the last blocks. All others go over their range piece by piece. Room for blocks and for an extent is asked for before
- * anything is written, so a segment is kept or it is not.
+ * A segment that continues what is there, with nothing waiting in its place, touches neither extents nor holes: one
+ * copy into the last blocks. All others go over their range piece by piece. Room for blocks and for an extent is asked
+ * for before anything is written, so a segment is kept or it is not.
  *
  * Memory is given back at the next call that changes something, and not when a view is made: the view may point there.
  *
@@ -51,9 +51,10 @@ size_t assembly_store_memory(const struct assembly_store *store)
     return pool_memory(store->blocks) + pool_memory(store->extents);
 }
 
-/* --- Giving back ---------------------------------------------------------------------------------------------------------- */
+/* --- Giving back ---------------------------------------------------------------------------------- */
 
-/* History is dispensable; what has not been acknowledged is not. With many connections the last quarter is for that alone. */
+/* History is dispensable; what has not been acknowledged is not. With many connections the last quarter is for that
+ * alone. */
 bool assembly_store_is_tight(const struct assembly_store *store)
 {
     return pool_used(store->blocks) > pool_capacity(store->blocks) / 4 * 3;
@@ -146,7 +147,7 @@ void assembly_clear(struct assembly_store *store, struct assembly *assembly)
     *assembly = (struct assembly){ 0 };
 }
 
-/* --- Adding --------------------------------------------------------------------------------------------------------------- */
+/* --- Adding --------------------------------------------------------------------------------------- */
 
 /* A segment within the bounds of what is kept. */
 struct clipped {
@@ -199,7 +200,8 @@ static bool is_in_order(const struct assembly *assembly, const struct clipped *c
     return clipped->start == assembly->contiguous && (!assembly->extents || clipped->end < assembly->extents->start);
 }
 
-/* Data behind holes stays as long as its sender likes. It leaves the last eighth to data in order, which goes as soon as it is acknowledged. */
+/* Data behind holes stays as long as its sender likes. It leaves the last eighth to data in order, which goes as soon
+ * as it is acknowledged. */
 static bool is_for_order_alone(const struct assembly_store *store)
 {
     return pool_capacity(store->blocks) - pool_used(store->blocks) < pool_capacity(store->blocks) / 8;
@@ -336,7 +338,7 @@ void assembly_rewrite(const struct assembly *assembly, uint64_t offset, uint8_t 
             block_read(assembly, &walk.block, piece.start, piece.end, out + (piece.start - offset));
 }
 
-/* --- Skipping ------------------------------------------------------------------------------------------------------------- */
+/* --- Skipping ------------------------------------------------------------------------------------- */
 
 int assembly_skip(struct assembly_store *store, struct assembly *assembly, uint64_t offset, uint32_t length)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Assembly: the bytes of one direction of a stream, by their offset (0 is the first byte after the SYN; sequence numbers are
- * unwrapped to 64 bits by the session before they come here).
+ * Assembly: the bytes of one direction of a stream, by their offset (0 is the first byte after the SYN; sequence
+ * numbers are unwrapped to 64 bits by the session before they come here).
  *
- * Bytes lie in blocks of fixed size out of a pool; which of them have been seen is a list of extents. A byte is written once:
- * bytes for a place that has been seen are compared, never stored (inline), or stored as the receiver would (passive, by its
- * system). What lies before both the acknowledgment and the history that is wanted is given back.
+ * Bytes lie in blocks of fixed size out of a pool; which of them have been seen is a list of extents. A byte is written
+ * once: bytes for a place that has been seen are compared, never stored (inline), or stored as the receiver would
+ * (passive, by its system). What lies before both the acknowledgment and the history that is wanted is given back.
  *
  * Knows nothing of TCP's states, flags or windows.
  */
@@ -71,10 +71,12 @@ struct assembly_report {
 };
 
 /*
- * Adds a segment's bytes; at most 64 KiB. An offset may be negative (two's complement): what lies before 0 is too old. 0, or -ENOMEM (report->no_memory), -EBUSY
- * (the same: see assembly_evict()), -ENOSPC (too_many_pieces). `os` is the receiver's, passive mode.
+ * Adds a segment's bytes; at most 64 KiB. An offset may be negative (two's complement): what lies before 0 is too old.
+ * 0, or -ENOMEM (report->no_memory), -EBUSY (the same: see assembly_evict()), -ENOSPC (too_many_pieces). `os` is the
+ * receiver's, passive mode.
  *
- * What is new of a segment is added although other bytes of it differ: whoever drops those segments asks assembly_differs() before.
+ * What is new of a segment is added although other bytes of it differ: whoever drops those segments asks
+ * assembly_differs() before.
  */
 int assembly_add(struct assembly_store *store, struct assembly *assembly, uint64_t offset, const uint8_t *bytes,
                  uint32_t length, enum host_os os, struct assembly_report *report);
@@ -85,18 +87,20 @@ bool assembly_differs(const struct assembly *assembly, uint64_t offset, const ui
 /* Overwrites in `out` (a copy of the segment's bytes) what was seen before with what was seen first. */
 void assembly_rewrite(const struct assembly *assembly, uint64_t offset, uint8_t *out, uint32_t length);
 
-/* The receiver acknowledged everything before `offset`. Holes before it will not be filled: they are gaps (true when there was one). */
+/* The receiver acknowledged everything before `offset`. Holes before it will not be filled: they are gaps (true when
+ * there was one). */
 bool assembly_acknowledge(struct assembly_store *store, struct assembly *assembly, uint64_t offset);
 
-/* A place without bytes (urgent data that is out of band): length bytes from offset count as seen and are left out of views. */
+/* A place without bytes (urgent data that is out of band): length bytes from offset count as seen and are left out of
+ * views. */
 int assembly_skip(struct assembly_store *store, struct assembly *assembly, uint64_t offset, uint32_t length);
 
 /* Gives back what is acknowledged and before the history of `inspected`. Ends what is lent of views. */
 void assembly_release(struct assembly_store *store, struct assembly *assembly);
 /*
- * Gives up all bytes, for lack of memory. The receiver may have those that were not acknowledged: later assembly_add() refuses (no_memory) what
- * replaces them; where bytes behind a hole were among them it refuses everything, as what fills the hole releases them. True when there
- * were any.
+ * Gives up all bytes, for lack of memory. The receiver may have those that were not acknowledged: later assembly_add()
+ * refuses (no_memory) what replaces them; where bytes behind a hole were among them it refuses everything, as what
+ * fills the hole releases them. True when there were any.
  */
 bool assembly_evict(struct assembly_store *store, struct assembly *assembly);
 
@@ -106,14 +110,15 @@ void assembly_end(struct assembly_store *store, struct assembly *assembly);   /*
 void assembly_clear(struct assembly_store *store, struct assembly *assembly); /* gives all back; all zero afterwards */
 
 /*
- * The next bytes to inspect, before `until` (inline: contiguous; passive: acknowledged); at most 64 KiB. When `payload` (of the packet at
- * hand, at payload_offset; the pointer and offset that the last assembly_add() took) has all of them the view points there and
- * nothing is copied. False when there is nothing. `end` is set where the limit is reached; the session knows the other ends.
+ * The next bytes to inspect, before `until` (inline: contiguous; passive: acknowledged); at most 64 KiB. When `payload`
+ * (of the packet at hand, at payload_offset; the pointer and offset that the last assembly_add() took) has all of them
+ * the view points there and nothing is copied. False when there is nothing. `end` is set where the limit is reached;
+ * the session knows the other ends.
  */
 bool assembly_next_view(struct assembly_store *store, struct assembly *assembly, uint64_t until, const uint8_t *payload,
                         uint64_t payload_offset, uint32_t payload_length, struct stream_view *view);
-/* Passive: the same for protocols, which see what is certain at once; what was given back before is lost to them. Ends what is lent of
- * views. */
+/* Passive: the same for protocols, which see what is certain at once; what was given back before is lost to them. Ends
+ * what is lent of views. */
 bool assembly_next_parsed(struct assembly_store *store, struct assembly *assembly, uint64_t until,
                           struct stream_view *view);
 /* To another process; reading: into an empty one. False when there was no memory for all of it. */

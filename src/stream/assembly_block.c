@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The blocks of an assembly: bytes by their offset. Which of a block's bytes mean something the extents know; nothing here asks.
+ * The blocks of an assembly: bytes by their offset. Which of a block's bytes mean something the extents know; nothing
+ * here asks.
  *
  * Threads:   those of the store: one.
  * Ownership: blocks belong to the assembly until block_release().

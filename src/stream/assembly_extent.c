@@ -2,8 +2,9 @@
 /*
  * Which bytes of a direction have been seen, and where there are none.
  *
- * Everything before `contiguous` counts as seen; beyond it lie the extents, which neither touch it nor each other. A hole is a
- * place that counts as seen and has no bytes: lost, because the receiver acknowledged what was not seen here, or skipped.
+ * Everything before `contiguous` counts as seen; beyond it lie the extents, which neither touch it nor each other. A
+ * hole is a place that counts as seen and has no bytes: lost, because the receiver acknowledged what was not seen here,
+ * or skipped.
  *
  * Threads:   those of the store: one.
  * Ownership: objects of the three lists belong to the assembly.
@@ -120,7 +121,7 @@ void extent_add(struct assembly_store *store, struct assembly *assembly, uint64_
     }
 }
 
-/* --- Holes ---------------------------------------------------------------------------------------------------------------- */
+/* --- Holes ---------------------------------------------------------------------------------------- */
 
 /* The two oldest become one when only history is lost by that. */
 static bool merge_oldest_holes(struct assembly_store *store, struct assembly *assembly)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Passive: which bytes the receiver keeps where segments overlap (Novak and Sturges, "Target-Based TCP Stream Reassembly"; the systems
- * and their ways are those of Suricata's host-os-policy).
+ * Passive: which bytes the receiver keeps where segments overlap (Novak and Sturges, "Target-Based TCP Stream
+ * Reassembly"; the systems and their ways are those of Suricata's host-os-policy).
  *
- * A system decides by the shape: how the new segment's two ends lie to those of a segment that is there. So the segments are
- * remembered as they came, with the part of them that is given back; a new one wins a byte when it wins against every
- * segment that has brought that byte. What the receiver has acknowledged, or we have inspected, does not change.
+ * A system decides by the shape: how the new segment's two ends lie to those of a segment that is there. So the
+ * segments are remembered as they came, with the part of them that is given back; a new one wins a byte when it wins
+ * against every segment that has brought that byte. What the receiver has acknowledged, or we have inspected, does not
+ * change.
  *
  * Threads:   those of the store: one.
  * Ownership: the remembered segments belong to the assembly.

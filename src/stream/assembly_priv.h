@@ -2,12 +2,12 @@
 /*
  * What the files of the assembly share: blocks, extents and the walk over both. See assembly.h.
  *
- * Blocks hold bytes at fixed offsets (a block begins at a multiple of its size), so the place of a byte never moves and a
- * segment in order is one copy. Only blocks that hold something exist. They are a list, searched from the nearer end: segments
- * come near the end, retransmissions near the start.
+ * Blocks hold bytes at fixed offsets (a block begins at a multiple of its size), so the place of a byte never moves and
+ * a segment in order is one copy. Only blocks that hold something exist. They are a list, searched from the nearer end:
+ * segments come near the end, retransmissions near the start.
  *
- * One kind of object, the extent, serves three lists: what has been seen out of order, places without bytes, and (passive) the
- * segments as they came, which the systems' ways with overlaps ask about.
+ * One kind of object, the extent, serves three lists: what has been seen out of order, places without bytes, and
+ * (passive) the segments as they came, which the systems' ways with overlaps ask about.
  */
 #ifndef SLUICE_STREAM_ASSEMBLY_PRIV_H
 #define SLUICE_STREAM_ASSEMBLY_PRIV_H
@@ -65,13 +65,13 @@ static inline uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* --- Blocks (assembly_block.c). Ranges are not empty. ------------------------------------------------------------------- */
+/* --- Blocks (assembly_block.c). Ranges are not empty. --------------------------------------------- */
 
 /* Makes the blocks of a range exist. 0, or -ENOMEM and nothing has changed. */
 int block_reserve(struct assembly_store *store, struct assembly *assembly, uint64_t start, uint64_t end);
 /*
- * The range has blocks. Whoever goes over several ranges, ascending, keeps a hint (NULL at first) so that the list is searched once:
- * a segment over many small pieces would be costly otherwise.
+ * The range has blocks. Whoever goes over several ranges, ascending, keeps a hint (NULL at first) so that the list is
+ * searched once: a segment over many small pieces would be costly otherwise.
  */
 void block_write(struct assembly *assembly, struct assembly_block **hint, uint64_t start, uint64_t end,
                  const uint8_t *bytes);
@@ -83,7 +83,7 @@ bool block_equal(const struct assembly *assembly, struct assembly_block **hint, 
 const uint8_t *block_peek(const struct assembly *assembly, uint64_t start, uint64_t end);
 void block_release(struct assembly_store *store, struct assembly *assembly, uint64_t before);
 
-/* --- Extents (assembly_extent.c) ---------------------------------------------------------------------------------------- */
+/* --- Extents (assembly_extent.c) ------------------------------------------------------------------ */
 
 enum piece_kind {
     PIECE_NEW,     /* not seen */
@@ -117,7 +117,7 @@ int hole_add(struct assembly_store *store, struct assembly *assembly, uint64_t s
 void extent_release(struct assembly_store *store, struct assembly *assembly, uint64_t before);
 void extent_clear(struct assembly_store *store, struct assembly *assembly);
 
-/* --- Passive: the receiver's way with overlaps (assembly_overlap.c) ------------------------------------------------------- */
+/* --- Passive: the receiver's way with overlaps (assembly_overlap.c) ------------------------------- */
 
 /* Writes what of a segment's bytes wins over those that are kept in [start, end), which were seen before. */
 void overlap_write(struct assembly *assembly, struct assembly_block **hint, enum host_os os,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The bytes of a direction for another process: its numbers, its lists, then the bytes of every piece that has some, in order. Which those
- * are the lists say, so the reader goes over the same pieces as the writer did.
+ * The bytes of a direction for another process: its numbers, its lists, then the bytes of every piece that has some, in
+ * order. Which those are the lists say, so the reader goes over the same pieces as the writer did.
  *
  * Threads:   those of the store: one.
  * Ownership: as in assembly.h; what was read before an error is in the assembly, which its owner ends.
@@ -42,7 +42,7 @@ static void transfer_numbers(struct transfer *t, struct assembly *assembly)
         transfer_bytes(t, assembly->before, assembly->before_length);
 }
 
-/* --- Lists ------------------------------------------------------------------------------------------------------------------ */
+/* --- Lists ---------------------------------------------------------------------------------------- */
 
 static void transfer_extent(struct transfer *t, struct assembly_extent *extent)
 {
@@ -118,7 +118,7 @@ static bool transfer_lists(struct transfer *t, struct assembly_store *store, str
     return true;
 }
 
-/* --- Bytes ------------------------------------------------------------------------------------------------------------------ */
+/* --- Bytes ---------------------------------------------------------------------------------------- */
 
 static void write_piece(struct transfer *t, const struct assembly *assembly, struct assembly_block **hint,
                         const struct piece *piece)

@@ -2,9 +2,9 @@
 /*
  * Views of an assembly: its bytes in order, each once.
  *
- * A view points into the packet's payload or into a block where one of them has all of it; it is put together in the store's
- * scratch otherwise. Scratch has room for the history before the view, so the window of a view that lies there costs the copy
- * of the history only.
+ * A view points into the packet's payload or into a block where one of them has all of it; it is put together in the
+ * store's scratch otherwise. Scratch has room for the history before the view, so the window of a view that lies there
+ * costs the copy of the history only.
  *
  * Threads:   those of the store: one.
  * Ownership: views are lent until the next call with the same store.
@@ -129,9 +129,10 @@ bool assembly_next_parsed(struct assembly_store *store, struct assembly *assembl
     return true;
 }
 
-/* --- The window ----------------------------------------------------------------------------------------------------------- */
+/* --- The window ----------------------------------------------------------------------------------- */
 
-/* Where the history of a view at `offset` begins; not before the last gap. *skipped: how many of its places have no bytes. */
+/* Where the history of a view at `offset` begins; not before the last gap. *skipped: how many of its places have no
+ * bytes. */
 static uint64_t history_start(const struct assembly *assembly, uint64_t offset, uint64_t *skipped)
 {
     uint64_t size = smaller(assembly->window, HISTORY_MAX);
@@ -198,7 +199,7 @@ uint64_t assembly_window(struct assembly_store *store, const struct assembly *as
     return store->window_offset;
 }
 
-/* --- What is kept --------------------------------------------------------------------------------------------------------- */
+/* --- What is kept --------------------------------------------------------------------------------- */
 
 static uint64_t end_of_all(const struct assembly *assembly)
 {

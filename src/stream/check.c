@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whether the receiver would accept a segment: its acknowledgment, its timestamp, its reset. Systems differ; the receiver's
- * (host-os-policy) decides, as in Suricata, whose events are noted here.
+ * Whether the receiver would accept a segment: its acknowledgment, its timestamp, its reset. Systems differ; the
+ * receiver's (host-os-policy) decides, as in Suricata, whose events are noted here.
  */
 #include "stream_priv.h"
 
 enum {
     PAWS_SECONDS = 24 * 24 * 60 * 60, /* RFC 7323 §5.5: a timestamp older than this may have wrapped */
-    /* Of the sender's clock, which ticks once a millisecond or less often (§5.4). As long as packets wait for another engine, when one
-     * hangs and is given up. */
+    /* Of the sender's clock, which ticks once a millisecond or less often (§5.4). As long as packets wait for another
+     * engine, when one hangs and is given up. */
     OVERTAKEN_TICKS = 64 * 1024,
     ACK_WINDOW_MIN = 1 << 20,
 };
 
 /*
- * RFC 5961 §5.2: not older than the largest window. The one advertised last may be small: what others overtake was sent before. Inline
- * there is a least window: while windows are small, a connection that is fast gets ahead of what others overtake.
+ * RFC 5961 §5.2: not older than the largest window. The one advertised last may be small: what others overtake was sent
+ * before. Inline there is a least window: while windows are small, a connection that is fast gets ahead of what others
+ * overtake.
  */
 static bool is_ack_recent(const struct segment *seg, uint32_t ack)
 {
@@ -50,7 +51,8 @@ bool check_ack(struct segment *seg)
         segment_note(seg, STREAM_EVENT_PKT_INVALID_ACK);
         return false;
     }
-    /* Of one side alone nobody tells the window; nor does the other side of a session picked up before it has spoken. */
+    /* Of one side alone nobody tells the window; nor does the other side of a session picked up before it has spoken.
+     */
     if (seq_at_or_before(ack, peer->next_win) ||
         (seg->session->flags & (SESSION_ASYNC | SESSION_MIDSTREAM_ESTABLISHED)) || acknowledges_unseen(seg))
         return true;
@@ -63,9 +65,9 @@ bool check_ack(struct segment *seg)
 }
 
 /*
- * What the receiver expects next for sure is what it has acknowledged (RFC 5961 §3.2), as a host says it that knows nothing of the
- * connection; what the sender would send next it has, if nothing got lost. Between Linux' and the others' way lies how far
- * from there a reset may be.
+ * What the receiver expects next for sure is what it has acknowledged (RFC 5961 §3.2), as a host says it that knows
+ * nothing of the connection; what the sender would send next it has, if nothing got lost. Between Linux' and the
+ * others' way lies how far from there a reset may be.
  */
 static bool reset_may_be_in_place(const struct segment *seg)
 {
@@ -110,7 +112,8 @@ bool check_reset(struct segment *seg)
     }
     if (!reset_is_in_place(seg))
         return false;
-    /* RFC 2385 and RFC 5925: only who has the key can tell whether the reset is a true one; what its sender does next tells us. */
+    /* RFC 2385 and RFC 5925: only who has the key can tell whether the reset is a true one; what its sender does next
+     * tells us. */
     if (seg->pkt->tcp.has_signature)
         seg->receiver->flags |= PEER_RESET_RECEIVED;
     return true;
@@ -174,9 +177,9 @@ static bool is_young_enough(const struct segment *seg)
 }
 
 /*
- * Inline: others have overtaken it. Its receiver may not have got those, or have got them beyond a hole, and then takes it (RFC 7323
- * §4.3); dropped here it would be lost to a connection that does nothing wrong. If the receiver ignores it nothing is lost either:
- * what it brought is what was seen first, and whoever says something else later is held to it.
+ * Inline: others have overtaken it. Its receiver may not have got those, or have got them beyond a hole, and then takes
+ * it (RFC 7323 §4.3); dropped here it would be lost to a connection that does nothing wrong. If the receiver ignores it
+ * nothing is lost either: what it brought is what was seen first, and whoever says something else later is held to it.
  */
 static bool is_overtaken(const struct segment *seg)
 {

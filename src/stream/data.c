@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Data: what an accepted segment brings, to the assembly of its sender, and what it acknowledges, to that of its receiver.
+ * Data: what an accepted segment brings, to the assembly of its sender, and what it acknowledges, to that of its
+ * receiver.
  *
- * Urgent data (RFC 6093) is one byte in fact: the one before the urgent pointer. A receiver takes it out of the stream unless it
- * asked for it inline, so passively it is not part of what is inspected by default; inline see urgent.c.
+ * Urgent data (RFC 6093) is one byte in fact: the one before the urgent pointer. A receiver takes it out of the stream
+ * unless it asked for it inline, so passively it is not part of what is inspected by default; inline see urgent.c.
  *
- * An acknowledgment counts only as far as bytes have been seen: a receiver may have got them on a way past us, or a moment before
- * us; a gap is declared when something comes behind it.
+ * An acknowledgment counts only as far as bytes have been seen: a receiver may have got them on a way past us, or a
+ * moment before us; a gap is declared when something comes behind it.
  */
 #include <errno.h>
 #include <string.h>
@@ -88,7 +89,7 @@ static void add_piece(struct segment *seg, struct piece piece, struct assembly_r
     }
 }
 
-/* --- Urgent data ------------------------------------------------------------------------------------------------------------ */
+/* --- Urgent data ---------------------------------------------------------------------------------- */
 
 static enum stream_urgent urgent_policy(struct segment *seg)
 {
@@ -108,7 +109,8 @@ static bool is_linux(enum host_os os)
     return os == HOST_OS_LINUX || os == HOST_OS_OLD_LINUX;
 }
 
-/* Where the urgent byte of a segment with URG is. A pointer of zero means nothing to BSD, and the first byte to Linux. */
+/* Where the urgent byte of a segment with URG is. A pointer of zero means nothing to BSD, and the first byte to Linux.
+ */
 static bool find_urgent(struct segment *seg, int64_t at, int64_t *urgent)
 {
     uint16_t pointer = seg->pkt->tcp.urgent;
@@ -125,8 +127,8 @@ static bool covers(struct piece piece, int64_t offset)
 }
 
 /*
- * True when a byte of the piece is not part of the stream. Linux takes the byte out when it comes, in whatever segment; others only
- * out of a segment that has URG. One that was taken out before stays out when it is sent again.
+ * True when a byte of the piece is not part of the stream. Linux takes the byte out when it comes, in whatever segment;
+ * others only out of a segment that has URG. One that was taken out before stays out when it is sent again.
  */
 static bool is_cut(struct segment *seg, struct piece piece, int64_t *urgent)
 {
@@ -176,7 +178,7 @@ static void add_without_urgent(struct segment *seg, struct piece piece, struct a
     add_piece(seg, (struct piece){ urgent + 1, piece.bytes + before + 1, piece.length - before - 1 }, report);
 }
 
-/* --- What came of it -------------------------------------------------------------------------------------------------------- */
+/* --- What came of it ------------------------------------------------------------------------------ */
 
 static void report_failure(struct segment *seg, const struct assembly_report *report)
 {
@@ -199,8 +201,8 @@ static void note_contradiction(struct segment *seg)
 }
 
 /*
- * Inline: a segment that contradicts what was seen first is rewritten, or dropped with all that it brings. True when it is
- * dropped. A byte that is out of band was not kept, so nothing contradicts it.
+ * Inline: a segment that contradicts what was seen first is rewritten, or dropped with all that it brings. True when it
+ * is dropped. A byte that is out of band was not kept, so nothing contradicts it.
  */
 static bool is_dropped_as_contradiction(struct segment *seg, struct piece *piece)
 {
@@ -227,7 +229,8 @@ static void report_depth(struct segment *seg)
     stream_count(seg->stream, STREAM_DEPTH_REACHED);
 }
 
-/* Whether all of the payload is, was or will be in a view. Behind a gap the oldest bytes may have been given up unseen. */
+/* Whether all of the payload is, was or will be in a view. Behind a gap the oldest bytes may have been given up unseen.
+ */
 static bool is_inspected_there(const struct tcp_peer *peer, const struct assembly_report *report)
 {
     bool given_up = report->lost || (report->too_old && peer->assembly.has_gap);

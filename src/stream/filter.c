@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Segments that say nothing new, found before the state machine sees them: keep-alives and their answers, answers to probes of a
- * closed window, old acknowledgments, retransmissions of what is over; and window updates that would shrink the window until the
- * honest segments fall out of it.
+ * Segments that say nothing new, found before the state machine sees them: keep-alives and their answers, answers to
+ * probes of a closed window, old acknowledgments, retransmissions of what is over; and window updates that would shrink
+ * the window until the honest segments fall out of it.
  */
 #include "stream_priv.h"
 
@@ -17,8 +17,9 @@ static bool is_bare_ack(const struct segment *seg)
 }
 
 /*
- * RFC 9293 §3.8.4: one number before the next, with or without a byte of garbage. The byte must be one that the receiver has
- * acknowledged: otherwise it may take it for data, also where what came before it was an ACK that has overtaken it.
+ * RFC 9293 §3.8.4: one number before the next, with or without a byte of garbage. The byte must be one that the
+ * receiver has acknowledged: otherwise it may take it for data, also where what came before it was an ACK that has
+ * overtaken it.
  */
 static bool is_keepalive(struct segment *seg)
 {
@@ -78,8 +79,8 @@ static bool is_window_update(struct segment *seg)
     return true;
 }
 
-/* Unexpected numbers on both sides, and a window that shrinks by more than the data and the acknowledgment explain. Of what came before
- * a session was picked up inline much may be unexpected, and nothing falls out of its window. */
+/* Unexpected numbers on both sides, and a window that shrinks by more than the data and the acknowledgment explain. Of
+ * what came before a session was picked up inline much may be unexpected, and nothing falls out of its window. */
 static bool is_bad_window_update(struct segment *seg)
 {
     enum { WINDOW_WITH_MARGIN = 1024, MARGIN = 32 };
@@ -113,8 +114,8 @@ static bool is_outdated_ack(const struct segment *seg)
            (seg->pkt->tcp.sack_count == 0 || sack_is_outdated(seg->receiver, seg->pkt));
 }
 
-/* Inline, before the SYN/ACK, no segment counts as a retransmission: the SYN may be outdated, the server far ahead, and data before the SYN
- * part of another connection. */
+/* Inline, before the SYN/ACK, no segment counts as a retransmission: the SYN may be outdated, the server far ahead, and
+ * data before the SYN part of another connection. */
 static bool is_before_syn_ack(const struct segment *seg)
 {
     return seg->session->state == TCP_STATE_SYN_SENT && segment_is_inline(seg);
@@ -157,7 +158,8 @@ enum filtered filter_segment(struct segment *seg)
     }
     if (!is_spurious_retransmission(seg))
         return FILTER_GO_ON;
-    /* Data from before the pick-up is part of no stream. It may be new to the receiver, whose acknowledgment will tell: it is sent again. */
+    /* Data from before the pick-up is part of no stream. It may be new to the receiver, whose acknowledgment will tell:
+     * it is sent again. */
     return session_begins_anywhere(&seg->stream->options, seg->session, seg->pkt->time_ns) &&
                    (seg->sender->flags & PEER_HEARD)
                ? FILTER_INVALID

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Records of half-open connections that have no session: 16 bytes each instead of a session of 640, in a table of fixed size.
+ * Records of half-open connections that have no session: 16 bytes each instead of a session of 640, in a table of fixed
+ * size.
  *
- * A SYN flood exhausts sessions and flows, and the oldest half-open ones give way. The record of a removed session lets the next segment of
- * its handshake begin the session again, with the same sequence numbers and options, so that a client that completes the handshake loses
- * nothing and is inspected from its first byte on. A record is also made for a SYN that reuses the ports of a connection that has not been
- * closed: when the SYN/ACK acknowledges that SYN, the new connection replaces the old one.
+ * A SYN flood exhausts sessions and flows, and the oldest half-open ones give way. The record of a removed session lets
+ * the next segment of its handshake begin the session again, with the same sequence numbers and options, so that a
+ * client that completes the handshake loses nothing and is inspected from its first byte on. A record is also made for
+ * a SYN that reuses the ports of a connection that has not been closed: when the SYN/ACK acknowledges that SYN, the new
+ * connection replaces the old one.
  *
- * A record is found by a keyed hash of addresses, ports and the client's initial sequence number. A segment that does not belong to
- * the handshake is found with a probability of 8 in 2^32. The ACK of the handshake must acknowledge the server's initial sequence number, too.
+ * A record is found by a keyed hash of addresses, ports and the client's initial sequence number. A segment that does
+ * not belong to the handshake is found with a probability of 8 in 2^32. The ACK of the handshake must acknowledge the
+ * server's initial sequence number, too.
  *
  * Each record has two buckets to be in. Where both are full, it replaces the oldest one in them.
  */
@@ -71,7 +74,7 @@ void half_open_clear(struct half_open_table *table)
     pool_free(table->pool);
 }
 
-/* --- Look-up ------------------------------------------------------------------------------------------------------------ */
+/* --- Look-up -------------------------------------------------------------------------------------- */
 
 /* The ends of a connection and the client's initial sequence number. */
 struct half_open_key {
@@ -81,7 +84,8 @@ struct half_open_key {
     uint32_t client_isn;
 };
 
-/* The places where the record may be: two buckets, so that one in which many records meet by chance loses none that is young. */
+/* The places where the record may be: two buckets, so that one in which many records meet by chance loses none that is
+ * young. */
 static uint32_t find_places(const struct half_open_table *table, const struct half_open_key *key,
                             struct half_open_record *places[PLACES])
 {
@@ -166,7 +170,7 @@ static uint16_t record_time(uint64_t time_ns)
     return (uint16_t)(time_ns >> AGE_SHIFT);
 }
 
-/* --- Records ------------------------------------------------------------------------------------------------------------ */
+/* --- Records -------------------------------------------------------------------------------------- */
 
 void half_open_keep_session(struct stream *stream, const struct tcp_session *session)
 {
@@ -230,7 +234,8 @@ bool half_open_is_answered(const struct stream *stream, const struct flow *flow,
 
 bool half_open_is_reset(const struct segment *seg)
 {
-    /* A server that refuses the SYN acknowledges it; a client that refuses the SYN/ACK sends the number after its own. */
+    /* A server that refuses the SYN acknowledges it; a client that refuses the SYN/ACK sends the number after its own.
+     */
     struct half_open_key to_client = key_of_packet(seg->flow, seg->pkt, false, seg->ack - 1);
     struct half_open_key to_server = key_of_packet(seg->flow, seg->pkt, true, seg->seq - 1);
 
@@ -341,7 +346,7 @@ size_t half_open_memory(const struct half_open_table *table)
     return table->used * sizeof(struct half_open_record);
 }
 
-/* --- To another process ---------------------------------------------------------------------------------------------------- */
+/* --- To another process --------------------------------------------------------------------------- */
 
 static bool is_empty(const struct half_open_bucket *bucket)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Handshakes with more than one SYN or SYN/ACK. Which of several was believed is known only from the answer: the SYN by the
- * timestamp that the SYN/ACK echoes, the SYN/ACK by the number that the ACK acknowledges. Until then they wait in a
+ * Handshakes with more than one SYN or SYN/ACK. Which of several was believed is known only from the answer: the SYN by
+ * the timestamp that the SYN/ACK echoes, the SYN/ACK by the number that the ACK acknowledges. Until then they wait in a
  * short list, out of a pool.
  */
 #include <errno.h>
@@ -109,8 +109,8 @@ static void count_syn(struct segment *seg)
 }
 
 /*
- * SYNs are distinguished by their timestamps, because the SYN/ACK echoes that of the SYN that it answers. It can only answer a SYN with the sequence
- * number of the session, so such a SYN replaces entries with other numbers.
+ * SYNs are distinguished by their timestamps, because the SYN/ACK echoes that of the SYN that it answers. It can only
+ * answer a SYN with the sequence number of the session, so such a SYN replaces entries with other numbers.
  */
 void handshake_queue_syn(struct segment *seg)
 {

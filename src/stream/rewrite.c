@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rewriting: a segment that brings other bytes for a place already seen goes on with the bytes that were seen first, so that the
- * receiver reads what was inspected whatever its own way with overlaps is.
+ * Rewriting: a segment that brings other bytes for a place already seen goes on with the bytes that were seen first, so
+ * that the receiver reads what was inspected whatever its own way with overlaps is.
  */
 #include <string.h>
 

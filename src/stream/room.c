@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Selects the session that releases memory when stream.reassembly-memcap is used up. Sessions that have held data are in a list. Of the
- * IDLE_SAMPLES sessions at its old end the one that has been idle for the longest time is selected, and all of them move to the other end:
- * so a packet need not move its session, the cost is bounded, and each session is considered in turn.
+ * Selects the session that releases memory when stream.reassembly-memcap is used up. Sessions that have held data are
+ * in a list. Of the IDLE_SAMPLES sessions at its old end the one that has been idle for the longest time is selected,
+ * and all of them move to the other end: so a packet need not move its session, the cost is bounded, and each session
+ * is considered in turn.
  *
- * Inspected history is released first, when memory is tight: without it only a match that begins in earlier bytes is missed. When memory is
- * used up, an idle session releases data that was not acknowledged, and data behind a hole. Its receiver may have that data already, so
- * segments that would complete or replace it are refused from then on (assembly_evict()).
+ * Inspected history is released first, when memory is tight: without it only a match that begins in earlier bytes is
+ * missed. When memory is used up, an idle session releases data that was not acknowledged, and data behind a hole. Its
+ * receiver may have that data already, so segments that would complete or replace it are refused from then on
+ * (assembly_evict()).
  */
 #include "stream_priv.h"
 
@@ -87,7 +89,8 @@ void release_histories(struct segment *seg)
     }
 }
 
-/* Data of active sessions is not evicted: refusing the current segment does less harm, because its sender repeats it. */
+/* Data of active sessions is not evicted: refusing the current segment does less harm, because its sender repeats it.
+ */
 static bool is_idle(const struct tcp_session *session, uint64_t now_ns)
 {
     bool has_hole = session->peer[FLOW_TO_SERVER].assembly.extents || session->peer[FLOW_TO_CLIENT].assembly.extents;

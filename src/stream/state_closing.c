@@ -38,7 +38,8 @@ static void advance_from(struct segment *seg, uint32_t expected)
         peer_advance(seg, seg->sender, seg->end);
 }
 
-/* Inline the FIN of either side, whatever has been acknowledged meanwhile; or one that the ACK behind it has overtaken. */
+/* Inline the FIN of either side, whatever has been acknowledged meanwhile; or one that the ACK behind it has overtaken.
+ */
 static bool is_fin_late(const struct segment *seg)
 {
     const struct tcp_peer *sender = seg->sender;
@@ -58,7 +59,8 @@ static bool is_fin_again(const struct segment *seg)
            (seg->direction == FLOW_TO_CLIENT || seg->ack == seg->receiver->last_ack);
 }
 
-/* Inline: what comes before its sender's FIN, or the acknowledgment behind it: others have overtaken it, or it fills a hole. */
+/* Inline: what comes before its sender's FIN, or the acknowledgment behind it: others have overtaken it, or it fills a
+ * hole. */
 static bool is_before_fin(const struct segment *seg)
 {
     const struct tcp_peer *sender = seg->sender;
@@ -70,7 +72,7 @@ static bool is_before_fin(const struct segment *seg)
     return seg->length == 0 && seq_before(seg->seq, sender->next_seq);
 }
 
-/* --- FIN_WAIT1: the server has sent FIN --------------------------------------------------------------------------------------- */
+/* --- FIN_WAIT1: the server has sent FIN ----------------------------------------------------------- */
 
 int fin_wait1_on_fin(struct segment *seg)
 {
@@ -149,7 +151,7 @@ int fin_wait1_on_ack_to_client(struct segment *seg)
     return 0;
 }
 
-/* --- FIN_WAIT2: and it was acknowledged ----------------------------------------------------------------------------------------- */
+/* --- FIN_WAIT2: and it was acknowledged ----------------------------------------------------------- */
 
 int fin_wait2_on_fin(struct segment *seg)
 {
@@ -192,7 +194,7 @@ int fin_wait2_on_ack(struct segment *seg)
     return 0;
 }
 
-/* --- CLOSING: both have sent FIN at once ------------------------------------------------------------------------------------------ */
+/* --- CLOSING: both have sent FIN at once ---------------------------------------------------------- */
 
 int closing_on_fin(struct segment *seg)
 {
@@ -216,7 +218,7 @@ int closing_on_ack(struct segment *seg)
     return 0;
 }
 
-/* --- CLOSE_WAIT: the client has sent FIN --------------------------------------------------------------------------------------------- */
+/* --- CLOSE_WAIT: the client has sent FIN ---------------------------------------------------------- */
 
 int close_wait_on_fin(struct segment *seg)
 {
@@ -266,9 +268,10 @@ int close_wait_on_ack(struct segment *seg)
     return 0;
 }
 
-/* --- LAST_ACK: and the server too ------------------------------------------------------------------------------------------------------ */
+/* --- LAST_ACK: and the server too ----------------------------------------------------------------- */
 
-/* Nothing but what was sent before can come: it is compared with what was seen. The server may acknowledge the client's FIN last. */
+/* Nothing but what was sent before can come: it is compared with what was seen. The server may acknowledge the client's
+ * FIN last. */
 int last_ack_on_other(struct segment *seg)
 {
     if (!check_window(seg) || (seg->has_ack && !check_ack(seg)))
@@ -299,7 +302,7 @@ int last_ack_on_ack(struct segment *seg)
     return 0;
 }
 
-/* --- TIME_WAIT --------------------------------------------------------------------------------------------------------------------------- */
+/* --- TIME_WAIT ------------------------------------------------------------------------------------ */
 
 int time_wait_on_fin(struct segment *seg)
 {
@@ -335,7 +338,7 @@ int time_wait_on_ack(struct segment *seg)
     return 0;
 }
 
-/* --- CLOSED ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- CLOSED --------------------------------------------------------------------------------------- */
 
 int closed_on_reset(struct segment *seg)
 {
@@ -344,8 +347,9 @@ int closed_on_reset(struct segment *seg)
 }
 
 /*
- * Inline: a SYN with the initial sequence number of the closed session. The client may open a new connection, or pretend to while the server
- * still holds the old one. Only the server's SYN/ACK shows that the connection is new (stream_is_reuse()), so data in the SYN is dropped.
+ * Inline: a SYN with the initial sequence number of the closed session. The client may open a new connection, or
+ * pretend to while the server still holds the old one. Only the server's SYN/ACK shows that the connection is new
+ * (stream_is_reuse()), so data in the SYN is dropped.
  */
 static int keep_syn_again(struct segment *seg)
 {
@@ -354,8 +358,8 @@ static int keep_syn_again(struct segment *seg)
 }
 
 /*
- * After a reset that the receiver may not have believed the session goes on as if there had been none. Otherwise nothing more is
- * expected; inline new data must not pass, since nobody will look at it in its place.
+ * After a reset that the receiver may not have believed the session goes on as if there had been none. Otherwise
+ * nothing more is expected; inline new data must not pass, since nobody will look at it in its place.
  */
 int closed_on_any(struct segment *seg)
 {

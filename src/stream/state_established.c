@@ -4,12 +4,13 @@
 
 #include "stream_priv.h"
 
-/* --- Resets, in this state and all later ones -------------------------------------------------------------------------------- */
+/* --- Resets, in this state and all later ones ----------------------------------------------------- */
 
 /*
- * Whether, inline, a RST without ACK has a sequence number below the acknowledgment of its receiver, which ignores such a RST.
- * A host whose program closes a socket with unread data answers each segment in flight with a RST; its sequence number is the
- * acknowledgment number of that segment. Only the last RST has the sequence number that the receiver expects.
+ * Whether, inline, a RST without ACK has a sequence number below the acknowledgment of its receiver, which ignores such
+ * a RST. A host whose program closes a socket with unread data answers each segment in flight with a RST; its sequence
+ * number is the acknowledgment number of that segment. Only the last RST has the sequence number that the receiver
+ * expects.
  */
 static bool is_outdated_reset(const struct segment *seg)
 {
@@ -39,7 +40,7 @@ int established_on_reset(struct segment *seg)
     return closing_on_reset(seg);
 }
 
-/* --- FIN ------------------------------------------------------------------------------------------------------------------------ */
+/* --- FIN ------------------------------------------------------------------------------------------ */
 
 bool fin_is_older(const struct segment *seg)
 {
@@ -77,7 +78,7 @@ int established_on_fin(struct segment *seg)
     return 0;
 }
 
-/* --- SYN and SYN/ACK again ------------------------------------------------------------------------------------------------------- */
+/* --- SYN and SYN/ACK again ------------------------------------------------------------------------ */
 
 int established_on_syn_ack_to_server(struct segment *seg)
 {
@@ -86,8 +87,8 @@ int established_on_syn_ack_to_server(struct segment *seg)
 }
 
 /*
- * Sent again before the session was picked up, or come behind others since. Where the client has sent a SYN since then it is the answer to
- * that: another connection, of which nothing would be in its place.
+ * Sent again before the session was picked up, or come behind others since. Where the client has sent a SYN since then
+ * it is the answer to that: another connection, of which nothing would be in its place.
  */
 static bool is_older_syn_ack(const struct segment *seg)
 {
@@ -145,7 +146,7 @@ int established_on_syn(struct segment *seg)
                                                             : STREAM_EVENT_EST_SYN_RESEND);
 }
 
-/* --- Data and acknowledgments ----------------------------------------------------------------------------------------------------- */
+/* --- Data and acknowledgments --------------------------------------------------------------------- */
 
 /* A byte sent into a closed window may be acknowledged although it was not counted. */
 static int judge_ack(struct segment *seg)
@@ -159,8 +160,8 @@ static int judge_ack(struct segment *seg)
     return check_ack(seg) ? 0 : segment_reject(seg, STREAM_EVENT_EST_INVALID_ACK);
 }
 
-/* The first segment of the other side after a session was picked up: its window is the best guess at what it may send itself, unless
- * that is known. */
+/* The first segment of the other side after a session was picked up: its window is the best guess at what it may send
+ * itself, unless that is known. */
 static void take_midstream_window(struct segment *seg)
 {
     struct tcp_session *session = seg->session;
@@ -194,8 +195,8 @@ static bool is_one_sided(const struct segment *seg)
 enum place { PLACE_EXPECTED, PLACE_OLD };
 
 /*
- * An old segment passes: the receiver has all of it and only acknowledges again, which its sender may be waiting for. Inline it is
- * compared with what was seen, as far as that is still there.
+ * An old segment passes: the receiver has all of it and only acknowledges again, which its sender may be waiting for.
+ * Inline it is compared with what was seen, as far as that is still there.
  */
 static enum place judge_place(struct segment *seg)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Handshakes: three ways, four ways (the server answers with a SYN of its own: simultaneous or split open), with data in the SYN (TCP fast open,
- * RFC 7413), with one side alone seen, and with segments that got lost.
+ * Handshakes: three ways, four ways (the server answers with a SYN of its own: simultaneous or split open), with data
+ * in the SYN (TCP fast open, RFC 7413), with one side alone seen, and with segments that got lost.
  */
 #include <errno.h>
 
@@ -18,10 +18,11 @@ static struct tcp_peer *server_of(struct segment *seg)
 }
 
 /*
- * A SYN with another number than the session's. Its sender has forgotten the connection, or another one used these ports before: it must reach
- * its receiver, which answers with a SYN/ACK, or with an ACK of what it knows, which makes the sender reset that (RFC 9293 §3.5.1,
- * RFC 5961 §4.2). The session stays as it is; a SYN/ACK that acknowledges this SYN begins another one (stream_is_reuse()).
- * The payload of such a SYN would reach its receiver without having been inspected in its place.
+ * A SYN with another number than the session's. Its sender has forgotten the connection, or another one used these
+ * ports before: it must reach its receiver, which answers with a SYN/ACK, or with an ACK of what it knows, which makes
+ * the sender reset that (RFC 9293 §3.5.1, RFC 5961 §4.2). The session stays as it is; a SYN/ACK that acknowledges this
+ * SYN begins another one (stream_is_reuse()). The payload of such a SYN would reach its receiver without having been
+ * inspected in its place.
  */
 int note_other_syn(struct segment *seg, enum stream_event event)
 {
@@ -30,11 +31,11 @@ int note_other_syn(struct segment *seg, enum stream_event event)
     return segment_is_inline(seg) && seg->length == 0 ? 0 : -EINVAL;
 }
 
-/* --- SYN_SENT --------------------------------------------------------------------------------------------------------------- */
+/* --- SYN_SENT ------------------------------------------------------------------------------------- */
 
 /*
- * The SYN/ACK answers another SYN of the client. It must reach the client, which resets it: otherwise the server keeps that connection and
- * answers later SYNs from its state.
+ * The SYN/ACK answers another SYN of the client. It must reach the client, which resets it: otherwise the server keeps
+ * that connection and answers later SYNs from its state.
  */
 static int pass_wrong_syn_ack(struct segment *seg, enum stream_event event)
 {
@@ -46,8 +47,8 @@ static int pass_wrong_syn_ack(struct segment *seg, enum stream_event event)
 }
 
 /*
- * The SYN's data may have been taken or not. A server that takes it has checked the cookie, which proves the client's address: the connection
- * is established. Otherwise it is as half-open as any other.
+ * The SYN's data may have been taken or not. A server that takes it has checked the cookie, which proves the client's
+ * address: the connection is established. Otherwise it is as half-open as any other.
  */
 static int accept_fast_open(struct segment *seg)
 {
@@ -147,8 +148,8 @@ int syn_sent_on_other(struct segment *seg)
 }
 
 /*
- * The server has sent nothing yet: the acknowledgment alone tells whether a reset answers the SYN. One without is ignored by
- * receivers (RFC 9293 §3.10.7.3, second); Suricata believes it when it says nothing wrong.
+ * The server has sent nothing yet: the acknowledgment alone tells whether a reset answers the SYN. One without is
+ * ignored by receivers (RFC 9293 §3.10.7.3, second); Suricata believes it when it says nothing wrong.
  */
 static bool answers_syn(struct segment *seg)
 {
@@ -170,9 +171,9 @@ static bool takes_syn_back(const struct segment *seg)
 }
 
 /*
- * The server may still have a connection of these ports that the client has lost. It answers the SYN with an ACK of that, the client with
- * a reset, and then sends its SYN again (RFC 9293 §3.5.1, RFC 5961 §4). Both have numbers that are not of this session, and change
- * nothing of it.
+ * The server may still have a connection of these ports that the client has lost. It answers the SYN with an ACK of
+ * that, the client with a reset, and then sends its SYN again (RFC 9293 §3.5.1, RFC 5961 §4). Both have numbers that
+ * are not of this session, and change nothing of it.
  */
 static bool is_challenge(const struct segment *seg)
 {
@@ -191,8 +192,9 @@ static bool follows(uint32_t seq, uint32_t first)
 }
 
 /*
- * The SYN that was seen was one sent again, and the rest of the handshake went by before the program began. The client's bytes have
- * their places by the SYN, so that none of them is before what is inspected; a SYN/ACK with other numbers than these is refused.
+ * The SYN that was seen was one sent again, and the rest of the handshake went by before the program began. The
+ * client's bytes have their places by the SYN, so that none of them is before what is inspected; a SYN/ACK with other
+ * numbers than these is refused.
  */
 static bool was_established(const struct segment *seg)
 {
@@ -222,10 +224,10 @@ int syn_sent_on_reset(struct segment *seg)
 }
 
 /*
- * Inspects the data of a SYN at its offset in the stream. A server that requires no fast open cookie accepts such data (Linux:
- * net.ipv4.tcp_fastopen); its SYN/ACK shows whether it did. Without fast open option, not called for a SYN that has neither MSS nor SACK
- * options, which no real client sends: its data is inspected as the payload of its packet, and a SYN/ACK that acknowledges it is rejected
- * (docs/security.md).
+ * Inspects the data of a SYN at its offset in the stream. A server that requires no fast open cookie accepts such data
+ * (Linux: net.ipv4.tcp_fastopen); its SYN/ACK shows whether it did. Without fast open option, not called for a SYN that
+ * has neither MSS nor SACK options, which no real client sends: its data is inspected as the payload of its packet, and
+ * a SYN/ACK that acknowledges it is rejected (docs/security.md).
  */
 static void take_syn_data(struct segment *seg)
 {
@@ -255,7 +257,8 @@ void handshake_begin(struct segment *seg)
         take_syn_data(seg);
 }
 
-/* Sent again, perhaps with other options: the last one counts until the answer says which. With another number it is a new attempt. */
+/* Sent again, perhaps with other options: the last one counts until the answer says which. With another number it is a
+ * new attempt. */
 int syn_sent_on_syn(struct segment *seg)
 {
     if (seg->seq != seg->sender->isn) {
@@ -342,9 +345,9 @@ int syn_sent_on_fin(struct segment *seg)
 }
 
 /*
- * Whether the client's data is accepted without a SYN/ACK, inline: only the client's side is seen (asymmetric routing). If segments of the
- * server were seen, in this session or in the one before it (SESSION_NEEDS_ANSWER), the server has not answered this SYN, and the data may
- * continue an older connection that it still holds.
+ * Whether the client's data is accepted without a SYN/ACK, inline: only the client's side is seen (asymmetric routing).
+ * If segments of the server were seen, in this session or in the one before it (SESSION_NEEDS_ANSWER), the server has
+ * not answered this SYN, and the data may continue an older connection that it still holds.
  */
 static bool goes_on_unanswered(struct segment *seg)
 {
@@ -397,7 +400,7 @@ int syn_sent_on_ack(struct segment *seg)
     return 0;
 }
 
-/* --- SYN_RECV --------------------------------------------------------------------------------------------------------------- */
+/* --- SYN_RECV ------------------------------------------------------------------------------------- */
 
 /* After an ACK with a wrong number these answer with a reset of their own and keep the connection. */
 static bool survives_evasion(enum host_os os)
@@ -458,8 +461,8 @@ int syn_recv_on_syn(struct segment *seg)
         return note_other_syn(seg, STREAM_EVENT_3WHS_SYN_RESEND_DIFF_SEQ_ON_SYN_RECV);
     if (!segment_is_inline(seg) || seg->length == 0)
         return 0;
-    /* If the server has discarded the first SYN, it may accept the data of this one. Where the first SYN's data is in the stream, this data is
-     * compared with it; otherwise the segment is dropped. */
+    /* If the server has discarded the first SYN, it may accept the data of this one. Where the first SYN's data is in
+     * the stream, this data is compared with it; otherwise the segment is dropped. */
     if (!(seg->session->flags & SESSION_FAST_OPEN))
         return -EINVAL;
     data_take(seg);
@@ -541,8 +544,9 @@ static int go_on_with_one_side(struct segment *seg)
 }
 
 /*
- * The server's segment comes before the handshake's last ACK. Inline the ACK cannot have been lost on the way to us alone. An ACK without data answers a SYN
- * with another number than the first one had, and the client resets the connection: it passes.
+ * The server's segment comes before the handshake's last ACK. Inline the ACK cannot have been lost on the way to us
+ * alone. An ACK without data answers a SYN with another number than the first one had, and the client resets the
+ * connection: it passes.
  */
 static int reject_early_answer(struct segment *seg)
 {

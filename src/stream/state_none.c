@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The first segment of a session: a SYN; or, where that is allowed, any segment of a connection whose beginning was not seen. What was not
- * seen is assumed as generously as possible: the largest window scale, selective acknowledgments allowed. Conntrack knows which connections
- * are real, which side is the client, and the window scales: from the data that the packet came with, or from its table.
+ * The first segment of a session: a SYN; or, where that is allowed, any segment of a connection whose beginning was not
+ * seen. What was not seen is assumed as generously as possible: the largest window scale, selective acknowledgments
+ * allowed. Conntrack knows which connections are real, which side is the client, and the window scales: from the data
+ * that the packet came with, or from its table.
  */
 #include <errno.h>
 
@@ -17,8 +18,8 @@ struct pick_up {
     struct conntrack conntrack;
 };
 
-/* A queue that hands over conntrack data with packets says with one that has none that conntrack did not accept it (PACKET_CONNTRACK_NONE).
- * Packets inside tunnels are unknown to conntrack. */
+/* A queue that hands over conntrack data with packets says with one that has none that conntrack did not accept it
+ * (PACKET_CONNTRACK_NONE). Packets inside tunnels are unknown to conntrack. */
 static bool can_look_up(const struct segment *seg)
 {
     return seg->stream->find_connection && segment_is_inline(seg) &&
@@ -62,8 +63,8 @@ static bool may_be_older(const struct segment *seg, const struct pick_up *known)
            (known->has_conntrack && !conntrack_is_new(&known->conntrack));
 }
 
-/* The end of a connection that conntrack knows and that was idle before: a reset, a FIN that is sent again, the acknowledgment of the last
- * FIN. It brings no data, and the other side waits for it. */
+/* The end of a connection that conntrack knows and that was idle before: a reset, a FIN that is sent again, the
+ * acknowledgment of the last FIN. It brings no data, and the other side waits for it. */
 static bool is_known_end(const struct segment *seg, const struct pick_up *known)
 {
     return segment_is_inline(seg) && seg->length == 0 && known->has_conntrack &&
@@ -135,7 +136,8 @@ static void take_scales(struct segment *seg, const struct pick_up *known)
     seg->sender->window_scale = conntrack->window_scale[is_reply ? CONNTRACK_ORIGINAL : CONNTRACK_REPLY];
 }
 
-/* In the middle of the data: what comes next of the sender is `next_seq`. What the other side lets it send is not known yet. */
+/* In the middle of the data: what comes next of the sender is `next_seq`. What the other side lets it send is not known
+ * yet. */
 static void begin_in_the_middle(struct segment *seg, uint32_t next_seq, const struct pick_up *known)
 {
     struct tcp_peer *sender = seg->sender, *receiver = seg->receiver;
@@ -159,7 +161,8 @@ static void begin_in_the_middle(struct segment *seg, uint32_t next_seq, const st
     data_take(seg);
 }
 
-/* A reset of a connection that is older than the program must reach the other side, too, which would wait for ever without it. */
+/* A reset of a connection that is older than the program must reach the other side, too, which would wait for ever
+ * without it. */
 int none_on_reset(struct segment *seg)
 {
     struct pick_up known;

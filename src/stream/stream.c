@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Stream: a packet's way through its session. What is said of every segment (checksum, flags, urgent data) is here; what
- * depends on the session's state is in state.c and after it. See stream.h for the semantics and stream_priv.h for the parts.
+ * Stream: a packet's way through its session. What is said of every segment (checksum, flags, urgent data) is here;
+ * what depends on the session's state is in state.c and after it. See stream.h for the semantics and stream_priv.h for
+ * the parts.
  *
  * Threads:   an engine belongs to one worker.
  * Ownership: sessions come out of the engine's pool and go back at stream_end().
@@ -78,7 +79,7 @@ void stream_set_connections(struct stream *stream, stream_find_connection *find,
     stream->find_user = user;
 }
 
-/* --- The segment ---------------------------------------------------------------------------------------------------------------- */
+/* --- The segment ---------------------------------------------------------------------------------- */
 
 void segment_note(struct segment *seg, enum stream_event event)
 {
@@ -143,7 +144,7 @@ static void track_flags(struct segment *seg)
         session->flags &= (uint16_t)~SESSION_ASYNC;
 }
 
-/* --- The session's answer -------------------------------------------------------------------------------------------------------- */
+/* --- The session's answer ------------------------------------------------------------------------- */
 
 /* Who goes on after a reset has not sent it, or was not believed. */
 static void check_after_reset(struct segment *seg)
@@ -154,7 +155,8 @@ static void check_after_reset(struct segment *seg)
     segment_note(seg, STREAM_EVENT_SUSPECTED_RST_INJECT);
 }
 
-/* Inline: so old a timestamp that its receiver ignores it. What is not new may pass, and is compared with what was seen. */
+/* Inline: so old a timestamp that its receiver ignores it. What is not new may pass, and is compared with what was
+ * seen. */
 static bool is_late_copy(struct segment *seg)
 {
     if (!segment_is_inline(seg) || seg->kind != SEGMENT_ACK || seg->session->state < TCP_STATE_ESTABLISHED ||
@@ -249,14 +251,15 @@ void stream_packet(struct stream *stream, struct flow_table *flows, struct flow 
     urgent_settle(&seg);
 }
 
-/* --- Reuse, end ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Reuse, end ----------------------------------------------------------------------------------- */
 
 static bool is_over(const struct tcp_session *session)
 {
     return session->state >= TCP_STATE_LAST_ACK || session->state == TCP_STATE_NONE;
 }
 
-/* The session was picked up at a segment that its receiver did not expect: it starts again at the number that the receiver acknowledges. */
+/* The session was picked up at a segment that its receiver did not expect: it starts again at the number that the
+ * receiver acknowledges. */
 static bool was_picked_up_wrongly(const struct stream *stream, const struct flow *flow, const struct packet *pkt)
 {
     const struct tcp_session *session = flow->tcp;
@@ -271,17 +274,17 @@ static bool was_picked_up_wrongly(const struct stream *stream, const struct flow
 }
 
 /*
- * A SYN/ACK with the sequence numbers of the closed session. SYN cookies repeat the server's number for about a minute, so it may answer the
- * client's new SYN; it may also be the old SYN/ACK sent again. It counts as an answer if no data of the client was seen, or if the server sent
- * segments after the handshake.
+ * A SYN/ACK with the sequence numbers of the closed session. SYN cookies repeat the server's number for about a minute,
+ * so it may answer the client's new SYN; it may also be the old SYN/ACK sent again. It counts as an answer if no data
+ * of the client was seen, or if the server sent segments after the handshake.
  */
 static bool answers_syn_again(const struct tcp_session *session, const struct tcp_peer *client)
 {
     return session->state == TCP_STATE_CLOSED && (client->edge == 0 || session->flags & SESSION_CONFIRMED);
 }
 
-/* The SYN/ACK acknowledges a SYN that is not the session's, so that the receiver of that SYN knows no more of the session. Conntrack decides by
- * the same. */
+/* The SYN/ACK acknowledges a SYN that is not the session's, so that the receiver of that SYN knows no more of the
+ * session. Conntrack decides by the same. */
 static bool answers_other_syn(const struct stream *stream, const struct flow *flow, const struct packet *pkt)
 {
     const struct tcp_session *session = flow->tcp;
@@ -296,9 +299,9 @@ static bool answers_other_syn(const struct stream *stream, const struct flow *fl
 }
 
 /*
- * Inline: the server may not have received or accepted the client's reset or FIN, and may still hold the connection. Data after the SYN is
- * accepted only when the server has answered it. If no segment of the server was seen (asymmetric routing), no answer can be expected, and
- * none is required.
+ * Inline: the server may not have received or accepted the client's reset or FIN, and may still hold the connection.
+ * Data after the SYN is accepted only when the server has answered it. If no segment of the server was seen (asymmetric
+ * routing), no answer can be expected, and none is required.
  */
 static bool needs_answer(const struct stream *stream, const struct flow *flow, bool to_client)
 {

@@ -2,10 +2,10 @@
 /*
  * Stream, inside: the session, the segment at hand, and the parts that work on them.
  *
- * A session has two peers, numbered by the direction of what they send. All that is said of a peer is about its sending: its
- * sequence numbers, what the other side has acknowledged of them and how much the other side's window lets it send. So
- * almost every rule is written once, for "the sender" and "the receiver" of a segment; where Suricata treats client and
- * server unlike each other, the code says so.
+ * A session has two peers, numbered by the direction of what they send. All that is said of a peer is about its
+ * sending: its sequence numbers, what the other side has acknowledged of them and how much the other side's window lets
+ * it send. So almost every rule is written once, for "the sender" and "the receiver" of a segment; where Suricata
+ * treats client and server unlike each other, the code says so.
  *
  * Handlers of segments change nothing before they have accepted a segment: they check, then record.
  */
@@ -180,8 +180,8 @@ struct stream {
     struct half_open_table half_open_records;
     uint64_t now_ns;  /* time of the newest packet: of records, whose age must not go back */
     uint8_t *rewrite; /* STREAM_REWRITE_SIZE bytes for pkt->new_data */
-    uint8_t *
-        reading; /* STREAM_READING_SIZE bytes for stream_next_reading(); NULL with another policy than STREAM_URGENT_BOTH */
+    uint8_t *reading; /* STREAM_READING_SIZE bytes for stream_next_reading(); NULL with another policy than
+                         STREAM_URGENT_BOTH */
     uint64_t counters[STREAM_COUNTERS];
     uint64_t events[STREAM_EVENT_COUNT];
 };
@@ -212,7 +212,7 @@ struct segment {
     bool answers_probe; /* the other side had probed a window of zero */
 };
 
-/* --- sequence numbers modulo 2^32 -------------------------------------------------------------------------------------- */
+/* --- sequence numbers modulo 2^32 ----------------------------------------------------------------- */
 
 static inline bool seq_before(uint32_t a, uint32_t b)
 {
@@ -234,7 +234,7 @@ static inline bool seq_at_or_after(uint32_t a, uint32_t b)
     return (int32_t)(a - b) >= 0;
 }
 
-/* --- stream.c --------------------------------------------------------------------------------------------------------- */
+/* --- stream.c ------------------------------------------------------------------------------------- */
 
 static inline void stream_count(struct stream *stream, enum stream_counter counter)
 {
@@ -251,7 +251,8 @@ static inline uint32_t segment_seconds(const struct segment *seg)
     return (uint32_t)(seg->pkt->time_ns / UINT64_C(1000000000));
 }
 
-/* Inline, and the session may have begun before the program: what was missed of it has reached its receiver all the same. */
+/* Inline, and the session may have begun before the program: what was missed of it has reached its receiver all the
+ * same. */
 static inline bool segment_may_be_older(const struct segment *seg)
 {
     return segment_is_inline(seg) && seg->pkt->time_ns < seg->stream->options.midstream_until_ns;
@@ -264,8 +265,9 @@ static inline bool segment_is_midstream(const struct segment *seg)
 }
 
 /*
- * The session was picked up because of conntrack alone, at the first segment of one side, and the other side has not been heard since. Whoever
- * sent that segment may have chosen a number that the receiver does not expect, so that what the receiver takes comes before it.
+ * The session was picked up because of conntrack alone, at the first segment of one side, and the other side has not
+ * been heard since. Whoever sent that segment may have chosen a number that the receiver does not expect, so that what
+ * the receiver takes comes before it.
  */
 static inline bool session_begins_anywhere(const struct stream_options *options, const struct tcp_session *session,
                                            uint64_t now_ns)
@@ -295,14 +297,15 @@ void segment_note(struct segment *seg, enum stream_event event);
 int segment_reject(struct segment *seg, enum stream_event event);
 void segment_set_direction(struct segment *seg, enum flow_direction direction);
 
-/* Makes the segment go in this direction: exchanges client and server of its flow where the flow has them the other way round. */
+/* Makes the segment go in this direction: exchanges client and server of its flow where the flow has them the other way
+ * round. */
 void segment_turn_round(struct segment *seg, enum flow_direction direction);
 
-/* --- event.c, counter.c ------------------------------------------------------------------------------------------------ */
+/* --- event.c, counter.c --------------------------------------------------------------------------- */
 
 const char *stream_event_counter_name(size_t index);
 
-/* --- session.c --------------------------------------------------------------------------------------------------------- */
+/* --- session.c ------------------------------------------------------------------------------------ */
 
 /* Makes the segment's session. 0, or -ENOMEM (counted, and in the verdict). */
 int session_begin(struct segment *seg);
@@ -334,17 +337,19 @@ void peer_widen(struct tcp_peer *peer, uint32_t right_edge);
 int64_t peer_offset(const struct tcp_peer *peer, uint32_t seq);
 enum host_os peer_os(struct segment *seg, struct tcp_peer *peer);
 
-/* --- room.c ------------------------------------------------------------------------------------------------------------- */
+/* --- room.c --------------------------------------------------------------------------------------- */
 
 /* Among the sessions that may give up data; once is enough. */
 void holder_add(struct stream *stream, struct tcp_session *session);
 void holder_remove(struct stream *stream, struct tcp_session *session);
-/* When memory is tight: idle sessions give up what is kept of inspected data for later matches. Ends what is lent of views. */
+/* When memory is tight: idle sessions give up what is kept of inspected data for later matches. Ends what is lent of
+ * views. */
 void release_histories(struct segment *seg);
-/* Memory is used up: one idle session gives up its data. False when none can. `*evicted`: how many have for this segment. */
+/* Memory is used up: one idle session gives up its data. False when none can. `*evicted`: how many have for this
+ * segment. */
 bool evict_idle_data(struct segment *seg, unsigned *evicted);
 
-/* --- sack.c ------------------------------------------------------------------------------------------------------------ */
+/* --- sack.c --------------------------------------------------------------------------------------- */
 
 void sack_take(struct tcp_peer *peer, const struct packet *pkt);
 void sack_prune(struct tcp_peer *peer);
@@ -352,13 +357,14 @@ uint32_t sack_size(const struct tcp_peer *peer);
 /* True when the packet's blocks tell nothing new. */
 bool sack_is_outdated(const struct tcp_peer *peer, const struct packet *pkt);
 
-/* --- check.c: whether a segment is acceptable --------------------------------------------------------------------------- */
+/* --- check.c: whether a segment is acceptable ----------------------------------------------------- */
 
 /* Without an ACK flag it is. Notes pkt_invalid_ack. */
 bool check_ack(struct segment *seg);
 /* Notes what is wrong. */
 bool check_reset(struct segment *seg);
-/* PAWS (RFC 7323 §5) as the receiver's system does it; sessions without timestamps are always current. Changes nothing. */
+/* PAWS (RFC 7323 §5) as the receiver's system does it; sessions without timestamps are always current. Changes nothing.
+ */
 enum timestamp_age { TIMESTAMP_CURRENT, TIMESTAMP_OVERTAKEN, TIMESTAMP_OLD };
 enum timestamp_age judge_timestamp(struct segment *seg);
 /* False when it is old. Notes pkt_invalid_timestamp unless it is current. */
@@ -367,11 +373,12 @@ bool check_timestamp(struct segment *seg);
 void take_timestamp(struct segment *seg);
 /* Of a segment that answers a SYN: the echo is that of the SYN. */
 bool check_syn_echo(const struct segment *seg);
-/* In the time of midstream-grace: the SYN that is answered may have gone by before the program began, and what was seen is the same one
- * sent again. The answer's echo stays that of the first; the client takes one as old as that, and no older. */
+/* In the time of midstream-grace: the SYN that is answered may have gone by before the program began, and what was seen
+ * is the same one sent again. The answer's echo stays that of the first; the client takes one as old as that, and no
+ * older. */
 bool check_older_syn_echo(const struct segment *seg);
-/* Inline: a FIN that was acknowledged before the session was picked up, and is sent again because that acknowledgment waited with us.
- * The receiver has it, and all before it; it passes and changes nothing. */
+/* Inline: a FIN that was acknowledged before the session was picked up, and is sent again because that acknowledgment
+ * waited with us. The receiver has it, and all before it; it passes and changes nothing. */
 bool fin_is_older(const struct segment *seg);
 /* Inline: the SYN/ACK of this connection, sent again before the server had got an answer. The client answers again. */
 bool syn_ack_is_older(const struct segment *seg);
@@ -383,12 +390,12 @@ bool check_window_probe(const struct segment *seg);
 /* Notes pkt_retransmission. */
 bool check_retransmission(struct segment *seg);
 
-/* --- filter.c: segments that do not reach the states --------------------------------------------------------------------- */
+/* --- filter.c: segments that do not reach the states ---------------------------------------------- */
 
 enum filtered { FILTER_GO_ON, FILTER_DONE, FILTER_INVALID };
 enum filtered filter_segment(struct segment *seg);
 
-/* --- handshake.c -------------------------------------------------------------------------------------------------------- */
+/* --- handshake.c ---------------------------------------------------------------------------------- */
 
 /* The segment's SYN/ACK among the others of this session. -ENOSPC, noted, when there are too many. */
 int handshake_queue_syn_ack(struct segment *seg);
@@ -408,7 +415,7 @@ void handshake_forget(struct stream *stream, struct tcp_session *session);
 int note_other_syn(struct segment *seg, enum stream_event event);
 bool is_client_syn_ack(const struct segment *seg);
 
-/* --- half_open.c --------------------------------------------------------------------------------------------------------- */
+/* --- half_open.c ---------------------------------------------------------------------------------- */
 
 int half_open_init(struct half_open_table *table, size_t memcap, uint64_t seed); /* 0 or -ENOMEM */
 void half_open_clear(struct half_open_table *table);
@@ -422,29 +429,29 @@ void half_open_keep_syn(struct segment *seg);
 bool half_open_is_answered(const struct stream *stream, const struct flow *flow, const struct packet *pkt);
 /* Whether the segment, a reset, refuses a SYN or SYN/ACK of which there is a record. */
 bool half_open_is_reset(const struct segment *seg);
-/* Restores the session of a record before the handler of its state runs: in SYN_SENT for the SYN/ACK, in SYN_RECV for the ACK of the
- * handshake. 0, -ENOENT when there is no record, or -ENOMEM as session_begin(). */
+/* Restores the session of a record before the handler of its state runs: in SYN_SENT for the SYN/ACK, in SYN_RECV for
+ * the ACK of the handshake. 0, -ENOENT when there is no record, or -ENOMEM as session_begin(). */
 int half_open_restore_by_syn_ack(struct segment *seg);
 int half_open_restore_by_ack(struct segment *seg);
 
-/* --- data.c ------------------------------------------------------------------------------------------------------------- */
+/* --- data.c --------------------------------------------------------------------------------------- */
 
 /* Acknowledgments and payload of an accepted segment to the assemblies. */
 void data_take(struct segment *seg);
 
-/* --- rewrite.c ---------------------------------------------------------------------------------------------------------- */
+/* --- rewrite.c ------------------------------------------------------------------------------------ */
 
 /* Makes pkt->new_data the packet with the bytes that were seen first; false when that cannot be done. */
 bool rewrite_payload(struct segment *seg, int64_t offset);
 /* Takes URG and the urgent pointer out of the packet, rewritten or not. False where it cannot be written anew. */
 bool rewrite_without_urgent(struct stream *stream, struct packet *pkt);
 
-/* --- urgent.c ----------------------------------------------------------------------------------------------------------- */
+/* --- urgent.c ------------------------------------------------------------------------------------- */
 
 /* A packet with URG when its segment has been accepted: remembers the byte that it marks, or removes the flag. */
 void urgent_settle(struct segment *seg);
 
-/* --- state*.c: 0, or -EINVAL for a segment that its receiver would not accept --------------------------------------------- */
+/* --- state*.c: 0, or -EINVAL for a segment that its receiver would not accept --------------------- */
 
 typedef int segment_handler(struct segment *seg);
 

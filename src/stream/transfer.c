@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TCP sessions for another process. All of a session goes, down to the bytes that wait for a hole to be filled: first-seen data wins there, too,
- * and the border of two processes is no gap. What follows from the configuration (a host's system) is asked anew.
+ * TCP sessions for another process. All of a session goes, down to the bytes that wait for a hole to be filled:
+ * first-seen data wins there, too, and the border of two processes is no gap. What follows from the configuration (a
+ * host's system) is asked anew.
  */
 #include "sluice/transfer.h"
 

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Urgent data (RFC 6093) inline, with STREAM_URGENT_BOTH. Which byte is urgent, and whether the receiver reads it in the stream, depends on the
- * receiver's system, on its options, on what it read when, and on which copy of a segment arrives. Programs that read the byte out of band need
- * the URG flag, so it stays, and rules inspect the stream in each way in which it can be read.
+ * Urgent data (RFC 6093) inline, with STREAM_URGENT_BOTH. Which byte is urgent, and whether the receiver reads it in
+ * the stream, depends on the receiver's system, on its options, on what it read when, and on which copy of a segment
+ * arrives. Programs that read the byte out of band need the URG flag, so it stays, and rules inspect the stream in each
+ * way in which it can be read.
  *
- * A direction remembers the places of URGENT_MAX bytes, as long as their places are to come, or are in the window that is inspected with new
- * data. n of them make 2^n readings. A packet with one more loses its flag, and so does one of a stream that a protocol's parser reads in one way
- * only (the pipeline decides): without URG there is only one reading.
+ * A direction remembers the places of URGENT_MAX bytes, as long as their places are to come, or are in the window that
+ * is inspected with new data. n of them make 2^n readings. A packet with one more loses its flag, and so does one of a
+ * stream that a protocol's parser reads in one way only (the pipeline decides): without URG there is only one reading.
  */
 #include <string.h>
 
 #include "stream_priv.h"
 
-/* The place that the packet's pointer marks. A pointer of zero means the first byte to Linux, and nothing to BSD: both are inspected. */
+/* The place that the packet's pointer marks. A pointer of zero means the first byte to Linux, and nothing to BSD: both
+ * are inspected. */
 static int64_t marked_place(const struct tcp_peer *peer, const struct packet *pkt)
 {
     uint16_t pointer = pkt->tcp.urgent;
@@ -115,7 +117,7 @@ void stream_clear_urgent(struct stream *stream, struct flow *flow, enum flow_dir
     clear(stream, pkt, verdict);
 }
 
-/* --- Readings ------------------------------------------------------------------------------------------------------------------- */
+/* --- Readings ------------------------------------------------------------------------------------- */
 
 bool stream_next_reading(struct stream *stream, const struct flow *flow, enum flow_direction direction,
                          const struct stream_view *view, unsigned number, struct stream_view *out)

@@ -2,8 +2,8 @@
 /*
  * What there is to inspect of a direction, and what rules and events ask of a session.
  *
- * Inline, all that is in order is yielded at once. Passive, only what the receiver has acknowledged is certain; it is yielded as
- * Suricata does, in chunks, on a packet of that direction, so that rules see enough at once and the same.
+ * Inline, all that is in order is yielded at once. Passive, only what the receiver has acknowledged is certain; it is
+ * yielded as Suricata does, in chunks, on a packet of that direction, so that rules see enough at once and the same.
  */
 #include "stream_priv.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Round trips of single UDP packets: each is sent when the last one is back or given up, and prints one line: its microseconds.
- * The yardstick's own tool prints a few percentiles only; a distribution needs them all.
+ * Round trips of single UDP packets: each is sent when the last one is back or given up, and prints one line: its
+ * microseconds. The yardstick's own tool prints a few percentiles only; a distribution needs them all.
  *
  *     round_trips ADDRESS PORT COUNT INTERVAL_MICROSECONDS
  *

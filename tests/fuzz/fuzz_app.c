@@ -2,13 +2,14 @@
 /*
  * One application protocol, FUZZ_APP, behind the real framework.
  *
- * Input: pieces, each of a byte of flags (1: to the client; 2: bytes are lost before it; 4: its direction ends behind it), two bytes of
- * length in network order, and so many bytes. The first byte of all: 1 for UDP where the protocol has both. A direction that has ended
- * sends nothing more, as in the stream.
+ * Input: pieces, each of a byte of flags (1: to the client; 2: bytes are lost before it; 4: its direction ends behind
+ * it), two bytes of length in network order, and so many bytes. The first byte of all: 1 for UDP where the protocol has
+ * both. A direction that has ended sends nothing more, as in the stream.
  *
- * Contract: no crash, all memory given back, logs well-formed, and the same transactions with the same logs and events however the
- * bytes are cut. With a heap of a few slabs, too: where an allocation was refused the flow fails; where none was, the outcome is the same.
- * What the probe takes as a datagram on any port begins with one of the protocol's heads.
+ * Contract: no crash, all memory given back, logs well-formed, and the same transactions with the same logs and events
+ * however the bytes are cut. With a heap of a few slabs, too: where an allocation was refused the flow fails; where
+ * none was, the outcome is the same. What the probe takes as a datagram on any port begins with one of the protocol's
+ * heads.
  */
 #include "../lib/app_rig.h"
 #include "sluice/bytes.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Requests on the control socket. The contract: whatever a client sends, the answer is one line of JSON that says OK or NOK, and a command
- * is given only arguments that were there.
+ * Requests on the control socket. The contract: whatever a client sends, the answer is one line of JSON that says OK or
+ * NOK, and a command is given only arguments that were there.
  */
 #include <stdlib.h>
 #include <string.h>

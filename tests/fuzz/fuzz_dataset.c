@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files of values. The first byte is the type, or above those a file of reputations or of their categories; the rest is the file. The
- * contract: a line of a dataset that is taken is found afterwards, and what is written for it is read as the same; of
- * reputations no more is known than there are lines, and every value is in its range.
+ * Files of values. The first byte is the type, or above those a file of reputations or of their categories; the rest is
+ * the file. The contract: a line of a dataset that is taken is found afterwards, and what is written for it is read as
+ * the same; of reputations no more is known than there are lines, and every value is in its range.
  */
 #include <stdint.h>
 #include <stdlib.h>

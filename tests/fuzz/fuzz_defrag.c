@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fragments: the first byte chooses the mode, the rest is records of six bytes (what, id, offset, length, fill, time). The
- * contract, against what was sent:
+ * Fragments: the first byte chooses the mode, the rest is records of six bytes (what, id, offset, length, fill, time).
+ * The contract, against what was sent:
  *
  *   - every byte of a whole is one that a fragment had in that place
  *   - inline all that passes, also after the whole, agrees on every byte and on the end

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A packet's way from bytes to events: the first byte chooses the link type and whether drops take effect, the rest is
- * decoded, matched against a rule of every keyword (tests/replay/captures/keywords.rules), judged, and written as events.
+ * decoded, matched against a rule of every keyword (tests/replay/captures/keywords.rules), judged, and written as
+ * events.
  *
  * What reject would answer is built for every packet.
  *
- * Contract: the same packet gives the same rules twice, each at most once; the rule for any packet is among them; a verdict
- * has a reason; every event is one line of valid JSON; an answer goes back to one of the two ends, has right checksums, and is
- * not answered itself. There are no thresholds over time: the policy is made anew.
+ * Contract: the same packet gives the same rules twice, each at most once; the rule for any packet is among them; a
+ * verdict has a reason; every event is one line of valid JSON; an answer goes back to one of the two ends, has right
+ * checksums, and is not answered itself. There are no thresholds over time: the policy is made anew.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -34,7 +35,7 @@ static void require(bool holds)
         abort();
 }
 
-/* --- The rules, loaded once ----------------------------------------------------------------------------------------------- */
+/* --- The rules, loaded once ----------------------------------------------------------------------- */
 
 static struct ruleset *load_rules(void)
 {
@@ -69,7 +70,7 @@ static struct ruleset *load_rules(void)
     return ruleset;
 }
 
-/* --- JSON ------------------------------------------------------------------------------------------------------------------- */
+/* --- JSON ----------------------------------------------------------------------------------------- */
 
 static const char *check_value(const char *at, unsigned depth);
 
@@ -136,7 +137,7 @@ static void check_event(struct text *text)
     text->need_comma = false;
 }
 
-/* --- A packet ---------------------------------------------------------------------------------------------------------------- */
+/* --- A packet ------------------------------------------------------------------------------------- */
 
 static void check_events(const struct output_options *options, const struct packet *pkt,
                          const struct decision *decision)

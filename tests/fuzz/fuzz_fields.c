@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fields: the input says what is written, into how much room. What comes out is well-formed JSON; what is left of it when it is cut
- * or when a byte that is no address is changed is rendered or refused, and nothing is read that is not there.
+ * Fields: the input says what is written, into how much room. What comes out is well-formed JSON; what is left of it
+ * when it is cut or when a byte that is no address is changed is rendered or refused, and nothing is read that is not
+ * there.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Notifications of the ruleset as the kernel sends them, and the same messages taken for the dump of our table. The first byte says
- * how we are attached: bit 0 before in place of after, bit 1 in the families ip and ip6, bit 2 with input and output too. The
- * contract: what is told is whole (strings end, a chain in our way is on one of our hooks and not in our table), a message of our own
- * tells nothing, however the messages are cut the same is told of whole transactions, and an image of the same bytes is the same.
+ * Notifications of the ruleset as the kernel sends them, and the same messages taken for the dump of our table. The
+ * first byte says how we are attached: bit 0 before in place of after, bit 1 in the families ip and ip6, bit 2 with
+ * input and output too. The contract: what is told is whole (strings end, a chain in our way is on one of our hooks and
+ * not in our table), a message of our own tells nothing, however the messages are cut the same is told of whole
+ * transactions, and an image of the same bytes is the same.
  */
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
@@ -35,7 +36,7 @@ static struct firewall_options options_of(uint8_t byte)
     return options;
 }
 
-/* --- Images ------------------------------------------------------------------------------------------------------------------ */
+/* --- Images --------------------------------------------------------------------------------------- */
 
 static enum image_part part_of(const struct nlmsghdr *message)
 {
@@ -101,7 +102,7 @@ static void check_images(const struct image *ours, const uint8_t *bytes, size_t 
     nft_image_clear(&second);
 }
 
-/* --- Notifications ----------------------------------------------------------------------------------------------------------- */
+/* --- Notifications -------------------------------------------------------------------------------- */
 
 static bool ends(const char *string, size_t size)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The flow table. The input is a sequence of operations of four bytes on a table with room for few flows: packets between few
- * hosts and ports, time that goes forward and back, states, variables, expiry. A list without any cleverness does the same. The
- * contract: a packet finds the flow that the list has unless that is over by the packet's own time; an established flow
- * gives way only when it is idle; the table stays within its memcap and counts what it holds; everything ends once.
- * All of it once more with room for a handful of flows.
+ * The flow table. The input is a sequence of operations of four bytes on a table with room for few flows: packets
+ * between few hosts and ports, time that goes forward and back, states, variables, expiry. A list without any
+ * cleverness does the same. The contract: a packet finds the flow that the list has unless that is over by the packet's
+ * own time; an established flow gives way only when it is idle; the table stays within its memcap and counts what it
+ * holds; everything ends once. All of it once more with room for a handful of flows.
  *
  * An input that begins with ff is a packet instead, which is decoded and looked up: for what ICMP errors quote.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A worker's file of a hand-over, or that of what workers share, without head and digest: those are made here, or nothing would ever be
- * read. The contract:
+ * A worker's file of a hand-over, or that of what workers share, without head and digest: those are made here, or
+ * nothing would ever be read. The contract:
  *
  *   - what is refused leaves no flow behind
  *   - what was read can be gone on with: packets of its flows, in both directions
@@ -134,7 +134,7 @@ static void empty_pipeline(void)
     reopen_pipeline();
 }
 
-/* --- Files ------------------------------------------------------------------------------------------------------------------ */
+/* --- Files ---------------------------------------------------------------------------------------- */
 
 static int memory_file(void)
 {
@@ -179,7 +179,7 @@ static void read_shared(int fd)
     close(again);
 }
 
-/* --- Packets ---------------------------------------------------------------------------------------------------------------- */
+/* --- Packets -------------------------------------------------------------------------------------- */
 
 static void put_be16(uint8_t *at, uint32_t value)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What an engine can do to the keeper: writes to the shared memory, and messages on the channel, as they are or broken, with descriptors. The
- * input is a sequence of such steps, and of what the keeper does meanwhile. The contract:
+ * What an engine can do to the keeper: writes to the shared memory, and messages on the channel, as they are or broken,
+ * with descriptors. The input is a sequence of such steps, and of what the keeper does meanwhile. The contract:
  *
  *   - the keeper's own record changes only by what the keeper does
  *   - its handle of the memory stays as it was
@@ -119,7 +119,7 @@ static void teardown(void)
         close(f.heir);
 }
 
-/* --- The engine's steps ------------------------------------------------------------------------------------------------------------ */
+/* --- The engine's steps --------------------------------------------------------------------------- */
 
 static void write_memory(struct cursor *in)
 {
@@ -187,7 +187,7 @@ static void send_message(struct cursor *in)
         close(file);
 }
 
-/* --- The keeper's ------------------------------------------------------------------------------------------------------------------- */
+/* --- The keeper's --------------------------------------------------------------------------------- */
 
 static void take_death(struct cursor *in)
 {
@@ -217,7 +217,8 @@ static void adopt(void)
     lifeline_close(&own);
 }
 
-/* The kernel reads every verdict at once. Without a reader the socket would fill, and the sender would wait for room in it. */
+/* The kernel reads every verdict at once. Without a reader the socket would fill, and the sender would wait for room in
+ * it. */
 static void read_verdicts(void)
 {
     uint8_t verdict[4096];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Live rulesets as the kernel sends them. The first byte says what follows: 0 messages of nf_tables, 1 of policy routing and links, 2 a legacy
- * table of IPv4, 3 of IPv6 (what IPT_SO_GET_INFO gives, then the entries). The contract: whatever comes, the model is whole (every
- * rule has a text and its own chain, a queue's range is one), and the doctor's report says what, why and what to do.
+ * Live rulesets as the kernel sends them. The first byte says what follows: 0 messages of nf_tables, 1 of policy
+ * routing and links, 2 a legacy table of IPv4, 3 of IPv6 (what IPT_SO_GET_INFO gives, then the entries). The contract:
+ * whatever comes, the model is whole (every rule has a text and its own chain, a queue's range is one), and the
+ * doctor's report says what, why and what to do.
  */
 #include <linux/netfilter_ipv4/ip_tables.h>
 #include <linux/netlink.h>

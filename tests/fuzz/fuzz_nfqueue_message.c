@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Netlink messages as NFQUEUE sends them. The contract: what a packet lends lies within the message, its lengths and the
- * truncation flag agree, and a message is a packet, an answer, or neither. What conntrack says is read, too: whatever it is, a packet
- * that it calls an answer has the ends of one of its tuples.
+ * Netlink messages as NFQUEUE sends them. The contract: what a packet lends lies within the message, its lengths and
+ * the truncation flag agree, and a message is a packet, an answer, or neither. What conntrack says is read, too:
+ * whatever it is, a packet that it calls an answer has the ends of one of its tuples.
  */
 #include <stdlib.h>
 #include <string.h>

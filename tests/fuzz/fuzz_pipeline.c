@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Packets through the whole pipeline, from decoding to events, with rules for many protocols; once with room for everything and once with
- * tiny memcaps of flows, sessions, stream data, fragments, protocols and rules.
+ * Packets through the whole pipeline, from decoding to events, with rules for many protocols; once with room for
+ * everything and once with tiny memcaps of flows, sessions, stream data, fragments, protocols and rules.
  *
  * Input: the first byte: 1: only listens. Then commands, each of a byte, two bytes of length in network
  * order, and so many bytes:
  *
- *     bits 0-1   what: 0 an IP packet as it is; 1 bytes of TCP, next in order; 2 a UDP payload; 3 bytes of TCP at an offset (two bytes) from there
- *     bit 2      from the server
- *     bits 3-5   the server's port, see ports[]; each has a connection of its own, whose handshake comes before the first bytes
- *     bit 6      TCP: the sender ends behind it; UDP: in fragments
- *     bit 7      an hour has gone by before it
+ *     bits 0-1   what: 0 an IP packet as it is; 1 bytes of TCP, next in order; 2 a UDP payload; 3 bytes of TCP at an
+ * offset (two bytes) from there bit 2      from the server bits 3-5   the server's port, see ports[]; each has a
+ * connection of its own, whose handshake comes before the first bytes bit 6      TCP: the sender ends behind it; UDP:
+ * in fragments bit 7      an hour has gone by before it
  *
  * Contract: no crash; each packet is accepted or dropped; all memory is given back at the end of the flows.
  */
@@ -82,7 +81,7 @@ struct talk {
     uint64_t packets;
 };
 
-/* --- Making it ------------------------------------------------------------------------------------------------------------------ */
+/* --- Making it ------------------------------------------------------------------------------------ */
 
 static void load_rules(void)
 {
@@ -167,7 +166,7 @@ static void open_world(struct world *world, bool tiny, bool passive)
     world->is_open = true;
 }
 
-/* --- Packets -------------------------------------------------------------------------------------------------------------------- */
+/* --- Packets -------------------------------------------------------------------------------------- */
 
 static void put16(uint8_t *at, uint32_t value)
 {
@@ -330,7 +329,7 @@ static void act(struct talk *talk, uint8_t command, const uint8_t *bytes, size_t
     }
 }
 
-/* --- The contract --------------------------------------------------------------------------------------------------------------- */
+/* --- The contract --------------------------------------------------------------------------------- */
 
 static void check_nothing_left(const struct world *world)
 {

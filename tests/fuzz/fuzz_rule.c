@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The rule parser with the keywords of the build. The contract: every rule of the text either becomes a rule or is reported,
- * never both and never neither; a reported one is reported at a line; a rule that is handed out is whole.
+ * The rule parser with the keywords of the build. The contract: every rule of the text either becomes a rule or is
+ * reported, never both and never neither; a reported one is reported at a line; a rule that is handed out is whole.
  */
 #include <stdint.h>
 #include <stdlib.h>

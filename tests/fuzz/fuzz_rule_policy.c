@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files of the rule policy. The first byte selects the file of which the rest is the text. The contract: every line is either kept or
- * reported; applying the lines to rules terminates, each rule is loaded, disabled or rejected, and a rule that the policy did not change is
- * loaded as it is written.
+ * Files of the rule policy. The first byte selects the file of which the rest is the text. The contract: every line is
+ * either kept or reported; applying the lines to rules terminates, each rule is loaded, disabled or rejected, and a
+ * rule that the policy did not change is loaded as it is written.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Settings as the command line has them, one NAME=VALUE a line, and all that is made of them: queues, marks, ports, CPUs, the
- * decoder's and the firewall's options. The contract: what is given out is within its bounds and is one of the forms that
- * `check` admits; where it is refused there is a message; the printed firewall has the names that were asked for.
+ * Settings as the command line has them, one NAME=VALUE a line, and all that is made of them: queues, marks, ports,
+ * CPUs, the decoder's and the firewall's options. The contract: what is given out is within its bounds and is one of
+ * the forms that `check` admits; where it is refused there is a message; the printed firewall has the names that were
+ * asked for.
  */
 #include <stdint.h>
 #include <stdlib.h>

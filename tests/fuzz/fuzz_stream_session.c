@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TCP sessions: the first byte chooses the options, every eight bytes after it are a segment, with numbers near those of the
- * session so that states are reached. The contract: a segment that is invalid inline changes nothing that can be seen; views
- * come in order, once, each within its window; and all memory is given back when the flows end.
+ * TCP sessions: the first byte chooses the options, every eight bytes after it are a segment, with numbers near those
+ * of the session so that states are reached. The contract: a segment that is invalid inline changes nothing that can be
+ * seen; views come in order, once, each within its window; and all memory is given back when the flows end.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,8 @@ static enum host_os linux_host(const void *user, int ip_version, const struct ad
     return HOST_OS_LINUX;
 }
 
-/* Views of one flow go on where the last one ended. A session that began anew begins at 0 again, or behind what it misses. */
+/* Views of one flow go on where the last one ended. A session that began anew begins at 0 again, or behind what it
+ * misses. */
 static void take_views(struct world *world, struct flow *flow, enum flow_direction direction, const struct packet *pkt,
                        bool all)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * threshold.config. The contract: every line either counts or is reported; afterwards a rule has one threshold at most, and
- * the lists of suppressions end.
+ * threshold.config. The contract: every line either counts or is reported; afterwards a rule has one threshold at most,
+ * and the lists of suppressions end.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Any chain of transforms over any bytes: the first line is the chain as a rule has it, the rest goes through it. The contract: each
- * result is part of its input or lies in the scratch, and is no longer than its transform may make it; the same input gives the same
- * result; the scratch is as it was after a reset.
+ * Any chain of transforms over any bytes: the first line is the chain as a rule has it, the rest goes through it. The
+ * contract: each result is part of its input or lies in the scratch, and is no longer than its transform may make it;
+ * the same input gives the same result; the scratch is as it was after a reset.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A certificate. The contract: no crash, no read outside of it; what is found lies within it; text is as long as was counted before it
- * was written.
+ * A certificate. The contract: no crash, no read outside of it; what is found lies within it; text is as long as was
+ * counted before it was written.
  */
 #include <stdint.h>
 #include <stdlib.h>

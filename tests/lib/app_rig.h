@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A flow of one application protocol in the real framework, without packets, for tests of protocols and as the fuzz target's engine.
+ * A flow of one application protocol in the real framework, without packets, for tests of protocols and as the fuzz
+ * target's engine.
  *
  *     struct app_rig *rig = app_rig_new("http", "app-layer.protocols.http.libhtp...: ...\n");   YAML, or NULL
- *     rig->cut = 1;                                          0: bytes as they are sent; N: at most N at a time; -1: random pieces
- *     app_rig_send(rig, FLOW_TO_SERVER, "GET / HTTP/1.1\r\n\r\n", 18);
- *     app_rig_close(rig);                                    both directions end, as with the end of the flow
- *     ck_assert_str_eq(app_rig_json(rig, 0), "{\"hostname\":...}");
+ *     rig->cut = 1;                                          0: bytes as they are sent; N: at most N at a time; -1:
+ * random pieces app_rig_send(rig, FLOW_TO_SERVER, "GET / HTTP/1.1\r\n\r\n", 18); app_rig_close(rig); both directions
+ * end, as with the end of the flow ck_assert_str_eq(app_rig_json(rig, 0), "{\"hostname\":...}");
  *
- * Transactions stay until app_rig_free(), unless rig->tidy is set: then complete ones are freed after each piece as in the daemon,
- * and only app_rig_json() still knows them.
+ * Transactions stay until app_rig_free(), unless rig->tidy is set: then complete ones are freed after each piece as in
+ * the daemon, and only app_rig_json() still knows them.
  */
 #ifndef APP_RIG_H
 #define APP_RIG_H
@@ -142,7 +142,8 @@ static inline void app_rig_free(struct app_rig *rig)
     free(rig);
 }
 
-/* What the protocol logs of a transaction, with its events: {"members":...,"events":["a"]} without the outer braces' key. */
+/* What the protocol logs of a transaction, with its events: {"members":...,"events":["a"]} without the outer braces'
+ * key. */
 static inline void app_rig_render(struct app_rig *rig, const struct app_tx *tx, struct text *out)
 {
     struct fields fields;
@@ -222,8 +223,8 @@ static inline void app_rig_read_all(struct app_tx *tx)
     }
 }
 
-/* Of a flow with thousands of pieces, transactions that are still open are read after each 64th piece only: else the time would grow
- * with the product of both. */
+/* Of a flow with thousands of pieces, transactions that are still open are read after each 64th piece only: else the
+ * time would grow with the product of both. */
 static inline void app_rig_after(struct app_rig *rig)
 {
     bool reads_open = ++rig->pieces <= 1024 || rig->pieces % 64 == 0;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A simple model of stream/assembly.h, to hold it against: one array of bytes, one of what each is. A script (any bytes) is
- * carried out on both; the first difference ends the process. For the unit test with scripts by chance and for the fuzz target.
+ * A simple model of stream/assembly.h, to hold it against: one array of bytes, one of what each is. A script (any
+ * bytes) is carried out on both; the first difference ends the process. For the unit test with scripts by chance and
+ * for the fuzz target.
  *
- * Checked of every view: that it begins where the last one ended or behind a hole, reaches as far as it can, and has the bytes
- * that came first (passive: those that the receiver's system keeps); so no byte comes twice, and none is missing.
+ * Checked of every view: that it begins where the last one ended or behind a hole, reaches as far as it can, and has
+ * the bytes that came first (passive: those that the receiver's system keeps); so no byte comes twice, and none is
+ * missing.
  */
 #ifndef SLUICE_ASSEMBLY_MODEL_H
 #define SLUICE_ASSEMBLY_MODEL_H
@@ -90,7 +92,7 @@ static inline uint8_t model_content(uint64_t offset, unsigned variant)
     return (uint8_t)((offset + 1 + variant * 77777) * UINT64_C(0x9E3779B97F4A7C15) >> 56);
 }
 
-/* --- The model's own steps ------------------------------------------------------------------------------------------------- */
+/* --- The model's own steps ------------------------------------------------------------------------ */
 
 /* When memory is scarce history goes earlier, but nothing that was not acknowledged and inspected. */
 static inline void model_follow_base(const struct model_run *run, struct model *model)
@@ -211,7 +213,7 @@ static inline void model_apply(const struct model_run *run, struct model *model,
         model->segments[model->segment_count++] = *segment;
 }
 
-/* --- Commands: each is done on both, and compared ---------------------------------------------------------------------------- */
+/* --- Commands: each is done on both, and compared ------------------------------------------------- */
 
 /* The part of a segment that is within the bounds. */
 static inline bool model_clip(const struct model *model, uint64_t *start, uint64_t *end)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * For tests: a MaxMind database of a few networks, written as its specification says (MaxMind DB File Format 2.0): a binary
- * tree over 128 bits with IPv4 below ::/96, then the values, then what describes the file.
+ * For tests: a MaxMind database of a few networks, written as its specification says (MaxMind DB File Format 2.0): a
+ * binary tree over 128 bits with IPv4 below ::/96, then the values, then what describes the file.
  */
 #ifndef TEST_COUNTRY_DATABASE_H
 #define TEST_COUNTRY_DATABASE_H

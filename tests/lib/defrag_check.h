@@ -89,7 +89,7 @@ static inline void check_whole(int version, const char *text)
     }
 }
 
-/* --- Random, against a model ---------------------------------------------------------------------------------------------- */
+/* --- Random, against a model ---------------------------------------------------------------------- */
 
 enum { MODEL_UNITS = 40 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Packets and rules made by hand, for the tests of output. A sample is filled in place, because its packet points into it;
- * it stands for what decode and policy would have left behind.
+ * Packets and rules made by hand, for the tests of output. A sample is filled in place, because its packet points into
+ * it; it stands for what decode and policy would have left behind.
  */
 #ifndef EVENT_SAMPLES_H
 #define EVENT_SAMPLES_H

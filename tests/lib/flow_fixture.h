@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A flow table with packets made by hand, for tests: what ended is kept, and packets go from 10.0.0.1 to 10.0.0.2 and back.
+ * A flow table with packets made by hand, for tests: what ended is kept, and packets go from 10.0.0.1 to 10.0.0.2 and
+ * back.
  */
 #ifndef FLOW_FIXTURE_H
 #define FLOW_FIXTURE_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The pipeline of pipeline_app_rig.h is written, cleared, and another one takes its place that has read it: as between two processes. */
+/* The pipeline of pipeline_app_rig.h is written, cleared, and another one takes its place that has read it: as between
+ * two processes. */
 #ifndef SLUICE_TESTS_HANDOVER_RIG_H
 #define SLUICE_TESTS_HANDOVER_RIG_H
 

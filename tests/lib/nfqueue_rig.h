@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A stand-in for the kernel's end of a queue: builds netlink messages byte by byte, hands them to a capture that adopted
- * the other end of a socket pair, and reads back strictly what the capture sends, as a line of text, e.g.
+ * A stand-in for the kernel's end of a queue: builds netlink messages byte by byte, hands them to a capture that
+ * adopted the other end of a socket pair, and reads back strictly what the capture sends, as a line of text, e.g.
  * "single 2 drop; batch 4 accept mark 0x1".
  */
 #ifndef TEST_NFQUEUE_RIG_H
@@ -23,7 +23,7 @@
 
 enum { QUEUE = 0x1234, MESSAGE_SIZE = 70000, TEXT_SIZE = 4096 };
 
-/* --- the kernel's part ---------------------------------------------------------------------------------------------- */
+/* --- the kernel's part ---------------------------------------------------------------------------- */
 
 struct message {
     size_t length;
@@ -97,7 +97,7 @@ static inline void error_message(struct message *m, int error, uint32_t sequence
     finish(m);
 }
 
-/* --- a capture and its kernel --------------------------------------------------------------------------------------- */
+/* --- a capture and its kernel --------------------------------------------------------------------- */
 
 struct rig {
     int kernel;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A whole pipeline with rules, fed with TCP segments between 10.0.0.1 (client, port 40000) and 10.0.0.2 (server, port 80), for tests.
- * Offsets are those of the stream: 0 is the first byte after the SYN. What matched is told as text: "1 7" are the sids in order.
+ * A whole pipeline with rules, fed with TCP segments between 10.0.0.1 (client, port 40000) and 10.0.0.2 (server, port
+ * 80), for tests. Offsets are those of the stream: 0 is the first byte after the SYN. What matched is told as text: "1
+ * 7" are the sids in order.
  */
 #ifndef PIPELINE_RIG_H
 #define PIPELINE_RIG_H
@@ -145,7 +146,7 @@ static inline void rig_close(void)
     keyword_table_free(rig.keywords);
 }
 
-/* --- Packets ---------------------------------------------------------------------------------------------------------------- */
+/* --- Packets -------------------------------------------------------------------------------------- */
 
 static inline void rig_put16(uint8_t *at, uint32_t value)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Messages of SMB for tests: bodies are written field by field, the headers' lengths are filled in when they are sent. */
+/* Messages of SMB for tests: bodies are written field by field, the headers' lengths are filled in when they are sent.
+ */
 #ifndef SMB_MESSAGE_H
 #define SMB_MESSAGE_H
 

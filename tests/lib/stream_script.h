@@ -6,10 +6,10 @@
  *     < SA 0,1         the server's SYN/ACK acknowledges 1
  *     > A 1,1 'abc'    data
  *
- * Flags are letters (S A F R P U). Behind the numbers, in any order: 'data', win=N, ws=N, ts=VALUE/ECHO, sackok, sack=A-B, urg=N,
- * tfo, md5, badsum, t=SECONDS (of this and the following segments). Behind a | stands what is expected: the state, events, =invalid, =drop,
- * =midstream, =memcap, =reassembly (what the verdict says), "c:abc" or "s:abc" (the bytes that are yielded of the client's or the
- * server's stream), gap (before them).
+ * Flags are letters (S A F R P U). Behind the numbers, in any order: 'data', win=N, ws=N, ts=VALUE/ECHO, sackok,
+ * sack=A-B, urg=N, tfo, md5, badsum, t=SECONDS (of this and the following segments). Behind a | stands what is
+ * expected: the state, events, =invalid, =drop, =midstream, =memcap, =reassembly (what the verdict says), "c:abc" or
+ * "s:abc" (the bytes that are yielded of the client's or the server's stream), gap (before them).
  */
 #ifndef STREAM_SCRIPT_H
 #define STREAM_SCRIPT_H
@@ -101,7 +101,7 @@ static void teardown(void)
     decoder_free(rig.decoder);
 }
 
-/* --- From a line to a packet ---------------------------------------------------------------------------------------------- */
+/* --- From a line to a packet ---------------------------------------------------------------------- */
 
 struct line {
     bool from_server, bad_checksum, has_window, has_scale, has_timestamp, sack_permitted, fast_open, md5;
@@ -258,7 +258,7 @@ static size_t put_packet(const struct line *line)
     return length;
 }
 
-/* --- Through the stages ------------------------------------------------------------------------------------------------------ */
+/* --- Through the stages --------------------------------------------------------------------------- */
 
 static void take_views(enum flow_direction direction, bool all)
 {
@@ -315,7 +315,7 @@ static void send_line(const char *text)
     take_views(FLOW_TO_CLIENT, false);
 }
 
-/* --- What came of it ------------------------------------------------------------------------------------------------------------ */
+/* --- What came of it ------------------------------------------------------------------------------ */
 
 static const char *state_name(void)
 {

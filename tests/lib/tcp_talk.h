@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TCP conversations of two correct hosts, made up: what goes by between them, for tests with stream_script.h (include it first).
+ * TCP conversations of two correct hosts, made up: what goes by between them, for tests with stream_script.h (include
+ * it first).
  *
- * What a host sends goes by at once and reaches the other some time later, or never; what the other sends in the meantime goes by before
- * it has got it. So segments cross, are lost behind us, are sent again, cut in another way. Windows are small, closed, probed and
- * opened; clocks of timestamps stand still, jump and wrap; either side closes first, both at once, only one, or one resets.
+ * What a host sends goes by at once and reaches the other some time later, or never; what the other sends in the
+ * meantime goes by before it has got it. So segments cross, are lost behind us, are sent again, cut in another way.
+ * Windows are small, closed, probed and opened; clocks of timestamps stand still, jump and wrap; either side closes
+ * first, both at once, only one, or one resets.
  */
 #ifndef TCP_TALK_H
 #define TCP_TALK_H
@@ -53,7 +55,7 @@ static bool talk_before(uint32_t a, uint32_t b)
     return (int32_t)(a - b) < 0;
 }
 
-/* --- Sending ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Sending -------------------------------------------------------------------------------------- */
 
 static void talk_put(unsigned side, uint8_t flags, uint32_t seq, uint32_t length)
 {
@@ -164,7 +166,7 @@ static void talk_handshake(unsigned side)
     }
 }
 
-/* --- Getting -------------------------------------------------------------------------------------------------------------------------- */
+/* --- Getting -------------------------------------------------------------------------------------- */
 
 static struct line talk_read(const struct talk_segment *segment)
 {
@@ -258,7 +260,7 @@ static void talk_get(unsigned side)
         talk_take_data(side, &line);
 }
 
-/* --- The whole ---------------------------------------------------------------------------------------------------------------------- */
+/* --- The whole ------------------------------------------------------------------------------------ */
 
 static void talk_act(unsigned side)
 {

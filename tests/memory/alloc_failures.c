@@ -4,18 +4,21 @@
  *
  *     alloc_failures SOURCE [--all] [--largest BYTES] [--runs N] [--only TEXT] [--here] [CAPTURE OR FOLDER]...
  *
- * A conversation (conversation.h) is played to the whole pipeline with all rules, all events and the file store, in process. First without a
- * failure, which counts its allocations; then once for each of them, in which that one is refused; then for every ninth one, in which all that
- * follow are refused, too. Of captures N allocations are refused (default 20), spread evenly. --all leaves no allocation out.
+ * A conversation (conversation.h) is played to the whole pipeline with all rules, all events and the file store, in
+ * process. First without a failure, which counts its allocations; then once for each of them, in which that one is
+ * refused; then for every ninth one, in which all that follow are refused, too. Of captures N allocations are refused
+ * (default 20), spread evenly. --all leaves no allocation out.
  *
- * Then the start of a daemon or a reload (settings, rules, pipeline, output) is repeated in the same way, for malloc() and its relatives.
+ * Then the start of a daemon or a reload (settings, rules, pipeline, output) is repeated in the same way, for malloc()
+ * and its relatives.
  *
- * A run must not crash (the sanitizers' builds run it, too), and must leave nothing taken from the application-layer heap and the pools. The
- * conversations run in a child process, so that all crashes of a run are listed, each with the conversation and the number of the allocation.
- * To debug one: --only takes the conversations whose name has TEXT, and --here runs them without a child.
+ * A run must not crash (the sanitizers' builds run it, too), and must leave nothing taken from the application-layer
+ * heap and the pools. The conversations run in a child process, so that all crashes of a run are listed, each with the
+ * conversation and the number of the allocation. To debug one: --only takes the conversations whose name has TEXT, and
+ * --here runs them without a child.
  *
- * The table at the end has a line for each application protocol and each pool; one without a refused allocation fails the test, as do those of
- * the writer of events.
+ * The table at the end has a line for each application protocol and each pool; one without a refused allocation fails
+ * the test, as do those of the writer of events.
  */
 #include <errno.h>
 #include <signal.h>
@@ -105,7 +108,7 @@ static void require(bool condition, const char *what)
     exit(2);
 }
 
-/* --- Settings and rules --------------------------------------------------------------------------------------------------------- */
+/* --- Settings and rules --------------------------------------------------------------------------- */
 
 static void write_settings(char *out, size_t size)
 {
@@ -171,7 +174,7 @@ static void load(void)
     diag_free(diag);
 }
 
-/* --- The pipeline --------------------------------------------------------------------------------------------------------------- */
+/* --- The pipeline --------------------------------------------------------------------------------- */
 
 static int open_output(struct output **out, const struct config *config)
 {
@@ -244,7 +247,7 @@ static const struct pool *pool_at(const struct side *side, unsigned index)
     return pools[index];
 }
 
-/* --- A run ---------------------------------------------------------------------------------------------------------------------- */
+/* --- A run ---------------------------------------------------------------------------------------- */
 
 static void report(const struct conversation *one, const char *what)
 {
@@ -356,7 +359,7 @@ static void run_conversation(const struct conversation *one)
     progress->at = 0;
 }
 
-/* --- The start ------------------------------------------------------------------------------------------------------------------ */
+/* --- The start ------------------------------------------------------------------------------------ */
 
 /* All that a start or a reload allocates: settings, rules, pipeline, output. It may fail; what it has made is freed. */
 static uint64_t start_once(uint64_t at, bool all_later)
@@ -400,7 +403,7 @@ static void run_start(void)
             start_once(progress->at, progress->mode == ALL_LATER_FAIL);
 }
 
-/* --- Processes ------------------------------------------------------------------------------------------------------------------ */
+/* --- Processes ------------------------------------------------------------------------------------ */
 
 static int child(void)
 {
@@ -465,7 +468,7 @@ static unsigned run_children(void)
     }
 }
 
-/* --- The table ------------------------------------------------------------------------------------------------------------------ */
+/* --- The table ------------------------------------------------------------------------------------ */
 
 static bool print_row(const char *name, uint64_t refused, const char *trouble)
 {

@@ -32,7 +32,7 @@ static void require(bool condition, const char *what)
     exit(2);
 }
 
-/* --- Lists ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Lists ---------------------------------------------------------------------------------------- */
 
 static struct conversation *add_conversation(struct conversations *all, const char *name, unsigned protocol)
 {
@@ -76,7 +76,7 @@ void conversations_clear(struct conversations *all)
     *all = (struct conversations){ 0 };
 }
 
-/* --- Two hosts that talk -------------------------------------------------------------------------------------------------------- */
+/* --- Two hosts that talk -------------------------------------------------------------------------- */
 
 struct talk {
     struct conversation *to;
@@ -203,7 +203,7 @@ static void end_direction(struct talk *talk, int from)
     send_segment(talk, !from, TCP_ACK, 1 + talk->next[!from], NULL, 0);
 }
 
-/* --- The corpora of fuzz_app ---------------------------------------------------------------------------------------------------- */
+/* --- The corpora of fuzz_app ---------------------------------------------------------------------- */
 
 static size_t read_file(const char *path, uint8_t *out)
 {
@@ -288,7 +288,7 @@ static void add_corpus(struct conversations *all, const char *source, const stru
     free(entries);
 }
 
-/* --- Made up -------------------------------------------------------------------------------------------------------------------- */
+/* --- Made up -------------------------------------------------------------------------------------- */
 
 static const char post[] =
     "POST /upload/report.php?id=1%2e5 HTTP/1.1\r\nHost: www.example.test\r\nUser-Agent: curl/8.5\r\n"
@@ -368,7 +368,7 @@ static void add_reassembly(struct conversations *all, bool passive)
     end_direction(&talk, 0);
 }
 
-/* --- The same in fragments and tunnels ------------------------------------------------------------------------------------------ */
+/* --- The same in fragments and tunnels ------------------------------------------------------------ */
 
 static void fragment4(struct conversation *to, const uint8_t *packet, uint32_t length, uint16_t id, uint64_t delay_ns)
 {
@@ -511,7 +511,7 @@ void conversations_add_built_in(struct conversations *all, const char *source)
     add_icmp(all);
 }
 
-/* --- Captures ------------------------------------------------------------------------------------------------------------------- */
+/* --- Captures ------------------------------------------------------------------------------------- */
 
 static void add_capture(struct conversations *all, const char *path)
 {

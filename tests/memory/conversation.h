@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Packets for the test of allocation failures: the corpora of the fuzz targets of the application protocols as TCP connections and UDP
- * datagrams, conversations made up for what has no corpus of that form (ftp-data, files, reassembly), the same in fragments and tunnels,
- * and captures.
+ * Packets for the test of allocation failures: the corpora of the fuzz targets of the application protocols as TCP
+ * connections and UDP datagrams, conversations made up for what has no corpus of that form (ftp-data, files,
+ * reassembly), the same in fragments and tunnels, and captures.
  */
 #ifndef CONVERSATION_H
 #define CONVERSATION_H
@@ -36,7 +36,8 @@ struct conversations {
 
 /* All that are made of the tree at `source`. */
 void conversations_add_built_in(struct conversations *all, const char *source);
-/* A capture file, or those of a folder and its folders, of at most `largest` bytes each; files that libpcap refuses are left out. */
+/* A capture file, or those of a folder and its folders, of at most `largest` bytes each; files that libpcap refuses are
+ * left out. */
 void conversations_add_captures(struct conversations *all, const char *path, uint64_t largest);
 void conversations_clear(struct conversations *all);
 

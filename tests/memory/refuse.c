@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See refuse.h. A refused call of a heap is made with a size that no heap has, so that it is counted as refused by the heap, too. */
+/* See refuse.h. A refused call of a heap is made with a size that no heap has, so that it is counted as refused by the
+ * heap, too. */
 #include "refuse.h"
 
 #include <stdio.h>
@@ -66,7 +67,7 @@ static bool is_refused(enum refuse_kind kind)
     return true;
 }
 
-/* --- heap ----------------------------------------------------------------------------------------------------------------------- */
+/* --- heap ----------------------------------------------------------------------------------------- */
 
 void *__real_heap_take(struct heap *heap, size_t size);
 void *__real_heap_take_raw(struct heap *heap, size_t size);
@@ -122,7 +123,7 @@ uint32_t __wrap_buffer_append(struct heap *heap, struct buffer *buffer, const vo
     return __real_buffer_append(heap, buffer, bytes, length, limit);
 }
 
-/* --- pool ----------------------------------------------------------------------------------------------------------------------- */
+/* --- pool ----------------------------------------------------------------------------------------- */
 
 void *__real_pool_take(struct pool *pool);
 size_t __real_pool_used(const struct pool *pool);
@@ -154,7 +155,8 @@ void *__wrap_pool_take(struct pool *pool)
     return is_pool_refused(pool) ? NULL : __real_pool_take(pool);
 }
 
-/* Callers that take several objects, all or none, compare this with the capacity first. What they are told must hold. */
+/* Callers that take several objects, all or none, compare this with the capacity first. What they are told must hold.
+ */
 size_t __wrap_pool_used(const struct pool *pool)
 {
     if (!is_armed)
@@ -165,7 +167,7 @@ size_t __wrap_pool_used(const struct pool *pool)
     return __real_pool_used(pool);
 }
 
-/* --- malloc --------------------------------------------------------------------------------------------------------------------- */
+/* --- malloc --------------------------------------------------------------------------------------- */
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Preloaded into the daemon: makes an engine behave as if it had been taken over. When a file $HOSTILE/NAME is there, the engine's main
- * thread removes it and does what NAME says to the keeper: to the memory and the channel that they share, and to the sockets of the queues.
+ * Preloaded into the daemon: makes an engine behave as if it had been taken over. When a file $HOSTILE/NAME is there,
+ * the engine's main thread removes it and does what NAME says to the keeper: to the memory and the channel that they
+ * share, and to the sockets of the queues.
  */
 #include <dlfcn.h>
 #include <errno.h>

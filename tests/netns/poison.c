@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Preloaded into the daemon, so that packets can kill its engine: what is searched for patterns and holds POISON-DIE is a fault, and
- * POISON-HANG is never finished; POISON-EXEC does what an intruder would, and starts a program.
+ * Preloaded into the daemon, so that packets can kill its engine: what is searched for patterns and holds POISON-DIE is
+ * a fault, and POISON-HANG is never finished; POISON-EXEC does what an intruder would, and starts a program.
  */
 #include <dlfcn.h>
 #include <signal.h>

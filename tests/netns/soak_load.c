@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Bulk traffic that is cheap to make and checked all the same: what interpreters send leaves most of the daemon's CPU idle.
+ * Bulk traffic that is cheap to make and checked all the same: what interpreters send leaves most of the daemon's CPU
+ * idle.
  *
  *     soak_load serve PORT ADDRESS...                         HTTP and UDP until SIGTERM, then a line of JSON
  *     soak_load ask PORT RAMP SECONDS PERCENT ADDRESS...      a line of JSON
  *
- * The client first asks as fast as answers come, for RAMP seconds: what it gets in the second half is the capacity. Then it
- * asks at PERCENT of that for SECONDS; the last tenth of each ROUND is as fast as it goes again, and says what the capacity is
- * now: others may use this machine, too. What is asked is the same mix all the time: pages, large and compressed pages (which
- * cost who looks at them more than who sends them), and posted bodies on connections that stay for a while, pages on
- * connections of their own, datagrams in bursts. Both ends know each byte that must come. A request without its answer for GIVE_UP seconds has failed. One thread each; all sockets are edge-triggered.
+ * The client first asks as fast as answers come, for RAMP seconds: what it gets in the second half is the capacity.
+ * Then it asks at PERCENT of that for SECONDS; the last tenth of each ROUND is as fast as it goes again, and says what
+ * the capacity is now: others may use this machine, too. What is asked is the same mix all the time: pages, large and
+ * compressed pages (which cost who looks at them more than who sends them), and posted bodies on connections that stay
+ * for a while, pages on connections of their own, datagrams in bursts. Both ends know each byte that must come. A
+ * request without its answer for GIVE_UP seconds has failed. One thread each; all sockets are edge-triggered.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -174,7 +176,7 @@ static void watch(int epoll, int fd, uint32_t events, uint64_t what)
     }
 }
 
-/* --- The server ------------------------------------------------------------------------------------------------------------------ */
+/* --- The server ----------------------------------------------------------------------------------- */
 
 struct connection {
     int fd; /* 0: free */
@@ -377,7 +379,7 @@ static int serve(char **arguments)
     return 0;
 }
 
-/* --- The client ------------------------------------------------------------------------------------------------------------------ */
+/* --- The client ----------------------------------------------------------------------------------- */
 
 /* One request at a time, on one of its sockets. */
 struct slot {
@@ -619,7 +621,8 @@ static void client_wait(struct client *client, int milliseconds)
         client_drive(client, &client->slots[events[i].data.u64]);
 }
 
-/* `rate` requests a second (0: as many as are answered) for so long; how many a second were answered in the second half. */
+/* `rate` requests a second (0: as many as are answered) for so long; how many a second were answered in the second
+ * half. */
 static double client_phase(struct client *client, double rate, double seconds)
 {
     int64_t begin = now_ns(), end = begin + (int64_t)(seconds * 1e9), middle = 0, checked = begin, now;

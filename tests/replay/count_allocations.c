@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Preloaded into a program, counts what its threads ask of the allocator and of mmap, and writes both sums to the file that
- * COUNT_ALLOCATIONS names when the program ends: of the main thread (in a replay with one worker: reader and worker), and
- * of all others (the writer of events). The allocator is glibc's own, by the names that it has for itself.
+ * Preloaded into a program, counts what its threads ask of the allocator and of mmap, and writes both sums to the file
+ * that COUNT_ALLOCATIONS names when the program ends: of the main thread (in a replay with one worker: reader and
+ * worker), and of all others (the writer of events). The allocator is glibc's own, by the names that it has for itself.
  */
 #include <errno.h>
 #include <stdatomic.h>

@@ -4,9 +4,9 @@
  *
  *     dump_rules NAME.rules
  *
- * Lines `#! address NAME VALUE` and `#! port NAME VALUE` of the file define variables, `#! application NAME` makes a protocol
- * known. NAME.classification, NAME.reference and NAME.threshold are read when they exist; so are the files of the rule policy:
- * NAME.disable, NAME.enable, NAME.drop, NAME.modify and NAME.policy.
+ * Lines `#! address NAME VALUE` and `#! port NAME VALUE` of the file define variables, `#! application NAME` makes a
+ * protocol known. NAME.classification, NAME.reference and NAME.threshold are read when they exist; so are the files of
+ * the rule policy: NAME.disable, NAME.enable, NAME.drop, NAME.modify and NAME.policy.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ struct dump {
     struct rule_variables *variables;
 };
 
-/* --- Settings --------------------------------------------------------------------------------------------------------------- */
+/* --- Settings ------------------------------------------------------------------------------------- */
 
 static void apply_setting(struct dump *dump, const char *line)
 {
@@ -68,7 +68,7 @@ static const char *companion(const struct dump *dump, const char *ending, char *
     return access(out, R_OK) == 0 ? out : NULL;
 }
 
-/* --- Printing --------------------------------------------------------------------------------------------------------------- */
+/* --- Printing ------------------------------------------------------------------------------------- */
 
 static void print_address_set(const struct address_set *set)
 {

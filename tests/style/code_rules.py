@@ -4,7 +4,7 @@
 
     code_rules.py SOURCE_DIR [LIBRARY]
 
-Comments with //; a source file without its SPDX line; functions and files that have grown too long; and, in the objects of
+Comments with //; a source file without its SPDX line; lines, functions and files that have grown too long; and, in the objects of
 LIBRARY, variables that can change (an allow-list says which may).
 """
 import os
@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 FOLDERS = ('src', 'include', 'tests', 'scripts')
-MAX_FUNCTION, MAX_FILE = 110, 900
+MAX_FUNCTION, MAX_FILE, MAX_COLUMNS = 110, 900, 120
 SPDX = 'SPDX-License-Identifier: GPL-2.0-or-later'
 
 # Of the whole process, and why.
@@ -74,6 +74,8 @@ def check_file(name, text):
     if length > MAX_FILE:
         yield f'{name}:{MAX_FILE + 1}: {length} lines; {MAX_FILE} are allowed in a file'
     if name.endswith(('.c', '.h')):
+        yield from (f'{name}:{number}: {len(line)} columns; {MAX_COLUMNS} are allowed'
+                    for number, line in enumerate(text.splitlines(), 1) if len(line) > MAX_COLUMNS)
         yield from check_comments(name, text)
         yield from check_functions(name, text)
 

@@ -4,7 +4,7 @@
 
 #include "../lib/app_rig.h"
 
-/* --- Protocols for the test -------------------------------------------------------------------------------------------------------- */
+/* --- Protocols for the test ----------------------------------------------------------------------- */
 
 struct line_state {
     unsigned calls, ends, gaps;
@@ -213,7 +213,7 @@ static uint64_t counter(const char *name)
     ck_abort_msg("no counter %s", name);
 }
 
-/* --- Identification ---------------------------------------------------------------------------------------------------------------- */
+/* --- Identification ------------------------------------------------------------------------------- */
 
 static const struct {
     const char *client, *server; /* what they say first; the client before the server */
@@ -320,7 +320,7 @@ START_TEST(a_lost_beginning_is_no_beginning)
 }
 END_TEST
 
-/* --- Feeding ----------------------------------------------------------------------------------------------------------------------- */
+/* --- Feeding -------------------------------------------------------------------------------------- */
 
 START_TEST(any_cut_gives_the_same)
 {
@@ -429,7 +429,7 @@ START_TEST(events_stay_on_their_transaction)
 }
 END_TEST
 
-/* --- Change of protocol -------------------------------------------------------------------------------------------------------------- */
+/* --- Change of protocol --------------------------------------------------------------------------- */
 
 START_TEST(what_follows_a_change_is_another_protocol)
 {
@@ -461,7 +461,7 @@ START_TEST(an_optional_change_that_does_not_come_is_none)
 }
 END_TEST
 
-/* --- Announced flows ----------------------------------------------------------------------------------------------------------------- */
+/* --- Announced flows ------------------------------------------------------------------------------ */
 
 START_TEST(an_announced_flow_gets_what_was_said_of_it)
 {
@@ -539,7 +539,7 @@ START_TEST(a_later_announcement_of_the_same_connection_replaces_the_earlier_one)
 }
 END_TEST
 
-/* --- Transactions ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Transactions --------------------------------------------------------------------------------- */
 
 static void inspect_all(void)
 {
@@ -651,7 +651,7 @@ START_TEST(without_memory_a_flow_is_an_exception)
 }
 END_TEST
 
-/* --- Datagrams ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Datagrams ------------------------------------------------------------------------------------ */
 
 static void datagrams(void)
 {

@@ -102,7 +102,7 @@ static void assert_buffer(const struct app_rig *rig, uint64_t id, const char *ke
                   index, (int)bytes.length, (const char *)bytes.bytes);
 }
 
-/* --- Records and EVE ------------------------------------------------------------------------------------------------------------ */
+/* --- Records and EVE ------------------------------------------------------------------------------ */
 
 static const struct {
     unsigned type;
@@ -233,7 +233,7 @@ START_TEST(root_does_not_hide_others)
 }
 END_TEST
 
-/* --- What goes wrong ------------------------------------------------------------------------------------------------------------ */
+/* --- What goes wrong ------------------------------------------------------------------------------ */
 
 /* A response with one query, and an answer whose data is a name of these bytes (they lie at 35). */
 static const struct {
@@ -429,7 +429,8 @@ START_TEST(broken_message_is_passed_over)
 }
 END_TEST
 
-/* dnsmasq answers a readable question whatever the header counts and whatever comes behind: rules see it, and only its event is logged. */
+/* dnsmasq answers a readable question whatever the header counts and whatever comes behind: rules see it, and only its
+ * event is logged. */
 static const struct {
     unsigned answers, authorities, additionals;
     const char *behind;
@@ -526,7 +527,7 @@ START_TEST(short_data_has_no_numbers)
 }
 END_TEST
 
-/* --- Settings ------------------------------------------------------------------------------------------------------------------- */
+/* --- Settings ------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *yaml;
@@ -567,7 +568,7 @@ START_TEST(settings_are_kept)
 }
 END_TEST
 
-/* --- Finding it ----------------------------------------------------------------------------------------------------------------- */
+/* --- Finding it ----------------------------------------------------------------------------------- */
 
 static const struct {
     uint16_t client, server;
@@ -680,7 +681,7 @@ START_TEST(ports_and_transports_are_chosen)
 }
 END_TEST
 
-/* --- The others ----------------------------------------------------------------------------------------------------------------- */
+/* --- The others ----------------------------------------------------------------------------------- */
 
 START_TEST(mdns_is_logged)
 {

@@ -419,7 +419,7 @@ START_TEST(messages)
 }
 END_TEST
 
-/* --- URIs ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- URIs ----------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *raw, *normalised, *settings;
@@ -482,7 +482,7 @@ START_TEST(normalised_uris)
 }
 END_TEST
 
-/* --- When ----------------------------------------------------------------------------------------------------------------------------------- */
+/* --- When ----------------------------------------------------------------------------------------- */
 
 /* A rule may decide on the packet that completes what it looks at. */
 START_TEST(buffers_are_there_at_once)
@@ -611,7 +611,8 @@ START_TEST(first_requests_are_identified)
 }
 END_TEST
 
-/* The first request is also a valid command of SMTP; the second cannot be parsed as HTTP. Only the server's answer shows which protocol it speaks. */
+/* The first request is also a valid command of SMTP; the second cannot be parsed as HTTP. Only the server's answer
+ * shows which protocol it speaks. */
 START_TEST(failures_beside_another_protocol)
 {
     static const char first[] = "EHLO /a HTTP/1.1\r\nHost: h\r\n\r\n",
@@ -700,7 +701,7 @@ START_TEST(all_equal_headers_are_joined)
 }
 END_TEST
 
-/* --- Floods --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Floods --------------------------------------------------------------------------------------- */
 
 START_TEST(many_requests)
 {

@@ -151,8 +151,8 @@ START_TEST(responses_are_decoded)
 }
 END_TEST
 
-/* One uncompressed meta-block, and a second one whose header is invalid or missing: the content of the first is inspected, but for a few bytes
- * before the error. */
+/* One uncompressed meta-block, and a second one whose header is invalid or missing: the content of the first is
+ * inspected, but for a few bytes before the error. */
 START_TEST(brotli_ends_early)
 {
     enum { SIZE = 40000 }; /* more than the decoder's output buffer */
@@ -199,7 +199,7 @@ START_TEST(requests_are_decoded)
 }
 END_TEST
 
-/* --- Bombs ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Bombs ---------------------------------------------------------------------------------------- */
 
 static size_t bomb(uint8_t *out, size_t room, size_t size)
 {
@@ -256,7 +256,7 @@ START_TEST(decoding_ends_at_the_limit)
 }
 END_TEST
 
-/* --- Files ------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- Files ---------------------------------------------------------------------------------------- */
 
 static const struct named {
     const char *request, *response, *name;
@@ -391,7 +391,7 @@ START_TEST(a_form_is_cut_at_the_limit)
 }
 END_TEST
 
-/* --- In alerts ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- In alerts ------------------------------------------------------------------------------------ */
 
 static const struct {
     const char *yaml, *want;
@@ -425,7 +425,7 @@ START_TEST(alerts_have_bodies)
 }
 END_TEST
 
-/* --- Holes ------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Holes ---------------------------------------------------------------------------------------- */
 
 START_TEST(bodies_have_holes)
 {

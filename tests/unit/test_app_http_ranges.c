@@ -85,7 +85,8 @@ START_TEST(ranges_are_reassembled)
 }
 END_TEST
 
-/* As in the daemon, completed transactions are freed between ranges. The memory of the file is not accounted to a flow. */
+/* As in the daemon, completed transactions are freed between ranges. The memory of the file is not accounted to a flow.
+ */
 START_TEST(transactions_are_freed_between_ranges)
 {
     struct app_rig *rig = app_rig_new("http", NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Requests that servers read in different ways: every reading is inspected, and whatever way the bytes are cut makes no difference. */
+/* Requests that servers read in different ways: every reading is inspected, and whatever way the bytes are cut makes no
+ * difference. */
 #include <check.h>
 
 #include "app_rig.h"
@@ -13,7 +14,8 @@
 
 enum { CLEAR, AMBIGUOUS };
 
-/* What follows a header that says how long the body is, for one server; `bytes` must be in the buffer of some transaction. */
+/* What follows a header that says how long the body is, for one server; `bytes` must be in the buffer of some
+ * transaction. */
 static const struct {
     const char *name, *client;
     size_t length;

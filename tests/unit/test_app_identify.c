@@ -63,7 +63,8 @@ static unsigned ask_all(const struct app *app, const struct app_probe *probe, st
     return count;
 }
 
-/* Whether the tables and all protocols say the same, whichever way the datagram goes. Without an assertion for each: there are many. */
+/* Whether the tables and all protocols say the same, whichever way the datagram goes. Without an assertion for each:
+ * there are many. */
 static bool is_same(const struct app *app, const uint8_t *bytes, uint32_t length, uint16_t client_port,
                     uint16_t server_port)
 {

@@ -33,7 +33,7 @@ static void send_message(struct app_rig *rig, enum flow_direction direction, con
     app_rig_send(rig, direction, bytes, 28 + length);
 }
 
-/* --- Version 1 ------------------------------------------------------------------------------------------------------------------ */
+/* --- Version 1 ------------------------------------------------------------------------------------ */
 
 /* An SA of one proposal with one transform: AES, 128 bits, SHA, group 2, a key shared before, 86,400 seconds. */
 #define TRANSFORM(next)                                                                                                \
@@ -88,7 +88,7 @@ START_TEST(main_mode_is_logged)
 }
 END_TEST
 
-/* --- Events --------------------------------------------------------------------------------------------------------------------- */
+/* --- Events --------------------------------------------------------------------------------------- */
 
 #define V1 "\x01\x10\x02\0"
 #define V2 "\x21\x20\x22\x08"

@@ -10,7 +10,8 @@
 #define DATA(text) text, sizeof(text) - 1
 
 /* AS-REQ for alice/admin@EX.COM; TGS-REQ without a client; AS-REP (23, ticket 18); TGS-REP (18, ticket 17); TGS-REP
- * (-5, ticket 99); errors 25 and 200; AS-REQ with a name of 17 parts; the start of an AP-REQ; an AS-REQ that is cut off. */
+ * (-5, ticket 99); errors 25 and 200; AS-REQ with a name of 17 parts; the start of an AP-REQ; an AS-REQ that is cut
+ * off. */
 static const char as_req[] =
     "\x6a\x72\x30\x70\xa1\x03\x02\x01\x05\xa2\x03\x02\x01\x0a\xa3\x02\x30\x00\xa4\x60\x30\x5e\xa0\x07\x03\x05\x00"
     "\x00\x00\x00\x00\xa1\x19\x30\x17\xa0\x03\x02\x01\x01\xa1\x10\x30\x0e\x1b\x05\x61\x6c\x69\x63\x65\x1b\x05\x61"

@@ -85,7 +85,7 @@ static void assert_file(const struct app_rig *rig, uint64_t id, unsigned index, 
     ck_assert_int_eq(file->state, state);
 }
 
-/* --- Sessions ------------------------------------------------------------------------------------------------------------------- */
+/* --- Sessions ------------------------------------------------------------------------------------- */
 
 START_TEST(mail_is_read)
 {
@@ -131,7 +131,8 @@ static const struct {
     /* The server takes the message. */
     { "EHLO x\r\nMAIL FROM:<a>\r\nRCPT TO:<b>\r\nDATA\r\nSubject: one\r\n\r\nx\r\n.\r\nQUIT\r\n",
       "220 m\r\n250 m\r\n250 1\r\n250 2\r\n354 go\r\n250 taken\r\n221 bye\r\n", "one", "two", "one" },
-    /* It refuses the first DATA, which has no recipient: the message of the second one is the first one's text otherwise. */
+    /* It refuses the first DATA, which has no recipient: the message of the second one is the first one's text
+       otherwise. */
     { "EHLO x\r\nDATA\r\nSubject: one\r\nMAIL FROM:<a>\r\nRCPT TO:<b>\r\nDATA\r\nSubject: two\r\n\r\nx\r\n.\r\n",
       "220 m\r\n250 m\r\n503 no\r\n500 what\r\n250 1\r\n250 2\r\n354 go\r\n250 taken\r\n", "one two", NULL, "two" },
     /* It refuses two of them. */
@@ -396,7 +397,7 @@ START_TEST(tls_takes_over)
 }
 END_TEST
 
-/* --- Gaps ----------------------------------------------------------------------------------------------------------------------- */
+/* --- Gaps ----------------------------------------------------------------------------------------- */
 
 START_TEST(gap_in_a_message)
 {
@@ -466,7 +467,7 @@ START_TEST(connection_ends_in_a_message)
 }
 END_TEST
 
-/* --- Messages -------------------------------------------------------------------------------------------------------------------- */
+/* --- Messages ------------------------------------------------------------------------------------- */
 
 #define MIXED "Content-Type: multipart/mixed; boundary=\"b\"\r\n\r\n"
 #define PART "--b\r\nContent-Disposition: attachment; filename=\"f\"\r\n"
@@ -703,7 +704,7 @@ START_TEST(files_are_bounded)
 }
 END_TEST
 
-/* --- Settings -------------------------------------------------------------------------------------------------------------------- */
+/* --- Settings ------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *yaml;
@@ -770,7 +771,7 @@ START_TEST(raw_message_is_a_file)
 }
 END_TEST
 
-/* --- Finding it ------------------------------------------------------------------------------------------------------------------ */
+/* --- Finding it ----------------------------------------------------------------------------------- */
 
 static const struct {
     uint16_t port;

@@ -44,7 +44,7 @@ static void assert_buffer(const struct app_rig *rig, const char *keyword, enum f
                   "%s is '%.*s', not '%s'", keyword, (int)bytes.length, bytes.bytes, value);
 }
 
-/* --- A session of TLS 1.2 --------------------------------------------------------------------------------------------------------- */
+/* --- A session of TLS 1.2 ------------------------------------------------------------------------- */
 
 static void client_flight(struct bytes *out, size_t limit)
 {
@@ -118,7 +118,8 @@ static const char session_json[] =
     "060f71bfff68\",\"client_alpns\":[\"h2\",\"http/1.1\"],"
     "\"server_alpns\":[\"http/1.1\"]}";
 
-/* Record sizes by _i / CUT_COUNT: messages in one record, one over many records, and the header of a message over two. */
+/* Record sizes by _i / CUT_COUNT: messages in one record, one over many records, and the header of a message over two.
+ */
 static const size_t record_sizes[] = { 16384, 700, 100, 7, 3, 1 };
 
 START_TEST(session_of_tls12)
@@ -210,7 +211,7 @@ START_TEST(client_certificate)
 }
 END_TEST
 
-/* --- Fingerprints: the examples of github.com/salesforce/ja3 and of JA4.md --------------------------------------------------------- */
+/* --- Fingerprints: the examples of github.com/salesforce/ja3 and of JA4.md ------------------------ */
 
 struct ja3_case {
     unsigned version;
@@ -395,7 +396,7 @@ START_TEST(fingerprints_that_are_off)
 }
 END_TEST
 
-/* --- TLS 1.3, resumption, SSLv2 ------------------------------------------------------------------------------------------------------ */
+/* --- TLS 1.3, resumption, SSLv2 ------------------------------------------------------------------- */
 
 static void hellos_of_tls13(struct app_rig *rig, unsigned draft)
 {
@@ -531,7 +532,7 @@ START_TEST(session_of_sslv2)
 }
 END_TEST
 
-/* --- What is wrong ------------------------------------------------------------------------------------------------------------------- */
+/* --- What is wrong -------------------------------------------------------------------------------- */
 
 struct bad_case {
     const char *bytes;
@@ -646,7 +647,7 @@ START_TEST(heartbeat_that_leaks)
 }
 END_TEST
 
-/* --- Certificates that can't be read: the others of the chain count ------------------------------------------------------------------ */
+/* --- Certificates that can't be read: the others of the chain count ------------------------------- */
 
 START_TEST(second_certificate_is_read)
 {
@@ -743,7 +744,8 @@ static void put_name(struct bytes *extensions, unsigned type, const char *name)
     put_vector(extensions, 2, name, strlen(name));
 }
 
-/* Servers differ in which of several names they take, and in what they forgive: each name is inspected, and what comes behind a broken extension. */
+/* Servers differ in which of several names they take, and in what they forgive: each name is inspected, and what comes
+ * behind a broken extension. */
 START_TEST(all_names_are_inspected)
 {
     static struct bytes extensions, messages, bytes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Blocked hosts without the kernel: which rules ask for it, and for whom; who is never blocked; what workers hand over; the chains with
- * their sets; the events. With the kernel: tests/netns/blocklist.sh and monitor.sh.
+ * Blocked hosts without the kernel: which rules ask for it, and for whom; who is never blocked; what workers hand over;
+ * the chains with their sets; the events. With the kernel: tests/netns/blocklist.sh and monitor.sh.
  */
 #include "output_fixture.h"
 
@@ -13,7 +13,7 @@
 #include "sluice/keyword.h"
 #include "sluice/policy.h"
 
-/* --- Rules ------------------------------------------------------------------------------------------------------------------- */
+/* --- Rules ---------------------------------------------------------------------------------------- */
 
 enum { DEFAULT_SECONDS = 77 };
 
@@ -133,7 +133,7 @@ START_TEST(settings_ask_for_blocks)
 }
 END_TEST
 
-/* --- Policy ------------------------------------------------------------------------------------------------------------------- */
+/* --- Policy --------------------------------------------------------------------------------------- */
 
 /* The first rule that drops and asks; nobody when drops have no effect. */
 START_TEST(a_drop_asks)
@@ -176,7 +176,7 @@ START_TEST(a_drop_asks)
 }
 END_TEST
 
-/* --- Who is never blocked --------------------------------------------------------------------------------------------------------- */
+/* --- Who is never blocked ------------------------------------------------------------------------- */
 
 static struct config *config_of(const char *yaml)
 {
@@ -246,7 +246,7 @@ START_TEST(a_mistake_in_never_is_told)
 }
 END_TEST
 
-/* --- Chains ------------------------------------------------------------------------------------------------------------------- */
+/* --- Chains --------------------------------------------------------------------------------------- */
 
 static const struct {
     enum firewall_family family;
@@ -318,7 +318,7 @@ START_TEST(places_are_judged)
 }
 END_TEST
 
-/* --- Events ------------------------------------------------------------------------------------------------------------------- */
+/* --- Events --------------------------------------------------------------------------------------- */
 
 static const struct {
     struct output_firewall event;

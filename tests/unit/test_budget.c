@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What rules cost by a clock of the test's own, and when they are not asked any more. Each look at the clock takes `step_ns`. */
+/* What rules cost by a clock of the test's own, and when they are not asked any more. Each look at the clock takes
+ * `step_ns`. */
 #include <stdatomic.h>
 
 #include "pipeline_rig.h"

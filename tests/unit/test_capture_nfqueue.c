@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* --- verdicts ------------------------------------------------------------------------------------------------------- */
+/* --- verdicts ------------------------------------------------------------------------------------- */
 
 enum { MAX_ITEMS = 10 };
 
@@ -338,7 +338,7 @@ START_TEST(nothing_to_judge_sends_nothing)
 }
 END_TEST
 
-/* --- receiving ------------------------------------------------------------------------------------------------------ */
+/* --- receiving ------------------------------------------------------------------------------------ */
 
 static void build_full_message(struct message *m)
 {
@@ -634,7 +634,7 @@ START_TEST(source_is_gone)
 }
 END_TEST
 
-/* --- conntrack ------------------------------------------------------------------------------------------------------ */
+/* --- conntrack ------------------------------------------------------------------------------------ */
 
 static void expect_flags(struct rig *rig, uint32_t flags)
 {
@@ -731,7 +731,7 @@ START_TEST(conntrack_that_nobody_wants)
 }
 END_TEST
 
-/* --- damage --------------------------------------------------------------------------------------------------------- */
+/* --- damage --------------------------------------------------------------------------------------- */
 
 /* A damaged packet is judged like any other; a message of another kind or queue is none of ours. */
 START_TEST(damaged_messages_are_counted)
@@ -765,7 +765,8 @@ START_TEST(damaged_messages_are_counted)
 }
 END_TEST
 
-/* A packet without an id cannot be judged: it stays in the kernel, and must not be accepted along with its neighbours. */
+/* A packet without an id cannot be judged: it stays in the kernel, and must not be accepted along with its neighbours.
+ */
 START_TEST(packet_without_an_id_ends_batches)
 {
     char text[TEXT_SIZE];

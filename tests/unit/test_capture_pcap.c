@@ -334,7 +334,8 @@ START_TEST(pcapng)
 }
 END_TEST
 
-/* The file ends this many bytes before its end; how many packets of three are whole. A packet has 16 + 60 to 62 bytes. */
+/* The file ends this many bytes before its end; how many packets of three are whole. A packet has 16 + 60 to 62 bytes.
+ */
 static const struct {
     off_t cut;
     int packets;

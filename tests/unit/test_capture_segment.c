@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Super-packets that go back to the kernel to be segmented: the queue's GSO flag, the verdicts, and what bounds them. */
+/* Super-packets that go back to the kernel to be segmented: the queue's GSO flag, the verdicts, and what bounds them.
+ */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -71,7 +71,7 @@ static const struct control_command commands[] = {
     { "later", NULL, "answers later", later },       { NULL, NULL, NULL, NULL },
 };
 
-/* --- Lines ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Lines ---------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *line, *answer;
@@ -133,7 +133,7 @@ START_TEST(what_is_no_json_is_told)
 }
 END_TEST
 
-/* --- A server ------------------------------------------------------------------------------------------------------------------- */
+/* --- A server ------------------------------------------------------------------------------------- */
 
 static char folder[] = "/tmp/test_control_XXXXXX", path[64];
 static struct control_server *server;
@@ -265,7 +265,8 @@ static bool is_connected(int fd)
     return recv(fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK) < 0 && errno == EAGAIN;
 }
 
-/* Far more connections than places: those with a part of a request, those without, and those that do not read their answer. */
+/* Far more connections than places: those with a part of a request, those without, and those that do not read their
+ * answer. */
 START_TEST(half_open_and_slow_clients_give_way)
 {
     enum { PLACES = 8, OTHERS = 2 * CONTROL_MAX_CONNECTIONS };
@@ -541,7 +542,7 @@ START_TEST(a_file_in_its_place_is_kept)
 }
 END_TEST
 
-/* --- The client ------------------------------------------------------------------------------------------------------------------ */
+/* --- The client ----------------------------------------------------------------------------------- */
 
 static atomic_bool stop_serving;
 

@@ -252,7 +252,7 @@ static const struct {
         .payload_length = 2,
         .counters = "raw ipv4 esp" } },
 
-    /* --- IPv6 extension headers -------------------------------------------------------------------------------- */
+    /* --- IPv6 extension headers ------------------------------------------------------------------- */
     { LINK_RAW,
       IP6("00") "2b00050200000000 3c02020100000000" IP6_TO "1100c20400000000" UDP "61",
       { IPV6_UDP, .ip_extension_length = 40, .ethernet = -1, .transport = 80, .payload = 88, .payload_length = 1,
@@ -270,7 +270,7 @@ static const struct {
         .payload = 72,
         .payload_length = 4,
         .counters = "raw ipv6 udp invalid event.udp.len_invalid" } },
-    /* --- UDP with a wrong length: what there is, is payload ----------------------------------------------------- */
+    /* --- UDP with a wrong length: what there is, is payload --------------------------------------- */
     { LINK_RAW,
       IP6("11") "30390050 0000 0000 616263",
       { IPV6_UDP, .ethernet = -1, .transport = 40, .payload = 48, .payload_length = 3,
@@ -314,7 +314,7 @@ static const struct {
         .payload = -1,
         .counters = "raw ipv6 event.ipv6.icmpv4" } },
 
-    /* --- fragments: no transport ------------------------------------------------------------------------------- */
+    /* --- fragments: no transport ------------------------------------------------------------------ */
     { LINK_RAW,
       "45000024 00072000 40110000 0a000001 0a000002 30390050 0020 0000 6162636465666768",
       { .ip_version = 4,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The decoder over other people's captures, where they are found (SLUICE_SHARED): whatever is in them, the packets found lie
- * in the bytes there are, and real traffic is mostly sound. libpcap is used here only to read the files.
+ * The decoder over other people's captures, where they are found (SLUICE_SHARED): whatever is in them, the packets
+ * found lie in the bytes there are, and real traffic is mostly sound. libpcap is used here only to read the files.
  */
 #include <ftw.h>
 #include <pcap/pcap.h>

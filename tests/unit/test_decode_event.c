@@ -7,6 +7,8 @@
 #define ZERO8 "0000000000000000"
 #define ZERO20 ZERO8 ZERO8 "00000000"
 #define INNER_TCP4 IP4("06") TCP
+#define BACKBONE ETH("88e7") "00000000" /* IEEE 802.1ah */
+#define BACKBONE4 BACKBONE BACKBONE BACKBONE BACKBONE
 
 static const struct {
     enum link_type link;
@@ -15,7 +17,7 @@ static const struct {
     bool invalid;
     uint8_t ip_version;
 } rows[] = {
-    /* --- link -------------------------------------------------------------------------------------------------- */
+    /* --- link ------------------------------------------------------------------------------------- */
     { LINK_ETHERNET, "020000000002 0200000000", "ethernet.pkt_too_small", true, 0 },
     { LINK_ETHERNET, ETH("88cc") "0000", "ethernet.unknown_ethertype", false, 0 },
     { LINK_LINUX_SLL, "0000 0001 0006 020000000001 0000", "sll.pkt_too_small", true, 0 },
@@ -45,7 +47,7 @@ static const struct {
     { LINK_ETHERNET, ETH("0806") "0001 0800 0604 0005" ZERO20, "arp.unsupported_opcode", true, 0 },
     { LINK_ETHERNET, ETH("0806") "0001 0800 0604 0004" ZERO20, "", false, 0 },
 
-    /* --- MPLS, NSH, PPP ---------------------------------------------------------------------------------------- */
+    /* --- MPLS, NSH, PPP --------------------------------------------------------------------------- */
     { LINK_ETHERNET, ETH("8847") "0001", "mpls.header_too_small", true, 0 },
     { LINK_ETHERNET, ETH("8847") "00010000 000200", "mpls.header_too_small", true, 0 },
     { LINK_ETHERNET, ETH("8847") "000151ff 450102", "mpls.pkt_too_small", true, 0 },
@@ -84,7 +86,7 @@ static const struct {
     { LINK_ETHERNET, ETH("8863") "1109 0000 0005 01010000", "pppoe.malformed_tags", true, 0 },
     { LINK_ETHERNET, ETH("8863") "1109 0000 0004 01010000", "", false, 0 },
 
-    /* --- IPv4 -------------------------------------------------------------------------------------------------- */
+    /* --- IPv4 ------------------------------------------------------------------------------------- */
     { LINK_ETHERNET, ETH("0800") "45000014", "ipv4.pkt_too_small", true, 0 },
     { LINK_ETHERNET, ETH("0800") IP4_OPTIONS("65", "06") TCP, "ipv4.wrong_ip_version", true, 0 },
     { LINK_RAW, IP4_OPTIONS("44", "06") TCP, "ipv4.hlen_too_small", true, 0 },
@@ -120,7 +122,7 @@ static const struct {
     { LINK_RAW, IP4("02") "22000000 0000 0001 01010000 e0000001", "igmp.malformed", true, 4 },
     { LINK_RAW, IP4("02") "11000000 e0000001 0000 ffff", "igmp.malformed", true, 4 },
 
-    /* --- IPv6 -------------------------------------------------------------------------------------------------- */
+    /* --- IPv6 ------------------------------------------------------------------------------------- */
     { LINK_RAW, "60000000 0000 3b40" ZERO20, "ipv6.pkt_too_small", true, 0 },
     { LINK_ETHERNET, ETH("86dd") "40000000 0000 3b40" IP6_FROM IP6_TO, "ipv6.wrong_ip_version", true, 0 },
     { LINK_RAW, "60000000 0001 3b40" IP6_FROM IP6_TO, "ipv6.trunc_pkt", true, 0 },
@@ -178,7 +180,7 @@ static const struct {
     { LINK_RAW, IP6("3a") "0100000000000000", "icmpv6.ipv6_trunc_pkt", true, 6 },
     { LINK_RAW, IP6("3a") "0200000000000000 40" ZERO20 ZERO20, "icmpv6.ipv6_unknown_version", true, 6 },
 
-    /* --- transport --------------------------------------------------------------------------------------------- */
+    /* --- transport -------------------------------------------------------------------------------- */
     { LINK_RAW, IP4("06") "30390050", "tcp.pkt_too_small", true, 4 },
     { LINK_RAW, IP6("06") "30390050", "tcp.pkt_too_small", true, 6 },
     { LINK_RAW, IP4("06") TCP_HEADER("60"), "tcp.hlen_too_small", true, 4 },
@@ -213,7 +215,7 @@ static const struct {
                 "00000004",
       "sctp.too_many_data_chunks", false, 4 },
 
-    /* --- tunnels ----------------------------------------------------------------------------------------------- */
+    /* --- tunnels ---------------------------------------------------------------------------------- */
     { LINK_RAW, IP4("2f") "0000", "gre.pkt_too_small", true, 4 },
     { LINK_RAW, IP4("2f") "00020800", "gre.wrong_version", true, 4 },
     { LINK_RAW, IP4("2f") "01000800", "gre.version0_recur", true, 4 },
@@ -235,14 +237,7 @@ static const struct {
     { LINK_RAW, IP4("11") UDP_PORTS("3039", "12b5") "08000000 00000100" ETH("88cc"), "vxlan.unknown_payload_type", true,
       4 },
     { LINK_RAW, IP4("11") UDP_PORTS("3039", "17c1") "0000 88cc 00000100", "geneve.unknown_payload_type", true, 4 },
-    { LINK_ETHERNET,
-      ETH("88e7") "00000000" ETH("88e7") "00000000" ETH("88e7") "00000000" ETH("88e7") "00000000" ETH(
-          "88e7") "00000000" ETH("88e7") "00000000" ETH("88e7") "00000000" ETH("88e7") "00000000" ETH("88e7") "0000000"
-                                                                                                              "0" ETH("88e7") "00000000" ETH("88e7") "00000000" ETH("88e7") "00000000" ETH(
-                                                                                                                  "88e"
-                                                                                                                  "7") "00000000" ETH("88e7") "00000000" ETH("88e7") "00000000" ETH("0800")
-                                                                                                                  INNER_TCP4,
-      "too_many_layers", true, 0 },
+    { LINK_ETHERNET, BACKBONE4 BACKBONE4 BACKBONE4 BACKBONE4 ETH("0800") INNER_TCP4, "too_many_layers", true, 0 },
 };
 
 enum { ROW_COUNT = sizeof(rows) / sizeof(rows[0]) };

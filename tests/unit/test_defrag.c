@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Order, headers, keys, time, memory, and whose bytes count where nothing is dropped. What is dropped: test_defrag_inline.c. */
+/* Order, headers, keys, time, memory, and whose bytes count where nothing is dropped. What is dropped:
+ * test_defrag_inline.c. */
 #include "defrag_check.h"
 
-/* --- Order ------------------------------------------------------------------------------------------------------------------ */
+/* --- Order ---------------------------------------------------------------------------------------- */
 
 static const unsigned orders[][3] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
 
@@ -75,7 +76,7 @@ START_TEST(forgets_what_is_complete_when_passive)
 }
 END_TEST
 
-/* --- Headers ---------------------------------------------------------------------------------------------------------------- */
+/* --- Headers -------------------------------------------------------------------------------------- */
 
 START_TEST(makes_a_packet_that_decodes)
 {
@@ -165,7 +166,7 @@ START_TEST(shows_the_link_header)
 }
 END_TEST
 
-/* --- Keys ------------------------------------------------------------------------------------------------------------------- */
+/* --- Keys ----------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *what;
@@ -215,7 +216,7 @@ START_TEST(vlans_may_be_ignored)
 }
 END_TEST
 
-/* --- Overlaps, passive: whose bytes count --------------------------------------------------------------------------------- */
+/* --- Overlaps, passive: whose bytes count --------------------------------------------------------- */
 
 /* Novak's sequence: units of eight bytes. The second half overlaps the first in all ways. */
 static const struct {
@@ -325,7 +326,7 @@ START_TEST(passive_takes_the_nearest_end)
 }
 END_TEST
 
-/* --- Time ------------------------------------------------------------------------------------------------------------------- */
+/* --- Time ----------------------------------------------------------------------------------------- */
 
 START_TEST(forgets_in_time)
 {
@@ -372,7 +373,7 @@ START_TEST(expires_by_budget)
 }
 END_TEST
 
-/* --- Memory ----------------------------------------------------------------------------------------------------------------- */
+/* --- Memory --------------------------------------------------------------------------------------- */
 
 static void open_small(bool inline_mode, size_t memcap)
 {
@@ -384,7 +385,8 @@ static void open_small(bool inline_mode, size_t memcap)
     defragging_open(&d, &options);
 }
 
-/* A flood of datagrams that are never complete costs no other datagram its place, and makes room for no half of one that gave way. */
+/* A flood of datagrams that are never complete costs no other datagram its place, and makes room for no half of one
+ * that gave way. */
 START_TEST(stays_within_its_memory)
 {
     enum { MEMCAP = 256 << 10, FLOOD = 3000 };
@@ -445,7 +447,7 @@ START_TEST(half_a_fragment_is_none)
 }
 END_TEST
 
-/* --- What is not used ------------------------------------------------------------------------------------------------------- */
+/* --- What is not used ----------------------------------------------------------------------------- */
 
 START_TEST(ignores_what_is_too_large)
 {
@@ -547,7 +549,7 @@ START_TEST(atomic_fragments_are_none)
 }
 END_TEST
 
-/* --- Fragments in datagrams -------------------------------------------------------------------------------------------------- */
+/* --- Fragments in datagrams ----------------------------------------------------------------------- */
 
 /* The fragment header of datagram `id` as the bytes of another one: the last eight bytes of it follow. */
 static void inner_header(uint8_t out[8], uint8_t id)
@@ -606,7 +608,7 @@ START_TEST(nests_to_a_bound)
 }
 END_TEST
 
-/* --- Random, against a model ---------------------------------------------------------------------------------------------- */
+/* --- Random, against a model ---------------------------------------------------------------------- */
 
 /* macOS: the first wins, byte by byte. BSD-right: the one that begins farthest right, of those the latest. */
 START_TEST(agrees_with_a_model_when_passive)

@@ -2,7 +2,7 @@
 /* What passes of a datagram agrees, whatever a receiver has of it. */
 #include "defrag_check.h"
 
-/* --- Overlaps, inline ------------------------------------------------------------------------------------------------------- */
+/* --- Overlaps, inline ----------------------------------------------------------------------------- */
 
 /* What contradicts "AAAAAAAABBBBBBBB" at 8, with more to come; or a datagram that ends at 32, for `ended`. */
 static const struct {
@@ -104,7 +104,7 @@ START_TEST(inline_wants_one_chain_of_headers)
 }
 END_TEST
 
-/* --- Inline: datagrams that are over ---------------------------------------------------------------------------------------- */
+/* --- Inline: datagrams that are over -------------------------------------------------------------- */
 
 START_TEST(remembers_what_was_accepted)
 {
@@ -198,7 +198,7 @@ START_TEST(knows_many_fragments_again)
 }
 END_TEST
 
-/* --- Random, against a model ---------------------------------------------------------------------------------------------- */
+/* --- Random, against a model ---------------------------------------------------------------------- */
 
 /* Inline every byte has one value: a contradiction ends it. */
 START_TEST(agrees_with_a_model_inline)

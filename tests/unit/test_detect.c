@@ -190,7 +190,7 @@ START_TEST(event_rules_are_found_by_their_event)
 }
 END_TEST
 
-/* --- Buffers that come again ---------------------------------------------------------------------------------------------------- */
+/* --- Buffers that come again ---------------------------------------------------------------------- */
 
 static uint64_t recalled(void)
 {

@@ -15,7 +15,7 @@ static void open_inline(const char *rules)
     rig_handshake();
 }
 
-/* --- Words over borders ------------------------------------------------------------------------------------------------------ */
+/* --- Words over borders --------------------------------------------------------------------------- */
 
 static const char word[] = "EvilWord";
 
@@ -94,7 +94,7 @@ START_TEST(part_of_a_word_as_fast_pattern)
 }
 END_TEST
 
-/* --- Words in different segments ---------------------------------------------------------------------------------------------- */
+/* --- Words in different segments ------------------------------------------------------------------ */
 
 START_TEST(words_in_any_order_of_segments)
 {
@@ -171,7 +171,7 @@ START_TEST(what_fills_a_hole_brings_all_of_it)
 }
 END_TEST
 
-/* --- Any order ------------------------------------------------------------------------------------------------------------------ */
+/* --- Any order ------------------------------------------------------------------------------------ */
 
 enum { ROUNDS = 300, TEXT = 60, PIECES = 8 };
 
@@ -237,7 +237,7 @@ START_TEST(a_word_is_told_once_in_whatever_order_its_pieces_come)
 }
 END_TEST
 
-/* --- ICMP ----------------------------------------------------------------------------------------------------------------------- */
+/* --- ICMP ----------------------------------------------------------------------------------------- */
 
 /* An ICMP error belongs to the flow, and takes nothing away from its stream. */
 static const char *send_icmp_error(int from)
@@ -282,7 +282,7 @@ START_TEST(an_icmp_error_does_not_consume_rules_on_addresses)
 }
 END_TEST
 
-/* --- Where contents are looked for ---------------------------------------------------------------------------------------------- */
+/* --- Where contents are looked for ---------------------------------------------------------------- */
 
 static const struct {
     const char *name, *rule, *first, *second;
@@ -357,7 +357,7 @@ START_TEST(bits_are_set_before_they_are_asked)
 }
 END_TEST
 
-/* --- Rewritten retransmissions ------------------------------------------------------------------------------------------------- */
+/* --- Rewritten retransmissions -------------------------------------------------------------------- */
 
 /* Nothing new is in the stream, but the packet carries the stream's bytes. */
 START_TEST(a_rewritten_segment_is_looked_at_without_a_view)
@@ -385,7 +385,7 @@ START_TEST(a_contradiction_is_dropped)
 }
 END_TEST
 
-/* --- Without memory -------------------------------------------------------------------------------------------------------------- */
+/* --- Without memory ------------------------------------------------------------------------------- */
 
 START_TEST(without_memory_the_window_is_scanned_again)
 {
@@ -483,7 +483,7 @@ START_TEST(one_more_is_not_missed)
 }
 END_TEST
 
-/* --- Passive ------------------------------------------------------------------------------------------------------------------- */
+/* --- Passive -------------------------------------------------------------------------------------- */
 
 /* What lies before and behind a gap are two views, of one packet. */
 START_TEST(actions_are_done_once_a_packet)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The doctor on rulesets that are made by hand: the way through chains, and what needs a kernel that the machine may not have (nft's
- * own queue, flowtables). Live rulesets are in tests/netns/doctor*.sh and tests/vm/case_doctor.sh.
+ * The doctor on rulesets that are made by hand: the way through chains, and what needs a kernel that the machine may
+ * not have (nft's own queue, flowtables). Live rulesets are in tests/netns/doctor*.sh and tests/vm/case_doctor.sh.
  */
 #include <check.h>
 #include <linux/netfilter.h>
@@ -45,7 +45,7 @@ static const struct doctor_finding *find(const char *id)
     return NULL;
 }
 
-/* --- Rulesets by hand ------------------------------------------------------------------------------------------------------------ */
+/* --- Rulesets by hand ----------------------------------------------------------------------------- */
 
 static struct netrules_table *add_table(uint32_t family, const char *name)
 {
@@ -100,7 +100,7 @@ static void listen(uint16_t queue, uint32_t delivered)
     ruleset->holders = holder;
 }
 
-/* --- The way to the queue ---------------------------------------------------------------------------------------------------------- */
+/* --- The way to the queue ------------------------------------------------------------------------- */
 
 /* Each ruleset: rules of the base chain, rules of `sub`, and where the queue's rule stands. */
 static const struct {
@@ -272,7 +272,7 @@ START_TEST(rings_end)
 }
 END_TEST
 
-/* --- Queues -------------------------------------------------------------------------------------------------------------------------- */
+/* --- Queues --------------------------------------------------------------------------------------- */
 
 static const struct {
     struct netrules_queue queue;
@@ -329,7 +329,7 @@ START_TEST(one_queue_has_it_all)
 }
 END_TEST
 
-/* --- Offload ------------------------------------------------------------------------------------------------------------------------- */
+/* --- Offload -------------------------------------------------------------------------------------- */
 
 START_TEST(offload_is_found_wherever_it_stands)
 {
@@ -359,7 +359,7 @@ START_TEST(offload_is_found_wherever_it_stands)
 }
 END_TEST
 
-/* --- Our own table --------------------------------------------------------------------------------------------------------------------- */
+/* --- Our own table -------------------------------------------------------------------------------- */
 
 static int add_message(void *user, const void *bytes, size_t length)
 {
@@ -405,7 +405,7 @@ START_TEST(own_table_as_made_is_clean)
 }
 END_TEST
 
-/* --- Kernels ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Kernels -------------------------------------------------------------------------------------- */
 
 static const struct {
     struct netrules_kernel kernel;
@@ -464,7 +464,7 @@ START_TEST(kernels_that_drop_udp)
 }
 END_TEST
 
-/* --- The report -------------------------------------------------------------------------------------------------------------------------- */
+/* --- The report ----------------------------------------------------------------------------------- */
 
 START_TEST(report_is_written)
 {

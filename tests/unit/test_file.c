@@ -126,7 +126,8 @@ END_TEST
 
 static const uint32_t steps[] = { 1, 100, 1460, 16384, 65535, 300000, MIB };
 
-/* The first bytes are all there until the limit; behind it, never fewer than the window and what the last feed brought. */
+/* The first bytes are all there until the limit; behind it, never fewer than the window and what the last feed brought.
+ */
 START_TEST(the_window_slides)
 {
     enum { SIZE = 700000 };
@@ -191,7 +192,7 @@ START_TEST(without_memory_there_is_no_file)
 }
 END_TEST
 
-/* --- Digests ------------------------------------------------------------------------------------------------------------- */
+/* --- Digests -------------------------------------------------------------------------------------- */
 
 static void expect_hex(const uint8_t *digest, const char *hex)
 {
@@ -299,7 +300,7 @@ START_TEST(nothing_begins_behind_a_gap)
 }
 END_TEST
 
-/* --- libmagic ------------------------------------------------------------------------------------------------------------ */
+/* --- libmagic ------------------------------------------------------------------------------------- */
 
 static const uint8_t png[] = { 0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n', 0,  0, 0, 13, 'I', 'H', 'D',
                                'R',  0,   0,   0,   16,   0,    0,    0,    16, 8, 6, 0,  0,   0 };
@@ -348,7 +349,7 @@ START_TEST(magic_is_not_asked_unless_wanted)
 }
 END_TEST
 
-/* --- What is stored ------------------------------------------------------------------------------------------------------ */
+/* --- What is stored ------------------------------------------------------------------------------- */
 
 enum when { NEVER, FROM_THE_START, AFTER_THE_FIRST_BYTES, BEFORE_THE_END, BEHIND_THE_END };
 

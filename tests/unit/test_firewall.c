@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The firewall: options, priorities beside rulesets that are made up, rules as text and as netlink, the printed examples;
- * with the kernel only what the command line does not reach. The rest of that is in tests/netns/nft_*.sh.
+ * The firewall: options, priorities beside rulesets that are made up, rules as text and as netlink, the printed
+ * examples; with the kernel only what the command line does not reach. The rest of that is in tests/netns/nft_*.sh.
  */
 #include <check.h>
 #include <errno.h>
@@ -33,7 +33,7 @@ static void setup(void)
     error[0] = '\0';
 }
 
-/* --- Options ----------------------------------------------------------------------------------------------------------------- */
+/* --- Options -------------------------------------------------------------------------------------- */
 
 START_TEST(names_go_both_ways)
 {
@@ -221,7 +221,7 @@ START_TEST(combinations_are_checked)
 }
 END_TEST
 
-/* --- Priorities -------------------------------------------------------------------------------------------------------------- */
+/* --- Priorities ----------------------------------------------------------------------------------- */
 
 enum { IP = NFPROTO_IPV4, IP6 = NFPROTO_IPV6, INET = NFPROTO_INET, BRIDGE = NFPROTO_BRIDGE, FORWARD = NF_INET_FORWARD };
 
@@ -324,7 +324,7 @@ START_TEST(foreign_table_of_our_name_counts)
 }
 END_TEST
 
-/* --- Rules as text ------------------------------------------------------------------------------------------------------------ */
+/* --- Rules as text -------------------------------------------------------------------------------- */
 
 static const struct {
     enum plan_rule rule;
@@ -402,7 +402,7 @@ START_TEST(rule_is_printed)
 }
 END_TEST
 
-/* --- Rules as netlink ----------------------------------------------------------------------------------------------------------- */
+/* --- Rules as netlink ----------------------------------------------------------------------------- */
 
 static struct nftnl_expr *nth(struct nftnl_rule *rule, unsigned n)
 {
@@ -517,7 +517,7 @@ START_TEST(repeat_asks_for_the_mark_first)
 }
 END_TEST
 
-/* --- Plans and transactions --------------------------------------------------------------------------------------------------- */
+/* --- Plans and transactions ----------------------------------------------------------------------- */
 
 static const struct {
     enum attach_mode mode;
@@ -623,7 +623,7 @@ START_TEST(exceptions_are_the_users)
 }
 END_TEST
 
-/* --- Errors ------------------------------------------------------------------------------------------------------------------ */
+/* --- Errors --------------------------------------------------------------------------------------- */
 
 static const struct {
     int err;
@@ -651,7 +651,7 @@ START_TEST(errors_are_one_line_that_says_what_to_do)
 }
 END_TEST
 
-/* --- The examples below nft/ -------------------------------------------------------------------------------------------------- */
+/* --- The examples below nft/ ---------------------------------------------------------------------- */
 
 static const struct {
     const char *file;
@@ -751,9 +751,10 @@ START_TEST(print_names_all_options)
 }
 END_TEST
 
-/* --- With the kernel, in a network namespace of the test's own ------------------------------------------------------------------- */
+/* --- With the kernel, in a network namespace of the test's own ------------------------------------ */
 
-/* False, with a word why, where there is no root or no nf_tables with a way to queue. Check runs each test in a process. */
+/* False, with a word why, where there is no root or no nf_tables with a way to queue. Check runs each test in a
+ * process. */
 static bool enter_namespace(void)
 {
     struct firewall_status status;
@@ -857,7 +858,7 @@ START_TEST(only_commits_change_the_ruleset)
 }
 END_TEST
 
-/* --- Main -------------------------------------------------------------------------------------------------------------------- */
+/* --- Main ----------------------------------------------------------------------------------------- */
 
 int main(void)
 {

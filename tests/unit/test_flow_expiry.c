@@ -4,7 +4,7 @@
 
 #include "flow_fixture.h"
 
-/* --- Time ------------------------------------------------------------------------------------------------------------------- */
+/* --- Time ----------------------------------------------------------------------------------------- */
 
 static const struct {
     uint8_t protocol;
@@ -220,7 +220,7 @@ START_TEST(ends_one_now)
 }
 END_TEST
 
-/* --- Emergency -------------------------------------------------------------------------------------------------------------- */
+/* --- Emergency ------------------------------------------------------------------------------------ */
 
 static struct flow *knock(uint32_t i, uint64_t time_ns)
 {
@@ -351,11 +351,12 @@ START_TEST(a_flood_keeps_the_memcap)
 }
 END_TEST
 
-/* --- Against a model -------------------------------------------------------------------------------------------------------- */
+/* --- Against a model ------------------------------------------------------------------------------ */
 
 enum { MODEL_FLOWS = 64, MODEL_STEPS = 200000, SERVER_PORT = 5353 };
 
-/* Port pairs between two hosts: number i is client port i. `alive` as the contract says: by the time of the last packet. */
+/* Port pairs between two hosts: number i is client port i. `alive` as the contract says: by the time of the last
+ * packet. */
 struct model {
     struct flow *flow;
     uint64_t last_ns, packets;

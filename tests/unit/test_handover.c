@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Hand-over between two pipelines: a conversation that is cut by it at any point gives the same alerts, verdicts and events as one that is
- * not.
+ * Hand-over between two pipelines: a conversation that is cut by it at any point gives the same alerts, verdicts and
+ * events as one that is not.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "sluice/stream_event.h"
 #include "sluice/transfer.h"
 
-/* --- Conversations ---------------------------------------------------------------------------------------------------------- */
+/* --- Conversations -------------------------------------------------------------------------------- */
 
 enum { NEXT = -2, TOLD = 16384, UDP = 0x100 };
 
@@ -484,7 +484,7 @@ START_TEST(other_protocols_go_on)
 }
 END_TEST
 
-/* --- TLS ---------------------------------------------------------------------------------------------------------------------- */
+/* --- TLS ------------------------------------------------------------------------------------------ */
 
 static const char tls_rules[] =
     "alert tls any any -> any any (tls.sni; content:\"www.example.com\"; sid:1;)\n"
@@ -555,7 +555,7 @@ START_TEST(tls_goes_on)
 }
 END_TEST
 
-/* --- Other rules, other memory, other queues ------------------------------------------------------------------------------------ */
+/* --- Other rules, other memory, other queues ------------------------------------------------------ */
 
 START_TEST(names_have_other_numbers)
 {
@@ -659,7 +659,7 @@ START_TEST(queues_have_another_number)
 }
 END_TEST
 
-/* --- What is refused ---------------------------------------------------------------------------------------------------------- */
+/* --- What is refused ------------------------------------------------------------------------------ */
 
 static uint8_t file_bytes[1 << 16];
 
@@ -769,8 +769,8 @@ static int read_stored(const char *path)
 }
 
 /*
- * The program of before wrote them, as it were. Who changes what is written raises TRANSFER_VERSION, and makes them anew:
- * HANDOVER_CORPUS=tests/fuzz/corpus/handover CK_FORK=no test_handover
+ * The program of before wrote them, as it were. Who changes what is written raises TRANSFER_VERSION, and makes them
+ * anew: HANDOVER_CORPUS=tests/fuzz/corpus/handover CK_FORK=no test_handover
  */
 START_TEST(what_was_written_before_is_read)
 {
@@ -796,7 +796,7 @@ START_TEST(what_was_written_before_is_read)
 }
 END_TEST
 
-/* --- Fragments, and what the kernel counts --------------------------------------------------------------------------------------- */
+/* --- Fragments, and what the kernel counts -------------------------------------------------------- */
 
 static enum verdict send_fragment(unsigned id, unsigned offset, bool more, const char *text)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Other people's captures (SLUICE_SHARED), each judged as a whole and with hand-overs in the middle: the same rules match on the same
- * packets, but for what is known to be lost: bodies that are inspected when they have gone by. Every fourth capture is taken; CAPTURES names
- * a capture or a folder of which all are, and has each difference printed. CUTS is the number of hand-overs in a capture.
+ * Other people's captures (SLUICE_SHARED), each judged as a whole and with hand-overs in the middle: the same rules
+ * match on the same packets, but for what is known to be lost: bodies that are inspected when they have gone by. Every
+ * fourth capture is taken; CAPTURES names a capture or a folder of which all are, and has each difference printed. CUTS
+ * is the number of hand-overs in a capture.
  */
 #include <ftw.h>
 #include <pcap/pcap.h>
@@ -34,7 +35,7 @@ static unsigned long file_count, packet_count, hit_count, missed_count, added_co
 static unsigned cuts = CUTS;
 static bool prints;
 
-/* --- Rules ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Rules ---------------------------------------------------------------------------------------- */
 
 /* What each protocol yields, so that a rule matches on nearly every message. */
 static const char own_rules[] =
@@ -98,7 +99,7 @@ static struct ruleset *make_ruleset(const char *shared)
     return ruleset;
 }
 
-/* --- Judging -------------------------------------------------------------------------------------------------------------------- */
+/* --- Judging -------------------------------------------------------------------------------------- */
 
 static void open_pipeline(void)
 {
@@ -205,7 +206,7 @@ static unsigned compare(const char *path, unsigned index, const struct found *a,
     return count;
 }
 
-/* --- Captures ------------------------------------------------------------------------------------------------------------------- */
+/* --- Captures ------------------------------------------------------------------------------------- */
 
 static enum link_type link_of(int datalink)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Hand-over between two pipelines: what is no conversation. History, tallies, time, datasets, counters; a direction behind its depth. */
+/* Hand-over between two pipelines: what is no conversation. History, tallies, time, datasets, counters; a direction
+ * behind its depth. */
 #include "handover_rig.h"
 
 #define ALERT(sid, options) "alert tcp any any -> any any (" options "; sid:" #sid ";)\n"
@@ -71,7 +72,8 @@ static const char *request(const char *path, const char *agent)
     return rig_send(RIG_CLIENT, text);
 }
 
-/* Behind the depth of the responses, with a request that waits for the next packet to be given back, or is under way. */
+/* Behind the depth of the responses, with a request that waits for the next packet to be given back, or is under way.
+ */
 START_TEST(a_truncated_direction_goes_on)
 {
     static const char rules[] = "alert tcp any any -> any any (http.uri; content:\"/learn\"; sid:1;)\n";

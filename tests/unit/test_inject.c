@@ -14,7 +14,7 @@
 
 enum { PACKET_SIZE = 2000 };
 
-/* --- packets as decode would leave them ----------------------------------------------------------------------------- */
+/* --- packets as decode would leave them ----------------------------------------------------------- */
 
 struct sample {
     uint8_t bytes[PACKET_SIZE];
@@ -62,7 +62,7 @@ static void sample_tcp(struct sample *s, int version, uint8_t flags, uint32_t pa
     s->pkt.tcp.flags = flags;
 }
 
-/* --- what comes out ------------------------------------------------------------------------------------------------- */
+/* --- what comes out ------------------------------------------------------------------------------- */
 
 /* Straight from RFC 1071: all 16-bit words, in big pieces, folded at the end. */
 static uint16_t checksum(const uint8_t *bytes, size_t length, uint64_t sum)
@@ -257,7 +257,7 @@ START_TEST(unreachable_to_the_receiver)
 }
 END_TEST
 
-/* --- what is not answered ------------------------------------------------------------------------------------------- */
+/* --- what is not answered ------------------------------------------------------------------------- */
 
 static void is_reset(struct packet *pkt)
 {
@@ -387,7 +387,7 @@ START_TEST(icmp_errors_are_never_answered)
 }
 END_TEST
 
-/* --- over a bridge -------------------------------------------------------------------------------------------------- */
+/* --- over a bridge -------------------------------------------------------------------------------- */
 
 #define MAC_SERVER "\x02\x00\x00\x00\x00\x02"
 #define MAC_CLIENT "\x02\x00\x00\x00\x00\x01"

@@ -550,7 +550,8 @@ static bool matches_in(const struct rule *rule, const void *bytes, size_t length
     return true;
 }
 
-/* Every buffer of the rule has the same bytes, on the heap and of the exact size, so that a read past the end is seen. */
+/* Every buffer of the rule has the same bytes, on the heap and of the exact size, so that a read past the end is seen.
+ */
 static void run(const struct match_case *test)
 {
     uint8_t *copy = malloc(test->length ? test->length : 1);
@@ -600,7 +601,7 @@ static void close_scratch(void)
     transform_scratch_free(transforms);
 }
 
-/* --- Long buffers ------------------------------------------------------------------------------------------------- */
+/* --- Long buffers --------------------------------------------------------------------------------- */
 
 enum { LONG = 64 << 10 };
 
@@ -632,7 +633,8 @@ static const uint8_t *find_plainly(const struct content *content, const uint8_t 
     return NULL;
 }
 
-/* Contents cut out of few different bytes, and changed here and there, in buffers of all lengths around those of the blocks. */
+/* Contents cut out of few different bytes, and changed here and there, in buffers of all lengths around those of the
+ * blocks. */
 START_TEST(search_finds_what_a_plain_one_finds)
 {
     static const uint8_t letters[] = { 'a', 'B', 'b', 'A', 0, '[', '{', 0xff };
@@ -677,7 +679,8 @@ START_TEST(a_word_is_found_at_any_place_of_a_long_buffer)
 }
 END_TEST
 
-/* The content after the one with many places is searched for from each of them: what is known of it must hold from all. */
+/* The content after the one with many places is searched for from each of them: what is known of it must hold from all.
+ */
 START_TEST(what_is_remembered_of_a_search_holds_for_the_next)
 {
     static const char *const near = "content:\"aa\"; content:\"aa\"; within:4; content:\"bc\"; distance:0; "

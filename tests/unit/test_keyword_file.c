@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keywords on files: names, sizes, types, digests, and filestore. Rules through the real parser, on files made by hand. */
+/* Keywords on files: names, sizes, types, digests, and filestore. Rules through the real parser, on files made by hand.
+ */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 #include "sluice/app.h"
 #include "sluice/file.h"
 
-/* --- What is parsed ------------------------------------------------------------------------------------------------------ */
+/* --- What is parsed ------------------------------------------------------------------------------- */
 
 static const struct {
     const char *options, *mistake; /* NULL: it is right */
@@ -57,7 +58,7 @@ START_TEST(parses)
 }
 END_TEST
 
-/* --- Names --------------------------------------------------------------------------------------------------------------- */
+/* --- Names ---------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *options, *name;
@@ -105,7 +106,7 @@ START_TEST(names_match)
 }
 END_TEST
 
-/* --- Conditions on files ------------------------------------------------------------------------------------------------- */
+/* --- Conditions on files -------------------------------------------------------------------------- */
 
 static enum file_match ask(const char *options, const struct file *file)
 {
@@ -179,7 +180,7 @@ START_TEST(magics_match)
 }
 END_TEST
 
-/* --- Digests ------------------------------------------------------------------------------------------------------------- */
+/* --- Digests -------------------------------------------------------------------------------------- */
 
 static void write_text(const char *path, const char *text)
 {
@@ -279,7 +280,7 @@ START_TEST(long_lists_are_searched)
 }
 END_TEST
 
-/* --- filestore ----------------------------------------------------------------------------------------------------------- */
+/* --- filestore ------------------------------------------------------------------------------------ */
 
 static const struct {
     const char *options;

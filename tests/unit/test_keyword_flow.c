@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The keywords about flows: rules as they are written, packets of a real flow, what matches and what is left in the flow. */
+/* The keywords about flows: rules as they are written, packets of a real flow, what matches and what is left in the
+ * flow. */
 #include <check.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@
 
 enum { SECOND = 1000000000 };
 
-/* --- Rules ----------------------------------------------------------------------------------------------------------------- */
+/* --- Rules ---------------------------------------------------------------------------------------- */
 
 static struct keyword_table *keywords;
 static struct rule_variables *variables;
@@ -44,7 +45,7 @@ static const struct rule *parse(const char *options)
     return parse_as("tcp", options);
 }
 
-/* --- A flow ---------------------------------------------------------------------------------------------------------------- */
+/* --- A flow --------------------------------------------------------------------------------------- */
 
 static struct flow_table *flows;
 static uint8_t tcp_header[20];
@@ -135,7 +136,7 @@ static void act(const struct rule *rule, const struct packet *pkt)
         c->keyword->act(&in, c->data);
 }
 
-/* --- flow ------------------------------------------------------------------------------------------------------------------ */
+/* --- flow ----------------------------------------------------------------------------------------- */
 
 enum traits {
     NO_FLOW = 1 << 0,
@@ -225,7 +226,7 @@ START_TEST(says_where_contents_are_looked_for)
 }
 END_TEST
 
-/* --- flowbits and flowint ---------------------------------------------------------------------------------------------------- */
+/* --- flowbits and flowint ------------------------------------------------------------------------- */
 
 /* One rule after the other on the same flow; what matches does its actions. */
 struct step {
@@ -369,7 +370,7 @@ START_TEST(acts_on_nothing_without_a_flow)
 }
 END_TEST
 
-/* --- Totals ------------------------------------------------------------------------------------------------------------------ */
+/* --- Totals --------------------------------------------------------------------------------------- */
 
 /* Asked after packets of 100, 200 (to the server) and 50 bytes (to the client), 2.9 s after a start at 1.5 s. */
 static const struct {
@@ -417,7 +418,7 @@ START_TEST(counts_what_the_flow_had)
 }
 END_TEST
 
-/* --- What is not asked of packets ---------------------------------------------------------------------------------------------- */
+/* --- What is not asked of packets ----------------------------------------------------------------- */
 
 START_TEST(tags)
 {
@@ -494,7 +495,7 @@ START_TEST(leaves_contents_in_the_stream)
 }
 END_TEST
 
-/* --- Events -------------------------------------------------------------------------------------------------------------------- */
+/* --- Events --------------------------------------------------------------------------------------- */
 
 static const char *const event_options[] = { "stream-event:pkt_invalid_ack", "engine-event:stream.pkt_invalid_ack" };
 

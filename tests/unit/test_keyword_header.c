@@ -12,7 +12,7 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define EVENT(event) .events[(event) / 64] = UINT64_C(1) << ((event) % 64)
 
-/* --- Packets ------------------------------------------------------------------------------------------------------- */
+/* --- Packets -------------------------------------------------------------------------------------- */
 
 #define ETHERNET 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 8, 0
 #define IPV4 0x45, 0, 0, 40, 0x12, 0x34, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2
@@ -134,7 +134,7 @@ static const struct packet packets[PACKETS] = {
                EVENT(DECODE_EVENT_ARP_UNSUPPORTED_OPCODE) },
 };
 
-/* --- Rules ----------------------------------------------------------------------------------------------------------- */
+/* --- Rules ---------------------------------------------------------------------------------------- */
 
 static struct keyword_table *keywords;
 static struct rule_variables *variables;
@@ -442,7 +442,7 @@ START_TEST(matches_as_the_field_has_it)
 }
 END_TEST
 
-/* --- Mistakes ---------------------------------------------------------------------------------------------------------- */
+/* --- Mistakes ------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *option, *at; /* the error points at the last occurrence of `at` in the option */
@@ -547,7 +547,7 @@ START_TEST(points_at_the_mistake)
 }
 END_TEST
 
-/* --- Buffers ----------------------------------------------------------------------------------------------------------- */
+/* --- Buffers -------------------------------------------------------------------------------------- */
 
 static const struct buffer_case {
     const char *name;
@@ -619,7 +619,7 @@ START_TEST(selects_the_buffer)
 }
 END_TEST
 
-/* --- The whole ------------------------------------------------------------------------------------------------------------ */
+/* --- The whole ------------------------------------------------------------------------------------ */
 
 static const char *const event_options[] = { "decode-event:tcp.pkt_too_small", "engine-event:tcp.pkt_too_small" };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keywords that ask lists: dataset, datarep, iprep, geoip. Rules through the real parser, on packets by their addresses. */
+/* Keywords that ask lists: dataset, datarep, iprep, geoip. Rules through the real parser, on packets by their
+ * addresses. */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
@@ -129,16 +130,19 @@ static const struct {
         "ip.src; dataset:unset,seen;" },
       { { 2, "10.0.0.1", "10.0.0.2", false }, { 1, "10.0.0.1", "10.0.0.2", true }, { 1, "10.0.0.1", "10.0.0.2", false },
         { 2, "10.0.0.2", "10.0.0.1", true }, { 3, "10.0.0.2", "10.0.0.1", true }, { 1, "fd00::1", "fd00::2", true },
-        { 2, "fd00::2", "fd00::1", true }, { 4, "10.0.0.1", "10.0.0.2", true }, { 4, "10.0.0.1", "10.0.0.2", false } } },
+        { 2, "fd00::2", "fd00::1", true }, { 4, "10.0.0.1", "10.0.0.2", true },
+        { 4, "10.0.0.1", "10.0.0.2", false } } },
     { { "ip.dst; dataset:isset,list,type ipv4,load hosts.txt,memcap 64kb,hashsize 64;",
-        "ip.src; datarep:list,>,4;", "ip.src; datarep:list,<,5;", "ip.src; datarep:list,==,5,type ipv4,load hosts.txt;" },
+        "ip.src; datarep:list,>,4;", "ip.src; datarep:list,<,5;",
+        "ip.src; datarep:list,==,5,type ipv4,load hosts.txt;" },
       { { 1, "10.0.0.9", "10.0.0.1", true }, { 1, "10.0.0.1", "10.0.0.9", false }, { 2, "10.0.0.1", "10.0.0.9", true },
         { 3, "10.0.0.1", "10.0.0.9", false }, { 4, "10.0.0.1", "10.0.0.9", true }, { 3, "10.0.0.2", "10.0.0.9", true },
         { 3, "10.0.0.9", "10.0.0.9", false }, { 1, "fd00::1", "fd00::1", false } } },
     { { "iprep:src,bad,>,50;", "iprep:any,bad,<=,20;", "iprep:both,bad,!=,1;", "iprep:dst,dull,=,0;" },
       { { 1, "10.1.0.1", "10.9.9.9", true }, { 1, "10.9.9.9", "10.1.0.1", false }, { 2, "10.9.9.9", "10.2.9.9", true },
         { 2, "10.1.0.1", "10.9.9.9", false }, { 3, "10.1.0.1", "10.9.9.9", false }, { 3, "10.1.0.1", "10.2.0.1", true },
-        { 4, "10.9.9.9", "10.1.0.1", true }, { 4, "10.9.9.9", "10.2.0.1", false }, { 2, "fd00::1", "fd00::2", false } } },
+        { 4, "10.9.9.9", "10.1.0.1", true }, { 4, "10.9.9.9", "10.2.0.1", false },
+        { 2, "fd00::1", "fd00::2", false } } },
     { { "geoip:src,DE,FR;", "geoip:!DE;", "geoip:both,DE;", "geoip:AT;" },
       { { 1, "10.1.0.1", "10.9.9.9", true }, { 1, "10.9.9.9", "10.1.0.1", false }, { 1, "10.3.0.1", "10.9.9.9", false },
         { 2, "10.1.0.1", "10.9.9.9", false }, { 2, "10.1.0.1", "10.2.0.1", true }, { 3, "10.1.0.1", "10.1.9.9", true },

@@ -150,7 +150,7 @@ START_TEST(memory_outlives_the_process)
 }
 END_TEST
 
-/* --- An engine that was taken over ---------------------------------------------------------------------------------------------- */
+/* --- An engine that was taken over ---------------------------------------------------------------- */
 
 /* It writes to all words, at the worst, cuts the file, and opens it again by its descriptor. */
 static void write_garbage(const struct lifeline *lifeline, uint8_t byte)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The live ruleset: rules that libnftnl builds, recorded dumps of nft and iptables (the fuzz target's corpus), policy routes, and who
- * holds queues. What only a live kernel can tell is in tests/netns/doctor*.sh.
+ * The live ruleset: rules that libnftnl builds, recorded dumps of nft and iptables (the fuzz target's corpus), policy
+ * routes, and who holds queues. What only a live kernel can tell is in tests/netns/doctor*.sh.
  */
 #include <check.h>
 #include <errno.h>
@@ -39,7 +39,7 @@ static void teardown(void)
     netrules_free(ruleset);
 }
 
-/* --- What libnftnl builds ------------------------------------------------------------------------------------------------------ */
+/* --- What libnftnl builds ------------------------------------------------------------------------- */
 
 enum { MESSAGE_SIZE = 8192 };
 
@@ -370,7 +370,7 @@ START_TEST(flowtable_is_read)
 }
 END_TEST
 
-/* --- Marks --------------------------------------------------------------------------------------------------------------------- */
+/* --- Marks ---------------------------------------------------------------------------------------- */
 
 #define SET_META                                                                                                       \
     {                                                                                                                  \
@@ -471,7 +471,7 @@ START_TEST(counter_right_before_the_queue)
 }
 END_TEST
 
-/* --- Recorded ------------------------------------------------------------------------------------------------------------------ */
+/* --- Recorded ------------------------------------------------------------------------------------- */
 
 static size_t read_file(const char *name, uint8_t **out)
 {
@@ -610,7 +610,7 @@ START_TEST(routes_are_read)
 }
 END_TEST
 
-/* --- What is wrong or unknown ---------------------------------------------------------------------------------------------------- */
+/* --- What is wrong or unknown --------------------------------------------------------------------- */
 
 START_TEST(what_is_no_message_is_refused)
 {

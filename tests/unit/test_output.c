@@ -15,7 +15,7 @@ static const char *event_of(const char *type)
     ck_abort_msg("no %s event", type);
 }
 
-/* --- Fields ---------------------------------------------------------------------------------------------------------------- */
+/* --- Fields --------------------------------------------------------------------------------------- */
 
 static void everything(struct output_options *options)
 {
@@ -236,8 +236,8 @@ static void alert_with_traffic(struct sample *sample)
 
 enum { WITHOUT, WITH };
 
-/* Events are compact JSON in a fixed order, so a field is a piece of the line. That the lines are JSON is what schema.py
- * checks. */
+/* Events are compact JSON in a fixed order, so a field is a piece of the line. That the lines are JSON is what
+ * schema.py checks. */
 static const struct field_case {
     void (*packet)(struct sample *sample);
     void (*decision)(struct sample *sample);
@@ -428,7 +428,7 @@ START_TEST(names_every_reason)
 }
 END_TEST
 
-/* --- Which events ----------------------------------------------------------------------------------------------------------- */
+/* --- Which events --------------------------------------------------------------------------------- */
 
 enum { A = 1 << OUTPUT_ALERT, D = 1 << OUTPUT_DROP, N = 1 << OUTPUT_ANOMALY, P = 1 << OUTPUT_PACKET, ALL = ~0 };
 
@@ -568,7 +568,7 @@ START_TEST(writes_one_anomaly_per_event)
 }
 END_TEST
 
-/* --- Community ID ----------------------------------------------------------------------------------------------------------- */
+/* --- Community ID --------------------------------------------------------------------------------- */
 
 /* From the baseline of the specification, and from captures that Suricata has hashed. */
 static const struct {
@@ -625,7 +625,7 @@ START_TEST(keeps_the_direction_of_one_way_icmp)
 }
 END_TEST
 
-/* --- Statistics --------------------------------------------------------------------------------------------------------------- */
+/* --- Statistics ----------------------------------------------------------------------------------- */
 
 static void put_stats(uint64_t packets)
 {
@@ -709,7 +709,7 @@ START_TEST(writes_statistics_after_what_was_before)
 }
 END_TEST
 
-/* --- The terminal ------------------------------------------------------------------------------------------------------------- */
+/* --- The terminal --------------------------------------------------------------------------------- */
 
 static void coloured(struct output_options *options)
 {

@@ -19,7 +19,7 @@ static void end_flow(enum flow_end reason)
     output_flow(output_port(f->output, 0), &f->sample.flow, reason, 7);
 }
 
-/* --- Events of flows ---------------------------------------------------------------------------------------------------------- */
+/* --- Events of flows ------------------------------------------------------------------------------ */
 
 static void both(struct output_options *options)
 {
@@ -338,7 +338,7 @@ START_TEST(bounds_the_variables)
 }
 END_TEST
 
-/* --- Drops of a flow -------------------------------------------------------------------------------------------------------- */
+/* --- Drops of a flow ------------------------------------------------------------------------------ */
 
 enum { BY_RULE = 1, TO_CLIENT = 2, OF_PACKET = 4, NO_FLOW = 8, LAST = 16 };
 
@@ -382,7 +382,8 @@ START_TEST(tells_a_dropped_flow_once_per_direction)
 }
 END_TEST
 
-/* In a flood: five drops and five flows in each of two seconds, of which a second may have two. What a rule did has its events. */
+/* In a flood: five drops and five flows in each of two seconds, of which a second may have two. What a rule did has its
+ * events. */
 START_TEST(floods_have_few_events)
 {
     f->options.eve.drop.rate_limit = f->options.eve.flow_rate_limit = 2;
@@ -443,7 +444,7 @@ START_TEST(names_the_rule_that_dropped_the_flow)
 }
 END_TEST
 
-/* --- Payload from the stream -------------------------------------------------------------------------------------------------- */
+/* --- Payload from the stream ---------------------------------------------------------------------- */
 
 static const struct payload_case {
     const char *bytes; /* of the stream; NULL: no stream */

@@ -14,7 +14,7 @@
 
 enum { PATIENCE_MS = 20000 };
 
-/* --- Rings and threads ------------------------------------------------------------------------------------------------------ */
+/* --- Rings and threads ---------------------------------------------------------------------------- */
 
 START_TEST(counts_what_a_full_ring_loses)
 {
@@ -259,7 +259,7 @@ START_TEST(tells_when_rules_are_unused)
 }
 END_TEST
 
-/* --- The file --------------------------------------------------------------------------------------------------------------- */
+/* --- The file ------------------------------------------------------------------------------------- */
 
 static bool exists(void *path)
 {
@@ -478,7 +478,8 @@ START_TEST(deaths_of_engines_are_told)
 }
 END_TEST
 
-/* The writer before was killed in the middle of a line; the next one writes whole lines, and adds none to whole ones. */
+/* The writer before was killed in the middle of a line; the next one writes whole lines, and adds none to whole ones.
+ */
 START_TEST(begins_a_line_behind_one_that_was_cut)
 {
     static const struct {

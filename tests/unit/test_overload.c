@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Overload: how long packets have waited by what is known of their ids, when it begins and ends, which flows are shed then, and what
- * a worker makes of its receives. Time is given.
+ * Overload: how long packets have waited by what is known of their ids, when it begins and ends, which flows are shed
+ * then, and what a worker makes of its receives. Time is given.
  */
 #include "engine/overload.h"
 #include "pipeline_app_rig.h"
@@ -11,7 +11,7 @@
 
 #define MS UINT64_C(1000000)
 
-/* --- Age --------------------------------------------------------------------------------------------------------------------- */
+/* --- Age ------------------------------------------------------------------------------------------ */
 
 START_TEST(nothing_is_known_at_first)
 {
@@ -128,7 +128,7 @@ START_TEST(buckets_hold_what_they_say)
 }
 END_TEST
 
-/* --- The state ----------------------------------------------------------------------------------------------------------------- */
+/* --- The state ------------------------------------------------------------------------------------ */
 
 static struct overload state;
 
@@ -245,7 +245,7 @@ START_TEST(the_configuration_says_the_order)
 }
 END_TEST
 
-/* --- Flows ----------------------------------------------------------------------------------------------------------------------- */
+/* --- Flows ---------------------------------------------------------------------------------------- */
 
 #define EVIL "drop tcp any any -> any any (content:\"EVIL\"; sid:1;)\n"
 
@@ -480,7 +480,7 @@ START_TEST(a_flow_that_is_there_is_not_new)
 }
 END_TEST
 
-/* --- A worker's receives ------------------------------------------------------------------------------------------------------- */
+/* --- A worker's receives -------------------------------------------------------------------------- */
 
 struct queue_of_test {
     struct capture capture;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What main tells of overload, while a worker runs and is asked for its counters: events, from the worker's notices to the file. */
+/* What main tells of overload, while a worker runs and is asked for its counters: events, from the worker's notices to
+ * the file. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -12,7 +13,7 @@
 
 enum { BUSY_BATCHES = 50, BATCH = 8, QUEUE = 7, PATIENCE_MS = 20000 };
 
-/* --- A queue that is too full for some batches, and empty from then on ----------------------------------------------------------- */
+/* --- A queue that is too full for some batches, and empty from then on ---------------------------- */
 
 struct busy_queue {
     struct capture capture;

@@ -17,7 +17,7 @@ static uint32_t random_number(void)
     return random_state >> 8;
 }
 
-/* --- The search -------------------------------------------------------------------------------------------------------------- */
+/* --- The search ----------------------------------------------------------------------------------- */
 
 enum { LITERALS = 60, LONGEST = 200 };
 
@@ -96,7 +96,7 @@ START_TEST(pairs_are_found_where_a_plain_search_finds_them)
 }
 END_TEST
 
-/* --- What is known of their places ------------------------------------------------------------------------------------------------ */
+/* --- What is known of their places ---------------------------------------------------------------- */
 
 /* Twice, as when two matchers look for the pair. */
 static void note_all(struct pair_places *places, const uint32_t *at, unsigned count)
@@ -186,12 +186,12 @@ START_TEST(turns_of_places_may_wrap)
 }
 END_TEST
 
-/* --- Rules -------------------------------------------------------------------------------------------------------------------- */
+/* --- Rules ---------------------------------------------------------------------------------------- */
 
 enum { PACKETS = 3000, RULES = 14, FILLERS = 100 };
 
-/* Of two bytes, with all that says where they may be, and what follows: decided by their place, or by what was read before, with one place or
- * with several. */
+/* Of two bytes, with all that says where they may be, and what follows: decided by their place, or by what was read
+ * before, with one place or with several. */
 static const char *const rules[RULES] = {
     "content:\"|79 94|\";",
     "content:\"|79 94|\"; offset:8; content:\"|00|\"; distance:0; within:1;",

@@ -13,7 +13,7 @@ static void teardown(void)
     rig_close();
 }
 
-/* --- The end of flows ----------------------------------------------------------------------------------------------------------- */
+/* --- The end of flows ----------------------------------------------------------------------------- */
 
 START_TEST(passive_what_is_left_is_inspected_at_the_end)
 {
@@ -103,7 +103,7 @@ START_TEST(a_flow_whose_time_is_over_ends)
 }
 END_TEST
 
-/* --- Midstream ------------------------------------------------------------------------------------------------------------------ */
+/* --- Midstream ------------------------------------------------------------------------------------ */
 
 START_TEST(older_connections_are_picked_up_for_a_while)
 {
@@ -122,7 +122,8 @@ START_TEST(older_connections_are_picked_up_for_a_while)
 }
 END_TEST
 
-/* The server is heard first, of a connection that conntrack knows: rules see it as what it is, and the policy is not asked. */
+/* The server is heard first, of a connection that conntrack knows: rules see it as what it is, and the policy is not
+ * asked. */
 START_TEST(connections_that_conntrack_knows_are_picked_up)
 {
     const struct conntrack_text known = {
@@ -163,7 +164,7 @@ START_TEST(without_a_session_packets_are_inspected)
 }
 END_TEST
 
-/* --- Checksums ------------------------------------------------------------------------------------------------------------------ */
+/* --- Checksums ------------------------------------------------------------------------------------ */
 
 START_TEST(a_wrong_checksum_keeps_a_segment_out_of_its_stream)
 {
@@ -187,7 +188,7 @@ START_TEST(without_validation_a_wrong_checksum_is_no_matter)
 }
 END_TEST
 
-/* --- Tunnels -------------------------------------------------------------------------------------------------------------------- */
+/* --- Tunnels -------------------------------------------------------------------------------------- */
 
 /* The last segment once more, inside of IPv4. */
 static const char *send_in_tunnel(size_t length)
@@ -226,7 +227,7 @@ START_TEST(what_is_inside_is_not_verified_by_the_kernel)
 }
 END_TEST
 
-/* --- Replaced bytes -------------------------------------------------------------------------------------------------------------- */
+/* --- Replaced bytes ------------------------------------------------------------------------------- */
 
 /* How streams are followed has nothing to do with what goes on. */
 START_TEST(bytes_are_replaced_however_streams_are_followed)

@@ -86,8 +86,8 @@ static void send_response(void)
 }
 
 /*
- * The responses of a connection that is kept alive reach the stream's depth after some 1,400. Nothing is known of those that follow, and
- * each request is a transaction all the same: inspected, and given back.
+ * The responses of a connection that is kept alive reach the stream's depth after some 1,400. Nothing is known of those
+ * that follow, and each request is a transaction all the same: inspected, and given back.
  */
 START_TEST(requests_are_inspected_when_responses_have_reached_the_depth)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A body that comes as it is has the bytes of its stream, and one search does for both. That must not show: random words in the stream, in
- * bodies and in files, against what the bytes say, in segments of all sizes.
+ * A body that comes as it is has the bytes of its stream, and one search does for both. That must not show: random
+ * words in the stream, in bodies and in files, against what the bytes say, in segments of all sizes.
  */
 #include "pipeline_app_rig.h"
 
@@ -190,7 +190,8 @@ START_TEST(words_are_found_in_streams_and_bodies_alike)
 }
 END_TEST
 
-/* By how many bytes are searched for a body of some segments: once, when it comes as it is, and twice in chunks, of which the stream has more. */
+/* By how many bytes are searched for a body of some segments: once, when it comes as it is, and twice in chunks, of
+ * which the stream has more. */
 static uint64_t scanned_for(const char *head, const char *chunk)
 {
     const struct detector *detector = rig.pipeline.detector;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How rules are found must not show: many rules of random words against what their contents say, and rules on transactions that
- * are found by what lies in the payload.
+ * How rules are found must not show: many rules of random words against what their contents say, and rules on
+ * transactions that are found by what lies in the payload.
  */
 #include "pipeline_app_rig.h"
 
 enum { RULES = 400, WORD_MAX = 40, ROUNDS = 8, REQUESTS = 24, MANY = 200 };
 
-/* --- Random words ------------------------------------------------------------------------------------------------------------- */
+/* --- Random words --------------------------------------------------------------------------------- */
 
 static uint32_t next_random(uint32_t *state)
 {
@@ -138,7 +138,8 @@ static void check_request(uint32_t *state, const struct word_rule *rules)
     }
 }
 
-/* Each request has a connection of its own: what lies in the payload lies in the stream, and that would be in its window. */
+/* Each request has a connection of its own: what lies in the payload lies in the stream, and that would be in its
+ * window. */
 START_TEST(random_words_are_found_as_their_contents_say)
 {
     uint32_t state = (uint32_t)_i + 1;
@@ -160,7 +161,7 @@ START_TEST(random_words_are_found_as_their_contents_say)
 }
 END_TEST
 
-/* --- Transactions found by the payload ------------------------------------------------------------------------------------------- */
+/* --- Transactions found by the payload ------------------------------------------------------------ */
 
 #define RULE(options) "alert tcp any any -> any any (" options " sid:1;)\n"
 #define BY_PAYLOAD "content:\"Cookie|3a| secret\"; "

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Memcaps in the packet's whole path: idle connections give way, new ones are inspected, and what gave way hides nothing. */
+/* Memcaps in the packet's whole path: idle connections give way, new ones are inspected, and what gave way hides
+ * nothing. */
 #include "app/app_priv.h"
 #include "pipeline_app_rig.h"
 #include "stream/stream_priv.h"
@@ -45,7 +46,8 @@ static void check_new_connection(void)
     ck_assert_int_eq(rig.packet.verdict, VERDICT_DROP);
 }
 
-/* The parser of a connection whose body gave way stays in step: the rest of the body and the next request are inspected. */
+/* The parser of a connection whose body gave way stays in step: the rest of the body and the next request are
+ * inspected. */
 START_TEST(idle_bodies_give_way)
 {
     rig.options.app.memcap = 2 << 20;
@@ -90,7 +92,8 @@ static void open_unfinished_heads(enum exception_policy policy)
     return_to_first();
 }
 
-/* A connection whose parser gave way is inspected as a stream, reported once, and parsed again from the next request on. */
+/* A connection whose parser gave way is inspected as a stream, reported once, and parsed again from the next request
+ * on. */
 START_TEST(idle_parsers_give_way)
 {
     open_unfinished_heads(EXCEPTION_IGNORE);
@@ -114,7 +117,8 @@ START_TEST(the_policy_drops_what_lacks_its_parser)
 }
 END_TEST
 
-/* Data behind holes gives way to new connections; what would complete it is refused, as its receiver may have the rest. */
+/* Data behind holes gives way to new connections; what would complete it is refused, as its receiver may have the rest.
+ */
 START_TEST(data_behind_holes_gives_way)
 {
     enum { CONNECTIONS = 60, PIECES = 20, BETWEEN = 2048 };

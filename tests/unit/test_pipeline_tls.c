@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TLS through the whole pipeline: that a rule decides on the packet which completes the ClientHello, and what becomes of the stream
- * when it is encrypted.
+ * TLS through the whole pipeline: that a rule decides on the packet which completes the ClientHello, and what becomes
+ * of the stream when it is encrypted.
  */
 #include "pipeline_app_rig.h"
 #include "tls_builder.h"
@@ -36,7 +36,8 @@ START_TEST(the_packet_that_completes_the_hello_is_dropped)
 }
 END_TEST
 
-/* Passive, a small piece of a stream waits for more to come. When the stream is given up it has been looked at nevertheless. */
+/* Passive, a small piece of a stream waits for more to come. When the stream is given up it has been looked at
+ * nevertheless. */
 START_TEST(the_hello_is_looked_at_before_the_stream_is_given_up)
 {
     static const char encrypted[] = "\x17\x03\x03\x00\x0dsecretsecrets";

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rules on transactions through the whole pipeline: those for both directions (=>), and what pcre takes out of a packet.
+ * Rules on transactions through the whole pipeline: those for both directions (=>), and what pcre takes out of a
+ * packet.
  */
 #include "pipeline_app_rig.h"
 
@@ -25,7 +26,7 @@ static const char *send_text(int from, const char *text, bool in_pieces)
     return all;
 }
 
-/* --- => ---------------------------------------------------------------------------------------------------------------------- */
+/* --- => ------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *options;
@@ -165,7 +166,7 @@ START_TEST(without_memory_nothing_that_is_there_is_missed)
 }
 END_TEST
 
-/* --- The end of flows ---------------------------------------------------------------------------------------------------------- */
+/* --- The end of flows ----------------------------------------------------------------------------- */
 
 static uint64_t body_at_the_end(bool acknowledged)
 {
@@ -198,7 +199,7 @@ START_TEST(passive_a_protocol_gets_nothing_behind_a_hole_that_was_not)
 }
 END_TEST
 
-/* --- What pcre takes out -------------------------------------------------------------------------------------------------------- */
+/* --- What pcre takes out -------------------------------------------------------------------------- */
 
 /* "kind name=value" of the packet's texts, and "flow name=value" of the flow's. */
 static void add_flow_text(uint32_t number, const uint8_t *bytes, uint32_t length, void *user)

@@ -72,7 +72,7 @@ static struct decision apply(struct packet *pkt, const struct rule *const *rules
     return decision;
 }
 
-/* --- Thresholds ------------------------------------------------------------------------------------------------------------ */
+/* --- Thresholds ----------------------------------------------------------------------------------- */
 
 /* One match a letter: A alert and drop, s silent drop, . nothing. Times are in seconds, one a match. */
 static const struct {
@@ -260,7 +260,8 @@ START_TEST(suppression_hides_the_alert_and_keeps_the_drop)
 }
 END_TEST
 
-/* A scan from many addresses: memory stays, and the counts that are low give way; who was counted more often stays counted. */
+/* A scan from many addresses: memory stays, and the counts that are low give way; who was counted more often stays
+ * counted. */
 START_TEST(state_is_bounded)
 {
     struct threshold threshold = { .kind = THRESHOLD_LIMIT, .track = TRACK_SOURCE, .count = 1, .seconds = 10 };
@@ -301,7 +302,7 @@ START_TEST(state_is_bounded)
 }
 END_TEST
 
-/* --- Actions ---------------------------------------------------------------------------------------------------------------- */
+/* --- Actions -------------------------------------------------------------------------------------- */
 
 static const struct rule pass = { .action = ACTION_PASS, .sid = 1 };
 static const struct rule drop = { .action = ACTION_DROP, .sid = 2 };
@@ -382,7 +383,7 @@ START_TEST(a_drop_inside_a_tunnel_drops_its_carrier)
 }
 END_TEST
 
-/* --- Alert-only ------------------------------------------------------------------------------------------------------------- */
+/* --- Alert-only ----------------------------------------------------------------------------------- */
 
 START_TEST(alert_only_drops_nothing_and_tells_what_drop_does)
 {
@@ -481,7 +482,8 @@ START_TEST(alert_only_inspects_a_flow_further)
     ck_assert_uint_eq(flow.flags & FLOW_DROPPED, 0);
     ck_assert_uint_eq(flow.drop_sid, drop.sid);
 
-    /* Drop returns: what the flow did is forgiven, rules on addresses alone are evaluated again, and the next match drops. */
+    /* Drop returns: what the flow did is forgiven, rules on addresses alone are evaluated again, and the next match
+     * drops. */
     policy_set_mode(policy, IPS_MODE_DROP);
     ck_assert(send_in_flow(&flow, NULL, &pkt));
     ck_assert_int_eq(pkt.would_drop, DROP_REASON_NONE);

@@ -22,7 +22,7 @@ static void expect_accept(void)
     ck_assert_int_eq(rig.packet.verdict, VERDICT_ACCEPT);
 }
 
-/* --- Drop and pass ------------------------------------------------------------------------------------------------------------ */
+/* --- Drop and pass -------------------------------------------------------------------------------- */
 
 START_TEST(a_drop_in_the_stream_is_one_of_the_flow)
 {
@@ -147,7 +147,7 @@ START_TEST(a_bypassed_flow_is_let_go)
 }
 END_TEST
 
-/* --- Exceptions --------------------------------------------------------------------------------------------------------------- */
+/* --- Exceptions ----------------------------------------------------------------------------------- */
 
 static const struct {
     enum exception_policy policy;
@@ -221,7 +221,7 @@ START_TEST(an_exception_does_not_stop_what_another_let_through)
 }
 END_TEST
 
-/* --- Tags --------------------------------------------------------------------------------------------------------------------- */
+/* --- Tags ----------------------------------------------------------------------------------------- */
 
 /* Bit n: the n-th packet after the match is written. 100 bytes and a second apart each. */
 static const struct {

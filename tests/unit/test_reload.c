@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reloads while workers judge: a hundred of them, with connections whose patterns come in parts, so that whatever a reload loses or tells
- * twice shows in the numbers. Mistakes, files that are not there and memory that is not to be had leave everything as it was.
+ * Reloads while workers judge: a hundred of them, with connections whose patterns come in parts, so that whatever a
+ * reload loses or tells twice shows in the numbers. Mistakes, files that are not there and memory that is not to be had
+ * leave everything as it was.
  */
 #include <check.h>
 #include <errno.h>
@@ -20,7 +21,7 @@
 
 enum { WORKERS = 2, RELOADS = 100, RELOAD_SECONDS = 30, BATCH = 8, STEPS = 7, PACKET_SIZE = 256, PAUSE_NS = 300000 };
 
-/* --- Traffic: one connection after the other, each of STEPS packets ------------------------------------------------------------- */
+/* --- Traffic: one connection after the other, each of STEPS packets ------------------------------- */
 
 struct source {
     struct capture capture;
@@ -142,7 +143,7 @@ static const struct capture_ops ops = {
     .name = "fake", .receive = receive, .send_verdicts = send_verdicts, .counters = counters, .close = close_source
 };
 
-/* --- An engine ------------------------------------------------------------------------------------------------------------------ */
+/* --- An engine ------------------------------------------------------------------------------------ */
 
 /* What is in every set, and what differs, in front so that all have other numbers. */
 #define STREAM_RULE "alert tcp any any -> any 80 (content:\"POST\"; content:\"evil\"; distance:0; sid:1;)\n"
@@ -319,7 +320,7 @@ static uint64_t matches_of(uint32_t sid)
     return matches;
 }
 
-/* --- Tests ------------------------------------------------------------------------------------------------------------------------ */
+/* --- Tests ---------------------------------------------------------------------------------------- */
 
 START_TEST(a_hundred_reloads_lose_nothing)
 {

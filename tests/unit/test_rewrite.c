@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Packets that go on with other bytes: what is in them, their checksums, and when they stay as they are; from rule to packet. */
+/* Packets that go on with other bytes: what is in them, their checksums, and when they stay as they are; from rule to
+ * packet. */
 #include "../lib/packet_text.h"
 #include "../lib/rule_text.h"
 #include "detect/inspect.h"
@@ -228,9 +229,10 @@ START_TEST(bytes_stay_for_a_batch)
 }
 END_TEST
 
-/* --- From the rule ------------------------------------------------------------------------------------------------------------ */
+/* --- From the rule -------------------------------------------------------------------------------- */
 
-/* Asks the rule about the payload "hello world" as detect does; the payload that goes on, or NULL when it is the same. */
+/* Asks the rule about the payload "hello world" as detect does; the payload that goes on, or NULL when it is the same.
+ */
 static const char *replaced(const char *options, bool begin)
 {
     static char out[16];

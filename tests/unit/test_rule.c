@@ -14,7 +14,7 @@
 #include "sluice/keyword.h"
 #include "sluice/rule.h"
 
-/* --- A small language ---------------------------------------------------------------------------------------------------------- */
+/* --- A small language ----------------------------------------------------------------------------- */
 
 static int parse_sid(struct rule_parser *parser, struct span value, bool negated)
 {
@@ -261,7 +261,7 @@ static const struct rule *parse_one(const char *text)
     return rule_list_get(list, 0);
 }
 
-/* --- Limits ---------------------------------------------------------------------------------------------------------------- */
+/* --- Limits --------------------------------------------------------------------------------------- */
 
 START_TEST(long_rules_are_refused)
 {
@@ -308,7 +308,7 @@ START_TEST(every_broken_rule_keeps_an_entry)
 }
 END_TEST
 
-/* --- Positions -------------------------------------------------------------------------------------------------------------------- */
+/* --- Positions ------------------------------------------------------------------------------------ */
 
 static const struct {
     const char *text;
@@ -385,7 +385,7 @@ START_TEST(statements_are_counted)
 }
 END_TEST
 
-/* --- What keywords call ------------------------------------------------------------------------------------------------------------ */
+/* --- What keywords call --------------------------------------------------------------------------- */
 
 START_TEST(packet_conditions_come_cheapest_first)
 {
@@ -574,7 +574,7 @@ START_TEST(what_conditions_hold_is_given_back_once)
 }
 END_TEST
 
-/* --- Keyword tables --------------------------------------------------------------------------------------------------------------- */
+/* --- Keyword tables ------------------------------------------------------------------------------- */
 
 START_TEST(keywords_are_found_by_every_name)
 {
@@ -622,7 +622,7 @@ START_TEST(keywords_of_the_build_have_one_owner_each)
 }
 END_TEST
 
-/* --- Duplicates ------------------------------------------------------------------------------------------------------------------- */
+/* --- Duplicates ----------------------------------------------------------------------------------- */
 
 START_TEST(the_highest_revision_stays)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What rules know of application protocols: whose they are, their directions, buffers with transforms, absent buffers. */
+/* What rules know of application protocols: whose they are, their directions, buffers with transforms, absent buffers.
+ */
 #include <check.h>
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@ enum { TO_SERVER = 1 << FLOW_TO_SERVER, TO_CLIENT = 1 << FLOW_TO_CLIENT };
 
 static int held;
 
-/* --- Keywords of our own ---------------------------------------------------------------------------------------------------- */
+/* --- Keywords of our own -------------------------------------------------------------------------- */
 
 static int parse_sid(struct rule_parser *parser, struct span value, bool negated)
 {
@@ -173,13 +174,13 @@ static int parse_move(struct rule_parser *parser, struct span value, bool negate
     return rule_parser_move_last_content(parser, rule_parser_find_keyword(parser, "uri"));
 }
 
-/* --- Rows ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Rows ----------------------------------------------------------------------------------------- */
 
 #define R(protocol, options) "alert " protocol " any any -> any any (sid:1; " options ")"
 #define B(protocol, options) "alert " protocol " any any => any any (sid:1; " options ")"
 
-/* What is left of a rule: protocols, directions, then each buffer as NAME>DIRECTIONS|TRANSFORM...(a, o: absent) and its number of
- * contents; or the column of the first mistake. */
+/* What is left of a rule: protocols, directions, then each buffer as NAME>DIRECTIONS|TRANSFORM...(a, o: absent) and its
+ * number of contents; or the column of the first mistake. */
 static const struct {
     const char *rule, *expected;
     unsigned column;

@@ -45,7 +45,7 @@ static void parse(const char *text)
     ck_assert_int_eq(rule_list_parse(list, "test", text, strlen(text), diag), 0);
 }
 
-/* --- Thresholds -------------------------------------------------------------------------------------------------------------------- */
+/* --- Thresholds ----------------------------------------------------------------------------------- */
 
 static void parse_thresholds(const char *text)
 {
@@ -166,7 +166,7 @@ START_TEST(file_is_loaded_once)
 }
 END_TEST
 
-/* --- Real rulesets ------------------------------------------------------------------------------------------------------------------- */
+/* --- Real rulesets -------------------------------------------------------------------------------- */
 
 struct shared_files {
     struct keyword_table *keywords;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The rule policy: which rules a line matches, what it does to them, and its limits. The order of the files and the text of
- * diagnostics are in tests/rules/policy*.
+ * The rule policy: which rules a line matches, what it does to them, and its limits. The order of the files and the
+ * text of diagnostics are in tests/rules/policy*.
  */
 #include <check.h>
 #include <stdio.h>

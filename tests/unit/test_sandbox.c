@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The sandbox holds: each row is one thing that the process or a worker thread of it does or can't do. Each is tried in a process of its
- * own, as there is no way out, and with the very same walls that the engine has.
+ * The sandbox holds: each row is one thing that the process or a worker thread of it does or can't do. Each is tried in
+ * a process of its own, as there is no way out, and with the very same walls that the engine has.
  */
 #include <check.h>
 #include <errno.h>
@@ -44,7 +44,7 @@ struct rig {
     int socket; /* TCP, opened before */
 };
 
-/* --- Folders ----------------------------------------------------------------------------------------------------------------- */
+/* --- Folders -------------------------------------------------------------------------------------- */
 
 static const char *path_of(const struct rig *rig, const char *name, char out[PATH_SIZE])
 {
@@ -85,7 +85,7 @@ static void remove_folders(const struct rig *rig)
     ck_assert_int_eq(system(command), 0);
 }
 
-/* --- What is tried: 0, or the errno ----------------------------------------------------------------------------------------------- */
+/* --- What is tried: 0, or the errno --------------------------------------------------------------- */
 
 static int result_of(long result)
 {
@@ -497,7 +497,7 @@ static int make_device(const struct rig *rig)
     return result_of(mknod(path_of(rig, "write/null", path), S_IFCHR | 0600, 0x103));
 }
 
-/* --- The process that tries it ------------------------------------------------------------------------------------------------------ */
+/* --- The process that tries it -------------------------------------------------------------------- */
 
 static int enter(struct rig *rig)
 {
@@ -563,7 +563,7 @@ static int run(struct rig *rig, bool worker, bool needs_landlock)
     return WEXITSTATUS(status);
 }
 
-/* --- Tables -------------------------------------------------------------------------------------------------------------------------- */
+/* --- Tables --------------------------------------------------------------------------------------- */
 
 struct row {
     const char *name;
@@ -661,7 +661,7 @@ START_TEST(worker)
 }
 END_TEST
 
-/* --- The keeper --------------------------------------------------------------------------------------------------------------------- */
+/* --- The keeper ----------------------------------------------------------------------------------- */
 
 static const struct row keeper_rows[] = {
     { "starts and kills processes", start_and_kill, 0, false },
@@ -710,7 +710,7 @@ START_TEST(keeper)
 }
 END_TEST
 
-/* --- A Unix socket for events ---------------------------------------------------------------------------------------------------- */
+/* --- A Unix socket for events --------------------------------------------------------------------- */
 
 static int enter_as_client(const struct rig *rig)
 {
@@ -741,7 +741,7 @@ START_TEST(unix_clients)
 }
 END_TEST
 
-/* --- Where something is not to be had ------------------------------------------------------------------------------------------- */
+/* --- Where something is not to be had ------------------------------------------------------------- */
 
 /* A container's own list, which forbids what makes walls; the capabilities go all the same. */
 static int enter_in_container(void)
@@ -789,7 +789,7 @@ START_TEST(lesser_sandboxes)
 }
 END_TEST
 
-/* --- Users --------------------------------------------------------------------------------------------------------------------- */
+/* --- Users ---------------------------------------------------------------------------------------- */
 
 START_TEST(users_that_are_not_there)
 {

@@ -171,7 +171,7 @@ START_TEST(the_other_side_is_heard_late)
 }
 END_TEST
 
-/* --- Look-ups, where the packet came without conntrack data --- */
+/* --- Look-ups, where the packet came without conntrack data --------------------------------------- */
 
 static struct look_up {
     int result;
@@ -235,7 +235,8 @@ START_TEST(connection_cannot_be_looked_up)
 }
 END_TEST
 
-/* The kernel attaches conntrack data, and has none for this packet: conntrack does not accept it, whatever connection has its addresses. */
+/* The kernel attaches conntrack data, and has none for this packet: conntrack does not accept it, whatever connection
+ * has its addresses. */
 START_TEST(packet_that_conntrack_refuses_is_not_looked_up)
 {
     open_look_up(0, TCP_CONNTRACK_ESTABLISHED, IP_CT_ESTABLISHED);
@@ -303,7 +304,8 @@ START_TEST(end_of_an_idle_connection_passes)
 }
 END_TEST
 
-/* The client's scale is 2: with a window of 100 the server may send 400 bytes, and what acknowledges more is not the client's. */
+/* The client's scale is 2: with a window of 100 the server may send 400 bytes, and what acknowledges more is not the
+ * client's. */
 START_TEST(window_scales_are_known)
 {
     rig.options.conntrack = STREAM_CONNTRACK_YES;

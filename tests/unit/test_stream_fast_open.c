@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Data in a SYN (TCP fast open, RFC 7413), by scripts of segments: see tests/lib/stream_script.h for how they are written. */
+/* Data in a SYN (TCP fast open, RFC 7413), by scripts of segments: see tests/lib/stream_script.h for how they are
+ * written. */
 #include "stream_script.h"
 
 static const struct test_case {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Half-open TCP connections under a SYN flood, and ports that are used again: see tests/lib/stream_script.h for the scripts. */
+/* Half-open TCP connections under a SYN flood, and ports that are used again: see tests/lib/stream_script.h for the
+ * scripts. */
 #include "stream_script.h"
 
 #include "sluice/transfer.h"
@@ -139,8 +140,8 @@ START_TEST(same_number_again)
 }
 END_TEST
 
-/* The client sends a RST that the server does not receive or ignores, then a SYN. Data that the server would accept as part of the old connection
- * must not pass before a SYN/ACK answers the SYN. */
+/* The client sends a RST that the server does not receive or ignores, then a SYN. Data that the server would accept as
+ * part of the old connection must not pass before a SYN/ACK answers the SYN. */
 static const struct again ignored_resets[] = {
     { "same number",
       { OPEN_1000, "> PA 1001,1 'GET_ev' | established c:GET_ev", "< A 1,1007", "> R 1007,0 | closed",

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What becomes of correct connections when an engine dies, or hands over: the next one knows nothing (or what the last one knew), and
- * what had been read and not judged comes again behind what came meanwhile. Nothing that would have passed otherwise may be dropped.
+ * What becomes of correct connections when an engine dies, or hands over: the next one knows nothing (or what the last
+ * one knew), and what had been read and not judged comes again behind what came meanwhile. Nothing that would have
+ * passed otherwise may be dropped.
  *
- * Conversations are made up (tests/lib/tcp_talk.h), or captures of SLUICE_SHARED. RESTART_TALKS is the number of the former; SEED one of
- * them, of which every segment is told; TELL is how many drops are; CAPTURES names a capture or a folder of which all are taken and not a
- * few.
+ * Conversations are made up (tests/lib/tcp_talk.h), or captures of SLUICE_SHARED. RESTART_TALKS is the number of the
+ * former; SEED one of them, of which every segment is told; TELL is how many drops are; CAPTURES names a capture or a
+ * folder of which all are taken and not a few.
  */
 #include "stream_script.h"
 
@@ -53,7 +54,7 @@ static enum host_os linux_or_not(const void *user, int ip_version, const struct 
     return *(const bool *)user ? HOST_OS_LINUX : HOST_OS_BSD;
 }
 
-/* --- Judging ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- Judging -------------------------------------------------------------------------------------- */
 
 static bool judge_segment(struct packet *pkt)
 {
@@ -189,7 +190,7 @@ static void judge_restart(uint32_t seed, const struct restart *restart)
         expect(seed, restart, i, "later");
 }
 
-/* --- Made up -------------------------------------------------------------------------------------------------------------------------- */
+/* --- Made up -------------------------------------------------------------------------------------- */
 
 static void conntrack_of_talk(void)
 {
@@ -302,7 +303,7 @@ static void restart_talk(uint32_t seed)
     }
 }
 
-/* --- Captures --------------------------------------------------------------------------------------------------------------------------- */
+/* --- Captures ------------------------------------------------------------------------------------- */
 
 static enum link_type link_of(int datalink)
 {

@@ -22,7 +22,7 @@ static const struct test_case {
     unsigned options;
     const char *script[24];
 } cases[] = {
-    /* --- handshakes --- */
+    /* --- handshakes ------------------------------------------------------------------------------- */
     { "handshake and data",
       0,
       { "> S 0,0 | syn_sent", "< SA 0,1 | syn_recv", "> A 1,1 | established", "> PA 1,1 'hello' | established c:hello",
@@ -138,7 +138,7 @@ static const struct test_case {
         "> SA 5,1 | syn_sent 4whs_synack_with_wrong_syn =invalid", "> SA 0,1 | syn_recv",
         "< A 2,1 | syn_recv 4whs_wrong_seq =invalid",
         "< A 1,99999 | syn_recv pkt_invalid_ack 4whs_invalid_ack =invalid", "< A 1,1 | established" } },
-    /* --- without a beginning --- */
+    /* --- without a beginning ---------------------------------------------------------------------- */
     { "midstream not allowed",
       0,
       { "> PA 1,1 'abc' | none =midstream", "< A 1,4 | none =midstream", "> S 0,0 | syn_sent" } },
@@ -167,7 +167,7 @@ static const struct test_case {
     { "one side alone, passive: what is sent counts as acknowledged",
       ASYNC | PASSIVE,
       { "> S 0,0", "> A 1,1", "> PA 1,1 'abc'", "> PA 4,1 'def'", "> FA 7,1 | close_wait c:abcdef" } },
-    /* --- resets --- */
+    /* --- resets ----------------------------------------------------------------------------------- */
     { "RST in its place", 0, { HANDSHAKE, "> R 1,0 | closed" } },
     { "RST of a host that knows nothing: at what was acknowledged",
       0,
@@ -205,7 +205,7 @@ static const struct test_case {
     { "RST on SYN_RECV after an attempt at evasion, others",
       0,
       { "> S 0,0", "< SA 0,1", "> A 1,9", "< R 1,0 | closed" } },
-    /* --- timestamps --- */
+    /* --- timestamps ------------------------------------------------------------------------------- */
     { "old timestamp",
       0,
       { "> S 0,0 ts=1000/0", "< SA 0,1 ts=50/1000", "> A 1,1 ts=1001/50",
@@ -251,7 +251,7 @@ static const struct test_case {
       { "> S 0,0 ts=1000/0", "< SA 0,1 ts=2000/1000", "> A 1,1 ts=1500/2000",
         "> PA 1,1 'abc' ts=1200/2000 | established pkt_invalid_timestamp" } },
     { "timestamps only when both use them", 0, { "> S 0,0 ts=1000/0", "< SA 0,1", "> A 1,1 ts=5/0 | established" } },
-    /* --- window --- */
+    /* --- window ----------------------------------------------------------------------------------- */
     { "overtaken by an acknowledgment that makes the window small",
       0,
       { HANDSHAKE, "> PA 1,1 'abcdefgh' | established c:abcdefgh", "< A 1,9 win=2 | established",
@@ -295,7 +295,7 @@ static const struct test_case {
       0,
       { HANDSHAKE, "> PA 1,1 'evil' badsum | established =invalid", "> PA 1,1 'good' | established c:good",
         "> R 5,0 badsum | established =invalid" } },
-    /* --- data --- */
+    /* --- data ------------------------------------------------------------------------------------- */
     { "out of order",
       0,
       { HANDSHAKE, "> PA 4,1 'def' | established", "> PA 7,1 'ghi' | established",
@@ -334,7 +334,7 @@ static const struct test_case {
       { HANDSHAKE, "> PA 1,1 'abcdef' | established c:abcdef", "> PA 7,1 'ghi' | established c:ghi", "< A 1,10",
         "< PA 1,10 '0123456789' | established s:0123456789", "> FA 10,11 | close_wait", "< FA 11,11 | last_ack",
         "> A 11,12 | closed" } },
-    /* --- urgent data --- */
+    /* --- urgent data ------------------------------------------------------------------------------ */
     { "the urgent byte is out of band",
       0,
       { HANDSHAKE, "> PAU 1,1 'malXicious' urg=4 | established c:malicious", "> PA 11,1 '!' | established c:!" } },
@@ -354,7 +354,7 @@ static const struct test_case {
     { "urgent byte announced, Linux",
       LINUX_HOST,
       { HANDSHAKE, "> PAU 1,1 'ab' urg=4 | established c:ab", "> PA 3,1 'cXd' | established c:cd" } },
-    /* --- keep-alives --- */
+    /* --- keep-alives ------------------------------------------------------------------------------ */
     { "keep-alive",
       0,
       { HANDSHAKE, "> PA 1,1 'abc'", "< A 1,4", "> A 3,1 | established", "< A 1,4 | established",
@@ -362,7 +362,7 @@ static const struct test_case {
     { "keep-alive with the byte of a segment that got lost",
       0,
       { HANDSHAKE, "> PA 1,1 'abc'", "> A 3,1 'X' | established reassembly_overlap_different_data =drop" } },
-    /* --- SYN and SYN/ACK later --- */
+    /* --- SYN and SYN/ACK later -------------------------------------------------------------------- */
     { "SYN/ACK again",
       0,
       { HANDSHAKE, "< SA 0,1 | established", "< PA 1,1 'x'", "> A 1,2",
@@ -375,7 +375,7 @@ static const struct test_case {
       { HANDSHAKE, "> S 0,0 | established est_syn_resend", "> S 7,0 | established est_syn_resend_diff_seq",
         "< S 7,0 | established est_syn_toclient", "> S 0,0 'abc' | established est_syn_resend =invalid",
         "< PA 1,1 'x' | established s:x", "> S 0,0 | established est_syn_resend" } },
-    /* --- ends --- */
+    /* --- ends ------------------------------------------------------------------------------------- */
     { "the client closes",
       0,
       { HANDSHAKE, "> FA 1,1 | close_wait", "< A 1,2 | close_wait", "< PA 1,2 'bye' | close_wait s:bye",
@@ -497,7 +497,7 @@ static const struct test_case {
       0,
       { HANDSHAKE, "> FA 1,1", "< PA 4,2 'def'", "< FA 7,2 | last_ack", "> R 2,0 | closed",
         "< PA 1,2 'abc' | closed =invalid" } },
-    /* --- the same ports again --- */
+    /* --- the same ports again --------------------------------------------------------------------- */
     { "another connection after the end",
       0,
       { HANDSHAKE, "> FA 1,1", "< FA 1,2", "> A 2,2 | closed", "> S 500000,0 | syn_sent",
@@ -558,7 +558,7 @@ START_TEST(script)
 }
 END_TEST
 
-/* --- Beyond scripts ------------------------------------------------------------------------------------------------------------ */
+/* --- Beyond scripts ------------------------------------------------------------------------------- */
 
 static uint64_t counter(const char *name)
 {

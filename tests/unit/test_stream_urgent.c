@@ -21,7 +21,8 @@ static uint64_t counter(const char *name)
     ck_abort_msg("no counter %s", name);
 }
 
-/* All readings of the client's bytes at `offset` that a receiver may have besides the one of the views, each followed by a blank. */
+/* All readings of the client's bytes at `offset` that a receiver may have besides the one of the views, each followed
+ * by a blank. */
 static const char *readings(const char *text, uint64_t offset)
 {
     static char all[4096];

@@ -10,7 +10,7 @@
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof((table)[0])))
 
-/* --- Growing strings ------------------------------------------------------------------------------------------------------ */
+/* --- Growing strings ------------------------------------------------------------------------------ */
 
 START_TEST(grows_and_stays_terminated)
 {
@@ -90,7 +90,7 @@ START_TEST(shows_nothing_that_a_terminal_obeys)
 }
 END_TEST
 
-/* --- JSON ------------------------------------------------------------------------------------------------------------------- */
+/* --- JSON ----------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *in;
@@ -158,7 +158,8 @@ static void expect_byte(struct text *out, uint8_t byte)
         text_append(out, (const char *)&byte, 1);
 }
 
-/* Strings are looked at several bytes at a time: the row is the length, and each byte is at each place. As keys, too. */
+/* Strings are looked at several bytes at a time: the row is the length, and each byte is at each place. As keys, too.
+ */
 START_TEST(escapes_each_byte_at_each_place)
 {
     struct text text, expected, string;
@@ -335,7 +336,7 @@ START_TEST(writes_base64)
 }
 END_TEST
 
-/* --- Spans ------------------------------------------------------------------------------------------------------------------ */
+/* --- Spans ---------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *in;
@@ -374,7 +375,7 @@ START_TEST(compares_and_trims_spans)
 }
 END_TEST
 
-/* --- Numbers ---------------------------------------------------------------------------------------------------------------- */
+/* --- Numbers -------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *in;
@@ -444,7 +445,7 @@ START_TEST(reads_signed_numbers)
 }
 END_TEST
 
-/* --- The nearest name ----------------------------------------------------------------------------------------------------- */
+/* --- The nearest name ----------------------------------------------------------------------------- */
 
 static const char *const names[] = { "content", "nocase", "dsize", "depth", "http.uri", "flow", "ttl" };
 

@@ -90,7 +90,8 @@ static uint32_t random_number(void)
     return random_state = random_state * 1664525 + 1013904223;
 }
 
-/* Rounds of packets that arrive together, few or many, large or small, of which one is dropped now and then. Returns all that was sent. */
+/* Rounds of packets that arrive together, few or many, large or small, of which one is dropped now and then. Returns
+ * all that was sent. */
 static char *judge_rounds(struct rig *rig, uint32_t seed)
 {
     char *all = calloc(ROUNDS, 256), text[TEXT_SIZE];
@@ -164,7 +165,8 @@ START_TEST(worker_waits_for_a_slow_sender)
 }
 END_TEST
 
-/* What could not be sent is told once, with these verdicts or the next, or when the worker settles, and no batch reaches over it. */
+/* What could not be sent is told once, with these verdicts or the next, or when the worker settles, and no batch
+ * reaches over it. */
 START_TEST(failed_send_is_told)
 {
     struct rig rig;

@@ -12,7 +12,7 @@
 
 static const char question[] = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
-/* --- Encodings ------------------------------------------------------------------------------------------------------------------ */
+/* --- Encodings ------------------------------------------------------------------------------------ */
 
 static struct wire brotli_of(const struct wire *in)
 {
@@ -138,7 +138,7 @@ static void gzip_members(struct work *work, uint32_t units)
     answer(work, "gzip", &many);
 }
 
-/* --- Headers -------------------------------------------------------------------------------------------------------------------- */
+/* --- Headers -------------------------------------------------------------------------------------- */
 
 static void many_headers(struct work *work, uint32_t units)
 {
@@ -246,7 +246,7 @@ static void blank_header_lines(struct work *work, uint32_t units)
     wire_free(&wire);
 }
 
-/* --- Lines ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Lines ---------------------------------------------------------------------------------------- */
 
 static void endless_request_line(struct work *work, uint32_t units)
 {
@@ -334,7 +334,7 @@ static void unasked_answers(struct work *work, uint32_t units)
     wire_free(&wire);
 }
 
-/* --- Requests ------------------------------------------------------------------------------------------------------------------- */
+/* --- Requests ------------------------------------------------------------------------------------- */
 
 static void pipelined_alone(struct work *work, uint32_t units)
 {
@@ -361,7 +361,7 @@ static void pipelined_answered(struct work *work, uint32_t units)
     wire_free(&wire);
 }
 
-/* --- Bodies --------------------------------------------------------------------------------------------------------------------- */
+/* --- Bodies --------------------------------------------------------------------------------------- */
 
 static void slow_body(struct work *work, uint32_t units)
 {

@@ -2,7 +2,7 @@
 /* Floods of records: TLS, DNS, SMB, DCE/RPC, NFS, Kerberos, IKE. */
 #include "work.h"
 
-/* --- TLS ------------------------------------------------------------------------------------------------------------------------ */
+/* --- TLS ------------------------------------------------------------------------------------------ */
 
 static void tls_record(struct wire *wire, uint8_t type, const void *bytes, size_t length)
 {
@@ -118,7 +118,7 @@ static void tls_empty_record(struct work *work, uint32_t units)
     wire_free(&wire);
 }
 
-/* --- DNS ------------------------------------------------------------------------------------------------------------------------ */
+/* --- DNS ------------------------------------------------------------------------------------------ */
 
 static void dns_header(struct wire *wire, uint16_t flags, unsigned queries, unsigned answers)
 {
@@ -216,7 +216,7 @@ static void dns_stream(struct work *work, uint32_t units)
     wire_free(&wire);
 }
 
-/* --- SMB ------------------------------------------------------------------------------------------------------------------------ */
+/* --- SMB ------------------------------------------------------------------------------------------ */
 
 enum { TREE_CONNECT = 3, CREATE = 5, READ = 8, ECHO = 13 };
 
@@ -315,7 +315,7 @@ static void smb_large_record(struct work *work, uint32_t units)
     wire_free(&wire);
 }
 
-/* --- DCE/RPC -------------------------------------------------------------------------------------------------------------------- */
+/* --- DCE/RPC -------------------------------------------------------------------------------------- */
 
 static void dce_fragment(struct wire *wire, uint8_t type, uint8_t flags, uint32_t call, const void *body, size_t length)
 {
@@ -372,7 +372,7 @@ static void dce_binds(struct work *work, uint32_t units)
     wire_free(&wire);
 }
 
-/* --- NFS, Kerberos, IKE ------------------------------------------------------------------------------------------------------------ */
+/* --- NFS, Kerberos, IKE --------------------------------------------------------------------------- */
 
 static void nfs_call(struct wire *wire, uint32_t id)
 {

@@ -16,7 +16,7 @@ enum {
 };
 static const uint32_t buffer_overflow = 0x80000005;
 
-/* --- Messages -------------------------------------------------------------------------------------------------------------------- */
+/* --- Messages ------------------------------------------------------------------------------------- */
 
 struct smb1 {
     uint8_t command;
@@ -137,7 +137,7 @@ static void put_response(struct wire *wire, uint16_t message, uint32_t status, c
     wire_free(&body);
 }
 
-/* --- Transactions of SMB 1 ---------------------------------------------------------------------------------------------------------- */
+/* --- Transactions of SMB 1 ------------------------------------------------------------------------ */
 
 static void calls(struct work *work, uint32_t units)
 {
@@ -249,7 +249,7 @@ static void trees(struct work *work, uint32_t units)
         connect_tree(work, (uint16_t)i);
 }
 
-/* --- Pipes of SMB 2 ------------------------------------------------------------------------------------------------------------------ */
+/* --- Pipes of SMB 2 ------------------------------------------------------------------------------- */
 
 /* It is seen that it is a pipe by what is written to it. */
 static void put_write(struct wire *wire, uint64_t message, const struct wire *call)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Buffers that a rule has uncompressed: gunzip. What comes out is no more than max-size and what the scratch has room for, and the work is
- * no more than what goes in and that.
+ * Buffers that a rule has uncompressed: gunzip. What comes out is no more than max-size and what the scratch has room
+ * for, and the work is no more than what goes in and that.
  */
 #include "work.h"
 
@@ -12,7 +12,7 @@
 
 enum { STEPS_BASE = 4000, SCRATCH = TRANSFORM_SCRATCH_SIZE };
 
-/* --- What is uncompressed --------------------------------------------------------------------------------------------------------------- */
+/* --- What is uncompressed ------------------------------------------------------------------------- */
 
 static struct wire bomb(void)
 {
@@ -78,7 +78,7 @@ static const struct {
 };
 const size_t transform_flood_count = sizeof(rows) / sizeof(rows[0]);
 
-/* --- Judging ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- Judging -------------------------------------------------------------------------------------- */
 
 static const struct condition *parse(struct rule_text *text, const char *transforms)
 {

@@ -14,7 +14,7 @@ enum {
 };
 static const int cuts[PIECES] = { 1, 1460, 16384 };
 
-/* --- Counting ------------------------------------------------------------------------------------------------------------------ */
+/* --- Counting ------------------------------------------------------------------------------------- */
 
 static struct {
     bool on;
@@ -99,7 +99,7 @@ int __wrap_inflate(z_stream *stream, int flush)
     return result;
 }
 
-/* --- Bytes --------------------------------------------------------------------------------------------------------------------- */
+/* --- Bytes ---------------------------------------------------------------------------------------- */
 
 void wire_put(struct wire *wire, const void *bytes, size_t length)
 {
@@ -177,7 +177,7 @@ void wire_free(struct wire *wire)
     *wire = (struct wire){ 0 };
 }
 
-/* --- Sending ------------------------------------------------------------------------------------------------------------------- */
+/* --- Sending -------------------------------------------------------------------------------------- */
 
 /* As the pipeline does: what is there was inspected, and what is complete goes. */
 static void after(struct app_rig *rig)
@@ -223,7 +223,7 @@ void work_text(struct work *work, enum flow_direction direction, const char *tex
     wire_free(&wire);
 }
 
-/* --- Judging ------------------------------------------------------------------------------------------------------------------- */
+/* --- Judging -------------------------------------------------------------------------------------- */
 
 static bool has_event(const struct work *work, const struct flood *flood)
 {

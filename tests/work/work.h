@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Floods: what hostile input costs. A flood sends `units` of something to one flow; it is run with few and with many units, and with
- * the bytes cut in several ways (byte by byte with few only). Then hold
+ * Floods: what hostile input costs. A flood sends `units` of something to one flow; it is run with few and with many
+ * units, and with the bytes cut in several ways (byte by byte with few only). Then hold
  *
  *   memory   the heap has no more than the flood's bound, and never refused: it is the memcap of the run;
  *   work     steps of the code under test are at most so many a byte and a piece, and grow no faster than the units;
@@ -53,7 +53,7 @@ struct flood {
 extern const struct flood http_floods[], mail_floods[], record_floods[], smb_floods[];
 extern const size_t http_flood_count, mail_flood_count, record_flood_count, smb_flood_count;
 
-/* --- transform.c: what rules make of a buffer ------------------------------------------------------------------------------------------ */
+/* --- transform.c: what rules make of a buffer ----------------------------------------------------- */
 
 extern const size_t transform_flood_count;
 void work_judge_transform(unsigned row);

@@ -96,7 +96,7 @@ void dce_uuid_text(const uint8_t uuid[DCE_UUID], char out[DCE_UUID_TEXT])
     *out = '\0';
 }
 
-/* --- What is bound -------------------------------------------------------------------------------------------------------------- */
+/* --- What is bound -------------------------------------------------------------------------------- */
 
 struct dce_bindings *dce_bindings_keep(struct dce_bindings *bindings)
 {
@@ -238,7 +238,7 @@ int dce_bind_ack(struct heap *heap, struct dce_bindings **bindings, const struct
     return 0;
 }
 
-/* --- Calls ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Calls ---------------------------------------------------------------------------------------- */
 
 static bool read_stub(const struct dce_header *header, const uint8_t *body, size_t length, struct dce_body *out)
 {
@@ -278,7 +278,7 @@ void dce_call_clear(struct heap *heap, struct dce_call *call)
     call->bindings = NULL;
 }
 
-/* --- To another process --------------------------------------------------------------------------------------------------------- */
+/* --- To another process --------------------------------------------------------------------------- */
 
 static void transfer_interface(struct transfer *t, struct dce_interface *interface)
 {

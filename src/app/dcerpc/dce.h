@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * DCE/RPC (C706, [MS-RPCE]) without what carries it: src/app/dcerpc reads it from connections and datagrams, src/app/smb from pipes.
+ * DCE/RPC (C706, [MS-RPCE]) without what carries it: src/app/dcerpc reads it from connections and datagrams,
+ * src/app/smb from pipes.
  *
- * Both have transactions that begin with struct dce_tx, so that one set of keywords serves both. What was bound is a list that a
- * connection's state shares with its calls: whoever changes it makes a copy first, so that a call keeps what held when it was made.
+ * Both have transactions that begin with struct dce_tx, so that one set of keywords serves both. What was bound is a
+ * list that a connection's state shares with its calls: whoever changes it makes a copy first, so that a call keeps
+ * what held when it was made.
  */
 #ifndef SLUICE_APP_DCE_H
 #define SLUICE_APP_DCE_H
@@ -79,7 +81,7 @@ struct dce_tx {
     struct dce_call *call; /* NULL: another kind of transaction */
 };
 
-/* --- dce.c ---------------------------------------------------------------------------------------------------------------------- */
+/* --- dce.c ---------------------------------------------------------------------------------------- */
 
 /* False when there are too few bytes. */
 bool dce_header_read(const uint8_t *bytes, size_t length, struct dce_header *out);
@@ -103,7 +105,8 @@ int dce_bind_ack(struct heap *heap, struct dce_bindings **bindings, const struct
 /* An interface that needs no bind. 0 or -ENOMEM. */
 int dce_bind_one(struct heap *heap, struct dce_bindings **bindings, const struct dce_interface *interface);
 
-/* The context, opnum and stub of a request's fragment, or the stub of a response's. `body` lies behind the header. False: broken. */
+/* The context, opnum and stub of a request's fragment, or the stub of a response's. `body` lies behind the header.
+ * False: broken. */
 struct dce_body {
     uint16_t context, opnum;
     const uint8_t *stub;
@@ -121,26 +124,26 @@ void dce_bindings_transfer(struct transfer *t, struct heap *heap, struct dce_bin
 void dce_call_transfer(struct app_context *context, struct transfer *t, struct dce_call *call,
                        struct dce_bindings *bindings);
 
-/* --- interfaces.c --------------------------------------------------------------------------------------------------------------- */
+/* --- interfaces.c --------------------------------------------------------------------------------- */
 
 /* Names of well-known interfaces; NULL for others. `procedure`: of the operation with this number. */
 const char *dce_service(const uint8_t uuid[DCE_UUID]);
 const char *dce_procedure(const uint8_t uuid[DCE_UUID], uint16_t opnum, size_t *length);
 
-/* --- log.c ---------------------------------------------------------------------------------------------------------------------- */
+/* --- log.c ---------------------------------------------------------------------------------------- */
 
 /* The array of interfaces: those of the call's context, or all of a bind. `reasons`: why they were refused, too. */
 void dce_log_interfaces(const struct dce_call *call, bool reasons, struct fields *out);
 void dce_log_type(const char *key, uint8_t type, struct fields *out);
 void dce_log(const struct app_tx *tx, const void *settings, struct fields *out);
 
-/* --- keywords.c ----------------------------------------------------------------------------------------------------------------- */
+/* --- keywords.c ----------------------------------------------------------------------------------- */
 
 extern const struct keyword keyword_dcerpc_iface, keyword_dcerpc_opnum, keyword_dcerpc_stub_data;
 /* For the tables of buffers: transactions that begin with struct dce_tx. */
 bool dce_get_stub(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
 
-/* --- datagram.c ----------------------------------------------------------------------------------------------------------------- */
+/* --- datagram.c ----------------------------------------------------------------------------------- */
 
 struct dcerpc_tx {
     struct dce_tx head;

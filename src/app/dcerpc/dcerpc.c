@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * DCE/RPC over TCP, and what is common with UDP. A call is a transaction: its request, or bind, with what the server answers; they have
- * one call id. Fragments are put together. A fragment is looked at when all of it is there, which is 64 KiB at most.
+ * DCE/RPC over TCP, and what is common with UDP. A call is a transaction: its request, or bind, with what the server
+ * answers; they have one call id. Fragments are put together. A fragment is looked at when all of it is there, which is
+ * 64 KiB at most.
  *
- * After lost bytes the next plausible header is looked for. Calls of which the lost bytes may have held the rest are closed.
+ * After lost bytes the next plausible header is looked for. Calls of which the lost bytes may have held the rest are
+ * closed.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +19,7 @@ struct dcerpc_state {
     bool has_gap[FLOW_DIRECTIONS]; /* bytes were lost at some time */
 };
 
-/* --- Transactions --------------------------------------------------------------------------------------------------------------- */
+/* --- Transactions --------------------------------------------------------------------------------- */
 
 static struct dcerpc_tx *first_open(const struct app_context *context)
 {
@@ -73,8 +75,8 @@ static struct dcerpc_tx *new_call(struct app_context *context, const struct dcer
     return tx;
 }
 
-/* The call that a fragment of this type belongs to. A request finds one whose response came first, or whose fragments are not all
- * there; a response one that has none. */
+/* The call that a fragment of this type belongs to. A request finds one whose response came first, or whose fragments
+ * are not all there; a response one that has none. */
 static struct dcerpc_tx *find_call(const struct app_context *context, enum flow_direction direction,
                                    const struct dce_header *header)
 {
@@ -114,7 +116,7 @@ static void take_gap(struct app_context *context, struct dcerpc_state *state, en
     }
 }
 
-/* --- Fragments ------------------------------------------------------------------------------------------------------------------ */
+/* --- Fragments ------------------------------------------------------------------------------------ */
 
 static int take_bind(struct app_context *context, struct dcerpc_state *state, const struct dce_header *header,
                      const uint8_t *body, size_t length)
@@ -338,7 +340,7 @@ static void dcerpc_tx_free(struct app_context *context, struct app_tx *tx)
     dce_call_clear(app_heap(context), &((struct dcerpc_tx *)tx)->call);
 }
 
-/* --- Finding it ----------------------------------------------------------------------------------------------------------------- */
+/* --- Finding it ----------------------------------------------------------------------------------- */
 
 static bool comes_from_server(uint8_t type)
 {
@@ -363,7 +365,7 @@ static enum app_guess dcerpc_probe(const struct app_probe *in)
     return comes_from_server(header.type) == (in->direction == FLOW_TO_CLIENT) ? APP_YES : APP_REVERSED;
 }
 
-/* --- Settings ------------------------------------------------------------------------------------------------------------------- */
+/* --- Settings ------------------------------------------------------------------------------------- */
 
 static const struct setting setting_rows[] = {
     { .name = "eve.types.dcerpc",

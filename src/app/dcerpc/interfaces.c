@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Interfaces of Windows that are worth a name, with the names of their operations in the order of their numbers ([MS-RPCE] and
- * the documents of the services); "-" where a number has none. */
+/* Interfaces of Windows that are worth a name, with the names of their operations in the order of their numbers
+ * ([MS-RPCE] and the documents of the services); "-" where a number has none. */
 #include <string.h>
 
 #include "dce.h"

@@ -17,7 +17,7 @@ static const struct dce_call *request_of(const struct app_tx *tx)
     return call && call->has_opnum ? call : NULL;
 }
 
-/* --- dcerpc.iface --------------------------------------------------------------------------------------------------------------- */
+/* --- dcerpc.iface --------------------------------------------------------------------------------- */
 
 struct wanted_interface {
     uint8_t uuid[DCE_UUID];
@@ -129,7 +129,7 @@ const struct keyword keyword_dcerpc_iface = {
     .match_transaction = dcerpc_iface_match,
 };
 
-/* --- dcerpc.opnum --------------------------------------------------------------------------------------------------------------- */
+/* --- dcerpc.opnum --------------------------------------------------------------------------------- */
 
 enum { OPNUM_RANGES_MAX = 64 };
 
@@ -216,7 +216,7 @@ const struct keyword keyword_dcerpc_opnum = {
     .match_transaction = dcerpc_opnum_match,
 };
 
-/* --- dcerpc.stub_data ----------------------------------------------------------------------------------------------------------- */
+/* --- dcerpc.stub_data ----------------------------------------------------------------------------- */
 
 bool dce_get_stub(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {

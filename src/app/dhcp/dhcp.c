@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * DHCP over UDP. Each message is a transaction of its own, in its own direction: clients without an address, servers and relays talk past
- * what a flow is. A datagram that is too short for a message is passed over.
+ * DHCP over UDP. Each message is a transaction of its own, in its own direction: clients without an address, servers
+ * and relays talk past what a flow is. A datagram that is too short for a message is passed over.
  */
 #include <errno.h>
 #include <stdlib.h>

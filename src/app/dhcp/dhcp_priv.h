@@ -46,16 +46,17 @@ struct dhcp_settings {
     bool extended;
 };
 
-/* --- parse.c -------------------------------------------------------------------------------------------------------------------- */
+/* --- parse.c -------------------------------------------------------------------------------------- */
 
-/* Copies a message of at least DHCP_HEADER bytes and reads its options; bits 1 << enum dhcp_event go to *events. 0 or -ENOMEM. */
+/* Copies a message of at least DHCP_HEADER bytes and reads its options; bits 1 << enum dhcp_event go to *events. 0 or
+ * -ENOMEM. */
 int dhcp_parse(struct heap *heap, struct dhcp_tx *tx, const uint8_t *bytes, uint32_t length, unsigned *events);
 /* The value of an option; NULL when it is not there. */
 const uint8_t *dhcp_option(const struct dhcp_tx *tx, enum dhcp_option code, uint8_t *length);
 /* One that is a number of four bytes. */
 bool dhcp_number(const struct dhcp_tx *tx, enum dhcp_option code, uint32_t *out);
 
-/* --- keywords.c, log.c ---------------------------------------------------------------------------------------------------------- */
+/* --- keywords.c, log.c ---------------------------------------------------------------------------- */
 
 enum { DHCP_BUFFERS = 2, DHCP_CONDITIONS = 6 };
 extern const struct app_buffer dhcp_buffers[DHCP_BUFFERS];

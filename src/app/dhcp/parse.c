@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Messages of DHCP. Options that end without the end mark, or reach beyond the datagram, are `truncated`; those of a length that
- * their kind does not have are `malformed` and are passed over, so that the rest is still read.
+ * Messages of DHCP. Options that end without the end mark, or reach beyond the datagram, are `truncated`; those of a
+ * length that their kind does not have are `malformed` and are passed over, so that the rest is still read.
  */
 #include <errno.h>
 

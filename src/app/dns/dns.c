@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * DNS over UDP and TCP. Each message is a transaction of its own, in its own direction: whether a response belongs to a request makes no
- * difference to a rule, and servers that are asked twice or answer to others are common.
+ * DNS over UDP and TCP. Each message is a transaction of its own, in its own direction: whether a response belongs to a
+ * request makes no difference to a rule, and servers that are asked twice or answer to others are common.
  *
- * Bytes whose header cannot be that of a message are skipped, unless they have a readable question: dnsmasq answers it whatever the counts of the
- * header are. If a message is cut short, rules inspect the part before the cut, and only its event is logged. On a TCP connection the length field
- * gives the place of the next message, even if the message is broken: servers answer a broken message and read on. After a gap, parsing continues at
- * the next bytes that look like a message with one query.
+ * Bytes whose header cannot be that of a message are skipped, unless they have a readable question: dnsmasq answers it
+ * whatever the counts of the header are. If a message is cut short, rules inspect the part before the cut, and only its
+ * event is logged. On a TCP connection the length field gives the place of the next message, even if the message is
+ * broken: servers answer a broken message and read on. After a gap, parsing continues at the next bytes that look like
+ * a message with one query.
  *
- * A datagram whose header says another direction than its flow belongs to both directions: a forged datagram may have come first.
+ * A datagram whose header says another direction than its flow belongs to both directions: a forged datagram may have
+ * come first.
  */
 #include <errno.h>
 #include <string.h>
@@ -127,8 +129,8 @@ static bool may_begin(const uint8_t *bytes)
            label < 64;
 }
 
-/* The next place where one may begin; *found: it is there, and not just not known yet. Byte by byte, so that it does not matter
- * how the stream was cut. */
+/* The next place where one may begin; *found: it is there, and not just not known yet. Byte by byte, so that it does
+ * not matter how the stream was cut. */
 static uint32_t find_begin(const uint8_t *bytes, uint32_t length, bool *found)
 {
     uint32_t at = 0;
@@ -194,7 +196,7 @@ static void dns_transfer(struct app_context *context, void *data, struct transfe
     transfer_bool(t, &state->lost[FLOW_TO_CLIENT]);
 }
 
-/* --- Finding it ----------------------------------------------------------------------------------------------------------------- */
+/* --- Finding it ----------------------------------------------------------------------------------- */
 
 static enum app_guess direction_of(const struct app_probe *in, const struct dns_header *header)
 {
@@ -253,7 +255,8 @@ static bool has_question(const struct begun *message, uint32_t most, struct dns_
     return dns_first_question(message->bytes, length, &message->header, out) && !(out->cut && length < message->whole);
 }
 
-/* On the ports of DNS: a message that is well-formed, or a readable question, which servers answer whatever is wrong behind it. */
+/* On the ports of DNS: a message that is well-formed, or a readable question, which servers answer whatever is wrong
+ * behind it. */
 enum app_guess dns_probe_weak(const struct app_probe *in)
 {
     struct begun message;
@@ -298,8 +301,9 @@ static bool class_is_known(uint16_t class)
 }
 
 /*
- * For ports other than those of DNS. Two of three must hold: the name has printable bytes only; flags and type are those that resolvers write; all of
- * the message is well-formed. All three would be too strict, because servers also answer messages that are odd in one respect.
+ * For ports other than those of DNS. Two of three must hold: the name has printable bytes only; flags and type are
+ * those that resolvers write; all of the message is well-formed. All three would be too strict, because servers also
+ * answer messages that are odd in one respect.
  */
 static bool is_plain(const struct begun *message, const struct dns_question *question)
 {
@@ -314,8 +318,8 @@ static bool is_plain(const struct begun *message, const struct dns_question *que
     return question->printable ? usual || well_formed : usual && well_formed;
 }
 
-/* Messages that look the same and are not DNS: NetBIOS, mDNS, LLMNR. Requests go to their port and responses come from it; the sender of a request has the
- * port that it likes. */
+/* Messages that look the same and are not DNS: NetBIOS, mDNS, LLMNR. Requests go to their port and responses come from
+ * it; the sender of a request has the port that it likes. */
 static bool is_of_another(const struct app_probe *in, bool response)
 {
     bool to_client = in->direction == FLOW_TO_CLIENT;

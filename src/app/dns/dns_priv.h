@@ -2,11 +2,11 @@
 /*
  * DNS, mDNS and LLMNR: one message format, one transaction a message.
  *
- * A message is copied once, and its names are written out behind it, each once as it is met; records refer to both by offsets. So a
- * transaction is two objects of the heap, however many records it has, and a keyword that asks for the i-th name finds it at
- * once. A name that is nothing but a pointer to where the name before it was shares that one's text: what a server answers with
- * is seldom anything else. What names may cost in all is limited for each message (DNS_TEXT_MAX, DNS_LABELS_MAX); a name beyond that
- * is cut as one that is too long.
+ * A message is copied once, and its names are written out behind it, each once as it is met; records refer to both by
+ * offsets. So a transaction is two objects of the heap, however many records it has, and a keyword that asks for the
+ * i-th name finds it at once. A name that is nothing but a pointer to where the name before it was shares that one's
+ * text: what a server answers with is seldom anything else. What names may cost in all is limited for each message
+ * (DNS_TEXT_MAX, DNS_LABELS_MAX); a name beyond that is cut as one that is too long.
  */
 #ifndef SLUICE_APP_DNS_PRIV_H
 #define SLUICE_APP_DNS_PRIV_H
@@ -107,7 +107,7 @@ struct dns_tx {
     struct buffer text;
 };
 
-/* --- parse.c -------------------------------------------------------------------------------------------------------------------- */
+/* --- parse.c -------------------------------------------------------------------------------------- */
 
 struct dns_header {
     uint16_t id, flags;
@@ -123,17 +123,19 @@ struct dns_question {
 
 /* Whether a header of a message of `length` bytes may be one at all; out is written when there are enough bytes. */
 bool dns_header_read(const uint8_t *bytes, size_t available, size_t length, struct dns_header *out);
-/* 0; -EINVAL when it is broken: what was read of queries and answers stays; -ENOMEM. `events` gets bits 1 << enum dns_event. */
+/* 0; -EINVAL when it is broken: what was read of queries and answers stays; -ENOMEM. `events` gets bits 1 << enum
+ * dns_event. */
 int dns_parse(struct heap *heap, struct dns_tx *tx, const struct dns_header *header, const uint8_t *bytes,
               uint32_t length, unsigned *events);
 void dns_forget(struct heap *heap, struct dns_tx *tx);
-/* Reads the first question alone: there are servers that answer it whatever the counts of the header say and whatever comes behind it. */
+/* Reads the first question alone: there are servers that answer it whatever the counts of the header say and whatever
+ * comes behind it. */
 bool dns_first_question(const uint8_t *bytes, uint32_t length, const struct dns_header *header,
                         struct dns_question *out);
 /* Walks over a message without keeping anything; true when queries and answers are well-formed. */
 bool dns_check(const uint8_t *bytes, uint32_t length, const struct dns_header *header);
 
-/* --- dns.c: what the protocols share -------------------------------------------------------------------------------------------- */
+/* --- dns.c: what the protocols share -------------------------------------------------------------- */
 
 enum { DNS_COMPLETE = 1 };
 struct dns_state {
@@ -145,7 +147,7 @@ void dns_tx_free(struct app_context *context, struct app_tx *tx);
 /* Whether the bytes are a message of the format on a port where it is expected. */
 enum app_guess dns_probe_weak(const struct app_probe *in);
 
-/* --- keywords.c ----------------------------------------------------------------------------------------------------------------- */
+/* --- keywords.c ----------------------------------------------------------------------------------- */
 
 enum { DNS_BUFFERS = 12, DNS_CONDITIONS = 6, MDNS_BUFFERS = 10, LLMNR_BUFFERS = 10 };
 extern const struct app_buffer dns_buffers[DNS_BUFFERS], mdns_buffers[MDNS_BUFFERS], llmnr_buffers[LLMNR_BUFFERS];
@@ -158,7 +160,7 @@ extern const struct keyword keyword_dns_query, keyword_dns_query_name, keyword_d
     keyword_llmnr_additionals_rrname, keyword_llmnr_response_rrname, keyword_dns_opcode, keyword_dns_rcode,
     keyword_dns_rrtype;
 
-/* --- types.c -------------------------------------------------------------------------------------------------------------------- */
+/* --- types.c -------------------------------------------------------------------------------------- */
 
 /* EVE's name of a record type, in lower case if asked; a number as text when it has none. */
 enum { DNS_TYPE_NAME = 12 };
@@ -167,7 +169,7 @@ const char *dns_rcode_name(uint16_t rcode, char text[DNS_TYPE_NAME]);
 /* The same for the keywords, and for the setting of types to be logged. */
 extern const struct number_name dns_type_names[], dns_rcode_names[];
 
-/* --- log.c ---------------------------------------------------------------------------------------------------------------------- */
+/* --- log.c ---------------------------------------------------------------------------------------- */
 
 void dns_log(const struct app_tx *tx, const void *settings, struct fields *out);
 void dns_log_alert(const struct app_tx *tx, const void *settings, struct fields *out);
@@ -177,7 +179,7 @@ void llmnr_log(const struct app_tx *tx, const void *settings, struct fields *out
 bool dns_logs_from_server(const struct app_tx *tx, const void *settings);
 bool dns_wants_log_any(const struct app_tx *tx, const void *settings);
 
-/* --- settings.c ----------------------------------------------------------------------------------------------------------------- */
+/* --- settings.c ----------------------------------------------------------------------------------- */
 
 enum { DNS_LOG_TYPES = 257 };
 struct dns_settings {

@@ -10,7 +10,7 @@
 
 #include "dns_priv.h"
 
-/* --- Names ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Names ---------------------------------------------------------------------------------------- */
 
 static bool lend(const struct dns_tx *tx, const struct dns_name *name, struct app_bytes *out)
 {
@@ -267,7 +267,7 @@ const struct app_buffer llmnr_buffers[LLMNR_BUFFERS] = {
     NAME_BOTH(llmnr_response_rrname, get_response),
 };
 
-/* --- Numbers -------------------------------------------------------------------------------------------------------------------- */
+/* --- Numbers -------------------------------------------------------------------------------------- */
 
 static bool dns_opcode_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
                              const void *data)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Messages in EVE: DNS in the field's forms 2 and 3, mDNS and LLMNR in theirs, where the key of a record's data is its type. */
+/* Messages in EVE: DNS in the field's forms 2 and 3, mDNS and LLMNR in theirs, where the key of a record's data is its
+ * type. */
 #include <stdio.h>
 #include <string.h>
 
@@ -447,7 +448,7 @@ bool dns_wants_log(const struct app_tx *tx, const void *settings)
     return false;
 }
 
-/* --- mDNS and LLMNR ------------------------------------------------------------------------------------------------------------- */
+/* --- mDNS and LLMNR ------------------------------------------------------------------------------- */
 
 struct flag_name {
     uint16_t bit;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* mDNS: messages of DNS that everybody on a link sees. Requests and responses go the same way, so the header alone tells them apart. */
+/* mDNS: messages of DNS that everybody on a link sees. Requests and responses go the same way, so the header alone
+ * tells them apart. */
 #include "dns_priv.h"
 
 enum { MDNS_PORT = 5353 };

@@ -2,8 +2,9 @@
 /*
  * Messages: a header, and four sections of records.
  *
- * What stops a name from looping is the count of its steps; a pointer to itself is told apart because it is what tools write. A name that
- * went wrong behind its first pointer is kept as far as it came, for it is known where the next field begins.
+ * What stops a name from looping is the count of its steps; a pointer to itself is told apart because it is what tools
+ * write. A name that went wrong behind its first pointer is kept as far as it came, for it is known where the next
+ * field begins.
  */
 #include "dns_priv.h"
 

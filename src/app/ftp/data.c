@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * FTP's data connections: one file, or one listing, to the end of the connection. Only a connection that was announced is one. A listing is
- * no file.
+ * FTP's data connections: one file, or one listing, to the end of the connection. Only a connection that was announced
+ * is one. A listing is no file.
  */
 #include <string.h>
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * FTP's control connection. Each command is a transaction with the lines of its reply; replies go to the oldest command that has none, and
- * what a server says unasked (its greeting) is a transaction without a command. A reply of 1yz is followed by another one.
+ * FTP's control connection. Each command is a transaction with the lines of its reply; replies go to the oldest command
+ * that has none, and what a server says unasked (its greeting) is a transaction without a command. A reply of 1yz is
+ * followed by another one.
  *
- * A line longer than the limit is cut there, and its rest skipped. A command that moves data announces the connection on which it will
- * come (app_expect); the addresses are those of the control connection, whatever is written in the command, so that nobody can
- * have other connections taken for FTP's.
+ * A line longer than the limit is cut there, and its rest skipped. A command that moves data announces the connection
+ * on which it will come (app_expect); the addresses are those of the control connection, whatever is written in the
+ * command, so that nobody can have other connections taken for FTP's.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -47,7 +48,7 @@ static uint32_t tx_max(const struct app_context *context)
     return settings ? settings->tx_max : 1024;
 }
 
-/* --- Lines ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Lines ---------------------------------------------------------------------------------------- */
 
 struct line {
     const uint8_t *bytes;
@@ -89,7 +90,7 @@ static uint32_t skip_rest(bool *skip, const uint8_t *bytes, uint32_t length)
     return end ? (uint32_t)(end + 1 - bytes) : length;
 }
 
-/* --- Transactions --------------------------------------------------------------------------------------------------------------- */
+/* --- Transactions --------------------------------------------------------------------------------- */
 
 static struct ftp_tx *new_tx(struct app_context *context)
 {
@@ -109,7 +110,7 @@ static void finish_tx(struct ftp_tx *tx)
     app_tx_advance(&tx->tx, FLOW_TO_CLIENT, FTP_COMPLETE);
 }
 
-/* --- Commands ------------------------------------------------------------------------------------------------------------------- */
+/* --- Commands ------------------------------------------------------------------------------------- */
 
 static bool is_auth_tls(const struct buffer *line, uint32_t argument_at)
 {
@@ -186,7 +187,8 @@ static void announce(struct app_context *context, struct ftp_state *state, struc
         if (tag.name_length > 0)
             memcpy(tag.name, name, tag.name_length);
     }
-    /* Replies may be assigned to the wrong command: after a refused file, a listing does not replace the expected file. */
+    /* Replies may be assigned to the wrong command: after a refused file, a listing does not replace the expected file.
+     */
     if (!keep)
         app_expect(context, &what, &tag, (uint32_t)offsetof(struct ftp_tag, name) + tag.name_length);
     tx->data_port = state->dynamic_port;
@@ -195,7 +197,8 @@ static void announce(struct app_context *context, struct ftp_state *state, struc
     state->active = false;
 }
 
-/* A port was agreed on, or became free because its command was refused: assigns it to a command that moves data and has come already. */
+/* A port was agreed on, or became free because its command was refused: assigns it to a command that moves data and has
+ * come already. */
 static void announce_waiting(struct app_context *context, struct ftp_state *state)
 {
     struct app_tx *tx = app_tx_first_open(context);
@@ -250,7 +253,7 @@ static int take_request(struct app_context *context, struct ftp_state *state, co
     return 0;
 }
 
-/* --- Replies -------------------------------------------------------------------------------------------------------------------- */
+/* --- Replies -------------------------------------------------------------------------------------- */
 
 static bool has_code(const struct line *line)
 {
@@ -321,8 +324,8 @@ static void act_on_reply(struct app_context *context, struct ftp_state *state, s
     announce_waiting(context, state);
 }
 
-/* Finds the command that a reply answers; NULL: none. It is the oldest open one, but 227 and 229 always answer PASV and EPSV: some servers also
- * answer empty lines, so that there are more replies than commands. */
+/* Finds the command that a reply answers; NULL: none. It is the oldest open one, but 227 and 229 always answer PASV and
+ * EPSV: some servers also answer empty lines, so that there are more replies than commands. */
 static struct ftp_tx *answered_tx(const struct app_context *context, const struct ftp_state *state,
                                   const struct line *line)
 {
@@ -437,7 +440,7 @@ static void ftp_tx_free(struct app_context *context, struct app_tx *tx)
     heap_give(app_heap(context), ftp->reply);
 }
 
-/* --- To another process --------------------------------------------------------------------------------------------------------- */
+/* --- To another process --------------------------------------------------------------------------- */
 
 static void transfer_reply(struct transfer *t, const struct ftp_tx *tx, struct ftp_reply *reply)
 {
@@ -517,7 +520,7 @@ static void ftp_transfer(struct app_context *context, void *data, struct transfe
     transfer_open(context, t);
 }
 
-/* --- Finding it ----------------------------------------------------------------------------------------------------------------- */
+/* --- Finding it ----------------------------------------------------------------------------------- */
 
 enum { PROBE_MAX = 512, FTP_PORT_NUMBER = 21 };
 
@@ -534,7 +537,8 @@ static const uint8_t *line_end(const struct app_probe *in)
     return memchr(in->bytes, '\n', in->length < PROBE_MAX ? in->length : PROBE_MAX);
 }
 
-/* "USER name", "PASS word", "PORT ...", "FEAT" on a line of their own: IRC has more words in a line, POP3 another port. */
+/* "USER name", "PASS word", "PORT ...", "FEAT" on a line of their own: IRC has more words in a line, POP3 another port.
+ */
 static enum app_guess probe_client(const struct app_probe *in)
 {
     static const char *const words[] = { "USER ", "PASS ", "PORT ", "FEAT", "AUTH TLS" };
@@ -594,7 +598,7 @@ static enum app_guess ftp_probe(const struct app_probe *in)
     return in->direction == FLOW_TO_SERVER ? probe_client(in) : probe_server(in);
 }
 
-/* --- Settings ------------------------------------------------------------------------------------------------------------------- */
+/* --- Settings ------------------------------------------------------------------------------------- */
 
 static const struct setting setting_rows[] = {
     { .name = "eve.types.ftp",

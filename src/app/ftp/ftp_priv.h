@@ -81,16 +81,16 @@ struct ftp_tx {
     bool active, is_bounce, done, request_truncated, reply_truncated;
 };
 
-/* --- reading.c ------------------------------------------------------------------------------------------------------------------ */
+/* --- reading.c ------------------------------------------------------------------------------------ */
 
-/* The other reading of a command's line: without Telnet's commands and the blanks around the command. 0 or -ENOMEM; *out stays empty when it
- * is the line as written. */
+/* The other reading of a command's line: without Telnet's commands and the blanks around the command. 0 or -ENOMEM;
+ * *out stays empty when it is the line as written. */
 int ftp_read_plain(struct heap *heap, const uint8_t *line, uint32_t length, struct buffer *out);
 /* The command's length, and where its argument begins; `any_blank`: tabs and several blanks separate them, too. */
 void ftp_split_command(const uint8_t *line, uint32_t length, bool any_blank, uint32_t *command_length,
                        uint32_t *argument_at);
 
-/* --- address.c ------------------------------------------------------------------------------------------------------------------ */
+/* --- address.c ------------------------------------------------------------------------------------ */
 
 struct ftp_address {
     int ip_version; /* 0: not told */
@@ -103,7 +103,7 @@ bool ftp_read_port(const uint8_t *text, uint32_t length, struct ftp_address *out
 bool ftp_read_loose_port(const uint8_t *text, uint32_t length, struct ftp_address *out);
 bool ftp_read_extended(const uint8_t *text, uint32_t length, struct ftp_address *out);
 
-/* --- data.c --------------------------------------------------------------------------------------------------------------------- */
+/* --- data.c --------------------------------------------------------------------------------------- */
 
 /* What a data connection is told. */
 struct ftp_tag {
@@ -120,7 +120,7 @@ struct ftp_data_tx {
     struct buffer name;
 };
 
-/* --- keywords.c, log.c ---------------------------------------------------------------------------------------------------------- */
+/* --- keywords.c, log.c ---------------------------------------------------------------------------- */
 
 enum { FTP_BUFFERS = 4, FTP_CONDITIONS = 6, FTP_DATA_BUFFERS = 2, FTP_DATA_CONDITIONS = 2 };
 extern const struct app_buffer ftp_buffers[FTP_BUFFERS];

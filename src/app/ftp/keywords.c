@@ -15,7 +15,7 @@ static const struct ftp_tx *ftp_of(const struct app_tx *tx)
     return (const struct ftp_tx *)tx;
 }
 
-/* --- Buffers -------------------------------------------------------------------------------------------------------------------- */
+/* --- Buffers -------------------------------------------------------------------------------------- */
 
 /* The command's line as written; then, where they differ, as servers that speak Telnet read it. */
 static bool get_line(const struct ftp_tx *ftp, unsigned index, struct app_bytes *out, uint32_t *command_length,
@@ -158,7 +158,7 @@ const struct app_buffer ftp_buffers[FTP_BUFFERS] = {
     { &keyword_ftp_completion_code, FLOW_TO_CLIENT, FTP_COMPLETE, false, get_code },
 };
 
-/* --- Conditions ----------------------------------------------------------------------------------------------------------------- */
+/* --- Conditions ----------------------------------------------------------------------------------- */
 
 static int add_flag(struct rule_parser *parser, bool flag)
 {
@@ -295,7 +295,7 @@ const struct app_condition ftp_conditions[FTP_CONDITIONS] = {
     { &keyword_ftp_reply_received, FLOW_TO_CLIENT, FTP_COMPLETE },
 };
 
-/* --- Data connections ----------------------------------------------------------------------------------------------------------- */
+/* --- Data connections ----------------------------------------------------------------------------- */
 
 static bool ftpdata_command_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
                                   const void *data)

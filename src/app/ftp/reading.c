@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How servers read a command's line. The control connection is one of Telnet's (RFC 959 4.1), but not all servers speak it: ProFTPD removes
- * Telnet's commands, skips white space before a command, and takes tabs for blanks; pyftpdlib and vsftpd do none of this. So a line that
- * differs is kept in both readings, and rules inspect both.
+ * How servers read a command's line. The control connection is one of Telnet's (RFC 959 4.1), but not all servers speak
+ * it: ProFTPD removes Telnet's commands, skips white space before a command, and takes tabs for blanks; pyftpdlib and
+ * vsftpd do none of this. So a line that differs is kept in both readings, and rules inspect both.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Bodies. They lose their chunks before they come here, and their encodings on the way (decode.c). What is left is kept for rules up to the
- * limit of the direction; then nothing is decoded any more.
+ * Bodies. They lose their chunks before they come here, and their encodings on the way (decode.c). What is left is kept
+ * for rules up to the limit of the direction; then nothing is decoded any more.
  *
- * Responses, and what PUT and POST send, are files named by the path or by Content-Disposition, and lie there alone: http.response_body and
- * file.data are the same bytes. A form's files come out of multipart.c, besides the body itself.
+ * Responses, and what PUT and POST send, are files named by the path or by Content-Disposition, and lie there alone:
+ * http.response_body and file.data are the same bytes. A form's files come out of multipart.c, besides the body itself.
  */
 #include "http_priv.h"
 
@@ -17,7 +17,7 @@ static struct http_message *message_of(struct http_feed *f, struct http_tx *tx)
     return &tx->message[f->direction];
 }
 
-/* --- Files ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- Files ---------------------------------------------------------------------------------------- */
 
 static bool is_file(const struct http_feed *f, const struct http_tx *tx)
 {
@@ -54,8 +54,9 @@ static void name_of_file(struct http_feed *f, struct http_tx *tx, const uint8_t 
     }
 }
 
-/* Adds a range to the other ranges of the same file. Ranges belong to the same file if client address, server address, host, URL and total size
- * are equal. The addresses are part of the key because the kernel may distribute connections to workers by address. */
+/* Adds a range to the other ranges of the same file. Ranges belong to the same file if client address, server address,
+ * host, URL and total size are equal. The addresses are part of the key because the kernel may distribute connections
+ * to workers by address. */
 static void start_byterange(struct http_feed *f, struct http_tx *tx, const struct http_range *range)
 {
     uint8_t key[2 * sizeof(struct address) + KEY_TEXT_MAX];
@@ -132,7 +133,7 @@ static void close_file(struct http_feed *f, struct http_message *message, enum f
     message->file = NULL;
 }
 
-/* --- What is kept ------------------------------------------------------------------------------------------------------------------------ */
+/* --- What is kept --------------------------------------------------------------------------------- */
 
 static void keep(struct http_feed *f, struct http_message *message, const uint8_t *bytes, uint32_t length)
 {
@@ -195,7 +196,7 @@ bool http_body_decoded(struct http_feed *f, struct http_tx *tx, const uint8_t *b
     return false;
 }
 
-/* --- The body ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- The body ------------------------------------------------------------------------------------- */
 
 void http_body_begin(struct http_feed *f, struct http_tx *tx)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * When each buffer is there. What stands in the first line is as soon as the line is complete, the rest with the end of the headers; bodies
- * from then on, as they grow.
+ * When each buffer is there. What stands in the first line is as soon as the line is complete, the rest with the end of
+ * the headers; bodies from then on, as they grow.
  */
 #include "http_priv.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What much of HTTP's traffic has: what today's browsers, tools and servers send. A rule's words that lie in one of these texts say
- * little, so the rule is found by others of its words where it has any (struct keyword.common). Nothing but speed depends on it.
+ * What much of HTTP's traffic has: what today's browsers, tools and servers send. A rule's words that lie in one of
+ * these texts say little, so the rule is found by others of its words where it has any (struct keyword.common). Nothing
+ * but speed depends on it.
  */
 #include "keywords.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What rules look at. Most buffers are places in the message. The concatenations (http.header, http.header_names, http.start) are either such
- * places too, when the sender wrote his headers the way they are put together here, or room is reserved for them when the headers are parsed and
- * filled when a rule asks for the first time: most messages are never asked for all of them.
+ * What rules look at. Most buffers are places in the message. The concatenations (http.header, http.header_names,
+ * http.start) are either such places too, when the sender wrote his headers the way they are put together here, or room
+ * is reserved for them when the headers are parsed and filled when a rule asks for the first time: most messages are
+ * never asked for all of them.
  */
 #include "http_priv.h"
 
@@ -31,7 +32,7 @@ static bool give(const struct http_message *message, const struct http_text *tex
     return true;
 }
 
-/* --- Lines --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Lines ---------------------------------------------------------------------------------------- */
 
 static bool give_request(const struct app_tx *tx, const struct http_text *text, unsigned index, struct app_bytes *out)
 {
@@ -104,7 +105,7 @@ bool http_get_status_message(const struct app_tx *tx, enum flow_direction direct
     return give_response(tx, &tx_of(tx)->status_message, index, out);
 }
 
-/* --- Headers ------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- Headers -------------------------------------------------------------------------------------- */
 
 bool http_get_known(const struct app_tx *tx, enum flow_direction direction, enum http_known known,
                     struct app_bytes *out)
@@ -166,7 +167,7 @@ bool http_get_header_raw(const struct app_tx *tx, enum flow_direction direction,
     return true;
 }
 
-/* --- Concatenations -------------------------------------------------------------------------------------------------------------------------- */
+/* --- Concatenations ------------------------------------------------------------------------------- */
 
 /* http.header is without cookies. */
 static enum http_known cookie_of(const struct http_message *message, const struct http_tx *tx)
@@ -326,7 +327,7 @@ bool http_get_start(const struct app_tx *tx, enum flow_direction direction, unsi
     return give_joined(tx, direction, HTTP_JOINED_START, index, out);
 }
 
-/* --- Bodies -------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Bodies --------------------------------------------------------------------------------------- */
 
 bool http_get_body(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {

@@ -2,11 +2,13 @@
 /*
  * Content encodings: a chain of decoders, the last encoding of the header first, whose end is the body.
  *
- * gzip and deflate are told apart by their bytes, not by the header's word, as browsers do. A gzip's own header is read here and its checksum is
- * not: zlib would refuse what browsers show. Bytes that cannot be decoded, and those behind the end, go through as they are: clients that do not decode
- * (Python's urllib, wget, curl without --compressed) deliver them.
+ * gzip and deflate are told apart by their bytes, not by the header's word, as browsers do. A gzip's own header is read
+ * here and its checksum is not: zlib would refuse what browsers show. Bytes that cannot be decoded, and those behind
+ * the end, go through as they are: clients that do not decode (Python's urllib, wget, curl without --compressed)
+ * deliver them.
  *
- * The dictionary of LZMA is as large as the settings allow, whatever the header says: a stream that refers to nothing farther away is decoded.
+ * The dictionary of LZMA is as large as the settings allow, whatever the header says: a stream that refers to nothing
+ * farther away is decoded.
  *
  * Bombs: the body has its limit, and decoding ends there. What passes between two decoders is limited too.
  *
@@ -77,7 +79,7 @@ struct http_decoder {
     lzma_allocator lzma_allocator;
 };
 
-/* --- Memory ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- Memory --------------------------------------------------------------------------------------- */
 
 static void *take(void *heap, size_t size)
 {
@@ -151,7 +153,7 @@ void http_decoder_free(struct heap *heap, struct http_decoder *decoder)
     }
 }
 
-/* --- Which --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Which ---------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -209,13 +211,14 @@ struct http_decoder *http_decoder_new(struct http_feed *f, struct http_tx *tx, c
         d->next = chain;
         chain = d;
     }
-    /* Python's requests decodes an unknown or empty name in a list as deflate; where that fails it delivers the body as received. */
+    /* Python's requests decodes an unknown or empty name in a list as deflate; where that fails it delivers the body as
+     * received. */
     if (f->direction == FLOW_TO_CLIENT && layers == 1 && (has_undecoded_name || is_list))
         http_doubt(f, 1 << HTTP_WAY_RAW);
     return chain;
 }
 
-/* --- What comes out ----------------------------------------------------------------------------------------------------------------------- */
+/* --- What comes out ------------------------------------------------------------------------------- */
 
 static void report_bomb(struct http_feed *f, struct http_tx *tx, struct http_decoder *d)
 {
@@ -262,7 +265,7 @@ static void fail(struct http_feed *f, struct http_tx *tx, struct http_decoder *d
         pass(f, tx, d, rest, length);
 }
 
-/* --- gzip, deflate --------------------------------------------------------------------------------------------------------------------------- */
+/* --- gzip, deflate -------------------------------------------------------------------------------- */
 
 enum { GZIP_HAS_CHECKSUM = 2, GZIP_HAS_EXTRA = 4, GZIP_HAS_NAME = 8, GZIP_HAS_COMMENT = 16 };
 
@@ -375,8 +378,8 @@ static void take_next_byte(struct http_feed *f, struct http_tx *tx, struct http_
         pass(f, tx, d, d->two, d->count);
 }
 
-/* Whether the first bytes can be raw deflate. *ended: the deflate stream ends within these bytes. *produced: number of decoded
- * bytes. */
+/* Whether the first bytes can be raw deflate. *ended: the deflate stream ends within these bytes. *produced: number of
+ * decoded bytes. */
 static bool try_deflate(struct http_decoder *d, bool *ended, uint32_t *produced)
 {
     uint32_t length = d->first_length < GUESS_BYTES ? d->first_length : GUESS_BYTES;
@@ -414,8 +417,9 @@ static void judge_guess(struct http_feed *f, struct http_tx *tx, struct http_dec
     if (possible && !ended && !last)
         return;
     enter(d, GZIP_DATA);
-    /* On a decoding error, curl delivers the bytes decoded so far, and other clients deliver the body as received: pass both. Text
-     * that is not encoded may decode to a few bytes by chance, so text needs more than TEXT_DECODED_MAX of them. */
+    /* On a decoding error, curl delivers the bytes decoded so far, and other clients deliver the body as received: pass
+     * both. Text that is not encoded may decode to a few bytes by chance, so text needs more than TEXT_DECODED_MAX of
+     * them. */
     if (!possible && produced > (is_text(d->first, d->first_length) ? TEXT_DECODED_MAX : 0)) {
         inflate_some(f, tx, d, d->first, d->first_length, &used);
         http_event(f, tx, HTTP_EVENT_GZIP_DECOMPRESSION_FAILED);
@@ -466,10 +470,10 @@ static void decode_deflate(struct http_feed *f, struct http_tx *tx, struct http_
         pass(f, tx, d, bytes + at, length - at);
 }
 
-/* --- br, zstd, lzma ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- br, zstd, lzma ------------------------------------------------------------------------------- */
 
-/* On an error the library discards the output of that call. BROTLI_PIECE bytes per call, so that Sluice loses no more output than a client that
- * reads in small pieces. */
+/* On an error the library discards the output of that call. BROTLI_PIECE bytes per call, so that Sluice loses no more
+ * output than a client that reads in small pieces. */
 static void decode_brotli(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *bytes,
                           uint32_t length)
 {
@@ -576,7 +580,7 @@ static void decode_lzma(struct http_feed *f, struct http_tx *tx, struct http_dec
         fail(f, tx, d, rest, left);
 }
 
-/* --- Feeding -------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Feeding -------------------------------------------------------------------------------------- */
 
 static void remember_first(struct http_decoder *d, const uint8_t *bytes, uint32_t length)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names in Content-Disposition. The main reading takes the first "filename". Clients take the last one, "filename*" (RFC 8187), one in several parts
- * (RFC 2231), or decode it: each name that differs gets an alternative reading of the response.
+ * Names in Content-Disposition. The main reading takes the first "filename". Clients take the last one, "filename*"
+ * (RFC 8187), one in several parts (RFC 2231), or decode it: each name that differs gets an alternative reading of the
+ * response.
  */
 #include <string.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Bytes of a direction go through the steps of request.c or response.c until they are used up. A step takes a complete unit (a line, what
- * there is of a body) or nothing, so that the result does not depend on how the bytes were cut.
+ * Bytes of a direction go through the steps of request.c or response.c until they are used up. A step takes a complete
+ * unit (a line, what there is of a body) or nothing, so that the result does not depend on how the bytes were cut.
  *
- * Lost bytes: within a body of known length, or one that ends with the connection, the body has a hole and goes on. Elsewhere what came before the
- * hole is taken as it is, and the next line counts as the one that was expected: most often it is none, and the flow is given up for a parser's
- * error, unless the direction was between two messages.
+ * Lost bytes: within a body of known length, or one that ends with the connection, the body has a hole and goes on.
+ * Elsewhere what came before the hole is taken as it is, and the next line counts as the one that was expected: most
+ * often it is none, and the flow is given up for a parser's error, unless the direction was between two messages.
  */
 #include "http_priv.h"
 
@@ -28,7 +28,8 @@ static const uint8_t *find_any_end(const uint8_t *at, const uint8_t *stop, const
     return cr;
 }
 
-/* In pieces: to look for one of the two ends of a line as far as it may be would look at what follows again for each line. */
+/* In pieces: to look for one of the two ends of a line as far as it may be would look at what follows again for each
+ * line. */
 static uint32_t any_line_length(const uint8_t *bytes, uint32_t length, uint32_t from)
 {
     enum { PIECE = 128 };
@@ -187,7 +188,7 @@ bool http_chunk_is_impossible(const struct http_feed *f)
     return at < f->length && f->bytes[at] != '\n' && http_hex(f->bytes[at]) < 0;
 }
 
-/* --- Steps that both directions have --------------------------------------------------------------------------------------------- */
+/* --- Steps that both directions have -------------------------------------------------------------- */
 
 static uint32_t left_of_body(const struct http_feed *f)
 {
@@ -261,7 +262,7 @@ bool http_chunk_length(const uint8_t *line, uint32_t length, uint64_t *out, bool
     return digits > 0;
 }
 
-/* --- Gaps ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- Gaps ----------------------------------------------------------------------------------------- */
 
 /* Lost bytes. True when they fell into a body. */
 void http_take_gap(struct http_feed *f, uint64_t length)
@@ -281,7 +282,7 @@ void http_take_gap(struct http_feed *f, uint64_t length)
         parser->left -= in_body;
 }
 
-/* --- Feeding ------------------------------------------------------------------------------------------------------------------------- */
+/* --- Feeding -------------------------------------------------------------------------------------- */
 
 enum http_turn http_run(struct http_feed *f)
 {

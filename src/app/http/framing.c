@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the body of a request ends. Nearly all requests leave no doubt; of the others each server has its own idea. A dialect is one way in
- * which servers read them. The table has the ways of nginx, Apache, lighttpd, Node, Go, Python, PHP, gunicorn and IIS, as tests/differential observes
- * them, where that is possible; several servers share one. When the dialects of a reading differ about a request, reading.c splits it.
+ * Where the body of a request ends. Nearly all requests leave no doubt; of the others each server has its own idea. A
+ * dialect is one way in which servers read them. The table has the ways of nginx, Apache, lighttpd, Node, Go, Python,
+ * PHP, gunicorn and IIS, as tests/differential observes them, where that is possible; several servers share one. When
+ * the dialects of a reading differ about a request, reading.c splits it.
  *
- * No dialect refuses a request here, though most servers do so: a dialect that takes no length from a header reads a request without a body.
+ * No dialect refuses a request here, though most servers do so: a dialect that takes no length from a header reads a
+ * request without a body.
  */
 #include "http_priv.h"
 
@@ -45,7 +47,7 @@ static const struct dialect {
     [HTTP_DIALECT_CONNECT] = { .coding = CODING_CONTAINED, .number = NUMBER_FOUND },
 };
 
-/* --- Numbers --------------------------------------------------------------------------------------------------------------------- */
+/* --- Numbers -------------------------------------------------------------------------------------- */
 
 /* As Python's int(text, base) does for base 10 and 16. */
 static bool parse_integer(const uint8_t *bytes, uint32_t length, bool hex, uint64_t *out)
@@ -108,7 +110,7 @@ static void last_of_list(const uint8_t **bytes, uint32_t *length)
     *bytes = comma + 1;
 }
 
-/* --- What a dialect makes of a request -------------------------------------------------------------------------------------------- */
+/* --- What a dialect makes of a request ------------------------------------------------------------ */
 
 static bool is_last_coding(const uint8_t *value, uint32_t length)
 {
@@ -197,7 +199,7 @@ bool http_framing_is_clear(const struct http_message *message)
            !message->headers[message->known[HTTP_CONTENT_LENGTH]].odd_name;
 }
 
-/* --- Chunks ------------------------------------------------------------------------------------------------------------------------- */
+/* --- Chunks --------------------------------------------------------------------------------------- */
 
 /* Hexadecimal digits with blanks around them, up to a line end or an extension: what all servers read. */
 static bool parse_plain_chunk(const uint8_t *line, uint32_t length, uint64_t *out)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The lines before a body, and the trailers behind it. They are copied as they come, and read when the empty line is there: then each header is
- * in one piece, which most are as sent ("Name: value").
+ * The lines before a body, and the trailers behind it. They are copied as they come, and read when the empty line is
+ * there: then each header is in one piece, which most are as sent ("Name: value").
  *
- * A line that begins with a blank belongs to the header before it. Headers of the same name are joined by ", ", as the field does, except
- * Content-Length, of which the first counts.
+ * A line that begins with a blank belongs to the header before it. Headers of the same name are joined by ", ", as the
+ * field does, except Content-Length, of which the first counts.
  *
- * Nearly all lines are plain: they end with CR LF, have no other CR, and begin with no blank, so that each is a header of its own. As long as
- * a message has no others its lines are found by the C library alone, and none of the rules for odd ones is asked.
+ * Nearly all lines are plain: they end with CR LF, have no other CR, and begin with no blank, so that each is a header
+ * of its own. As long as a message has no others its lines are found by the C library alone, and none of the rules for
+ * odd ones is asked.
  */
 #include "http_priv.h"
 
@@ -108,7 +109,7 @@ enum http_version http_version_of(const uint8_t *text, uint32_t length)
     return is(text + at, length - at, ".9") ? HTTP_VERSION_0_9 : HTTP_VERSION_INVALID;
 }
 
-/* --- Texts -------------------------------------------------------------------------------------------------------------------------- */
+/* --- Texts ---------------------------------------------------------------------------------------- */
 
 struct http_text http_keep(struct http_feed *f, struct http_message *message, const void *bytes, uint32_t length)
 {
@@ -170,7 +171,7 @@ bool http_value(const struct http_message *message, enum http_known known, const
     return true;
 }
 
-/* --- One header ------------------------------------------------------------------------------------------------------------------------ */
+/* --- One header ----------------------------------------------------------------------------------- */
 
 static void complain(struct reading *r, enum http_event of_request, enum http_event of_response)
 {
@@ -201,7 +202,8 @@ static uint32_t token_length(const uint8_t *bytes, uint32_t length)
     return at;
 }
 
-/* The factor is nobody's to know, or a thousand long names could be made alike; what comes of the names does not depend on it. */
+/* The factor is nobody's to know, or a thousand long names could be made alike; what comes of the names does not depend
+ * on it. */
 static uint32_t hash_of(const struct reading *r, const uint8_t *name, uint32_t length)
 {
     return http_name_hash(name, length, ((uint64_t)(uintptr_t)r->message >> 4) * UINT64_C(0x9e3779b97f4a7c15) | 1);
@@ -380,7 +382,7 @@ static bool add_header(struct reading *r, struct http_text text)
     return true;
 }
 
-/* --- Blocks of lines ----------------------------------------------------------------------------------------------------------------------- */
+/* --- Blocks of lines ------------------------------------------------------------------------------ */
 
 /* Also a byte 0, for some. */
 static bool is_blank(uint8_t c)
@@ -388,8 +390,8 @@ static bool is_blank(uint8_t c)
     return c == ' ' || c == '\t' || c == 0;
 }
 
-/* Whether a line that begins with a blank continues the header before it. In a response, such a line is a separate header if it
- * looks like one; some clients read it as a continuation. */
+/* Whether a line that begins with a blank continues the header before it. In a response, such a line is a separate
+ * header if it looks like one; some clients read it as a continuation. */
 static bool is_folded(const struct reading *r, const uint8_t *line, uint32_t length)
 {
     uint32_t at = 0, from;
@@ -617,7 +619,7 @@ bool http_finish_headers(struct http_feed *f, struct http_message *message)
     return !f->failed;
 }
 
-/* --- Taking lines --------------------------------------------------------------------------------------------------------------------------- */
+/* --- Taking lines --------------------------------------------------------------------------------- */
 
 static enum http_turn keep_lines(struct http_feed *f, struct http_message *message, uint32_t from)
 {
@@ -640,7 +642,8 @@ static bool count_line(struct http_feed *f, const uint8_t *line, uint32_t length
     return !http_is_too_long(f, parser->field_length);
 }
 
-/* Whether a line ends the headers. Servers that write odd line ends are read as browsers do; for these the bytes that follow count: HTTP_MORE. */
+/* Whether a line ends the headers. Servers that write odd line ends are read as browsers do; for these the bytes that
+ * follow count: HTTP_MORE. */
 static enum http_turn ends_headers(const struct http_feed *f, const uint8_t *line, uint32_t length, bool *ends)
 {
     uint32_t left = f->length - f->at;

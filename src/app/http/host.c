@@ -127,7 +127,7 @@ bool http_parse_length(const uint8_t *bytes, uint32_t length, uint64_t *out)
     return digits > 0;
 }
 
-/* --- Content-Range --------------------------------------------------------------------------------------------------------------- */
+/* --- Content-Range -------------------------------------------------------------------------------- */
 
 static int64_t take_number(const uint8_t *bytes, uint32_t length, uint32_t *at)
 {
@@ -172,7 +172,7 @@ bool http_parse_range(const uint8_t *bytes, uint32_t length, struct http_range *
     return out->size >= 0 && at == length && (out->start < 0 || out->start <= out->end);
 }
 
-/* --- Parameters ------------------------------------------------------------------------------------------------------------------ */
+/* --- Parameters ----------------------------------------------------------------------------------- */
 
 void http_parameter_value(const uint8_t *bytes, uint32_t length, const uint8_t **value, uint32_t *value_length)
 {

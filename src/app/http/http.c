@@ -2,8 +2,8 @@
 /*
  * HTTP/1 as a protocol of a flow. A transaction is a request with its response.
  *
- * It is known by its methods, whatever the port, by the version at the end of a request line, and by the version in a response; case does not
- * matter to those who answer. On its ports two words are enough: HTTP/0.9 has no version.
+ * It is known by its methods, whatever the port, by the version at the end of a request line, and by the version in a
+ * response; case does not matter to those who answer. On its ports two words are enough: HTTP/0.9 has no version.
  */
 #include "http_priv.h"
 
@@ -74,9 +74,10 @@ static bool begins_with_method(const uint8_t *bytes, uint32_t length)
     return false;
 }
 
-/* Servers accept any method, blank lines before it, and tabs between the words. The version at the end of the line proves HTTP. A byte 0 in
- * the first word, or a long word with other bytes that are no text, is that of another protocol, unless HTTP is expected: Python alone serves such
- * a method, and the first bytes of other protocols must not be unsure for long. */
+/* Servers accept any method, blank lines before it, and tabs between the words. The version at the end of the line
+ * proves HTTP. A byte 0 in the first word, or a long word with other bytes that are no text, is that of another
+ * protocol, unless HTTP is expected: Python alone serves such a method, and the first bytes of other protocols must not
+ * be unsure for long. */
 static enum app_guess probe_request(const struct app_probe *in)
 {
     uint32_t at = 0, word, target;

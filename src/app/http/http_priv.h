@@ -25,11 +25,12 @@
  *   settings.c   what can be configured
  *   events.c     what is wrong with messages
  *
- * A message's line and headers are copied once, as they came, into its `head`; everything else is a place in it. Texts that are not
- * in one piece there (folded, repeated, or normalised ones) are put together in `extra`. Places are offsets: both blocks move as they
- * grow.
+ * A message's line and headers are copied once, as they came, into its `head`; everything else is a place in it. Texts
+ * that are not in one piece there (folded, repeated, or normalised ones) are put together in `extra`. Places are
+ * offsets: both blocks move as they grow.
  *
- * Ownership: the blocks belong to the message, which belongs to its transaction. A state points at the transactions under way only.
+ * Ownership: the blocks belong to the message, which belongs to its transaction. A state points at the transactions
+ * under way only.
  */
 #ifndef APP_HTTP_PRIV_H
 #define APP_HTTP_PRIV_H
@@ -319,7 +320,8 @@ struct http_framing {
     uint64_t length;
 };
 
-/* Alternative readings of responses: how clients read those that the main reading, that of browsers, is not sure about. */
+/* Alternative readings of responses: how clients read those that the main reading, that of browsers, is not sure about.
+ */
 enum http_way {
     HTTP_WAY_LINES,     /* LF alone ends a line; whatever comes first is the status line */
     HTTP_WAY_CR,        /* CR ends a line, whatever follows */
@@ -439,7 +441,7 @@ struct http_settings {
     uint64_t custom; /* bits: rows of the table in log.c */
 };
 
-/* --- settings.c, events.c ------------------------------------------------------------------------------------------------------ */
+/* --- settings.c, events.c ------------------------------------------------------------------------- */
 
 extern const struct setting http_setting_table[];
 extern const struct app_event http_event_table[HTTP_EVENT_COUNT];
@@ -455,7 +457,7 @@ static inline void http_event(struct http_feed *f, struct http_tx *tx, enum http
         app_event(f->context, tx ? &tx->base : NULL, event);
 }
 
-/* --- feed.c ------------------------------------------------------------------------------------------------------------------- */
+/* --- feed.c --------------------------------------------------------------------------------------- */
 
 struct app_result http_feed(struct app_context *context, void *state, const struct app_input *in);
 /* Steps until the bytes are used up. HTTP_GO: another reading has begun. */
@@ -464,8 +466,8 @@ enum http_turn http_run(struct http_feed *f);
 void http_take_gap(struct http_feed *f, uint64_t length);
 /* The next line with its end; the last one may lack it when nothing follows. HTTP_GO: it is there. */
 enum http_turn http_next_line(struct http_feed *f, const uint8_t **line, uint32_t *length);
-/* Length of the line at the start of `bytes`, with its end; 0 when there is none. `from`: bytes that are known to have none. `alone`: a CR alone ends
- * a line too. `last`: nothing follows the bytes. */
+/* Length of the line at the start of `bytes`, with its end; 0 when there is none. `from`: bytes that are known to have
+ * none. `alone`: a CR alone ends a line too. `last`: nothing follows the bytes. */
 uint32_t http_line_length(const uint8_t *bytes, uint32_t length, uint32_t from, bool alone, bool last);
 /* The same of a response, in the way of the reading that has these flags. */
 uint32_t http_response_line_length(uint16_t flags, const uint8_t *bytes, uint32_t length, uint32_t from, bool last);
@@ -511,11 +513,11 @@ bool http_has_version(const uint8_t *bytes, uint32_t length);
 /* The place of a lower case word, or NULL. */
 const uint8_t *http_find_nocase(const uint8_t *bytes, uint32_t length, const char *word);
 
-/* --- transfer.c -------------------------------------------------------------------------------------------------------------------- */
+/* --- transfer.c ----------------------------------------------------------------------------------- */
 
 void http_transfer(struct app_context *context, void *state, struct transfer *t);
 
-/* --- request.c, response.c ------------------------------------------------------------------------------------------------------- */
+/* --- request.c, response.c ------------------------------------------------------------------------ */
 
 enum http_turn http_request_step(struct http_feed *f);
 enum http_turn http_response_step(struct http_feed *f);
@@ -532,7 +534,7 @@ void http_tx_free(struct app_context *context, struct app_tx *tx);
 /* Whether a transaction in the flow's list is one of this parser's, in any reading. */
 bool http_is_own(const struct http_feed *f, const struct app_tx *tx);
 
-/* --- alternative.c --------------------------------------------------------------------------------------------------------------- */
+/* --- alternative.c -------------------------------------------------------------------------------- */
 
 /* Clients differ about the response that is being parsed: asks for these readings, too (1 << enum http_way). */
 void http_doubt(struct http_feed *f, unsigned ways);
@@ -552,7 +554,7 @@ bool http_chunk_is_impossible(const struct http_feed *f);
 /* The number at the start of a chunk's line. False: it is none. */
 bool http_chunk_length(const uint8_t *line, uint32_t length, uint64_t *out, bool *extension);
 
-/* --- framing.c --------------------------------------------------------------------------------------------------------------------- */
+/* --- framing.c ------------------------------------------------------------------------------------ */
 
 struct http_framing http_framing_of(const struct http_message *message, enum http_dialect dialect);
 /* A cheap test: all dialects agree about the request. */
@@ -560,13 +562,16 @@ bool http_framing_is_clear(const struct http_message *message);
 /* The number in the line of a request's chunk. False: no server reads one. */
 bool http_request_chunk(const uint8_t *line, uint32_t length, uint64_t *out, bool *extension);
 
-/* --- reading.c --------------------------------------------------------------------------------------------------------------------- */
+/* --- reading.c ------------------------------------------------------------------------------------ */
 
-/* How the reading that is fed frames the request, whose headers are complete. Dialects that differ get readings of their own. False: no memory. */
+/* How the reading that is fed frames the request, whose headers are complete. Dialects that differ get readings of
+ * their own. False: no memory. */
 bool http_decide_framing(struct http_feed *f, struct http_tx *tx, struct http_framing *out);
-/* The dialect reads on from here in its own way, after it has parsed the request's lines again. `ambiguous`: report it. False: no memory. */
+/* The dialect reads on from here in its own way, after it has parsed the request's lines again. `ambiguous`: report it.
+ * False: no memory. */
 bool http_split_dialect(struct http_feed *f, enum http_dialect dialect, bool ambiguous);
-/* Gives the newest reading, if there are more than `before`, the part of the body that was parsed already, and sets its step. False: no memory. */
+/* Gives the newest reading, if there are more than `before`, the part of the body that was parsed already, and sets its
+ * step. False: no memory. */
 bool http_split_repeat_body(struct http_feed *f, unsigned before, enum http_step step);
 /* Servers differ about the request. */
 void http_note_ambiguous(struct http_feed *f, struct http_tx *tx);
@@ -574,13 +579,14 @@ void http_note_ambiguous(struct http_feed *f, struct http_tx *tx);
 bool http_reads_as(const struct http_feed *f, enum http_dialect dialect);
 /* CR alone ends a line of the headers. */
 bool http_cr_ends_lines(const struct http_feed *f);
-/* Whether another reading begins a request at the same offset. That reading then also stands for the dialects of the one that is fed, which can end. */
+/* Whether another reading begins a request at the same offset. That reading then also stands for the dialects of the
+ * one that is fed, which can end. */
 bool http_joins_reading(struct http_feed *f, uint64_t begin);
 /* The client's bytes, in all readings. `seen`: so many at the start have been fed before. */
 enum http_turn http_feed_readings(struct http_feed *f, uint32_t seen);
 void http_free_readings(struct app_context *context, struct http_state *state);
 
-/* --- head.c --------------------------------------------------------------------------------------------------------------------- */
+/* --- head.c --------------------------------------------------------------------------------------- */
 
 /* Lines into the message, up to the empty one. HTTP_GO: that was there, and the headers are parsed. */
 enum http_turn http_take_headers(struct http_feed *f, struct http_message *message);
@@ -609,14 +615,14 @@ struct http_text http_keep(struct http_feed *f, struct http_message *message, co
 enum http_method http_method_of(const uint8_t *name, uint32_t length);
 enum http_version http_version_of(const uint8_t *text, uint32_t length);
 
-/* --- name.c ------------------------------------------------------------------------------------------------------------------------ */
+/* --- name.c --------------------------------------------------------------------------------------- */
 
 /* The same for names that differ in the case of ASCII letters alone. `factor`: odd. */
 uint32_t http_name_hash(const uint8_t *name, uint32_t length, uint64_t factor);
 bool http_name_equal(const uint8_t *a, const uint8_t *b, uint32_t length); /* but for the case of ASCII letters */
 enum http_known http_known_of(const uint8_t *name, uint32_t length, bool is_token);
 
-/* --- uri.c, host.c ----------------------------------------------------------------------------------------------------------------- */
+/* --- uri.c, host.c -------------------------------------------------------------------------------- */
 
 /* Fills in uri, path, host and port from tx->uri_raw. */
 void http_understand_uri(struct http_feed *f, struct http_tx *tx);
@@ -649,7 +655,7 @@ bool http_parameter(const uint8_t *bytes, uint32_t length, const char *name, con
 /* The value at the start of `bytes`, a quoted string or up to a semicolon. */
 void http_parameter_value(const uint8_t *bytes, uint32_t length, const uint8_t **value, uint32_t *value_length);
 
-/* --- disposition.c ----------------------------------------------------------------------------------------------------------------- */
+/* --- disposition.c -------------------------------------------------------------------------------- */
 
 enum { HTTP_NAMES_MAX = HTTP_WAY_NAME_3 - HTTP_WAY_NAME_1 + 1 };
 struct http_name {
@@ -665,7 +671,7 @@ struct http_names {
 /* The names that a Content-Disposition gives, decoded, that differ from each other and from the main one. */
 void http_other_names(const uint8_t *bytes, uint32_t length, struct http_names *names);
 
-/* --- body.c ------------------------------------------------------------------------------------------------------------------------ */
+/* --- body.c --------------------------------------------------------------------------------------- */
 
 /* A body begins: what encodings and files it has. */
 void http_body_begin(struct http_feed *f, struct http_tx *tx);
@@ -683,10 +689,10 @@ void http_tx_shed(struct app_context *context, struct app_tx *base); /* releases
 /* Decoded bytes. False: no more are wanted. */
 bool http_body_decoded(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length);
 
-/* --- decode.c ------------------------------------------------------------------------------------------------------------------------ */
+/* --- decode.c ------------------------------------------------------------------------------------- */
 
-/* Adds the decoders for a value of Content-Encoding or Transfer-Encoding in front of the chain `next`, and returns the first one: `next` when nothing
- * else is to be decoded. */
+/* Adds the decoders for a value of Content-Encoding or Transfer-Encoding in front of the chain `next`, and returns the
+ * first one: `next` when nothing else is to be decoded. */
 struct http_decoder *http_decoder_new(struct http_feed *f, struct http_tx *tx, const uint8_t *names, uint32_t length,
                                       struct http_decoder *next);
 void http_decoder_feed(struct http_feed *f, struct http_tx *tx, struct http_decoder *decoder, const uint8_t *bytes,
@@ -695,7 +701,7 @@ void http_decoder_feed(struct http_feed *f, struct http_tx *tx, struct http_deco
 void http_decoder_finish(struct http_feed *f, struct http_tx *tx, struct http_decoder *decoder);
 void http_decoder_free(struct heap *heap, struct http_decoder *decoder);
 
-/* --- multipart.c --------------------------------------------------------------------------------------------------------------------- */
+/* --- multipart.c ---------------------------------------------------------------------------------- */
 
 /* For a Content-Type with a boundary; NULL when it is none. */
 struct http_form *http_form_new(struct http_feed *f, const uint8_t *content_type, uint32_t length);
@@ -705,7 +711,7 @@ void http_form_end(struct http_feed *f, struct http_tx *tx, enum flow_direction 
 void http_form_cut(struct http_feed *f, struct http_tx *tx);
 void http_form_free(struct heap *heap, struct http_form *form);
 
-/* --- buffers.c, log.c ------------------------------------------------------------------------------------------------------------------ */
+/* --- buffers.c, log.c ----------------------------------------------------------------------------- */
 
 enum { HTTP_BUFFERS = 40 };
 extern const struct app_buffer http_buffer_table[HTTP_BUFFERS];
@@ -715,7 +721,7 @@ void http_describe_alert(const struct app_tx *tx, const void *settings, struct f
 /* The bit of a name in eve.types.http.custom; -1. */
 int http_log_field(const char *name);
 
-/* --- content.c: what rules look at ------------------------------------------------------------------------------------------------------ */
+/* --- content.c: what rules look at ---------------------------------------------------------------- */
 
 bool http_get_method(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
 bool http_get_uri(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The buffers of HTTP by their words. How they are read stands in buffers.c; the older form of some, modifiers of a content, in modifiers.c. */
+/* The buffers of HTTP by their words. How they are read stands in buffers.c; the older form of some, modifiers of a
+ * content, in modifiers.c. */
 #include "keywords.h"
 
 #include "sluice/app.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The older form of some buffers: a word behind a content that moves it there. `content:"a"; http_uri;` is `http.uri; content:"a";`. */
+/* The older form of some buffers: a word behind a content that moves it there. `content:"a"; http_uri;` is `http.uri;
+ * content:"a";`. */
 #include <errno.h>
 
 #include "keywords.h"

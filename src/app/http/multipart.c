@@ -2,7 +2,8 @@
 /*
  * multipart/form-data (RFC 7578): the parts that have a file name are files.
  *
- * A header goes on in the lines behind it that begin with a blank. Bytes wait here until a line is complete, or until they can't be the start of a boundary any more.
+ * A header goes on in the lines behind it that begin with a blank. Bytes wait here until a line is complete, or until
+ * they can't be the start of a boundary any more.
  */
 #include "http_priv.h"
 
@@ -59,7 +60,7 @@ void http_form_free(struct heap *heap, struct http_form *form)
     heap_give(heap, form);
 }
 
-/* --- Parts ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- Parts ---------------------------------------------------------------------------------------- */
 
 static void begin_file(struct http_feed *f, struct http_tx *tx, struct http_form *form)
 {
@@ -137,7 +138,7 @@ static void take_header(struct http_feed *f, struct http_tx *tx, struct http_for
     buffer_append(app_heap(f->context), &form->name, name, size, LINE_MAX_LENGTH);
 }
 
-/* --- Steps: true when something was consumed or changed ------------------------------------------------------------------------------------- */
+/* --- Steps: true when something was consumed or changed ------------------------------------------- */
 
 static uint32_t pending_length(const struct http_form *form)
 {
@@ -197,7 +198,8 @@ static bool take_boundary_line(struct http_feed *f, struct http_tx *tx, struct h
     return true;
 }
 
-/* Returns the LF that ends the header at the start of the bytes, with its folded lines; NULL when more lines may follow. An empty line counts as a header. */
+/* Returns the LF that ends the header at the start of the bytes, with its folded lines; NULL when more lines may
+ * follow. An empty line counts as a header. */
 static const uint8_t *end_of_header(const uint8_t *bytes, uint32_t left)
 {
     const uint8_t *end = left > 0 ? memchr(bytes, '\n', left) : NULL, *stop = bytes + left;

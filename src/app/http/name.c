@@ -132,7 +132,8 @@ static enum http_known known_with_zeros(const uint8_t *name, uint32_t length)
     return HTTP_NOT_KNOWN;
 }
 
-/* Letters and '-' are all that known names have, and of the bytes of a token only letters become another one's by the bit of the case. */
+/* Letters and '-' are all that known names have, and of the bytes of a token only letters become another one's by the
+ * bit of the case. */
 static bool token_is(const uint8_t *token, const uint8_t *word, uint32_t length)
 {
     const uint64_t spaces = UINT64_C(0x2020202020202020);

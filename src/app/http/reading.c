@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Alternative readings of requests. Servers do not agree on where some requests end (framing.c). Which server reads the bytes is not known
- * here, and they have reached it before its response shows what it made of them. So each way to read them is followed, and rules inspect the
- * requests of all.
+ * Alternative readings of requests. Servers do not agree on where some requests end (framing.c). Which server reads the
+ * bytes is not known here, and they have reached it before its response shows what it made of them. So each way to read
+ * them is followed, and rules inspect the requests of all.
  *
- * The main reading stands for all dialects at first. When these differ about a request, those that agree with the first dialect stay, and each other group
- * gets a reading of its own: a parser, the bytes that it has not taken yet, and transactions, beginning with a copy of the request if it has a body. A reading
- * may be split again, so a flow has at most one reading for each dialect. A reading ends when it begins a request where another one
- * begins one too; its dialects go back to the other one. It also ends when its bytes are no request of any
- * server, and with lost bytes outside of a body.
+ * The main reading stands for all dialects at first. When these differ about a request, those that agree with the first
+ * dialect stay, and each other group gets a reading of its own: a parser, the bytes that it has not taken yet, and
+ * transactions, beginning with a copy of the request if it has a body. A reading may be split again, so a flow has at
+ * most one reading for each dialect. A reading ends when it begins a request where another one begins one too; its
+ * dialects go back to the other one. It also ends when its bytes are no request of any server, and with lost bytes
+ * outside of a body.
  *
- * The transactions of a reading are those of the client alone: responses belong to the main reading. They are not logged, and what is wrong with
- * them is no event. When the main reading cannot go on, the flow is parsed as long as another one can.
+ * The transactions of a reading are those of the client alone: responses belong to the main reading. They are not
+ * logged, and what is wrong with them is no event. When the main reading cannot go on, the flow is parsed as long as
+ * another one can.
  *
  * Memory: of the worker's heap, with the flow's transactions. Only the main reading goes to another process.
  */
@@ -52,7 +54,7 @@ static struct http_feed feed_of(const struct http_feed *f, struct http_reading *
     };
 }
 
-/* --- The beginning of a reading ----------------------------------------------------------------------------------------------------- */
+/* --- The beginning of a reading ------------------------------------------------------------------- */
 
 /* The lines of the request, for the new reading. */
 static bool read_again(struct http_feed *f, const struct buffer *head)
@@ -130,7 +132,8 @@ static bool keep_rest(const struct http_feed *f, struct http_reading *reading, c
            buffer_append(heap, &reading->unread, f->bytes + f->at, left, UINT32_MAX) == left;
 }
 
-/* Begins a reading for the dialects, and takes them out of the reading that is being fed. It begins with the same request, and parses the bytes that follow. */
+/* Begins a reading for the dialects, and takes them out of the reading that is being fed. It begins with the same
+ * request, and parses the bytes that follow. */
 static bool split(struct http_feed *f, uint16_t dialects, bool has_body)
 {
     struct http_state *state = f->state;
@@ -272,7 +275,7 @@ bool http_decide_framing(struct http_feed *f, struct http_tx *tx, struct http_fr
     return true;
 }
 
-/* --- Where readings meet ---------------------------------------------------------------------------------------------------------------- */
+/* --- Where readings meet -------------------------------------------------------------------------- */
 
 static struct http_parser *parser_with(struct http_state *state, uint32_t id)
 {
@@ -303,7 +306,7 @@ bool http_joins_reading(struct http_feed *f, uint64_t begin)
     return false;
 }
 
-/* --- Feeding -------------------------------------------------------------------------------------------------------------------------- */
+/* --- Feeding -------------------------------------------------------------------------------------- */
 
 /* The bytes that are new to the reading. */
 static bool add_bytes(struct http_feed *f, struct http_reading *reading)
@@ -409,8 +412,8 @@ static uint32_t next_end(const struct http_feed *f, const struct http_parser *pa
 }
 
 /*
- * With several readings the bytes are fed up to the next place where one of them can complete something, then to the next one, as if they came byte by
- * byte. So which readings meet does not depend on how the bytes are cut.
+ * With several readings the bytes are fed up to the next place where one of them can complete something, then to the
+ * next one, as if they came byte by byte. So which readings meet does not depend on how the bytes are cut.
  */
 enum http_turn http_feed_readings(struct http_feed *f, uint32_t seen)
 {

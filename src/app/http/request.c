@@ -2,9 +2,9 @@
 /*
  * The client's direction: a request line, headers, a body, and the next one.
  *
- * Bytes behind a request that do not look like a request are added to its body, as a server that ignores the length would read them. Whether a CONNECT
- * is followed by a tunnel is not known before its response. Where servers differ about the end of a request there are several readings (reading.c): the same steps
- * are done for each of them.
+ * Bytes behind a request that do not look like a request are added to its body, as a server that ignores the length
+ * would read them. Whether a CONNECT is followed by a tunnel is not known before its response. Where servers differ
+ * about the end of a request there are several readings (reading.c): the same steps are done for each of them.
  */
 #include "http_priv.h"
 
@@ -69,7 +69,7 @@ void http_request_complete(struct http_feed *f, struct http_tx *tx)
     parser->step = HTTP_IDLE;
 }
 
-/* --- The request line ---------------------------------------------------------------------------------------------------------------- */
+/* --- The request line ----------------------------------------------------------------------------- */
 
 /* A window of the line while it is taken apart. */
 struct line {
@@ -219,7 +219,7 @@ static enum http_turn take_request_line(struct http_feed *f, const uint8_t *byte
     return HTTP_GO;
 }
 
-/* --- Between requests ---------------------------------------------------------------------------------------------------------------- */
+/* --- Between requests ----------------------------------------------------------------------------- */
 
 enum { METHOD_MAX = 64 }; /* a longer word with a path behind it is text */
 
@@ -309,7 +309,7 @@ static enum http_turn after_0_9(struct http_feed *f)
     return HTTP_GO;
 }
 
-/* --- What the headers say -------------------------------------------------------------------------------------------------------------- */
+/* --- What the headers say ------------------------------------------------------------------------- */
 
 static bool is_lower_case(const uint8_t *bytes, uint32_t length)
 {
@@ -430,8 +430,8 @@ static enum http_turn find_body(struct http_feed *f, struct http_tx *tx)
 }
 
 /*
- * Line ends on which servers differ. CR alone ends a header for Python and PHP. LF alone ends nothing for gunicorn, so that its headers go on behind an
- * empty line that others see.
+ * Line ends on which servers differ. CR alone ends a header for Python and PHP. LF alone ends nothing for gunicorn, so
+ * that its headers go on behind an empty line that others see.
  */
 static bool split_lines(struct http_feed *f, struct http_tx *tx)
 {
@@ -454,8 +454,8 @@ static void understand_headers(struct http_feed *f, struct http_tx *tx)
     app_tx_advance(&tx->base, FLOW_TO_SERVER, HTTP_HEADERS);
 }
 
-/* In the main reading a CONNECT request has no body. A server that does not implement CONNECT reads a body, and requests after
- * it; http_decide_framing() adds readings for such servers. */
+/* In the main reading a CONNECT request has no body. A server that does not implement CONNECT reads a body, and
+ * requests after it; http_decide_framing() adds readings for such servers. */
 static enum http_turn take_connect(struct http_feed *f, struct http_tx *tx)
 {
     struct http_framing framing;
@@ -492,7 +492,7 @@ static enum http_turn take_headers(struct http_feed *f)
     return turn == HTTP_FAIL ? HTTP_FAIL : HTTP_GO;
 }
 
-/* --- Bodies ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- Bodies --------------------------------------------------------------------------------------- */
 
 static enum http_turn refuse_chunk(struct http_feed *f)
 {
@@ -500,7 +500,8 @@ static enum http_turn refuse_chunk(struct http_feed *f)
     return HTTP_FAIL;
 }
 
-/* Begins readings at a chunk's size line: for servers that do not know chunks if it is also a request line, and for gunicorn if it ends with LF alone. */
+/* Begins readings at a chunk's size line: for servers that do not know chunks if it is also a request line, and for
+ * gunicorn if it ends with LF alone. */
 static bool split_at_chunk(struct http_feed *f, const uint8_t *line, uint32_t length)
 {
     struct http_message *message = request_of(f->parser->tx);
@@ -571,13 +572,14 @@ static enum http_turn take_trailer(struct http_feed *f)
     return turn;
 }
 
-/* --- Steps ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Steps ---------------------------------------------------------------------------------------- */
 
 /*
- * Behind CONNECT, for the response; when nothing of it will be seen there is nothing to wait for. Line ends are none of the tunnel's bytes.
+ * Behind CONNECT, for the response; when nothing of it will be seen there is nothing to wait for. Line ends are none of
+ * the tunnel's bytes.
  *
- * A server that refuses the tunnel reads what follows as the next request, possibly behind a body. A line that looks like a request is therefore parsed as
- * one before the response is known; rules on the stream see all bytes either way.
+ * A server that refuses the tunnel reads what follows as the next request, possibly behind a body. A line that looks
+ * like a request is therefore parsed as one before the response is known; rules on the stream see all bytes either way.
  */
 static enum http_turn wait(struct http_feed *f)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The server's direction. A response belongs to the oldest request that has none. Without one a transaction is made for it, whose request
- * was not seen.
+ * The server's direction. A response belongs to the oldest request that has none. Without one a transaction is made for
+ * it, whose request was not seen.
  *
- * A first line that is no status line makes everything a body, as browsers do (HTTP/0.9). Later such lines are what is too much behind a
- * response.
+ * A first line that is no status line makes everything a body, as browsers do (HTTP/0.9). Later such lines are what is
+ * too much behind a response.
  */
 #include "http_priv.h"
 
@@ -65,8 +65,8 @@ static bool has_no_body(const struct http_tx *tx)
     return (tx->status >= 100 && tx->status < 200) || tx->status == 204 || tx->status == 304;
 }
 
-/* What follows right behind the message, in the same bytes, and is no response: browsers show it, whatever length was told. It is
- * not consumed here. */
+/* What follows right behind the message, in the same bytes, and is no response: browsers show it, whatever length was
+ * told. It is not consumed here. */
 static void take_surplus(struct http_feed *f, struct http_tx *tx)
 {
     uint32_t at = f->at, from = at, length;
@@ -81,8 +81,8 @@ static void take_surplus(struct http_feed *f, struct http_tx *tx)
     }
     if (at == from)
         return;
-    /* wget and Python reject some lengths that Sluice accepts; they then read and decode these bytes as the body, up to the end
-     * of the connection. */
+    /* wget and Python reject some lengths that Sluice accepts; they then read and decode these bytes as the body, up to
+     * the end of the connection. */
     if (response_of(tx)->wire_length == 0 && http_value(response_of(tx), HTTP_CONTENT_ENCODING, &value, &length))
         http_doubt(f, 1 << HTTP_WAY_CLOSE);
     bool quiet = f->quiet;
@@ -94,7 +94,8 @@ static void take_surplus(struct http_feed *f, struct http_tx *tx)
     f->quiet = quiet;
 }
 
-/* The next request of the main reading. Transactions of other readings, also of other protocols, are in the same list. */
+/* The next request of the main reading. Transactions of other readings, also of other protocols, are in the same list.
+ */
 static struct http_tx *next_request(const struct http_feed *f, const struct http_tx *tx)
 {
     struct app_tx *base = f->alternative ? NULL : tx->base.next;
@@ -119,7 +120,7 @@ void http_response_complete(struct http_feed *f, struct http_tx *tx)
     parser->step = HTTP_IDLE;
 }
 
-/* --- The beginning ------------------------------------------------------------------------------------------------------------------- */
+/* --- The beginning -------------------------------------------------------------------------------- */
 
 /* The transaction of a response that nobody asked for. */
 static struct http_tx *make_unasked(struct http_feed *f)
@@ -176,8 +177,8 @@ struct http_tx *http_response_again(struct http_feed *f, bool without_head)
     return f->parser->tx;
 }
 
-/* Skips a line after a response that is not a status line. Clients that read it as a body do not wait for the end of the line,
- * so the first byte already adds the other reading. */
+/* Skips a line after a response that is not a status line. Clients that read it as a body do not wait for the end of
+ * the line, so the first byte already adds the other reading. */
 static enum http_turn skip_unexpected(struct http_feed *f)
 {
     const uint8_t *line;
@@ -219,7 +220,7 @@ static enum http_turn between_responses(struct http_feed *f)
     return begin(f) ? HTTP_GO : HTTP_FAIL;
 }
 
-/* --- The status line -------------------------------------------------------------------------------------------------------------------- */
+/* --- The status line ------------------------------------------------------------------------------ */
 
 static struct http_text word(const uint8_t *bytes, uint32_t *at, uint32_t end)
 {
@@ -334,7 +335,7 @@ static enum http_turn take_status_line(struct http_feed *f)
     return HTTP_GO;
 }
 
-/* --- What the headers say ----------------------------------------------------------------------------------------------------------------- */
+/* --- What the headers say ------------------------------------------------------------------------- */
 
 /* "100 Continue": the response itself is still to come. */
 static void take_continue(struct http_feed *f, struct http_tx *tx)
@@ -369,8 +370,8 @@ static enum http_turn leave(struct http_feed *f, struct http_tx *tx, const char 
     return HTTP_LEAVE;
 }
 
-/* Whether the request had an Upgrade header. The first response of a flow that was picked up midstream may answer a request
- * that was not seen: assume that this request had one. */
+/* Whether the request had an Upgrade header. The first response of a flow that was picked up midstream may answer a
+ * request that was not seen: assume that this request had one. */
 static bool upgrade_was_requested(const struct http_feed *f, const struct http_tx *tx)
 {
     const uint8_t *value;
@@ -582,7 +583,7 @@ static enum http_turn take_headers(struct http_feed *f)
     return HTTP_GO;
 }
 
-/* --- Bodies -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Bodies --------------------------------------------------------------------------------------- */
 
 /* Browsers show what follows as it is. */
 static enum http_turn give_up_chunks(struct http_feed *f)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What can be configured of HTTP. The options of the parser stand where the field has them, below libhtp.default-config, and also right below
- * app-layer.http, which is shorter.
+ * What can be configured of HTTP. The options of the parser stand where the field has them, below
+ * libhtp.default-config, and also right below app-layer.http, which is shorter.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -134,7 +134,7 @@ const struct setting http_setting_table[] = {
     { .name = NULL },
 };
 
-/* --- Personalities ----------------------------------------------------------------------------------------------------------------------- */
+/* --- Personalities -------------------------------------------------------------------------------- */
 
 static struct http_personality personality_of(const char *name)
 {
@@ -182,7 +182,7 @@ const struct http_settings *http_settings_of(const struct app_context *context)
     return settings ? settings : &defaults;
 }
 
-/* --- Reading ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Reading -------------------------------------------------------------------------------------- */
 
 enum { NAME_SIZE = 128 };
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * HTTP/1 for another process: the place in the messages under way, exactly, so that the next one is found; and transactions that are not
- * complete or not inspected, by the lines that they have so far. Those are read again, quietly, so that a reader of another version or with other settings
- * understands them in its own way. Of a body goes the end, so that rules find words across the border, and short ones are there as a whole; it
- * goes on as behind a gap, and one that is compressed or a form cannot.
+ * HTTP/1 for another process: the place in the messages under way, exactly, so that the next one is found; and
+ * transactions that are not complete or not inspected, by the lines that they have so far. Those are read again,
+ * quietly, so that a reader of another version or with other settings understands them in its own way. Of a body goes
+ * the end, so that rules find words across the border, and short ones are there as a whole; it goes on as behind a gap,
+ * and one that is compressed or a form cannot.
  *
  * Trailers are not told: what is behind a body's end is not worth more.
  */
@@ -16,7 +17,7 @@
 enum { PART_TRANSACTION, PART_PARSERS };
 enum { BODY_KEPT = 32 << 10 }; /* of the end of a body */
 
-/* --- A message --------------------------------------------------------------------------------------------------------------- */
+/* --- A message ------------------------------------------------------------------------------------ */
 
 struct carried {
     const uint8_t *head, *body; /* body: its last bytes */
@@ -99,7 +100,7 @@ static void write_message(struct transfer *t, const struct http_state *state, st
     transfer_carried(t, &carried);
 }
 
-/* --- Reading it again ---------------------------------------------------------------------------------------------------------- */
+/* --- Reading it again ----------------------------------------------------------------------------- */
 
 static bool read_lines(struct http_feed *f, const struct carried *carried)
 {
@@ -185,7 +186,7 @@ static struct http_tx *read_response(struct http_feed *f, const struct carried *
     return tx;
 }
 
-/* --- Transactions ---------------------------------------------------------------------------------------------------------------- */
+/* --- Transactions --------------------------------------------------------------------------------- */
 
 static void write_transaction(struct app_context *context, struct transfer *t, const struct http_state *state,
                               struct http_tx *tx)
@@ -224,7 +225,7 @@ static bool read_transaction(struct transfer *t, struct http_feed *f)
     return true;
 }
 
-/* --- Parsers --------------------------------------------------------------------------------------------------------------------- */
+/* --- Parsers -------------------------------------------------------------------------------------- */
 
 static bool needs_tx(enum http_step step)
 {

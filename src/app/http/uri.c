@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The URI of a request: its parts, and how the server that the personality stands for would understand it. Paths are decoded, separators
- * unified, and "." and ".." resolved (RFC 3986 §5.2.4); queries and fragments are decoded only.
+ * The URI of a request: its parts, and how the server that the personality stands for would understand it. Paths are
+ * decoded, separators unified, and "." and ".." resolved (RFC 3986 §5.2.4); queries and fragments are decoded only.
  *
  * Most URIs are what they are: a look at each byte finds that out, and then the text stays where it came.
  */
@@ -21,7 +21,7 @@ struct parts {
     struct http_text scheme, authority, path, query, fragment; /* in the raw URI */
 };
 
-/* --- Characters beyond 8 bits -------------------------------------------------------------------------------------------------------- */
+/* --- Characters beyond 8 bits --------------------------------------------------------------------- */
 
 /* What Windows takes for a character that its code page lacks; the ones that matter to paths. */
 static uint8_t best_fit(uint32_t code)
@@ -99,7 +99,7 @@ static uint32_t fit_utf8(uint8_t *bytes, uint32_t length)
     return used;
 }
 
-/* --- %XX and %uXXXX ------------------------------------------------------------------------------------------------------------------- */
+/* --- %XX and %uXXXX ------------------------------------------------------------------------------- */
 
 static bool all_hex(const uint8_t *bytes, uint32_t count)
 {
@@ -210,7 +210,7 @@ uint32_t http_decode_path(const struct http_personality *personality, uint8_t *b
     return personality->best_fit ? fit_utf8(bytes, used) : used;
 }
 
-/* --- Dots ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- Dots ----------------------------------------------------------------------------------------- */
 
 static uint32_t segment_end(const uint8_t *bytes, uint32_t at, uint32_t length)
 {
@@ -247,7 +247,7 @@ uint32_t http_remove_dots(uint8_t *bytes, uint32_t length)
     return used;
 }
 
-/* --- Parts ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- Parts ---------------------------------------------------------------------------------------- */
 
 static struct http_text part(uint32_t at, uint32_t end)
 {
@@ -291,7 +291,7 @@ static struct parts split(const uint8_t *uri, uint32_t length)
     return parts;
 }
 
-/* --- Understanding --------------------------------------------------------------------------------------------------------------------- */
+/* --- Understanding -------------------------------------------------------------------------------- */
 
 static bool is_plain(const struct http_settings *settings, const uint8_t *uri, uint32_t length, uint32_t *path_length)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * IKE over UDP. On port 4500 messages share the port with ESP, and begin with four zero bytes that tell them apart; once such a message was
- * seen what comes without is ESP, and passed over. A message that can't be read has its event, and what comes next is read nevertheless.
+ * IKE over UDP. On port 4500 messages share the port with ESP, and begin with four zero bytes that tell them apart;
+ * once such a message was seen what comes without is ESP, and passed over. A message that can't be read has its event,
+ * and what comes next is read nevertheless.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -62,7 +63,7 @@ static void clear_party(struct heap *heap, struct ike_party *party)
     buffer_clear(heap, &party->nonce);
 }
 
-/* --- A message ------------------------------------------------------------------------------------------------------------------ */
+/* --- A message ------------------------------------------------------------------------------------ */
 
 struct header {
     const uint8_t *initiator, *responder;
@@ -157,7 +158,8 @@ static bool strip_marker(struct ike_state *state, struct cursor *cur)
     return !state->marked;
 }
 
-/* The first message of an exchange has no SPI of the responder yet, and in version 2 a flag tells the initiator's messages. */
+/* The first message of an exchange has no SPI of the responder yet, and in version 2 a flag tells the initiator's
+ * messages. */
 static bool says_other_direction(const struct ike_tx *tx, enum flow_direction direction)
 {
     static const char zeros[] = "0000000000000000";
@@ -219,7 +221,7 @@ static void ike_tx_free(struct app_context *context, struct app_tx *tx)
     buffer_clear(heap, &ike->text);
 }
 
-/* --- Finding it: asked for its ports only -------------------------------------------------------------------------------------- */
+/* --- Finding it: asked for its ports only --------------------------------------------------------- */
 
 enum { FIRST_EXCHANGE = 34, LAST_EXCHANGE = 43 }; /* of version 2 */
 

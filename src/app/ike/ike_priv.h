@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * IKE: version 1 with ISAKMP (RFC 2408, 2409) and version 2 (RFC 7296). Each message is a transaction of its own, in its own direction. What
- * both sides have said so far, events tell with every message in the clear; so a transaction has a copy of it.
+ * IKE: version 1 with ISAKMP (RFC 2408, 2409) and version 2 (RFC 7296). Each message is a transaction of its own, in
+ * its own direction. What both sides have said so far, events tell with every message in the clear; so a transaction
+ * has a copy of it.
  */
 #ifndef SLUICE_APP_IKE_PRIV_H
 #define SLUICE_APP_IKE_PRIV_H
@@ -114,7 +115,8 @@ struct ike_payload {
     uint8_t type;
     struct cursor body;
 };
-/* The payload of type *type that begins here; *type becomes that of the next. False when it is broken: then nothing is taken. */
+/* The payload of type *type that begins here; *type becomes that of the next. False when it is broken: then nothing is
+ * taken. */
 bool ike_next(struct cursor *cur, uint8_t *type, struct ike_payload *out);
 void ike_mark(struct ike_parse *parse, enum ike_event event);
 /* Replaces the bytes; a failure is noted in the parse. */
@@ -133,7 +135,7 @@ static inline const struct ike_attribute *ike_attribute_at(const struct ike_attr
     return (const struct ike_attribute *)(const void *)attributes->list.bytes + index;
 }
 
-/* --- names.c: NULL for what has none -------------------------------------------------------------------------------------------- */
+/* --- names.c: NULL for what has none -------------------------------------------------------------- */
 
 const char *ike_attribute_key(uint16_t type);
 const char *ike_attribute_value(uint16_t type, uint32_t number); /* "Unknown" */
@@ -142,7 +144,7 @@ const char *ike_exchange_name(uint8_t exchange); /* of version 1 */
 const char *ike_notify_name(uint16_t type);
 const char *ike_transform_name(unsigned type, uint16_t id);
 
-/* --- keywords.c, log.c ---------------------------------------------------------------------------------------------------------- */
+/* --- keywords.c, log.c ---------------------------------------------------------------------------- */
 
 enum { IKE_BUFFERS = 7, IKE_CONDITIONS = 7 };
 extern const struct app_buffer ike_buffers[IKE_BUFFERS];

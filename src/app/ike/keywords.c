@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keywords of IKE. The initiator's identifier is asked for in messages to the server, the responder's in those to the client. */
+/* Keywords of IKE. The initiator's identifier is asked for in messages to the server, the responder's in those to the
+ * client. */
 #include <errno.h>
 
 #include "ike_priv.h"
@@ -9,7 +10,7 @@
 
 static const char *const words[] = { "ike", NULL };
 
-/* --- Buffers -------------------------------------------------------------------------------------------------------------------- */
+/* --- Buffers -------------------------------------------------------------------------------------- */
 
 static bool get_initiator(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {
@@ -132,7 +133,7 @@ const struct app_buffer ike_buffers[IKE_BUFFERS] = {
     { &keyword_ike_nonce_payload, FLOW_TO_CLIENT, IKE_COMPLETE, false, get_nonce },
 };
 
-/* --- Numbers -------------------------------------------------------------------------------------------------------------------- */
+/* --- Numbers -------------------------------------------------------------------------------------- */
 
 static int number_parse(struct rule_parser *parser, struct span value, bool negated)
 {
@@ -205,7 +206,7 @@ const struct keyword keyword_ike_nonce_payload_length = {
     .match_transaction = nonce_length_match,
 };
 
-/* --- What the server chose ------------------------------------------------------------------------------------------------------ */
+/* --- What the server chose ------------------------------------------------------------------------ */
 
 struct chosen {
     uint16_t attribute; /* of version 1 */

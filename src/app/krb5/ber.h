@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Values in BER (X.690), as far as Kerberos needs them: low tag numbers and definite lengths. Who reads a structure names what it
- * expects, one value after the other; nothing recurses, and no value reaches beyond the one it lies in.
+ * Values in BER (X.690), as far as Kerberos needs them: low tag numbers and definite lengths. Who reads a structure
+ * names what it expects, one value after the other; nothing recurses, and no value reaches beyond the one it lies in.
  */
 #ifndef SLUICE_APP_KRB5_BER_H
 #define SLUICE_APP_KRB5_BER_H
@@ -18,7 +18,8 @@ enum ber_tag {
 
 enum ber_result { BER_OK, BER_SHORT, BER_BROKEN };
 
-/* Tag and length, whether or not the value behind them is there. BER_SHORT: more bytes would tell. Moves only when BER_OK. */
+/* Tag and length, whether or not the value behind them is there. BER_SHORT: more bytes would tell. Moves only when
+ * BER_OK. */
 enum ber_result ber_head(struct cursor *cur, uint8_t *tag, uint32_t *length);
 /* Takes a value of this tag; false, without moving, when the next one is another or is not there as a whole. */
 bool ber_take(struct cursor *cur, uint8_t tag, struct cursor *body);

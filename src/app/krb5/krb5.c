@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Kerberos 5 over UDP and TCP, where a length of four bytes stands before each message. A broken message has its event and is passed
- * over: the next one can be found. Messages between clients and services (AP-REQ and others) travel inside other protocols; those that do
- * not are passed over.
+ * Kerberos 5 over UDP and TCP, where a length of four bytes stands before each message. A broken message has its event
+ * and is passed over: the next one can be found. Messages between clients and services (AP-REQ and others) travel
+ * inside other protocols; those that do not are passed over.
  */
 #include <errno.h>
 
@@ -152,7 +152,7 @@ static void krb5_tx_free(struct app_context *context, struct app_tx *tx)
     buffer_clear(app_heap(context), &((struct krb5_tx *)tx)->text);
 }
 
-/* --- Finding it ----------------------------------------------------------------------------------------------------------------- */
+/* --- Finding it ----------------------------------------------------------------------------------- */
 
 static enum app_guess expect_bytes(struct cursor *cur, const uint8_t *want, size_t length)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Kerberos 5 (RFC 4120): requests to a KDC, its replies and errors. Each is a transaction of its own, in its own direction. */
+/* Kerberos 5 (RFC 4120): requests to a KDC, its replies and errors. Each is a transaction of its own, in its own
+ * direction. */
 #ifndef SLUICE_APP_KRB5_PRIV_H
 #define SLUICE_APP_KRB5_PRIV_H
 
@@ -47,12 +48,12 @@ struct krb5_tx {
     struct buffer text;
 };
 
-/* --- parse.c -------------------------------------------------------------------------------------------------------------------- */
+/* --- parse.c -------------------------------------------------------------------------------------- */
 
 /* Reads a message of tx->type, whose content is `bytes`. 0, -EINVAL when it is broken, or -ENOMEM. */
 int krb5_parse(struct heap *heap, struct krb5_tx *tx, const uint8_t *bytes, uint32_t length);
 
-/* --- names.c -------------------------------------------------------------------------------------------------------------------- */
+/* --- names.c -------------------------------------------------------------------------------------- */
 
 struct krb5_number_name {
     const char *name; /* NULL ends the table */
@@ -67,7 +68,7 @@ const char *krb5_number_name(const struct krb5_number_name *names, const char *k
                              char text[KRB5_NAME_TEXT]);
 const char *krb5_type_name(uint8_t type); /* KRB_AS_REQ; "UNKNOWN" */
 
-/* --- keywords.c, log.c ---------------------------------------------------------------------------------------------------------- */
+/* --- keywords.c, log.c ---------------------------------------------------------------------------- */
 
 enum { KRB5_BUFFERS = 4, KRB5_CONDITIONS = 6 };
 extern const struct app_buffer krb5_buffers[KRB5_BUFFERS];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Messages of Kerberos. Only what rules and events tell of is read; fields behind it are not looked at, and optional ones may be
- * there or not.
+ * Messages of Kerberos. Only what rules and events tell of is read; fields behind it are not looked at, and optional
+ * ones may be there or not.
  */
 #include <errno.h>
 

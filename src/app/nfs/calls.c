@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Calls and replies of versions 2 and 3: the handle and the name that a call is about, and the handles that replies tell of. */
+/* Calls and replies of versions 2 and 3: the handle and the name that a call is about, and the handles that replies
+ * tell of. */
 #include "nfs_priv.h"
 
 enum { HANDLE_2 = 32, ATTRIBUTES_3 = 84 };
@@ -130,7 +131,7 @@ bool nfs_read_call(struct nfs_parse *parse, struct cursor cur)
     return parse->tx->version == 3 ? read_call_3(parse, &cur) : read_call_2(parse, &cur);
 }
 
-/* --- Replies -------------------------------------------------------------------------------------------------------------------- */
+/* --- Replies -------------------------------------------------------------------------------------- */
 
 static struct cursor name_of(const struct nfs_tx *tx)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Version 4: a call is a list of operations, most of which prepare the one that matters. They are walked as long as their arguments are
- * simple; what comes behind the first that is not stays unread.
+ * Version 4: a call is a list of operations, most of which prepare the one that matters. They are walked as long as
+ * their arguments are simple; what comes behind the first that is not stays unread.
  */
 #include "nfs_priv.h"
 

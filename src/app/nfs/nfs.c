@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * NFS over UDP and TCP. On TCP a message of RPC is a record with its length in front; of a long one only the beginning is read, and the
- * rest is skipped as it comes, so that reading and writing files takes no memory. A message that is cut in fragments is skipped.
+ * NFS over UDP and TCP. On TCP a message of RPC is a record with its length in front; of a long one only the beginning
+ * is read, and the rest is skipped as it comes, so that reading and writing files takes no memory. A message that is
+ * cut in fragments is skipped.
  *
- * Bytes that are lost within what is skipped anyway do no harm; elsewhere the next record can't be found, and the direction is given up.
+ * Bytes that are lost within what is skipped anyway do no harm; elsewhere the next record can't be found, and the
+ * direction is given up.
  */
 #include <errno.h>
 
@@ -33,7 +35,7 @@ static bool complain(struct app_context *context, enum flow_direction direction,
     return true;
 }
 
-/* --- Calls ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Calls ---------------------------------------------------------------------------------------- */
 
 /* The oldest call is given up when too many wait. */
 static void limit_calls(struct app_context *context)
@@ -100,7 +102,7 @@ static bool take_call(struct app_context *context, struct nfs_state *state, uint
     return !parse.no_memory;
 }
 
-/* --- Replies -------------------------------------------------------------------------------------------------------------------- */
+/* --- Replies -------------------------------------------------------------------------------------- */
 
 static struct nfs_tx *find_call(struct app_context *context, uint32_t xid)
 {
@@ -163,7 +165,7 @@ static bool take_message(struct app_context *context, struct nfs_state *state, e
     return type <= RPC_REPLY || complain(context, direction, NFS_MALFORMED_DATA); /* callbacks go the other way */
 }
 
-/* --- Records -------------------------------------------------------------------------------------------------------------------- */
+/* --- Records -------------------------------------------------------------------------------------- */
 
 static void take_gap(struct nfs_state *state, enum flow_direction direction, uint64_t gap)
 {
@@ -268,7 +270,7 @@ static void nfs_transfer(struct app_context *context, void *data, struct transfe
     }
 }
 
-/* --- Finding it: calls of this program on any port, replies on its own ---------------------------------------------------------- */
+/* --- Finding it: calls of this program on any port, replies on its own ---------------------------- */
 
 static bool is_call(const uint8_t *bytes)
 {

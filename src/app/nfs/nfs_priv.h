@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * NFS versions 2, 3 and 4 (RFC 1094, 1813, 7530) in ONC RPC (RFC 5531). A call with its reply is a transaction; they are paired by their
- * number, in whatever order replies come.
+ * NFS versions 2, 3 and 4 (RFC 1094, 1813, 7530) in ONC RPC (RFC 5531). A call with its reply is a transaction; they
+ * are paired by their number, in whatever order replies come.
  *
- * Files are known by handles; what names they had when they were looked up is remembered, for the last NFS_NAMES of a flow.
+ * Files are known by handles; what names they had when they were looked up is remembered, for the last NFS_NAMES of a
+ * flow.
  */
 #ifndef SLUICE_APP_NFS_PRIV_H
 #define SLUICE_APP_NFS_PRIV_H
@@ -97,7 +98,7 @@ struct nfs_parse {
     bool no_memory;
 };
 
-/* --- xdr.c ---------------------------------------------------------------------------------------------------------------------- */
+/* --- xdr.c ---------------------------------------------------------------------------------------- */
 
 /* Bytes with their length in front, filled up to four. */
 bool nfs_opaque(struct cursor *cur, uint32_t limit, struct cursor *out);
@@ -105,19 +106,19 @@ bool nfs_skip_opaque(struct cursor *cur);
 uint32_t nfs_crc32(struct cursor bytes);
 void nfs_keep(struct nfs_parse *parse, struct cursor bytes, struct nfs_text *out);
 
-/* --- names.c: handles ----------------------------------------------------------------------------------------------------------- */
+/* --- names.c: handles ----------------------------------------------------------------------------- */
 
 void nfs_learn(struct nfs_parse *parse, struct cursor handle, struct cursor name);
 bool nfs_find(const struct nfs_state *state, struct cursor handle, struct cursor *name);
 void nfs_forget_all(struct heap *heap, struct nfs_state *state);
 
-/* --- calls.c, compound.c: the arguments of a call, and what its reply has; false when they are broken ---------------------------- */
+/* --- calls.c, compound.c: the arguments of a call, and what its reply has; false when they are broken  */
 
 bool nfs_read_call(struct nfs_parse *parse, struct cursor cur);
 bool nfs_read_compound(struct nfs_parse *parse, struct cursor cur);
 void nfs_read_reply(struct nfs_parse *parse, struct cursor cur);
 
-/* --- numbers.c ------------------------------------------------------------------------------------------------------------------ */
+/* --- numbers.c ------------------------------------------------------------------------------------ */
 
 enum { NFS_NUMBER_TEXT = 16 };
 /* The name, or the number in `text`. */
@@ -128,7 +129,7 @@ const char *nfs_status_name(uint32_t status, char text[NFS_NUMBER_TEXT]);
 const char *nfs_rpc_status_name(uint32_t status, char text[NFS_NUMBER_TEXT]);
 const char *nfs_auth_name(uint32_t type, char text[NFS_NUMBER_TEXT]);
 
-/* --- keywords.c, log.c ---------------------------------------------------------------------------------------------------------- */
+/* --- keywords.c, log.c ---------------------------------------------------------------------------- */
 
 enum { NFS_CONDITIONS = 2 };
 extern const struct app_condition nfs_conditions[NFS_CONDITIONS];

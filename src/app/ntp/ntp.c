@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * NTP 3 and 4 over UDP. Requests and responses are not paired: each message is a transaction of its own, in its own direction. What
- * follows the header (extensions, a MAC) is of no interest. A datagram that is no message is passed over after its event.
+ * NTP 3 and 4 over UDP. Requests and responses are not paired: each message is a transaction of its own, in its own
+ * direction. What follows the header (extensions, a MAC) is of no interest. A datagram that is no message is passed
+ * over after its event.
  *
- * Messages of the modes 6 and 7 (control, private) have another form; they are told apart by their version or are too short, as in the
- * field.
+ * Messages of the modes 6 and 7 (control, private) have another form; they are told apart by their version or are too
+ * short, as in the field.
  */
 #include <string.h>
 

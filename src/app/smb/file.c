@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files that are read or written, put in order of their bytes. What comes early waits until the bytes in front of it are there; what comes
- * twice is looked at once, as it was first.
+ * Files that are read or written, put in order of their bytes. What comes early waits until the bytes in front of it
+ * are there; what comes twice is looked at once, as it was first.
  */
 #include "smb_priv.h"
 
@@ -58,7 +58,7 @@ static struct smb_tx *new_file(struct smb_parser *parser, const struct smb_messa
     return parser->failed ? NULL : tx;
 }
 
-/* --- Bytes that came early ------------------------------------------------------------------------------------------------------ */
+/* --- Bytes that came early ------------------------------------------------------------------------ */
 
 static void give_chunk(struct heap *heap, struct smb_tx *tx)
 {
@@ -127,7 +127,7 @@ static void append_waiting(struct smb_parser *parser, struct smb_tx *tx)
     }
 }
 
-/* --- Data ----------------------------------------------------------------------------------------------------------------------- */
+/* --- Data ----------------------------------------------------------------------------------------- */
 
 uint32_t smb_file_data(struct smb_parser *parser, const uint8_t *bytes, uint64_t length)
 {

@@ -10,7 +10,7 @@
 
 static const char *const words[] = { "smb", NULL };
 
-/* --- Buffers -------------------------------------------------------------------------------------------------------------------- */
+/* --- Buffers -------------------------------------------------------------------------------------- */
 
 /* Before the server has said so a tree is a pipe by its name. */
 static bool is_pipe(const struct smb_tx *tx)
@@ -144,7 +144,7 @@ const struct keyword keyword_smb_ntlmssp_domain = {
     .parse = smb_ntlmssp_domain_parse,
 };
 
-/* --- smb.version ---------------------------------------------------------------------------------------------------------------- */
+/* --- smb.version ---------------------------------------------------------------------------------- */
 
 static bool smb_version_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
                               const void *data)
@@ -179,7 +179,7 @@ const struct keyword keyword_smb_version = {
     .match_transaction = smb_version_match,
 };
 
-/* --- Tables --------------------------------------------------------------------------------------------------------------------- */
+/* --- Tables --------------------------------------------------------------------------------------- */
 
 const struct app_buffer smb_buffers[SMB_BUFFERS] = {
     { &keyword_smb_named_pipe, FLOW_TO_SERVER, SMB_COMPLETE, false, get_named_pipe },

@@ -42,7 +42,7 @@ static void log_id(const struct smb_tx *tx, struct fields *out)
     fields_string(out, "fuid", tx->id.length ? text : "");
 }
 
-/* --- What all have -------------------------------------------------------------------------------------------------------------- */
+/* --- What all have -------------------------------------------------------------------------------- */
 
 static void log_status(const struct smb_tx *tx, struct fields *out)
 {
@@ -82,7 +82,7 @@ static void log_common(const struct smb_tx *tx, struct fields *out)
     fields_uint(out, "tree_id", tx->key.tree);
 }
 
-/* --- By kind -------------------------------------------------------------------------------------------------------------------- */
+/* --- By kind -------------------------------------------------------------------------------------- */
 
 static void log_dialects(const struct smb_tx *tx, struct fields *out)
 {

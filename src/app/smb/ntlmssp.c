@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Security blobs of session setup: NTLMSSP ([MS-NLMP]), which is looked for in whatever wraps it, or a ticket of Kerberos (RFC 4120) in
- * SPNEGO (RFC 4178), of which the realm and the names of the service are read.
+ * Security blobs of session setup: NTLMSSP ([MS-NLMP]), which is looked for in whatever wraps it, or a ticket of
+ * Kerberos (RFC 4120) in SPNEGO (RFC 4178), of which the realm and the names of the service are read.
  */
 #include <string.h>
 
@@ -68,7 +68,7 @@ static void read_authenticate(struct smb_parser *parser, struct smb_tx *tx, cons
         smb_tx_event(parser, tx, SMB_UNUSUAL_NTLMSSP_ORDER);
 }
 
-/* --- Kerberos ------------------------------------------------------------------------------------------------------------------- */
+/* --- Kerberos ------------------------------------------------------------------------------------- */
 
 enum {
     DER_BIT_SEQUENCE = 0x30,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * DCE/RPC through named pipes: by writes and reads, by an ioctl, or by transactions of SMB 1. What was bound holds for the connection, as in the
- * field.
+ * DCE/RPC through named pipes: by writes and reads, by an ioctl, or by transactions of SMB 1. What was bound holds for
+ * the connection, as in the field.
  */
 #include <errno.h>
 #include <string.h>
@@ -83,7 +83,7 @@ static void share_bindings(struct smb_parser *parser, struct smb_tx *tx)
     tx->call.bindings = dce_bindings_keep(parser->state->bindings);
 }
 
-/* --- Requests ------------------------------------------------------------------------------------------------------------------- */
+/* --- Requests ------------------------------------------------------------------------------------- */
 
 static void add_request(struct smb_parser *parser, struct smb_tx *tx, const struct dce_header *header,
                         const uint8_t *body, size_t length)
@@ -144,7 +144,7 @@ void smb_pipe_request(struct smb_parser *parser, const struct smb_message *messa
     }
 }
 
-/* --- Responses ------------------------------------------------------------------------------------------------------------------ */
+/* --- Responses ------------------------------------------------------------------------------------ */
 
 static struct smb_table_key fragment_key(const struct smb_message *message, const struct smb_id *id)
 {

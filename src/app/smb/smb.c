@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Records: a header of NetBIOS sessions with a length of 24 bits, and a message behind it, or several of SMB 2. Encrypted and compressed
- * ones are passed over. After lost bytes the next message's mark is looked for, unless what was lost is the middle of a file's data.
+ * Records: a header of NetBIOS sessions with a length of 24 bits, and a message behind it, or several of SMB 2.
+ * Encrypted and compressed ones are passed over. After lost bytes the next message's mark is looked for, unless what
+ * was lost is the middle of a file's data.
  */
 #include <string.h>
 
@@ -62,7 +63,7 @@ static uint32_t record_length(const uint8_t *header)
     return (uint32_t)header[1] << 16 | (uint32_t)header[2] << 8 | header[3];
 }
 
-/* --- Records -------------------------------------------------------------------------------------------------------------------- */
+/* --- Records -------------------------------------------------------------------------------------- */
 
 /* The messages that a record of SMB 2 chains. False: it is broken. */
 static bool take_chain(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t missing)
@@ -179,7 +180,7 @@ static uint32_t take_rest(struct smb_parser *parser, const uint8_t *bytes, uint3
     return consumed + skipped;
 }
 
-/* --- Lost bytes ----------------------------------------------------------------------------------------------------------------- */
+/* --- Lost bytes ----------------------------------------------------------------------------------- */
 
 /* Answers may have been among them: what is open but files is closed. */
 static void close_open(struct smb_parser *parser)
@@ -222,7 +223,7 @@ static uint32_t search_record(struct smb_side *side, const uint8_t *bytes, uint3
     return at;
 }
 
-/* --- Feeding -------------------------------------------------------------------------------------------------------------------- */
+/* --- Feeding -------------------------------------------------------------------------------------- */
 
 static struct app_result feed_records(struct smb_parser *parser, const struct app_input *in)
 {
@@ -290,7 +291,7 @@ static void smb_stop(struct app_context *context, void *data)
     state->bindings = NULL;
 }
 
-/* --- Finding it ----------------------------------------------------------------------------------------------------------------- */
+/* --- Finding it ----------------------------------------------------------------------------------- */
 
 enum { SMB1_FLAGS_AT = 9, SMB2_FLAGS_AT = 16, FLAGS_END = SMB2_FLAGS_AT + 1, SMB_PORT = 445 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * SMB 1: messages and the commands that they chain. smb1_session.c has negotiation and session setup, smb1_file.c the bytes of files,
- * smb1_transaction.c transactions and renames.
+ * SMB 1: messages and the commands that they chain. smb1_session.c has negotiation and session setup, smb1_file.c the
+ * bytes of files, smb1_transaction.c transactions and renames.
  */
 #include <string.h>
 
@@ -102,7 +102,7 @@ static struct cursor body_at(const struct smb_message *message, uint32_t at)
     return cursor_of(message->bytes + at, message->length - at);
 }
 
-/* --- Trees ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Trees ---------------------------------------------------------------------------------------- */
 
 static bool tree_connect_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
 {
@@ -155,7 +155,7 @@ static bool tree_connect_response(struct smb_parser *parser, const struct smb_me
     return true;
 }
 
-/* --- Files ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Files ---------------------------------------------------------------------------------------- */
 
 static bool create_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
 {
@@ -277,7 +277,7 @@ static bool read_request(struct smb_parser *parser, const struct smb_message *me
     return true;
 }
 
-/* --- Messages ------------------------------------------------------------------------------------------------------------------- */
+/* --- Messages ------------------------------------------------------------------------------------- */
 
 static bool makes_transaction(uint16_t command)
 {

@@ -6,7 +6,7 @@
 
 enum { NEGOTIATE = 0x72, SESSION_SETUP = 0x73 };
 
-/* --- Negotiation ---------------------------------------------------------------------------------------------------------------- */
+/* --- Negotiation ---------------------------------------------------------------------------------- */
 
 /* Names, each with a byte 2 in front and a 0 behind. */
 static void keep_dialects(struct smb_parser *parser, struct smb_tx *tx, struct cursor cur)
@@ -90,7 +90,7 @@ bool smb1_negotiate_response(struct smb_parser *parser, const struct smb_message
     return true;
 }
 
-/* --- Session setup -------------------------------------------------------------------------------------------------------------- */
+/* --- Session setup -------------------------------------------------------------------------------- */
 
 /* Texts that do not end are what there is no more of. */
 static void keep_host(struct smb_parser *parser, const struct smb_message *message, struct smb_tx *tx,

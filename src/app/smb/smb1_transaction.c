@@ -13,7 +13,7 @@ static const uint8_t *part_of(const struct smb_message *message, uint32_t at, ui
     return at >= SMB1_HEADER && at <= message->length && length <= message->length - at ? message->bytes + at : NULL;
 }
 
-/* --- Pipes ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Pipes ---------------------------------------------------------------------------------------- */
 
 static bool pipe_request(struct smb_parser *parser, const struct smb_message *message)
 {
@@ -79,7 +79,7 @@ void smb1_transaction_response(struct smb_parser *parser, const struct smb_messa
     smb1_generic_response(parser, message, !fine);
 }
 
-/* --- Names ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Names ---------------------------------------------------------------------------------------- */
 
 bool smb1_rename_request(struct smb_parser *parser, const struct smb_message *message)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* SMB 2 and 3 without what touches the bytes of files: smb2_file.c has that, smb2_session.c negotiation and session setup. */
+/* SMB 2 and 3 without what touches the bytes of files: smb2_file.c has that, smb2_session.c negotiation and session
+ * setup. */
 #include <string.h>
 
 #include "smb_priv.h"
@@ -60,7 +61,7 @@ static bool makes_transaction(uint16_t command)
     return command != READ && command != WRITE && command != GET_INFO && command != SET_INFO;
 }
 
-/* --- Trees ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Trees ---------------------------------------------------------------------------------------- */
 
 static bool tree_connect_request(struct smb_parser *parser, const struct smb_message *message)
 {
@@ -106,7 +107,7 @@ static bool tree_connect_response(struct smb_parser *parser, const struct smb_me
     return true;
 }
 
-/* --- Files ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Files ---------------------------------------------------------------------------------------- */
 
 static bool create_request(struct smb_parser *parser, const struct smb_message *message)
 {
@@ -213,7 +214,7 @@ static bool read_request(struct smb_parser *parser, const struct smb_message *me
     return true;
 }
 
-/* --- Ioctl ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Ioctl ---------------------------------------------------------------------------------------- */
 
 static bool ioctl_request(struct smb_parser *parser, const struct smb_message *message)
 {
@@ -263,7 +264,7 @@ static void ioctl_response(struct smb_parser *parser, const struct smb_message *
     smb_tx_answer(parser, tx, message);
 }
 
-/* --- Messages ------------------------------------------------------------------------------------------------------------------- */
+/* --- Messages ------------------------------------------------------------------------------------- */
 
 static void take_request(struct smb_parser *parser, const struct smb_message *message)
 {

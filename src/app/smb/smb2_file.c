@@ -30,7 +30,7 @@ static bool find_data(const struct smb_message *message, uint32_t said, uint32_t
     return true;
 }
 
-/* --- Where it goes -------------------------------------------------------------------------------------------------------------- */
+/* --- Where it goes -------------------------------------------------------------------------------- */
 
 enum data_target { TARGET_FILE, TARGET_DCERPC, TARGET_OTHER_PIPE };
 
@@ -125,8 +125,8 @@ void smb2_read_response(struct smb_parser *parser, const struct smb_message *mes
         move(parser, message, &transfer, "<unknown>");
 }
 
-/* Reads and writes of files go on as they come, from the first byte of data on. What goes through a pipe is looked at as a whole, and when the tree is not known the
- * first bytes say whether it is one. */
+/* Reads and writes of files go on as they come, from the first byte of data on. What goes through a pipe is looked at
+ * as a whole, and when the tree is not known the first bytes say whether it is one. */
 enum smb_stream smb2_streams(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t *needed)
 {
     struct smb_message message;

@@ -105,7 +105,7 @@ void smb2_session_setup_response(struct smb_parser *parser, const struct smb_mes
     smb_tx_complete(parser, tx, FLOW_TO_CLIENT);
 }
 
-/* --- Set info ------------------------------------------------------------------------------------------------------------------- */
+/* --- Set info ------------------------------------------------------------------------------------- */
 
 static void rename_file(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id,
                         const uint8_t *name, uint32_t length)

@@ -2,13 +2,13 @@
 /*
  * SMB 1 to 3 ([MS-CIFS], [MS-SMB], [MS-SMB2]) over NetBIOS sessions (RFC 1002) and directly over TCP.
  *
- * A message with its response is a transaction, as in the field: negotiation, session setup, tree connect, create, ioctl, rename and
- * others. What is read from one open file, or written to it, is one transaction until it is closed; what goes through a pipe as
- * DCE/RPC is one a call. Reads and writes as such are none.
+ * A message with its response is a transaction, as in the field: negotiation, session setup, tree connect, create,
+ * ioctl, rename and others. What is read from one open file, or written to it, is one transaction until it is closed;
+ * what goes through a pipe as DCE/RPC is one a call. Reads and writes as such are none.
  *
- * What responses do not repeat is kept by ids of the message in small tables that forget the oldest: names of open files, trees,
- * places of reads. Data of files goes to the file engine as it comes; other records are looked at when they are there as a whole, of
- * long ones only the beginning.
+ * What responses do not repeat is kept by ids of the message in small tables that forget the oldest: names of open
+ * files, trees, places of reads. Data of files goes to the file engine as it comes; other records are looked at when
+ * they are there as a whole, of long ones only the beginning.
  */
 #ifndef SLUICE_APP_SMB_PRIV_H
 #define SLUICE_APP_SMB_PRIV_H
@@ -69,7 +69,7 @@ struct smb_id {
     uint8_t bytes[SMB_GUID];
 };
 
-/* --- table.c -------------------------------------------------------------------------------------------------------------------- */
+/* --- table.c -------------------------------------------------------------------------------------- */
 
 struct smb_entry {
     struct smb_entry *next, *newer, *older;
@@ -98,7 +98,7 @@ struct smb_entry *smb_table_put(struct heap *heap, struct smb_table *table, uint
 void smb_table_remove(struct heap *heap, struct smb_table *table, struct smb_entry *entry); /* NULL is allowed */
 void smb_table_clear(struct heap *heap, struct smb_table *table);
 
-/* --- Transactions --------------------------------------------------------------------------------------------------------------- */
+/* --- Transactions --------------------------------------------------------------------------------- */
 
 enum smb_kind {
     SMB_GENERIC,
@@ -208,7 +208,7 @@ struct smb_settings {
     bool logs[SMB_KINDS];
 };
 
-/* --- State ---------------------------------------------------------------------------------------------------------------------- */
+/* --- State ---------------------------------------------------------------------------------------- */
 
 /* A direction. */
 struct smb_side {
@@ -230,7 +230,7 @@ struct smb_state {
     struct dce_bindings *bindings;
 };
 
-/* --- transfer.c ----------------------------------------------------------------------------------------------------------------- */
+/* --- transfer.c ----------------------------------------------------------------------------------- */
 
 void smb_transfer(struct app_context *context, void *data, struct transfer *t);
 
@@ -256,7 +256,7 @@ struct smb_message {
     uint32_t missing; /* bytes of the record that have not come yet */
 };
 
-/* --- tx.c ----------------------------------------------------------------------------------------------------------------------- */
+/* --- tx.c ----------------------------------------------------------------------------------------- */
 
 struct smb_key smb_key_of(const struct smb_message *message, enum smb_key_type type);
 /* A new transaction, its request complete. NULL: parser->failed is set. */
@@ -281,7 +281,7 @@ void smb_tx_free(struct app_context *context, struct app_tx *tx);
 void smb_keep_text(struct smb_parser *parser, struct buffer *out, const uint8_t *bytes, size_t length);
 void smb_keep_bytes(struct smb_parser *parser, struct buffer *out, const uint8_t *bytes, size_t length);
 
-/* --- names of what is open ------------------------------------------------------------------------------------------------------ */
+/* --- names of what is open ------------------------------------------------------------------------ */
 
 struct smb_entry *smb_tree_find(const struct smb_parser *parser, const struct smb_message *message);
 void smb_tree_keep(struct smb_parser *parser, const struct smb_message *message, const uint8_t *name, size_t length,
@@ -299,7 +299,7 @@ void smb_name_keep(struct smb_parser *parser, const struct smb_id *id, const uin
 const struct buffer *smb_name_find(const struct smb_parser *parser, const struct smb_id *id); /* NULL for none */
 void smb_copy_name(struct smb_parser *parser, const struct smb_id *id, const char *otherwise, struct buffer *out);
 
-/* --- file.c --------------------------------------------------------------------------------------------------------------------- */
+/* --- file.c --------------------------------------------------------------------------------------- */
 
 struct smb_tx *smb_file_find(const struct smb_parser *parser, const struct smb_id *id, enum flow_direction direction);
 /* `length` bytes of a file come, `here` of them now; the rest is the side's chunk. */
@@ -318,7 +318,7 @@ void smb_file_close(struct smb_parser *parser, struct smb_tx *tx);
 void smb_file_close_all(struct smb_parser *parser);
 void smb_file_forget(struct heap *heap, struct smb_tx *tx);
 
-/* --- pipe.c --------------------------------------------------------------------------------------------------------------------- */
+/* --- pipe.c --------------------------------------------------------------------------------------- */
 
 bool smb_is_dcerpc_pipe(const struct smb_parser *parser, const struct smb_id *id);
 bool smb_looks_like_dcerpc(const uint8_t *bytes, size_t length);
@@ -329,12 +329,12 @@ void smb_pipe_request(struct smb_parser *parser, const struct smb_message *messa
 void smb_pipe_response(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id,
                        const uint8_t *bytes, size_t length);
 
-/* --- ntlmssp.c ------------------------------------------------------------------------------------------------------------------ */
+/* --- ntlmssp.c ------------------------------------------------------------------------------------ */
 
 /* What a security blob says of who logs in. */
 void smb_read_security(struct smb_parser *parser, struct smb_tx *tx, const uint8_t *blob, size_t length);
 
-/* --- smb1.c, smb1_session.c, smb1_transaction.c, smb2.c, smb2_file.c ------------------------------------------------------------ */
+/* --- smb1.c, smb1_session.c, smb1_transaction.c, smb2.c, smb2_file.c ------------------------------ */
 
 bool smb1_header_read(const uint8_t *bytes, uint32_t length, struct smb_message *out);
 void smb1_message(struct smb_parser *parser, const struct smb_message *message);
@@ -368,12 +368,13 @@ bool smb2_set_info_request(struct smb_parser *parser, const struct smb_message *
 void smb2_write_request(struct smb_parser *parser, const struct smb_message *message);
 void smb2_read_response(struct smb_parser *parser, const struct smb_message *message);
 
-/* Whether the record that begins so is a file's data, which need not be kept: SMB_STREAM_UNSURE when more bytes would tell. */
+/* Whether the record that begins so is a file's data, which need not be kept: SMB_STREAM_UNSURE when more bytes would
+ * tell. */
 enum smb_stream { SMB_STREAM_NO, SMB_STREAM_UNSURE, SMB_STREAM_YES };
 enum smb_stream smb1_streams(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t *needed);
 enum smb_stream smb2_streams(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t *needed);
 
-/* --- names.c, log.c, keywords.c, settings.c ------------------------------------------------------------------------------------- */
+/* --- names.c, log.c, keywords.c, settings.c ------------------------------------------------------- */
 
 enum { SMB_NAME_TEXT = 24 }; /* room for a number in a text */
 const char *smb1_command_name(uint16_t command, char number[SMB_NAME_TEXT]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * SMB for another process: the place in the records, what was negotiated, and what messages to come refer to: trees, names of open files,
- * reads and requests under way, bindings of pipes. Transactions end; an answer whose request was not seen makes one of its own, as it
- * does where a connection's beginning was not seen.
+ * SMB for another process: the place in the records, what was negotiated, and what messages to come refer to: trees,
+ * names of open files, reads and requests under way, bindings of pipes. Transactions end; an answer whose request was
+ * not seen makes one of its own, as it does where a connection's beginning was not seen.
  */
 #include "sluice/transfer.h"
 

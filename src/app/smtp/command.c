@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Lines of the client. A transaction begins with the first command behind the last one's message, or RSET; what only ends a session (RSET, QUIT)
- * does not begin one.
+ * Lines of the client. A transaction begins with the first command behind the last one's message, or RSET; what only
+ * ends a session (RSET, QUIT) does not begin one.
  */
 #include <errno.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static bool is_command(enum smtp_command command, const uint8_t *line, uint32_t 
     return command != SMTP_OTHER;
 }
 
-/* --- Waiting for replies ------------------------------------------------------------------------------------------------------ */
+/* --- Waiting for replies -------------------------------------------------------------------------- */
 
 static bool make_room(struct heap *heap, struct smtp_state *state)
 {
@@ -84,7 +84,7 @@ int smtp_expect_reply(struct smtp_feed *f, enum smtp_command command, const stru
     return 0;
 }
 
-/* --- What commands say -------------------------------------------------------------------------------------------------------- */
+/* --- What commands say ---------------------------------------------------------------------------- */
 
 static bool is_blank(uint8_t byte)
 {
@@ -106,8 +106,8 @@ static const uint8_t *argument(const uint8_t *line, uint32_t length, uint32_t at
     return line + at;
 }
 
-/* The address behind the colon of MAIL FROM: and RCPT TO:, without extensions. Servers take blanks around these words, and within the angle
- * brackets; Exim takes text before them. */
+/* The address behind the colon of MAIL FROM: and RCPT TO:, without extensions. Servers take blanks around these words,
+ * and within the angle brackets; Exim takes text before them. */
 static const uint8_t *address_argument(const uint8_t *line, uint32_t length, uint32_t *size)
 {
     const uint8_t *colon = memchr(line, ':', length);
@@ -131,8 +131,8 @@ static int keep(struct heap *heap, struct buffer *buffer, const uint8_t *bytes, 
     return buffer_append(heap, buffer, bytes, length, SMTP_LINE_MAX) < length ? -ENOMEM : 0;
 }
 
-/* Keeps the newest of several HELO or MAIL FROM commands beside the first: servers may use another one than the first, and some use the whole line
- * of HELO. */
+/* Keeps the newest of several HELO or MAIL FROM commands beside the first: servers may use another one than the first,
+ * and some use the whole line of HELO. */
 static void keep_other(struct heap *heap, struct buffer *texts, const struct buffer *first, const uint8_t *text,
                        uint32_t length)
 {
@@ -270,7 +270,7 @@ static void take_reset(struct smtp_feed *f, struct smtp_tx *tx)
     app_tx_advance(&tx->tx, FLOW_TO_SERVER, SMTP_COMPLETE);
 }
 
-/* --- A line ------------------------------------------------------------------------------------------------------------------- */
+/* --- A line --------------------------------------------------------------------------------------- */
 
 static int act(struct smtp_feed *f, struct smtp_tx **tx, enum smtp_command *command, const uint8_t *line,
                uint32_t length)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Keywords of SMTP: the envelope, and the headers of the message. Those of the envelope come one by one while the transaction goes on; the
- * headers are there together.
+ * Keywords of SMTP: the envelope, and the headers of the message. Those of the envelope come one by one while the
+ * transaction goes on; the headers are there together.
  */
 #include "smtp_priv.h"
 
@@ -20,7 +20,7 @@ static bool lend(const uint8_t *bytes, uint32_t length, struct app_bytes *out)
     return true;
 }
 
-/* --- The envelope --------------------------------------------------------------------------------------------------------------- */
+/* --- The envelope --------------------------------------------------------------------------------- */
 
 /* The text `index` of those that each end with a line feed, from 1 on. */
 static bool lend_other(const struct buffer *others, unsigned index, struct app_bytes *out)
@@ -67,7 +67,7 @@ static bool get_recipient(const struct app_tx *tx, enum flow_direction direction
            lend(buffer_at(&smtp->recipient_text, smtp->recipients[index].at), smtp->recipients[index].length, out);
 }
 
-/* --- The message ---------------------------------------------------------------------------------------------------------------- */
+/* --- The message ---------------------------------------------------------------------------------- */
 
 static bool get_header(const struct app_tx *tx, const char *name, unsigned index, struct app_bytes *out)
 {
@@ -145,7 +145,7 @@ static bool get_received(const struct app_tx *tx, enum flow_direction direction,
     return get_header(tx, "received", index, out);
 }
 
-/* --- Names ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Names ---------------------------------------------------------------------------------------- */
 
 static int smtp_helo_parse(struct rule_parser *parser, struct span value, bool negated)
 {

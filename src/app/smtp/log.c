@@ -59,7 +59,7 @@ void smtp_log(const struct app_tx *tx, const void *settings, struct fields *out)
     fields_array_close(out);
 }
 
-/* --- The message ------------------------------------------------------------------------------------------------------------------ */
+/* --- The message ---------------------------------------------------------------------------------- */
 
 static const uint8_t *value_of(const struct mime *mime, const struct mime_header *header)
 {

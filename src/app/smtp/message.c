@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The bytes of a message. After DATA it comes in lines, up to one with a dot alone; a line that begins with a dot has one too many. With
- * BDAT it comes in chunks of a known length, which may end anywhere: what of a line is there at the end of one waits for the next.
+ * The bytes of a message. After DATA it comes in lines, up to one with a dot alone; a line that begins with a dot has
+ * one too many. With BDAT it comes in chunks of a known length, which may end anywhere: what of a line is there at the
+ * end of one waits for the next.
  *
  * A line that is longer than MIME_PIECE_MAX is handed over in pieces of that size.
  */
@@ -150,7 +151,8 @@ static void take_line(struct smtp_feed *f, struct smtp_tx *tx, const struct mime
     tell(f, tx, &target);
 }
 
-/* The next piece of a line at the front; its length with the line's end, or 0: it is not there yet. A line's end is not cut in two. */
+/* The next piece of a line at the front; its length with the line's end, or 0: it is not there yet. A line's end is not
+ * cut in two. */
 static uint32_t next_piece(const uint8_t *bytes, uint32_t length, uint32_t seen, struct mime_line *out)
 {
     const uint8_t *end = length > seen ? memchr(bytes + seen, '\n', length - seen) : NULL;
@@ -169,7 +171,7 @@ static uint32_t next_piece(const uint8_t *bytes, uint32_t length, uint32_t seen,
     return size + 1;
 }
 
-/* --- DATA ----------------------------------------------------------------------------------------------------------------------- */
+/* --- DATA ----------------------------------------------------------------------------------------- */
 
 uint32_t smtp_take_data(struct smtp_feed *f, const uint8_t *bytes, uint32_t length, uint32_t seen, int *err)
 {
@@ -211,7 +213,7 @@ uint32_t smtp_take_data(struct smtp_feed *f, const uint8_t *bytes, uint32_t leng
     return size;
 }
 
-/* --- BDAT ----------------------------------------------------------------------------------------------------------------------- */
+/* --- BDAT ----------------------------------------------------------------------------------------- */
 
 /* What waits, in pieces; `all`: what is no whole line, too. */
 static void flush_partial(struct smtp_feed *f, struct smtp_tx *tx, bool all)
@@ -287,7 +289,7 @@ uint32_t smtp_take_chunk(struct smtp_feed *f, const uint8_t *bytes, uint32_t len
     return size;
 }
 
-/* --- Gaps ----------------------------------------------------------------------------------------------------------------------- */
+/* --- Gaps ----------------------------------------------------------------------------------------- */
 
 void smtp_message_gap(struct smtp_feed *f, uint64_t length)
 {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A message, line by line: headers up to an empty line, then a body, which boundaries cut into parts that begin with headers again.
+ * A message, line by line: headers up to an empty line, then a body, which boundaries cut into parts that begin with
+ * headers again.
  *
- * Receivers of mail differ in what they accept as the name of a file, its encoding, a boundary, or the end of headers. Where they differ, the message is
- * read in all ways: a file continues behind a line that is a delimiter for some receivers only (mime_writer.c), and headers continue behind a line
- * that is the first line of the body for some only. A delimiter for all receivers also ends the parts within the part. If several boundaries match a
- * line, the longest is used; of equally long ones the innermost.
+ * Receivers of mail differ in what they accept as the name of a file, its encoding, a boundary, or the end of headers.
+ * Where they differ, the message is read in all ways: a file continues behind a line that is a delimiter for some
+ * receivers only (mime_writer.c), and headers continue behind a line that is the first line of the body for some only.
+ * A delimiter for all receivers also ends the parts within the part. If several boundaries match a line, the longest is
+ * used; of equally long ones the innermost.
  */
 #include "mime.h"
 
@@ -53,7 +55,7 @@ static void end_part(struct mime *mime, struct mime_target *target, bool complet
         mime->anomalies |= MIME_PARSE_FAILED;
 }
 
-/* --- The end of headers ------------------------------------------------------------------------------------------------------- */
+/* --- The end of headers --------------------------------------------------------------------------- */
 
 static const uint8_t *value_of(const struct mime_headers *headers, const struct mime_header *header)
 {
@@ -205,7 +207,7 @@ static void open_part(struct mime *mime, struct mime_target *target, const struc
         file_add_names(target->files, mime->writer[mime->writers - 1].file, names.others, names.others_length);
 }
 
-/* --- Boundaries of parts ------------------------------------------------------------------------------------------------------ */
+/* --- Boundaries of parts -------------------------------------------------------------------------- */
 
 struct pushing {
     struct mime *mime;
@@ -292,7 +294,8 @@ static void end_headers(struct mime *mime, struct mime_target *target)
     mime->early = 0;
 }
 
-/* For some receivers the body begins here, others look for an empty line. `again`: even if no header came since the last such place. */
+/* For some receivers the body begins here, others look for an empty line. `again`: even if no header came since the
+ * last such place. */
 static void begin_early(struct mime *mime, struct mime_target *target, const struct mime_headers *headers, bool again)
 {
     if (headers->count == 0 || (headers->count == mime->early && !again))
@@ -301,7 +304,7 @@ static void begin_early(struct mime *mime, struct mime_target *target, const str
     mime->early = headers->count;
 }
 
-/* --- Lines of bodies ---------------------------------------------------------------------------------------------------------- */
+/* --- Lines of bodies ------------------------------------------------------------------------------ */
 
 static void header_line(struct mime *mime, struct mime_target *target, const struct mime_line *line);
 
@@ -334,7 +337,7 @@ static void body_line(struct mime *mime, struct mime_target *target, const struc
     }
 }
 
-/* --- Lines of headers --------------------------------------------------------------------------------------------------------- */
+/* --- Lines of headers ----------------------------------------------------------------------------- */
 
 static void check_header(struct mime *mime, const struct mime_headers *headers)
 {
@@ -346,8 +349,8 @@ static void check_header(struct mime *mime, const struct mime_headers *headers)
         mime->anomalies |= MIME_LONG_HEADER_VALUE;
 }
 
-/* Adds the headers that receivers find within this one if CR alone ends a line for them. *ends: some receivers see an empty line, which ends the
- * headers. */
+/* Adds the headers that receivers find within this one if CR alone ends a line for them. *ends: some receivers see an
+ * empty line, which ends the headers. */
 static bool split_header(struct mime_target *target, struct mime_headers *headers, const struct mime_line *line,
                          bool *ends)
 {
@@ -409,7 +412,7 @@ static void header_line(struct mime *mime, struct mime_target *target, const str
         begin_early(mime, target, headers, bytes[0] == '\r');
 }
 
-/* --- Boundaries --------------------------------------------------------------------------------------------------------------- */
+/* --- Boundaries ----------------------------------------------------------------------------------- */
 
 enum { DELIMITERS_MAX = 16 }; /* places in a line */
 
@@ -434,7 +437,8 @@ static const struct mime_boundary *boundary_at(const struct mime *mime, const ui
     return longest;
 }
 
-/* Some receivers take a line with a boundary anywhere in it for a delimiter, and whatever follows; others want nothing but blanks. */
+/* Some receivers take a line with a boundary anywhere in it for a delimiter, and whatever follows; others want nothing
+ * but blanks. */
 static struct delimiter find_delimiter(const struct mime *mime, const struct mime_line *line)
 {
     struct delimiter found = { .boundary = NULL };
@@ -463,7 +467,8 @@ static struct delimiter find_delimiter(const struct mime *mime, const struct mim
     return found;
 }
 
-/* If it is doubtful whether the line is a boundary, it is also a part of the open files, and the boundaries of inner parts remain. */
+/* If it is doubtful whether the line is a boundary, it is also a part of the open files, and the boundaries of inner
+ * parts remain. */
 static void take_delimiter(struct mime *mime, struct mime_target *target, const struct mime_line *line,
                            const struct delimiter *delimiter)
 {
@@ -481,7 +486,7 @@ static void take_delimiter(struct mime *mime, struct mime_target *target, const 
     mime_headers_clear(target->heap, &mime->part);
 }
 
-/* --- Lines -------------------------------------------------------------------------------------------------------------------- */
+/* --- Lines ---------------------------------------------------------------------------------------- */
 
 static void digest(struct mime *mime, const struct mime_line *line, bool in_body)
 {
@@ -521,7 +526,8 @@ void mime_line(struct mime *mime, struct mime_target *target, const struct mime_
         take_delimiter(mime, target, line, &delimiter);
         return;
     }
-    /* While it is doubtful where a file ends, it also gets the header lines behind it. The empty line does not belong to files that begin behind it. */
+    /* While it is doubtful where a file ends, it also gets the header lines behind it. The empty line does not belong
+     * to files that begin behind it. */
     if (mime->state == MIME_IN_BODY) {
         body_line(mime, target, line);
         return;

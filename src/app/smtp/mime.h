@@ -2,9 +2,10 @@
 /*
  * MIME: a message of RFC 5322 with its parts (RFC 2045 to 2047, 2231), line by line.
  *
- * Whoever carries the message hands over its lines, without what the carrier added to them; a line may come in several pieces,
- * but not in pieces that depend on how the bytes arrived: what is found is the same however they were cut. Parts with a name become files. A
- * part may be a message or have parts of its own; that is no recursion here, but a stack of boundaries.
+ * Whoever carries the message hands over its lines, without what the carrier added to them; a line may come in several
+ * pieces, but not in pieces that depend on how the bytes arrived: what is found is the same however they were cut.
+ * Parts with a name become files. A part may be a message or have parts of its own; that is no recursion here, but a
+ * stack of boundaries.
  *
  * Threads:   a message belongs to one worker.
  * Ownership: all is in the heap of the target and ends with mime_clear(); files belong to the list they are opened in.
@@ -153,14 +154,15 @@ struct mime_line {
 void mime_init(struct mime *mime, const struct mime_options *options, bool body_md5);
 void mime_clear(struct heap *heap, struct mime *mime);
 void mime_line(struct mime *mime, struct mime_target *target, const struct mime_line *line);
-/* Starts a message at the place that `other` has reached. Its files begin with the kept ends of the open files of `other`. False: no memory. */
+/* Starts a message at the place that `other` has reached. Its files begin with the kept ends of the open files of
+ * `other`. False: no memory. */
 bool mime_continue(struct mime *mime, struct mime_target *target, const struct mime *other);
 /* Bytes are lost: a file goes on behind them, a header does not. */
 void mime_gap(struct mime *mime, struct mime_target *target, uint64_t length);
 /* The message is over; `complete`: as it should be. */
 void mime_end(struct mime *mime, struct mime_target *target, bool complete);
 
-/* --- mime_header.c ------------------------------------------------------------------------------------------------------------- */
+/* --- mime_header.c -------------------------------------------------------------------------------- */
 
 /* False: a limit or no memory. */
 bool mime_headers_add(struct heap *heap, struct mime_headers *headers, const uint8_t *line, uint32_t length);
@@ -170,25 +172,27 @@ bool mime_headers_copy(struct heap *heap, struct mime_headers *headers, const st
 void mime_headers_clear(struct heap *heap, struct mime_headers *headers);
 /* The header `index` of all with this name (small letters); NULL. */
 const struct mime_header *mime_headers_find(const struct mime_headers *headers, const char *name, uint32_t index);
-/* A parameter of a value: `text/plain; name="a b"`, also in sections (name*0, name*1) and with a charset (name*). Its bytes are written to `out`, at most
- * `room`; *length is what it has in all. False: there is none. */
+/* A parameter of a value: `text/plain; name="a b"`, also in sections (name*0, name*1) and with a charset (name*). Its
+ * bytes are written to `out`, at most `room`; *length is what it has in all. False: there is none. */
 bool mime_parameter(const uint8_t *value, uint32_t value_length, const char *name, uint8_t *out, uint32_t room,
                     uint32_t *length);
-/* Calls found() with each value that some receiver may take for the parameter: wherever `name` and an equals sign stand, with and without
- * quotes, escapes and comments. */
+/* Calls found() with each value that some receiver may take for the parameter: wherever `name` and an equals sign
+ * stand, with and without quotes, escapes and comments. */
 void mime_each_parameter(const uint8_t *value, uint32_t value_length, const char *name,
                          void (*found)(void *user, const uint8_t *bytes, uint32_t length), void *user);
 /* Whether the word (small letters) stands somewhere in the value. */
 bool mime_contains(const uint8_t *value, uint32_t length, const char *word);
 bool mime_equal_nocase(const uint8_t *bytes, uint32_t length, const char *word);
 
-/* --- mime_decode.c ------------------------------------------------------------------------------------------------------------- */
+/* --- mime_decode.c -------------------------------------------------------------------------------- */
 
-/* At most length / 4 * 3 + 3 bytes; how many. *invalid is set when there are bytes that are no base64; they are left out. */
+/* At most length / 4 * 3 + 3 bytes; how many. *invalid is set when there are bytes that are no base64; they are left
+ * out. */
 uint32_t mime_decode_base64(struct mime_base64 *state, const uint8_t *in, uint32_t length, uint8_t *out, bool *invalid);
 /* What is left at the end, without padding. */
 uint32_t mime_finish_base64(struct mime_base64 *state, uint8_t *out);
-/* At most length + 4 bytes; how many. `ends`: the line ends behind it; *soft: with a soft break. A broken escape stands for itself. */
+/* At most length + 4 bytes; how many. `ends`: the line ends behind it; *soft: with a soft break. A broken escape stands
+ * for itself. */
 uint32_t mime_decode_quoted(struct mime_quoted *state, const uint8_t *in, uint32_t length, bool ends, uint8_t *out,
                             bool *soft, bool *invalid);
 
@@ -197,7 +201,7 @@ const uint8_t *mime_uuencode_begin(const uint8_t *line, uint32_t length, uint32_
 /* A line of it: at most 63 bytes; how many. */
 uint32_t mime_decode_uuencode(const uint8_t *line, uint32_t length, uint8_t *out);
 
-/* --- mime_writer.c ------------------------------------------------------------------------------------------------------------- */
+/* --- mime_writer.c -------------------------------------------------------------------------------- */
 
 /* A file begins with the next line. `second`: it is another reading of one that began with the same line. */
 void mime_open_file(struct mime *mime, struct mime_target *target, const uint8_t *name, uint32_t length,
@@ -208,7 +212,7 @@ void mime_write_line(struct mime *mime, struct mime_target *target, const struct
 void mime_copy_files(struct mime *mime, struct mime_target *target, const struct mime *other);
 void mime_close_files(struct mime *mime, struct mime_target *target, bool complete);
 
-/* --- mime_url.c ---------------------------------------------------------------------------------------------------------------- */
+/* --- mime_url.c ----------------------------------------------------------------------------------- */
 
 /* Decoded text; URLs in lines that are complete now are noted. False: no memory. */
 bool mime_find_urls(struct heap *heap, struct mime *mime, const uint8_t *text, uint32_t length);

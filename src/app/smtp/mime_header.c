@@ -27,7 +27,7 @@ static bool is_space(uint8_t c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* --- Lists of headers --------------------------------------------------------------------------------------------------------- */
+/* --- Lists of headers ----------------------------------------------------------------------------- */
 
 static bool has_room(struct heap *heap, struct mime_headers *headers)
 {
@@ -46,7 +46,8 @@ static bool has_room(struct heap *heap, struct mime_headers *headers)
     return true;
 }
 
-/* Headers that rules inspect, or that describe a part. Memory is reserved for them, so that many other headers cannot displace them. */
+/* Headers that rules inspect, or that describe a part. Memory is reserved for them, so that many other headers cannot
+ * displace them. */
 static bool is_important(const uint8_t *name, uint32_t length)
 {
     static const char *const names[] = { "content-type",
@@ -143,7 +144,7 @@ const struct mime_header *mime_headers_find(const struct mime_headers *headers, 
     return NULL;
 }
 
-/* --- Parameters --------------------------------------------------------------------------------------------------------------- */
+/* --- Parameters ----------------------------------------------------------------------------------- */
 
 enum { SECTIONS_MAX = 64 };
 
@@ -185,8 +186,8 @@ static bool next_parameter(struct cursor *cur, struct parameter *out)
     return true;
 }
 
-/* Which section of `name` a parameter is: 0 for name*0, name and name*; -1 for none. *encoded: with percent signs, and the first
- * section with a charset. */
+/* Which section of `name` a parameter is: 0 for name*0, name and name*; -1 for none. *encoded: with percent signs, and
+ * the first section with a charset. */
 static int section_of(const struct parameter *parameter, const char *name, bool *encoded)
 {
     uint32_t length = (uint32_t)strlen(name), at = length;
@@ -281,7 +282,7 @@ bool mime_parameter(const uint8_t *value, uint32_t value_length, const char *nam
     return there & 1;
 }
 
-/* --- Values that lenient receivers find ----------------------------------------------------------------------------------------------- */
+/* --- Values that lenient receivers find ----------------------------------------------------------- */
 
 enum { LOOSE_MAX = 512, LOOSE_FOUND_MAX = 8 }; /* bytes of a value; places in a header */
 

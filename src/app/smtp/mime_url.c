@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * URLs in the text of a message: the configured schemes, anywhere in a line. An URL ends at a blank, a quote or a bracket, or with its line.
+ * URLs in the text of a message: the configured schemes, anywhere in a line. An URL ends at a blank, a quote or a
+ * bracket, or with its line.
  */
 #include <string.h>
 

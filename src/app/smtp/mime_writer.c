@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The files of a message. Receivers do not agree on the encoding of a part whose header names several or an unusual one, on where a part ends,
- * or on whether text has a file in uuencode. So the same lines may belong to several files, one for each reading, and rules inspect all.
+ * The files of a message. Receivers do not agree on the encoding of a part whose header names several or an unusual
+ * one, on where a part ends, or on whether text has a file in uuencode. So the same lines may belong to several files,
+ * one for each reading, and rules inspect all.
  *
  * When there are more readings than MIME_WRITERS_MAX, the first file and the newest ones are kept.
  */
@@ -85,7 +86,7 @@ void mime_copy_files(struct mime *mime, struct mime_target *target, const struct
     }
 }
 
-/* --- Lines -------------------------------------------------------------------------------------------------------------------- */
+/* --- Lines ---------------------------------------------------------------------------------------- */
 
 static void append_held(struct mime *mime, struct mime_target *target, struct mime_writer *writer)
 {

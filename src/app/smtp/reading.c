@@ -3,14 +3,16 @@
  * Alternative readings, of commands and of messages.
  *
  * A client may send a message without waiting for the reply to DATA. If the server refuses DATA, it reads these
- * bytes as commands, and they may contain another message; so it is with BDAT and a server that does not know it. Which reading is right is
- * known when the reply has come, and then the bytes have passed. So both readings are parsed, each with its own transactions, and
- * rules inspect all of them. The reply ends one of the readings.
+ * bytes as commands, and they may contain another message; so it is with BDAT and a server that does not know it. Which
+ * reading is right is known when the reply has come, and then the bytes have passed. So both readings are parsed, each
+ * with its own transactions, and rules inspect all of them. The reply ends one of the readings.
  *
- * A message ends with a dot alone on a line. Servers that take LF alone for a line's end find it earlier than those that want CRLF, which read what
- * follows as parts of the message. So behind such an end the message goes on in a reading of its own, up to the reply to the message.
+ * A message ends with a dot alone on a line. Servers that take LF alone for a line's end find it earlier than those
+ * that want CRLF, which read what follows as parts of the message. So behind such an end the message goes on in a
+ * reading of its own, up to the reply to the message.
  *
- * Memory: the number of readings is limited; a client that exceeds it is not parsed any further, and app-layer.error-policy decides.
+ * Memory: the number of readings is limited; a client that exceeds it is not parsed any further, and
+ * app-layer.error-policy decides.
  */
 #include <errno.h>
 #include <string.h>

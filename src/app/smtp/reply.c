@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Lines of the server. A reply belongs to the oldest command that has none, with all its lines; the first one greets. The reply to a message ends its
- * transaction, whatever it says.
+ * Lines of the server. A reply belongs to the oldest command that has none, with all its lines; the first one greets.
+ * The reply to a message ends its transaction, whatever it says.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -187,7 +187,8 @@ int smtp_take_reply(struct smtp_feed *f, const uint8_t *line, uint32_t length, u
     if (--state->queue_count == 0)
         state->queue_first = 0;
     if (done.has_reading) {
-        /* A server without CHUNKING refuses BDAT as an unknown command, and reads the chunk as commands. Others skip it. */
+        /* A server without CHUNKING refuses BDAT as an unknown command, and reads the chunk as commands. Others skip
+         * it. */
         bool accepted = done.command == SMTP_DATA_COMMAND ? code < 400 : code < 400 || state->chunking;
 
         int err = answer(f, &done, code);

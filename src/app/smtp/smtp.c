@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * SMTP (RFC 5321): commands and replies in lines, pipelined or not, and messages after DATA or in chunks (BDAT, RFC 3030). A transaction is
- * one message with its envelope, up to the server's reply to it; what was abandoned (RSET, or EHLO anew) is one, too.
+ * SMTP (RFC 5321): commands and replies in lines, pipelined or not, and messages after DATA or in chunks (BDAT, RFC
+ * 3030). A transaction is one message with its envelope, up to the server's reply to it; what was abandoned (RSET, or
+ * EHLO anew) is one, too.
  *
- * Commands wait in a queue for their replies, which come in the same order. A client that knows the server to take pipelined commands may send
- * the message at once; otherwise it begins with the reply to DATA, so that whatever follows a refused DATA is a command again.
+ * Commands wait in a queue for their replies, which come in the same order. A client that knows the server to take
+ * pipelined commands may send the message at once; otherwise it begins with the reply to DATA, so that whatever follows
+ * a refused DATA is a command again.
  *
  * The state knows transactions by their numbers: they may be gone at the next call.
  */
@@ -14,7 +16,7 @@
 
 #include "smtp_priv.h"
 
-/* --- Transactions --------------------------------------------------------------------------------------------------------------- */
+/* --- Transactions --------------------------------------------------------------------------------- */
 
 struct smtp_tx *smtp_find(const struct smtp_feed *f, uint64_t number)
 {
@@ -101,7 +103,7 @@ static void stop(struct app_context *context, void *data)
     smtp_clear_state(app_heap(context), data);
 }
 
-/* --- Lines ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Lines ---------------------------------------------------------------------------------------- */
 
 /* The rest of a line that was cut, or began in a gap; how many bytes were skipped. */
 static uint32_t skip_rest(bool *skip, const uint8_t *bytes, uint32_t length)
@@ -156,7 +158,7 @@ uint32_t smtp_take(struct smtp_feed *f, enum flow_direction direction, const uin
     return take_line(f, direction, bytes, length, seen, err);
 }
 
-/* --- Gaps ----------------------------------------------------------------------------------------------------------------------- */
+/* --- Gaps ----------------------------------------------------------------------------------------- */
 
 /* In a chunk, whose end is known. True: nothing else is lost. */
 static bool skip_in_chunk(struct smtp_feed *f, uint64_t gap)
@@ -191,7 +193,7 @@ static void take_gap(struct smtp_feed *f, const struct app_input *in)
         smtp_forget_replies(f);
 }
 
-/* --- Feeding -------------------------------------------------------------------------------------------------------------------- */
+/* --- Feeding -------------------------------------------------------------------------------------- */
 
 /* TLS was announced, and did not come. */
 static void come_back(struct smtp_feed *f)
@@ -238,7 +240,7 @@ static struct app_result smtp_feed(struct app_context *context, void *data, cons
     return result;
 }
 
-/* --- Finding it ----------------------------------------------------------------------------------------------------------------- */
+/* --- Finding it ----------------------------------------------------------------------------------- */
 
 enum { PROBE_MAX = 512, FTP_PORT = 21 };
 
@@ -290,7 +292,7 @@ static enum app_guess probe(const struct app_probe *in)
     return in->direction == FLOW_TO_SERVER ? probe_client(in) : probe_server(in);
 }
 
-/* --- Names ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Names ---------------------------------------------------------------------------------------- */
 
 /* Capital letters are EVE's; rules may have them either way. */
 static const struct app_event events[SMTP_EVENTS] = {

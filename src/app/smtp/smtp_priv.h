@@ -155,7 +155,7 @@ struct smtp_feed {
     struct smtp_tx *current; /* that commands belong to; NULL for none */
 };
 
-/* --- smtp.c -------------------------------------------------------------------------------------------------------------------- */
+/* --- smtp.c --------------------------------------------------------------------------------------- */
 
 /* The next unit of the reading; how many bytes were taken, 0: more are needed. `seen`: so many were there before. */
 uint32_t smtp_take(struct smtp_feed *f, enum flow_direction direction, const uint8_t *bytes, uint32_t length,
@@ -163,7 +163,7 @@ uint32_t smtp_take(struct smtp_feed *f, enum flow_direction direction, const uin
 /* By its id + 1; NULL when it is gone. */
 struct smtp_tx *smtp_find(const struct smtp_feed *f, uint64_t number);
 
-/* --- transfer.c ----------------------------------------------------------------------------------------------------------------- */
+/* --- transfer.c ----------------------------------------------------------------------------------- */
 
 void smtp_transfer(struct app_context *context, void *data, struct transfer *t);
 /* transfer_mime.c: what has come of a transaction's message, which has not ended. */
@@ -173,7 +173,7 @@ void smtp_complete(struct smtp_feed *f, struct smtp_tx *tx);
 /* On a transaction; nothing without one. */
 void smtp_event(const struct smtp_feed *f, struct smtp_tx *tx, enum smtp_event event);
 
-/* --- command.c, reply.c: a line without its end; 0, or -errno: no more is parsed ------------------------------------------------- */
+/* --- command.c, reply.c: a line without its end; 0, or -errno: no more is parsed ------------------ */
 
 int smtp_take_command(struct smtp_feed *f, const uint8_t *line, uint32_t length);
 int smtp_take_reply(struct smtp_feed *f, const uint8_t *line, uint32_t length, uint32_t end_length);
@@ -186,9 +186,11 @@ int smtp_expect_reply(struct smtp_feed *f, enum smtp_command command, const stru
 /* Bytes after a command are read in both ways until it is known whether the server accepts the command. */
 /* The next bytes of the client follow such a command. 0, -ENOMEM, or -EINVAL: too many readings. */
 int smtp_add_reading(struct smtp_feed *f);
-/* Adds a reading in which the message does not end at the line that ends it in this reading. 0 or -errno, as smtp_take_command(). */
+/* Adds a reading in which the message does not end at the line that ends it in this reading. 0 or -errno, as
+ * smtp_take_command(). */
 int smtp_add_strict_reading(struct smtp_feed *f, const struct smtp_tx *tx);
-/* The client's bytes that the reading of `f` has taken, for its alternative readings. 0 or -errno, as smtp_take_command(). */
+/* The client's bytes that the reading of `f` has taken, for its alternative readings. 0 or -errno, as
+ * smtp_take_command(). */
 int smtp_feed_readings(struct smtp_feed *f, const uint8_t *bytes, uint32_t length);
 /* The client's next bytes, behind those that the reading has not used. 0 or -errno, as smtp_take_command(). */
 int smtp_feed_unread(struct smtp_feed *f, const uint8_t *bytes, uint32_t length);
@@ -199,7 +201,7 @@ void smtp_end_readings(struct smtp_feed *f);
 /* Frees everything that a state owns, but not the state itself. */
 void smtp_clear_state(struct heap *heap, struct smtp_state *state);
 
-/* --- message.c ------------------------------------------------------------------------------------------------------------------ */
+/* --- message.c ------------------------------------------------------------------------------------ */
 
 int smtp_begin_message(struct smtp_feed *f, struct smtp_tx *tx);
 /* Starts the message of another reading at the place that `other` has reached. 0 or -ENOMEM. */
@@ -214,7 +216,7 @@ void smtp_message_gap(struct smtp_feed *f, uint64_t length);
 /* The connection ends within a message. */
 void smtp_break_message(struct smtp_feed *f, struct smtp_tx *tx);
 
-/* --- keywords.c, log.c, settings.c --------------------------------------------------------------------------------------------- */
+/* --- keywords.c, log.c, settings.c ---------------------------------------------------------------- */
 
 extern const struct keyword keyword_smtp_helo, keyword_smtp_mail_from, keyword_smtp_rcpt_to, keyword_email_from,
     keyword_email_to, keyword_email_cc, keyword_email_subject, keyword_email_date, keyword_email_message_id,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * SMTP for another process: the place in commands and replies, and the envelopes of transactions that are not complete. A message under way
- * is in transfer_mime.c.
+ * SMTP for another process: the place in commands and replies, and the envelopes of transactions that are not complete.
+ * A message under way is in transfer_mime.c.
  */
 #include "sluice/transfer.h"
 
@@ -12,7 +12,7 @@
 
 enum { WAITING_SIZE = 9, TEXT_SIZE = 8 };
 
-/* --- The session --------------------------------------------------------------------------------------------------------------- */
+/* --- The session ---------------------------------------------------------------------------------- */
 
 static void transfer_waiting(struct transfer *t, struct smtp_waiting *waiting)
 {
@@ -78,7 +78,7 @@ static void transfer_session(struct app_context *context, struct transfer *t, st
         transfer_queue(context, t, state);
 }
 
-/* --- Transactions --------------------------------------------------------------------------------------------------------------- */
+/* --- Transactions --------------------------------------------------------------------------------- */
 
 static void transfer_recipients(struct app_context *context, struct transfer *t, struct smtp_tx *tx)
 {

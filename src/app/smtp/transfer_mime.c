@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A message under way for another process: where in it the reader is, the headers, and its files. Of a file goes what is kept for rules, at most
- * FILE_KEPT bytes of its end; what was before them is a gap, so that its digests are known only when there was nothing.
+ * A message under way for another process: where in it the reader is, the headers, and its files. Of a file goes what
+ * is kept for rules, at most FILE_KEPT bytes of its end; what was before them is a gap, so that its digests are known
+ * only when there was nothing.
  *
- * Files of the message that are closed are made again, empty, where their events have been written: those to come keep their numbers.
+ * Files of the message that are closed are made again, empty, where their events have been written: those to come keep
+ * their numbers.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,7 +15,7 @@
 
 enum { FILE_KEPT = 32 << 10, HEADER_SIZE = 16, URL_SIZE = 8, FILE_SIZE = 22 };
 
-/* --- Lists of places in texts --------------------------------------------------------------------------------------------------- */
+/* --- Lists of places in texts --------------------------------------------------------------------- */
 
 static bool is_within(const struct buffer *text, uint32_t at, uint32_t length)
 {
@@ -82,7 +84,7 @@ static void transfer_urls(struct app_context *context, struct transfer *t, struc
     }
 }
 
-/* --- Where in the message ------------------------------------------------------------------------------------------------------- */
+/* --- Where in the message ------------------------------------------------------------------------- */
 
 static void transfer_boundaries(struct transfer *t, struct mime *mime)
 {
@@ -103,7 +105,8 @@ static void transfer_boundaries(struct transfer *t, struct mime *mime)
         mime->boundaries = 0;
 }
 
-/* Transfers the unfinished state of a decoder and of a line end. Writers have the order of the open files of the message. */
+/* Transfers the unfinished state of a decoder and of a line end. Writers have the order of the open files of the
+ * message. */
 static void transfer_writer(struct transfer *t, struct mime_writer *writer)
 {
     uint8_t encoding = (uint8_t)writer->encoding;
@@ -176,7 +179,7 @@ static void transfer_place_in(struct transfer *t, struct mime *mime)
     transfer_digest(t, mime);
 }
 
-/* --- Files ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Files ---------------------------------------------------------------------------------------- */
 
 /* A file as it is written. */
 struct carried {
@@ -282,7 +285,7 @@ static void transfer_files(struct app_context *context, struct transfer *t, stru
     }
 }
 
-/* --- The message ---------------------------------------------------------------------------------------------------------------- */
+/* --- The message ---------------------------------------------------------------------------------- */
 
 /* What this process does not want of messages is passed over. */
 static bool make_again(struct smtp_feed *f, struct transfer *t, struct smtp_tx *tx, bool raw)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * SSH. The whole connection is one transaction. Each side sends a banner, then records in the clear until its NEWKEYS; of these only the
- * offer of algorithms is read, the others are skipped as they come. Once both sides have sent NEWKEYS nothing is left to be read.
+ * SSH. The whole connection is one transaction. Each side sends a banner, then records in the clear until its NEWKEYS;
+ * of these only the offer of algorithms is read, the others are skipped as they come. Once both sides have sent NEWKEYS
+ * nothing is left to be read.
  *
  * A banner that has no end within SSH_BANNER_MAX bytes is cut there, and the rest of its line is skipped.
  */
@@ -39,7 +40,7 @@ static const char *const response_steps[] = { "response_in_progress", "response_
                                               "response_banner_done", "response_key_exchange",
                                               "response_finished",    NULL };
 
-/* --- The banner ----------------------------------------------------------------------------------------------------------------- */
+/* --- The banner ----------------------------------------------------------------------------------- */
 
 enum line { LINE_OPEN, LINE_WHOLE, LINE_LONG };
 
@@ -128,7 +129,7 @@ static struct app_result skip_line(struct ssh_state *state, const struct app_inp
     return (struct app_result){ .status = APP_OK, .consumed = in->length };
 }
 
-/* --- Records -------------------------------------------------------------------------------------------------------------------- */
+/* --- Records -------------------------------------------------------------------------------------- */
 
 static void take_newkeys(struct app_context *context, struct ssh_state *state, enum flow_direction direction)
 {
@@ -219,7 +220,8 @@ static struct app_result feed_records(struct app_context *context, struct ssh_st
     return (struct app_result){ .status = APP_OK, .consumed = state->finished ? length : consumed };
 }
 
-/* The transaction is released early when both directions were completed: at the stream's depth, or after a failure in one of them. */
+/* The transaction is released early when both directions were completed: at the stream's depth, or after a failure in
+ * one of them. */
 static void forget_released(const struct app_context *context, struct ssh_state *state)
 {
     if (!state->tx || app_tx_first(context) == &state->tx->tx)
@@ -275,7 +277,7 @@ static void ssh_tx_free(struct app_context *context, struct app_tx *tx)
     }
 }
 
-/* --- To another process --------------------------------------------------------------------------------------------------------- */
+/* --- To another process --------------------------------------------------------------------------- */
 
 static void transfer_side(struct app_context *context, struct transfer *t, struct ssh_tx *tx,
                           enum flow_direction direction)
@@ -321,7 +323,7 @@ static void ssh_transfer(struct app_context *context, void *data, struct transfe
         app_transfer_tx(context, t, &state->tx->tx);
 }
 
-/* --- Settings ------------------------------------------------------------------------------------------------------------------- */
+/* --- Settings ------------------------------------------------------------------------------------- */
 
 static const char *const hassh_choices[] = { "auto", "yes", "no", "true", "false", NULL };
 static const char *const encryption_choices[] = { "track-only", "bypass", "full", NULL };

@@ -35,13 +35,14 @@ struct ssh_settings {
     enum ssh_encryption encryption;
 };
 
-/* --- hassh.c -------------------------------------------------------------------------------------------------------------------- */
+/* --- hassh.c -------------------------------------------------------------------------------------- */
 
-/* Reads the content of a message of key exchange, without its header; nothing is kept when it is broken. 0 or -ENOMEM. */
+/* Reads the content of a message of key exchange, without its header; nothing is kept when it is broken. 0 or -ENOMEM.
+ */
 int ssh_hassh(struct heap *heap, struct ssh_side *side, enum flow_direction direction, const uint8_t *bytes,
               uint32_t length);
 
-/* --- keywords.c ----------------------------------------------------------------------------------------------------------------- */
+/* --- keywords.c ----------------------------------------------------------------------------------- */
 
 enum { SSH_BUFFERS = 8, SSH_CONDITIONS = 4 };
 extern const struct app_buffer ssh_buffers[SSH_BUFFERS];
@@ -49,7 +50,7 @@ extern const struct app_condition ssh_conditions[SSH_CONDITIONS];
 extern const struct keyword keyword_ssh_proto, keyword_ssh_software, keyword_ssh_hassh, keyword_ssh_hassh_string,
     keyword_ssh_hassh_server, keyword_ssh_hassh_server_string, keyword_ssh_softwareversion, keyword_ssh_protoversion;
 
-/* --- log.c ---------------------------------------------------------------------------------------------------------------------- */
+/* --- log.c ---------------------------------------------------------------------------------------- */
 
 void ssh_log(const struct app_tx *tx, const void *settings, struct fields *out);
 bool ssh_wants_log(const struct app_tx *tx, const void *settings);

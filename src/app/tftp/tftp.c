@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TFTP's requests (RFC 1350): who reads or writes which file. The server answers from a port of its own choice, so what follows, the file
- * itself, is another flow, which nothing here tells from others. A request is a transaction; another datagram of its flow is passed over.
+ * TFTP's requests (RFC 1350): who reads or writes which file. The server answers from a port of its own choice, so what
+ * follows, the file itself, is another flow, which nothing here tells from others. A request is a transaction; another
+ * datagram of its flow is passed over.
  */
 #include <string.h>
 #include <strings.h>

@@ -22,7 +22,7 @@ static const struct tls_hello *hello_of(const struct app_tx *tx, enum flow_direc
     return &tls_tx_of(tx)->side[direction].hello;
 }
 
-/* --- Hellos ------------------------------------------------------------------------------------------------------------------------ */
+/* --- Hellos --------------------------------------------------------------------------------------- */
 
 static bool get_sni(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {
@@ -67,7 +67,7 @@ static bool get_random_bytes(const struct app_tx *tx, enum flow_direction direct
     return get_random_part(tx, direction, 4, TLS_RANDOM_LENGTH - 4, out);
 }
 
-/* --- Fingerprints ------------------------------------------------------------------------------------------------------------------- */
+/* --- Fingerprints --------------------------------------------------------------------------------- */
 
 static bool get_ja3_hash(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {
@@ -95,7 +95,7 @@ static bool get_ja4(const struct app_tx *tx, enum flow_direction direction, unsi
     return prints && lend(cursor_of(prints->ja4, sizeof(prints->ja4)), out);
 }
 
-/* --- Certificates -------------------------------------------------------------------------------------------------------------------- */
+/* --- Certificates --------------------------------------------------------------------------------- */
 
 static const struct tls_certificates *certificates_of(const struct app_tx *tx, enum flow_direction direction)
 {
@@ -157,7 +157,7 @@ static bool get_alternative(const struct app_tx *tx, enum flow_direction directi
            lend_text(certificates, certificates->names[index], out);
 }
 
-/* --- The table ------------------------------------------------------------------------------------------------------------------------ */
+/* --- The table ------------------------------------------------------------------------------------ */
 
 const struct app_buffer tls_buffers[TLS_BUFFER_COUNT] = {
     { &keyword_tls_sni, FLOW_TO_SERVER, TLS_CLIENT_HELLO_DONE, false, get_sni },

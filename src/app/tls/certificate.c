@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The Certificate message (RFC 5246 §7.4.2): the chain is kept as it came, and of the first certificate that can be read the
- * fields that rules and events know. One that can't be read is an event; the others of the chain still count.
+ * The Certificate message (RFC 5246 §7.4.2): the chain is kept as it came, and of the first certificate that can be
+ * read the fields that rules and events know. One that can't be read is an event; the others of the chain still count.
  */
 #include <errno.h>
 #include <nettle/sha1.h>
@@ -9,7 +9,7 @@
 #include "tls_priv.h"
 #include "x509.h"
 
-/* --- The chain -------------------------------------------------------------------------------------------------------------------- */
+/* --- The chain ------------------------------------------------------------------------------------ */
 
 static bool take_length24(struct cursor *cur, uint32_t *out)
 {
@@ -48,7 +48,7 @@ static uint32_t count_certificates(struct cursor chain, bool *whole)
     return count;
 }
 
-/* --- The fields of one -------------------------------------------------------------------------------------------------------------- */
+/* --- The fields of one ---------------------------------------------------------------------------- */
 
 static enum tls_event event_of(enum x509_result result)
 {
@@ -149,7 +149,7 @@ static int read_certificate(const struct tls_parser *parser, const struct cursor
     return keep_fields(parser, &x509, out);
 }
 
-/* --- The message ----------------------------------------------------------------------------------------------------------------------- */
+/* --- The message ---------------------------------------------------------------------------------- */
 
 static int keep_chain(const struct tls_parser *parser, struct cursor chain, struct tls_certificates *out)
 {

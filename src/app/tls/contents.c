@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is looked for in fingerprints and serial numbers. They have one form; contents are brought into its case, and those that can't
- * ever match are mistakes, as in the field.
+ * What is looked for in fingerprints and serial numbers. They have one form; contents are brought into its case, and
+ * those that can't ever match are mistakes, as in the field.
  */
 #include <errno.h>
 #include <string.h>

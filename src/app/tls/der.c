@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * DER values; see der.h. Every length is checked against the cursor it is read from, so that a value can't reach beyond its
- * parent however it is nested.
+ * DER values; see der.h. Every length is checked against the cursor it is read from, so that a value can't reach beyond
+ * its parent however it is nested.
  */
 #include "der.h"
 
@@ -77,7 +77,7 @@ bool der_skip_optional(struct cursor *cur, uint8_t tag)
     return !next || *next != tag || der_take(cur, tag, &body);
 }
 
-/* --- Times ------------------------------------------------------------------------------------------------------------------ */
+/* --- Times ---------------------------------------------------------------------------------------- */
 
 static bool read_digits(struct cursor *cur, unsigned count, unsigned *out)
 {
@@ -175,7 +175,7 @@ bool der_time(const struct der_value *value, int64_t *seconds)
     return true;
 }
 
-/* --- OIDs -------------------------------------------------------------------------------------------------------------------- */
+/* --- OIDs ----------------------------------------------------------------------------------------- */
 
 static bool read_arc(struct cursor *cur, uint64_t *out)
 {

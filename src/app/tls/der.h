@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * DER (X.690), as far as certificates need it: values of low tag numbers and definite length, one after the other. A value never
- * reaches beyond the one it lies in. Lengths need not be in their shortest form: what clients accept is to be read, too.
+ * DER (X.690), as far as certificates need it: values of low tag numbers and definite length, one after the other. A
+ * value never reaches beyond the one it lies in. Lengths need not be in their shortest form: what clients accept is to
+ * be read, too.
  *
  * Nothing recurses: who reads a structure opens one value after the other and names what it expects.
  */

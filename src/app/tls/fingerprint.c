@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fingerprints of hellos: JA3 and JA3S (github.com/salesforce/ja3), JA4 (github.com/FoxIO-LLC/ja4, technical_details/JA4.md). The first rule
- * or event that reads one computes it, from the hello that the transaction keeps. Transactions are constant to rules and events; the result
- * is stored behind a pointer.
+ * Fingerprints of hellos: JA3 and JA3S (github.com/salesforce/ja3), JA4 (github.com/FoxIO-LLC/ja4,
+ * technical_details/JA4.md). The first rule or event that reads one computes it, from the hello that the transaction
+ * keeps. Transactions are constant to rules and events; the result is stored behind a pointer.
  *
- * The memory of the JA3 text is allocated when the parser reads the hello: an allocation that fails there is an error of the flow, whereas a
- * rule could only miss the fingerprint.
+ * The memory of the JA3 text is allocated when the parser reads the hello: an allocation that fails there is an error
+ * of the flow, whereas a rule could only miss the fingerprint.
  */
 #include <errno.h>
 #include <nettle/md5.h>
@@ -14,7 +14,7 @@
 
 #include "tls_priv.h"
 
-/* --- Text ----------------------------------------------------------------------------------------------------------------------- */
+/* --- Text ----------------------------------------------------------------------------------------- */
 
 struct writer {
     struct buffer *out; /* with enough room; NULL: the bytes are only counted */
@@ -52,7 +52,7 @@ static void put_hex(char *out, const uint8_t *bytes, size_t length)
     }
 }
 
-/* --- Lists of a hello --------------------------------------------------------------------------------------------------------------- */
+/* --- Lists of a hello ----------------------------------------------------------------------------- */
 
 /* The next number that is not GREASE. */
 static bool next_number(struct cursor *list, uint16_t *out)
@@ -89,7 +89,7 @@ static bool next_byte(struct cursor *list, uint16_t *out)
     return true;
 }
 
-/* --- JA3 ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- JA3 ------------------------------------------------------------------------------------------ */
 
 static void put_list(struct writer *w, const struct tls_hello *hello, struct tls_piece piece, next_function *next)
 {
@@ -145,7 +145,7 @@ static void make_ja3(const struct tls_hello *hello, bool of_client, struct tls_p
     out->ja3_made = true;
 }
 
-/* --- JA4 ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- JA4 ------------------------------------------------------------------------------------------ */
 
 static const char *version_code(uint16_t version)
 {
@@ -207,7 +207,8 @@ static void digest_list(struct sha256_ctx *sha256, const uint16_t *numbers, size
     }
 }
 
-/* By the low byte, then by the high one: lists may have 32,768 numbers, and a quadratic sort would be a present to attackers. */
+/* By the low byte, then by the high one: lists may have 32,768 numbers, and a quadratic sort would be a present to
+ * attackers. */
 static void sort(uint16_t *numbers, uint16_t *other, size_t count)
 {
     for (unsigned shift = 0; shift <= 8; shift += 8) {
@@ -288,7 +289,7 @@ static void make_ja4(const struct tls_side *side, uint16_t *numbers, uint16_t *o
     end_digest(&sha256, out + 24);
 }
 
-/* --- On demand --------------------------------------------------------------------------------------------------------------------------- */
+/* --- On demand ------------------------------------------------------------------------------------ */
 
 const struct tls_prints *tls_ja3(const struct tls_tx *tx, enum flow_direction direction)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Handshake messages. They lie in records one behind the other, and any of them, its 4 bytes of header too, may be cut by the end of a
- * record (RFC 8446 §5.1). One that lies in a record as a whole is read where it is; another is put together first. Only those
- * that are read are kept; of the others the bytes are counted.
+ * Handshake messages. They lie in records one behind the other, and any of them, its 4 bytes of header too, may be cut
+ * by the end of a record (RFC 8446 §5.1). One that lies in a record as a whole is read where it is; another is put
+ * together first. Only those that are read are kept; of the others the bytes are counted.
  */
 #include <errno.h>
 
@@ -41,9 +41,10 @@ static bool is_read(uint8_t type)
     return type == CLIENT_HELLO || type == SERVER_HELLO || type == CERTIFICATE;
 }
 
-/* --- What a message means ------------------------------------------------------------------------------------------------------ */
+/* --- What a message means ------------------------------------------------------------------------- */
 
-/* With the certificates there the server has said all that is to be known, unless the client's certificate is to come. */
+/* With the certificates there the server has said all that is to be known, unless the client's certificate is to come.
+ */
 static void server_hello_done(const struct tls_parser *parser)
 {
     const struct tls_tx *tx = parser->tx;
@@ -68,8 +69,9 @@ static int certificate(const struct tls_parser *parser, struct cursor body)
     return 0;
 }
 
-/* A second ClientHello: after a HelloRetryRequest (RFC 8446 §4.1.4), or from a client that does not wait for the answer. The parser does not know
- * which of the two the server uses, so rules see both. Only the last transaction writes an event. */
+/* A second ClientHello: after a HelloRetryRequest (RFC 8446 §4.1.4), or from a client that does not wait for the
+ * answer. The parser does not know which of the two the server uses, so rules see both. Only the last transaction
+ * writes an event. */
 static int begin_anew(struct tls_parser *parser)
 {
     struct tls_tx *before = parser->tx, *tx = tls_new_transaction(parser->context);
@@ -146,7 +148,7 @@ static int message(struct tls_parser *parser, uint8_t type, struct cursor body)
     }
 }
 
-/* --- Messages out of records ---------------------------------------------------------------------------------------------------- */
+/* --- Messages out of records ---------------------------------------------------------------------- */
 
 static void end_message(const struct tls_parser *parser)
 {

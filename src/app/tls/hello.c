@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ClientHello and ServerHello (RFC 5246 §7.4.1, RFC 8446 §4.1). The first one of each side is kept, and where its parts lie in it. A second
- * ClientHello that differs in what rules see begins another transaction (handshake.c).
+ * ClientHello and ServerHello (RFC 5246 §7.4.1, RFC 8446 §4.1). The first one of each side is kept, and where its parts
+ * lie in it. A second ClientHello that differs in what rules see begins another transaction (handshake.c).
  *
- * A hello that breaks off is taken as far as it goes, with an event: what a server would not accept may well be what somebody wants to see. An extension with
- * broken content hides nothing behind it: each server has its own list of those that it reads, and of the mistakes that it forgives.
+ * A hello that breaks off is taken as far as it goes, with an event: what a server would not accept may well be what
+ * somebody wants to see. An extension with broken content hides nothing behind it: each server has its own list of
+ * those that it reads, and of the mistakes that it forgives.
  */
 #include <errno.h>
 #include <string.h>
@@ -23,7 +24,7 @@ enum extension_type {
 };
 enum { SERVER_NAME_MAX = 255 };
 
-/* --- Versions ------------------------------------------------------------------------------------------------------------------ */
+/* --- Versions ------------------------------------------------------------------------------------- */
 
 bool tls_version_is_draft(uint16_t version)
 {
@@ -56,7 +57,7 @@ static void take_version(const struct tls_parser *parser, uint16_t version)
         side->version = TLS_13_EARLY_DRAFT;
 }
 
-/* --- Extensions ----------------------------------------------------------------------------------------------------------------- */
+/* --- Extensions ----------------------------------------------------------------------------------- */
 
 struct reading {
     const struct tls_parser *parser;
@@ -128,7 +129,8 @@ static void add_server_name(struct reading *r, const struct cursor *name)
     r->too_many |= r->hello->name_count > TLS_SERVER_NAMES_MAX;
 }
 
-/* The list's own length is not looked at: it has one entry (RFC 6066 §3). Servers differ in what they do with more of them. */
+/* The list's own length is not looked at: it has one entry (RFC 6066 §3). Servers differ in what they do with more of
+ * them. */
 static bool server_name(struct reading *r, struct cursor body)
 {
     struct cursor name;
@@ -289,7 +291,7 @@ static void extensions(struct reading *r, struct cursor *cur)
     }
 }
 
-/* --- The hello ----------------------------------------------------------------------------------------------------------------------- */
+/* --- The hello ------------------------------------------------------------------------------------ */
 
 static void compare_sessions(struct reading *r)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Conditions on the certificate of the server: the old forms tls.subject, tls.issuerdn, tls.fingerprint, the length of the chain, and
- * the validity.
+ * Conditions on the certificate of the server: the old forms tls.subject, tls.issuerdn, tls.fingerprint, the length of
+ * the chain, and the validity.
  */
 #include <errno.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static const struct tls_certificates *of_server(const struct app_tx *tx)
     return certificates->decoded ? certificates : NULL;
 }
 
-/* --- tls.subject, tls.issuerdn -------------------------------------------------------------------------------------------------------- */
+/* --- tls.subject, tls.issuerdn -------------------------------------------------------------------- */
 
 static int add_text(struct rule_parser *parser, struct span value, bool negated)
 {
@@ -91,7 +91,7 @@ const struct keyword keyword_tls_issuerdn = {
     .match_transaction = tls_issuerdn_match,
 };
 
-/* --- tls.fingerprint ------------------------------------------------------------------------------------------------------------------ */
+/* --- tls.fingerprint ------------------------------------------------------------------------------ */
 
 static bool is_hex(char c)
 {
@@ -139,7 +139,7 @@ const struct keyword keyword_tls_fingerprint = {
     .match_transaction = tls_fingerprint_match,
 };
 
-/* --- tls.cert_chain_len -------------------------------------------------------------------------------------------------------------- */
+/* --- tls.cert_chain_len --------------------------------------------------------------------------- */
 
 static int tls_cert_chain_len_parse(struct rule_parser *parser, struct span value, bool negated)
 {
@@ -177,7 +177,7 @@ const struct keyword keyword_tls_cert_chain_len = {
     .match_transaction = tls_cert_chain_len_match,
 };
 
-/* --- Validity --------------------------------------------------------------------------------------------------------------------------- */
+/* --- Validity ------------------------------------------------------------------------------------- */
 
 struct time_range {
     int64_t low, high; /* both belong to it */

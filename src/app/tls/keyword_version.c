@@ -33,7 +33,7 @@ static bool find_name(const struct name_value *names, struct span text, unsigned
     return false;
 }
 
-/* --- tls.version ------------------------------------------------------------------------------------------------------------------ */
+/* --- tls.version ---------------------------------------------------------------------------------- */
 
 struct version_wanted {
     uint16_t version;
@@ -88,7 +88,7 @@ const struct keyword keyword_tls_version = {
     .match_transaction = tls_version_match,
 };
 
-/* --- ssl_version ---------------------------------------------------------------------------------------------------------------------- */
+/* --- ssl_version ---------------------------------------------------------------------------------- */
 
 enum { VERSION_COUNT = 6 };
 
@@ -106,7 +106,8 @@ static unsigned version_index(uint16_t version)
     return version >= TLS_SSL3 && version <= TLS_13 ? 1 + (version - TLS_SSL3) : VERSION_COUNT;
 }
 
-/* As in Suricata, ! before the first version is that of the list; rules that repeat it before the others mean the same. */
+/* As in Suricata, ! before the first version is that of the list; rules that repeat it before the others mean the same.
+ */
 static int add_version(struct rule_parser *parser, struct span part, struct version_set *set)
 {
     static const struct name_value names[] = {
@@ -167,7 +168,7 @@ const struct keyword keyword_ssl_version = {
     .match_transaction = ssl_version_match,
 };
 
-/* --- ssl_state ----------------------------------------------------------------------------------------------------------------------- */
+/* --- ssl_state ------------------------------------------------------------------------------------ */
 
 struct state_set {
     unsigned listed, excluded; /* TLS_SAW_* */

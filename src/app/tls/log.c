@@ -7,7 +7,7 @@
 
 #include "tls_priv.h"
 
-/* --- Versions -------------------------------------------------------------------------------------------------------------------- */
+/* --- Versions ------------------------------------------------------------------------------------- */
 
 static void put_draft(uint16_t version, char out[TLS_VERSION_TEXT_MAX])
 {
@@ -43,7 +43,7 @@ static void log_version(struct fields *out, const char *key, uint16_t version)
     fields_string(out, key, text);
 }
 
-/* --- Certificates -------------------------------------------------------------------------------------------------------------------- */
+/* --- Certificates --------------------------------------------------------------------------------- */
 
 static void log_text(struct fields *out, const char *key, const struct tls_certificates *certificates,
                      struct tls_piece piece)
@@ -115,7 +115,7 @@ static void log_client(struct fields *out, const struct tls_certificates *certif
     fields_object_close(out);
 }
 
-/* --- Hellos --------------------------------------------------------------------------------------------------------------------------- */
+/* --- Hellos --------------------------------------------------------------------------------------- */
 
 static void log_sni(struct fields *out, const struct tls_hello *hello)
 {
@@ -195,7 +195,7 @@ static void log_server_handshake(struct fields *out, const struct tls_hello *hel
     fields_object_close(out);
 }
 
-/* --- The object --------------------------------------------------------------------------------------------------------------------- */
+/* --- The object ----------------------------------------------------------------------------------- */
 
 static bool is_resumed(const struct tls_tx *tx)
 {

@@ -3,11 +3,11 @@
  * Records. One is handled when all of it is there, except application data, which is skipped as it comes. That makes no
  * difference to where the bytes were cut, and nothing of a handshake needs to be known before its record ends.
  *
- * A record of SSLv2 is one whose first byte has one of the two high bits; TLS has no such types. Clients of the SSLv3 era begin with
- * such a ClientHello and go on with SSLv3.
+ * A record of SSLv2 is one whose first byte has one of the two high bits; TLS has no such types. Clients of the SSLv3
+ * era begin with such a ClientHello and go on with SSLv3.
  *
- * When application data comes the handshake is over. What happens then is a setting: nobody looks any further (and the flow may be
- * bypassed), or all goes on, with heartbeats and alerts.
+ * When application data comes the handshake is over. What happens then is a setting: nobody looks any further (and the
+ * flow may be bypassed), or all goes on, with heartbeats and alerts.
  */
 #include <errno.h>
 
@@ -29,7 +29,7 @@ enum record_type {
     RECORD_HEARTBEAT,
 };
 
-/* --- Progress ------------------------------------------------------------------------------------------------------------------ */
+/* --- Progress ------------------------------------------------------------------------------------- */
 
 void tls_finish(const struct tls_parser *parser)
 {
@@ -44,11 +44,11 @@ void tls_handshake_done(const struct tls_parser *parser)
     tls_reach(parser, FLOW_TO_CLIENT, TLS_SERVER_HANDSHAKE_DONE);
 }
 
-/* --- What records hold ---------------------------------------------------------------------------------------------------------- */
+/* --- What records hold ---------------------------------------------------------------------------- */
 
 /*
- * Before the hello of its direction it means nothing, and in TLS 1.3 it never does (RFC 8446 appendix D.4): a second ClientHello may come behind it.
- * Without a ServerHello and a key of the client nobody can encrypt yet.
+ * Before the hello of its direction it means nothing, and in TLS 1.3 it never does (RFC 8446 appendix D.4): a second
+ * ClientHello may come behind it. Without a ServerHello and a key of the client nobody can encrypt yet.
  */
 static bool begins_encryption(const struct tls_tx *tx)
 {
@@ -150,7 +150,7 @@ static int heartbeat(const struct tls_parser *parser, struct cursor body)
     return end_heartbeat(parser, (uint32_t)cursor_left(&body), encrypted);
 }
 
-/* --- Records of SSLv3 and TLS ----------------------------------------------------------------------------------------------------- */
+/* --- Records of SSLv3 and TLS --------------------------------------------------------------------- */
 
 static enum tls_encrypted handling(const struct tls_parser *parser)
 {
@@ -255,7 +255,7 @@ static int read_record(struct tls_parser *parser, struct cursor *cur, uint32_t *
     return record_body(parser, record.type, cursor_of(body, record.length));
 }
 
-/* --- SSLv2 ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- SSLv2 ---------------------------------------------------------------------------------------- */
 
 enum ssl2_type { SSL2_ERROR, SSL2_CLIENT_HELLO, SSL2_CLIENT_MASTER_KEY, SSL2_CLIENT_FINISHED, SSL2_SERVER_HELLO };
 
@@ -331,7 +331,7 @@ static int read_ssl2_record(const struct tls_parser *parser, struct cursor *cur,
     return ssl2_message(parser, cursor_of(body, length));
 }
 
-/* --- Bytes ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- Bytes ---------------------------------------------------------------------------------------- */
 
 static int read_next(struct tls_parser *parser, struct cursor *cur, uint32_t *needed)
 {

@@ -4,7 +4,7 @@
  */
 #include "tls_priv.h"
 
-/* --- How it is found -------------------------------------------------------------------------------------------------------------- */
+/* --- How it is found ------------------------------------------------------------------------------ */
 
 #define TO_SERVER(text)                                                                                                \
     {                                                                                                                  \
@@ -23,8 +23,8 @@ static const struct app_pattern patterns[] = {
     TO_CLIENT("\x17\x03\x00"), TO_CLIENT("\x17\x03\x01"), TO_CLIENT("\x17\x03\x02"), TO_CLIENT("\x17\x03\x03"),
 };
 
-/* A ClientHello of SSLv2: any on the usual port, elsewhere one of version 2, or of SSLv3 and later in the form that servers accept (RFC 5246
- * appendix E.2). */
+/* A ClientHello of SSLv2: any on the usual port, elsewhere one of version 2, or of SSLv3 and later in the form that
+ * servers accept (RFC 5246 appendix E.2). */
 static enum app_guess probe_ssl2(const struct app_probe *in, struct cursor cur)
 {
     uint16_t record, version, ciphers, session, challenge;
@@ -81,9 +81,9 @@ static enum app_guess is_hello(const struct begun *begun)
 }
 
 /*
- * Records up to the first with bytes of a handshake, which must be a ClientHello. Servers accept any version in records before the hello
- * (RFC 8446 appendix D has it for the minor one; Go and NSS look at neither), records of length 0, and some of them warnings. The usual versions are
- * patterns.
+ * Records up to the first with bytes of a handshake, which must be a ClientHello. Servers accept any version in records
+ * before the hello (RFC 8446 appendix D has it for the minor one; Go and NSS look at neither), records of length 0, and
+ * some of them warnings. The usual versions are patterns.
  */
 static enum app_guess probe_records(struct cursor cur)
 {
@@ -130,7 +130,7 @@ static enum app_guess probe(const struct app_probe *in)
     return bytes[0] & 0x80 ? probe_ssl2(in, cur) : probe_records(cur);
 }
 
-/* --- The flow's end ------------------------------------------------------------------------------------------------------------------ */
+/* --- The flow's end ------------------------------------------------------------------------------- */
 
 static void stop(struct app_context *context, void *data)
 {
@@ -152,7 +152,7 @@ static void free_tx(struct app_context *context, struct app_tx *base)
     }
 }
 
-/* --- Names -------------------------------------------------------------------------------------------------------------------------- */
+/* --- Names ---------------------------------------------------------------------------------------- */
 
 const char *const tls_words[] = { "tls", NULL };
 static const char *const other_words[] = { "ssl", NULL };

@@ -15,8 +15,9 @@
  *   contents.c     the form of what is looked for in fingerprints
  *   der.c x509.c   certificates
  *
- * A flow has one transaction; a second ClientHello that says something else than the first begins another one. It keeps the two hellos and the certificates as they came; everything that is derived from them (fingerprints, lists)
- * is made when somebody asks.
+ * A flow has one transaction; a second ClientHello that says something else than the first begins another one. It keeps
+ * the two hellos and the certificates as they came; everything that is derived from them (fingerprints, lists) is made
+ * when somebody asks.
  */
 #ifndef APP_TLS_PRIV_H
 #define APP_TLS_PRIV_H
@@ -238,7 +239,7 @@ void tls_finish(const struct tls_parser *parser);
 /* Both sides begin to speak encrypted. */
 void tls_handshake_done(const struct tls_parser *parser);
 
-/* --- record.c ------------------------------------------------------------------------------------------------------------------ */
+/* --- record.c ------------------------------------------------------------------------------------- */
 
 struct app_result tls_feed(struct app_context *context, void *state, const struct app_input *in);
 /* The transaction; NULL when it is over, or (with *err) there is no memory. */
@@ -246,18 +247,19 @@ struct tls_tx *tls_transaction(struct app_context *context, struct tls_state *st
 /* Begins a transaction that replaces the current one; NULL when there is no memory. */
 struct tls_tx *tls_new_transaction(struct app_context *context);
 
-/* --- transfer.c ---------------------------------------------------------------------------------------------------------------- */
+/* --- transfer.c ----------------------------------------------------------------------------------- */
 
 void tls_transfer(struct app_context *context, void *data, struct transfer *t);
 
-/* --- handshake.c --------------------------------------------------------------------------------------------------------------- */
+/* --- handshake.c ---------------------------------------------------------------------------------- */
 
 /* Bytes of a handshake record. 0, or -errno when it can't go on. */
 int tls_handshake_bytes(struct tls_parser *parser, struct cursor bytes);
 
-/* --- hello.c, certificate.c ------------------------------------------------------------------------------------------------------ */
+/* --- hello.c, certificate.c ----------------------------------------------------------------------- */
 
-/* Whether the body of another ClientHello says the same to rules as the one before: server name, protocols, and fingerprints. */
+/* Whether the body of another ClientHello says the same to rules as the one before: server name, protocols, and
+ * fingerprints. */
 bool tls_hello_is_alike(const struct tls_hello *before, struct cursor body);
 /* The body of a message. 0 or -ENOMEM. */
 int tls_read_hello(const struct tls_parser *parser, struct cursor body);
@@ -275,7 +277,7 @@ static inline bool tls_is_grease(uint16_t value) /* RFC 8701 */
     return (value & 0x0f0f) == 0x0a0a && value >> 8 == (value & 0xff);
 }
 
-/* --- fingerprint.c -------------------------------------------------------------------------------------------------------------- */
+/* --- fingerprint.c -------------------------------------------------------------------------------- */
 
 /* Allocates the memory of the text of JA3, when the hello was read. 0 or -ENOMEM. */
 int tls_reserve_ja3(struct tls_tx *tx, enum flow_direction direction);
@@ -284,7 +286,7 @@ const struct tls_prints *tls_ja3(const struct tls_tx *tx, enum flow_direction di
 const struct tls_prints *tls_ja4(const struct tls_tx *tx);
 void tls_free_prints(struct heap *heap, struct tls_prints *prints);
 
-/* --- log.c, settings.c ------------------------------------------------------------------------------------------------------------ */
+/* --- log.c, settings.c ---------------------------------------------------------------------------- */
 
 enum { TLS_VERSION_TEXT_MAX = 24 };
 /* "TLS 1.2". */
@@ -336,19 +338,19 @@ void tls_unconfigure(void *settings);
 void tls_log(const struct app_tx *tx, const void *settings, struct fields *out);
 bool tls_wants_log(const struct app_tx *tx, const void *settings);
 
-/* --- buffers.c ------------------------------------------------------------------------------------------------------------------ */
+/* --- buffers.c ------------------------------------------------------------------------------------ */
 
 enum { TLS_BUFFER_COUNT = 25 };
 extern const struct app_buffer tls_buffers[TLS_BUFFER_COUNT];
 
-/* --- contents.c: keyword.finish of buffers ------------------------------------------------------------------------------------- */
+/* --- contents.c: keyword.finish of buffers -------------------------------------------------------- */
 
 int tls_finish_ja3(struct rule_parser *parser, const struct condition *conditions);
 int tls_finish_ja4(struct rule_parser *parser, const struct condition *conditions);
 int tls_finish_fingerprint(struct rule_parser *parser, const struct condition *conditions);
 int tls_finish_serial(struct rule_parser *parser, const struct condition *conditions);
 
-/* --- keywords ------------------------------------------------------------------------------------------------------------------ */
+/* --- keywords ------------------------------------------------------------------------------------- */
 
 extern const char *const tls_words[]; /* keyword.applications */
 

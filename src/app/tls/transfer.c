@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TLS for another process: where in which record and message each direction is, and what the handshake has said so far. Hellos and
- * certificates go as they came and are read again. Once the session is encrypted there is nothing but a place, mostly not even that.
+ * TLS for another process: where in which record and message each direction is, and what the handshake has said so far.
+ * Hellos and certificates go as they came and are read again. Once the session is encrypted there is nothing but a
+ * place, mostly not even that.
  */
 #include "sluice/transfer.h"
 
@@ -39,7 +40,7 @@ static void transfer_place_in(struct app_context *context, struct transfer *t, s
     transfer_require(t, state->heartbeat_from < FLOW_DIRECTIONS);
 }
 
-/* --- The handshake so far ------------------------------------------------------------------------------------------------------ */
+/* --- The handshake so far ------------------------------------------------------------------------- */
 
 struct carried {
     uint16_t version;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Certificates; see x509.h. A certificate is read from the front to the end, each part by its own function, so that what is wrong
- * with it can be named. What lies behind the extensions (the signature) is looked at only for its form.
+ * Certificates; see x509.h. A certificate is read from the front to the end, each part by its own function, so that
+ * what is wrong with it can be named. What lies behind the extensions (the signature) is looked at only for its form.
  */
 #include "x509.h"
 
 enum { VERSION_FIELD = DER_CONTEXT_CONSTRUCTED | 0, EXTENSIONS_FIELD = DER_CONTEXT_CONSTRUCTED | 3 };
 
-/* --- Reading ------------------------------------------------------------------------------------------------------------------ */
+/* --- Reading -------------------------------------------------------------------------------------- */
 
 static bool read_version(struct cursor *tbs)
 {
@@ -113,7 +113,7 @@ enum x509_result x509_read(const uint8_t *bytes, size_t length, struct x509 *out
     return der_take(&certificate, DER_BIT_STRING, &ignored) ? X509_OK : X509_DER;
 }
 
-/* --- Text ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Text ----------------------------------------------------------------------------------------- */
 
 static void put(struct x509_text *out, const void *bytes, size_t length)
 {
@@ -287,7 +287,7 @@ void x509_serial_text(struct cursor serial, struct x509_text *out)
     }
 }
 
-/* --- Alternative names ----------------------------------------------------------------------------------------------------------- */
+/* --- Alternative names ---------------------------------------------------------------------------- */
 
 static void put_ipv4(struct x509_text *out, const uint8_t *bytes)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * X.509 certificates (RFC 5280), as far as rules and events ask for them: who, by whom, when, which serial, which other names.
- * Nothing is verified.
+ * X.509 certificates (RFC 5280), as far as rules and events ask for them: who, by whom, when, which serial, which other
+ * names. Nothing is verified.
  *
  * x509_read() finds the parts; they point into the certificate. Text of names is made by x509_name_text() and
  * x509_alternative_text(), in the form of the field: "C=US, O=Example, CN=www.example.com".
