@@ -9,7 +9,7 @@
 
 #include "sluice/address.h"
 #include "sluice/blocklist.h"
-#include "sluice/engine.h"
+#include "sluice/block_exemptions.h"
 
 enum { OPTION_JSON = CLI_OPTION_OWN, OPTION_FORCE, OPTION_PERMANENT };
 
@@ -180,12 +180,12 @@ static int tell_count(const struct arguments *arguments, const char *key, size_t
 
 static int refuse_protected(const struct arguments *arguments, const struct config *config)
 {
-    struct never_blocked *never = NULL;
+    struct block_exemptions *never = NULL;
     struct diag *diag = diag_new();
     char address[ADDRESS_TEXT_SIZE];
     int code = EXIT_OK;
 
-    if (!diag || never_blocked_new(&never, config, diag)) {
+    if (!diag || block_exemptions_new(&never, config, diag)) {
         if (diag)
             cli_print_brief(diag);
         code = failed("nft.blocklist.never can't be used; nothing was blocked");
@@ -193,14 +193,14 @@ static int refuse_protected(const struct arguments *arguments, const struct conf
     for (size_t i = 0; i < arguments->count && !code; i++) {
         const struct blocked_host *host = &arguments->hosts[i];
 
-        if (!never_blocked_has(never, host->version, &host->address))
+        if (!block_exemptions_contain(never, host->version, &host->address))
             continue;
         address_format(&host->address, host->version, false, address);
         cli_error(&command_blocklist, "%s is in nft.blocklist.never; no address was blocked (--force blocks it)",
                   address);
         code = EXIT_FAILED;
     }
-    never_blocked_free(never);
+    block_exemptions_free(never);
     diag_free(diag);
     return code;
 }

@@ -13,7 +13,9 @@
 
 #include "sluice/clock.h"
 #include "sluice/detect.h"
-#include "sluice/engine.h"
+#include "sluice/daemon.h"
+#include "sluice/load_progress.h"
+#include "sluice/setup.h"
 
 enum {
     OPTION_STRICT = CLI_OPTION_OWN,
@@ -272,7 +274,7 @@ static int load_rules(const struct arguments *arguments, struct result *result)
 {
     uint64_t start = clock_monotonic_ns();
     const struct cli_strings *files = &arguments->input.rules;
-    int err = engine_parse_rules(&result->rules, result->config, files->at, files->count, result->diag);
+    int err = setup_parse_rules(&result->rules, result->config, files->at, files->count, result->diag);
 
     if (err) {
         cli_error(&command_check, "rules can't be loaded: %s", strerror(-err));
@@ -298,8 +300,8 @@ static void compile(const struct arguments *arguments, struct result *result)
         return;
     if (arguments->compile == COMPILE_WHEN_CLEAN && diag_errors(result->diag) > 0)
         return;
-    engine_make_cache_folder(result->config);
-    if (engine_compile_rules(&ruleset, result->rules, result->config, result->diag)) {
+    confinement_create_cache_folder(result->config);
+    if (setup_compile_rules(&ruleset, result->rules, result->config, result->diag)) {
         if (diag_errors(result->diag) == 0)
             diag_error(result->diag, (struct position){ .line = 0 }, "the rules can't be compiled");
         return;
@@ -321,7 +323,7 @@ static int exit_code(const struct arguments *arguments, const struct diag *diag)
 static int check(const struct arguments *arguments)
 {
     struct result result = { .diag = diag_new() };
-    struct engine_progress progress;
+    struct load_progress progress;
     int code;
 
     if (!result.diag)
@@ -329,11 +331,11 @@ static int check(const struct arguments *arguments)
     code = cli_load_config(&arguments->input, CONFIG_STRICT, CLI_DEFAULT_CONFIG, &result.config, result.diag);
     if (code)
         goto free_diag;
-    engine_progress_begin(&progress, result.diag);
+    load_progress_start(&progress, result.diag);
     code = load_rules(arguments, &result);
     if (!code)
         compile(arguments, &result);
-    engine_progress_end(&progress);
+    load_progress_stop(&progress);
     if (code)
         goto free_config;
     code = print_result(arguments, &result);

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "sluice/keeper.h"
+#include "sluice/supervisor.h"
 
 enum { OPTION_AFTER = CLI_OPTION_OWN };
 
@@ -47,7 +47,7 @@ static int before(void)
 
     if (!pid || atoi(pid) <= 1) /* it has ended by itself */
         return EXIT_OK;
-    return done(keeper_leave((pid_t)atoi(pid), error), error);
+    return done(supervisor_announce_restart((pid_t)atoi(pid), error), error);
 }
 
 /* Mistakes in the configuration are told by who starts with it. */
@@ -59,7 +59,7 @@ static int after(const struct cli_input *input)
     int code = diag ? cli_load_config(input, CONFIG_LENIENT, CLI_DEFAULT_CONFIG, &config, diag) : EXIT_FAILED;
 
     if (code == EXIT_OK)
-        code = done(keeper_left(config, error), error);
+        code = done(supervisor_remove_left_table(config, error), error);
     config_free(config);
     diag_free(diag);
     return code;

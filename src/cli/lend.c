@@ -2,7 +2,7 @@
 /* `sluice lend`: what only root may open, for the service that is not root. */
 #include "cli_priv.h"
 
-#include "sluice/keeper.h"
+#include "sluice/supervisor.h"
 
 static const struct cli_option options[] = {
     { .name = NULL },
@@ -27,7 +27,7 @@ static int run(int argc, char **argv)
         cli_error(&command_lend, "unexpected argument '%s'", argv[first]);
         return EXIT_USAGE;
     }
-    if (keeper_lend(error)) {
+    if (supervisor_preopen_sockets(error)) {
         cli_error(&command_lend, "%s", error);
         return EXIT_FAILED;
     }

@@ -11,7 +11,7 @@
 
 #include "sluice/blocklist.h"
 #include "sluice/connections.h"
-#include "sluice/engine.h"
+#include "sluice/daemon.h"
 #include "sluice/firewall.h"
 
 enum { OPTION_JSON = CLI_OPTION_OWN };
@@ -165,7 +165,7 @@ static int install(const struct firewall_options *firewall, bool json)
     (void)json;
     if (err)
         return failed_by(err, error);
-    engine_begin_account(
+    queue_account_start_without_daemon(
         firewall); /* without it packets that pass before a daemon starts are not reported, and nothing else */
     if (firewall_status(firewall->table, &status, error))
         return failed(error);

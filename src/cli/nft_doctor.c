@@ -8,7 +8,7 @@
 #include "nft_priv.h"
 #include "sluice/capture.h"
 #include "sluice/doctor.h"
-#include "sluice/engine.h"
+#include "sluice/setup.h"
 
 static const char *explain(int err)
 {
@@ -74,7 +74,7 @@ static void find_next_queues(const struct config *config, const struct firewall_
     char error[ENGINE_ERROR_SIZE];
     size_t count = 0;
 
-    if (engine_plan_queues(config, firewall, queues, &count, error))
+    if (setup_plan_queues(config, firewall, queues, &count, error))
         return;
     for (size_t i = 0; i < count; i++) {
         unsigned known = 0;

@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-#include "sluice/engine.h"
+#include "sluice/replay.h"
 
 enum { OPTION_LOG_DIR = CLI_OPTION_OWN, OPTION_IPS, OPTION_CONSOLE, OPTION_NO_CONSOLE, OPTION_WORKERS };
 
@@ -94,7 +94,7 @@ static int replay(const struct arguments *arguments, const struct config *config
 
     if (!replay.log_dir && !config_is_set(config, "log-dir"))
         replay.log_dir = ".";
-    if (engine_replay(&replay, error)) {
+    if (replay_run(&replay, error)) {
         cli_error(&command_replay, "%s", error);
         return EXIT_FAILED;
     }

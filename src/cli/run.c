@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "sluice/keeper.h"
+#include "sluice/setup.h"
+#include "sluice/supervisor.h"
 
 enum { OPTION_LOG_DIR = CLI_OPTION_OWN, OPTION_CONSOLE, OPTION_NO_CONSOLE, OPTION_CHECK };
 
@@ -114,7 +115,7 @@ static int start(struct arguments *arguments, const struct config *config)
     };
     char error[ENGINE_ERROR_SIZE] = "";
 
-    if (keeper_run(&run, error)) {
+    if (supervisor_run(&run, error)) {
         cli_error(&command_run, "%s", error);
         return EXIT_FAILED;
     }
@@ -126,7 +127,7 @@ static int check(const struct arguments *arguments, const struct config *config)
 {
     char error[ENGINE_ERROR_SIZE] = "";
 
-    if (engine_check_user(config, error) || engine_check_log_folder(config, arguments->log_dir, error)) {
+    if (confinement_check_user(config, error) || setup_check_log_folder(config, arguments->log_dir, error)) {
         cli_error(&command_run, "%s", error);
         return EXIT_FAILED;
     }

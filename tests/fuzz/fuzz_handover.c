@@ -16,7 +16,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "engine/engine_priv.h"
+#include "sluice/config.h"
+#include "sluice/decode.h"
+#include "sluice/defrag.h"
+#include "sluice/detect.h"
+#include "sluice/flow.h"
+#include "sluice/output.h"
+#include "sluice/packet.h"
+#include "sluice/pipeline.h"
+#include "sluice/policy.h"
+#include "sluice/stream.h"
 #include "sluice/handover.h"
 #include "sluice/keyword.h"
 #include "sluice/transfer.h"
@@ -128,7 +137,7 @@ static void reopen_pipeline(void)
 /* Without flows it is as good as new, and to make one takes longer than all the rest. */
 static void empty_pipeline(void)
 {
-    pipeline_forget(&f->pipeline);
+    pipeline_discard_flows(&f->pipeline);
     if (!has_datagrams())
         return;
     reopen_pipeline();

@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "keeper/keeper_priv.h"
+#include "daemon/supervisor/supervisor_priv.h"
 #include "sluice/bytes.h"
 #include "sluice/log.h"
 
@@ -33,19 +33,19 @@ static void require(bool holds)
 static struct {
     struct config *config;
     struct run_options run;
-    struct keeper keeper;
-    struct keeper_queue queues[QUEUES];
-    struct keeper_pulse pulses[QUEUES];
-    int kernel[QUEUES], engine, heir; /* the other ends */
+    struct supervisor supervisor;
+    struct supervised_queue queues[QUEUES];
+    struct seen_heartbeat pulses[QUEUES];
+    int kernel[QUEUES], engine, next_engine; /* the other ends */
 } f;
 
-static void start_engine(struct keeper_child *child, int *end)
+static void start_engine(struct engine_process *child, int *end)
 {
     int ends[2];
 
-    require(lifeline_pair(ends) == 0 && lifeline_open(&child->lifeline, QUEUES, SLOTS) == 0);
-    lifeline_set_nonblocking(ends[0]);
-    lifeline_set_nonblocking(ends[1]);
+    require(channel_open_pair(ends) == 0 && engine_memory_open(&child->memory_map, QUEUES, SLOTS) == 0);
+    channel_set_nonblocking(ends[0]);
+    channel_set_nonblocking(ends[1]);
     child->pid = NO_PROCESS;
     child->channel = ends[0];
     child->credit = 1000;
@@ -62,7 +62,7 @@ static void setup(bool has_heir)
         f.run.log_dir = "/nonexistent";
         f.run.config = f.config;
     }
-    f.keeper = (struct keeper){
+    f.supervisor = (struct supervisor){
         .run = &f.run,
         .config = f.config,
         .queues = f.queues,
@@ -73,8 +73,8 @@ static void setup(bool has_heir)
         .control_fd = -1,
         .stopping = true, /* no upgrade */
         .child.channel = -1,
-        .heir.channel = -1,
-        .former.channel = -1,
+        .next_engine.channel = -1,
+        .previous_engine.channel = -1,
         .record.engines = 1,
     };
     for (unsigned i = 0; i < QUEUES; i++) {
@@ -87,43 +87,43 @@ static void setup(bool has_heir)
         f.queues[i].bound = true;
         f.kernel[i] = pair[1];
     }
-    start_engine(&f.keeper.child, &f.engine);
-    f.heir = -1;
+    start_engine(&f.supervisor.child, &f.engine);
+    f.next_engine = -1;
     if (has_heir) {
-        start_engine(&f.keeper.heir, &f.heir);
-        f.keeper.heir_waits = true;
-        f.keeper.hand_over_ns = UINT64_MAX;
+        start_engine(&f.supervisor.next_engine, &f.next_engine);
+        f.supervisor.next_engine_waits = true;
+        f.supervisor.hand_over_ns = UINT64_MAX;
     }
 }
 
-static void close_child(struct keeper_child *child)
+static void close_child(struct engine_process *child)
 {
     if (child->pid > 0)
         close(child->channel);
-    lifeline_close(&child->lifeline);
+    engine_memory_close(&child->memory_map);
 }
 
 static void teardown(void)
 {
-    close_child(&f.keeper.child);
-    close_child(&f.keeper.heir);
-    close_child(&f.keeper.former);
-    for (unsigned i = 0; i < f.keeper.file_count; i++)
-        close(f.keeper.files[i].fd);
+    close_child(&f.supervisor.child);
+    close_child(&f.supervisor.next_engine);
+    close_child(&f.supervisor.previous_engine);
+    for (unsigned i = 0; i < f.supervisor.file_count; i++)
+        close(f.supervisor.files[i].fd);
     for (unsigned i = 0; i < QUEUES; i++) {
         close(f.queues[i].fd);
         close(f.kernel[i]);
     }
     close(f.engine);
-    if (f.heir >= 0)
-        close(f.heir);
+    if (f.next_engine >= 0)
+        close(f.next_engine);
 }
 
 /* --- The engine's steps --------------------------------------------------------------------------- */
 
 static void write_memory(struct cursor *in)
 {
-    const struct lifeline *lifeline = &f.keeper.child.lifeline;
+    const struct memory_map *memory_map = &f.supervisor.child.memory_map;
     uint32_t at = 0;
     uint8_t length = 0;
     const uint8_t *bytes;
@@ -131,11 +131,11 @@ static void write_memory(struct cursor *in)
     cursor_be32(in, &at);
     cursor_u8(in, &length);
     bytes = cursor_take(in, length);
-    if (bytes && lifeline->memory) {
-        at %= (uint32_t)lifeline->size;
-        if (length > lifeline->size - at)
-            length = (uint8_t)(lifeline->size - at);
-        memcpy((uint8_t *)lifeline->memory + at, bytes, length);
+    if (bytes && memory_map->memory) {
+        at %= (uint32_t)memory_map->size;
+        if (length > memory_map->size - at)
+            length = (uint8_t)(memory_map->size - at);
+        memcpy((uint8_t *)memory_map->memory + at, bytes, length);
     }
 }
 
@@ -162,7 +162,7 @@ static void send_bytes(const void *bytes, size_t length, unsigned count, int fil
 
 static void send_message(struct cursor *in)
 {
-    struct lifeline_message message = { .version = LIFELINE_VERSION };
+    struct channel_message message = { .version = CHANNEL_VERSION };
     uint8_t kind = 0, flags = 0, text = 0;
     uint32_t value = 0;
     int file = -1;
@@ -171,7 +171,7 @@ static void send_message(struct cursor *in)
     cursor_u8(in, &flags);
     cursor_be32(in, &value);
     cursor_u8(in, &text);
-    if (kind == LIFELINE_UPGRADE || kind == LIFELINE_WANT_EVENTS)
+    if (kind == CHANNEL_UPGRADE || kind == CHANNEL_OPEN_EVENTS)
         return;
     message.kind = kind;
     message.value = (int32_t)value;
@@ -192,29 +192,29 @@ static void send_message(struct cursor *in)
 static void take_death(struct cursor *in)
 {
     uint8_t worker = 0;
-    struct keeper_death death = { .signal = 11 };
+    struct engine_death death = { .signal = 11 };
 
     cursor_u8(in, &worker);
     death.worker = worker % (QUEUES + 2) - 1;
-    queues_repeat(&f.keeper, &death);
-    require(f.keeper.record.quarantined <= f.keeper.record.event_count);
+    queues_repeat(&f.supervisor, &death);
+    require(f.supervisor.record.quarantined <= f.supervisor.record.event_count);
 }
 
 static void adopt(void)
 {
-    struct lifeline own;
-    struct lifeline_packet packet;
-    int fd = f.keeper.child.lifeline.memory ? dup(f.keeper.child.lifeline.fd) : -1;
+    struct memory_map own;
+    struct current_packet packet;
+    int fd = f.supervisor.child.memory_map.memory ? dup(f.supervisor.child.memory_map.fd) : -1;
 
     if (fd < 0)
         return;
-    if (lifeline_adopt(&own, fd)) {
+    if (engine_memory_adopt(&own, fd)) {
         close(fd);
         return;
     }
-    for (unsigned i = 0; i < LIFELINE_MAX_WORKERS; i++)
-        lifeline_copy_held(&own, i, f.keeper.packet, sizeof(f.keeper.packet), &packet);
-    lifeline_close(&own);
+    for (unsigned i = 0; i < ENGINE_MEMORY_MAX_WORKERS; i++)
+        engine_memory_copy_packet(&own, i, f.supervisor.packet, sizeof(f.supervisor.packet), &packet);
+    engine_memory_close(&own);
 }
 
 /* The kernel reads every verdict at once. Without a reader the socket would fill, and the sender would wait for room in
@@ -244,19 +244,19 @@ static void run_step(struct cursor *in)
         send_message(in);
         break;
     case 4:
-        keeper_take_messages(&f.keeper);
+        keeper_take_messages(&f.supervisor);
         break;
     case 5:
-        child_watch(&f.keeper, 500);
+        engine_process_check_heartbeats(&f.supervisor, 500);
         break;
     case 6:
         take_death(in);
         break;
     default:
         adopt();
-        lifeline_collect(&f.keeper.child.lifeline, &f.keeper.record);
-        require(f.keeper.record.told <= f.keeper.record.event_count);
-        lifeline_restore(&f.keeper.child.lifeline, &f.keeper.record);
+        engine_memory_collect(&f.supervisor.child.memory_map, &f.supervisor.record);
+        require(f.supervisor.record.told <= f.supervisor.record.event_count);
+        engine_memory_restore(&f.supervisor.child.memory_map, &f.supervisor.record);
     }
     read_verdicts();
 }
@@ -265,17 +265,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct cursor in = cursor_of(data, size);
     uint8_t has_heir = 0;
-    struct lifeline before;
+    struct memory_map before;
 
     cursor_u8(&in, &has_heir);
     setup(has_heir & 1);
-    before = f.keeper.child.lifeline;
+    before = f.supervisor.child.memory_map;
     for (unsigned i = 0; i < MAX_STEPS && in.at < in.end; i++)
         run_step(&in);
-    keeper_take_messages(&f.keeper);
-    require(f.keeper.record.engines == 1 && f.keeper.record.restarts == 0);
-    require(f.keeper.child.lifeline.size == before.size && f.keeper.child.lifeline.workers == QUEUES);
-    require(f.keeper.file_count <= KEEPER_FILES);
+    keeper_take_messages(&f.supervisor);
+    require(f.supervisor.record.engines == 1 && f.supervisor.record.restarts == 0);
+    require(f.supervisor.child.memory_map.size == before.size && f.supervisor.child.memory_map.workers == QUEUES);
+    require(f.supervisor.file_count <= HANDOVER_FILES_MAX);
     teardown();
     return 0;
 }

@@ -20,7 +20,16 @@
 
 #include "app/app_priv.h"
 #include "detect/detect_priv.h"
-#include "engine/engine_priv.h"
+#include "sluice/config.h"
+#include "sluice/decode.h"
+#include "sluice/defrag.h"
+#include "sluice/detect.h"
+#include "sluice/flow.h"
+#include "sluice/output.h"
+#include "sluice/packet.h"
+#include "sluice/pipeline.h"
+#include "sluice/policy.h"
+#include "sluice/stream.h"
 #include "flow/flow_priv.h"
 #include "sluice/keyword.h"
 #include "stream/assembly_priv.h"
@@ -161,7 +170,7 @@ static void open_world(struct world *world, bool tiny, bool passive)
     options->checksums = CHECKSUMS_IGNORE;
     MUST(pipeline_shared_init(&world->shared, options) == 0);
     MUST(pipeline_init(&world->pipeline, options, &world->shared, 0, output_port(fuzz.output, 0)) == 0);
-    pipeline_use_ruleset(&world->pipeline, fuzz.ruleset);
+    pipeline_set_ruleset(&world->pipeline, fuzz.ruleset);
     MUST(detector_prepare(world->pipeline.detector, fuzz.ruleset) == 0);
     world->is_open = true;
 }

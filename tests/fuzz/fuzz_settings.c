@@ -9,7 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/engine_priv.h"
+#include "sluice/affinity.h"
+#include "sluice/config.h"
+#include "sluice/capture.h"
+#include "sluice/decode.h"
+#include "sluice/output.h"
+#include "sluice/pipeline.h"
+#include "sluice/setup.h"
+#include "sluice/engine_limits.h"
+#include "sluice/text.h"
 #include "sluice/firewall.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -48,7 +56,7 @@ static void check_queues(const struct config *config)
     char error[ENGINE_ERROR_SIZE] = "";
     size_t count;
 
-    if (engine_queue_options(config, queues, ENGINE_MAX_QUEUES, &count, error)) {
+    if (setup_queue_options(config, queues, ENGINE_MAX_QUEUES, &count, error)) {
         must(error[0] != '\0');
         return;
     }
@@ -71,7 +79,7 @@ static void check_pipeline(const struct config *config, struct diag *diag)
     char error[ENGINE_ERROR_SIZE] = "", path[256];
     size_t before = diag_errors(diag);
 
-    int err = engine_pipeline_options(config, 2, true, &options, diag);
+    int err = setup_pipeline_options(config, 2, true, &options, diag);
 
     if (!err)
         app_options_clear(&options.app);
@@ -82,10 +90,10 @@ static void check_pipeline(const struct config *config, struct diag *diag)
     must(options.decode.teredo.count <= DECODE_MAX_PORTS && options.decode.vxlan.count <= DECODE_MAX_PORTS);
     must(options.decode.max_layers >= 1 && options.decode.max_layers <= DECODE_MAX_LAYERS);
     must(options.policy.packet_alert_max >= 1 && options.policy.threshold_memcap > 0);
-    must(engine_action_order(config, order, error) == 0 || error[0] != '\0');
-    if (engine_eve_path(config, NULL, path, sizeof(path), error) == 0)
+    must(setup_action_order(config, order, error) == 0 || error[0] != '\0');
+    if (setup_eve_path(config, NULL, path, sizeof(path), error) == 0)
         must(strlen(path) < sizeof(path));
-    engine_eve_options(config, &eve);
+    setup_eve_options(config, &eve);
 }
 
 static void check_affinity(const struct config *config)

@@ -14,7 +14,15 @@
 #include <string.h>
 
 #include "detect/detect_priv.h"
-#include "engine/engine_priv.h"
+#include "sluice/decode.h"
+#include "sluice/defrag.h"
+#include "sluice/detect.h"
+#include "sluice/flow.h"
+#include "sluice/output.h"
+#include "sluice/packet.h"
+#include "sluice/pipeline.h"
+#include "sluice/policy.h"
+#include "sluice/stream.h"
 #include "sluice/keyword.h"
 
 #define RIG_SECOND UINT64_C(1000000000)
@@ -100,7 +108,7 @@ static inline void rig_reload(const char *text)
 
     ck_assert_int_eq(detector_room_new(&room, ruleset), 0);
     detector_move(rig.pipeline.detector, room);
-    pipeline_use_ruleset(&rig.pipeline, ruleset);
+    pipeline_set_ruleset(&rig.pipeline, ruleset);
     detector_room_free(room);
     ruleset_free(rig.ruleset);
     rig.ruleset = ruleset;

@@ -35,7 +35,14 @@
 #include "conversation.h"
 #include "defrag/defrag_priv.h"
 #include "detect/detect_priv.h"
-#include "engine/engine_priv.h"
+#include "sluice/detect.h"
+#include "sluice/file_store.h"
+#include "sluice/output.h"
+#include "sluice/packet.h"
+#include "sluice/pipeline.h"
+#include "sluice/load_progress.h"
+#include "sluice/setup.h"
+#include "sluice/engine_limits.h"
 #include "flow/flow_priv.h"
 #include "output/output_priv.h"
 #include "refuse.h"
@@ -167,7 +174,7 @@ static void load(void)
         snprintf(paths[i], sizeof(paths[i]), "%s/%s", t.source, files[i]);
         names[i] = paths[i];
     }
-    err = err ? err : engine_load_rules(&t.ruleset, t.config, names, 4, diag);
+    err = err ? err : setup_load_rules(&t.ruleset, t.config, names, 4, diag);
     if (err)
         diag_print(diag, stderr, false);
     require(err == 0, "settings or rules are wrong");
@@ -182,7 +189,7 @@ static int open_output(struct output **out, const struct config *config)
     char error[256];
 
     output_options_default(&options);
-    engine_eve_options(config, &options.eve);
+    setup_eve_options(config, &options.eve);
     for (int kind = 0; kind < OUTPUT_EVENT_COUNT; kind++)
         options.eve.enabled[kind] = true;
     memset(options.eve.app, 1, sizeof(options.eve.app));
@@ -213,7 +220,7 @@ static int open_side(struct side *side, const struct config *config, const struc
 {
     struct diag *diag = diag_new();
     char error[ENGINE_ERROR_SIZE];
-    int err = diag ? engine_pipeline_options(config, 1, inline_mode, &side->options, diag) : -ENOMEM;
+    int err = diag ? setup_pipeline_options(config, 1, inline_mode, &side->options, diag) : -ENOMEM;
 
     diag_free(diag);
     if (err)
@@ -226,11 +233,11 @@ static int open_side(struct side *side, const struct config *config, const struc
     }
     err = pipeline_shared_init(&side->shared, &side->options);
     if (!err && has_files)
-        err = engine_open_file_store(&side->shared.files, config, t.folder, 1, true, error);
+        err = setup_file_store(&side->shared.files, config, t.folder, 1, true, error);
     if (!err)
         err = pipeline_init(&side->pipeline, &side->options, &side->shared, 0, output_port(side->output, 0));
     if (!err)
-        pipeline_use_ruleset(&side->pipeline, ruleset);
+        pipeline_set_ruleset(&side->pipeline, ruleset);
     err = err ? err : detector_prepare(side->pipeline.detector, ruleset);
     return err || !side->shared.files ? err : file_store_start(side->shared.files);
 }
@@ -376,7 +383,7 @@ static uint64_t start_once(uint64_t at, bool all_later)
     refuse_start(at, all_later);
     diag = diag_new();
     err = diag ? load_settings(&config, diag) : -ENOMEM;
-    err = err ? err : engine_load_rules(&ruleset, config, names, 1, diag);
+    err = err ? err : setup_load_rules(&ruleset, config, names, 1, diag);
     err = err ? err : open_side(&side, config, ruleset, true, false);
     uint64_t calls = refuse_stop();
 
@@ -470,10 +477,11 @@ static unsigned run_children(void)
 
 /* --- The table ------------------------------------------------------------------------------------ */
 
-static bool print_row(const char *name, uint64_t refused, const char *trouble)
+static bool print_row(const char *name, uint64_t refused, const char *output_errors)
 {
-    printf("%-40s %8llu%s%s\n", name, (unsigned long long)refused, trouble ? "   " : "", trouble ? trouble : "");
-    return !trouble;
+    printf("%-40s %8llu%s%s\n", name, (unsigned long long)refused, output_errors ? "   " : "",
+           output_errors ? output_errors : "");
+    return !output_errors;
 }
 
 static bool print_table(void)

@@ -23,7 +23,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "sluice/lifeline.h"
+#include "sluice/supervisor_channel.h"
 
 enum { MAX_FD = 256 };
 
@@ -82,9 +82,9 @@ static void send_bytes(int fd, const void *bytes, size_t length, unsigned files,
 }
 
 /* Valid messages of one kind, without an end. */
-static void flood(enum lifeline_kind kind)
+static void flood(enum channel_kind kind)
 {
-    const struct lifeline_message message = { .version = LIFELINE_VERSION, .kind = (uint16_t)kind };
+    const struct channel_message message = { .version = CHANNEL_VERSION, .kind = (uint16_t)kind };
     int channel = find_channel();
 
     for (;;)
@@ -94,12 +94,12 @@ static void flood(enum lifeline_kind kind)
 /* Messages that are none, with descriptors, some of which could block who closes them. */
 static void send_garbage(void)
 {
-    struct lifeline_message message;
+    struct channel_message message;
     int channel = find_channel();
 
     for (unsigned i = 0;; i++) {
         memset(&message, (int)(i * 37), sizeof(message));
-        message.version = i % 3 ? LIFELINE_VERSION : (uint16_t)i;
+        message.version = i % 3 ? CHANNEL_VERSION : (uint16_t)i;
         message.kind = (uint16_t)(i % 40);
         send_bytes(channel, &message, i % 5 ? sizeof(message) : i % sizeof(message), i % 64, i % 2 ? channel : 2, 0);
     }
@@ -108,7 +108,7 @@ static void send_garbage(void)
 /* Files that nobody asked for. */
 static void send_files(void)
 {
-    struct lifeline_message message = { .version = LIFELINE_VERSION, .kind = LIFELINE_FILE };
+    struct channel_message message = { .version = CHANNEL_VERSION, .kind = CHANNEL_FILE };
     int channel = find_channel();
 
     for (int i = 0; i < 600; i++) {
@@ -175,11 +175,11 @@ static void obey(void)
     if (is_ordered("memory"))
         spoil_memory();
     if (is_ordered("flood"))
-        flood(LIFELINE_RELOADED);
+        flood(CHANNEL_RELOADED);
     if (is_ordered("upgrades"))
-        flood(LIFELINE_UPGRADE);
+        flood(CHANNEL_UPGRADE);
     if (is_ordered("deaf"))
-        flood(LIFELINE_BIND);
+        flood(CHANNEL_BIND);
     if (is_ordered("garbage"))
         send_garbage();
     if (is_ordered("files"))

@@ -8,7 +8,12 @@
 #include <errno.h>
 #include <linux/netfilter.h>
 
-#include "engine/engine_priv.h"
+#include "sluice/block_exemptions.h"
+#include "sluice/config.h"
+#include "sluice/firewall.h"
+#include "sluice/output.h"
+#include "sluice/packet.h"
+#include "sluice/text.h"
 #include "firewall/firewall_priv.h"
 #include "sluice/keyword.h"
 #include "sluice/policy.h"
@@ -219,14 +224,14 @@ START_TEST(some_are_never_blocked)
 {
     struct config *config = config_of(spared[_i].yaml);
     struct diag *diag = diag_new();
-    struct never_blocked *never;
+    struct block_exemptions *never;
     struct address address;
     int version = address_parse(spared[_i].address, strlen(spared[_i].address), &address);
 
-    ck_assert_int_eq(never_blocked_new(&never, config, diag), 0);
-    ck_assert_int_eq(never_blocked_has(never, version, &address), spared[_i].never);
-    ck_assert_int_eq(never_blocked_is_all(never), strstr(spared[_i].yaml, "any") != NULL);
-    never_blocked_free(never);
+    ck_assert_int_eq(block_exemptions_new(&never, config, diag), 0);
+    ck_assert_int_eq(block_exemptions_contain(never, version, &address), spared[_i].never);
+    ck_assert_int_eq(block_exemptions_are_all(never), strstr(spared[_i].yaml, "any") != NULL);
+    block_exemptions_free(never);
     diag_free(diag);
     config_free(config);
 }
@@ -236,9 +241,9 @@ START_TEST(a_mistake_in_never_is_told)
 {
     struct config *config = config_of("nft: {blocklist: {never: '$NOWHERE'}}");
     struct diag *diag = diag_new();
-    struct never_blocked *never = NULL;
+    struct block_exemptions *never = NULL;
 
-    ck_assert_int_eq(never_blocked_new(&never, config, diag), -EINVAL);
+    ck_assert_int_eq(block_exemptions_new(&never, config, diag), -EINVAL);
     ck_assert_ptr_null(never);
     ck_assert_uint_eq(diag_errors(diag), 1);
     diag_free(diag);

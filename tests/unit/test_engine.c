@@ -9,7 +9,21 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "engine/engine_priv.h"
+#include "sluice/affinity.h"
+#include "sluice/config.h"
+#include "sluice/capture.h"
+#include "sluice/decode.h"
+#include "sluice/defrag.h"
+#include "sluice/detect.h"
+#include "sluice/flow.h"
+#include "sluice/output.h"
+#include "sluice/packet.h"
+#include "sluice/pipeline.h"
+#include "sluice/policy.h"
+#include "sluice/setup.h"
+#include "sluice/engine_limits.h"
+#include "sluice/stream.h"
+#include "sluice/worker.h"
 #include "sluice/keyword.h"
 
 static struct config *config_of(const char *yaml)
@@ -60,7 +74,7 @@ START_TEST(queues_have_their_options)
     struct config *config = config_of(queue_cases[_i].yaml);
     char error[ENGINE_ERROR_SIZE] = "";
     size_t count = 0;
-    int err = engine_queue_options(config, options, 16, &count, error);
+    int err = setup_queue_options(config, options, 16, &count, error);
 
     if (queue_cases[_i].count < 0) {
         ck_assert_int_eq(err, queue_cases[_i].count);
@@ -111,9 +125,9 @@ START_TEST(conntrack_is_asked_for_while_it_is_of_use)
     char error[ENGINE_ERROR_SIZE] = "";
     size_t count = 0;
 
-    ck_assert_int_eq(engine_queue_options(config, &options, 1, &count, error), 0);
+    ck_assert_int_eq(setup_queue_options(config, &options, 1, &count, error), 0);
     ck_assert_int_eq(options.conntrack, conntrack_cases[_i].wanted);
-    ck_assert_int_eq(engine_conntrack_seconds(config, 0), conntrack_cases[_i].seconds);
+    ck_assert_int_eq(setup_conntrack_seconds(config, 0), conntrack_cases[_i].seconds);
     config_free(config);
 }
 END_TEST
@@ -127,7 +141,7 @@ START_TEST(words_of_conntrack)
     struct config *config = config_of(yaml[_i]);
     struct stream_options options;
 
-    engine_stream_options(config, 1, true, &options);
+    setup_stream_options(config, 1, true, &options);
     ck_assert_int_eq(options.conntrack, expected[_i]);
     config_free(config);
 }
@@ -139,12 +153,12 @@ START_TEST(event_types_are_those_named)
     struct config *nothing = config_of("eve: {community-id: yes}");
     struct eve_options eve;
 
-    engine_eve_options(config, &eve);
+    setup_eve_options(config, &eve);
     ck_assert(eve.enabled[OUTPUT_ALERT] && eve.enabled[OUTPUT_STATS]);
     ck_assert(!eve.enabled[OUTPUT_DROP] && !eve.enabled[OUTPUT_ANOMALY]);
     ck_assert(!eve.enabled[OUTPUT_FLOW] && !eve.enabled[OUTPUT_NETFLOW] && eve.enabled[OUTPUT_PACKET]);
     ck_assert(eve.alert.payload && !eve.community_id);
-    engine_eve_options(nothing, &eve);
+    setup_eve_options(nothing, &eve);
     ck_assert(eve.enabled[OUTPUT_DROP] && eve.enabled[OUTPUT_ANOMALY]);
     ck_assert(eve.enabled[OUTPUT_FLOW] && !eve.enabled[OUTPUT_NETFLOW] && eve.enabled[OUTPUT_PACKET]);
     ck_assert(eve.community_id && !eve.alert.payload);
@@ -162,13 +176,13 @@ START_TEST(clients_behind_proxies_are_told_by_type)
     struct config *nothing = config_of("eve: {types: {alert: {}}}");
     struct eve_options eve;
 
-    engine_eve_options(config, &eve);
+    setup_eve_options(config, &eve);
     ck_assert(eve.xff.http.enabled && eve.xff.http.overwrite && eve.xff.http.first);
     ck_assert_str_eq(eve.xff.http.header, "X-Real-IP");
     ck_assert(eve.xff.alert.enabled && !eve.xff.alert.overwrite && !eve.xff.alert.first);
     ck_assert_str_eq(eve.xff.alert.header, "X-Forwarded-For");
     ck_assert(!eve.xff.files.enabled);
-    engine_eve_options(nothing, &eve);
+    setup_eve_options(nothing, &eve);
     ck_assert(!eve.xff.alert.enabled && !eve.xff.http.enabled && !eve.xff.files.enabled);
     config_free(nothing);
     config_free(config);
@@ -182,11 +196,11 @@ START_TEST(event_types_have_options_of_flows)
     struct config *bare = config_of("eve: {types: {alert: {metadata: no}, flow: {}, drop: {flows: start}}}");
     struct eve_options eve;
 
-    engine_eve_options(config, &eve);
+    setup_eve_options(config, &eve);
     ck_assert(!eve.alert.flow && !eve.alert.tagged_packets && eve.alert.rule_metadata);
     ck_assert(eve.enabled[OUTPUT_NETFLOW] && !eve.enabled[OUTPUT_FLOW] && eve.drop.all_flows);
     ck_assert(eve.anomaly.stream && !eve.anomaly.decode);
-    engine_eve_options(bare, &eve);
+    setup_eve_options(bare, &eve);
     ck_assert(!eve.alert.flow && eve.alert.tagged_packets && !eve.alert.rule_metadata);
     ck_assert(eve.enabled[OUTPUT_FLOW] && !eve.enabled[OUTPUT_NETFLOW] && !eve.drop.all_flows);
     config_free(bare);
@@ -200,12 +214,12 @@ START_TEST(action_order_is_complete)
     char error[ENGINE_ERROR_SIZE];
     enum rule_action order[4];
 
-    ck_assert_int_eq(engine_action_order(config, order, error), 0);
+    ck_assert_int_eq(setup_action_order(config, order, error), 0);
     ck_assert_int_eq(order[0], ACTION_ALERT);
     ck_assert_int_eq(order[3], ACTION_PASS);
     config_free(config);
     config = config_of("action-order: [alert, drop, pass]");
-    ck_assert_int_eq(engine_action_order(config, order, error), -EINVAL);
+    ck_assert_int_eq(setup_action_order(config, order, error), -EINVAL);
     config_free(config);
 }
 END_TEST
@@ -499,7 +513,7 @@ START_TEST(an_idle_worker_takes_another_ruleset)
     struct worker_update update = { .ruleset = bench.ruleset };
 
     ck_assert_int_eq(detector_room_new(&update.room, bench.ruleset), 0);
-    worker_give_update(&bench.worker, &update);
+    worker_set_update(&bench.worker, &update);
     while (worker_has_update(&bench.worker))
         usleep(1000);
     detector_room_free(update.room);

@@ -178,7 +178,7 @@ static void judge_all(struct found *out, bool with_cuts)
             hand_over();
         judge(i, &out[i]);
     }
-    pipeline_forget(&rig.pipeline);
+    pipeline_discard_flows(&rig.pipeline);
     close_pipeline();
 }
 

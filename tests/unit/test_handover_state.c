@@ -2,6 +2,7 @@
 /* Hand-over between two pipelines: what is no conversation. History, tallies, time, datasets, counters; a direction
  * behind its depth. */
 #include "handover_rig.h"
+#include "sluice/worker.h"
 
 #define ALERT(sid, options) "alert tcp any any -> any any (" options "; sid:" #sid ";)\n"
 
@@ -138,7 +139,7 @@ END_TEST
 
 static uint64_t carried(const char *name, uint64_t value)
 {
-    return carried_with(rig.shared.counters, name, value);
+    return transferred_counters_add(rig.shared.counters, name, value);
 }
 
 /* Sums go on, a largest value stays, and what is the state of now begins anew. */
@@ -162,15 +163,15 @@ START_TEST(counters_go_on)
 
     rig_setup_applications();
     rig_open(ALERT(1, "content:\"data\""));
-    rig.shared.counters = carried_new();
+    rig.shared.counters = transferred_counters_new();
     ck_assert_ptr_nonnull(rig.shared.counters);
-    ck_assert_int_eq(carried_replace(rig.shared.counters, before, sizeof(before) / sizeof(before[0])), 0);
+    ck_assert_int_eq(transferred_counters_replace(rig.shared.counters, before, sizeof(before) / sizeof(before[0])), 0);
     rig.shared.mode_override = UINT64_C(2) << 62 | 1234;
     ck_assert_int_eq(handover_write_shared(&rig.shared, rig.ruleset, rig.time_ns, shared), 0);
     rig_discard_pipeline();
     rig_new_pipeline(ALERT(1, "content:\"data\""), "");
     ck_assert_uint_eq(carried("tcp.sessions", 1), 1);
-    rig.shared.counters = carried_new();
+    rig.shared.counters = transferred_counters_new();
     ck_assert_ptr_nonnull(rig.shared.counters);
     ck_assert_uint_eq(carried("tcp.sessions", 1), 1);
     rig.shared.mode_override = 0;

@@ -2,7 +2,8 @@
 #include <check.h>
 #include <string.h>
 
-#include "engine/engine_priv.h"
+#include "sluice/config.h"
+#include "sluice/host_os_table.h"
 
 static const struct setting *const tables[] = { config_settings, NULL };
 
@@ -14,7 +15,7 @@ static int read_table(struct host_os_table *table, const char *yaml, size_t *err
 
     ck_assert_int_eq(config_new(&config, tables), 0);
     config_parse(config, "test.yaml", yaml, strlen(yaml), CONFIG_STRICT, diag);
-    int err = host_os_table_read(table, config, diag);
+    int err = host_os_table_parse(table, config, diag);
 
     *errors = diag_errors(diag);
     config_free(config);

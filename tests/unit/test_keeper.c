@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "keeper/keeper_priv.h"
+#include "daemon/supervisor/supervisor_priv.h"
 #include "sluice/clock.h"
 #include "sluice/log.h"
 
@@ -18,9 +18,9 @@ enum { WAITING = 6, SEQUENCE = 20 };
 /* A keeper with one queue, the kernel's end of which is ours. */
 struct fixture {
     struct rig rig;
-    struct keeper keeper;
-    struct keeper_queue queue;
-    struct keeper_pulse pulse;
+    struct supervisor supervisor;
+    struct supervised_queue queue;
+    struct seen_heartbeat pulse;
     struct run_options run;
     struct config *config;
     char folder[64];
@@ -50,10 +50,10 @@ static void setup(void)
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
     f->rig.kernel = pair[1];
     options.length = 100;
-    f->queue = (struct keeper_queue){ .options = options, .fd = pair[0], .bound = true, .buffer = 1 << 20 };
+    f->queue = (struct supervised_queue){ .options = options, .fd = pair[0], .bound = true, .buffer = 1 << 20 };
     f->run.log_dir = f->folder;
     ck_assert_int_eq(config_new(&f->config, tables), 0);
-    f->keeper = (struct keeper){
+    f->supervisor = (struct supervisor){
         .run = &f->run,
         .config = f->config,
         .firewall.bypass = true,
@@ -64,8 +64,8 @@ static void setup(void)
         .signal_fd = -1,
         .control_fd = -1,
     };
-    ck_assert_int_eq(lifeline_open(&f->keeper.child.lifeline, 1, nfqueue_slots_size(&options)), 0);
-    dprintf(f->keeper.status_fd, "%5d  12345 %5u 2 65531     0     0 %8u  1\n", QUEUE, WAITING, SEQUENCE);
+    ck_assert_int_eq(engine_memory_open(&f->supervisor.child.memory_map, 1, nfqueue_slots_size(&options)), 0);
+    dprintf(f->supervisor.status_fd, "%5d  12345 %5u 2 65531     0     0 %8u  1\n", QUEUE, WAITING, SEQUENCE);
 }
 
 static void teardown(void)
@@ -74,9 +74,9 @@ static void teardown(void)
 
     close(f->queue.fd);
     close(f->rig.kernel);
-    close(f->keeper.status_fd);
+    close(f->supervisor.status_fd);
     config_free(f->config);
-    lifeline_close(&f->keeper.child.lifeline);
+    engine_memory_close(&f->supervisor.child.memory_map);
     snprintf(command, sizeof(command), "rm -rf %s", f->folder);
     ck_assert_int_eq(system(command), 0);
     free(f);
@@ -95,17 +95,17 @@ static void verdicts(char text[TEXT_SIZE])
     }
 }
 
-static struct keeper_death crash(int worker)
+static struct engine_death crash(int worker)
 {
-    return (struct keeper_death){ .signal = 11, .worker = worker };
+    return (struct engine_death){ .signal = 11, .worker = worker };
 }
 
 static void hold(const char *packet, uint32_t id)
 {
-    struct lifeline_memory *memory = f->keeper.child.lifeline.memory;
+    struct engine_memory *memory = f->supervisor.child.memory_map.memory;
 
-    memcpy(lifeline_slots(memory, 0) + 100, packet, strlen(packet));
-    lifeline_hold(&memory->worker[0], 100, (uint32_t)strlen(packet), id);
+    memcpy(engine_memory_slots(memory, 0) + 100, packet, strlen(packet));
+    heartbeat_set_packet(&memory->worker[0], 100, (uint32_t)strlen(packet), id);
 }
 
 static unsigned count_files(void)
@@ -125,77 +125,77 @@ static unsigned count_files(void)
 
 START_TEST(repeats_what_was_taken)
 {
-    const struct keeper_death death = crash(-1);
+    const struct engine_death death = crash(-1);
     char text[TEXT_SIZE];
 
     rig_send_packet(&f->rig, 19, 0); /* and 20: four were taken */
-    ck_assert_uint_eq(queues_repeat(&f->keeper, &death), 4);
+    ck_assert_uint_eq(queues_repeat(&f->supervisor, &death), 4);
     verdicts(text);
     ck_assert_str_eq(text, "batch 18 repeat");
     ck_assert(f->queue.raised);
-    ck_assert_uint_eq(f->keeper.record.repeated, 4);
+    ck_assert_uint_eq(f->supervisor.record.repeated, 4);
 }
 END_TEST
 
 START_TEST(drops_at_the_second_death)
 {
-    const struct keeper_death death = crash(0);
+    const struct engine_death death = crash(0);
     char text[TEXT_SIZE];
     struct stat status;
 
     hold("poison", 7);
-    queues_repeat(&f->keeper, &death);
+    queues_repeat(&f->supervisor, &death);
     verdicts(text);
     ck_assert_str_eq(text, "batch 20 repeat");
-    lifeline_let_go(&f->keeper.child.lifeline.memory->worker[0]);
+    heartbeat_clear_packet(&f->supervisor.child.memory_map.memory->worker[0]);
     hold("another", 8);
-    queues_repeat(&f->keeper, &death);
+    queues_repeat(&f->supervisor, &death);
     verdicts(text);
     ck_assert_str_eq(text, "batch 20 repeat");
     ck_assert_uint_eq(count_files(), 0);
     hold("poison", 9);
-    queues_repeat(&f->keeper, &death);
+    queues_repeat(&f->supervisor, &death);
     verdicts(text);
     ck_assert_str_eq(text, "single 9 drop; batch 20 repeat");
     ck_assert_uint_eq(count_files(), 1);
-    ck_assert_uint_eq(f->keeper.record.event_count, 1);
-    ck_assert_int_eq(f->keeper.record.events[0].kind, LIFELINE_EVENT_QUARANTINE);
-    ck_assert_uint_eq(f->keeper.record.events[0].length, 6);
-    ck_assert_int_eq(stat(f->keeper.record.events[0].path, &status), 0);
+    ck_assert_uint_eq(f->supervisor.record.event_count, 1);
+    ck_assert_int_eq(f->supervisor.record.events[0].kind, ENGINE_EVENT_QUARANTINE);
+    ck_assert_uint_eq(f->supervisor.record.events[0].length, 6);
+    ck_assert_int_eq(stat(f->supervisor.record.events[0].path, &status), 0);
     ck_assert_int_eq(status.st_size, 24 + 16 + 6);
-    ck_assert_uint_eq(f->keeper.record.quarantined, 1);
+    ck_assert_uint_eq(f->supervisor.record.quarantined, 1);
 }
 END_TEST
 
 /* Nobody's fault: somebody killed it, or another thread made the mistake. */
 START_TEST(blames_no_packet_without_cause)
 {
-    const struct keeper_death death = crash(-1);
+    const struct engine_death death = crash(-1);
     char text[TEXT_SIZE];
 
     for (int i = 0; i < 3; i++) {
         hold("innocent", 7);
-        queues_repeat(&f->keeper, &death);
+        queues_repeat(&f->supervisor, &death);
         verdicts(text);
         ck_assert_str_eq(text, "batch 20 repeat");
     }
-    ck_assert_uint_eq(f->keeper.record.quarantined, 0);
+    ck_assert_uint_eq(f->supervisor.record.quarantined, 0);
 }
 END_TEST
 
 /* A link in place of the folder, which the engine could make, is not followed. */
 START_TEST(follows_no_link)
 {
-    const struct lifeline_packet packet = { (const uint8_t *)"poison", 6, 1 };
+    const struct current_packet packet = { (const uint8_t *)"poison", 6, 1 };
     char path[128], elsewhere[128];
 
     snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", f->folder);
     snprintf(path, sizeof(path), "%s/quarantine", f->folder);
     ck_assert_int_eq(mkdir(elsewhere, 0700), 0);
     ck_assert_int_eq(symlink(elsewhere, path), 0);
-    quarantine_tell(&f->keeper, 0, &packet);
+    quarantine_packet(&f->supervisor, 0, &packet);
     ck_assert_uint_eq(count_files(), 0);
-    ck_assert_str_eq(f->keeper.record.events[0].path, "");
+    ck_assert_str_eq(f->supervisor.record.events[0].path, "");
     ck_assert_int_eq(rmdir(elsewhere), 0); /* nothing is in it */
 }
 END_TEST
@@ -203,16 +203,16 @@ END_TEST
 START_TEST(forgets_the_oldest_suspects)
 {
     uint32_t number = 0;
-    const struct lifeline_packet packet = { (const uint8_t *)&number, sizeof(number), 1 };
+    const struct current_packet packet = { (const uint8_t *)&number, sizeof(number), 1 };
 
-    for (number = 0; number < KEEPER_SUSPECTS; number++)
-        ck_assert(!quarantine_suspects(&f->keeper, &packet));
+    for (number = 0; number < QUARANTINE_SUSPECTS; number++)
+        ck_assert(!quarantine_is_repeated(&f->supervisor, &packet));
     number = 0;
-    ck_assert(quarantine_suspects(&f->keeper, &packet));
-    number = KEEPER_SUSPECTS;
-    ck_assert(!quarantine_suspects(&f->keeper, &packet)); /* in the place of the first */
+    ck_assert(quarantine_is_repeated(&f->supervisor, &packet));
+    number = QUARANTINE_SUSPECTS;
+    ck_assert(!quarantine_is_repeated(&f->supervisor, &packet)); /* in the place of the first */
     number = 0;
-    ck_assert(!quarantine_suspects(&f->keeper, &packet));
+    ck_assert(!quarantine_is_repeated(&f->supervisor, &packet));
 }
 END_TEST
 
@@ -222,10 +222,10 @@ START_TEST(has_the_configured_room_again)
 
     f->queue.raised = true;
     f->queue.options.length = 4 * WAITING - 1; /* too many wait */
-    queues_relax(&f->keeper);
+    queues_restore_limits(&f->supervisor);
     ck_assert(f->queue.raised);
     f->queue.options.length = 4 * WAITING;
-    queues_relax(&f->keeper);
+    queues_restore_limits(&f->supervisor);
     ck_assert(!f->queue.raised);
     verdicts(text);
     ck_assert_str_eq(text, "");
@@ -236,18 +236,18 @@ START_TEST(accepts_all_at_the_end)
 {
     char text[TEXT_SIZE];
 
-    ck_assert_uint_eq(queues_accept(&f->keeper), WAITING);
+    ck_assert_uint_eq(queues_accept(&f->supervisor), WAITING);
     verdicts(text);
     ck_assert_str_eq(text, "batch 20 accept");
     f->queue.bound = false;
-    ck_assert_uint_eq(queues_accept(&f->keeper), 0);
+    ck_assert_uint_eq(queues_accept(&f->supervisor), 0);
 }
 END_TEST
 
 START_TEST(says_how_it_died)
 {
     static const struct {
-        struct keeper_death death;
+        struct engine_death death;
         const char *text;
     } cases[] = {
         { { .signal = 11 }, "was killed by signal 11 (Segmentation fault)" },
@@ -255,10 +255,10 @@ START_TEST(says_how_it_died)
         { { .signal = 6, .hung = true }, "hung and was killed" },
         { { .signal = 9 }, "was killed by signal 9 (Killed)" },
     };
-    char text[CHILD_TEXT_SIZE];
+    char text[ENGINE_DEATH_TEXT_SIZE];
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        child_describe(&f->keeper, &cases[i].death, text);
+        engine_death_describe(&f->supervisor, &cases[i].death, text);
         ck_assert_str_eq(text, cases[i].text);
     }
 }
@@ -267,20 +267,20 @@ END_TEST
 /* A limit of messages: a burst passes, invalid ones cost more, and who exceeds it is killed once. */
 START_TEST(limits_messages)
 {
-    struct keeper_child child = { .pid = 0x3fffffff, .credit = 1000 };
+    struct engine_process child = { .pid = 0x3fffffff, .credit = 1000 };
     unsigned count = 0;
 
     child.credit_ns = clock_monotonic_ns();
-    while (child_pay(&child, LIFELINE_RELOADED) && count < 100000)
+    while (engine_process_charge_message(&child, CHANNEL_RELOADED) && count < 100000)
         count++;
     ck_assert_uint_ge(count, 1000);
     ck_assert_uint_lt(count, 2000);
     ck_assert_str_eq(child.violation, "sent too many messages");
-    child_accuse(&child, "closed its channel");
+    engine_process_kill_for(&child, "closed its channel");
     ck_assert_str_eq(child.violation, "sent too many messages");
 
-    child = (struct keeper_child){ .pid = 0x3fffffff, .credit = 1000, .credit_ns = clock_monotonic_ns() };
-    for (count = 0; child_pay(&child, LIFELINE_INVALID) && count < 1000; count++)
+    child = (struct engine_process){ .pid = 0x3fffffff, .credit = 1000, .credit_ns = clock_monotonic_ns() };
+    for (count = 0; engine_process_charge_message(&child, CHANNEL_INVALID) && count < 1000; count++)
         ;
     ck_assert_uint_lt(count, 100);
     ck_assert_str_eq(child.violation, "sent invalid messages");
@@ -295,16 +295,16 @@ START_TEST(takes_sealed_files_only)
     for (size_t i = 0; i < sizeof(seals) / sizeof(seals[0]); i++) {
         fd = memfd_create("flows", MFD_CLOEXEC | MFD_ALLOW_SEALING);
         ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, seals[i]), 0);
-        succession_take_file(&f->keeper, 0, fd);
+        engine_handover_add_file(&f->supervisor, 0, fd);
     }
-    succession_take_file(&f->keeper, 0, open("/dev/null", O_RDWR));
-    succession_take_file(&f->keeper, -1, sealed_file());
-    succession_take_file(&f->keeper, LIFELINE_MAX_WORKERS, sealed_file());
-    ck_assert_uint_eq(f->keeper.file_count, 0);
-    succession_take_file(&f->keeper, 3, sealed_file());
-    succession_take_file(&f->keeper, 3, sealed_file()); /* there is one already */
-    ck_assert_uint_eq(f->keeper.file_count, 1);
-    succession_end(&f->keeper);
+    engine_handover_add_file(&f->supervisor, 0, open("/dev/null", O_RDWR));
+    engine_handover_add_file(&f->supervisor, -1, sealed_file());
+    engine_handover_add_file(&f->supervisor, ENGINE_MEMORY_MAX_WORKERS, sealed_file());
+    ck_assert_uint_eq(f->supervisor.file_count, 0);
+    engine_handover_add_file(&f->supervisor, 3, sealed_file());
+    engine_handover_add_file(&f->supervisor, 3, sealed_file()); /* there is one already */
+    ck_assert_uint_eq(f->supervisor.file_count, 1);
+    engine_handover_cancel(&f->supervisor);
 }
 END_TEST
 
@@ -335,8 +335,8 @@ START_TEST(opens_as_configured_for_the_cause)
 
     for (size_t i = 0; i < 3 && policies[_i].settings[i]; i++)
         ck_assert_int_eq(config_set(f->config, policies[_i].settings[i], diag), 0);
-    f->keeper.firewall.bypass = policies[_i].bypass;
-    ck_assert_int_eq(surrender_opens(&f->keeper, policies[_i].causes), policies[_i].open);
+    f->supervisor.firewall.bypass = policies[_i].bypass;
+    ck_assert_int_eq(give_up_opens(&f->supervisor, policies[_i].causes), policies[_i].open);
     diag_free(diag);
 }
 END_TEST
@@ -351,22 +351,22 @@ START_TEST(tells_a_restart_from_a_stop)
 {
     static const uint32_t kept[] = { 0, 1, 518, 65535 };
     const struct signalfd_siginfo stops[] = {
-        signal_of(SIGTERM, SI_USER, 0),   signal_of(SIGTERM, SI_USER, leave_number(1)),
+        signal_of(SIGTERM, SI_USER, 0),   signal_of(SIGTERM, SI_USER, restart_signal_value(1)),
         signal_of(SIGTERM, SI_QUEUE, 0),  signal_of(SIGTERM, SI_QUEUE, 1),
-        signal_of(SIGTERM, SI_QUEUE, -1), signal_of(SIGINT, SI_QUEUE, leave_number(1)),
+        signal_of(SIGTERM, SI_QUEUE, -1), signal_of(SIGINT, SI_QUEUE, restart_signal_value(1)),
     };
     struct signalfd_siginfo info;
     uint32_t got = 0;
 
     for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
-        info = signal_of(SIGTERM, SI_QUEUE, leave_number(kept[i]));
-        ck_assert(leave_is_asked(&info, &got));
+        info = signal_of(SIGTERM, SI_QUEUE, restart_signal_value(kept[i]));
+        ck_assert(restart_is_announced(&info, &got));
         ck_assert_uint_eq(got, kept[i]);
     }
     for (size_t i = 0; i < sizeof(stops) / sizeof(stops[0]); i++)
-        ck_assert_msg(!leave_is_asked(&stops[i], &got), "number %zu is taken for a restart", i);
-    info = signal_of(SIGTERM, SI_QUEUE, leave_number(1000000));
-    ck_assert(leave_is_asked(&info, &got));
+        ck_assert_msg(!restart_is_announced(&stops[i], &got), "number %zu is taken for a restart", i);
+    info = signal_of(SIGTERM, SI_QUEUE, restart_signal_value(1000000));
+    ck_assert(restart_is_announced(&info, &got));
     ck_assert_uint_eq(got, 65535);
 }
 END_TEST
@@ -374,53 +374,53 @@ END_TEST
 /* Nobody could take over what systemd does not keep. */
 START_TEST(does_not_leave_what_nobody_keeps)
 {
-    struct signalfd_siginfo info = signal_of(SIGTERM, SI_QUEUE, leave_number(0));
+    struct signalfd_siginfo info = signal_of(SIGTERM, SI_QUEUE, restart_signal_value(0));
 
-    f->keeper.reject_fds[0] = f->keeper.reject_fds[1] = f->keeper.reject_fds[2] = -1;
-    ck_assert(!leave_begin(&f->keeper, &info));
-    f->keeper.stored = true;
-    ck_assert(!leave_begin(&f->keeper, &info));
-    ck_assert(!f->keeper.stopping && !f->keeper.leaving);
+    f->supervisor.reject_fds[0] = f->supervisor.reject_fds[1] = f->supervisor.reject_fds[2] = -1;
+    ck_assert(!restart_handover_start(&f->supervisor, &info));
+    f->supervisor.stored = true;
+    ck_assert(!restart_handover_start(&f->supervisor, &info));
+    ck_assert(!f->supervisor.stopping && !f->supervisor.leaving);
 }
 END_TEST
 
 START_TEST(names_files_for_the_next_keeper)
 {
-    static const int files[] = { 0, 7, LIFELINE_MAX_WORKERS - 1, LIFELINE_SHARED_FILE };
+    static const int files[] = { 0, 7, ENGINE_MEMORY_MAX_WORKERS - 1, CHANNEL_SHARED_FILE };
     static const char *const others[] = { "sluice-q0",       "sluice-flows-",    "sluice-flows-x", "sluice-flows-1x",
                                           "sluice-flows--1", "sluice-flows-256", "sluice-control", "" };
-    char name[LEAVE_NAME_SIZE];
+    char name[STORED_FILE_NAME_SIZE];
 
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        leave_file_name(files[i], name);
-        ck_assert_int_eq(leave_file_of(name), files[i]);
+        stored_file_name(files[i], name);
+        ck_assert_int_eq(stored_file_parse(name), files[i]);
     }
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-        ck_assert_msg(leave_file_of(others[i]) == -1, "'%s' is taken for a file", others[i]);
+        ck_assert_msg(stored_file_parse(others[i]) == -1, "'%s' is taken for a file", others[i]);
 }
 END_TEST
 
-static enum lifeline_kind heard(int channel, int *file)
+static enum channel_kind heard(int channel, int *file)
 {
-    struct lifeline_message message;
+    struct channel_message message;
 
-    return lifeline_receive_file(channel, &message, file, 0);
+    return channel_receive_file(channel, &message, file, 0);
 }
 
 START_TEST(has_the_engine_hand_over_once)
 {
     int ends[2], file;
 
-    ck_assert_int_eq(lifeline_pair(ends), 0);
-    f->keeper.leaving = true;
-    f->keeper.child.pid = 1;
-    f->keeper.child.ready = true;
-    f->keeper.child.channel = ends[0];
-    succession_leave(&f->keeper);
-    succession_leave(&f->keeper); /* it was told for another engine before */
-    ck_assert_int_eq(heard(ends[1], &file), LIFELINE_HAND_OVER);
-    ck_assert_int_eq(heard(ends[1], &file), LIFELINE_NOTHING);
-    ck_assert_uint_gt(f->keeper.hand_over_ns, 0);
+    ck_assert_int_eq(channel_open_pair(ends), 0);
+    f->supervisor.leaving = true;
+    f->supervisor.child.pid = 1;
+    f->supervisor.child.ready = true;
+    f->supervisor.child.channel = ends[0];
+    engine_handover_to_next_supervisor(&f->supervisor);
+    engine_handover_to_next_supervisor(&f->supervisor); /* it was told for another engine before */
+    ck_assert_int_eq(heard(ends[1], &file), CHANNEL_HAND_OVER);
+    ck_assert_int_eq(heard(ends[1], &file), CHANNEL_NOTHING);
+    ck_assert_uint_gt(f->supervisor.hand_over_ns, 0);
     close(ends[0]);
     close(ends[1]);
 }
@@ -430,24 +430,24 @@ START_TEST(gives_on_what_was_left)
 {
     int ends[2], file;
 
-    ck_assert_int_eq(lifeline_pair(ends), 0);
-    f->keeper.child.pid = 1;
-    f->keeper.child.channel = ends[0];
-    succession_give_left(&f->keeper); /* nothing was */
-    ck_assert_int_eq(heard(ends[1], &file), LIFELINE_NOTHING);
-    ck_assert_uint_eq(f->keeper.record.handovers, 0);
-    succession_take_file(&f->keeper, 0, sealed_file());
-    succession_take_file(&f->keeper, LIFELINE_SHARED_FILE, sealed_file());
+    ck_assert_int_eq(channel_open_pair(ends), 0);
+    f->supervisor.child.pid = 1;
+    f->supervisor.child.channel = ends[0];
+    engine_handover_send_stored(&f->supervisor); /* nothing was */
+    ck_assert_int_eq(heard(ends[1], &file), CHANNEL_NOTHING);
+    ck_assert_uint_eq(f->supervisor.record.handovers, 0);
+    engine_handover_add_file(&f->supervisor, 0, sealed_file());
+    engine_handover_add_file(&f->supervisor, CHANNEL_SHARED_FILE, sealed_file());
     for (int i = 0; i < 2; i++)
-        succession_give_left(&f->keeper);
+        engine_handover_send_stored(&f->supervisor);
     for (int i = 0; i < 2; i++) {
-        ck_assert_int_eq(heard(ends[1], &file), LIFELINE_FILE);
+        ck_assert_int_eq(heard(ends[1], &file), CHANNEL_FILE);
         ck_assert_int_ge(file, 0);
         close(file);
     }
-    ck_assert_int_eq(heard(ends[1], &file), LIFELINE_NOTHING);
-    ck_assert_uint_eq(f->keeper.record.handovers, 1);
-    ck_assert_int_eq(f->keeper.record.events[0].kind, LIFELINE_EVENT_HANDOVER);
+    ck_assert_int_eq(heard(ends[1], &file), CHANNEL_NOTHING);
+    ck_assert_uint_eq(f->supervisor.record.handovers, 1);
+    ck_assert_int_eq(f->supervisor.record.events[0].kind, ENGINE_EVENT_HANDOVER);
     close(ends[0]);
     close(ends[1]);
 }

@@ -3,7 +3,7 @@
  * Overload: how long packets have waited by what is known of their ids, when it begins and ends, which flows are shed
  * then, and what a worker makes of its receives. Time is given.
  */
-#include "engine/overload.h"
+#include "sluice/overload.h"
 #include "pipeline_app_rig.h"
 #include "sluice/clock.h"
 #include "sluice/ring.h"
@@ -143,9 +143,9 @@ static void open_state(void)
 
 START_TEST(a_full_queue_is_overload_at_once)
 {
-    ck_assert_int_eq(overload_note(&state, 499, 0, 1000 * MS), OVERLOAD_SAME);
+    ck_assert_int_eq(overload_update(&state, 499, 0, 1000 * MS), OVERLOAD_SAME);
     ck_assert_uint_eq(overload_shedding(&state), 0);
-    ck_assert_int_eq(overload_note(&state, 500, 0, 1001 * MS), OVERLOAD_ENTERED);
+    ck_assert_int_eq(overload_update(&state, 500, 0, 1001 * MS), OVERLOAD_ENTERED);
     ck_assert_uint_eq(overload_shedding(&state), 1u << SHED_ENCRYPTED);
 }
 END_TEST
@@ -153,45 +153,45 @@ END_TEST
 /* One pause is over with the batch that follows it. */
 START_TEST(old_packets_are_overload_when_it_goes_on)
 {
-    ck_assert_int_eq(overload_note(&state, 0, 500 * MS, 1000 * MS), OVERLOAD_SAME);
-    ck_assert_int_eq(overload_note(&state, 0, 1 * MS, 1001 * MS), OVERLOAD_SAME);
-    ck_assert_int_eq(overload_note(&state, 0, 100 * MS, 1002 * MS), OVERLOAD_SAME);
-    ck_assert_int_eq(overload_note(&state, 0, 100 * MS, 1021 * MS), OVERLOAD_SAME);
-    ck_assert_int_eq(overload_note(&state, 0, 100 * MS, 1022 * MS), OVERLOAD_ENTERED);
+    ck_assert_int_eq(overload_update(&state, 0, 500 * MS, 1000 * MS), OVERLOAD_SAME);
+    ck_assert_int_eq(overload_update(&state, 0, 1 * MS, 1001 * MS), OVERLOAD_SAME);
+    ck_assert_int_eq(overload_update(&state, 0, 100 * MS, 1002 * MS), OVERLOAD_SAME);
+    ck_assert_int_eq(overload_update(&state, 0, 100 * MS, 1021 * MS), OVERLOAD_SAME);
+    ck_assert_int_eq(overload_update(&state, 0, 100 * MS, 1022 * MS), OVERLOAD_ENTERED);
 }
 END_TEST
 
 START_TEST(classes_follow_each_other_while_it_lasts)
 {
-    ck_assert_int_eq(overload_note(&state, 900, 0, 1000 * MS), OVERLOAD_ENTERED);
-    ck_assert_int_eq(overload_note(&state, 900, 0, 1049 * MS), OVERLOAD_SAME);
-    ck_assert_int_eq(overload_note(&state, 400, 0, 1051 * MS), OVERLOAD_SAME); /* less than too much */
-    ck_assert_int_eq(overload_note(&state, 500, 0, 1052 * MS), OVERLOAD_WIDENED);
+    ck_assert_int_eq(overload_update(&state, 900, 0, 1000 * MS), OVERLOAD_ENTERED);
+    ck_assert_int_eq(overload_update(&state, 900, 0, 1049 * MS), OVERLOAD_SAME);
+    ck_assert_int_eq(overload_update(&state, 400, 0, 1051 * MS), OVERLOAD_SAME); /* less than too much */
+    ck_assert_int_eq(overload_update(&state, 500, 0, 1052 * MS), OVERLOAD_WIDENED);
     ck_assert_uint_eq(overload_shedding(&state), 1u << SHED_ENCRYPTED | 1u << SHED_BULK);
-    ck_assert_int_eq(overload_note(&state, 500, 0, 1101 * MS), OVERLOAD_SAME);
-    ck_assert_int_eq(overload_note(&state, 500, 0, 1102 * MS), OVERLOAD_WIDENED);
-    ck_assert_int_eq(overload_note(&state, 500, 0, 1500 * MS), OVERLOAD_SAME); /* there is no more */
+    ck_assert_int_eq(overload_update(&state, 500, 0, 1101 * MS), OVERLOAD_SAME);
+    ck_assert_int_eq(overload_update(&state, 500, 0, 1102 * MS), OVERLOAD_WIDENED);
+    ck_assert_int_eq(overload_update(&state, 500, 0, 1500 * MS), OVERLOAD_SAME); /* there is no more */
     ck_assert_uint_eq(overload_shedding(&state), 1u << SHED_ENCRYPTED | 1u << SHED_BULK | 1u << SHED_NEW);
 }
 END_TEST
 
 START_TEST(it_ends_below_half_for_a_second)
 {
-    ck_assert_int_eq(overload_note(&state, 900, 0, 1000 * MS), OVERLOAD_ENTERED);
-    ck_assert_int_eq(overload_note(&state, 250, 0, 3000 * MS), OVERLOAD_SAME);
-    ck_assert_int_eq(overload_note(&state, 0, 50 * MS, 4500 * MS), OVERLOAD_SAME);
-    ck_assert_int_eq(overload_note(&state, 249, 49 * MS, 5000 * MS), OVERLOAD_SAME);
-    ck_assert_int_eq(overload_note(&state, 0, 60 * MS, 5900 * MS), OVERLOAD_SAME); /* and anew */
+    ck_assert_int_eq(overload_update(&state, 900, 0, 1000 * MS), OVERLOAD_ENTERED);
+    ck_assert_int_eq(overload_update(&state, 250, 0, 3000 * MS), OVERLOAD_SAME);
+    ck_assert_int_eq(overload_update(&state, 0, 50 * MS, 4500 * MS), OVERLOAD_SAME);
+    ck_assert_int_eq(overload_update(&state, 249, 49 * MS, 5000 * MS), OVERLOAD_SAME);
+    ck_assert_int_eq(overload_update(&state, 0, 60 * MS, 5900 * MS), OVERLOAD_SAME); /* and anew */
     ck_assert_uint_eq(overload_shedding(&state), 1u << SHED_ENCRYPTED);
-    ck_assert_int_eq(overload_note(&state, 0, 0, 6000 * MS), OVERLOAD_SAME);
+    ck_assert_int_eq(overload_update(&state, 0, 0, 6000 * MS), OVERLOAD_SAME);
     ck_assert_uint_eq(overload_shedding(&state), 0); /* while it is quiet */
     ck_assert(state.active);
-    ck_assert_int_eq(overload_note(&state, 0, 0, 6999 * MS), OVERLOAD_SAME);
-    ck_assert_int_eq(overload_note(&state, 0, 0, 7000 * MS), OVERLOAD_LEFT);
+    ck_assert_int_eq(overload_update(&state, 0, 0, 6999 * MS), OVERLOAD_SAME);
+    ck_assert_int_eq(overload_update(&state, 0, 0, 7000 * MS), OVERLOAD_LEFT);
     ck_assert_uint_eq(overload_shedding(&state), 0);
     ck_assert_uint_eq(state.times, 1);
     ck_assert_uint_eq(state.total_ns, 6000 * MS);
-    ck_assert_int_eq(overload_note(&state, 900, 0, 7001 * MS), OVERLOAD_ENTERED);
+    ck_assert_int_eq(overload_update(&state, 900, 0, 7001 * MS), OVERLOAD_ENTERED);
     ck_assert_uint_eq(overload_shedding(&state), 1u << SHED_ENCRYPTED); /* from the first class on */
 }
 END_TEST
@@ -199,8 +199,8 @@ END_TEST
 START_TEST(without_classes_it_is_told_and_nothing_is_shed)
 {
     state.options.class_count = 0;
-    ck_assert_int_eq(overload_note(&state, 900, 0, 1000 * MS), OVERLOAD_ENTERED);
-    ck_assert_int_eq(overload_note(&state, 900, 0, 2000 * MS), OVERLOAD_SAME);
+    ck_assert_int_eq(overload_update(&state, 900, 0, 1000 * MS), OVERLOAD_ENTERED);
+    ck_assert_int_eq(overload_update(&state, 900, 0, 2000 * MS), OVERLOAD_SAME);
     ck_assert_uint_eq(overload_shedding(&state), 0);
 }
 END_TEST
@@ -209,15 +209,15 @@ START_TEST(other_settings_hold_at_once)
 {
     struct overload_options options;
 
-    ck_assert_int_eq(overload_note(&state, 900, 0, 1000 * MS), OVERLOAD_ENTERED);
-    ck_assert_int_eq(overload_note(&state, 900, 0, 1050 * MS), OVERLOAD_WIDENED);
+    ck_assert_int_eq(overload_update(&state, 900, 0, 1000 * MS), OVERLOAD_ENTERED);
+    ck_assert_int_eq(overload_update(&state, 900, 0, 1050 * MS), OVERLOAD_WIDENED);
     overload_options_default(&options);
     overload_set_options(&state, &options);
     ck_assert_uint_eq(overload_shedding(&state), 1u << SHED_ENCRYPTED);
     options.enabled = false;
     overload_set_options(&state, &options);
-    ck_assert_int_eq(overload_note(&state, 900, 0, 1100 * MS), OVERLOAD_LEFT);
-    ck_assert_int_eq(overload_note(&state, 1000, 0, 1200 * MS), OVERLOAD_SAME);
+    ck_assert_int_eq(overload_update(&state, 900, 0, 1100 * MS), OVERLOAD_LEFT);
+    ck_assert_int_eq(overload_update(&state, 1000, 0, 1200 * MS), OVERLOAD_SAME);
 }
 END_TEST
 
@@ -530,9 +530,9 @@ static unsigned receive(uint32_t first, uint32_t last, uint64_t asked_ns, uint64
     struct packet one = { .meta.id = first }, other = { .meta.id = last };
     struct packet *const batch[] = { &one, &other };
 
-    queue_watch_asks(&watch, asked_ns);
+    queue_watch_receiving(&watch, asked_ns);
     queue_watch_received(&watch, &source.capture, batch, 2, at_ns);
-    return queue_watch_judged(&watch, 2, none_shed, at_ns + MS);
+    return queue_watch_update(&watch, 2, none_shed, at_ns + MS);
 }
 
 START_TEST(an_idle_queue_has_young_packets_and_is_not_looked_at)
@@ -551,10 +551,10 @@ START_TEST(a_worker_that_was_stopped_hides_no_age)
     receive(1, 2, 1000 * MS, 1000 * MS);
     source.level.waiting = 2;
     source.level.id_sequence = 4;
-    queue_watch_asks(&watch, 1001 * MS);
+    queue_watch_receiving(&watch, 1001 * MS);
     queue_watch_received(&watch, &source.capture, NULL, 0,
                          6000 * MS); /* it was stopped in the receive, which a signal ended */
-    queue_watch_judged(&watch, 0, none_shed, 6000 * MS);
+    queue_watch_update(&watch, 0, none_shed, 6000 * MS);
     receive(3, 4, 6000 * MS, 6000 * MS);
     ck_assert_uint_ge(watch.ages.max_ns, 5000 * MS);
 }
@@ -573,9 +573,9 @@ START_TEST(a_worker_that_was_stopped_while_nothing_came_has_young_packets)
 {
     receive(1, 2, 1000 * MS, 1000 * MS);
     source.level.id_sequence = 2;
-    queue_watch_asks(&watch, 1001 * MS);
+    queue_watch_receiving(&watch, 1001 * MS);
     queue_watch_received(&watch, &source.capture, NULL, 0, 6000 * MS);
-    queue_watch_judged(&watch, 0, none_shed, 6000 * MS);
+    queue_watch_update(&watch, 0, none_shed, 6000 * MS);
     receive(3, 4, 6000 * MS, 6001 * MS);
     ck_assert_uint_le(watch.ages.max_ns, 10 * MS);
 }
@@ -673,7 +673,7 @@ START_TEST(the_kernels_time_goes_ahead)
     uint64_t now_ns = clock_realtime_ns();
 
     pkt.time_ns = now_ns - 3000 * MS;
-    queue_watch_asks(&watch, 1000 * MS);
+    queue_watch_receiving(&watch, 1000 * MS);
     queue_watch_received(&watch, &source.capture, batch, 1, 1000 * MS);
     ck_assert_uint_ge(watch.oldest_ns, 3000 * MS);
     ck_assert_uint_lt(watch.oldest_ns, 50000 * MS);

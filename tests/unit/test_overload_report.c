@@ -6,8 +6,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "engine/overload.h"
-#include "engine/queue_account.h"
+#include "sluice/overload.h"
+#include "sluice/worker.h"
+#include "daemon/overload_report.h"
+#include "daemon/queue_account.h"
 #include "pipeline_rig.h"
 #include "sluice/clock.h"
 

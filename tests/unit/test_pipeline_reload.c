@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Other rules between two packets of a connection: what waits goes on waiting, and what has matched does not match
  * again. */
+#include <stdatomic.h>
+
 #include "pipeline_app_rig.h"
 
 #define TWO_PARTS "alert tcp any any -> any any (content:\"first\"; content:\"second\"; distance:0; sid:1;)\n"

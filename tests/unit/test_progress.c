@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/engine_priv.h"
+#include "sluice/load_progress.h"
 #include "sluice/detect.h"
 #include "sluice/keyword.h"
 
@@ -13,29 +13,29 @@ enum { MS = 1000000 };
 
 START_TEST(a_line_comes_after_a_second)
 {
-    struct engine_progress progress = { .begin_ns = 5 };
+    struct load_progress progress = { .begin_ns = 5 };
     char line[PROGRESS_SIZE];
 
-    ck_assert_uint_eq(progress_line(&progress, 5 + 999 * MS, "a.rules", 1, 3, line), 0);
+    ck_assert_uint_eq(load_progress_line(&progress, 5 + 999 * MS, "a.rules", 1, 3, line), 0);
     ck_assert(!progress.shown);
-    ck_assert_uint_gt(progress_line(&progress, 5 + 1000 * MS, "a.rules", 1, 3, line), 0);
+    ck_assert_uint_gt(load_progress_line(&progress, 5 + 1000 * MS, "a.rules", 1, 3, line), 0);
     ck_assert_str_eq(line, "\rsluice: a.rules:  33 %\033[K");
     ck_assert(progress.shown);
-    ck_assert_uint_eq(progress_line(&progress, 5 + 1099 * MS, "a.rules", 2, 3, line), 0);
-    ck_assert_uint_eq(progress_line(&progress, 5 + 1100 * MS, "a.rules", 3, 3, line), strlen(line));
+    ck_assert_uint_eq(load_progress_line(&progress, 5 + 1099 * MS, "a.rules", 2, 3, line), 0);
+    ck_assert_uint_eq(load_progress_line(&progress, 5 + 1100 * MS, "a.rules", 3, 3, line), strlen(line));
     ck_assert_str_eq(line, "\rsluice: a.rules: 100 %\033[K");
-    ck_assert_uint_eq(progress_line(&progress, 5 + 2000 * MS, "an empty file", 0, 0, line), 0);
+    ck_assert_uint_eq(load_progress_line(&progress, 5 + 2000 * MS, "an empty file", 0, 0, line), 0);
 }
 END_TEST
 
 START_TEST(a_long_path_is_shown_by_its_end)
 {
-    struct engine_progress progress = { .begin_ns = 0 };
+    struct load_progress progress = { .begin_ns = 0 };
     char path[1000], line[PROGRESS_SIZE];
 
     memset(path, 'x', sizeof(path));
     memcpy(path + sizeof(path) - 9, "/a.rules", 9);
-    size_t length = progress_line(&progress, 2000 * MS, path, 1, 2, line);
+    size_t length = load_progress_line(&progress, 2000 * MS, path, 1, 2, line);
 
     ck_assert_uint_gt(length, 0);
     ck_assert_uint_lt(length, 80);

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "engine/queue_account.h"
+#include "daemon/queue_account.h"
 
 enum { PLACE = 7, MAX_STEPS = 6 };
 

@@ -13,8 +13,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "engine/engine_priv.h"
-#include "engine/reload.h"
+#include "sluice/config.h"
+#include "sluice/capture.h"
+#include "sluice/daemon.h"
+#include "sluice/detect.h"
+#include "sluice/flow.h"
+#include "sluice/output.h"
+#include "sluice/packet.h"
+#include "sluice/pipeline.h"
+#include "sluice/policy.h"
+#include "sluice/setup.h"
+#include "sluice/engine_limits.h"
+#include "sluice/worker.h"
+#include "daemon/reload.h"
 #include "flow/flow_priv.h"
 #include "sluice/clock.h"
 #include "sluice/keyword.h"
@@ -204,7 +215,7 @@ static void open_worker(unsigned index, const struct pipeline_options *options)
     ck_assert_int_eq(worker_snapshot_init(worker), 0);
     ck_assert_int_eq(pipeline_init(&worker->pipeline, options, &shared, index, output_port(output, index)), 0);
     ck_assert_int_eq(detector_prepare(worker->pipeline.detector, ruleset), 0);
-    pipeline_use_ruleset(&worker->pipeline, ruleset);
+    pipeline_set_ruleset(&worker->pipeline, ruleset);
     atomic_store(&worker->ruleset, ruleset);
 }
 
@@ -212,11 +223,11 @@ static void load_first(void)
 {
     struct diag *diag = diag_new();
     char error[ENGINE_ERROR_SIZE];
-    const struct load_options load = {
+    const struct rule_load_options load = {
         .config = config, .rule_files = rule_files, .rule_file_count = 1, .names = names
     };
 
-    ck_assert_int_eq(engine_load(&ruleset, &load, diag, error), 0);
+    ck_assert_int_eq(setup_load_ruleset(&ruleset, &load, diag, error), 0);
     diag_print(diag, stderr, false);
     ck_assert_uint_eq(diag_errors(diag), 0);
     diag_free(diag);
@@ -239,7 +250,7 @@ static void open_engine(const char *yaml)
     output_options.eve_path = eve_path;
     output_options.names = names;
     ck_assert_int_eq(output_open(&output, &output_options, WORKERS, error), 0);
-    ck_assert_int_eq(engine_pipeline_options(config, WORKERS, true, &options, diag), 0);
+    ck_assert_int_eq(setup_pipeline_options(config, WORKERS, true, &options, diag), 0);
     options.checksums = CHECKSUMS_IGNORE;
     options.stream.checksum_validation = false;
     ck_assert_int_eq(pipeline_shared_init(&shared, &options), 0);
@@ -510,18 +521,18 @@ START_TEST(a_worker_tells_of_its_flows)
     open_engine("stats: {interval: 1}");
     while (!worker_take_snapshot(&workers[1]) || workers[1].snapshot.capture.packets < 100 * STEPS)
         usleep(1000);
-    query.question = WORKER_BY_ENDS;
+    query.kind = WORKER_BY_ENDS;
     query.ends = ends;
-    ck_assert(worker_ask(&workers[1], &query));
+    ck_assert(worker_query_flows(&workers[1], &query));
     ck_assert_uint_eq(query.count, 1);
     ck_assert_uint_eq(query.flows[0].flow.client_port, 1024);
     ck_assert(query.flows[0].has_history);
     ck_assert_uint_eq(query.flows[0].history.count, 4);
-    ck_assert(worker_ask(&workers[0], &query));
+    ck_assert(worker_query_flows(&workers[0], &query));
     ck_assert_uint_eq(query.count, 0);
     query = (struct worker_query){ .cursor = 0 };
     for (int i = 0; i < 10000; i++) {
-        ck_assert(worker_ask(&workers[1], &query));
+        ck_assert(worker_query_flows(&workers[1], &query));
         count += query.count;
         if (query.cursor == 0)
             break;

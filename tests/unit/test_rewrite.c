@@ -4,7 +4,12 @@
 #include "../lib/packet_text.h"
 #include "../lib/rule_text.h"
 #include "detect/inspect.h"
-#include "engine/engine_priv.h"
+#include "sluice/capture.h"
+#include "sluice/decode.h"
+#include "sluice/edit.h"
+#include "sluice/packet.h"
+#include "sluice/pipeline.h"
+#include "worker/pipeline_priv.h"
 
 /* For what is asked in loops: Check keeps a message of every assertion that holds. */
 static void expect(bool holds, const char *what)

@@ -690,7 +690,7 @@ static _Noreturn void enter_keeper_and_try(const struct row *row, const struct r
     _exit(row->attempt(rig));
 }
 
-START_TEST(keeper)
+START_TEST(supervisor)
 {
     const struct row *row = &keeper_rows[_i];
     struct rig rig = { .socket = -1 };
@@ -872,7 +872,7 @@ int main(void)
 
     tcase_add_loop_test(walls, process, 0, sizeof(process_rows) / sizeof(process_rows[0]));
     tcase_add_loop_test(walls, worker, 0, sizeof(worker_rows) / sizeof(worker_rows[0]));
-    tcase_add_loop_test(walls, keeper, 0, sizeof(keeper_rows) / sizeof(keeper_rows[0]));
+    tcase_add_loop_test(walls, supervisor, 0, sizeof(keeper_rows) / sizeof(keeper_rows[0]));
     tcase_add_test(walls, unix_clients);
     tcase_add_loop_test(walls, lesser_sandboxes, 0, sizeof(lesser) / sizeof(lesser[0]));
     tcase_add_test(users, users_that_are_not_there);

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Addresses that rules and `sluice blocklist` never block (nft.blocklist.never).
+ */
+#ifndef SLUICE_BLOCK_EXEMPTIONS_H
+#define SLUICE_BLOCK_EXEMPTIONS_H
+
+#include <stdbool.h>
+
+#include "sluice/config.h"
+#include "sluice/diag.h"
+
+struct address;
+struct block_exemptions;
+
+/* The addresses that are never blocked (nft.blocklist.never). 0 or -errno; mistakes are in `diag`. */
+int block_exemptions_new(struct block_exemptions **out, const struct config *config, struct diag *diag);
+void block_exemptions_free(struct block_exemptions *never);
+bool block_exemptions_contain(const struct block_exemptions *never, int version, const struct address *address);
+bool block_exemptions_are_all(const struct block_exemptions *never); /* "any": nobody can be blocked */
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Limits that worker, setup, daemon and replay share. */
+#ifndef SLUICE_ENGINE_LIMITS_H
+#define SLUICE_ENGINE_LIMITS_H
+
+enum {
+    ENGINE_MAX_QUEUES = 256,
+    ENGINE_MAX_CPUS = 1024,
+    ENGINE_ERROR_SIZE = 512, /* of the error texts that functions return */
+};
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Setup: reads the options of all modules from the configuration, and loads rules and datasets, for the daemon, replay
+ * and `sluice check`.
+ *
+ * Errors:  functions return 0 or -errno. With `error`, the text of the error is there; with `diag`, the mistakes in
+ *          the configuration or in the rules.
+ * Threads: the main thread, and the thread of a reload.
+ */
+#ifndef SLUICE_SETUP_H
+#define SLUICE_SETUP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sluice/config.h"
+#include "sluice/diag.h"
+#include "sluice/engine_limits.h"
+#include "sluice/file_store.h"
+#include "sluice/output.h"
+#include "sluice/pipeline.h"
+#include "sluice/worker.h"
+
+struct datasets;
+struct firewall_options;
+struct nfqueue_options;
+struct rule_list;
+struct rule_names;
+struct rule_variables;
+struct ruleset;
+
+/* --- Queues --------------------------------------------------------------------------------------- */
+
+/* Reads the queues of the configuration, at most `max`, with the options of each. */
+int setup_queue_options(const struct config *config, struct nfqueue_options *out, size_t max, size_t *count,
+                        char error[ENGINE_ERROR_SIZE]);
+/* The same with the options that depend on the sluice table; at most ENGINE_MAX_QUEUES. */
+int setup_plan_queues(const struct config *config, const struct firewall_options *firewall, struct nfqueue_options *out,
+                      size_t *count, char error[ENGINE_ERROR_SIZE]);
+/* Reads the mode of a queue from its entry in `queues`, otherwise from ips.mode. */
+void setup_queue_mode(const struct config *config, uint16_t queue, struct queue_mode *out);
+/* Whether queue.conntrack is no. */
+bool setup_conntrack_is_off(const struct config *config, uint16_t queue);
+/* How many seconds after the start a queue requests conntrack data; 0: always. */
+int64_t setup_conntrack_seconds(const struct config *config, uint16_t queue);
+
+/* --- Options of modules --------------------------------------------------------------------------- */
+
+/* Options of one of `workers` pipelines, which share the memcaps; without the treatment of checksums, which differs
+ * between daemon and replay. pipeline_shared_init() takes ownership of out->app. */
+int setup_pipeline_options(const struct config *config, unsigned workers, bool inline_mode,
+                           struct pipeline_options *out, struct diag *diag);
+/* The same for a daemon; prints the diagnostics. */
+int setup_inline_options(const struct config *config, unsigned workers, struct pipeline_options *out,
+                         char error[ENGINE_ERROR_SIZE]);
+
+int setup_decode_options(const struct config *config, struct decode_options *out, struct diag *diag);
+/* Protocols and their files. The caller frees the result with app_options_clear() unless pipeline_shared_init() took
+ * it. */
+int setup_app_options(const struct config *config, unsigned workers, struct app_options *out, struct diag *diag);
+void setup_app_events(const struct config *config, struct eve_options *out);
+void setup_flow_options(const struct config *config, unsigned workers, struct flow_options *out);
+void setup_stream_options(const struct config *config, unsigned workers, bool inline_mode, struct stream_options *out);
+void setup_exception_policies(const struct config *config, bool inline_mode,
+                              enum exception_policy out[EXCEPTION_COUNT]);
+/* Time budgets of packets and rules. Only a daemon uses them: events of a replay must not depend on the clock. */
+void setup_budget_options(const struct config *config, struct budget_options *out);
+int setup_action_order(const struct config *config, enum rule_action order[4], char error[ENGINE_ERROR_SIZE]);
+void setup_policy_options(const struct config *config, struct policy_options *out);
+
+/* Checks whether event files can be created in the log folder: it exists, or its parent does. `log_dir`: --log-dir, or
+ * NULL. */
+int setup_check_log_folder(const struct config *config, const char *log_dir, char error[ENGINE_ERROR_SIZE]);
+enum output_file_type setup_eve_type(const struct config *config);
+int setup_eve_path(const struct config *config, const char *log_dir, char *out, size_t size,
+                   char error[ENGINE_ERROR_SIZE]);
+void setup_eve_options(const struct config *config, struct eve_options *out);
+
+void setup_file_options(const struct config *config, struct file_options *out);
+void setup_file_depth(const struct config *config, struct stream_options *stream);
+/* Allocates the file store; the caller starts and frees it, also after an error. *out is NULL when none is
+ * configured. */
+int setup_file_store(struct file_store **out, const struct config *config, const char *log_dir, unsigned workers,
+                     bool lossless, char error[ENGINE_ERROR_SIZE]);
+
+/* --- Rules ---------------------------------------------------------------------------------------- */
+
+/* Parses the rules of rule-files and then those of --rules. The caller frees the list, which counts skipped rules and
+ * files. */
+int setup_parse_rules(struct rule_list **out, const struct config *config, const char *const *rule_files, size_t count,
+                      struct diag *diag);
+/* Compiles the rules. On success the ruleset owns the list. */
+int setup_compile_rules(struct ruleset **out, struct rule_list *list, const struct config *config, struct diag *diag);
+/* Parses and compiles the rules. -ENOENT when a file cannot be read. */
+int setup_load_rules(struct ruleset **out, const struct config *config, const char *const *rule_files, size_t count,
+                     struct diag *diag);
+
+struct rule_load_options {
+    const struct config *config;
+    const char *const *rule_files;
+    size_t rule_file_count;
+    struct rule_names *names;     /* numbers of variables and bits that outlive a ruleset; NULL: the ruleset's */
+    const struct ruleset *before; /* the ruleset that the new one replaces; NULL: none */
+    bool after_death;             /* a previous engine died and packets wait: ignore engine.init-failure-fatal */
+    bool needs_rules;             /* fail with -EINVAL when rules were skipped and none is left */
+};
+/* Loads a ruleset. Skips rules and files that cannot be loaded; with engine.init-failure-fatal it fails instead. */
+int setup_load_ruleset(struct ruleset **out, const struct rule_load_options *load, struct diag *diag,
+                       char error[ENGINE_ERROR_SIZE]);
+
+/* Logs how many rules and files were skipped, and where to find the reasons; logs nothing when there were none. */
+void setup_log_skipped_rules(const struct rule_list *rules);
+/* Writes an engine event with the counts, and one for each of the first 1,000 skipped rules and files. */
+void setup_report_skipped_rules(const struct rule_list *rules, struct output *output);
+
+enum {
+    SELECTED_SEVERITIES = 3,
+    SELECTED_EACH = 20,
+    SELECTED_DIAGNOSTICS = SELECTED_SEVERITIES * SELECTED_EACH,
+};
+/* Selects the first errors, then the first warnings, then the first unsupported features, each with its notes. Returns
+ * the number of entries in `out`. */
+size_t setup_select_diagnostics(const struct diag *diag, const struct diag_entry *out[SELECTED_DIAGNOSTICS]);
+/* Prints the selected diagnostics to stderr. */
+void setup_print_diagnostics(const struct diag *diag);
+
+/* Reads `vars`; the caller frees the result. 0 or -ENOMEM. */
+int setup_rule_variables(struct rule_variables **out, const struct config *config);
+
+/* --- Datasets ------------------------------------------------------------------------------------- */
+
+/* Opens the datasets of the configuration, and adds what rules have added to those of the ruleset `before` (NULL:
+ * none). 0 or -ENOMEM. */
+int setup_open_datasets(struct datasets **out, const struct config *config, const struct ruleset *before,
+                        struct diag *diag);
+/* Writes all datasets with `state` or `save` to their files, when no worker runs any more. Logs errors, and returns the
+ * first one. `ruleset` may be NULL. */
+int setup_save_datasets(const struct ruleset *ruleset);
+
+#endif

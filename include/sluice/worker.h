@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Worker: the thread that receives the packets of a queue in batches, takes each through the pipeline, and sends the
+ * verdicts.
+ *
+ * Threads: the main thread sends requests to a worker through atomic pointers in struct worker, which the worker reads
+ * between two batches: a new ruleset, new settings, a query about flows, a snapshot of the counters, stop.
+ */
+#ifndef SLUICE_WORKER_H
+#define SLUICE_WORKER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sluice/affinity.h"
+#include "sluice/capture.h"
+#include "sluice/pipeline.h"
+#include "sluice/sandbox.h"
+#include "sluice/supervisor_channel.h"
+
+struct connection_query;
+struct file_magic;
+struct ring;
+struct transfer;
+
+/* --- Copies of flows ------------------------------------------------------------------------------ */
+
+struct flow_copy {
+    struct flow flow; /* do not follow its pointers */
+    bool ended;
+    bool has_history;
+    struct flow_history history;
+    struct tcp_summary tcp;
+};
+void flow_copy_init(struct flow_copy *out, const struct flow *flow, bool ended);
+
+/* Copies of the most recent flows that ended with something to explain (ended_flows.c). */
+struct ended_flows *ended_flows_new(void); /* NULL: no memory */
+void ended_flows_free(struct ended_flows *ended);
+/* Copies a flow that ends. `ended` may be NULL. */
+void ended_flows_add(struct ended_flows *ended, const struct flow *flow);
+/* Finds the most recent flow with these addresses and ports in either direction, or with `id` if `ends` is NULL. NULL:
+ * none. */
+const struct flow_copy *ended_flows_find(const struct ended_flows *ended, const struct flow_ends *ends, uint64_t id);
+
+/* --- Requests to a worker ------------------------------------------------------------------------- */
+
+enum { WORKER_FLOWS = 64 };
+enum worker_query_kind {
+    WORKER_PAGE,    /* a page of all live flows */
+    WORKER_BY_ENDS, /* one live or ended flow, by addresses and ports */
+    WORKER_BY_ID,   /* one live flow of a page, or an ended one, by id */
+};
+struct worker_query {
+    enum worker_query_kind kind;
+    struct flow_ends ends;
+    uint64_t id;   /* EVE's flow_id */
+    size_t cursor; /* in: start of the page; out: start of the next page, 0: there is none */
+    size_t count;
+    struct flow_copy flows[WORKER_FLOWS];
+};
+
+/* A copy of all counters of a worker, which the worker writes between two batches. */
+struct worker_snapshot {
+    struct capture_counters capture;
+    struct pipeline_counters pipeline;
+    struct policy_counters policy;
+    struct detect_counters detect;
+    struct inject_counters inject;
+    struct file_counts files;
+    struct queue_watch_counters watch;
+    uint64_t *decode; /* decode_counter_count() values */
+    uint64_t *flow;   /* flow_counter_count() */
+    uint64_t *stream; /* stream_counter_count() */
+    uint64_t *app;    /* app_counter_count() */
+    uint64_t *defrag; /* defrag_counter_count() */
+};
+
+/* A new ruleset and new settings. The main thread allocates all of it; the worker only swaps pointers. */
+struct worker_update {
+    const struct ruleset *ruleset;
+    struct detector_room *room; /* memory of the detector for the ruleset; afterwards the memory that it replaced */
+    struct file_magic *magic;   /* NULL: not needed; afterwards the one that is no longer used */
+    bool has_settings;          /* the fields below are valid */
+    struct flow_options flow;   /* only the timeouts are used */
+    enum exception_policy exceptions[EXCEPTION_COUNT];
+    struct overload_options overload;
+};
+
+/* --- Worker --------------------------------------------------------------------------------------- */
+
+enum {
+    WORKER_WAIT_MS = 200,
+    WORKER_IDLE_EXPIRE = 4096,  /* flows that a worker without packets ends at once */
+    WORKER_REPORTS = 256,       /* reports about offloaded flows that a worker reads between two batches */
+    WORKER_LAST_BATCHES = 1024, /* batches that a worker still inspects after a request to stop, at most */
+};
+
+/* The verdict sender (`threading.senders`); a negative value is the -errno with which it failed to start. */
+enum sender_state { SENDER_STARTS, SENDER_RUNS };
+
+struct queue_mode {
+    enum ips_mode mode;
+    bool of_range; /* from an entry of `queues`, otherwise from ips.mode */
+};
+
+struct worker {
+    unsigned index;
+    pthread_t thread, sender;
+    bool started, has_sender; /* whether these threads run */
+    atomic_int sender_state;
+    struct capture *capture;
+    struct nfqueue_options queue;
+    uint64_t conntrack_until_ns; /* monotonic: when the worker stops requesting conntrack data; 0: never */
+    bool conntrack_allowed;      /* a reload may request conntrack data again */
+    struct pipeline pipeline;
+    struct connection_query *connections; /* NULL: no lookups in the conntrack table */
+    bool conntrack_attachable;            /* the kernel can attach conntrack data to packets, and may */
+    bool conntrack_wanted;                /* request conntrack data from the next batch on, for a limited time */
+    struct queue_watch watch;
+    struct ring *reports;         /* lent: reports about offloaded flows; NULL: none */
+    atomic_bool leave;            /* with `stop`: stop at once and keep the flows for the next engine */
+    struct engine_memory *memory; /* lent: heartbeat and current packet, for the supervisor; NULL: none */
+    const struct affinity *affinity;
+    const struct sandbox *sandbox; /* lent; NULL: none */
+
+    /* Requests of the main thread. */
+    _Atomic(const struct ruleset *) ruleset;
+    _Atomic(struct worker_update *) update; /* NULL as soon as the worker has applied it */
+    _Atomic(struct worker_query *) query;   /* NULL as soon as the worker has answered it */
+    atomic_bool stop;
+    atomic_bool snapshot_wanted;
+    _Atomic uint64_t exact_until_ns;   /* monotonic: until then each packet gets a separate verdict message */
+    _Atomic uint32_t mode;             /* enum ips_mode; the worker reads it once for each batch */
+    struct queue_mode configured_mode; /* used by the main thread only */
+
+    /* Published by the worker for all threads. */
+    atomic_uint_fast64_t epoch;                      /* finished batches */
+    atomic_int error;                                /* -errno that ended the thread, 0 while it runs */
+    _Atomic uint64_t verdict_lost, missing, routed;  /* counters of the capture */
+    _Atomic uint64_t slow_packets, slow_evaluations; /* packets and evaluations of rules over their budgets */
+    _Atomic uint64_t evicted[EVICTION_TABLES];       /* entries evicted because a memcap was reached */
+    struct worker_snapshot snapshot; /* the worker writes it while snapshot_wanted is set, main reads it afterwards */
+    bool exact;                      /* used by the worker only: what it last set in the capture */
+};
+
+/* Starts the thread. 0 or -errno. */
+int worker_start(struct worker *worker);
+/* Waits until the thread has ended; the caller has set `stop`. */
+void worker_join(struct worker *worker);
+
+/* Sends a query and waits for the answer, at most a second. False: no answer yet; then the query belongs to the worker
+ * until worker_has_query() is false. */
+bool worker_query_flows(struct worker *worker, struct worker_query *query);
+bool worker_has_query(const struct worker *worker);
+/* Sends an update, which belongs to the worker until worker_has_update() is false. One at a time. */
+void worker_set_update(struct worker *worker, struct worker_update *update);
+bool worker_has_update(const struct worker *worker);
+/* Requests a snapshot and waits for it, at most a second. False: no answer yet. */
+bool worker_take_snapshot(struct worker *worker);
+/* The two halves of worker_take_snapshot(), for several workers at once. */
+void worker_request_snapshot(struct worker *worker);
+bool worker_wait_snapshot(struct worker *worker);
+
+int worker_snapshot_init(struct worker *worker); /* 0 or -ENOMEM */
+void worker_snapshot_clear(struct worker *worker);
+void worker_copy_counters(struct worker *worker); /* called by the worker, or by main after worker_join() */
+
+/* Lets the worker's stream look up connections in the conntrack table (stream.midstream-conntrack). If ctnetlink is
+ * missing, logs it; then stream.midstream-policy decides about connections whose start was not seen. */
+void worker_open_connections(struct worker *worker, const struct config *config);
+void worker_close_connections(struct worker *worker);
+
+/* --- Evictions ------------------------------------------------------------------------------------ */
+
+/* Counts the entries that tables have evicted since the start because a memcap was reached. */
+void count_evictions(const struct pipeline *pipeline, uint64_t out[EVICTION_TABLES]);
+const char *eviction_setting(enum eviction_table table); /* "flow.memcap" */
+bool eviction_is_shared(enum eviction_table table);      /* whether all workers share the table */
+
+/* --- Crash report --------------------------------------------------------------------------------- */
+
+/* Installs handlers of fatal signals that record in the engine's memory which worker thread received the signal. 0 or
+ * -errno. */
+int crash_report_start(void);
+/* Called by a worker's thread: gives it a signal stack, which crash_report_remove_worker() frees. 0 or -errno. */
+int crash_report_add_worker(struct engine_memory *memory, unsigned worker, void **stack);
+void crash_report_remove_worker(void *stack); /* NULL is allowed */
+
+/* --- Transferred counters ------------------------------------------------------------------------- */
+
+/* Counters of previous engines, which an engine hand-over keeps (transferred_counters.c). */
+struct transferred_counters *transferred_counters_new(void); /* NULL: no memory */
+void transferred_counters_free(struct transferred_counters *counters);
+/* Returns `value` of this engine plus that of previous engines; `counters` may be NULL. */
+uint64_t transferred_counters_add(struct transferred_counters *counters, const char *name, uint64_t value);
+/* Replaces the counters by those for the next engine. 0 or -ENOMEM, then some are missing. */
+int transferred_counters_replace(struct transferred_counters *counters, const struct output_stat *values, size_t count);
+void transferred_counters_transfer(struct transfer *t, struct transferred_counters *counters);
+
+#endif

@@ -1,0 +1,703 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The own table while the daemon runs. One thread of its own does all that concerns it: it hears of every change of the
+ * ruleset and looks whether the table is what was installed; puts it back when somebody removed or altered it, and
+ * tells in an event for how long packets could pass uninspected; and blocks the hosts that workers ask for. It also
+ * looks once a second, so that a notification that was lost is made up for and the time at which the table was last
+ * known to be right is never far away.
+ *
+ * Putting back has a budget: so many times at once, and so many a second in the long run. Against somebody who removes
+ * the table again and again it is a contest that nobody wins; the events tell.
+ *
+ * A filter chain that comes to stand on the wrong side of ours does not open anything, so that is mended seldom: a base
+ * chain has its priority for good, so ours has to go for a new one, and with it the packets that wait in the queues.
+ *
+ * A worker asks by a ring of its own: no lock, no system call; when it is full the request is lost and counted. The
+ * ring is looked into every few milliseconds, until then other flows of that host are inspected as any.
+ *
+ * Packets that the kernel dropped with somebody's base chain are known by the verdicts that it refused (ENOENT). They
+ * are added up once a second; those that come within a while of a change in which chains went are said to be lost to
+ * that. From the first such change on workers give each packet a verdict message of its own for a time, because a batch
+ * does not tell which of its packets were gone.
+ *
+ * Threads: attachment_new/start/stop/free by the main thread, block_port_request() by the port's worker, counters by
+ * anybody.
+ */
+#include "attachment.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "sluice/address.h"
+#include "sluice/block_exemptions.h"
+#include "sluice/block_port.h"
+#include "sluice/blocklist.h"
+#include "sluice/clock.h"
+#include "sluice/config.h"
+#include "sluice/diag.h"
+#include "sluice/firewall.h"
+#include "sluice/firewall_watch.h"
+#include "sluice/log.h"
+#include "sluice/output.h"
+#include "sluice/ring.h"
+#include "sluice/engine_limits.h"
+#include "sluice/worker.h"
+
+enum {
+    PORT_RING_SIZE = 64 << 10,
+    TICK_MS = 1000,
+    BLOCK_WAIT_MS = 20,     /* until a worker's request is seen */
+    BUDGET = 20,            /* times that the table is put back at once */
+    BUDGET_REFILL_MS = 500, /* and then once in this time */
+    MOVES = 4,              /* times that the table changes its place at once, and then once in MOVE_SECONDS */
+    MOVE_SECONDS = 60,
+    FLUSH_SECONDS = 5, /* lost packets belong to chains that went so long ago at most */
+    EXACT_SECONDS = 60,
+    ROUNDS = 64, /* groups of hosts that are blocked at a time, at most */
+};
+#define NS_PER_MS UINT64_C(1000000)
+
+enum monitor_mode { MONITOR_OFF, MONITOR_REPORT, MONITOR_REASSERT };
+
+/* So many times at once, and then one more in each time. */
+struct budget {
+    uint64_t left, filled_ns;
+};
+
+/* What is wrong with the table since when. */
+struct breach {
+    bool open, told;
+    uint64_t noticed_ns, good_ns; /* monotonic */
+    unsigned damage;
+    bool dropped;
+    struct firewall_change change; /* who */
+};
+
+struct attachment {
+    const struct firewall_options *firewall;
+    struct output *output;
+    struct worker *workers;
+    unsigned worker_count;
+    enum monitor_mode mode;
+    struct block_exemptions *never;
+    struct block_port *ports; /* one a worker; NULL without blocklist */
+    struct firewall_watch *watch;
+    int stop_fd;
+    bool started;
+    pthread_t thread;
+
+    /* the thread's */
+    struct breach breach;
+    uint64_t good_ns, tick_ns; /* last known to be right; the next look without cause */
+    struct budget budget, moves;
+    struct firewall_change removal; /* the last in which chains went */
+    uint64_t removal_ns, verdict_lost;
+    bool after_death;
+    bool remember;
+    struct firewall_intruder intruder; /* told already */
+
+    /* written by the thread */
+    _Atomic uint64_t changes, reasserted, failed, moved, uninspected_us, flushed, notifications_lost;
+    _Atomic uint64_t hosts, added, refused, full, blocked_packets, blocked_bytes;
+    _Atomic uint64_t accepted_packets, accepted_bytes, dropped_packets, dropped_bytes;
+};
+
+static void count(_Atomic uint64_t *counter, uint64_t value)
+{
+    atomic_fetch_add_explicit(counter, value, memory_order_relaxed);
+}
+
+static void set(_Atomic uint64_t *counter, uint64_t value)
+{
+    atomic_store_explicit(counter, value, memory_order_relaxed);
+}
+
+struct block_port *attachment_port(struct attachment *attachment, unsigned worker)
+{
+    return attachment && attachment->ports ? &attachment->ports[worker] : NULL;
+}
+
+/* --- Events --------------------------------------------------------------------------------------- */
+
+static struct output_firewall event_of(const struct attachment *attachment, enum output_firewall_action action,
+                                       const struct firewall_change *change)
+{
+    struct output_firewall event = {
+        .time_ns = clock_realtime_ns(),
+        .action = action,
+        .lost = change && change->lost,
+        .generation = change ? change->generation : 0,
+        .pid = change ? change->pid : 0,
+    };
+
+    snprintf(event.table, sizeof(event.table), "%s", attachment->firewall->table);
+    if (change)
+        memcpy(event.process, change->process, sizeof(event.process));
+    return event;
+}
+
+/* What the open breach has been up to now. */
+static void tell_breach(struct attachment *attachment, enum output_firewall_action action, const char *error)
+{
+    const struct breach *breach = &attachment->breach;
+    uint64_t now_ns = clock_monotonic_ns();
+    struct output_firewall event = event_of(attachment, action, &breach->change);
+
+    event.damage = breach->damage;
+    event.uninspected = breach->damage & ~(unsigned)FIREWALL_DAMAGE_SETS;
+    event.dropped = breach->dropped;
+    event.has_duration = action != OUTPUT_FIREWALL_ALTERED;
+    event.duration_ns = now_ns - breach->noticed_ns;
+    event.at_most_ns = now_ns - breach->good_ns;
+    if (error)
+        snprintf(event.error, sizeof(event.error), "%s", error);
+    output_firewall(attachment->output, &event);
+}
+
+static void log_breach(const struct attachment *attachment, const char *what)
+{
+    const struct breach *breach = &attachment->breach;
+
+    log_warning("table %s %s: %s%s%s%s; %.3f ms after the change was noticed", attachment->firewall->table, what,
+                breach->damage & FIREWALL_DAMAGE_TABLE ? "it had been removed or replaced" : "it had been altered",
+                breach->change.process[0] ? " by " : "", breach->change.process,
+                breach->damage & ~(unsigned)FIREWALL_DAMAGE_SETS ? ", and packets could pass uninspected" : "",
+                (double)(clock_monotonic_ns() - breach->noticed_ns) / 1e6);
+}
+
+/* --- Packets that the kernel dropped -------------------------------------------------------------- */
+
+static void hear_removal(struct attachment *attachment, const struct firewall_change *change)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+
+    attachment->removal = *change;
+    attachment->removal_ns = now_ns;
+    for (unsigned i = 0; i < attachment->worker_count; i++)
+        set(&attachment->workers[i].exact_until_ns, now_ns + EXACT_SECONDS * NS_PER_SECOND);
+}
+
+static void count_flushed(struct attachment *attachment)
+{
+    uint64_t sum = 0, lost;
+    struct output_firewall event;
+
+    for (unsigned i = 0; i < attachment->worker_count; i++)
+        sum += atomic_load_explicit(&attachment->workers[i].verdict_lost, memory_order_relaxed);
+    lost = sum - attachment->verdict_lost;
+    attachment->verdict_lost = sum;
+    if (lost == 0 || attachment->removal_ns == 0 ||
+        clock_monotonic_ns() - attachment->removal_ns > FLUSH_SECONDS * NS_PER_SECOND)
+        return; /* a device that went down, say */
+    count(&attachment->flushed, lost);
+    event = event_of(attachment, OUTPUT_FIREWALL_FLUSHED, &attachment->removal);
+    event.packets = lost;
+    output_firewall(attachment->output, &event);
+    log_warning("the kernel dropped %llu packets that waited in the queues, because a base chain was removed%s%s",
+                (unsigned long long)lost, attachment->removal.process[0] ? " by " : "", attachment->removal.process);
+}
+
+/* --- The table ------------------------------------------------------------------------------------ */
+
+static void close_breach(struct attachment *attachment, enum output_firewall_action action)
+{
+    struct breach *breach = &attachment->breach;
+    uint64_t now_ns = clock_monotonic_ns();
+
+    tell_breach(attachment, action, NULL);
+    log_breach(attachment, action == OUTPUT_FIREWALL_REASSERTED ? "was restored" : "is complete again");
+    if (breach->damage & ~(unsigned)FIREWALL_DAMAGE_SETS)
+        count(&attachment->uninspected_us, (now_ns - breach->noticed_ns) / 1000);
+    *breach = (struct breach){ .open = false };
+    attachment->good_ns = now_ns;
+}
+
+static bool take_budget(struct budget *budget, uint64_t most, uint64_t refill_ns)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    uint64_t refill = (now_ns - budget->filled_ns) / refill_ns;
+
+    if (refill > 0) {
+        budget->left = budget->left + refill < most ? budget->left + refill : most;
+        budget->filled_ns = now_ns;
+    }
+    if (budget->left == 0)
+        return false;
+    budget->left--;
+    return true;
+}
+
+static void reassert(struct attachment *attachment)
+{
+    struct breach *breach = &attachment->breach;
+    char error[FIREWALL_ERROR_SIZE];
+
+    if (!take_budget(&attachment->budget, BUDGET, BUDGET_REFILL_MS * NS_PER_MS))
+        return;
+    if (breach->damage & (FIREWALL_DAMAGE_TABLE | FIREWALL_DAMAGE_CHAINS))
+        hear_removal(attachment, &breach->change); /* our own chains may have to go for it */
+    if (firewall_watch_reassert(attachment->watch, breach->damage, error) == 0) {
+        count(&attachment->reasserted, 1);
+        close_breach(attachment, OUTPUT_FIREWALL_REASSERTED);
+        return;
+    }
+    count(&attachment->failed, 1);
+    if (breach->told)
+        return;
+    breach->told = true;
+    tell_breach(attachment, OUTPUT_FIREWALL_FAILED, error);
+    log_error("cannot restore table %s, packets may pass uninspected: %s; trying again", attachment->firewall->table,
+              error);
+}
+
+static void open_breach(struct attachment *attachment, const struct firewall_check *check,
+                        const struct firewall_change *change, uint64_t noticed_ns)
+{
+    struct breach *breach = &attachment->breach;
+
+    if (!breach->open) {
+        *breach = (struct breach){ .open = true, .noticed_ns = noticed_ns, .good_ns = attachment->good_ns };
+        breach->change = *change;
+    }
+    breach->damage |= check->damage;
+    breach->dropped |= check->drops;
+    if (attachment->mode != MONITOR_REPORT || breach->told)
+        return;
+    breach->told = true;
+    tell_breach(attachment, OUTPUT_FIREWALL_ALTERED, NULL);
+    log_warning("table %s was altered by another process, and packets may pass uninspected; nft.monitor: report does "
+                "not restore it",
+                attachment->firewall->table);
+}
+
+/* Whether nothing was wrong. */
+static bool check(struct attachment *attachment, const struct firewall_change *change, uint64_t noticed_ns)
+{
+    char error[FIREWALL_ERROR_SIZE];
+    struct firewall_check found;
+    uint64_t begun_ns = clock_monotonic_ns();
+
+    if (firewall_watch_check(attachment->watch, &found, error))
+        return false; /* the next look is not far */
+    set(&attachment->blocked_packets, found.blocked_packets);
+    set(&attachment->blocked_bytes, found.blocked_bytes);
+    set(&attachment->accepted_packets, found.accepted_packets);
+    set(&attachment->accepted_bytes, found.accepted_bytes);
+    set(&attachment->dropped_packets, found.dropped_packets);
+    set(&attachment->dropped_bytes, found.dropped_bytes);
+    if (attachment->mode == MONITOR_OFF)
+        return false;
+    if (found.damage) {
+        open_breach(attachment, &found, change, noticed_ns);
+    } else if (attachment->breach.open) {
+        close_breach(attachment, OUTPUT_FIREWALL_RESTORED);
+    } else {
+        attachment->good_ns = begun_ns;
+    }
+    if (attachment->breach.open && attachment->mode == MONITOR_REASSERT)
+        reassert(attachment);
+    return found.damage == 0;
+}
+
+/* --- What is heard -------------------------------------------------------------------------------- */
+
+static bool may_move(const struct attachment *attachment)
+{
+    return attachment->mode == MONITOR_REASSERT && !attachment->firewall->has_priority;
+}
+
+static void tell_intruder(struct attachment *attachment, enum output_firewall_action action,
+                          const struct firewall_change *change)
+{
+    const struct firewall_intruder *chain = &change->intruder;
+    struct output_firewall event = event_of(attachment, action, change);
+
+    event.intruder = *chain;
+    output_firewall(attachment->output, &event);
+    log_warning("chain %s %s %s has priority %d on hook %s, on the wrong side of the chain of Sluice%s", chain->family,
+                chain->table, chain->chain, (int)chain->priority, chain->hook,
+                action == OUTPUT_FIREWALL_MOVED ? "; the sluice table was moved"
+                : may_move(attachment)          ? ""
+                                                : ": set nft.priority and restart to move the sluice table");
+}
+
+/* Each chain once, and not again as long as no other is told of. */
+static bool hear_intruder(struct attachment *attachment, const struct firewall_change *change)
+{
+    const struct firewall_intruder *chain = &change->intruder, *told = &attachment->intruder;
+
+    if (told->found && strcmp(told->table, chain->table) == 0 && strcmp(told->chain, chain->chain) == 0 &&
+        told->priority == chain->priority)
+        return false;
+    attachment->intruder = *chain;
+    tell_intruder(attachment, OUTPUT_FIREWALL_MISPLACED, change);
+    return true;
+}
+
+/* To where the mode wants to be among the chains that are there now, in one transaction. */
+static void move(struct attachment *attachment, const struct firewall_change *change)
+{
+    char error[FIREWALL_ERROR_SIZE];
+
+    if (!may_move(attachment) || !take_budget(&attachment->moves, MOVES, MOVE_SECONDS * NS_PER_SECOND))
+        return;
+    if (attachment->ports)
+        firewall_watch_remember_hosts(attachment->watch);
+    hear_removal(attachment, change); /* our own chains go for it */
+    if (firewall_watch_reassert(attachment->watch, FIREWALL_DAMAGE_TABLE, error)) {
+        log_error("cannot move table %s: %s", attachment->firewall->table, error);
+        return;
+    }
+    count(&attachment->moved, 1);
+    tell_intruder(attachment, OUTPUT_FIREWALL_MOVED, change);
+}
+
+static void hear(struct attachment *attachment)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    struct firewall_change change;
+    bool misplaced;
+
+    firewall_watch_receive(attachment->watch, &change);
+    if (change.transactions == 0 && !change.lost)
+        return;
+    count(&attachment->changes, change.transactions);
+    count(&attachment->notifications_lost, change.lost);
+    attachment->remember |= change.elements || change.lost;
+    if (change.removals || change.lost)
+        hear_removal(attachment, &change);
+    misplaced = change.intruder.found && attachment->mode != MONITOR_OFF && hear_intruder(attachment, &change);
+    if (check(attachment, &change, now_ns) && misplaced) /* put back it has its place */
+        move(attachment, &change);
+}
+
+/* --- Hosts to block ------------------------------------------------------------------------------- */
+
+/* Those that were asked for and are not to be spared, each once, at most a group. */
+struct block_group {
+    struct blocked_host hosts[FIREWALL_WATCH_HOSTS];
+    struct block_request requests[FIREWALL_WATCH_HOSTS];
+    size_t count;
+};
+
+static void add_request(struct attachment *attachment, struct block_group *group, const struct block_request *request)
+{
+    if (block_exemptions_contain(attachment->never, request->version, &request->address)) {
+        count(&attachment->refused, 1);
+        return;
+    }
+    for (size_t i = 0; i < group->count; i++)
+        if (group->hosts[i].version == request->version && address_equal(&group->hosts[i].address, &request->address))
+            return;
+    group->requests[group->count] = *request;
+    group->hosts[group->count++] = (struct blocked_host){
+        .address = request->address,
+        .version = request->version,
+        .timeout_ms = (uint64_t)request->seconds * 1000,
+    };
+}
+
+static void collect_requests(struct attachment *attachment, struct block_group *group)
+{
+    const struct block_request *request;
+    size_t size;
+
+    group->count = 0;
+    for (unsigned i = 0; i < attachment->worker_count; i++) {
+        struct ring *ring = attachment->ports[i].ring;
+
+        while (group->count < FIREWALL_WATCH_HOSTS && (request = ring_peek(ring, &size))) {
+            add_request(attachment, group, request);
+            ring_release(ring);
+        }
+    }
+}
+
+static void tell_blocked(struct attachment *attachment, const struct block_request *request)
+{
+    struct output_firewall event = event_of(attachment, OUTPUT_FIREWALL_BLOCKED, NULL);
+
+    count(&attachment->added, 1);
+    event.host = request->address;
+    event.host_version = request->version;
+    event.host_seconds = request->seconds;
+    event.gid = request->gid;
+    event.sid = request->sid;
+    output_firewall(attachment->output, &event);
+}
+
+static void block_group(struct attachment *attachment, const struct block_group *group)
+{
+    bool added[FIREWALL_WATCH_HOSTS];
+    char error[FIREWALL_ERROR_SIZE];
+    int err = firewall_watch_block(attachment->watch, group->hosts, group->count, added, error);
+
+    if (err) {
+        if (atomic_load_explicit(&attachment->full, memory_order_relaxed) == 0)
+            log_warning("cannot block hosts: %s", error);
+        count(&attachment->full, group->count);
+        return;
+    }
+    for (size_t i = 0; i < group->count; i++)
+        if (added[i])
+            tell_blocked(attachment, &group->requests[i]);
+}
+
+static void block_hosts(struct attachment *attachment)
+{
+    struct block_group group;
+
+    for (int round = 0; round < ROUNDS; round++) {
+        collect_requests(attachment, &group);
+        if (group.count == 0)
+            return;
+        block_group(attachment, &group);
+    }
+}
+
+/* --- The thread ----------------------------------------------------------------------------------- */
+
+static void tick(struct attachment *attachment)
+{
+    static const struct firewall_change nobody = { .lost = true };
+    uint64_t now_ns = clock_monotonic_ns();
+
+    if (now_ns < attachment->tick_ns)
+        return;
+    attachment->tick_ns = now_ns + TICK_MS * NS_PER_MS;
+    check(attachment, &nobody, now_ns);
+    count_flushed(attachment);
+    if (!attachment->ports)
+        return;
+    if (attachment->remember && !attachment->breach.open && firewall_watch_remember_hosts(attachment->watch) == 0)
+        attachment->remember = false;
+    set(&attachment->hosts, firewall_watch_hosts(attachment->watch));
+}
+
+static int wait_ms(const struct attachment *attachment)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    uint64_t left = attachment->tick_ns > now_ns ? (attachment->tick_ns - now_ns) / NS_PER_MS + 1 : 0;
+
+    if (attachment->breach.open && attachment->mode == MONITOR_REASSERT && left > BUDGET_REFILL_MS / 4)
+        left = BUDGET_REFILL_MS / 4;
+    if (attachment->ports && left > BLOCK_WAIT_MS)
+        left = BLOCK_WAIT_MS;
+    return (int)left;
+}
+
+/* While it is broken the budget alone decides when it is tried again; whether it still is, is looked for first. */
+static void try_again(struct attachment *attachment)
+{
+    if (attachment->breach.open && attachment->mode == MONITOR_REASSERT)
+        check(attachment, &attachment->breach.change, clock_monotonic_ns());
+}
+
+static void *run(void *argument)
+{
+    struct attachment *attachment = argument;
+    struct pollfd fds[] = {
+        { .fd = attachment->stop_fd, .events = POLLIN },
+        { .fd = firewall_watch_fd(attachment->watch), .events = POLLIN },
+    };
+    bool stop = false;
+
+    pthread_setname_np(pthread_self(), "sluice-firewall");
+    while (!stop) {
+        poll(fds, sizeof(fds) / sizeof(fds[0]), wait_ms(attachment));
+        stop = fds[0].revents != 0;
+        hear(attachment);
+        try_again(attachment);
+        if (attachment->ports)
+            block_hosts(attachment);
+        if (stop)
+            attachment->tick_ns = 0;
+        tick(attachment);
+    }
+    return NULL;
+}
+
+/* --- Life cycle ----------------------------------------------------------------------------------- */
+
+static enum monitor_mode read_mode(const struct config *config)
+{
+    const char *mode = config_string(config, "nft.monitor");
+
+    return strcmp(mode, "reassert") == 0 ? MONITOR_REASSERT
+           : strcmp(mode, "report") == 0 ? MONITOR_REPORT
+                                         : MONITOR_OFF;
+}
+
+static int open_never(struct attachment *attachment, const struct config *config, char error[ENGINE_ERROR_SIZE])
+{
+    struct diag *diag = diag_new();
+    int err = diag ? block_exemptions_new(&attachment->never, config, diag) : -ENOMEM;
+
+    if (err)
+        snprintf(error, ENGINE_ERROR_SIZE, "invalid nft.blocklist.never%s%s", diag && diag_count(diag) > 0 ? ": " : "",
+                 diag && diag_count(diag) > 0 ? diag_get(diag, 0)->message : "");
+    else if (block_exemptions_are_all(attachment->never))
+        log_warning("nft.blocklist.never is any: no host will be blocked");
+    diag_free(diag);
+    return err;
+}
+
+static int make_ports(struct attachment *attachment, const struct config *config, char error[ENGINE_ERROR_SIZE])
+{
+    int err = open_never(attachment, config, error);
+
+    if (err)
+        return err;
+    attachment->ports = calloc(attachment->worker_count, sizeof(*attachment->ports));
+    for (unsigned i = 0; attachment->ports && i < attachment->worker_count && !err; i++)
+        err = ring_new(&attachment->ports[i].ring, PORT_RING_SIZE);
+    if (!attachment->ports || err) {
+        snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+/* Somebody has to read the counters. */
+static bool offloads(const struct firewall_options *firewall)
+{
+    return firewall->offload.accept || firewall->offload.drop;
+}
+
+int attachment_new(struct attachment **out, const struct attachment_options *options, char error[ENGINE_ERROR_SIZE])
+{
+    enum monitor_mode mode = read_mode(options->config);
+    bool attaches = options->firewall->mode != ATTACH_NONE;
+    struct attachment *attachment;
+    int err = 0;
+
+    *out = NULL;
+    if (!attaches || (mode == MONITOR_OFF && !options->firewall->blocklist && !offloads(options->firewall)))
+        return 0;
+    attachment = calloc(1, sizeof(*attachment));
+    if (!attachment) {
+        snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
+        return -ENOMEM;
+    }
+    attachment->firewall = options->firewall;
+    attachment->output = options->output;
+    attachment->workers = options->workers;
+    attachment->worker_count = options->worker_count;
+    attachment->mode = mode;
+    attachment->budget.left = BUDGET;
+    attachment->moves.left = MOVES;
+    attachment->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (attachment->stop_fd < 0) {
+        err = -errno;
+        snprintf(error, ENGINE_ERROR_SIZE, "no eventfd: %s", strerror(-err));
+    }
+    if (!err && options->firewall->blocklist)
+        err = make_ports(attachment, options->config, error);
+    attachment->after_death = options->after_death;
+    if (err)
+        attachment_free(attachment);
+    else
+        *out = attachment;
+    for (unsigned i = 0; !err && attachment->after_death && i < attachment->worker_count; i++)
+        set(&attachment->workers[i].exact_until_ns, UINT64_MAX); /* until attachment_start() */
+    return err;
+}
+
+/* Somebody may have removed a chain while there was nobody to hear of it: of the packets that waited then only messages
+ * are left. */
+static void look_for_flushed(struct attachment *attachment)
+{
+    static const struct firewall_change unheard = { .lost = true };
+
+    if (attachment->after_death)
+        hear_removal(attachment, &unheard);
+}
+
+int attachment_start(struct attachment *attachment, char error[ENGINE_ERROR_SIZE])
+{
+    char cause[FIREWALL_ERROR_SIZE];
+    sigset_t all, before;
+    int err = firewall_watch_open(&attachment->watch, attachment->firewall, cause);
+
+    if (err) {
+        snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+        return err;
+    }
+    look_for_flushed(attachment);
+    attachment->good_ns = clock_monotonic_ns();
+    attachment->budget.filled_ns = attachment->moves.filled_ns = attachment->good_ns;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    err = -pthread_create(&attachment->thread, NULL, run, attachment);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (err) {
+        snprintf(error, ENGINE_ERROR_SIZE, "cannot start a thread: %s", strerror(-err));
+        firewall_remove(attachment->firewall->table, cause);
+        return err;
+    }
+    attachment->started = true;
+    return 0;
+}
+
+void attachment_stop(struct attachment *attachment)
+{
+    const uint64_t one = 1;
+
+    if (!attachment || !attachment->started)
+        return;
+    if (write(attachment->stop_fd, &one, sizeof(one)) < 0)
+        log_error("cannot stop the firewall thread: %s", strerror(errno));
+    pthread_join(attachment->thread, NULL);
+    attachment->started = false;
+}
+
+void attachment_free(struct attachment *attachment)
+{
+    if (!attachment)
+        return;
+    attachment_stop(attachment);
+    firewall_watch_close(attachment->watch);
+    for (unsigned i = 0; attachment->ports && i < attachment->worker_count; i++)
+        ring_free(attachment->ports[i].ring);
+    free(attachment->ports);
+    block_exemptions_free(attachment->never);
+    if (attachment->stop_fd >= 0)
+        close(attachment->stop_fd);
+    free(attachment);
+}
+
+static uint64_t get(const _Atomic uint64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+void attachment_counters(const struct attachment *attachment, struct attachment_counters *out)
+{
+    *out = (struct attachment_counters){
+        .changes = get(&attachment->changes),
+        .reasserted = get(&attachment->reasserted),
+        .failed = get(&attachment->failed),
+        .moved = get(&attachment->moved),
+        .uninspected_us = get(&attachment->uninspected_us),
+        .flushed = get(&attachment->flushed),
+        .notifications_lost = get(&attachment->notifications_lost),
+        .hosts = get(&attachment->hosts),
+        .added = get(&attachment->added),
+        .refused = get(&attachment->refused),
+        .full = get(&attachment->full),
+        .blocked_packets = get(&attachment->blocked_packets),
+        .blocked_bytes = get(&attachment->blocked_bytes),
+        .accepted_packets = get(&attachment->accepted_packets),
+        .accepted_bytes = get(&attachment->accepted_bytes),
+        .dropped_packets = get(&attachment->dropped_packets),
+        .dropped_bytes = get(&attachment->dropped_bytes),
+    };
+    for (unsigned i = 0; attachment->ports && i < attachment->worker_count; i++)
+        out->lost += get(&attachment->ports[i].lost);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The addresses that are never blocked: those of nft.blocklist.never, which is written as in a rule and may name
+ * variables, and those whose block would be a mistake whoever asks for it. The text is read by the rule parser, as the
+ * source of a rule that nobody asks: so it means exactly what it means in rules.
+ */
+#include "sluice/block_exemptions.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sluice/address.h"
+#include "sluice/config.h"
+#include "sluice/keyword.h"
+#include "sluice/rule.h"
+#include "sluice/setup.h"
+#include "sluice/text.h"
+
+struct block_exemptions {
+    struct rule_list *list; /* NULL: nft.blocklist.never is none */
+    const struct address_set *addresses;
+};
+
+static int parse(struct block_exemptions *never, const struct config *config, const char *value, struct diag *diag)
+{
+    struct keyword_table *keywords = keyword_table_new(keyword_list, keyword_list_count);
+    struct rule_variables *variables = NULL;
+    const struct rule_list_options options = { .keywords = keywords };
+    struct rule_list_options with_variables = options;
+    struct text text;
+    int err = keywords ? setup_rule_variables(&variables, config) : -ENOMEM;
+
+    text_init(&text);
+    text_printf(&text, "alert ip %s any -> any any (sid:1;)", value);
+    with_variables.variables = variables;
+    if (!err && text.failed)
+        err = -ENOMEM;
+    if (!err)
+        err = rule_list_new(&never->list, &with_variables, diag);
+    if (!err)
+        err = rule_list_parse(never->list, "nft.blocklist.never", text.bytes, text.length, diag);
+    if (!err)
+        err = rule_list_finish(never->list, diag);
+    if (!err && rule_list_count(never->list) != 1)
+        err = -EINVAL;
+    if (!err)
+        never->addresses = rule_list_get(never->list, 0)->source;
+    text_clear(&text);
+    rule_variables_free(variables);
+    keyword_table_free(keywords);
+    return err;
+}
+
+int block_exemptions_new(struct block_exemptions **out, const struct config *config, struct diag *diag)
+{
+    const char *value = config_string(config, "nft.blocklist.never");
+    struct block_exemptions *never = calloc(1, sizeof(*never));
+    int err = 0;
+
+    if (!never)
+        return -ENOMEM;
+    if (value && strcmp(value, "none") != 0)
+        err = parse(never, config, value, diag);
+    if (err) {
+        block_exemptions_free(never);
+        return err;
+    }
+    *out = never;
+    return 0;
+}
+
+void block_exemptions_free(struct block_exemptions *never)
+{
+    if (!never)
+        return;
+    rule_list_free(never->list);
+    free(never);
+}
+
+/* Nobody's own address; or one without which the link does not work. */
+static bool is_special(int version, const struct address *address)
+{
+    static const struct address unspecified, loopback6 = { .bytes = { [15] = 1 } };
+    const uint8_t *bytes = address->bytes;
+
+    if (version == 4)
+        return bytes[0] == 0 || bytes[0] == 127 || bytes[0] >= 224;
+    return bytes[0] == 0xff || (bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80) ||
+           address_equal(address, &unspecified) || address_equal(address, &loopback6);
+}
+
+bool block_exemptions_contain(const struct block_exemptions *never, int version, const struct address *address)
+{
+    return is_special(version, address) || (never->addresses && address_set_has(never->addresses, version, address));
+}
+
+bool block_exemptions_are_all(const struct block_exemptions *never)
+{
+    return never->addresses && never->addresses->any;
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Flows and rules as JSON, for who asks what became of them and why. Names are EVE's where it has them. */
+#include <netinet/in.h>
+#include <string.h>
+
+#include "sluice/address.h"
+#include "sluice/app.h"
+#include "sluice/clock.h"
+#include "sluice/detect.h"
+#include "sluice/exception.h"
+#include "sluice/flow.h"
+#include "sluice/output.h"
+#include "sluice/policy.h"
+#include "sluice/rule.h"
+#include "sluice/stream.h"
+#include "sluice/text.h"
+#include "sluice/worker.h"
+
+#include "control_commands.h"
+#include "rule_cost.h"
+
+/* --- Flows ---------------------------------------------------------------------------------------- */
+
+static void put_address(struct text *out, const char *key, const struct address *address, int version)
+{
+    char text[ADDRESS_TEXT_SIZE];
+
+    address_format(address, version, false, text);
+    json_string(out, key, text);
+}
+
+static void put_ends(struct text *out, const struct flow *flow)
+{
+    const char *name = output_protocol_name(flow->protocol);
+    bool has_ports = flow->protocol == IPPROTO_TCP || flow->protocol == IPPROTO_UDP || flow->protocol == IPPROTO_SCTP;
+    bool is_icmp = flow->protocol == IPPROTO_ICMP || flow->protocol == IPPROTO_ICMPV6;
+
+    put_address(out, "src_ip", &flow->client, flow->ip_version);
+    if (has_ports)
+        json_uint(out, "src_port", flow->client_port);
+    put_address(out, "dest_ip", &flow->server, flow->ip_version);
+    if (has_ports)
+        json_uint(out, "dest_port", flow->server_port);
+    if (name)
+        json_string(out, "proto", name);
+    else
+        json_printf(out, "proto", "%u", (unsigned)flow->protocol);
+    if (is_icmp) {
+        json_uint(out, "icmp_type", flow->client_port);
+        json_uint(out, "icmp_code", flow->server_port);
+    }
+    if (flow->vlan_count == 0)
+        return;
+    json_array_open(out, "vlan");
+    for (unsigned i = 0; i < flow->vlan_count; i++)
+        json_uint(out, NULL, flow->vlan_id[i]);
+    json_array_close(out);
+}
+
+static void put_counts(struct text *out, const struct flow_copy *copy)
+{
+    const struct flow *flow = &copy->flow;
+
+    json_object_open(out, "flow");
+    json_uint(out, "pkts_toserver", flow->side[FLOW_TO_SERVER].packets);
+    json_uint(out, "pkts_toclient", flow->side[FLOW_TO_CLIENT].packets);
+    json_uint(out, "bytes_toserver", flow->side[FLOW_TO_SERVER].bytes);
+    json_uint(out, "bytes_toclient", flow->side[FLOW_TO_CLIENT].bytes);
+    output_time(out, "start", flow->start_ns);
+    output_time(out, "last", flow->last_ns);
+    json_uint(out, "age", flow->last_ns > flow->start_ns ? (flow->last_ns - flow->start_ns) / NS_PER_SECOND : 0);
+    json_string(out, "state", flow_state_name(flow->state));
+    if (flow->protocol == IPPROTO_TCP && !(flow->flags & FLOW_NO_STREAM))
+        json_string(out, "tcp_state", tcp_state_name(copy->tcp.state));
+    json_bool(out, "alerted", flow->flags & FLOW_ALERTED);
+    json_object_close(out);
+}
+
+static const char *verdict_of(const struct flow *flow)
+{
+    if (flow->flags & FLOW_DROPPED)
+        return "dropped";
+    if (flow->would_drop)
+        return "would_drop";
+    if (flow->state == FLOW_BYPASSED)
+        return "bypassed";
+    return flow->flags & FLOW_PASSED ? "passed" : "inspected";
+}
+
+static const char *message_of(const struct rule_list *rules, uint32_t gid, uint32_t sid)
+{
+    const struct rule *rule = rule_list_find(rules, gid, sid);
+
+    return rule ? rule->message : NULL;
+}
+
+static void put_drop(struct text *out, const struct flow *flow, const struct rule_list *rules)
+{
+    if (!(flow->flags & FLOW_DROPPED) && !flow->would_drop)
+        return;
+    json_object_open(out, flow->flags & FLOW_DROPPED ? "drop" : "would_drop");
+    json_string(out, "reason", output_drop_reason_name(flow->drop_reason));
+    if (flow->drop_sid != 0) {
+        json_uint(out, "gid", flow->drop_gid);
+        json_uint(out, "signature_id", flow->drop_sid);
+        json_string(out, "signature", message_of(rules, flow->drop_gid, flow->drop_sid));
+    }
+    json_object_close(out);
+}
+
+static void put_exceptions(struct text *out, const struct flow *flow)
+{
+    bool begun = false;
+
+    for (enum exception_cause cause = EXCEPTION_NONE + 1; cause < EXCEPTION_COUNT; cause++) {
+        if (flow->exceptions[cause] == 0)
+            continue;
+        if (!begun)
+            json_array_open(out, "exceptions");
+        begun = true;
+        json_object_open(out, NULL);
+        json_string(out, "cause", exception_cause_name(cause));
+        json_string(out, "policy", exception_policy_name(flow->exceptions[cause] - 1u));
+        json_object_close(out);
+    }
+    if (begun)
+        json_array_close(out);
+}
+
+static void put_rule_of_flow(struct text *out, const struct flow_history_rule *rule, const struct rule_list *rules)
+{
+    json_object_open(out, NULL);
+    json_uint(out, "gid", rule->gid);
+    json_uint(out, "signature_id", rule->sid);
+    json_string(out, "signature", message_of(rules, rule->gid, rule->sid));
+    json_string(out, "action", rule_action_name(rule->action));
+    json_uint(out, "matches", rule->count);
+    json_bool(out, "reported", rule->reported);
+    json_bool(out, "blocked", rule->blocked);
+    if (rule->would_drop)
+        json_bool(out, "would_drop", true);
+    json_bool(out, "held_back", rule->silenced);
+    output_time(out, "first", rule->first_ns);
+    output_time(out, "last", rule->last_ns);
+    json_object_close(out);
+}
+
+static void put_history(struct text *out, const struct flow_copy *copy, const struct rule_list *rules)
+{
+    json_array_open(out, "rules");
+    for (uint32_t i = 0; copy->has_history && i < copy->history.count; i++)
+        put_rule_of_flow(out, &copy->history.rules[i], rules);
+    json_array_close(out);
+    if (copy->has_history && copy->history.others > 0)
+        json_uint(out, "matches_of_other_rules", copy->history.others);
+}
+
+void explain_flow(struct text *out, const struct flow_copy *copy, const struct rule_list *rules, unsigned worker,
+                  bool all)
+{
+    const struct flow *flow = &copy->flow;
+
+    json_object_open(out, NULL);
+    json_uint(out, "flow_id", flow->id);
+    json_uint(out, "worker", worker);
+    put_ends(out, flow);
+    if (copy->ended)
+        json_bool(out, "over", true);
+    json_string(out, "app_proto", flow->application ? app_name_of_id(flow->application) : NULL);
+    put_counts(out, copy);
+    json_string(out, "verdict", verdict_of(flow));
+    put_drop(out, flow, rules);
+    put_exceptions(out, flow);
+    if (all)
+        put_history(out, copy, rules);
+    json_object_close(out);
+}
+
+/* --- Rules ---------------------------------------------------------------------------------------- */
+
+struct tally_sum {
+    uint64_t matches, alerts, drops, would_drops, limits, last_ns;
+};
+
+static struct tally_sum sum_tallies(uint32_t number, const struct worker *workers, unsigned count)
+{
+    struct tally_sum sum = { 0 };
+
+    for (unsigned i = 0; i < count; i++) {
+        const struct rule_tally *tally = policy_tally(workers[i].pipeline.policy, number);
+        uint64_t last_ns = tally ? atomic_load_explicit(&tally->last_ns, memory_order_relaxed) : 0;
+
+        if (!tally)
+            continue;
+        sum.matches += atomic_load_explicit(&tally->matches, memory_order_relaxed);
+        sum.alerts += atomic_load_explicit(&tally->alerts, memory_order_relaxed);
+        sum.drops += atomic_load_explicit(&tally->drops, memory_order_relaxed);
+        sum.would_drops += atomic_load_explicit(&tally->would_drops, memory_order_relaxed);
+        sum.limits += atomic_load_explicit(&tally->limits, memory_order_relaxed);
+        sum.last_ns = last_ns > sum.last_ns ? last_ns : sum.last_ns;
+    }
+    return sum;
+}
+
+static unsigned count_suspended(uint32_t number, const struct worker *workers, unsigned count)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    unsigned suspended = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        const struct rule_cost *cost = detector_cost(workers[i].pipeline.detector, number);
+
+        suspended += cost && atomic_load_explicit(&cost->suspended_until_ns, memory_order_relaxed) > now_ns;
+    }
+    return suspended;
+}
+
+static void put_cost_members(struct text *out, const struct output_overload_rule *cost)
+{
+    json_uint(out, "evaluations", cost->evaluations);
+    json_uint(out, "total_us", cost->total_us);
+    json_uint(out, "max_us", cost->max_us);
+    json_uint(out, "over_budget", cost->over_budget);
+}
+
+static void put_cost(struct text *out, const struct rule_ids *ids, const struct worker *workers, unsigned count)
+{
+    const struct output_overload_rule cost = rule_cost_get(workers, count, ids);
+
+    if (count == 0 || !detector_is_timed(workers[0].pipeline.detector))
+        return;
+    json_object_open(out, "cost");
+    put_cost_members(out, &cost);
+    json_uint(out, "suspended_in_queues", count_suspended(ids->number, workers, count));
+    json_object_close(out);
+}
+
+void explain_costs(struct text *out, const struct rule_list *rules, const struct worker *workers, unsigned count)
+{
+    struct output_overload_rule costs[EXPLAIN_COSTS];
+    unsigned found = rule_cost_ranking(workers, count, rules, costs, EXPLAIN_COSTS);
+
+    json_array_open(out, NULL);
+    for (unsigned i = 0; i < found; i++) {
+        json_object_open(out, NULL);
+        json_uint(out, "gid", costs[i].gid);
+        json_uint(out, "signature_id", costs[i].sid);
+        json_string(out, "signature", message_of(rules, costs[i].gid, costs[i].sid));
+        put_cost_members(out, &costs[i]);
+        json_object_close(out);
+    }
+    json_array_close(out);
+}
+
+static void put_thresholds(struct text *out, const struct rule *rule)
+{
+    static const char *const kinds[] = {
+        [THRESHOLD_LIMIT] = "limit",
+        [THRESHOLD_THRESHOLD] = "threshold",
+        [THRESHOLD_BOTH] = "both",
+        [THRESHOLD_BACKOFF] = "backoff",
+        [THRESHOLD_DETECTION_FILTER] = "detection_filter",
+        [THRESHOLD_RATE_FILTER] = "rate_filter",
+        [THRESHOLD_SUPPRESS] = "suppress",
+    };
+
+    if (!rule->thresholds)
+        return;
+    json_array_open(out, "thresholds");
+    for (const struct threshold *t = rule->thresholds; t; t = t->next) {
+        json_object_open(out, NULL);
+        json_string(out, "type", kinds[t->kind]);
+        if (t->kind != THRESHOLD_SUPPRESS) {
+            json_uint(out, "count", t->count);
+            json_uint(out, "seconds", t->seconds);
+        } else if (t->addresses) {
+            json_string(out, "addresses", t->addresses->text);
+        }
+        json_object_close(out);
+    }
+    json_array_close(out);
+}
+
+static void put_changes(struct text *out, const struct rule_change *changes)
+{
+    if (!changes)
+        return;
+    json_array_open(out, "policy");
+    for (const struct rule_change *change = changes; change; change = change->next) {
+        json_object_open(out, NULL);
+        json_string(out, "file", change->at.file);
+        json_uint(out, "line", change->at.line);
+        json_string(out, "text", change->text);
+        json_object_close(out);
+    }
+    json_array_close(out);
+}
+
+static void put_text(struct text *out, const struct rule *rule)
+{
+    json_uint(out, "rev", rule->revision);
+    json_string(out, "action", rule_action_name(rule->action));
+    json_string(out, "signature", rule->message);
+    json_string(out, "category", rule->class_description);
+    json_uint(out, "severity", rule->priority);
+    json_bool(out, "noalert", rule->noalert);
+    json_bool(out, "alert_only", rule->alert_only);
+    json_string(out, "file", rule->file);
+    json_uint(out, "line", rule->line);
+    json_string(out, "rule", rule->text);
+    put_changes(out, rule->changes);
+    put_thresholds(out, rule);
+}
+
+/* A rule in a rule file that is not loaded: why. */
+static void put_failure(struct text *out, const struct rule_failure *failure)
+{
+    json_string(out, "left_out_for", rule_failure_kind_name(failure->kind));
+    json_string(out, "reason", failure->reason);
+    json_string(out, "file", failure->file);
+    json_uint(out, "line", failure->line);
+    put_changes(out, failure->changes);
+}
+
+static void put_disabled(struct text *out, const struct rule_disabled *disabled)
+{
+    bool by_policy = !disabled->commented || disabled->changes;
+
+    json_string(out, "disabled_by", by_policy ? "policy" : "comment");
+    json_string(out, "file", disabled->file);
+    json_uint(out, "line", disabled->line);
+    json_string(out, "rule", disabled->text);
+    put_changes(out, disabled->changes);
+}
+
+void explain_rule(struct text *out, const struct rule_list *rules, const struct rule_ids *ids,
+                  const struct worker *workers, unsigned count)
+{
+    const struct rule *rule = rule_list_find(rules, ids->gid, ids->sid);
+    const struct rule_failure *failure = rule ? NULL : rule_list_find_failure(rules, ids->gid, ids->sid);
+    const struct rule_disabled *disabled = rule ? NULL : rule_list_find_disabled(rules, ids->gid, ids->sid);
+    const struct tally_sum sum = sum_tallies(ids->number, workers, count);
+
+    json_object_open(out, NULL);
+    json_uint(out, "gid", ids->gid);
+    json_uint(out, "signature_id", ids->sid);
+    json_bool(out, "loaded", rule != NULL);
+    json_uint(out, "matches", sum.matches);
+    json_uint(out, "alerts", sum.alerts);
+    json_uint(out, "drops", sum.drops);
+    json_uint(out, "would_drops", sum.would_drops);
+    json_uint(out, "inspection_limits", sum.limits);
+    if (sum.last_ns > 0)
+        output_time(out, "last", sum.last_ns);
+    put_cost(out, ids, workers, count);
+    if (rule)
+        put_text(out, rule);
+    else if (failure)
+        put_failure(out, failure);
+    else if (disabled)
+        put_disabled(out, disabled);
+    json_object_close(out);
+}

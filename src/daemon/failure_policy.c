@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Open or closed: what becomes of traffic when engines keep dying. Each cause has a setting; auto is
+ * engine.failure-policy, and auto there is nft.bypass, which decides already what the kernel does when no daemon
+ * listens.
+ */
+#include <string.h>
+
+#include "sluice/config.h"
+#include "sluice/daemon.h"
+
+static const struct {
+    const char *name, *setting;
+} failures[ENGINE_FAILURES] = {
+    [ENGINE_FAILURE_CRASH] = { "crash", "engine.crash-policy" },
+    [ENGINE_FAILURE_HANG] = { "hang", "engine.hang-policy" },
+    [ENGINE_FAILURE_MEMORY] = { "memory", "engine.memory-policy" },
+    [ENGINE_FAILURE_START] = { "start", "engine.start-policy" },
+    [ENGINE_FAILURE_VIOLATION] = { "violation", "engine.violation-policy" },
+};
+
+const char *engine_failure_name(enum engine_failure failure)
+{
+    return failures[failure].name;
+}
+
+const char *engine_failure_setting(enum engine_failure failure)
+{
+    return failures[failure].setting;
+}
+
+bool engine_failure_opens(const struct config *config, enum engine_failure failure, bool bypass)
+{
+    const char *policy = config_string(config, failures[failure].setting);
+
+    if (strcmp(policy, "auto") == 0)
+        policy = config_string(config, "engine.failure-policy");
+    return strcmp(policy, "auto") == 0 ? bypass : strcmp(policy, "open") == 0;
+}

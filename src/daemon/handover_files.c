@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One engine gives what it knows of traffic to the next, by way of the keeper: a memory file for each worker, and one
+ * of what they share. What is in them is in handover.c.
+ */
+#include "handover_files.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sluice/clock.h"
+#include "sluice/handover.h"
+#include "sluice/log.h"
+#include "sluice/output.h"
+#include "sluice/stats.h"
+#include "sluice/supervisor_channel.h"
+#include "sluice/worker.h"
+
+static struct handover_place place_of(const struct succession *own, unsigned worker)
+{
+    return (struct handover_place){ worker, own->worker_count };
+}
+
+static int new_file(void)
+{
+    int fd = memfd_create("sluice-flows", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+    return fd < 0 ? -errno : fd;
+}
+
+static int give(const struct succession *own, int what, int fd, int err)
+{
+    if (!err)
+        err = channel_send_file(own->channel, CHANNEL_FILE, what, fd);
+    close(fd);
+    return err;
+}
+
+static int hand_over_worker(const struct succession *own, unsigned number, struct handover_counts *counts)
+{
+    struct worker *worker = &own->workers[number];
+    int fd = new_file();
+
+    if (fd < 0)
+        return fd;
+    return give(own, (int)number, fd,
+                handover_write(&worker->pipeline, atomic_load(&worker->ruleset), place_of(own, number), fd, counts));
+}
+
+/* After the flows: those that do not go are told of, which counts. */
+static int hand_over_counters(const struct succession *own)
+{
+    for (unsigned i = 0; i < own->worker_count; i++)
+        worker_copy_counters(&own->workers[i]);
+    return stats_hand_over(own->stats, own->worker_list, own->worker_count, own->ruleset, own->output, own->started_ns);
+}
+
+static int hand_over_shared(const struct succession *own)
+{
+    int fd = new_file();
+
+    if (fd < 0)
+        return fd;
+    return give(own, CHANNEL_SHARED_FILE, fd,
+                handover_write_shared(own->shared, own->ruleset, clock_realtime_ns(), fd));
+}
+
+/* What can't be written the next engine does without, as after a death. */
+void succession_give(const struct succession *own)
+{
+    struct handover_counts counts = { 0 };
+    uint64_t begin_ns = clock_monotonic_ns();
+    int err = 0, one;
+
+    for (unsigned i = 0; i < own->worker_count; i++) {
+        one = hand_over_worker(own, i, &counts);
+        err = err ? err : one;
+    }
+    one = hand_over_counters(own);
+    err = err ? err : one;
+    one = hand_over_shared(own);
+    err = err ? err : one;
+    channel_send(own->channel, CHANNEL_HANDED_OVER, err, NULL);
+    if (err)
+        log_error("cannot hand over all flows and counters to the next engine: %s", strerror(-err));
+    log_notice("handed over %llu flows to the next engine in %.3f s", (unsigned long long)counts.flows,
+               (double)(clock_monotonic_ns() - begin_ns) / NS_PER_SECOND);
+}
+
+static int take_shared(const struct succession *own, int fd)
+{
+    return handover_read_shared(own->shared, own->ruleset, fd);
+}
+
+/* Each worker takes of each file what is its own. */
+static int take_flows(const struct succession *own, int fd, struct handover_counts *counts)
+{
+    int err = 0;
+
+    for (unsigned i = 0; i < own->worker_count && !err; i++)
+        err = handover_read(&own->workers[i].pipeline, own->ruleset, place_of(own, i), fd, counts);
+    return err;
+}
+
+void succession_take(const struct succession *own, int what, int fd)
+{
+    struct handover_counts counts = { 0 };
+    int err = what == CHANNEL_SHARED_FILE ? take_shared(own, fd) : take_flows(own, fd, &counts);
+
+    if (err)
+        log_error("cannot restore the flows and counters of the previous engine: %s", strerror(-err));
+    else if (what != CHANNEL_SHARED_FILE)
+        log_info("restored %llu flows from the previous engine%s", (unsigned long long)counts.flows,
+                 counts.left > 0 ? "; the flow table has no room for the others (flow.memcap)" : "");
+    close(fd);
+}
+
+/* One that dies before they are written leaves them to the next. A disk that stands still is not waited for. */
+static void wait_for_written(struct output *output)
+{
+    enum { TRIES = 100 };
+    const struct timespec pause = { .tv_nsec = 1000000 };
+    uint64_t ticket = output_ticket(output);
+
+    for (unsigned i = 0; i < TRIES && !output_is_written(output, ticket); i++)
+        nanosleep(&pause, NULL);
+}
+
+void succession_tell(struct engine_memory *memory, struct output *output)
+{
+    static const enum output_engine_action actions[] = {
+        [ENGINE_EVENT_RESTART] = OUTPUT_ENGINE_RESTARTED,
+        [ENGINE_EVENT_QUARANTINE] = OUTPUT_ENGINE_QUARANTINED,
+        [ENGINE_EVENT_HANDOVER] = OUTPUT_ENGINE_HANDED_OVER,
+    };
+    uint64_t first = atomic_load(&memory->told), end = memory->event_count;
+
+    if (end - first > ENGINE_EVENTS)
+        first = end - ENGINE_EVENTS;
+    for (uint64_t i = first; i < end; i++) {
+        const struct engine_event *from = &memory->events[i % ENGINE_EVENTS];
+        struct output_engine event = {
+            .time_ns = from->time_ns,
+            .number = i + 1,
+            .action = actions[from->kind],
+            .signal = from->signal,
+            .code = from->code,
+            .hung = from->hung,
+            .packets = from->repeated,
+            .queue = from->queue,
+            .length = from->length,
+        };
+
+        snprintf(event.path, sizeof(event.path), "%s", from->path);
+        output_engine(output, &event);
+    }
+    if (end > first)
+        wait_for_written(output);
+    atomic_store(&memory->told, end);
+}

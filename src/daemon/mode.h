@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Mode drop or alert-only, of each queue, while the engine runs: see mode.c. */
+#ifndef SLUICE_ENGINE_MODE_H
+#define SLUICE_ENGINE_MODE_H
+
+#include "sluice/worker.h"
+
+/* The mode of `sluice mode`, which replaces the configured one. */
+struct mode_override {
+    bool is_set;
+    enum ips_mode mode;
+    uint64_t until_ns; /* monotonic; 0: until the next `sluice mode` */
+};
+
+struct mode_control {
+    struct worker *workers; /* must outlive the object, as the other pointers */
+    unsigned worker_count;
+    struct engine_memory *memory;
+    struct output *output;
+    const struct firewall_options *firewall;
+    struct pipeline_shared *shared;
+    struct mode_override override;
+    unsigned opens;       /* bits of enum engine_failure: traffic passes when engines keep dying of it */
+    bool release_pending; /* connections that a previous engine in mode drop marked */
+};
+
+/* Before the workers start, when the hand-over was read. `config` NULL: the modes that the previous engine had. */
+void mode_start(struct mode_control *control, const struct config *config);
+/* Other configuration, by a reload. */
+void mode_reload(struct mode_control *control, const struct config *config);
+/* `sluice mode`: seconds 0 is without end. */
+void mode_override(struct mode_control *control, enum ips_mode mode, uint64_t seconds);
+/* Back to the configuration. */
+void mode_clear_override(struct mode_control *control);
+/* Ends an override whose time has passed; called periodically. */
+void mode_poll(struct mode_control *control);
+
+/* Members of the open JSON object. */
+struct text;
+void mode_json(const struct mode_control *control, struct text *out);
+
+#endif

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What becomes of flows that the kernel handles. A thread of its own asks conntrack now and then what those have moved
+ * that carry our mark, and hears of their ends; each worker has a ring, from which it takes reports between two batches
+ * and gives them to its flows. Which worker has a flow is not known here, so all are told of all; who does not have it
+ * shrugs.
+ *
+ * The ends of the flow as it is seen between destination and source NAT: the client as the original direction has it,
+ * the server as the reply has it. That is so in all three hooks.
+ *
+ * A connection of TCP that conntrack forgot without having seen its end (somebody flushed them, say) goes on, and its
+ * flow with it.
+ *
+ * Listing costs the kernel a walk through all connections; it is never done for more than a small share of the time.
+ *
+ * Threads: new/start/stop/free by the main thread, a port by its worker, counters by anybody.
+ */
+#include "offload_follower.h"
+
+#include <errno.h>
+#include <linux/netfilter/nf_conntrack_tcp.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sluice/clock.h"
+#include "sluice/config.h"
+#include "sluice/connections.h"
+#include "sluice/conntrack.h"
+#include "sluice/firewall.h"
+#include "sluice/flow.h"
+#include "sluice/log.h"
+#include "sluice/ring.h"
+
+enum {
+    RING_SIZE = 256 << 10,
+    LIST_SHARE = 50,  /* of the time, one part at most is spent with listing */
+    FULL_TRIES = 100, /* of a millisecond each, that a worker has to make room */
+    MAX_WAIT_MS = 1000,
+};
+#define NS_PER_MS UINT64_C(1000000)
+
+struct offload_follower {
+    struct connections *connections;
+    struct ring **rings; /* one a worker */
+    unsigned workers;
+    int stop_fd;
+    bool started;
+    pthread_t thread;
+
+    /* the thread's */
+    uint64_t interval_ns, list_ns; /* monotonic: the next list */
+
+    /* written by the thread */
+    _Atomic uint64_t reports, lost;
+};
+
+/* --- Reports -------------------------------------------------------------------------------------- */
+
+/* To be said for sure, since packets of a connection that goes on would be those of one that nobody knows. */
+static bool is_over(const struct conntrack *connection)
+{
+    const struct conntrack_tuple *original = &connection->tuple[CONNTRACK_ORIGINAL];
+
+    if (original->protocol != IPPROTO_TCP)
+        return true;
+    return connection->has_tcp && connection->tcp_state >= TCP_CONNTRACK_FIN_WAIT &&
+           connection->tcp_state <= TCP_CONNTRACK_CLOSE;
+}
+
+static struct flow_report report_of(const struct conntrack *connection, bool ended)
+{
+    const struct conntrack_tuple *original = &connection->tuple[CONNTRACK_ORIGINAL];
+    const struct conntrack_tuple *reply = &connection->tuple[CONNTRACK_REPLY];
+    struct flow_report report = {
+        .client = original->source,
+        .client_port = original->source_port,
+        .server = reply->source,
+        .server_port = reply->source_port,
+        .ip_version = original->ip_version,
+        .protocol = original->protocol,
+        .ended = ended && is_over(connection),
+        .has_counts = connection->has_counts,
+        .timeout_seconds = connection->timeout_seconds,
+    };
+
+    for (int side = 0; side < FLOW_DIRECTIONS; side++) {
+        report.packets[side] = connection->packets[side];
+        report.bytes[side] = connection->bytes[side];
+    }
+    return report;
+}
+
+/* NULL when the worker made no room. */
+static struct flow_report *reserve(struct ring *ring)
+{
+    const struct timespec pause = { .tv_nsec = (long)NS_PER_MS };
+    struct flow_report *report = ring_reserve(ring, sizeof(*report));
+
+    for (int i = 0; !report && i < FULL_TRIES; i++) {
+        nanosleep(&pause, NULL);
+        report = ring_reserve(ring, sizeof(*report));
+    }
+    return report;
+}
+
+static void tell(const struct conntrack *connection, bool ended, void *user)
+{
+    struct offload_follower *offload_follower = user;
+    const struct flow_report report = report_of(connection, ended);
+
+    atomic_fetch_add_explicit(&offload_follower->reports, 1, memory_order_relaxed);
+    for (unsigned i = 0; i < offload_follower->workers; i++) {
+        struct flow_report *room = reserve(offload_follower->rings[i]);
+
+        if (!room) {
+            atomic_fetch_add_explicit(&offload_follower->lost, 1, memory_order_relaxed);
+            continue;
+        }
+        *room = report;
+        ring_commit(offload_follower->rings[i]);
+    }
+}
+
+/* --- The thread ----------------------------------------------------------------------------------- */
+
+static void list(struct offload_follower *offload_follower)
+{
+    uint64_t begun_ns = clock_monotonic_ns(), took_ns;
+
+    connections_list(offload_follower->connections, tell, offload_follower); /* when it fails the next one is not far */
+    took_ns = clock_monotonic_ns() - begun_ns;
+    offload_follower->list_ns =
+        begun_ns + took_ns +
+        (took_ns * LIST_SHARE > offload_follower->interval_ns ? took_ns * LIST_SHARE : offload_follower->interval_ns);
+}
+
+static int wait_ms(const struct offload_follower *offload_follower)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    uint64_t left = offload_follower->list_ns > now_ns ? (offload_follower->list_ns - now_ns) / NS_PER_MS + 1 : 0;
+
+    return left < MAX_WAIT_MS ? (int)left : MAX_WAIT_MS;
+}
+
+static void *run(void *argument)
+{
+    struct offload_follower *offload_follower = argument;
+    struct pollfd fds[] = {
+        { .fd = offload_follower->stop_fd, .events = POLLIN },
+        { .fd = connections_fd(offload_follower->connections), .events = POLLIN },
+    };
+    bool stop = false;
+
+    pthread_setname_np(pthread_self(), "sluice-follower");
+    while (!stop) {
+        poll(fds, sizeof(fds) / sizeof(fds[0]), wait_ms(offload_follower));
+        stop = fds[0].revents != 0;
+        if (!connections_receive(offload_follower->connections, tell, offload_follower))
+            atomic_fetch_add_explicit(&offload_follower->lost, 1, memory_order_relaxed);
+        if (stop || clock_monotonic_ns() >= offload_follower->list_ns)
+            list(offload_follower);
+    }
+    return NULL;
+}
+
+/* --- Life cycle ----------------------------------------------------------------------------------- */
+
+static unsigned marks_of(const struct firewall_offload *offload, struct connection_mark marks[CONNECTIONS_MAX_MARKS])
+{
+    unsigned count = 0;
+
+    if (offload->accept)
+        marks[count++] = (struct connection_mark){ offload->accept_mark, offload->accept_mask };
+    if (offload->drop)
+        marks[count++] = (struct connection_mark){ offload->drop_mark, offload->drop_mask };
+    return count;
+}
+
+static int make_rings(struct offload_follower *offload_follower)
+{
+    int err = 0;
+
+    offload_follower->rings = calloc(offload_follower->workers, sizeof(struct ring *));
+    if (!offload_follower->rings)
+        return -ENOMEM;
+    for (unsigned i = 0; i < offload_follower->workers && !err; i++)
+        err = ring_new(&offload_follower->rings[i], RING_SIZE);
+    return err;
+}
+
+static int make(struct offload_follower **out, unsigned workers)
+{
+    struct offload_follower *offload_follower = calloc(1, sizeof(*offload_follower));
+    int err;
+
+    if (!offload_follower)
+        return -ENOMEM;
+    offload_follower->workers = workers;
+    offload_follower->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    err = make_rings(offload_follower);
+    if (err)
+        offload_follower_free(offload_follower);
+    else
+        *out = offload_follower;
+    return err;
+}
+
+int offload_follower_new(struct offload_follower **out, const struct config *config,
+                         const struct firewall_options *firewall, unsigned workers)
+{
+    struct connection_mark marks[CONNECTIONS_MAX_MARKS];
+    unsigned count = marks_of(&firewall->offload, marks);
+    int64_t interval = config_number(config, "nft.offload.interval");
+    struct offload_follower *offload_follower;
+    int err;
+
+    *out = NULL;
+    if (count == 0 || interval == 0)
+        return 0;
+    err = make(&offload_follower, workers);
+    if (err)
+        return err;
+    offload_follower->interval_ns = (uint64_t)interval * NS_PER_SECOND;
+    err = connections_open(&offload_follower->connections, marks, count);
+    if (err) {
+        log_warning("cannot read conntrack events (%s): flow events do not count packets of offloaded flows",
+                    strerror(-err));
+        offload_follower_free(offload_follower);
+        return 0;
+    }
+    if (!connections_are_counted())
+        log_info(
+            "flow events do not count packets of offloaded flows: set net.netfilter.nf_conntrack_acct=1 to count them");
+    *out = offload_follower;
+    return 0;
+}
+
+int offload_follower_start(struct offload_follower *offload_follower)
+{
+    sigset_t all, before;
+    int err;
+
+    if (!offload_follower)
+        return 0;
+    offload_follower->list_ns = clock_monotonic_ns() + offload_follower->interval_ns;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    err = -pthread_create(&offload_follower->thread, NULL, run, offload_follower);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (err)
+        return err;
+    offload_follower->started = true;
+    return 0;
+}
+
+void offload_follower_stop(struct offload_follower *offload_follower)
+{
+    const uint64_t one = 1;
+
+    if (!offload_follower || !offload_follower->started)
+        return;
+    if (write(offload_follower->stop_fd, &one, sizeof(one)) < 0)
+        log_error("cannot stop the conntrack thread: %s", strerror(errno));
+    pthread_join(offload_follower->thread, NULL);
+    offload_follower->started = false;
+}
+
+void offload_follower_free(struct offload_follower *offload_follower)
+{
+    if (!offload_follower)
+        return;
+    offload_follower_stop(offload_follower);
+    connections_close(offload_follower->connections);
+    for (unsigned i = 0; offload_follower->rings && i < offload_follower->workers; i++)
+        ring_free(offload_follower->rings[i]);
+    free(offload_follower->rings);
+    if (offload_follower->stop_fd >= 0)
+        close(offload_follower->stop_fd);
+    free(offload_follower);
+}
+
+struct ring *offload_follower_port(struct offload_follower *offload_follower, unsigned worker)
+{
+    return offload_follower ? offload_follower->rings[worker] : NULL;
+}
+
+void offload_follower_counters(const struct offload_follower *offload_follower, struct offload_follower_counters *out)
+{
+    *out = (struct offload_follower_counters){
+        .reports = atomic_load_explicit(&offload_follower->reports, memory_order_relaxed),
+        .lost = atomic_load_explicit(&offload_follower->lost, memory_order_relaxed),
+    };
+}

@@ -1,0 +1,576 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Other rules and settings while packets flow. A thread of low priority reads the configuration and the rules anew,
+ * compiles them, and makes what each worker needs for them; nothing of the running engine is touched. Rules that cannot
+ * be loaded are left out, as at the start. A mistake in the configuration, or when no rule could be loaded, refuses the
+ * reload: the engine keeps its rules and settings. Otherwise main gives each worker its update, which it takes between
+ * two batches: it moves pointers, and that is all. When the last has it nobody judges by the old rules any more; events
+ * that point at them may still wait for the output thread, and when that has written them the old rules are freed.
+ *
+ * What outlives the rules: flows, with what waits in them (src/detect/carry.c); bits, by the numbers of their names
+ * (struct rule_names); thresholds and tags, by the ids of the rules; datasets, which the new rules take over.
+ *
+ * A second set of rules needs the memory of the first one: what that took is measured, and when it is not to be had
+ * nothing is begun.
+ *
+ * Threads:   all functions belong to main; the builder has the struct from reload_start() until `built`.
+ * Ownership: the ruleset is main's from reload_poll() on, the one before is freed here.
+ */
+#include "reload.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "sluice/clock.h"
+#include "sluice/config.h"
+#include "sluice/daemon.h"
+#include "sluice/detect.h"
+#include "sluice/diag.h"
+#include "sluice/file.h"
+#include "sluice/log.h"
+#include "sluice/memory_group.h"
+#include "sluice/output.h"
+#include "sluice/overload.h"
+#include "sluice/rule.h"
+#include "sluice/setup.h"
+#include "sluice/engine_limits.h"
+#include "sluice/worker.h"
+
+#include "confinement.h"
+
+enum { BUILDER_NICE = 10, MEMORY_MARGIN_PERCENT = 125, LINE_SIZE = 256, END_SECONDS = 2 };
+
+struct reload {
+    struct reload_options options;
+    enum reload_state state;
+    struct config *config; /* of the rules in use; NULL: that of the start */
+    size_t rules_memory;   /* what the rules in use took */
+    size_t rule_errors;    /* mistakes in them */
+
+    /* the builder's */
+    pthread_t builder;
+    atomic_bool built;
+    int error;
+    struct diag *diag;
+    struct config *new_config;
+    struct ruleset *new_ruleset;
+    size_t new_memory;
+    char cause[ENGINE_ERROR_SIZE];
+    char late[ENGINE_ERROR_SIZE]; /* main's, as all below */
+
+    struct worker_update *updates; /* one a worker */
+    const struct ruleset *before;  /* the one in use when it began */
+    struct ruleset *old;           /* to be freed when the output has drained */
+    uint64_t ticket, begun_ns;
+    struct reload_result result;
+    bool stuck;                /* the builder stands still: that was told as a failure, and there is no other end */
+    struct diag *nothing_said; /* for that; what the builder has to say is not ours yet */
+};
+
+/* --- Memory --------------------------------------------------------------------------------------- */
+
+size_t reload_memory_used(void)
+{
+    struct mallinfo2 info = mallinfo2();
+
+    return info.uordblks + info.hblkhd;
+}
+
+static uint64_t machine_available(void)
+{
+    FILE *file = fopen("/proc/meminfo", "re");
+    unsigned long long kib;
+    uint64_t available = UINT64_MAX;
+    char line[LINE_SIZE];
+
+    while (file && fgets(line, sizeof(line), file)) {
+        if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1)
+            available = (uint64_t)kib << 10;
+    }
+    if (file)
+        fclose(file);
+    return available;
+}
+
+static const struct config *config_in_use(const struct reload *reload)
+{
+    return reload->config ? reload->config : reload->options.run->config;
+}
+
+static uint64_t memory_limit(const struct reload *reload)
+{
+    uint64_t machine = machine_available(), group = memory_group_available();
+    uint64_t available = machine < group ? machine : group;
+    uint64_t configured = (uint64_t)config_number(config_in_use(reload), "reload.memory-max");
+
+    return configured > 0 && configured < available ? configured : available;
+}
+
+/* Before anything is read: as much as the rules in use took, and a quarter more. */
+static int check_memory(struct reload *reload)
+{
+    uint64_t needed = (uint64_t)reload->rules_memory * MEMORY_MARGIN_PERCENT / 100, limit = memory_limit(reload);
+
+    if (needed <= limit)
+        return 0;
+    snprintf(reload->cause, sizeof(reload->cause),
+             "a second set of rules needs about %llu MiB, and %llu MiB are available (reload.memory-max)",
+             (unsigned long long)(needed >> 20), (unsigned long long)(limit >> 20));
+    return -ENOMEM;
+}
+
+/* And after: rules that have grown must not take more than was allowed, either. */
+static int check_growth(struct reload *reload, size_t used_before)
+{
+    uint64_t configured = (uint64_t)config_number(config_in_use(reload), "reload.memory-max");
+    size_t used = reload_memory_used();
+
+    reload->new_memory = used > used_before ? used - used_before : 0;
+    if (configured == 0 || reload->new_memory <= configured)
+        return 0;
+    snprintf(reload->cause, sizeof(reload->cause), "the new rules take %zu MiB, more than reload.memory-max",
+             reload->new_memory >> 20);
+    return -ENOMEM;
+}
+
+/* --- The builder ---------------------------------------------------------------------------------- */
+
+/* Only mistakes that are not in the rules in use: they do not keep a reload from working. */
+static int refuse_mistakes(struct reload *reload, size_t before, const char *where)
+{
+    size_t mistakes = diag_errors(reload->diag) - before;
+
+    if (diag_errors(reload->diag) <= before)
+        return 0;
+    snprintf(reload->cause, sizeof(reload->cause), "%zu %smistake%s in %s", mistakes, before > 0 ? "new " : "",
+             mistakes == 1 ? "" : "s", where);
+    return -EINVAL;
+}
+
+static int read_config(struct reload *reload)
+{
+    const struct run_options *run = reload->options.run;
+    int err = 0;
+
+    if (!run->load_config)
+        return 0;
+    err = run->load_config(run->load_config_user, &reload->new_config, reload->diag);
+    if (err)
+        snprintf(reload->cause, sizeof(reload->cause), "the configuration could not be read");
+    return err ? err : refuse_mistakes(reload, 0, "the configuration");
+}
+
+/* Better than the "Permission denied" of a file that anybody may read. */
+static int check_walls(struct reload *reload)
+{
+    const char *path = reload->new_config ? confinement_blocks_file(reload->new_config) : NULL;
+
+    if (!path)
+        return 0;
+    snprintf(
+        reload->cause, sizeof(reload->cause),
+        "the sandbox (Landlock) does not allow to read %s, because its folder was not configured at the start; run "
+        "`sluice upgrade` to use it, without packet loss",
+        path);
+    return -EACCES;
+}
+
+static int read_rules(struct reload *reload)
+{
+    const struct config *config = reload->new_config ? reload->new_config : config_in_use(reload);
+    const struct rule_load_options load = {
+        .config = config,
+        .rule_files = reload->options.run->rule_files,
+        .rule_file_count = reload->options.run->rule_file_count,
+        .names = reload->options.names,
+        .before = reload->before,
+        .needs_rules = true,
+    };
+    bool may_skip = strcmp(config_string(config, "reload.mistakes"), "skip") == 0;
+    int err = setup_load_ruleset(&reload->new_ruleset, &load, reload->diag, reload->cause);
+
+    return err || may_skip ? err : refuse_mistakes(reload, reload->rule_errors, "the rules (reload.mistakes)");
+}
+
+static bool wants_magic(const struct reload *reload)
+{
+    return ruleset_file_needs(reload->new_ruleset) & RULE_FILE_MAGIC &&
+           !(ruleset_file_needs(reload->before) & RULE_FILE_MAGIC);
+}
+
+/* Of a configuration that was read anew. */
+static void fill_settings(const struct reload *reload, struct worker_update *update)
+{
+    if (!reload->new_config)
+        return;
+    update->has_settings = true;
+    setup_flow_options(reload->new_config, reload->options.worker_count, &update->flow);
+    setup_exception_policies(reload->new_config, true, update->exceptions);
+    overload_options_read(reload->new_config, &update->overload);
+}
+
+static void clear_updates(struct reload *reload)
+{
+    for (unsigned i = 0; reload->updates && i < reload->options.worker_count; i++) {
+        detector_room_free(reload->updates[i].room);
+        file_magic_free(reload->updates[i].magic);
+        reload->updates[i].room = NULL;
+        reload->updates[i].magic = NULL;
+    }
+}
+
+static int make_rooms(struct reload *reload)
+{
+    int err = 0;
+
+    for (unsigned i = 0; i < reload->options.worker_count && !err; i++) {
+        reload->updates[i] = (struct worker_update){ .ruleset = reload->new_ruleset };
+        fill_settings(reload, &reload->updates[i]);
+        if (wants_magic(reload))
+            reload->updates[i].magic = file_magic_new();
+        err = detector_room_new(&reload->updates[i].room, reload->new_ruleset);
+    }
+    if (err)
+        snprintf(reload->cause, sizeof(reload->cause), "out of memory");
+    return err;
+}
+
+static void throw_away(struct reload *reload)
+{
+    clear_updates(reload);
+    ruleset_free(reload->new_ruleset);
+    config_free(reload->new_config);
+    reload->new_ruleset = NULL;
+    reload->new_config = NULL;
+}
+
+/* The priority is that of the thread alone, and of those that compile for it. */
+static void *build(void *argument)
+{
+    struct reload *reload = argument;
+    size_t used = reload_memory_used();
+    int err;
+
+    pthread_setname_np(pthread_self(), "sluice-reload");
+    setpriority(PRIO_PROCESS, 0, BUILDER_NICE);
+    err = check_memory(reload);
+    if (!err)
+        err = read_config(reload);
+    if (!err)
+        err = check_walls(reload);
+    if (!err)
+        err = read_rules(reload);
+    if (!err)
+        err = make_rooms(reload);
+    if (!err)
+        err = check_growth(reload, used);
+    if (err)
+        throw_away(reload);
+    reload->error = err;
+    atomic_store_explicit(&reload->built, true, memory_order_release);
+    return NULL;
+}
+
+static int start_builder(struct reload *reload)
+{
+    sigset_t all, before;
+    int err;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    err = -pthread_create(&reload->builder, NULL, build, reload);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return err;
+}
+
+/* --- Main ----------------------------------------------------------------------------------------- */
+
+int reload_new(struct reload **out, const struct reload_options *options)
+{
+    struct reload *reload = calloc(1, sizeof(*reload));
+
+    if (!reload)
+        return -ENOMEM;
+    reload->options = *options;
+    reload->rules_memory = options->rules_memory;
+    reload->rule_errors = options->rule_errors;
+    reload->updates = calloc(options->worker_count + 1u, sizeof(*reload->updates));
+    reload->nothing_said = diag_new();
+    if (!reload->updates || !reload->nothing_said) {
+        reload_free(reload);
+        return -ENOMEM;
+    }
+    *out = reload;
+    return 0;
+}
+
+void reload_free(struct reload *reload)
+{
+    if (!reload)
+        return;
+    if (reload->state == RELOAD_BUILDING) {
+        pthread_join(reload->builder, NULL);
+        throw_away(reload);
+    }
+    clear_updates(reload);
+    ruleset_free(reload->old);
+    config_free(reload->config);
+    config_free(reload->new_config);
+    diag_free(reload->diag);
+    diag_free(reload->nothing_said);
+    free(reload->updates);
+    free(reload);
+}
+
+bool reload_end(struct reload *reload)
+{
+    struct timespec until;
+
+    if (!reload || reload->state != RELOAD_BUILDING)
+        return true;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += END_SECONDS;
+    if (pthread_timedjoin_np(reload->builder, NULL, &until) != 0)
+        return false;
+    throw_away(reload);
+    reload->state = RELOAD_IDLE;
+    return true;
+}
+
+int reload_start(struct reload *reload, const struct ruleset *before)
+{
+    int err;
+
+    if (reload->state != RELOAD_IDLE)
+        return -EBUSY;
+    diag_free(reload->diag);
+    reload->diag = diag_new();
+    if (!reload->diag)
+        return -ENOMEM;
+    reload->before = before;
+    reload->begun_ns = clock_monotonic_ns();
+    reload->cause[0] = '\0';
+    atomic_store(&reload->built, false);
+    err = start_builder(reload);
+    if (err)
+        return err;
+    reload->state = RELOAD_BUILDING;
+    return 0;
+}
+
+static void fill_result(struct reload *reload, int error, const char *cause)
+{
+    const struct rule_list *rules = error ? NULL : ruleset_rules(reload->new_ruleset);
+
+    reload->result = (struct reload_result){
+        .number = reload->result.number + 1,
+        .error = error,
+        .generation = ruleset_generation(error ? reload->before : reload->new_ruleset),
+        .rules = rules ? rule_list_count(rules) : 0,
+        .failed = rules ? rule_list_failed(rules) : 0,
+        .skipped = rules ? rule_list_skipped(rules) : 0,
+        .seconds = (double)(clock_monotonic_ns() - reload->begun_ns) / NS_PER_SECOND,
+        .time_ns = clock_realtime_ns(),
+        .cause = cause,
+        .diag = reload->stuck ? reload->nothing_said : reload->diag,
+    };
+}
+
+/* The thread can't be ended, it is in the midst of something: it is left alone, and what it brings one day is thrown
+ * away. */
+static enum reload_event watch_builder(struct reload *reload)
+{
+    uint64_t limit = (uint64_t)config_number(reload->options.run->config, "engine.load-timeout");
+
+    if (limit == 0 || reload->stuck || clock_monotonic_ns() - reload->begun_ns < limit * NS_PER_SECOND)
+        return RELOAD_NOTHING;
+    reload->stuck = true;
+    snprintf(
+        reload->late, sizeof(reload->late),
+        "not done within %u s (engine.load-timeout): check that the rule files and the configuration can be read, then "
+        "run `sluice upgrade` to replace the engine without packet loss",
+        (unsigned)limit);
+    fill_result(reload, -ETIMEDOUT, reload->late);
+    return RELOAD_FAILED;
+}
+
+static enum reload_event forget_builder(struct reload *reload)
+{
+    reload->stuck = false;
+    reload->state = RELOAD_IDLE;
+    if (!reload->error)
+        throw_away(reload);
+    return RELOAD_NOTHING;
+}
+
+static enum reload_event give_updates(struct reload *reload)
+{
+    if (!atomic_load_explicit(&reload->built, memory_order_acquire))
+        return watch_builder(reload);
+    pthread_join(reload->builder, NULL);
+    if (reload->stuck)
+        return forget_builder(reload);
+    if (reload->error) {
+        fill_result(reload, reload->error, reload->cause);
+        reload->state = RELOAD_IDLE;
+        return RELOAD_FAILED;
+    }
+    for (unsigned i = 0; i < reload->options.worker_count; i++)
+        worker_set_update(&reload->options.workers[i], &reload->updates[i]);
+    reload->state = RELOAD_TAKING;
+    return RELOAD_NOTHING;
+}
+
+/* Settings of the rules, and those that workers and main take over; all others are used at the start alone. */
+static bool is_reloaded(const char *name)
+{
+    static const char *const reloaded[] = {
+        "ips.mode",
+        "exception-policy",
+        "defrag.memcap-policy",
+        "flow.memcap-policy",
+        "stream.memcap-policy",
+        "stream.reassembly-memcap-policy",
+        "stream.midstream-policy",
+        "stream.invalid-policy",
+        "app-layer.error-policy",
+        "app-layer.memcap-policy",
+        "flow.timeouts.",
+        "stats.interval",
+        "overload.",
+        "vars.",
+        "rule-files",
+        "classification-file",
+        "reference-config-file",
+        "threshold-file",
+        "rule-policy.",
+        "action-order",
+        "reputation.",
+        "geoip-database",
+        "datasets",
+        "nft.blocklist.priority",
+        "nft.blocklist.classtypes",
+        "nft.blocklist.timeout",
+        "detect.sgh-mpm-caching",
+        "data-dir",
+        "engine.init-failure-fatal",
+        "reload.",
+    };
+
+    for (size_t i = 0; i < sizeof(reloaded) / sizeof(reloaded[0]); i++) {
+        if (strncmp(name, reloaded[i], strlen(reloaded[i])) == 0)
+            return true;
+    }
+    return strncmp(name, "queues.", 7) == 0 && strstr(name, ".ips-mode") != NULL;
+}
+
+static void note_unused(const char *name, void *user)
+{
+    struct diag *diag = user;
+
+    if (!is_reloaded(name))
+        diag_warning(diag, (struct position){ .file = NULL },
+                     "'%s' has changed: it takes effect with `sluice upgrade`, or at the next start", name);
+}
+
+/* What is not reloaded stays as it was at the start, so it is that one that the new one is compared with. */
+static void use_config(struct reload *reload)
+{
+    if (!reload->new_config)
+        return;
+    config_each_difference(reload->options.run->config, reload->new_config, note_unused, reload->diag);
+    config_free(reload->config);
+    reload->config = reload->new_config;
+    reload->new_config = NULL;
+}
+
+/* A worker that has ended takes nothing any more, and uses nothing. */
+static bool all_have_taken(const struct reload *reload)
+{
+    for (unsigned i = 0; i < reload->options.worker_count; i++) {
+        const struct worker *worker = &reload->options.workers[i];
+
+        if (worker_has_update(worker) && !atomic_load(&worker->error))
+            return false;
+    }
+    return true;
+}
+
+static enum reload_event finish_taking(struct reload *reload, struct ruleset **current)
+{
+    if (!all_have_taken(reload))
+        return RELOAD_NOTHING;
+    clear_updates(reload);
+    reload->rule_errors = diag_errors(reload->diag);
+    use_config(reload);
+    fill_result(reload, 0, reload->cause);
+    reload->old = *current;
+    *current = reload->new_ruleset;
+    reload->new_ruleset = NULL;
+    reload->rules_memory = reload->new_memory > 0 ? reload->new_memory : reload->rules_memory;
+    reload->ticket = output_ticket(reload->options.output);
+    reload->state = RELOAD_DRAINING;
+    return RELOAD_DONE;
+}
+
+static void free_old(struct reload *reload)
+{
+    if (!output_drained(reload->options.output, reload->ticket))
+        return;
+    ruleset_free(reload->old);
+    malloc_trim(0); /* as much as the rules themselves; workers take nothing from malloc */
+    reload->old = NULL;
+    reload->state = RELOAD_IDLE;
+}
+
+enum reload_event reload_poll(struct reload *reload, struct ruleset **current)
+{
+    switch (reload->state) {
+    case RELOAD_BUILDING:
+        return give_updates(reload);
+    case RELOAD_TAKING:
+        return finish_taking(reload, current);
+    case RELOAD_DRAINING:
+        free_old(reload);
+        break;
+    case RELOAD_IDLE:
+        break;
+    }
+    return RELOAD_NOTHING;
+}
+
+enum reload_state reload_state(const struct reload *reload)
+{
+    return reload->state;
+}
+
+bool reload_is_stuck(const struct reload *reload)
+{
+    return reload->stuck;
+}
+
+const struct config *reload_config(const struct reload *reload)
+{
+    return config_in_use(reload);
+}
+
+const struct reload_result *reload_last(const struct reload *reload)
+{
+    return reload->result.number > 0 ? &reload->result : NULL;
+}
+
+void reload_log(const struct reload_result *result)
+{
+    setup_print_diagnostics(result->diag);
+    if (result->error)
+        log_error("reload failed, rules and settings unchanged (generation %u): %s", result->generation, result->cause);
+    else
+        log_notice("reloaded: generation %u, %zu rules, %zu failed, %zu skipped, in %.2f s", result->generation,
+                   result->rules, result->failed, result->skipped, result->seconds);
+}

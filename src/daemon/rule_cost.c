@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What rules cost, over workers: for events, for the log and for who asks. Main's; the numbers are the workers'
+ * (src/detect/budget.c). */
+#include "rule_cost.h"
+
+#include <stdatomic.h>
+
+#include "sluice/detect.h"
+#include "sluice/output.h"
+#include "sluice/rule.h"
+#include "sluice/worker.h"
+
+struct output_overload_rule rule_cost_get(const struct worker *workers, unsigned count, const struct rule_ids *ids)
+{
+    struct output_overload_rule sum = { .gid = ids->gid, .sid = ids->sid };
+
+    for (unsigned i = 0; i < count; i++) {
+        const struct rule_cost *cost = detector_cost(workers[i].pipeline.detector, ids->number);
+        uint64_t max_us;
+
+        if (!cost)
+            continue;
+        max_us = atomic_load_explicit(&cost->max_ns, memory_order_relaxed) / 1000;
+        sum.evaluations += atomic_load_explicit(&cost->evaluations, memory_order_relaxed);
+        sum.over_budget += atomic_load_explicit(&cost->over, memory_order_relaxed);
+        sum.total_us += atomic_load_explicit(&cost->total_ns, memory_order_relaxed) / 1000;
+        sum.max_us = max_us > sum.max_us ? max_us : sum.max_us;
+    }
+    return sum;
+}
+
+/* Keeps the list in order, the most expensive one first. */
+static unsigned rank(struct output_overload_rule *list, unsigned count, unsigned max,
+                     const struct output_overload_rule *rule)
+{
+    unsigned at = count < max ? count : max - 1;
+
+    if (count == max && list[at].total_us >= rule->total_us)
+        return count;
+    for (; at > 0 && list[at - 1].total_us < rule->total_us; at--)
+        list[at] = list[at - 1];
+    list[at] = *rule;
+    return count < max ? count + 1 : count;
+}
+
+unsigned rule_cost_ranking(const struct worker *workers, unsigned worker_count, const struct rule_list *rules,
+                           struct output_overload_rule *out, unsigned max)
+{
+    unsigned count = 0;
+
+    if (worker_count == 0 || max == 0 || !detector_is_timed(workers[0].pipeline.detector))
+        return 0;
+    for (size_t i = 0; i < rule_list_count(rules); i++) {
+        const struct rule *rule = rule_list_get(rules, i);
+        const struct rule_ids ids = { .gid = rule->gid, .sid = rule->sid, .number = rule->number };
+        const struct output_overload_rule cost = rule_cost_get(workers, worker_count, &ids);
+
+        if (cost.evaluations > 0)
+            count = rank(out, count, max, &cost);
+    }
+    return count;
+}

@@ -1,0 +1,899 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The daemon's engine, a child of the keeper (src/keeper), which has the sockets of the queues and gets the signals.
+ * Everything that can fail is done before the first packet: rules, output, memory; then the keeper is asked to bind the
+ * queues, the workers are started, the firewall is attached, and the keeper told. The end goes the other way round: the
+ * firewall stops feeding the queues first, the workers judge what still waits, and only then the keeper closes the
+ * sockets.
+ *
+ * An engine that takes over from one that died finds queues that are bound and a table that feeds them; it leaves both
+ * as they are.
+ *
+ * When the keeper has died the engine ends, but leaves the table: the next keeper may have the queues by systemd, and
+ * without one it is the table's bypass that says what becomes of packets.
+ *
+ * The calling thread is the main thread: it waits for the keeper, writes statistics, and notices workers that died.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/netfilter/nfnetlink_queue.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sluice/affinity.h"
+#include "sluice/capture.h"
+#include "sluice/clock.h"
+#include "sluice/config.h"
+#include "sluice/daemon.h"
+#include "sluice/detect.h"
+#include "sluice/diag.h"
+#include "sluice/engine_limits.h"
+#include "sluice/file_store.h"
+#include "sluice/firewall.h"
+#include "sluice/inject.h"
+#include "sluice/load_progress.h"
+#include "sluice/log.h"
+#include "sluice/offload.h"
+#include "sluice/output.h"
+#include "sluice/rule.h"
+#include "sluice/setup.h"
+#include "sluice/stats.h"
+#include "sluice/supervisor_channel.h"
+#include "sluice/worker.h"
+
+#include "attachment.h"
+#include "confinement.h"
+#include "conntrack_data.h"
+#include "control_commands.h"
+#include "drain.h"
+#include "handover_files.h"
+#include "mode.h"
+#include "offload_follower.h"
+#include "output_errors.h"
+#include "overload_report.h"
+#include "packet_warnings.h"
+#include "queue_monitor.h"
+#include "reload.h"
+
+enum {
+    POLL_MS = 250,
+    RELOAD_POLL_MS = 5,
+};
+
+struct engine {
+    const struct run_options *options;
+    const struct engine_inputs *inherited;
+    struct config *newer;     /* a later one than that of the options, for the rules; NULL: none */
+    struct rule_names *names; /* outlive the rulesets */
+    struct ruleset *ruleset;
+    size_t rules_memory, rule_errors;
+    struct reload *reload;
+    struct service *service;
+    bool reload_wanted; /* again, when the one that is on its way is over */
+    struct output *output;
+    struct pipeline_shared shared;
+    struct stats *stats;
+    struct affinity affinity;
+    struct firewall_options firewall;
+    bool attached;
+    bool orphaned;                             /* the keeper has died */
+    bool hands_over;                           /* to the next engine, which is prepared */
+    struct attachment *attachment;             /* NULL: the table is not looked after */
+    struct offload_follower *offload_follower; /* NULL: no flows are the kernel's, or it does not tell */
+    struct confinement confinement;
+    int queues_fd; /* the kernel's list of queues, which root alone may open; negative: none */
+    struct queue_monitor *monitor;
+    struct overload_report *overload;
+    struct mode_control mode;
+    struct worker *workers;
+    struct worker **worker_list;
+    unsigned worker_count;
+    uint64_t started_ns; /* monotonic */
+    uint64_t stats_interval_ns;
+    struct output_errors output_errors;
+    struct packet_warnings packet_warnings;
+};
+
+/* --- Start ---------------------------------------------------------------------------------------- */
+
+/* An engine that died had other settings by a reload: the rules are loaded as that one did, and the rest follows by a
+ * reload. */
+static void load_newer_config(struct engine *engine)
+{
+    const struct run_options *options = engine->options;
+    struct diag *diag;
+
+    if (!options->load_config || !atomic_load(&engine->inherited->memory->reload_wanted))
+        return;
+    diag = diag_new();
+    if (!diag || options->load_config(options->load_config_user, &engine->newer, diag) || diag_errors(diag) > 0) {
+        log_warning("the configuration file has mistakes: using the rules and settings that the daemon started with");
+        config_free(engine->newer);
+        engine->newer = NULL;
+    }
+    diag_free(diag);
+}
+
+static int try_rules(struct engine *engine, const struct config *config, struct diag *diag,
+                     char error[ENGINE_ERROR_SIZE])
+{
+    const struct rule_load_options load = {
+        .config = config,
+        .rule_files = engine->options->rule_files,
+        .rule_file_count = engine->options->rule_file_count,
+        .names = engine->names,
+        .after_death = !engine->inherited->aside && atomic_load(&engine->inherited->memory->restarts) > 0,
+        .needs_rules = engine->inherited->aside,
+    };
+
+    return setup_load_ruleset(&engine->ruleset, &load, diag, error);
+}
+
+static int load_rules(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+{
+    uint64_t begin = clock_monotonic_ns();
+    struct load_progress progress;
+    struct diag *diag = diag_new();
+    size_t used = reload_memory_used();
+    int err = -ENOMEM;
+
+    snprintf(error, ENGINE_ERROR_SIZE, "the rules could not be loaded: out of memory");
+    engine->names = rule_names_new();
+    load_newer_config(engine);
+    if (diag && engine->names) {
+        load_progress_start(&progress, diag);
+        err = engine->newer ? try_rules(engine, engine->newer, diag, error) : -ENOENT;
+        if (err)
+            err = try_rules(engine, engine->options->config, diag, error);
+        load_progress_stop(&progress);
+        setup_print_diagnostics(diag);
+        engine->rule_errors = diag_errors(diag);
+    }
+    diag_free(diag);
+    engine->rules_memory = reload_memory_used() - used;
+    if (err)
+        return err;
+    malloc_trim(0); /* what parsing and compiling took */
+
+    const struct rule_list *rules = ruleset_rules(engine->ruleset);
+    const struct ruleset_databases databases = ruleset_databases(engine->ruleset);
+
+    log_info("%zu rules loaded in %.2f s", rule_list_count(rules),
+             (double)(clock_monotonic_ns() - begin) / NS_PER_SECOND);
+    setup_log_skipped_rules(rules);
+    if (databases.cached > 0)
+        log_info("%u of %u pattern databases come from the cache", databases.cached, databases.count);
+    if (rule_list_count(rules) == 0 && rule_list_failure_count(rules) == 0)
+        log_warning("no rules are configured: every packet will be accepted");
+    return 0;
+}
+
+static int open_output(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+{
+    const struct config *config = engine->options->config;
+    struct output_options out;
+    char path[4096], cause[256];
+    int err;
+
+    output_options_default(&out);
+    setup_eve_options(config, &out.eve);
+    err = setup_eve_path(config, engine->options->log_dir, path, sizeof(path), error);
+    if (err)
+        return err;
+    out.eve_path = config_bool(config, "eve.enabled") ? path : NULL;
+    out.eve_type = setup_eve_type(config);
+    out.inline_mode = true;
+    out.names = engine->names;
+    out.queue_fields = true;
+    out.ring_size = (size_t)config_number(config, "output.ring-size");
+    if (engine->options->console) {
+        out.console = stdout;
+        out.console_colour = isatty(STDOUT_FILENO);
+    }
+    err = output_open(&engine->output, &out, engine->worker_count, cause);
+    if (err)
+        snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+    else
+        output_set_generation(engine->output, ruleset_generation(engine->ruleset));
+    return err;
+}
+
+static int plan_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+{
+    struct nfqueue_options queues[ENGINE_MAX_QUEUES];
+    size_t count = 0;
+    int err = setup_plan_queues(engine->options->config, &engine->firewall, queues, &count, error);
+
+    if (err)
+        return err;
+    err = affinity_plan(&engine->affinity, engine->options->config, (unsigned)count, error);
+    if (err)
+        return err;
+    engine->workers = calloc(count, sizeof(*engine->workers));
+    engine->worker_list = calloc(count, sizeof(struct worker *));
+    if (!engine->workers || !engine->worker_list) {
+        snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < count; i++) {
+        engine->workers[i].index = (unsigned)i;
+        engine->workers[i].queue = queues[i];
+        engine->workers[i].queue.inherited_fd = engine->inherited->queue_fds[i];
+        engine->workers[i].queue.kept = true;
+        engine->workers[i].queue.slots = engine_memory_slots(engine->inherited->memory, (unsigned)i);
+        engine->workers[i].memory = engine->inherited->memory;
+        engine->workers[i].affinity = &engine->affinity;
+        engine->worker_list[i] = &engine->workers[i];
+    }
+    engine->worker_count = (unsigned)count;
+    return 0;
+}
+
+/* A worker's memory and its injector; everything but its queue. */
+static int prepare_worker(struct engine *engine, struct worker *worker, const struct pipeline_options *options,
+                          char error[ENGINE_ERROR_SIZE])
+{
+    char cause[INJECT_ERROR_SIZE];
+    int err = worker_snapshot_init(worker);
+
+    if (!err)
+        err = pipeline_init(&worker->pipeline, options, &engine->shared, worker->index,
+                            output_port(engine->output, worker->index));
+    if (!err)
+        err = detector_prepare(worker->pipeline.detector, engine->ruleset);
+    if (!err && !(worker->pipeline.ended = ended_flows_new()))
+        err = -ENOMEM;
+    if (err) {
+        snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
+        return err;
+    }
+    pipeline_set_ruleset(&worker->pipeline, engine->ruleset);
+    conntrack_data_plan(worker, engine->options->config, engine->ruleset);
+    worker_open_connections(worker, engine->options->config);
+    atomic_store(&worker->memory->worker[worker->index].conntrack, worker->queue.conntrack);
+    overload_set_options(&worker->watch.overload, &options->overload);
+    worker->watch.packet_budget_ns = (uint64_t)config_number(engine->options->config, "detect.packet-budget") * 1000;
+    worker->reports = offload_follower_port(engine->offload_follower, worker->index);
+    worker->pipeline.blocks = attachment_port(engine->attachment, worker->index);
+    worker->pipeline.heartbeat = &worker->memory->worker[worker->index];
+    worker->pipeline.slots = worker->queue.slots;
+    worker->pipeline.marked_policy = worker->queue.marked_policy;
+    worker->pipeline.looping_policy = worker->queue.looping_policy;
+    worker->pipeline.truncated_policy = worker->queue.truncated_policy;
+    atomic_store(&worker->ruleset, engine->ruleset);
+    if (injector_new(&worker->pipeline.injector, engine->inherited->reject_fds, engine->firewall.reject_mark, cause)) {
+        if (worker->index == 0)
+            log_warning("reject rules drop without sending a reset or ICMP error: %s", cause);
+    }
+    return 0;
+}
+
+static int open_attachment(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+{
+    const struct attachment_options options = {
+        .config = engine->options->config,
+        .firewall = &engine->firewall,
+        .output = engine->output,
+        .workers = engine->workers,
+        .worker_count = engine->worker_count,
+        .after_death = atomic_load(&engine->inherited->memory->restarts) > 0,
+    };
+    int err = attachment_new(&engine->attachment, &options, error);
+
+    if (err)
+        return err;
+    stats_set_attachment(engine->stats, engine->attachment);
+    stats_set_engine_memory(engine->stats, engine->inherited->memory);
+    err = offload_follower_new(&engine->offload_follower, options.config, options.firewall, options.worker_count);
+    if (err)
+        snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
+    stats_set_follower(engine->stats, engine->offload_follower);
+    return err;
+}
+
+static int open_overload_report(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+{
+    const struct queue_monitor_options monitor = {
+        .firewall = &engine->firewall,
+        .workers = engine->workers,
+        .worker_count = engine->worker_count,
+        .output = engine->output,
+        .account_fd = engine->inherited->account_fd,
+        .queues_fd = engine->queues_fd,
+        .takes_over = engine->inherited->takes_over,
+    };
+    int err = queue_monitor_new(&engine->monitor, &monitor);
+
+    if (err) {
+        snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
+        return err;
+    }
+    stats_set_monitor(engine->stats, engine->monitor);
+
+    const struct overload_report_options options = {
+        .workers = engine->workers,
+        .worker_count = engine->worker_count,
+        .output = engine->output,
+        .ruleset = &engine->ruleset,
+        .queues = queue_monitor_queues(engine->monitor),
+    };
+
+    err = overload_report_new(&engine->overload, &options);
+
+    if (err)
+        snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
+    return err;
+}
+
+static void tell_file_store(const struct engine *engine)
+{
+    if (!engine->shared.files && ruleset_file_needs(engine->ruleset) & RULE_FILE_STORE)
+        log_warning("rules with filestore store nothing: file-store is not configured");
+}
+
+static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+{
+    struct pipeline_options options;
+    int err = setup_inline_options(engine->options->config, engine->worker_count, &options, error);
+
+    if (err)
+        return err;
+    options.kernel_checksums = true;
+    setup_budget_options(engine->options->config, &options.detector.budget);
+    if (getrandom(&options.flow.seed, sizeof(options.flow.seed), 0) != sizeof(options.flow.seed)) {
+        snprintf(error, ENGINE_ERROR_SIZE, "cannot read random numbers for the flow hash: %s", strerror(errno));
+        return -EIO;
+    }
+    options.policy.seed = options.stream.seed = options.flow.seed;
+    options.stream.midstream_until_ns =
+        clock_realtime_ns() +
+        (uint64_t)config_number(engine->options->config, "stream.midstream-grace") * NS_PER_SECOND;
+    err = pipeline_shared_init(&engine->shared, &options);
+    if (!err && !(engine->shared.counters = transferred_counters_new()))
+        err = -ENOMEM;
+    if (!err)
+        err = stats_new(&engine->stats, engine->worker_count, true, engine->options->config, &engine->shared);
+    if (err) {
+        snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
+        return err;
+    }
+    err = open_attachment(engine, error);
+    if (err)
+        return err;
+    err = open_overload_report(engine, error);
+    if (err)
+        return err;
+    err = setup_file_store(&engine->shared.files, engine->options->config, engine->options->log_dir,
+                           engine->worker_count, false, error);
+    if (!err)
+        tell_file_store(engine);
+    for (unsigned i = 0; i < engine->worker_count && !err; i++)
+        err = prepare_worker(engine, &engine->workers[i], &options, error);
+    return err;
+}
+
+/* All that needs no bound queue. */
+static int open_captures(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+{
+    char cause[CAPTURE_ERROR_SIZE];
+
+    for (unsigned i = 0; i < engine->worker_count; i++) {
+        int err = nfqueue_open(&engine->workers[i].capture, &engine->workers[i].queue, cause);
+
+        if (err) {
+            snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+            return err;
+        }
+    }
+    return 0;
+}
+
+/* Not before the sandbox, as no thread is: what that takes away is taken from this thread, and those that it starts. */
+static int start_output(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+{
+    int err;
+
+    affinity_apply_output(&engine->affinity); /* the threads inherit it */
+    err = engine->shared.files ? file_store_start(engine->shared.files) : 0;
+    if (!err)
+        err = output_start(engine->output);
+    affinity_apply_management(&engine->affinity);
+    if (err)
+        snprintf(error, ENGINE_ERROR_SIZE, "cannot start the output thread: %s", strerror(-err));
+    return err;
+}
+
+static struct succession succession_of(struct engine *engine)
+{
+    return (struct succession){
+        .workers = engine->workers,
+        .worker_count = engine->worker_count,
+        .shared = &engine->shared,
+        .ruleset = engine->ruleset,
+        .stats = engine->stats,
+        .worker_list = engine->worker_list,
+        .output = engine->output,
+        .started_ns = engine->started_ns,
+        .channel = engine->inherited->channel,
+    };
+}
+
+/* Binding a queue makes packets wait in it, so it comes last, and the threads follow at once. */
+static int bind_queues(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+{
+    const struct engine_inputs *inherited = engine->inherited;
+    const struct succession succession = succession_of(engine);
+    struct channel_message message;
+    enum channel_kind kind;
+    int file;
+
+    if (channel_send(inherited->channel, CHANNEL_BIND, 0, NULL))
+        kind = CHANNEL_CLOSED;
+    else
+        do { /* signals come later */
+            kind = channel_receive_file(inherited->channel, &message, &file, -1);
+            if (file >= 0)
+                succession_take(&succession, message.value, file);
+        } while (kind != CHANNEL_BOUND && kind != CHANNEL_CLOSED);
+    if (kind == CHANNEL_CLOSED) {
+        snprintf(error, ENGINE_ERROR_SIZE, "the keeper has died");
+        return -EPIPE;
+    }
+    snprintf(error, ENGINE_ERROR_SIZE, "%s", message.text);
+    return message.value;
+}
+
+/* The configuration of the last reload stays in use, even if its file cannot be read any more. */
+static void start_mode(struct engine *engine)
+{
+    bool reloaded = atomic_load(&engine->inherited->memory->reload_wanted);
+    const struct config *config = engine->newer || reloaded ? engine->newer : engine->options->config;
+
+    engine->mode = (struct mode_control){
+        .workers = engine->workers,
+        .worker_count = engine->worker_count,
+        .memory = engine->inherited->memory,
+        .output = engine->output,
+        .firewall = &engine->firewall,
+        .shared = &engine->shared,
+    };
+    for (unsigned i = 0; i < ENGINE_FAILURES; i++) {
+        if (engine_failure_opens(engine->options->config, (enum engine_failure)i, engine->firewall.bypass))
+            engine->mode.opens |= 1U << i;
+    }
+    mode_start(&engine->mode, config);
+}
+
+static int start_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+{
+    char pinned[512];
+
+    for (unsigned i = 0; i < engine->worker_count; i++)
+        nfqueue_begin(engine->workers[i].capture, atomic_load(&engine->inherited->memory->flags[i]),
+                      engine->inherited->takes_over);
+    conntrack_data_log(engine->workers, engine->worker_count, engine->options->config, engine->ruleset);
+    offload_probe_kernel(engine->workers, engine->worker_count, &engine->firewall.offload, &engine->shared.offload);
+    queue_monitor_load(engine->monitor);
+    start_mode(engine);
+    for (unsigned i = 0; i < engine->worker_count; i++) {
+        int err;
+
+        engine->workers[i].sandbox = engine->confinement.sandbox;
+        err = worker_start(&engine->workers[i]);
+        if (err) {
+            snprintf(error, ENGINE_ERROR_SIZE, "cannot start a thread: %s", strerror(-err));
+            return err;
+        }
+    }
+    affinity_describe(&engine->affinity, engine->worker_count, pinned, sizeof(pinned));
+    log_info("bound %u queue%s, receive buffer %u KiB; %s", engine->worker_count, engine->worker_count == 1 ? "" : "s",
+             (unsigned)(nfqueue_receive_buffer(engine->workers[0].capture) / 1024), pinned);
+    return 0;
+}
+
+static int install(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+{
+    char cause[FIREWALL_ERROR_SIZE];
+    int err;
+
+    if (engine->attachment)
+        return attachment_start(engine->attachment, error);
+    err = firewall_install(&engine->firewall, cause);
+    if (err)
+        snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+    return err;
+}
+
+static int attach(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+{
+    char cause[FIREWALL_ERROR_SIZE];
+    struct firewall_status status;
+    int err;
+
+    if (engine->firewall.mode == ATTACH_NONE)
+        return 0;
+    err = install(engine, error);
+    if (err)
+        return err;
+    engine->attached = true;
+    if (firewall_status(engine->firewall.table, &status, cause) == 0)
+        log_info("installed nftables table %s: mode %s, priority %d, %s", engine->firewall.table,
+                 firewall_mode_name(engine->firewall.mode), (int)status.priority,
+                 status.expression == QUEUE_EXPRESSION_NATIVE ? "native queue statement" : "xt NFQUEUE target");
+    return 0;
+}
+
+/* --- While it runs -------------------------------------------------------------------------------- */
+
+static int prepare_reload(struct engine *engine)
+{
+    const struct reload_options options = {
+        .run = engine->options,
+        .workers = engine->workers,
+        .worker_count = engine->worker_count,
+        .output = engine->output,
+        .names = engine->names,
+        .rules_memory = engine->rules_memory,
+        .rule_errors = engine->rule_errors,
+    };
+
+    return reload_new(&engine->reload, &options);
+}
+
+static void tell_keeper(const struct engine *engine, enum channel_kind kind, int32_t value)
+{
+    channel_send(engine->inherited->channel, kind, value, NULL); /* that it has died is seen where it is listened to */
+}
+
+static void begin_reload(struct engine *engine)
+{
+    int err;
+
+    if (reload_is_stuck(engine->reload)) {
+        log_error("the previous reload is hung; run `sluice upgrade` to replace the engine without packet loss");
+        return;
+    }
+    if (reload_state(engine->reload) != RELOAD_IDLE) {
+        engine->reload_wanted = true;
+        return;
+    }
+    engine->reload_wanted = false;
+    tell_keeper(engine, CHANNEL_RELOADING, 0);
+    err = reload_start(engine->reload, engine->ruleset);
+    if (err) {
+        log_error("reload failed, rules and settings unchanged: %s", strerror(-err));
+        tell_keeper(engine, CHANNEL_RELOADED, err);
+    }
+}
+
+/* What main itself does by the rules and settings. */
+static void use_reloaded(struct engine *engine)
+{
+    const struct config *config = reload_config(engine->reload);
+
+    atomic_store(&engine->inherited->memory->reload_wanted, 1);
+    output_set_generation(engine->output, ruleset_generation(engine->ruleset));
+    setup_exception_policies(config, true, engine->shared.exceptions);
+    mode_reload(&engine->mode, config);
+    engine->stats_interval_ns = (uint64_t)config_number(config, "stats.interval") * NS_PER_SECOND;
+    tell_file_store(engine);
+    conntrack_data_check(engine->workers, engine->worker_count, engine->ruleset);
+}
+
+/* Takes a reload further, or begins the next one. */
+static void go_on_reloading(struct engine *engine)
+{
+    if (reload_poll(engine->reload, &engine->ruleset) != RELOAD_NOTHING) {
+        reload_log(reload_last(engine->reload));
+        if (!reload_last(engine->reload)->error) {
+            use_reloaded(engine);
+            setup_log_skipped_rules(ruleset_rules(engine->ruleset));
+            setup_report_skipped_rules(ruleset_rules(engine->ruleset), engine->output);
+        }
+        service_tell_reload(engine->service, reload_last(engine->reload));
+        tell_keeper(engine, CHANNEL_RELOADED, reload_last(engine->reload)->error);
+    }
+    if (engine->reload_wanted && reload_state(engine->reload) == RELOAD_IDLE)
+        begin_reload(engine);
+}
+
+static void write_stats(struct engine *engine)
+{
+    for (unsigned i = 0; i < engine->worker_count; i++)
+        worker_request_snapshot(&engine->workers[i]);
+    for (unsigned i = 0; i < engine->worker_count; i++) {
+        if (!worker_wait_snapshot(&engine->workers[i]))
+            log_warning("the worker of queue %u does not answer: its statistics are those of the last interval",
+                        (unsigned)engine->workers[i].queue.queue);
+    }
+    packet_warnings_log(&engine->packet_warnings, engine->worker_list, engine->worker_count);
+    stats_write(engine->stats, engine->worker_list, engine->worker_count, engine->ruleset, engine->output,
+                stats_uptime(engine->stats, engine->started_ns), clock_realtime_ns());
+}
+
+/* The first worker that ended, with its error; 0 when all run. */
+static int worker_error(const struct engine *engine, uint16_t *queue)
+{
+    for (unsigned i = 0; i < engine->worker_count; i++) {
+        int err = atomic_load(&engine->workers[i].error);
+
+        if (err) {
+            *queue = engine->workers[i].queue.queue;
+            return err;
+        }
+    }
+    return 0;
+}
+
+/* 0 when there is something else to look at, -EPIPE when the keeper has died. */
+static int wait_for_signal(const struct engine *engine)
+{
+    bool reloading = reload_state(engine->reload) != RELOAD_IDLE && !reload_is_stuck(engine->reload);
+
+    return service_wait(engine->service, reloading ? RELOAD_POLL_MS : POLL_MS);
+}
+
+static int main_loop(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+{
+    uint64_t last_stats = clock_monotonic_ns();
+
+    engine->stats_interval_ns = (uint64_t)config_number(engine->options->config, "stats.interval") * NS_PER_SECOND;
+    if (atomic_load(&engine->inherited->memory->reload_wanted))
+        begin_reload(engine);
+
+    for (;;) {
+        int signal_number = wait_for_signal(engine);
+        uint16_t queue = 0;
+        int err = worker_error(engine, &queue);
+
+        if (err) {
+            snprintf(error, ENGINE_ERROR_SIZE, "the worker of queue %u ended: %s", (unsigned)queue, strerror(-err));
+            return err;
+        }
+        engine->orphaned = signal_number == -EPIPE;
+        engine->hands_over = signal_number == SERVICE_HAND_OVER;
+        if (signal_number == SIGTERM || signal_number == SIGINT || engine->orphaned || engine->hands_over)
+            return 0;
+        if (signal_number == SIGHUP || signal_number == SIGUSR2)
+            output_reopen(engine->output);
+        if (signal_number == SIGHUP)
+            begin_reload(engine);
+        go_on_reloading(engine);
+        mode_poll(&engine->mode);
+        output_errors_log(&engine->output_errors, engine->output, engine->inherited->channel);
+        overload_report_poll(engine->overload, clock_monotonic_ns(), false);
+        queue_monitor_poll(engine->monitor, clock_monotonic_ns(), false);
+        if (signal_number == SIGUSR1 ||
+            (engine->stats_interval_ns > 0 && clock_monotonic_ns() - last_stats >= engine->stats_interval_ns)) {
+            write_stats(engine);
+            last_stats = clock_monotonic_ns();
+        }
+    }
+}
+
+/* --- Stop ----------------------------------------------------------------------------------------- */
+
+static void stop_workers(struct engine *engine)
+{
+    for (unsigned i = 0; i < engine->worker_count && engine->hands_over; i++)
+        atomic_store(&engine->workers[i].leave, true);
+    for (unsigned i = 0; i < engine->worker_count; i++)
+        atomic_store(&engine->workers[i].stop, true);
+    for (unsigned i = 0; i < engine->worker_count; i++) {
+        struct worker *worker = &engine->workers[i];
+
+        if (!worker->started)
+            continue;
+        worker_join(worker);
+        worker_copy_counters(worker);
+        worker->started = false;
+    }
+}
+
+static void detach(struct engine *engine)
+{
+    char cause[FIREWALL_ERROR_SIZE];
+
+    attachment_stop(engine->attachment); /* or it would put back what we take out */
+    if (!engine->attached)
+        return;
+    if (firewall_quiesce(engine->firewall.table, cause))
+        log_warning("%s", cause);
+    drain_queues(engine->queues_fd);
+    if (firewall_remove(engine->firewall.table, cause))
+        log_warning("%s", cause);
+    engine->attached = false;
+}
+
+static void engine_clear(struct engine *engine)
+{
+    for (unsigned i = 0; i < engine->worker_count; i++) {
+        capture_close(engine->workers[i].capture);
+        pipeline_clear(&engine->workers[i].pipeline);
+        worker_close_connections(&engine->workers[i]);
+        worker_snapshot_clear(&engine->workers[i]);
+    }
+    service_free(engine->service);
+    reload_free(engine->reload);
+    overload_report_free(engine->overload);
+    queue_monitor_free(engine->monitor);
+    stats_free(engine->stats);
+    attachment_free(engine->attachment);
+    offload_follower_free(engine->offload_follower);
+    output_close(engine->output);
+    pipeline_shared_clear(&engine->shared);
+    ruleset_free(engine->ruleset);
+    rule_names_free(engine->names);
+    confinement_clear(&engine->confinement);
+    if (engine->queues_fd >= 0)
+        close(engine->queues_fd);
+    config_free(engine->newer);
+    free(engine->worker_list);
+    free(engine->workers);
+}
+
+static void reload_for_client(void *user)
+{
+    begin_reload(user);
+}
+
+static int open_service(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+{
+    const struct service_options options = {
+        .config = engine->options->config,
+        .workers = engine->workers,
+        .worker_list = engine->worker_list,
+        .worker_count = engine->worker_count,
+        .ruleset = &engine->ruleset,
+        .names = engine->names,
+        .stats = engine->stats,
+        .output = engine->output,
+        .reload = engine->reload,
+        .confinement = &engine->confinement,
+        .monitor = engine->monitor,
+        .started_ns = engine->started_ns,
+        .memory = engine->inherited->memory,
+        .mode = &engine->mode,
+        .channel = engine->inherited->channel,
+        .control_fd = engine->inherited->control_fd,
+        .begin_reload = reload_for_client,
+        .user = engine,
+    };
+
+    return service_new(&engine->service, &options, error);
+}
+
+/* While files are read, which may stand still: whose keeper dies then has no other way to hear of it. */
+static void die_with_keeper(bool die)
+{
+    prctl(PR_SET_PDEATHSIG, die ? SIGKILL : 0);
+}
+
+static int start(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+{
+    char cause[FIREWALL_ERROR_SIZE];
+    int err = confinement_switch_user(&engine->confinement, engine->options, error);
+
+    if (err)
+        return err;
+    die_with_keeper(true);
+    err = firewall_options_read(&engine->firewall, engine->options->config, cause);
+    if (err)
+        snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+    else
+        err = plan_workers(engine, error);
+    engine->firewall.keep_place = engine->inherited->takes_over;
+    if (!err)
+        err = load_rules(engine, error);
+    if (!err)
+        err = open_output(engine, error);
+    if (!err)
+        err = prepare_workers(engine, error);
+    if (err)
+        return err;
+    if (prepare_reload(engine)) {
+        snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
+        return -ENOMEM;
+    }
+    engine->started_ns = clock_monotonic_ns();
+    err = open_service(engine, error);
+    if (!err)
+        err = open_captures(engine, error);
+    die_with_keeper(false);
+    if (!err)
+        err = confinement_start(&engine->confinement, engine->options, engine->newer, error);
+    if (!err)
+        err = start_output(engine, error);
+    if (!err)
+        err = bind_queues(engine, error);
+    if (!err)
+        err = start_workers(engine, error);
+    if (err)
+        return err;
+    if (offload_follower_start(engine->offload_follower))
+        log_warning("cannot start the conntrack thread: flow events do not count packets of offloaded flows");
+    queue_monitor_begin(engine->monitor);
+    return attach(engine, error);
+}
+
+/* Of what the workers did; when all is well. */
+static void write_end(struct engine *engine)
+{
+    setup_save_datasets(engine->ruleset);
+    if (!engine->hands_over) /* else they go on */
+        stats_write(engine->stats, engine->worker_list, engine->worker_count, engine->ruleset, engine->output,
+                    stats_uptime(engine->stats, engine->started_ns), clock_realtime_ns());
+}
+
+/* A reload still reads, and nobody knows for how long: what it uses stays, and nothing is to be torn down beneath it.
+ */
+static void leave(void)
+{
+    fflush(NULL);
+    _exit(EXIT_SUCCESS);
+}
+
+/* What fails leaves the table to the next engine. */
+static void stop(struct engine *engine, bool well)
+{
+    const struct succession succession = succession_of(engine);
+
+    if (well) { /* while the table is still installed; two readings must agree */
+        queue_monitor_poll(engine->monitor, clock_monotonic_ns(), true);
+        queue_monitor_poll(engine->monitor, clock_monotonic_ns(), true);
+    }
+    if (well && !engine->orphaned && !engine->hands_over)
+        detach(engine);
+    attachment_stop(engine->attachment);
+    offload_follower_stop(
+        engine->offload_follower); /* what it says last belongs into the records of the flows that end now */
+    stop_workers(engine);
+    if (well && engine->hands_over) {
+        succession_give(&succession);
+        service_tell_hand_over(engine->service);
+    } else if (well) {
+        tell_keeper(engine, CHANNEL_STOPPING, 0);
+    }
+    packet_warnings_log(&engine->packet_warnings, engine->worker_list, engine->worker_count);
+    overload_report_poll(engine->overload, clock_monotonic_ns(), true);
+    if (engine->shared.files)
+        file_store_stop(engine->shared.files);
+    if (well)
+        write_end(engine);
+    if (engine->output)
+        output_stop(engine->output);
+    if (well)
+        stats_log_summary(engine->worker_list, engine->worker_count);
+    if (reload_end(engine->reload))
+        engine_clear(engine);
+    else if (well)
+        leave();
+}
+
+int engine_run(const struct run_options *options, const struct engine_inputs *inheritance,
+               char error[ENGINE_ERROR_SIZE])
+{
+    struct engine engine = { .options = options, .inherited = inheritance, .queues_fd = nfqueue_open_status() };
+    int err = crash_report_start();
+
+    if (err)
+        snprintf(error, ENGINE_ERROR_SIZE, "cannot install signal handlers: %s", strerror(-err));
+    else
+        err = start(&engine, error);
+    if (!err) {
+        succession_tell(inheritance->memory, engine.output);
+        setup_report_skipped_rules(ruleset_rules(engine.ruleset), engine.output);
+        log_notice("ready");
+        tell_keeper(&engine, CHANNEL_READY, (int32_t)engine.worker_count);
+        err = main_loop(&engine, error);
+    }
+    stop(&engine, !err);
+    return err;
+}

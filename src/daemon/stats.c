@@ -1,0 +1,706 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From counters to a stats event. Counter names are Suricata's where it has the counter; what NFQUEUE and the verdicts
+ * have to say is under "ips" and "queue.N". Names that depend on the queue are made once, because the output keeps
+ * them.
+ */
+#include "sluice/stats.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sluice/app.h"
+#include "sluice/arena.h"
+#include "sluice/capture.h"
+#include "sluice/clock.h"
+#include "sluice/config.h"
+#include "sluice/dataset.h"
+#include "sluice/decode.h"
+#include "sluice/defrag.h"
+#include "sluice/detect.h"
+#include "sluice/exception.h"
+#include "sluice/file.h"
+#include "sluice/file_store.h"
+#include "sluice/flow.h"
+#include "sluice/host.h"
+#include "sluice/inject.h"
+#include "sluice/log.h"
+#include "sluice/output.h"
+#include "sluice/overload.h"
+#include "sluice/packet.h"
+#include "sluice/pipeline.h"
+#include "sluice/policy.h"
+#include "sluice/rule.h"
+#include "sluice/stream.h"
+#include "sluice/supervisor_channel.h"
+#include "sluice/text.h"
+#include "sluice/worker.h"
+
+#include "attachment.h"
+#include "offload_follower.h"
+#include "queue_monitor.h"
+
+enum { FIXED_STATS = 224, STATS_PER_QUEUE = 33 };
+
+struct stats {
+    const struct pipeline_shared *shared;
+    const struct attachment *attachment;             /* NULL: none */
+    const struct offload_follower *offload_follower; /* the same */
+    const struct engine_memory *memory;              /* the same */
+    const struct queue_monitor *monitor;             /* the same */
+    struct queue_age_counts *ages; /* by worker, at the last event: percentiles are of what came since */
+    struct arena *arena;
+    struct output_stat *values;
+    size_t count, capacity;
+    const char **decode_names; /* "decoder." + decode_counter_name() */
+    const char **reason_names; /* "ips.drop_reason." + name; then "ips.would_drop_reason." + name */
+    const char **queue_names;  /* per worker STATS_PER_QUEUE names */
+    unsigned workers;
+    bool queues, decoder_events, stream_events;
+    bool handed_over; /* what there is has gone to the next engine: it is not added once more */
+    bool exceptions;  /* the policies that were used, by cause */
+    const char *exception_names[EXCEPTION_COUNT][EXCEPTION_POLICY_COUNT];
+};
+
+static const char uptime_name[] = "uptime"; /* among what is handed over */
+
+/* The counters of one queue, in the order of queue_names. */
+static const char *const queue_fields[] = {
+    "packets",
+    "bytes",
+    "accepted",
+    "dropped",
+    "repeated",
+    "routed",
+    "replaced",
+    "truncated",
+    "gso",
+    "segmented",
+    "marked",
+    "looping",
+    "receive_calls",
+    "send_calls",
+    "given_sends",
+    "receive_overruns",
+    "verdict_lost",
+    "verdict_errors",
+    "malformed_messages",
+    "lost",
+    "conntrack",
+    "full_batches",
+    "age_us",
+    "age_p50_us",
+    "age_p99_us",
+    "age_max_us",
+    "overloaded",
+    "overloads",
+    "waiting",
+    "queue_dropped",
+    "user_dropped",
+    "id_sequence",
+};
+enum { QUEUE_FIELDS = sizeof(queue_fields) / sizeof(queue_fields[0]) };
+_Static_assert(sizeof(queue_fields) / sizeof(queue_fields[0]) <= STATS_PER_QUEUE, "names of queue counters");
+
+/* The reason "flow drop" is counted as flow_drop. */
+static const char *reason_path(struct stats *stats, const char *group, const char *reason)
+{
+    char *path = arena_printf(stats->arena, "ips.%s.%s", group, reason);
+
+    for (char *at = path; at && *at; at++) {
+        if (*at == ' ')
+            *at = '_';
+    }
+    return path;
+}
+
+/* As the field has them: exception_policy.tcp.midstream.pass_flow. It has none for the two that are below ips. */
+static const char *const exception_paths[EXCEPTION_COUNT] = {
+    [EXCEPTION_DEFRAG_MEMCAP] = "exception_policy.defrag.memcap",
+    [EXCEPTION_FLOW_MEMCAP] = "exception_policy.flow.memcap",
+    [EXCEPTION_STREAM_MEMCAP] = "exception_policy.tcp.ssn_memcap",
+    [EXCEPTION_STREAM_REASSEMBLY] = "exception_policy.tcp.reassembly",
+    [EXCEPTION_STREAM_MIDSTREAM] = "exception_policy.tcp.midstream",
+    [EXCEPTION_STREAM_INVALID] = "ips.exception.stream_invalid",
+    [EXCEPTION_APP_ERROR] = "exception_policy.app_layer.error",
+    [EXCEPTION_APP_MEMCAP] = "ips.exception.app_layer_memcap",
+    [EXCEPTION_OVERLOAD] = "ips.exception.overload",
+    [EXCEPTION_APP_AMBIGUOUS] = "ips.exception.app_layer_ambiguous",
+};
+
+static void name_exceptions(struct stats *stats)
+{
+    for (enum exception_cause cause = EXCEPTION_NONE + 1; cause < EXCEPTION_COUNT; cause++) {
+        for (enum exception_policy policy = 0; policy < EXCEPTION_POLICY_COUNT; policy++)
+            stats->exception_names[cause][policy] =
+                arena_printf(stats->arena, "%s.%s", exception_paths[cause], exception_policy_name(policy));
+    }
+}
+
+int stats_new(struct stats **out, unsigned workers, bool queues, const struct config *config,
+              const struct pipeline_shared *shared)
+{
+    struct stats *stats = calloc(1, sizeof(*stats));
+
+    if (!stats)
+        return -ENOMEM;
+    stats->arena = arena_new(0);
+    if (!stats->arena)
+        goto fail;
+    stats->workers = workers;
+    stats->shared = shared;
+    stats->queues = queues;
+    stats->decoder_events = config_bool(config, "stats.decoder-events");
+    stats->stream_events = config_bool(config, "stats.stream-events");
+    stats->exceptions = config_bool(config, "stats.exception-policy.global-stats");
+    stats->capacity = FIXED_STATS + 2 * DROP_REASON_COUNT + decode_counter_count() + defrag_counter_count() +
+                      flow_counter_count() + stream_counter_count() + app_counter_count() +
+                      EXCEPTION_COUNT * EXCEPTION_POLICY_COUNT + (size_t)workers * STATS_PER_QUEUE;
+    stats->values = calloc(stats->capacity, sizeof(*stats->values));
+    stats->decode_names = arena_alloc(stats->arena, decode_counter_count() * sizeof(char *));
+    stats->reason_names = arena_alloc(stats->arena, 2 * DROP_REASON_COUNT * sizeof(char *));
+    stats->queue_names = arena_alloc(stats->arena, ((size_t)workers * STATS_PER_QUEUE + 1) * sizeof(char *));
+    stats->ages = calloc(workers + 1u, sizeof(*stats->ages));
+    if (!stats->ages || !stats->values || !stats->decode_names || !stats->reason_names || !stats->queue_names)
+        goto fail;
+    for (size_t i = 0; i < decode_counter_count(); i++)
+        stats->decode_names[i] = arena_printf(stats->arena, "decoder.%s", decode_counter_name(i));
+    for (enum drop_reason i = 0; i < DROP_REASON_COUNT; i++) {
+        stats->reason_names[i] = reason_path(stats, "drop_reason", output_drop_reason_name(i));
+        stats->reason_names[DROP_REASON_COUNT + i] =
+            reason_path(stats, "would_drop_reason", output_drop_reason_name(i));
+    }
+    name_exceptions(stats);
+    *out = stats;
+    return 0;
+
+fail:
+    stats_free(stats);
+    return -ENOMEM;
+}
+
+void stats_free(struct stats *stats)
+{
+    if (!stats)
+        return;
+    arena_free(stats->arena);
+    free(stats->values);
+    free(stats->ages);
+    free(stats);
+}
+
+static void add(struct stats *stats, const char *name, uint64_t value)
+{
+    if (!name || stats->count == stats->capacity)
+        return;
+    stats->values[stats->count++] = (struct output_stat){ name, stats_total(stats, name, value) };
+}
+
+static const char *queue_name(struct stats *stats, const struct worker *worker, unsigned field)
+{
+    const char **name = &stats->queue_names[(size_t)worker->index * STATS_PER_QUEUE + field];
+
+    if (!*name)
+        *name = arena_printf(stats->arena, "queue.%u.%s", (unsigned)worker->queue.queue, queue_fields[field]);
+    return *name;
+}
+
+static void add_queue(struct stats *stats, struct worker *worker)
+{
+    const struct capture_counters *c = &worker->snapshot.capture;
+    const struct queue_watch_counters *watch = &worker->snapshot.watch;
+    struct queue_status status = { 0 };
+    uint64_t values[QUEUE_FIELDS] = {
+        c->packets,
+        c->bytes,
+        c->accepted,
+        c->dropped,
+        c->repeated,
+        c->routed,
+        c->replaced,
+        c->truncated,
+        c->gso,
+        c->segmented,
+        c->marked,
+        c->looping,
+        c->receive_calls,
+        c->send_calls,
+        c->given_sends,
+        c->receive_overruns,
+        c->verdict_lost,
+        c->verdict_errors,
+        c->malformed_messages,
+        c->lost,
+        c->conntrack,
+        c->full_batches,
+        watch->ages.last_ns / 1000,
+        queue_age_percentile(&watch->ages, &stats->ages[worker->index], 500) / 1000,
+        queue_age_percentile(&watch->ages, &stats->ages[worker->index], 990) / 1000,
+        watch->ages.max_ns / 1000,
+        watch->overloaded,
+        watch->times,
+    };
+
+    if (capture_status(worker->capture, &status) == 0) {
+        values[QUEUE_FIELDS - 4] = status.waiting;
+        values[QUEUE_FIELDS - 3] = status.queue_dropped;
+        values[QUEUE_FIELDS - 2] = status.user_dropped;
+        values[QUEUE_FIELDS - 1] = status.id_sequence;
+    }
+    for (unsigned i = 0; i < QUEUE_FIELDS; i++)
+        add(stats, queue_name(stats, worker, i), values[i]);
+}
+
+/* Sums of a worker's counters over all workers. */
+struct sums {
+    struct capture_counters capture;
+    struct pipeline_counters pipeline;
+    struct policy_counters policy;
+    struct detect_counters detect;
+    struct inject_counters inject;
+    struct file_counts files;
+};
+
+static void sum_words(void *to, const void *from, size_t size)
+{
+    uint64_t *sum = to;
+    const uint64_t *words = from;
+
+    for (size_t i = 0; i < size / sizeof(*sum); i++)
+        sum[i] += words[i];
+}
+
+static void sum_workers(struct sums *sums, struct worker *const *workers, unsigned count)
+{
+    memset(sums, 0, sizeof(*sums));
+    for (unsigned i = 0; i < count; i++) {
+        const struct worker_snapshot *s = &workers[i]->snapshot;
+
+        sum_words(&sums->capture, &s->capture, sizeof(s->capture));
+        sum_words(&sums->pipeline, &s->pipeline, sizeof(s->pipeline));
+        sum_words(&sums->policy, &s->policy, sizeof(s->policy));
+        sum_words(&sums->detect, &s->detect, sizeof(s->detect));
+        sum_words(&sums->inject, &s->inject, sizeof(s->inject));
+        sum_words(&sums->files, &s->files, sizeof(s->files));
+    }
+}
+
+static void add_decode(struct stats *stats, struct worker *const *workers, unsigned count)
+{
+    for (size_t i = 0; i < decode_counter_count(); i++) {
+        bool maximum = strncmp(decode_counter_name(i), "max_", 4) == 0;
+        uint64_t value = 0;
+
+        if (!stats->decoder_events && strncmp(decode_counter_name(i), "event.", 6) == 0)
+            continue;
+
+        for (unsigned k = 0; k < count; k++) {
+            uint64_t one = workers[k]->snapshot.decode[i];
+
+            if (!maximum)
+                value += one;
+            else if (one > value)
+                value = one;
+        }
+        if (strncmp(decode_counter_name(i), "avg_", 4) == 0 && count > 1)
+            value /= count;
+        add(stats, stats->decode_names[i], value);
+    }
+}
+
+/* The counters of one module, summed over the workers. */
+static void add_flows(struct stats *stats, struct worker *const *workers, unsigned count)
+{
+    for (size_t i = 0; i < flow_counter_count(); i++) {
+        uint64_t value = 0;
+
+        for (unsigned k = 0; k < count; k++)
+            value += workers[k]->snapshot.flow[i];
+        add(stats, flow_counter_name(i), value);
+    }
+}
+
+static void add_streams(struct stats *stats, struct worker *const *workers, unsigned count)
+{
+    for (size_t i = 0; i < stream_counter_count(); i++) {
+        uint64_t value = 0;
+
+        if (!stats->stream_events && strncmp(stream_counter_name(i), "stream.", 7) == 0)
+            continue;
+        for (unsigned k = 0; k < count; k++)
+            value += workers[k]->snapshot.stream[i];
+        add(stats, stream_counter_name(i), value);
+    }
+}
+
+static void add_apps(struct stats *stats, struct worker *const *workers, unsigned count)
+{
+    for (size_t i = 0; i < app_counter_count(); i++) {
+        uint64_t value = 0;
+
+        for (unsigned k = 0; k < count; k++)
+            value += workers[k]->snapshot.app[i];
+        add(stats, app_counter_name(stats->shared->apps, i), value);
+    }
+}
+
+/* Names that share a beginning must come together: those of the field, or those below ips. */
+static void add_exceptions(struct stats *stats, const struct sums *sums, bool below_ips)
+{
+    for (enum exception_cause cause = EXCEPTION_NONE + 1; cause < EXCEPTION_COUNT; cause++) {
+        if ((strncmp(exception_paths[cause], "ips.", 4) == 0) != below_ips)
+            continue;
+        if (stats->shared->exceptions[cause] == EXCEPTION_IGNORE && !sums->policy.exceptions[cause][EXCEPTION_BYPASS])
+            continue; /* nothing is done, as in the field there is nothing to tell */
+        for (enum exception_policy policy = 0; policy < EXCEPTION_POLICY_COUNT; policy++) {
+            uint64_t used = sums->policy.exceptions[cause][policy];
+
+            /* The field does not count what is ignored; ours may be, where a policy cannot be carried out. */
+            if (policy != EXCEPTION_IGNORE || (below_ips && used > 0))
+                add(stats, stats->exception_names[cause][policy], used);
+        }
+    }
+}
+
+static void add_bypassed(struct stats *stats, const struct sums *sums)
+{
+    add(stats, "flow_bypassed.local_pkts", sums->pipeline.local_packets);
+    add(stats, "flow_bypassed.local_bytes", sums->pipeline.local_bytes);
+    add(stats, "flow_bypassed.local_capture_pkts", sums->pipeline.captured_packets);
+    add(stats, "flow_bypassed.local_capture_bytes", sums->pipeline.captured_bytes);
+}
+
+static void add_defrag(struct stats *stats, struct worker *const *workers, unsigned count)
+{
+    for (size_t i = 0; i < defrag_counter_count(); i++) {
+        uint64_t value = 0;
+
+        for (unsigned w = 0; w < count; w++)
+            value += workers[w]->snapshot.defrag[i];
+        add(stats, defrag_counter_name(i), value);
+    }
+}
+
+static void add_monitor(struct stats *stats)
+{
+    struct queue_monitor_counters counters;
+
+    if (!stats->monitor)
+        return;
+    queue_monitor_counters(stats->monitor, &counters);
+    add(stats, "ips.uninspected.fail_open", counters.fail_open);
+    add(stats, "ips.uninspected.bypass", counters.bypass);
+    add(stats, "ips.uninspected.bypass_ms", counters.bypass_ms);
+    add(stats, "ips.unqueued", counters.unqueued);
+    add(stats, "ips.route_no_listener", counters.no_listener);
+}
+
+void stats_set_monitor(struct stats *stats, const struct queue_monitor *monitor)
+{
+    stats->monitor = monitor;
+}
+
+static void add_ips(struct stats *stats, const struct sums *sums)
+{
+    add(stats, "ips.accepted", sums->pipeline.accepted);
+    add(stats, "ips.blocked", sums->pipeline.blocked);
+    add(stats, "ips.rejected", sums->pipeline.rejected);
+    add(stats, "ips.would_drop", sums->pipeline.would_drop);
+    add(stats, "ips.would_reject", sums->pipeline.would_reject);
+    add(stats, "ips.would_replace", sums->pipeline.would_replace);
+    add(stats, "ips.flow_drops", sums->policy.flow_drops);
+    add(stats, "ips.replaced", sums->capture.replaced);
+    add(stats, "ips.replace_refused", sums->pipeline.replace_refused);
+    add(stats, "ips.marked", sums->pipeline.marked);
+    add(stats, "ips.looping", sums->pipeline.looping);
+    add(stats, "ips.segmented.large", sums->pipeline.segmented_large);
+    add(stats, "ips.segmented.udp", sums->pipeline.segmented_udp);
+    add(stats, "ips.unsegmented_udp", sums->pipeline.unsegmented_udp);
+    add(stats, "ips.offload.accepted", sums->pipeline.offloaded_accept);
+    add(stats, "ips.offload.dropped", sums->pipeline.offloaded_drop);
+    add(stats, "ips.uninspected.marked", sums->pipeline.uninspected_marked);
+    add(stats, "ips.uninspected.link_type", sums->pipeline.uninspected_link);
+    add(stats, "ips.uninspected.fragment", sums->pipeline.uninspected_fragments);
+    add_monitor(stats);
+    add(stats, "ips.reject_packets_sent", sums->inject.sent);
+    add(stats, "ips.reject_packets_failed", sums->inject.failed);
+    for (enum drop_reason i = DROP_REASON_NONE + 1; i < DROP_REASON_COUNT; i++)
+        add(stats, stats->reason_names[i], sums->pipeline.drop_reason[i]);
+    for (enum drop_reason i = DROP_REASON_NONE + 1; i < DROP_REASON_COUNT; i++)
+        add(stats, stats->reason_names[DROP_REASON_COUNT + i], sums->pipeline.would_drop_reason[i]);
+    if (stats->exceptions)
+        add_exceptions(stats, sums, true);
+}
+
+/* Of all queues together; percentiles of what came since the last event. */
+static void add_overload(struct stats *stats, const struct sums *sums, struct worker *const *workers, unsigned count)
+{
+    struct queue_age_counts now = { 0 }, before = { 0 };
+    uint64_t times = 0, total_ns = 0, slow_packets = 0, slowest_ns = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        const struct queue_watch_counters *watch = &workers[i]->snapshot.watch;
+
+        sum_words(now.packets, watch->ages.packets, sizeof(now.packets));
+        sum_words(before.packets, stats->ages[i].packets, sizeof(before.packets));
+        now.last_ns = watch->ages.last_ns > now.last_ns ? watch->ages.last_ns : now.last_ns;
+        now.max_ns = watch->ages.max_ns > now.max_ns ? watch->ages.max_ns : now.max_ns;
+        times += watch->times;
+        total_ns += watch->total_ns;
+        slow_packets += watch->slow_packets;
+        slowest_ns = watch->slowest_ns > slowest_ns ? watch->slowest_ns : slowest_ns;
+    }
+    add(stats, "ips.queue_age_us.last", now.last_ns / 1000);
+    add(stats, "ips.queue_age_us.p50", queue_age_percentile(&now, &before, 500) / 1000);
+    add(stats, "ips.queue_age_us.p99", queue_age_percentile(&now, &before, 990) / 1000);
+    add(stats, "ips.queue_age_us.max", now.max_ns / 1000);
+    add(stats, "ips.budget.packets", slow_packets);
+    add(stats, "ips.budget.slowest_us", slowest_ns / 1000);
+    add(stats, "ips.budget.evaluations", sums->detect.over_budget);
+    add(stats, "ips.budget.suspended", sums->detect.suspended);
+    add(stats, "ips.overload.times", times);
+    add(stats, "ips.overload.milliseconds", total_ns / 1000000);
+    add(stats, "ips.overload.shed.encrypted", sums->pipeline.shed[SHED_ENCRYPTED]);
+    add(stats, "ips.overload.shed.bulk", sums->pipeline.shed[SHED_BULK]);
+    add(stats, "ips.overload.shed.files", sums->pipeline.shed[SHED_FILES]);
+    add(stats, "ips.overload.shed.established", sums->pipeline.shed[SHED_ESTABLISHED]);
+    add(stats, "ips.overload.shed.new", sums->pipeline.shed[SHED_NEW]);
+}
+
+static void add_files(struct stats *stats, const struct sums *sums, const struct worker *worker)
+{
+    struct file_store_counts store = { 0 };
+
+    if (worker->pipeline.file_store)
+        file_store_counts(worker->pipeline.file_store, &store);
+    add(stats, "files.opened", sums->files.opened);
+    add(stats, "files.no_memory", sums->files.no_memory);
+    add(stats, "files.magic", sums->files.magic);
+    add(stats, "file_store.files", store.files);
+    add(stats, "file_store.refused", sums->files.store_refused);
+    add(stats, "file_store.fs_errors", store.errors);
+}
+
+/* State that all workers share. */
+static void add_shared(struct stats *stats, const struct worker *worker, const struct ruleset *ruleset)
+{
+    const struct datasets *datasets = rule_list_datasets(ruleset_rules(ruleset));
+
+    add(stats, "detect.host_memcap", host_table_memcap_hits(worker->pipeline.hosts));
+    add(stats, "detect.host_evicted", host_table_evicted(worker->pipeline.hosts));
+    add(stats, "detect.threshold_evicted", policy_thresholds_evicted(worker->pipeline.policy));
+    add(stats, "detect.dataset_memcap", datasets_memcap_hits(datasets));
+}
+
+void stats_set_attachment(struct stats *stats, const struct attachment *attachment)
+{
+    stats->attachment = attachment;
+}
+
+void stats_set_follower(struct stats *stats, const struct offload_follower *offload_follower)
+{
+    stats->offload_follower = offload_follower;
+}
+
+static void add_follower(struct stats *stats)
+{
+    struct offload_follower_counters counters;
+
+    if (!stats->offload_follower)
+        return;
+    offload_follower_counters(stats->offload_follower, &counters);
+    add(stats, "firewall.offload.reports", counters.reports);
+    add(stats, "firewall.offload.reports_lost", counters.lost);
+}
+
+void stats_set_engine_memory(struct stats *stats, const struct engine_memory *memory)
+{
+    stats->memory = memory;
+}
+
+/* Of the keeper: they outlive engines. */
+static void add_lifeline(struct stats *stats)
+{
+    if (!stats->memory)
+        return;
+    add(stats, "engine.restarts", atomic_load(&stats->memory->restarts));
+    add(stats, "engine.handovers", atomic_load(&stats->memory->handovers));
+    add(stats, "engine.hangs", atomic_load(&stats->memory->hangs));
+    add(stats, "engine.repeated", atomic_load(&stats->memory->repeated));
+    add(stats, "engine.quarantined", atomic_load(&stats->memory->quarantined));
+}
+
+static void add_attachment(struct stats *stats)
+{
+    struct attachment_counters counters;
+
+    if (!stats->attachment)
+        return;
+    attachment_counters(stats->attachment, &counters);
+    add(stats, "firewall.changes", counters.changes);
+    add(stats, "firewall.reasserted", counters.reasserted);
+    add(stats, "firewall.failed", counters.failed);
+    add(stats, "firewall.moved", counters.moved);
+    add(stats, "firewall.uninspected_us", counters.uninspected_us);
+    add(stats, "firewall.flushed", counters.flushed);
+    add(stats, "firewall.notifications_lost", counters.notifications_lost);
+    add(stats, "firewall.blocklist.hosts", counters.hosts);
+    add(stats, "firewall.blocklist.added", counters.added);
+    add(stats, "firewall.blocklist.refused", counters.refused);
+    add(stats, "firewall.blocklist.full", counters.full);
+    add(stats, "firewall.blocklist.lost", counters.lost);
+    add(stats, "firewall.blocklist.dropped_packets", counters.blocked_packets);
+    add(stats, "firewall.blocklist.dropped_bytes", counters.blocked_bytes);
+    add(stats, "firewall.offload.accepted_packets", counters.accepted_packets);
+    add(stats, "firewall.offload.accepted_bytes", counters.accepted_bytes);
+    add(stats, "firewall.offload.dropped_packets", counters.dropped_packets);
+    add(stats, "firewall.offload.dropped_bytes", counters.dropped_bytes);
+}
+
+static void add_output(struct stats *stats, const struct output *output)
+{
+    static const char *const names[OUTPUT_EVENT_COUNT][2] = {
+        [OUTPUT_ALERT] = { "output.alert.written", "output.alert.lost" },
+        [OUTPUT_DROP] = { "output.drop.written", "output.drop.lost" },
+        [OUTPUT_WOULD_DROP] = { "output.would_drop.written", "output.would_drop.lost" },
+        [OUTPUT_ANOMALY] = { "output.anomaly.written", "output.anomaly.lost" },
+        [OUTPUT_STATS] = { "output.stats.written", "output.stats.lost" },
+        [OUTPUT_FLOW] = { "output.flow.written", "output.flow.lost" },
+        [OUTPUT_NETFLOW] = { "output.netflow.written", "output.netflow.lost" },
+        [OUTPUT_PACKET] = { "output.packet.written", "output.packet.lost" },
+        [OUTPUT_METADATA] = { "output.metadata.written", "output.metadata.lost" },
+        [OUTPUT_STREAM] = { "output.stream.written", "output.stream.lost" },
+        [OUTPUT_APP] = { "output.app.written", "output.app.lost" },
+        [OUTPUT_FILE] = { "output.file.written", "output.file.lost" },
+        [OUTPUT_FIREWALL] = { "output.firewall.written", "output.firewall.lost" },
+        [OUTPUT_ENGINE] = { "output.engine.written", "output.engine.lost" },
+        [OUTPUT_OVERLOAD] = { "output.overload.written", "output.overload.lost" },
+    };
+    struct output_counters counters;
+
+    output_counters(output, &counters);
+    for (unsigned i = 0; i < OUTPUT_EVENT_COUNT; i++) {
+        add(stats, names[i][0], counters.written[i]);
+        add(stats, names[i][1], counters.lost[i]);
+    }
+    add(stats, "output.drop.rate_limited", counters.limited[OUTPUT_DROP] + counters.limited[OUTPUT_WOULD_DROP]);
+    add(stats, "output.flow.rate_limited", counters.limited[OUTPUT_FLOW]);
+    add(stats, "output.netflow.rate_limited", counters.limited[OUTPUT_NETFLOW]);
+    add(stats, "output.write_errors", counters.write_errors);
+}
+
+static void add_rules(struct stats *stats, const struct rule_list *rules)
+{
+    add(stats, "detect.engines[0].id", 0);
+    add(stats, "detect.engines[0].rules_loaded", rule_list_count(rules));
+    add(stats, "detect.engines[0].rules_failed", rule_list_failed(rules));
+    add(stats, "detect.engines[0].rules_skipped", rule_list_skipped(rules));
+    add(stats, "detect.rule_files_failed", rule_list_unread_files(rules));
+}
+
+static void collect(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
+                    const struct output *output)
+{
+    struct sums sums;
+
+    sum_workers(&sums, workers, count);
+    stats->count = 0;
+    add(stats, "capture.kernel_packets", sums.capture.packets);
+    add(stats, "capture.kernel_drops", sums.capture.lost);
+    add_decode(stats, workers, count);
+    add_flows(stats, workers, count);
+    add_bypassed(stats, &sums);
+    add_streams(stats, workers, count);
+    add_apps(stats, workers, count);
+    if (stats->exceptions)
+        add_exceptions(stats, &sums, false);
+    add_defrag(stats, workers, count);
+    add_ips(stats, &sums);
+    if (stats->queues)
+        add_overload(stats, &sums, workers, count);
+    add_rules(stats, ruleset_rules(ruleset));
+    add(stats, "ips.ruleset", ruleset_generation(ruleset));
+    add(stats, "detect.alert", sums.policy.alerts);
+    add(stats, "detect.alert_queue_overflow", sums.policy.alerts_overflow);
+    add(stats, "detect.alerts_suppressed", sums.policy.alerts_suppressed);
+    add(stats, "detect.scans", sums.detect.scans);
+    add(stats, "detect.scans_recalled", sums.detect.scans_recalled);
+    add(stats, "detect.candidates", sums.detect.candidates);
+    add(stats, "detect.evaluations", sums.detect.evaluations);
+    add(stats, "detect.waiting", sums.detect.waiting);
+    add(stats, "detect.flow_memcap", sums.detect.flow_memcap_hits);
+    add(stats, "detect.pcre_limits", sums.detect.pcre_limits);
+    add(stats, "detect.step_limits", sums.detect.step_limits);
+    add(stats, "detect.limit_matches", sums.detect.limit_matches);
+    add(stats, "detect.threshold_memcap", sums.policy.threshold_memcap_hits);
+    add_shared(stats, workers[0], ruleset);
+    add_files(stats, &sums, workers[0]);
+    add_attachment(stats);
+    add_lifeline(stats);
+    add_follower(stats);
+    add_output(stats, output);
+    for (unsigned i = 0; i < count && stats->queues; i++)
+        add_queue(stats, workers[i]);
+}
+
+void stats_write(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
+                 struct output *output, uint64_t uptime_seconds, uint64_t time_ns)
+{
+    collect(stats, workers, count, ruleset, output);
+    output_stats(output, stats->values, stats->count, uptime_seconds, time_ns);
+    for (unsigned i = 0; i < count; i++)
+        stats->ages[i] = workers[i]->snapshot.watch.ages;
+}
+
+uint64_t stats_total(const struct stats *stats, const char *name, uint64_t value)
+{
+    return stats->handed_over ? value : transferred_counters_add(stats->shared->counters, name, value);
+}
+
+uint64_t stats_queue_total(struct stats *stats, const struct worker *worker, const char *field, uint64_t value)
+{
+    for (unsigned i = 0; i < QUEUE_FIELDS; i++) {
+        if (strcmp(queue_fields[i], field) == 0)
+            return stats_total(stats, queue_name(stats, worker, i), value);
+    }
+    return value;
+}
+
+uint64_t stats_uptime(const struct stats *stats, uint64_t started_ns)
+{
+    return stats_total(stats, uptime_name, (clock_monotonic_ns() - started_ns) / NS_PER_SECOND);
+}
+
+int stats_hand_over(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
+                    const struct output *output, uint64_t started_ns)
+{
+    uint64_t uptime = stats_uptime(stats, started_ns);
+
+    if (!stats->shared->counters)
+        return 0;
+    collect(stats, workers, count, ruleset, output);
+    stats->handed_over = true;
+    add(stats, uptime_name, uptime);
+    return transferred_counters_replace(stats->shared->counters, stats->values, stats->count);
+}
+
+void stats_json(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
+                const struct output *output, uint64_t uptime_seconds, struct text *out)
+{
+    collect(stats, workers, count, ruleset, output);
+    output_stats_json(stats->values, stats->count, uptime_seconds, out);
+}
+
+void stats_log_summary(struct worker *const *workers, unsigned count)
+{
+    uint64_t packets = 0, dropped = 0, alerts = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        packets += workers[i]->snapshot.capture.packets;
+        dropped += workers[i]->snapshot.capture.dropped;
+        alerts += workers[i]->snapshot.policy.alerts;
+    }
+    log_info("stopped: %llu packets inspected, %llu dropped, %llu alerts", (unsigned long long)packets,
+             (unsigned long long)dropped, (unsigned long long)alerts);
+}

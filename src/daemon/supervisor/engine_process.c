@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One engine, from fork to death. It is forked and not executed: so it has the configuration, the sockets and the
+ * memory, and runs the program that the keeper runs, whatever file has its path by now.
+ *
+ * A worker hangs when its heartbeat has not changed for engine.hang-timeout. The keeper counts the times that it
+ * looked, so a machine that slept, or was too busy to run the keeper, does not make workers hang.
+ *
+ * An engine that was taken over may try to keep the keeper busy. The keeper never waits for it: sends do not block, and
+ * an engine that does not read, sends more messages than an engine has reason to, or closes its channel is killed.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sluice/clock.h"
+#include "sluice/config.h"
+#include "sluice/daemon.h"
+#include "sluice/log.h"
+#include "sluice/engine_limits.h"
+#include "sluice/supervisor_channel.h"
+
+#include "supervisor_priv.h"
+
+enum {
+    ABORT_MS = 2000,        /* that writing a core may take */
+    CREDIT_MAX = 1024,      /* messages in a burst: a hand-over has one file per worker */
+    CREDIT_PER_SECOND = 50, /* after that */
+    INVALID_COST = 64,      /* of one that is no message: in credit */
+};
+
+/* Signals stay blocked: a terminal sends its own to both, and the keeper passes on what there is to say. */
+static void close_channel(const struct engine_process *child)
+{
+    if (child->pid > 0)
+        close(child->channel);
+    if (child->memory_map.memory)
+        close(child->memory_map.fd);
+}
+
+/* Closes descriptors that belong to the keeper: its ends of the channels to other engines, their memory, and their
+ * files. The engine's own memory stays mapped. */
+static void close_foreign(const struct supervisor *supervisor, const struct memory_map *own)
+{
+    close(supervisor->signal_fd);
+    close(supervisor->status_fd);
+    close(own->fd);
+    close_channel(&supervisor->child);
+    close_channel(&supervisor->next_engine);
+    close_channel(&supervisor->previous_engine);
+    for (unsigned i = 0; i < supervisor->file_count; i++)
+        close(supervisor->files[i].fd);
+}
+
+static void run_engine(struct supervisor *supervisor, const struct memory_map *memory_map, int channel, bool aside)
+{
+    const struct engine_inputs inheritance = {
+        .memory = memory_map->memory,
+        .channel = channel,
+        .queue_fds = supervisor->queue_fds,
+        .control_fd = supervisor->control_fd,
+        .reject_fds = supervisor->reject_fds,
+        .aside = aside,
+        .account_fd = supervisor->account_fd,
+        .takes_over = aside || supervisor->resumed || supervisor->record.engines > 1,
+    };
+    char error[ENGINE_ERROR_SIZE] = "";
+    int err;
+
+    prctl(PR_SET_NAME, "sluice-engine");
+    prctl(PR_SET_DUMPABLE, 1); /* or its files in /proc are root's; the sandbox clears it */
+    memory_expose_engine();
+    close_foreign(supervisor, memory_map);
+    err = engine_run(supervisor->run, &inheritance, error);
+    if (err)
+        channel_send(channel, CHANNEL_FAILED, err, error);
+    exit(err ? EXIT_FAILURE : EXIT_SUCCESS);
+}
+
+int engine_process_start(struct supervisor *supervisor, struct engine_process *child, bool aside)
+{
+    struct memory_map memory_map = { .fd = -1 };
+    int ends[2];
+    int err = channel_open_pair(ends);
+    pid_t pid;
+
+    if (err)
+        return err;
+    err = supervisor_open_engine_memory(supervisor, &memory_map);
+    if (err) {
+        close(ends[0]);
+        close(ends[1]);
+        return err;
+    }
+    channel_set_nonblocking(ends[0]);
+    supervisor->record.engines++;
+    engine_memory_restore(&memory_map, &supervisor->record);
+    if (!aside) { /* one beside another reads the newest configuration */
+        memset(supervisor->pulses, 0, supervisor->queue_count * sizeof(*supervisor->pulses));
+        atomic_store(&memory_map.memory->reload_wanted, supervisor->record.reload_wanted);
+        for (unsigned i = 0; i < supervisor->queue_count; i++)
+            atomic_store(&memory_map.memory->worker[i].mode, supervisor->record.modes[i]);
+    }
+    fflush(NULL);
+    pid = fork();
+    if (pid == 0) {
+        close(ends[0]);
+        run_engine(supervisor, &memory_map, ends[1], aside);
+    }
+    err = pid < 0 ? -errno : 0;
+    close(ends[1]);
+    if (err) {
+        supervisor->record.engines--;
+        close(ends[0]);
+        engine_memory_close(&memory_map);
+        return err;
+    }
+    *child = (struct engine_process){
+        .pid = pid,
+        .channel = ends[0],
+        .memory_map = memory_map,
+        .before = memory_shortage_read(),
+        .credit = CREDIT_MAX,
+        .credit_ns = clock_monotonic_ns(),
+    };
+    engine_process_set_deadline(child, config_number(supervisor->config, "engine.load-timeout"));
+    return 0;
+}
+
+/* --- Messages ------------------------------------------------------------------------------------- */
+
+void engine_process_kill_for(struct engine_process *child, const char *violation)
+{
+    if (child->pid <= 0 || child->violation)
+        return;
+    log_error("the engine %s, which no engine does: killing it, because it may have been taken over", violation);
+    child->violation = violation;
+    kill(child->pid, SIGKILL);
+}
+
+void engine_process_send(struct engine_process *child, enum channel_kind kind, int32_t value, const char *text,
+                         int file)
+{
+    int err = file >= 0 ? channel_send_file(child->channel, kind, value, file)
+                        : channel_send(child->channel, kind, value, text);
+
+    if (err == -EAGAIN)
+        engine_process_kill_for(child, "does not read its messages");
+}
+
+bool engine_process_charge_message(struct engine_process *child, enum channel_kind kind)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    uint64_t earned = (now_ns - child->credit_ns) * CREDIT_PER_SECOND / NS_PER_SECOND;
+    unsigned cost = kind == CHANNEL_INVALID ? INVALID_COST : 1;
+
+    if (earned > 0) {
+        child->credit = earned < CREDIT_MAX - child->credit ? child->credit + (unsigned)earned : CREDIT_MAX;
+        child->credit_ns = now_ns;
+    }
+    if (child->credit >= cost) {
+        child->credit -= cost;
+        return true;
+    }
+    engine_process_kill_for(child, kind == CHANNEL_INVALID ? "sent invalid messages" : "sent too many messages");
+    return false;
+}
+
+/* --- The end -------------------------------------------------------------------------------------- */
+
+void kill_and_reap(struct supervisor *supervisor, pid_t pid)
+{
+    kill(pid, SIGKILL);
+    if (waitpid(pid, NULL, WNOHANG) != 0)
+        return;
+    for (unsigned i = 0; i < KILLED_PROCESSES_MAX; i++) {
+        if (supervisor->killed_processes[i] == 0) {
+            supervisor->killed_processes[i] = pid;
+            return;
+        }
+    }
+}
+
+void reap_killed(struct supervisor *supervisor)
+{
+    for (unsigned i = 0; i < KILLED_PROCESSES_MAX; i++) {
+        if (supervisor->killed_processes[i] > 0 && waitpid(supervisor->killed_processes[i], NULL, WNOHANG) != 0)
+            supervisor->killed_processes[i] = 0;
+    }
+}
+
+/* Only a signal that a worker's thread got itself says that its packet may be the cause; or that it stood still with
+ * it. */
+static int blamed_worker(const struct supervisor *supervisor, const struct engine_process *child,
+                         const struct engine_death *death)
+{
+    int worker = child->memory_map.memory ? (int)atomic_load(&child->memory_map.memory->crashed_worker) : -1;
+
+    if (death->hung)
+        return (int)child->hung_worker;
+    return death->signal != 0 && worker >= 0 && (unsigned)worker < supervisor->queue_count ? worker : -1;
+}
+
+static enum engine_failure classify(const struct engine_process *child, const struct engine_death *death)
+{
+    if (death->violation)
+        return ENGINE_FAILURE_VIOLATION;
+    if (death->hung)
+        return ENGINE_FAILURE_HANG;
+    if (death->want)
+        return ENGINE_FAILURE_MEMORY;
+    if (death->late == DEADLINE_MISSED_LOADING || (!child->ready && !(child->begun && death->signal)))
+        return ENGINE_FAILURE_START;
+    return ENGINE_FAILURE_CRASH;
+}
+
+bool engine_process_reap(struct supervisor *supervisor, struct engine_process *child, struct engine_death *out)
+{
+    int status;
+
+    if (child->pid == 0 || waitpid(child->pid, &status, WNOHANG) != child->pid)
+        return false;
+    *out = (struct engine_death){ .hung = child->hung, .late = child->late, .violation = child->violation };
+    if (WIFSIGNALED(status))
+        out->signal = WTERMSIG(status);
+    else
+        out->code = WEXITSTATUS(status);
+    out->worker = blamed_worker(supervisor, child, out);
+    if (out->signal == SIGKILL && !out->hung && !out->late && !out->violation)
+        out->want = memory_shortage_since(&child->before);
+    out->failure = classify(child, out);
+    child->pid = 0;
+    return true;
+}
+
+static int seconds_of(const struct supervisor *supervisor, const char *name)
+{
+    return (int)config_number(supervisor->config, name);
+}
+
+void engine_death_describe(const struct supervisor *supervisor, const struct engine_death *death,
+                           char out[ENGINE_DEATH_TEXT_SIZE])
+{
+    int length;
+
+    if (death->violation) {
+        snprintf(out, ENGINE_DEATH_TEXT_SIZE, "%s and was killed", death->violation);
+    } else if (death->hung) {
+        snprintf(out, ENGINE_DEATH_TEXT_SIZE, "hung and was killed");
+    } else if (death->late == DEADLINE_MISSED_LOADING) {
+        snprintf(out, ENGINE_DEATH_TEXT_SIZE,
+                 "was not ready within %d s (engine.load-timeout) and was killed: check that the rule files and the "
+                 "configuration can be read",
+                 seconds_of(supervisor, "engine.load-timeout"));
+    } else if (death->late == DEADLINE_MISSED_STOPPING) {
+        snprintf(out, ENGINE_DEATH_TEXT_SIZE, "did not stop within %d s (engine.stop-timeout) and was killed",
+                 seconds_of(supervisor, "engine.stop-timeout"));
+    } else if (death->signal) {
+        length = snprintf(out, ENGINE_DEATH_TEXT_SIZE, "was killed by signal %d (%s)", death->signal,
+                          strsignal(death->signal));
+        memory_shortage_describe(death->want, out + length, ENGINE_DEATH_TEXT_SIZE - (size_t)length);
+    } else {
+        snprintf(out, ENGINE_DEATH_TEXT_SIZE, "exited with code %d", death->code);
+    }
+}
+
+void engine_process_set_deadline(struct engine_process *child, int64_t seconds)
+{
+    child->due_ns = seconds > 0 ? clock_monotonic_ns() + (uint64_t)seconds * NS_PER_SECOND : 0;
+}
+
+void engine_process_check_deadline(struct engine_process *child)
+{
+    if (child->pid == 0 || child->due_ns == 0 || child->late || child->violation ||
+        clock_monotonic_ns() < child->due_ns)
+        return;
+    child->late = child->told_to_stop ? DEADLINE_MISSED_STOPPING : DEADLINE_MISSED_LOADING;
+    log_error("the engine %s: killing it",
+              child->told_to_stop ? "does not stop (engine.stop-timeout)" : "is not ready (engine.load-timeout)");
+    kill(child->pid, SIGKILL);
+}
+
+static bool stands_still(struct supervisor *supervisor, unsigned worker, unsigned passed_ms, unsigned limit_ms)
+{
+    const struct worker_heartbeat *life = &supervisor->child.memory_map.memory->worker[worker];
+    struct seen_heartbeat *pulse = &supervisor->pulses[worker];
+    uint64_t epoch = atomic_load(&life->epoch);
+
+    if (atomic_load(&life->state) != HEARTBEAT_RUNNING || epoch != pulse->epoch)
+        *pulse = (struct seen_heartbeat){ .epoch = epoch };
+    else
+        pulse->still_ms += passed_ms;
+    return limit_ms > 0 && pulse->still_ms >= limit_ms;
+}
+
+static void end_hung(struct supervisor *supervisor, unsigned worker)
+{
+    struct engine_process *child = &supervisor->child;
+
+    log_error("the worker of queue %u is hung (engine.hang-timeout): killing the engine",
+              (unsigned)supervisor->queues[worker].options.queue);
+    child->hung = true;
+    child->hung_worker = worker;
+    child->kill_ns = clock_monotonic_ns() + ABORT_MS * (NS_PER_SECOND / 1000);
+    kill(child->pid, SIGABRT);
+    kill(child->pid, SIGCONT);
+}
+
+bool engine_process_check_heartbeats(struct supervisor *supervisor, unsigned passed_ms)
+{
+    struct engine_process *child = &supervisor->child;
+    unsigned limit_ms = (unsigned)config_number(supervisor->config, "engine.hang-timeout") * 1000;
+
+    if (child->pid == 0 || !child->memory_map.memory)
+        return true;
+    if (child->hung) {
+        if (clock_monotonic_ns() >= child->kill_ns)
+            kill(child->pid, SIGKILL);
+        return false;
+    }
+    for (unsigned i = 0; i < supervisor->queue_count && i < child->memory_map.workers; i++) {
+        if (stands_still(supervisor, i, passed_ms, limit_ms)) {
+            end_hung(supervisor, i);
+            return false;
+        }
+    }
+    return true;
+}

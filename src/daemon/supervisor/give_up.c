@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The end of all engines: they kept dying, and the settings decide what becomes of traffic (engine.crash-policy and the
+ * others). Open: our table stops feeding the queues, what waits is accepted, uninspected, and the table goes. Closed:
+ * the table stays, without bypass, and drops once nobody listens. Until then packets wait, so with closed none passes
+ * uninspected at any moment.
+ *
+ * Where rules of others feed the queues, their bypass decides as soon as the sockets are closed.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "sluice/config.h"
+#include "sluice/daemon.h"
+#include "sluice/firewall.h"
+#include "sluice/log.h"
+
+#include "supervisor_priv.h"
+
+enum { ROUNDS = 200, PAUSE_MS = 10, QUIET = 3, NAMES_SIZE = 128 };
+
+/* A packet that met the rule on another CPU a moment before it went may still be on its way into the queue. */
+static uint64_t accept_all(struct supervisor *supervisor)
+{
+    const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000L };
+    uint64_t all = 0;
+
+    for (int round = 0, quiet = 0; round < ROUNDS && quiet < QUIET; round++) {
+        uint64_t count = queues_accept(supervisor);
+
+        all += count;
+        quiet = count > 0 ? 0 : quiet + 1;
+        nanosleep(&pause, NULL);
+    }
+    return all;
+}
+
+/* "engine.crash-policy and engine.hang-policy" */
+static void put_settings(unsigned causes, char out[NAMES_SIZE])
+{
+    size_t length = 0;
+
+    out[0] = '\0';
+    for (unsigned i = 0; i < ENGINE_FAILURES; i++) {
+        if (causes & 1U << i && length < NAMES_SIZE)
+            length += (size_t)snprintf(out + length, NAMES_SIZE - length, "%s%s", length > 0 ? " and " : "",
+                                       engine_failure_setting((enum engine_failure)i));
+    }
+}
+
+static void open_up(struct supervisor *supervisor, const char *settings)
+{
+    bool attached = supervisor->firewall.mode != ATTACH_NONE;
+    char cause[FIREWALL_ERROR_SIZE];
+    uint64_t count;
+
+    if (attached && firewall_quiesce(supervisor->firewall.table, cause))
+        log_warning("%s", cause);
+    count = attached ? accept_all(supervisor) : queues_accept(supervisor);
+    if (attached && firewall_remove(supervisor->firewall.table, cause))
+        log_warning("%s", cause);
+    log_error("traffic passes uninspected from now on (%s: open); accepted %llu packets that waited%s", settings,
+              (unsigned long long)count,
+              attached ? "; start sluice again to inspect traffic again"
+                       : "; the queue rules are not those of Sluice: without bypass the kernel drops the packets");
+}
+
+static void close_down(struct supervisor *supervisor, const char *settings)
+{
+    struct firewall_options options = supervisor->firewall;
+    char cause[FIREWALL_ERROR_SIZE];
+
+    options.bypass = false;
+    options.keep_place = true;
+    if (options.mode != ATTACH_NONE && firewall_install(&options, cause))
+        log_error("traffic may pass uninspected: %s", cause);
+    queues_disable_fail_open(supervisor);
+    log_error("traffic is dropped from now on (%s: closed)%s", settings,
+              options.mode != ATTACH_NONE
+                  ? "; start sluice again to inspect it, or run `sluice nft remove` to let it pass uninspected"
+                  : "; the queue rules are not those of Sluice: with bypass packets pass uninspected");
+}
+
+bool give_up_opens(const struct supervisor *supervisor, unsigned causes)
+{
+    for (unsigned i = 0; i < ENGINE_FAILURES; i++) {
+        if (causes & 1U << i &&
+            !engine_failure_opens(supervisor->config, (enum engine_failure)i, supervisor->firewall.bypass))
+            return false;
+    }
+    return true;
+}
+
+bool give_up_apply_policy(struct supervisor *supervisor)
+{
+    bool open = give_up_opens(supervisor, supervisor->causes);
+    char settings[NAMES_SIZE];
+    unsigned deciding = 0;
+
+    for (unsigned i = 0; i < ENGINE_FAILURES; i++) {
+        if (supervisor->causes & 1U << i && give_up_opens(supervisor, 1U << i) == open)
+            deciding |= 1U << i;
+    }
+    put_settings(deciding, settings);
+    if (open)
+        open_up(supervisor, settings);
+    else
+        close_down(supervisor, settings);
+    return open;
+}
+
+/* Where another process has our queues, it may be another daemon, and the table is that one's. */
+void give_up_at_start(struct supervisor *supervisor)
+{
+    const char *setting = engine_failure_setting(ENGINE_FAILURE_START);
+
+    if (strcmp(config_string(supervisor->config, setting), "closed") == 0 && !supervisor->queue_is_taken)
+        close_down(supervisor, setting);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Packets on which engines die. One that an engine had in hand when it died is a suspect; it is judged anew with the
+ * others, because the cause may have been another. When a second engine dies with the same bytes in hand they are
+ * dropped, kept in a file, and told of.
+ *
+ * The file lies where the engine may write, too, so nothing there is followed or overwritten.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "sluice/clock.h"
+#include "sluice/config.h"
+#include "sluice/log.h"
+#include "sluice/supervisor_channel.h"
+
+#include "supervisor_priv.h"
+
+enum {
+    MAX_FILES = 256, /* of one keeper */
+    FOLDER_MODE = 0750,
+    FILE_MODE = 0640,
+    LINKTYPE_RAW = 101,
+};
+static const char folder_name[] = "quarantine";
+
+bool quarantine_is_repeated(struct supervisor *supervisor, const struct current_packet *packet)
+{
+    uint64_t hash = XXH3_64bits(packet->bytes, packet->length);
+    struct suspect_packet *suspect;
+
+    for (unsigned i = 0; i < QUARANTINE_SUSPECTS; i++) {
+        suspect = &supervisor->suspects[i];
+        if (suspect->deaths > 0 && suspect->hash == hash && suspect->length == packet->length)
+            return ++suspect->deaths > 1;
+    }
+    suspect = &supervisor->suspects[supervisor->next_suspect++ % QUARANTINE_SUSPECTS];
+    *suspect = (struct suspect_packet){ .hash = hash, .length = packet->length, .deaths = 1 };
+    return false;
+}
+
+/* --- The file ------------------------------------------------------------------------------------- */
+
+static int open_folder(const char *log_dir)
+{
+    int parent = open(log_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int folder, err;
+
+    if (parent < 0)
+        return -errno;
+    mkdirat(parent, folder_name, FOLDER_MODE); /* it is there already, or the next one says what is wrong */
+    folder = openat(parent, folder_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    err = folder < 0 ? -errno : folder;
+    close(parent);
+    return err;
+}
+
+/* The header of a capture file, of one packet, and the packet. */
+static int write_capture(int fd, uint64_t time_ns, const struct current_packet *packet)
+{
+    struct {
+        uint32_t magic;
+        uint16_t major, minor;
+        uint32_t zone, accuracy, longest, link;
+        uint32_t seconds, fraction_us, captured, length;
+    } head = {
+        .magic = 0xa1b2c3d4,
+        .major = 2,
+        .minor = 4,
+        .longest = QUARANTINE_MAX_LENGTH,
+        .link = LINKTYPE_RAW,
+        .seconds = (uint32_t)(time_ns / NS_PER_SECOND),
+        .fraction_us = (uint32_t)(time_ns % NS_PER_SECOND / 1000),
+        .captured = packet->length,
+        .length = packet->length,
+    };
+    const struct iovec parts[] = {
+        { &head, sizeof(head) },
+        { (void *)packet->bytes, packet->length },
+    };
+    ssize_t n = writev(fd, parts, 2);
+
+    if (n < 0)
+        return -errno;
+    return (size_t)n == sizeof(head) + packet->length ? 0 : -ENOSPC;
+}
+
+static int keep(const char *log_dir, const char *name, uint64_t time_ns, const struct current_packet *packet)
+{
+    int folder = open_folder(log_dir), fd, err;
+
+    if (folder < 0)
+        return folder;
+    fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
+    err = fd < 0 ? -errno : write_capture(fd, time_ns, packet);
+    if (fd >= 0)
+        close(fd);
+    close(folder);
+    return err;
+}
+
+void quarantine_packet(struct supervisor *supervisor, unsigned queue, const struct current_packet *packet)
+{
+    const char *log_dir =
+        supervisor->run->log_dir ? supervisor->run->log_dir : config_string(supervisor->config, "log-dir");
+    uint64_t number = ++supervisor->record.quarantined;
+    struct engine_event *event = keeper_event(supervisor, ENGINE_EVENT_QUARANTINE);
+    char name[64];
+    int err = -EMFILE;
+
+    event->queue = queue;
+    event->length = packet->length;
+    snprintf(name, sizeof(name), "%llu-q%u-%llu.pcap", (unsigned long long)(event->time_ns / NS_PER_SECOND), queue,
+             (unsigned long long)number);
+    if (number <= MAX_FILES)
+        err = keep(log_dir, name, event->time_ns, packet);
+    if (!err)
+        snprintf(event->path, sizeof(event->path), "%.100s/%s/%s", log_dir, folder_name, name);
+    log_error("queue %u: dropped a packet of %u bytes that crashed two engines; %s%s", queue, (unsigned)packet->length,
+              err ? "cannot save it: " : "it is saved in ", err ? strerror(-err) : event->path);
+}

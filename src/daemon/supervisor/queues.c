@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The sockets of the queues, and the packets that wait in them while there is no engine. Those that the dead one took
+ * out of the socket and did not judge are queued again; those in the socket are for the next one; for those that come
+ * meanwhile queue and socket get more room, until what has piled up is judged.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/netfilter/nfnetlink_queue.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sluice/capture.h"
+#include "sluice/log.h"
+#include "sluice/setup.h"
+#include "sluice/engine_limits.h"
+#include "sluice/supervisor_channel.h"
+
+#include "supervisor_priv.h"
+
+enum {
+    RAISED_LENGTH = 1 << 17,            /* packets that wait for an engine, in each queue */
+    RAISED_BUFFERS = 512 * 1024 * 1024, /* of all sockets */
+};
+
+/* --- Sockets -------------------------------------------------------------------------------------- */
+
+static int plan(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
+{
+    struct nfqueue_options options[ENGINE_MAX_QUEUES];
+    size_t count = 0;
+    int err = setup_plan_queues(supervisor->config, &supervisor->firewall, options, &count, error);
+
+    if (err)
+        return err;
+    supervisor->queues = calloc(count, sizeof(*supervisor->queues));
+    supervisor->queue_fds = calloc(count, sizeof(*supervisor->queue_fds));
+    supervisor->pulses = calloc(count, sizeof(*supervisor->pulses));
+    if (!supervisor->queues || !supervisor->queue_fds || !supervisor->pulses) {
+        snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
+        return -ENOMEM;
+    }
+    supervisor->queue_count = (unsigned)count;
+    for (size_t i = 0; i < count; i++) {
+        supervisor->queues[i].options = options[i];
+        supervisor->queues[i].fd = -1;
+    }
+    return 0;
+}
+
+int queues_open(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
+{
+    char cause[CAPTURE_ERROR_SIZE];
+    int err = plan(supervisor, error);
+
+    if (err)
+        return err;
+    if (reexec_has_happened() && reexec_resume(supervisor))
+        log_error("cannot restore the queues of the previous keeper: packets that wait in them are lost");
+    systemd_get_sockets(supervisor);
+    for (unsigned i = 0; i < supervisor->queue_count; i++) {
+        struct supervised_queue *queue = &supervisor->queues[i];
+
+        if (queue->fd < 0)
+            queue->fd = nfqueue_socket(&queue->options, cause);
+        if (queue->fd < 0) {
+            snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+            return queue->fd;
+        }
+        if (queue->buffer == 0)
+            queue->buffer = nfqueue_socket_buffer(queue->fd);
+        supervisor->queue_fds[i] = queue->fd;
+    }
+    return 0;
+}
+
+bool queues_are_bound(const struct supervisor *supervisor)
+{
+    for (unsigned i = 0; i < supervisor->queue_count; i++) {
+        if (supervisor->queues[i].bound)
+            return true;
+    }
+    return false;
+}
+
+int queues_bind(struct supervisor *supervisor, char error[CHANNEL_TEXT_SIZE])
+{
+    for (unsigned i = 0; i < supervisor->queue_count; i++) {
+        struct supervised_queue *queue = &supervisor->queues[i];
+        char cause[CAPTURE_ERROR_SIZE];
+        uint32_t flags;
+        int err;
+
+        if (queue->bound)
+            continue;
+        if (supervisor->child.memory_map.memory)
+            queue->options.conntrack |= atomic_load(&supervisor->child.memory_map.memory->worker[i].conntrack) != 0;
+        err = nfqueue_bind(queue->fd, &queue->options, false, &flags, cause);
+        if (err) {
+            snprintf(error, CHANNEL_TEXT_SIZE, "%s", cause);
+            supervisor->queue_is_taken |= err == -EBUSY || err == -EPERM;
+            return err;
+        }
+        queue->bound = true;
+        supervisor->record.flags[i] = flags;
+    }
+    engine_memory_publish(&supervisor->child.memory_map, &supervisor->record);
+    return 0;
+}
+
+/* The kernel drops what waits. */
+void queues_close(struct supervisor *supervisor)
+{
+    for (unsigned i = 0; i < supervisor->queue_count; i++) {
+        if (supervisor->queues[i].fd >= 0)
+            close(supervisor->queues[i].fd);
+        supervisor->queues[i].fd = -1;
+    }
+}
+
+/* --- What a dead engine leaves -------------------------------------------------------------------- */
+
+static uint32_t raised_length(const struct supervised_queue *queue)
+{
+    return queue->options.length > RAISED_LENGTH ? queue->options.length : RAISED_LENGTH;
+}
+
+static uint32_t raised_buffer(const struct supervisor *supervisor, const struct supervised_queue *queue)
+{
+    uint32_t share = RAISED_BUFFERS / supervisor->queue_count;
+
+    return share > queue->buffer ? share : queue->buffer;
+}
+
+static void drop_held(struct supervisor *supervisor, unsigned number, const struct engine_death *death)
+{
+    const struct supervised_queue *queue = &supervisor->queues[number];
+    struct current_packet packet;
+
+    if (death->worker != (int)number ||
+        !engine_memory_copy_packet(&supervisor->child.memory_map, number, supervisor->packet,
+                                   sizeof(supervisor->packet), &packet) ||
+        !quarantine_is_repeated(supervisor, &packet))
+        return;
+    if (nfqueue_judge_one(queue->fd, &queue->options, packet.id, QUEUE_JUDGE_DROP) == 0)
+        quarantine_packet(supervisor, queue->options.queue, &packet);
+}
+
+/* The dead engine had the socket and CAP_NET_ADMIN, and may have changed or given up the queue. While no engine runs, a
+ * full queue lets packets pass only if the configuration accepts that for this death. */
+static bool recover(struct supervisor *supervisor, unsigned number, bool open)
+{
+    struct supervised_queue *queue = &supervisor->queues[number];
+    bool fail_open = supervisor->record.flags[number] & NFQA_CFG_F_FAIL_OPEN;
+
+    if (nfqueue_recover(queue->fd, supervisor->status_fd, &queue->options, fail_open && open))
+        return true;
+    log_error(
+        "queue %u: the engine gave up the queue, and the kernel dropped the packets that waited; binding it again",
+        (unsigned)queue->options.queue);
+    queue->bound = false;
+    return false;
+}
+
+static uint32_t repeat(struct supervisor *supervisor, unsigned number, const struct engine_death *death)
+{
+    struct supervised_queue *queue = &supervisor->queues[number];
+    uint16_t name = queue->options.queue;
+    struct nfqueue_backlog backlog;
+    int err;
+
+    nfqueue_resize(queue->fd, name, raised_length(queue), raised_buffer(supervisor, queue));
+    queue->raised = true;
+    err = nfqueue_survey(queue->fd, supervisor->status_fd, name, raised_length(queue), &backlog);
+    if (!err && backlog.waiting > 0) {
+        drop_held(supervisor, number, death);
+        err = nfqueue_judge_up_to(queue->fd, &queue->options, backlog.last_id, QUEUE_JUDGE_REPEAT);
+    }
+    if (err) {
+        log_error("queue %u: cannot queue the packets again that the engine held: %s", (unsigned)name, strerror(-err));
+        return 0;
+    }
+    return backlog.taken;
+}
+
+uint32_t queues_repeat(struct supervisor *supervisor, const struct engine_death *death)
+{
+    char cause[CHANNEL_TEXT_SIZE];
+    uint32_t count = 0;
+    bool lost = false;
+
+    for (unsigned i = 0; i < supervisor->queue_count; i++) {
+        if (!supervisor->queues[i].bound)
+            continue;
+        if (recover(supervisor, i, give_up_opens(supervisor, 1U << death->failure)))
+            count += repeat(supervisor, i, death);
+        else
+            lost = true;
+    }
+    supervisor->record.repeated += count;
+    if (lost && queues_bind(supervisor, cause)) /* at once: until then nft.bypass decides what becomes of packets */
+        log_error("%s", cause);
+    return count;
+}
+
+void queues_disable_fail_open(struct supervisor *supervisor)
+{
+    for (unsigned i = 0; i < supervisor->queue_count; i++) {
+        if (supervisor->queues[i].bound)
+            nfqueue_set_fail_open(supervisor->queues[i].fd, supervisor->queues[i].options.queue, false);
+    }
+}
+
+void queues_raise(struct supervisor *supervisor)
+{
+    for (unsigned i = 0; i < supervisor->queue_count; i++) {
+        struct supervised_queue *queue = &supervisor->queues[i];
+
+        if (!queue->bound)
+            continue;
+        nfqueue_resize(queue->fd, queue->options.queue, raised_length(queue), raised_buffer(supervisor, queue));
+        queue->raised = true;
+    }
+}
+
+/* Less room than what waits takes would drop what comes next. */
+void queues_restore_limits(struct supervisor *supervisor)
+{
+    for (unsigned i = 0; i < supervisor->queue_count; i++) {
+        struct supervised_queue *queue = &supervisor->queues[i];
+        struct queue_status status;
+
+        if (!queue->raised || nfqueue_find_status(supervisor->status_fd, queue->options.queue, &status) ||
+            status.waiting > queue->options.length / 4)
+            continue;
+        nfqueue_resize(queue->fd, queue->options.queue, queue->options.length, queue->buffer);
+        if (supervisor->record.flags[i] & NFQA_CFG_F_FAIL_OPEN)
+            nfqueue_set_fail_open(queue->fd, queue->options.queue, true);
+        queue->raised = false;
+    }
+}
+
+uint64_t queues_accept(struct supervisor *supervisor)
+{
+    uint64_t count = 0;
+
+    for (unsigned i = 0; i < supervisor->queue_count; i++) {
+        const struct supervised_queue *queue = &supervisor->queues[i];
+        struct queue_status status;
+
+        if (!queue->bound || nfqueue_find_status(supervisor->status_fd, queue->options.queue, &status) ||
+            status.waiting == 0)
+            continue;
+        if (nfqueue_judge_up_to(queue->fd, &queue->options, status.id_sequence, QUEUE_JUDGE_ACCEPT) == 0)
+            count += status.waiting;
+    }
+    return count;
+}
+
+int queues_resume(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
+{
+    const struct engine_death nobody = { .worker = -1 };
+    char cause[CAPTURE_ERROR_SIZE];
+    uint32_t flags, count = 0;
+    bool adopted = false;
+
+    for (unsigned i = 0; i < supervisor->queue_count; i++) {
+        struct supervised_queue *queue = &supervisor->queues[i];
+        int err;
+
+        if (!queue->adopted)
+            continue;
+        err = nfqueue_bind(queue->fd, &queue->options, true, &flags, cause);
+        if (err) {
+            snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+            return err;
+        }
+        queue->bound = true;
+        supervisor->record.flags[i] = flags;
+        count += repeat(supervisor, i, &nobody);
+        adopted = supervisor->resumed = true;
+    }
+    supervisor->record.repeated += count;
+    if (adopted)
+        log_notice("took over the queues of the previous daemon; queued %u packets again that had no verdict",
+                   (unsigned)count);
+    return 0;
+}

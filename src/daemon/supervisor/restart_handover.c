@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A restart of the service: the keeper ends, and the next one follows at once. Nothing is taken down then. The engine
+ * stops between two packets and writes what it knows of traffic, as for an engine that takes its place; systemd keeps
+ * these files with the sockets of the queues, in which packets wait. The next keeper finds both by their names, and its
+ * engine goes on with them.
+ *
+ * Before that the program is asked whether it would start: if not, the restart is a stop, and a start that fails, as
+ * traffic would wait for nobody. An engine that does not hand over is followed as after any death.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "sluice/inject.h"
+#include "sluice/log.h"
+#include "sluice/supervisor_channel.h"
+
+#include "supervisor_priv.h"
+
+enum {
+    ASKED = 0x5e00000, /* in the number that comes with the signal; below it, what systemd keeps */
+    MAX_KEPT = 0xffff,
+    PATIENCE_US = 5000000,
+};
+static const char prefix[] = "sluice-flows-";
+static const char shared[] = "shared";
+
+/* --- The signal ----------------------------------------------------------------------------------- */
+
+int restart_signal_value(uint32_t kept)
+{
+    return ASKED | (int)(kept < MAX_KEPT ? kept : MAX_KEPT);
+}
+
+bool restart_is_announced(const struct signalfd_siginfo *info, uint32_t *kept)
+{
+    if (info->ssi_signo != SIGTERM || info->ssi_code != SI_QUEUE || (info->ssi_int & ~MAX_KEPT) != ASKED)
+        return false;
+    *kept = (uint32_t)info->ssi_int & MAX_KEPT;
+    return true;
+}
+
+/* --- Files with systemd --------------------------------------------------------------------------- */
+
+void stored_file_name(int what, char out[STORED_FILE_NAME_SIZE])
+{
+    if (what == CHANNEL_SHARED_FILE)
+        snprintf(out, STORED_FILE_NAME_SIZE, "%s%s", prefix, shared);
+    else
+        snprintf(out, STORED_FILE_NAME_SIZE, "%s%d", prefix, what);
+}
+
+int stored_file_parse(const char *name)
+{
+    size_t length = sizeof(prefix) - 1;
+    char *end;
+    long what;
+
+    if (strncmp(name, prefix, length) != 0)
+        return -1;
+    if (strcmp(name + length, shared) == 0)
+        return CHANNEL_SHARED_FILE;
+    what = strtol(name + length, &end, 10);
+    return end > name + length && *end == '\0' && what >= 0 && what < ENGINE_MEMORY_MAX_WORKERS ? (int)what : -1;
+}
+
+static void forget(int what)
+{
+    char name[STORED_FILE_NAME_SIZE];
+
+    stored_file_name(what, name);
+    sd_notifyf(0, "FDSTOREREMOVE=1\nFDNAME=%s", name);
+}
+
+void restart_handover_remove_files(const struct supervisor *supervisor)
+{
+    for (unsigned i = 0; i < supervisor->file_count; i++)
+        forget(supervisor->files[i].what);
+}
+
+static void store(const struct handover_file *file)
+{
+    char name[STORED_FILE_NAME_SIZE], state[STORED_FILE_NAME_SIZE + 64];
+
+    stored_file_name(file->what, name);
+    snprintf(state, sizeof(state), "FDSTORE=1\nFDPOLL=0\nFDNAME=%s", name);
+    sd_pid_notify_with_fds(0, 0, state, &file->fd, 1);
+}
+
+/* --- The end -------------------------------------------------------------------------------------- */
+
+static uint32_t descriptors(const struct supervisor *supervisor)
+{
+    uint32_t count = supervisor->queue_count + (supervisor->control_fd >= 0);
+
+    for (int i = 0; i < INJECT_SOCKETS; i++)
+        count += supervisor->reject_fds[i] >= 0;
+    return count;
+}
+
+static bool can_leave(struct supervisor *supervisor, uint32_t kept, char why[CHANNEL_TEXT_SIZE])
+{
+    if (!supervisor->stored || kept < descriptors(supervisor)) {
+        snprintf(why, CHANNEL_TEXT_SIZE, "systemd does not keep the queues (FileDescriptorStoreMax)");
+        return false;
+    }
+    return reexec_check_program(supervisor, why);
+}
+
+bool restart_handover_start(struct supervisor *supervisor, const struct signalfd_siginfo *info)
+{
+    char why[CHANNEL_TEXT_SIZE];
+    uint32_t kept;
+
+    if (supervisor->stopping || !restart_is_announced(info, &kept))
+        return false;
+    if (!can_leave(supervisor, kept, why)) {
+        log_error("this restart removes the sluice table, and flows are lost: %s", why);
+        return false;
+    }
+    log_notice("restarting: the next daemon takes over the queues and flows");
+    systemd_notify_stopping();
+    supervisor->stopping = supervisor->leaving = true;
+    queues_raise(supervisor);
+    engine_handover_to_next_supervisor(supervisor);
+    return true;
+}
+
+/* They must be with systemd before we are gone. */
+void restart_handover_store_files(struct supervisor *supervisor)
+{
+    restart_handover_remove_files(supervisor);
+    for (unsigned i = 0; i < supervisor->file_count; i++)
+        store(&supervisor->files[i]);
+    if (sd_notify_barrier(0, PATIENCE_US) < 0)
+        log_error("systemd does not confirm that it stored the flows: their state may be lost");
+}

@@ -1,0 +1,651 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The daemon's parent. It opens what outlives an engine, forks one, and from then on waits: for signals, which it
+ * passes on; for what the engine says; for its death; and looks now and then whether all workers go on. It parses no
+ * traffic, and holds next to nothing: the configuration, and sockets.
+ *
+ * An engine that can't start for the first time ends the keeper with its message. One that dies later is replaced, at
+ * once when it had come to its first packet, with a growing delay when it had not, and so many times in a row at most.
+ * Told to stop, the keeper ends when an engine has ended orderly: should one die on the way, the next one finishes what
+ * it had begun. When systemd restarts the service it ends as well, and takes nothing down.
+ */
+#include "sluice/supervisor.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sluice/capture.h"
+#include "sluice/clock.h"
+#include "sluice/config.h"
+#include "sluice/control.h"
+#include "sluice/daemon.h"
+#include "sluice/firewall.h"
+#include "sluice/inject.h"
+#include "sluice/log.h"
+#include "sluice/sandbox.h"
+#include "sluice/engine_limits.h"
+#include "sluice/supervisor_channel.h"
+
+#include "supervisor_priv.h"
+
+enum {
+    TICK_MS = 500,
+    FIRST_DELAY_MS = 100, /* before the third engine in a row; each further one waits twice as long */
+    MAX_DELAY_MS = 5000,
+    STEADY_MS = 1000, /* an engine that was ready for so long has not died at its start */
+    MESSAGES_PER_TURN = 64,
+    LAST_TURNS = 16,
+    GONE_MS =
+        2000, /* that an engine may take to die after its channel was closed: the kernel has freed its memory before */
+};
+#define NS_PER_MS UINT64_C(1000000)
+
+/* What is to be done next. */
+enum step { GO_ON, END_WELL, END_FAILED };
+
+/* --- Start ---------------------------------------------------------------------------------------- */
+
+static int open_signals(struct supervisor *supervisor)
+{
+    static const int wanted[] = { SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD };
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+        sigaddset(&signals, wanted[i]);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    supervisor->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    return supervisor->signal_fd < 0 ? -errno : 0;
+}
+
+/* A socket that can't be opened is an error with unix-command.enabled: yes, a warning with auto. Where another process
+ * listens on it, which is most likely another daemon, it is an error with both. */
+static int open_control(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
+{
+    char cause[CONTROL_ERROR_SIZE];
+    struct control_options options;
+    bool needed;
+    int fd;
+
+    if (!daemon_control_options(supervisor->config, supervisor->control_path, &options, &needed)) {
+        supervisor->control_path[0] = '\0';
+        return 0;
+    }
+    if (supervisor->control_fd >= 0)
+        return 0;
+    fd = control_listen(&options, cause);
+    if (fd >= 0) {
+        supervisor->control_fd = fd;
+        return 0;
+    }
+    supervisor->control_path[0] = '\0';
+    if (fd == -EADDRINUSE) {
+        snprintf(error, ENGINE_ERROR_SIZE,
+                 "%.300s: stop it if it is another sluice, or set unix-command.filename to another path or "
+                 "unix-command.enabled to no",
+                 cause);
+        return fd;
+    }
+    if (!needed) {
+        log_warning("%s; running without a control socket: sluice status, reload and the like will not work", cause);
+        return 0;
+    }
+    snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+    return fd;
+}
+
+int supervisor_open_engine_memory(const struct supervisor *supervisor, struct memory_map *out)
+{
+    size_t slots = 0;
+
+    for (unsigned i = 0; i < supervisor->queue_count; i++) {
+        size_t size = nfqueue_slots_size(&supervisor->queues[i].options);
+
+        slots = size > slots ? size : slots;
+    }
+    return engine_memory_open(out, supervisor->queue_count, slots);
+}
+
+/* 0, or -errno with a line in `error` if security.sandbox requires what the system lacks. */
+static int enter_sandbox(const struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
+{
+    const char *sandbox = config_string(supervisor->config, "security.sandbox");
+    bool seccomp = config_bool(supervisor->config, "security.seccomp");
+    char cause[SANDBOX_ERROR_SIZE];
+    int err;
+
+    if (strcmp(sandbox, "no") == 0)
+        return 0;
+    err = sandbox_enter_keeper(seccomp, cause);
+    if (!err)
+        return 0;
+    if (strcmp(sandbox, "yes") == 0) {
+        snprintf(error, ENGINE_ERROR_SIZE, "security.sandbox: %s", cause);
+        return err;
+    }
+    log_warning("%s: the keeper has more privileges than it needs", cause);
+    return 0;
+}
+
+static int start(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
+{
+    char cause[FIREWALL_ERROR_SIZE];
+    int err = firewall_options_read(&supervisor->firewall, supervisor->config, cause);
+
+    if (err) {
+        snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+        return err;
+    }
+    systemd_start(supervisor);
+    if (!reexec_has_happened())
+        memory_protect_supervisor();
+    err = enter_sandbox(supervisor, error);
+    if (err)
+        return err;
+    supervisor->status_fd = nfqueue_open_status();
+    if (supervisor->status_fd == -EACCES)
+        log_warning("cannot read /proc/net/netfilter/nfnetlink_queue without CAP_DAC_READ_SEARCH: packets that an "
+                    "engine holds when "
+                    "it dies get no verdict");
+    err = open_signals(supervisor);
+    if (err)
+        snprintf(error, ENGINE_ERROR_SIZE, "cannot open signals: %s", strerror(-err));
+    else
+        err = queues_open(supervisor, error);
+    if (!err)
+        err = open_control(supervisor, error);
+    if (!err) {
+        supervisor->account_fd = queue_account_open_file(supervisor->queues[0].options.queue, supervisor->account_path);
+        err = queues_resume(supervisor, error);
+    }
+    if (!err && supervisor->child.pid > 0)
+        engine_handover_start(supervisor);
+    return err;
+}
+
+/* --- What comes to pass --------------------------------------------------------------------------- */
+
+struct engine_event *keeper_event(struct supervisor *supervisor, enum engine_event_kind kind)
+{
+    struct supervisor_record *record = &supervisor->record;
+    struct engine_event *event = &record->events[record->event_count++ % ENGINE_EVENTS];
+
+    *event = (struct engine_event){ .kind = kind, .time_ns = clock_realtime_ns() };
+    return event;
+}
+
+static void pass_on(struct supervisor *supervisor, int signal_number)
+{
+    if (supervisor->child.pid > 0 && supervisor->child.ready)
+        engine_process_send(&supervisor->child, CHANNEL_SIGNAL, signal_number, NULL, -1);
+}
+
+static void tell_to_stop(struct supervisor *supervisor)
+{
+    struct engine_process *child = &supervisor->child;
+
+    if (child->pid == 0 || child->told_to_stop || supervisor->leaving)
+        return;
+    if (child->ready)
+        engine_process_send(child, CHANNEL_SIGNAL, SIGTERM, NULL, -1);
+    else if (!queues_are_bound(supervisor))
+        kill(child->pid, SIGKILL); /* it has done nothing that anybody could see */
+    else
+        return; /* when it is ready */
+    child->told_to_stop = true;
+    engine_process_set_deadline(child, config_number(supervisor->config, "engine.stop-timeout"));
+}
+
+static void take_signal(struct supervisor *supervisor, const struct signalfd_siginfo *info)
+{
+    switch (info->ssi_signo) {
+    case SIGCHLD:
+        return; /* looked for in any case */
+    case SIGTERM:
+    case SIGINT:
+        if (supervisor->leaving || restart_handover_start(supervisor, info))
+            return;
+        if (!supervisor->stopping)
+            systemd_notify_stopping();
+        supervisor->stopping = true;
+        if (supervisor->hand_over_ns == 0) /* or the new engine stops, when it is ready */
+            engine_handover_cancel(supervisor);
+        supervisor->begin_ns = 0; /* what waits is to be judged now */
+        tell_to_stop(supervisor);
+        return;
+    case SIGHUP:
+        supervisor->reload_wanted |= !supervisor->child.ready;
+        /* fall through */
+    default:
+        pass_on(supervisor, (int)info->ssi_signo);
+    }
+}
+
+static void take_signals(struct supervisor *supervisor)
+{
+    struct signalfd_siginfo info;
+
+    while (read(supervisor->signal_fd, &info, sizeof(info)) == sizeof(info))
+        take_signal(supervisor, &info);
+}
+
+void supervisor_bind_for_engine(struct supervisor *supervisor)
+{
+    char cause[CHANNEL_TEXT_SIZE] = "";
+    int err = queues_bind(supervisor, cause);
+
+    supervisor->child.begun = err == 0;
+    engine_process_send(&supervisor->child, CHANNEL_BOUND, err, cause, -1);
+}
+
+static void take_ready(struct supervisor *supervisor)
+{
+    supervisor->child.ready = true;
+    supervisor->child.ready_ns = clock_monotonic_ns();
+    engine_process_set_deadline(&supervisor->child, 0);
+    systemd_notify_ready(supervisor);
+    supervisor->once_ready = true;
+    if (supervisor->reload_wanted)
+        pass_on(supervisor, SIGHUP);
+    supervisor->reload_wanted = false;
+    if (supervisor->stopping)
+        tell_to_stop(supervisor);
+}
+
+/* First the program, then its engine: the new keeper begins with that. */
+static void upgrade(struct supervisor *supervisor)
+{
+    char why[CHANNEL_TEXT_SIZE] = "one is being prepared";
+
+    if (supervisor->stopping || supervisor->next_engine.pid > 0 || supervisor->previous_engine.pid > 0 ||
+        supervisor->trial || !reexec_start_trial(supervisor, why))
+        engine_process_send(&supervisor->child, CHANNEL_REFUSED, 0, why, -1);
+}
+
+/* An engine that is being killed gets no new program: the next keeper would not know why it died. Nor would it know the
+ * opener, and reap it. */
+static void watch_trial(struct supervisor *supervisor)
+{
+    const struct engine_process *child = &supervisor->child;
+    char why[CHANNEL_TEXT_SIZE];
+
+    if (!supervisor->trial || supervisor->opener > 0)
+        return;
+    if (supervisor->stopping || child->pid == 0 || child->violation || child->hung || child->late)
+        reexec_cancel(supervisor);
+    else if (reexec_poll(supervisor, why))
+        engine_process_send(&supervisor->child, CHANNEL_REFUSED, 0, why, -1);
+}
+
+static void take_message(struct supervisor *supervisor, const struct channel_message *message)
+{
+    switch (message->kind) {
+    case CHANNEL_BIND:
+        engine_handover_send_stored(supervisor);
+        supervisor_bind_for_engine(supervisor);
+        break;
+    case CHANNEL_READY:
+        take_ready(supervisor);
+        break;
+    case CHANNEL_RELOADING:
+        systemd_notify_reloading();
+        break;
+    case CHANNEL_RELOADED:
+        systemd_notify_reloaded();
+        break;
+    case CHANNEL_STOPPING:
+        supervisor->child.stopped = true;
+        break;
+    case CHANNEL_UPGRADE:
+        upgrade(supervisor);
+        break;
+    case CHANNEL_HANDED_OVER:
+        engine_handover_files_complete(supervisor);
+        break;
+    case CHANNEL_OPEN_EVENTS:
+        file_opener_start(supervisor);
+        break;
+    case CHANNEL_FAILED:
+        snprintf(supervisor->child.failure, sizeof(supervisor->child.failure), "%s", message->text);
+        break;
+    default:
+        break;
+    }
+}
+
+/* The keeper accepts files only while a hand-over is in progress. */
+static void take_file(struct supervisor *supervisor, int what, int file)
+{
+    if (file >= 0 && supervisor->hand_over_ns > 0)
+        engine_handover_add_file(supervisor, what, file);
+    else if (file >= 0)
+        close(file);
+}
+
+/* The number of messages is limited, so that signals and the other processes have their turn. */
+bool keeper_take_messages(struct supervisor *supervisor)
+{
+    struct channel_message message;
+    int file;
+
+    for (int i = 0; i < MESSAGES_PER_TURN; i++) {
+        enum channel_kind kind = channel_receive_file(supervisor->child.channel, &message, &file, 0);
+
+        if (kind == CHANNEL_NOTHING)
+            return true;
+        if (kind == CHANNEL_CLOSED)
+            return false;
+        if (!engine_process_charge_message(&supervisor->child, kind) || kind == CHANNEL_INVALID) {
+            if (file >= 0)
+                close(file);
+        } else if (kind == CHANNEL_FILE) {
+            take_file(supervisor, message.value, file);
+        } else {
+            take_message(supervisor, &message);
+        }
+    }
+    return true;
+}
+
+/* --- Death ---------------------------------------------------------------------------------------- */
+
+/* Only after those that do not get as far as the first packet there is a wait: while the others live, packets are
+ * judged. */
+static uint64_t delay_ms(unsigned failed_starts)
+{
+    uint64_t delay = failed_starts < 2 ? 0 : FIRST_DELAY_MS;
+
+    for (unsigned i = 2; i < failed_starts && delay < MAX_DELAY_MS; i++)
+        delay *= 2;
+    return delay < MAX_DELAY_MS ? delay : MAX_DELAY_MS;
+}
+
+static void tell_death(const struct supervisor *supervisor, const struct engine_death *death, uint32_t repeated)
+{
+    const struct engine_process *child = &supervisor->child;
+    char how[ENGINE_DEATH_TEXT_SIZE];
+
+    engine_death_describe(supervisor, death, how);
+    log_error("the engine %s%s%s; queued %u packets again that had no verdict", how, child->failure[0] ? ": " : "",
+              child->failure, (unsigned)repeated);
+}
+
+/* How many in a row have died of themselves, and soon. One that somebody killed while it worked did not. */
+static void count_failure(struct supervisor *supervisor, const struct engine_death *death)
+{
+    const struct engine_process *child = &supervisor->child;
+    bool killed = death->signal == SIGKILL && !death->hung && !death->late && !death->want && !death->violation;
+    bool worked = child->ready || (child->begun && death->signal != 0);
+
+    supervisor->failed_starts = worked ? 0 : supervisor->failed_starts + 1;
+    if (child->ready && clock_monotonic_ns() - child->ready_ns >= STEADY_MS * NS_PER_MS)
+        supervisor->failures = supervisor->causes = 0;
+    if (child->ready && killed)
+        return;
+    supervisor->failures++;
+    supervisor->causes |= 1U << death->failure;
+}
+
+/* What made one late will make the next one late: after the second there has been waiting enough. */
+static unsigned restart_limit(const struct supervisor *supervisor, const struct engine_death *death)
+{
+    unsigned limit = (unsigned)config_number(supervisor->config, "engine.restart-limit");
+
+    return death->late && limit > 1 ? 1 : limit;
+}
+
+static enum step end_after_failures(struct supervisor *supervisor, const struct engine_death *death,
+                                    char error[ENGINE_ERROR_SIZE])
+{
+    char how[ENGINE_DEATH_TEXT_SIZE];
+    bool open = give_up_apply_policy(supervisor);
+
+    engine_death_describe(supervisor, death, how);
+    snprintf(error, ENGINE_ERROR_SIZE,
+             "the engine died %u times in a row (engine.restart-limit); the last one %s; traffic %s",
+             supervisor->failures, how, open ? "passes uninspected" : "is dropped");
+    return END_FAILED;
+}
+
+/* Another one, or none any more. */
+static enum step replace(struct supervisor *supervisor, const struct engine_death *death, char error[ENGINE_ERROR_SIZE])
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    uint32_t repeated = queues_repeat(supervisor, death);
+    struct engine_event *event;
+
+    tell_death(supervisor, death, repeated);
+    count_failure(supervisor, death);
+    if (supervisor->failures > restart_limit(supervisor, death))
+        return end_after_failures(supervisor, death, error);
+    event = keeper_event(supervisor, ENGINE_EVENT_RESTART);
+    event->signal = death->signal;
+    event->code = death->code;
+    event->hung = death->hung;
+    event->repeated = repeated;
+    supervisor->record.restarts++;
+    supervisor->record.hangs += death->hung;
+    supervisor->begin_ns = supervisor->stopping ? now_ns : now_ns + delay_ms(supervisor->failed_starts) * NS_PER_MS;
+    systemd_notify_restarting(supervisor);
+    return GO_ON;
+}
+
+static void tell_first_failure(const struct supervisor *supervisor, const struct engine_death *death,
+                               char error[ENGINE_ERROR_SIZE])
+{
+    char how[ENGINE_DEATH_TEXT_SIZE];
+
+    engine_death_describe(supervisor, death, how);
+    if (supervisor->child.failure[0])
+        snprintf(error, ENGINE_ERROR_SIZE, "%s", supervisor->child.failure);
+    else
+        snprintf(error, ENGINE_ERROR_SIZE, "the engine %s", how);
+}
+
+/* Nothing depends on it yet, and why it died is known: so the next one would. */
+static bool is_first_failure(const struct supervisor *supervisor, const struct engine_death *death)
+{
+    return !supervisor->once_ready && (death->signal == 0 || death->late || death->want);
+}
+
+/* It was told to stop, and no packet needs another one. */
+static enum step take_end(const struct supervisor *supervisor, const struct engine_death *death,
+                          char error[ENGINE_ERROR_SIZE])
+{
+    char how[ENGINE_DEATH_TEXT_SIZE];
+
+    if (!supervisor->child.stopped || (!death->signal && !death->code))
+        return END_WELL;
+    engine_death_describe(supervisor, death, how);
+    snprintf(error, ENGINE_ERROR_SIZE,
+             "the engine died while it was stopping: it %s; events of its last flows may be lost", how);
+    return END_FAILED;
+}
+
+/* It was to hand over to the next keeper's. */
+static enum step take_leave(const struct supervisor *supervisor, const struct engine_death *death,
+                            char error[ENGINE_ERROR_SIZE])
+{
+    char how[ENGINE_DEATH_TEXT_SIZE];
+
+    if (supervisor->child.stopped)
+        return take_end(supervisor, death, error);
+    engine_death_describe(supervisor, death, how);
+    log_error("the engine %s before it handed over its flows: their state is lost", how);
+    return END_WELL;
+}
+
+static enum step take_death(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
+{
+    struct engine_process *child = &supervisor->child;
+    struct engine_death death;
+    enum step step;
+
+    if (!engine_process_reap(supervisor, child, &death))
+        return GO_ON;
+    for (int i = 0; i < LAST_TURNS && keeper_take_messages(supervisor); i++) /* what it said last */
+        ;
+    engine_memory_collect(&child->memory_map, &supervisor->record);
+    file_opener_stop(supervisor);
+    if (supervisor->leaving) {
+        step = take_leave(supervisor, &death, error);
+    } else if (supervisor->stopping && (child->stopped || !queues_are_bound(supervisor))) {
+        step = take_end(supervisor, &death, error);
+    } else if (is_first_failure(supervisor, &death)) {
+        tell_first_failure(supervisor, &death, error);
+        give_up_at_start(supervisor);
+        step = END_FAILED;
+    } else {
+        step = replace(supervisor, &death, error);
+    }
+    close(child->channel);
+    engine_memory_close(&child->memory_map);
+    *child = (struct engine_process){ .channel = -1 };
+    if (step == GO_ON)
+        engine_handover_replace_dead(supervisor);
+    return step;
+}
+
+/* --- The loop ------------------------------------------------------------------------------------- */
+
+static void tick(struct supervisor *supervisor)
+{
+    uint64_t now_ns = clock_monotonic_ns(), passed_ms = (now_ns - supervisor->tick_ns) / NS_PER_MS;
+
+    if (passed_ms < TICK_MS)
+        return;
+    supervisor->tick_ns = now_ns;
+    engine_process_check_deadline(&supervisor->child);
+    systemd_notify_watchdog(supervisor,
+                            engine_process_check_heartbeats(
+                                supervisor, TICK_MS)); /* no more: how long we did not look ourselves says nothing */
+    if (supervisor->child.ready)
+        queues_restore_limits(supervisor);
+}
+
+static int wait_ms(const struct supervisor *supervisor)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+
+    if (supervisor->child.pid > 0 || supervisor->begin_ns > now_ns + TICK_MS * NS_PER_MS)
+        return TICK_MS;
+    return supervisor->begin_ns > now_ns ? (int)((supervisor->begin_ns - now_ns) / NS_PER_MS) + 1 : 0;
+}
+
+static int begin_when_due(struct supervisor *supervisor)
+{
+    if (supervisor->child.pid > 0 || supervisor->next_engine.pid > 0 || clock_monotonic_ns() < supervisor->begin_ns)
+        return 0;
+    return engine_process_start(supervisor, &supervisor->child, false);
+}
+
+/* The engine has closed its end of the channel and should exit soon. poll() would return at once, so the keeper sleeps
+ * here. An engine that does not exit is killed, because it receives no messages any more. */
+static void await_death(struct supervisor *supervisor)
+{
+    const struct timespec pause = { .tv_nsec = NS_PER_MS };
+    uint64_t now_ns = clock_monotonic_ns();
+
+    if (supervisor->child.gone_ns == 0)
+        supervisor->child.gone_ns = now_ns + GONE_MS * NS_PER_MS;
+    else if (now_ns >= supervisor->child.gone_ns)
+        engine_process_kill_for(&supervisor->child, "closed its channel");
+    nanosleep(&pause, NULL);
+}
+
+static enum step turn(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
+{
+    struct pollfd fds[] = {
+        { .fd = supervisor->signal_fd, .events = POLLIN },
+        { .fd = supervisor->child.channel, .events = POLLIN },
+        { .fd = supervisor->next_engine.channel, .events = POLLIN },
+        { .fd = reexec_fd(supervisor), .events = POLLIN },
+    };
+    int err;
+
+    if (supervisor->stopping && supervisor->child.pid == 0 && (supervisor->leaving || !queues_are_bound(supervisor)))
+        return END_WELL;
+    err = begin_when_due(supervisor);
+    if (err && !supervisor->once_ready) {
+        snprintf(error, ENGINE_ERROR_SIZE, "cannot start an engine: %s", strerror(-err));
+        return END_FAILED;
+    }
+    if (err) {
+        log_error("cannot start an engine: %s", strerror(-err));
+        supervisor->begin_ns = clock_monotonic_ns() + MAX_DELAY_MS / 5 * NS_PER_MS;
+    }
+    fds[1].fd = supervisor->child.channel;
+    fds[2].fd = supervisor->next_engine.pid > 0 ? supervisor->next_engine.channel : -1;
+    poll(fds, sizeof(fds) / sizeof(fds[0]), wait_ms(supervisor));
+    if (supervisor->child.pid > 0 && !keeper_take_messages(supervisor))
+        await_death(supervisor);
+    take_signals(supervisor);
+    engine_handover_poll(supervisor);
+    watch_trial(supervisor);
+    file_opener_reap(supervisor);
+    reap_killed(supervisor);
+    tick(supervisor);
+    return supervisor->child.pid > 0 ? take_death(supervisor, error) : GO_ON;
+}
+
+static void keeper_clear(struct supervisor *supervisor)
+{
+    engine_handover_cancel(supervisor);
+    reexec_cancel(supervisor);
+    file_opener_stop(supervisor);
+    systemd_notify_end(supervisor);
+    queues_close(supervisor);
+    if (supervisor->control_fd >= 0)
+        close(supervisor->control_fd);
+    if (supervisor->control_path[0] && !supervisor->leaving)
+        unlink(supervisor->control_path);
+    if (supervisor->signal_fd >= 0)
+        close(supervisor->signal_fd);
+    if (supervisor->status_fd >= 0)
+        close(supervisor->status_fd);
+    if (supervisor->account_fd >= 0)
+        close(supervisor->account_fd);
+    for (int i = 0; i < INJECT_SOCKETS; i++)
+        if (supervisor->reject_fds[i] >= 0)
+            close(supervisor->reject_fds[i]);
+    engine_memory_close(&supervisor->child.memory_map);
+    free(supervisor->pulses);
+    free(supervisor->queue_fds);
+    free(supervisor->queues);
+}
+
+int supervisor_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE])
+{
+    struct supervisor supervisor = {
+        .run = options,
+        .config = options->config,
+        .status_fd = -1,
+        .signal_fd = -1,
+        .control_fd = -1,
+        .account_fd = -1,
+        .reject_fds = { -1, -1, -1 },
+        .child.channel = -1,
+        .next_engine.channel = -1,
+        .previous_engine.channel = -1,
+    };
+    enum step step = END_FAILED;
+
+    if (start(&supervisor, error) == 0) {
+        do {
+            step = turn(&supervisor, error);
+        } while (step == GO_ON);
+    }
+    if (step == END_WELL && !supervisor.leaving && supervisor.firewall.mode != ATTACH_NONE &&
+        supervisor.account_path[0])
+        unlink(supervisor.account_path); /* the table is removed, so no packets come to the queues */
+    keeper_clear(&supervisor);
+    return step == END_WELL ? 0 : -ECHILD;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * systemd. It hears from the keeper alone, which is its main process: readiness, reloads, the end; and that all is
+ * well, which is said only while every worker's heart beats. It keeps the sockets of the queues and the control socket,
+ * so that packets wait in them while there is no keeper; the next one finds them by their names.
+ *
+ * Without systemd all of this does nothing.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "sluice/capture.h"
+#include "sluice/clock.h"
+#include "sluice/log.h"
+
+#include "supervisor_priv.h"
+
+enum { NAME_SIZE = 32, US_TO_NS = 1000 };
+static const char control_name[] = "sluice-control";
+
+static void queue_name(const struct supervised_queue *queue, char out[NAME_SIZE])
+{
+    snprintf(out, NAME_SIZE, "sluice-q%u", (unsigned)queue->options.queue);
+}
+
+/* --- What systemd kept ---------------------------------------------------------------------------- */
+
+static bool take(struct supervisor *supervisor, const char *name, int fd)
+{
+    char wanted[NAME_SIZE];
+
+    for (unsigned i = 0; i < supervisor->queue_count; i++) {
+        struct supervised_queue *queue = &supervisor->queues[i];
+
+        queue_name(queue, wanted);
+        if (strcmp(name, wanted) != 0 || queue->fd >= 0 ||
+            !nfqueue_holds(fd, supervisor->status_fd, queue->options.queue))
+            continue;
+        queue->fd = fd;
+        queue->adopted = true;
+        return true;
+    }
+    if (strcmp(name, control_name) == 0 && supervisor->control_fd < 0) {
+        supervisor->control_fd = fd;
+        return true;
+    }
+    if (stored_file_parse(name) >= 0) {
+        engine_handover_add_file(supervisor, stored_file_parse(name), fd);
+        return true;
+    }
+    return socket_preopen_accept(supervisor, name, fd);
+}
+
+/* What the configuration has no use for any more is closed, here and there. */
+static void remove_unused_socket(const char *name, int fd)
+{
+    char state[NAME_SIZE + 64];
+
+    log_warning("closed socket %s from systemd's file descriptor store, because the configuration does not use it",
+                name);
+    close(fd);
+    snprintf(state, sizeof(state), "FDSTOREREMOVE=1\nFDNAME=%.31s", name);
+    sd_notify(0, state);
+}
+
+void systemd_get_sockets(struct supervisor *supervisor)
+{
+    char **names = NULL;
+    int count = sd_listen_fds_with_names(1, &names);
+
+    for (int i = 0; i < count && names; i++) {
+        if (!take(supervisor, names[i], SD_LISTEN_FDS_START + i))
+            remove_unused_socket(names[i], SD_LISTEN_FDS_START + i);
+        free(names[i]);
+    }
+    free(names);
+}
+
+static void store(const char *name, int fd)
+{
+    char state[NAME_SIZE + 64];
+
+    snprintf(state, sizeof(state), "FDSTORE=1\nFDPOLL=0\nFDNAME=%s", name);
+    sd_pid_notify_with_fds(0, 0, state, &fd, 1);
+}
+
+static void store_all(const struct supervisor *supervisor)
+{
+    char name[NAME_SIZE];
+
+    for (unsigned i = 0; i < supervisor->queue_count; i++) {
+        queue_name(&supervisor->queues[i], name);
+        store(name, supervisor->queues[i].fd);
+    }
+    if (supervisor->control_fd >= 0)
+        store(control_name, supervisor->control_fd);
+}
+
+void systemd_remove_queue(unsigned number)
+{
+    sd_notifyf(0, "FDSTOREREMOVE=1\nFDNAME=sluice-q%u", number);
+}
+
+/* Its path goes now, so nobody would find it, unless another keeper follows. After a stop systemd closes the queues. */
+void systemd_notify_end(const struct supervisor *supervisor)
+{
+    if (supervisor->control_fd >= 0 && supervisor->once_ready && !supervisor->leaving)
+        sd_notifyf(0, "FDSTOREREMOVE=1\nFDNAME=%s", control_name);
+}
+
+/* --- What it hears -------------------------------------------------------------------------------- */
+
+void systemd_start(struct supervisor *supervisor)
+{
+    uint64_t every_us = 0;
+
+    if (sd_watchdog_enabled(1, &every_us) > 0)
+        supervisor->watchdog_ns = every_us * US_TO_NS / 3;
+}
+
+void systemd_notify_ready(struct supervisor *supervisor)
+{
+    if (!supervisor->stored) /* systemd knows which of them it has */
+        store_all(supervisor);
+    supervisor->stored = true;
+    sd_notifyf(0, "READY=1\nMAINPID=%d\nSTATUS=inspecting %u queues", (int)getpid(), supervisor->queue_count);
+}
+
+void systemd_notify_reloading(void)
+{
+    sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)(clock_monotonic_ns() / US_TO_NS));
+}
+
+void systemd_notify_reloaded(void)
+{
+    sd_notify(0, "READY=1");
+}
+
+void systemd_notify_restarting(const struct supervisor *supervisor)
+{
+    sd_notifyf(0, "STATUS=the engine died, another one is started (%llu times now)",
+               (unsigned long long)supervisor->record.restarts);
+}
+
+void systemd_notify_stopping(void)
+{
+    sd_notify(0, "STOPPING=1");
+}
+
+/* `alive`: nobody stands still. While there is no engine the keeper itself is what lives: it has a limit of its own for
+ * that. */
+void systemd_notify_watchdog(struct supervisor *supervisor, bool alive)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+
+    if (supervisor->watchdog_ns == 0 || !alive || now_ns < supervisor->watchdog_next_ns)
+        return;
+    supervisor->watchdog_next_ns = now_ns + supervisor->watchdog_ns;
+    sd_notify(0, "WATCHDOG=1");
+}

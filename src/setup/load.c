@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Loads rule files into a ruleset: variables, the rule list, and the compiled snapshot. Mistakes are reported in
+ * `diag`.
+ *
+ * A rule or a file that cannot be loaded does not stop the others: the list keeps the reason. The log counts these
+ * rules, engine events and `sluice rules --failed` show them.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sluice/app.h"
+#include "sluice/clock.h"
+#include "sluice/config.h"
+#include "sluice/dataset.h"
+#include "sluice/detect.h"
+#include "sluice/diag.h"
+#include "sluice/keyword.h"
+#include "sluice/log.h"
+#include "sluice/output.h"
+#include "sluice/rule.h"
+#include "sluice/setup.h"
+#include "sluice/engine_limits.h"
+#include "sluice/text.h"
+
+enum { MAX_EVENTS = 1000 /* of rules that were left out: they fit into the ring of engine events */ };
+
+size_t setup_select_diagnostics(const struct diag *diag, const struct diag_entry *out[SELECTED_DIAGNOSTICS])
+{
+    static const enum diag_severity order[SELECTED_SEVERITIES] = { DIAG_ERROR, DIAG_WARNING, DIAG_UNSUPPORTED };
+    size_t picked = 0;
+
+    for (size_t k = 0; k < SELECTED_SEVERITIES; k++) {
+        size_t end = picked + SELECTED_EACH;
+        bool follows = false; /* a note belongs to the entry before it */
+
+        for (size_t i = 0; i < diag_count(diag) && picked < end; i++) {
+            const struct diag_entry *entry = diag_get(diag, i);
+
+            follows = entry->severity == DIAG_NOTE ? follows : entry->severity == order[k];
+            if (follows)
+                out[picked++] = entry;
+        }
+    }
+    return picked;
+}
+
+void setup_print_diagnostics(const struct diag *diag)
+{
+    const struct diag_entry *entries[SELECTED_DIAGNOSTICS];
+    size_t picked = setup_select_diagnostics(diag, entries);
+
+    for (size_t i = 0; i < picked; i++)
+        diag_print_entry(entries[i], stderr, isatty(STDERR_FILENO));
+    if (diag_count(diag) > picked)
+        log_warning("%zu more diagnostics: run `sluice check` to see all of them", diag_count(diag) - picked);
+}
+
+static int set_variables(struct rule_variables *variables, const struct config *config)
+{
+    struct config_variable variable;
+    int err = 0;
+
+    for (size_t i = 0; !err && config_variable(config, CONFIG_ADDRESS_VARIABLE, i, &variable); i++)
+        err = rule_variables_set_address(variables, variable.name, variable.value);
+    for (size_t i = 0; !err && config_variable(config, CONFIG_PORT_VARIABLE, i, &variable); i++)
+        err = rule_variables_set_port(variables, variable.name, variable.value);
+    return err;
+}
+
+int setup_rule_variables(struct rule_variables **out, const struct config *config)
+{
+    struct rule_variables *variables = rule_variables_new();
+    int err = variables ? set_variables(variables, config) : -ENOMEM;
+
+    if (err)
+        rule_variables_free(variables);
+    else
+        *out = variables;
+    return err;
+}
+
+static int load_files(struct rule_list *list, const struct config *config, const char *const *files, size_t count,
+                      struct diag *diag)
+{
+    size_t configured = config_list_count(config, "rule-files");
+
+    for (size_t i = 0; i < configured + count; i++) {
+        const char *path = i < configured ? config_list_get(config, "rule-files", i) : files[i - configured];
+        size_t read_before = rule_list_read(list);
+        int err = rule_list_load(list, path, diag);
+
+        if (err == -ENOMEM)
+            return err;
+        if (!err && rule_list_read(list) == read_before)
+            diag_warning(diag, (struct position){ .file = path }, "this file has no rules");
+    }
+    return rule_list_finish(list, diag);
+}
+
+/* The strings of a list with NULL at the end, to be freed; NULL when out of memory. */
+static const char **list_of(const struct config *config, const char *name)
+{
+    size_t count = config_list_count(config, name);
+    const char **list = calloc(count + 1, sizeof(*list));
+
+    for (size_t i = 0; list && i < count; i++)
+        list[i] = config_list_get(config, name, i);
+    return list;
+}
+
+static int parse(struct rule_list **out, const struct rule_load_options *load, struct diag *diag)
+{
+    const struct config *config = load->config;
+    struct rule_list *list = NULL;
+    struct keyword_table *keywords = keyword_table_new(keyword_list, keyword_list_count);
+    struct rule_variables *variables = NULL;
+    struct datasets *datasets = NULL;
+    const char **reputations = list_of(config, "reputation.files");
+    const char **classtypes = list_of(config, "nft.blocklist.classtypes");
+    int err = keywords && reputations && classtypes ? setup_rule_variables(&variables, config) : -ENOMEM;
+
+    if (!err)
+        err = setup_open_datasets(&datasets, config, load->before, diag);
+    const char *words[2 * APP_MAX_PROTOCOLS];
+
+    app_words(words, sizeof(words) / sizeof(words[0]));
+    const struct rule_list_options options = {
+        .applications = words,
+        .keywords = keywords,
+        .variables = variables,
+        .names = load->names,
+        .classification_file = config_string(config, "classification-file"),
+        .reference_file = config_string(config, "reference-config-file"),
+        .threshold_file = config_string(config, "threshold-file"),
+        .policy = {
+            .disable = config_string(config, "rule-policy.disable-file"),
+            .enable = config_string(config, "rule-policy.enable-file"),
+            .drop = config_string(config, "rule-policy.drop-file"),
+            .modify = config_string(config, "rule-policy.modify-file"),
+            .decisions = config_string(config, "rule-policy.file"),
+        },
+        .datasets = datasets,
+        .takes_datasets = true,
+        .reputation_categories = config_string(config, "reputation.categories"),
+        .reputation_files = reputations,
+        .geoip_database = config_string(config, "geoip-database"),
+        .block_priority = (uint8_t)config_number(config, "nft.blocklist.priority"),
+        .block_classtypes = classtypes,
+        .block_seconds = (uint32_t)config_number(config, "nft.blocklist.timeout"),
+    };
+
+    if (!err) {
+        err = rule_list_new(&list, &options, diag);
+        if (err)
+            datasets_free(datasets);
+    }
+    if (!err)
+        err = load_files(list, config, load->rule_files, load->rule_file_count, diag);
+    rule_variables_free(variables);
+    keyword_table_free(keywords);
+    free(reputations);
+    free(classtypes);
+    if (err)
+        rule_list_free(list);
+    else
+        *out = list;
+    return err;
+}
+
+int setup_parse_rules(struct rule_list **out, const struct config *config, const char *const *rule_files, size_t count,
+                      struct diag *diag)
+{
+    const struct rule_load_options load = { .config = config, .rule_files = rule_files, .rule_file_count = count };
+
+    return parse(out, &load, diag);
+}
+
+static void set_cache(struct ruleset_options *options, const struct config *config)
+{
+    if (!config_bool(config, "detect.sgh-mpm-caching"))
+        return;
+    options->cache_path = config_string(config, "detect.sgh-mpm-caching-path");
+    config_duration(config_string(config, "detect.sgh-mpm-caching-max-age"), &options->cache_max_age_seconds);
+    options->cache_max_bytes = (uint64_t)config_number(config, "detect.sgh-mpm-caching-max-size");
+}
+
+static int compile(struct ruleset **out, struct rule_list *list, const struct rule_load_options *load,
+                   struct diag *diag)
+{
+    const struct config *config = load->config;
+    char error[ENGINE_ERROR_SIZE];
+    struct ruleset_options options;
+    int err;
+
+    ruleset_options_default(&options);
+    if (load->before) {
+        options.before = load->before;
+        options.generation = ruleset_generation(load->before) + 1;
+    }
+    err = setup_action_order(config, options.action_order, error);
+    if (err) {
+        diag_error(diag, config_position(config, "action-order"), "%s", error);
+        return err;
+    }
+    set_cache(&options, config);
+    return ruleset_new(out, list, &options, diag);
+}
+
+int setup_compile_rules(struct ruleset **out, struct rule_list *list, const struct config *config, struct diag *diag)
+{
+    const struct rule_load_options load = { .config = config };
+
+    return compile(out, list, &load, diag);
+}
+
+static void log_policy(const struct rule_list *rules)
+{
+    struct text counts;
+
+    text_init(&counts);
+    rule_policy_counts_print(rule_list_policy_counts(rules), &counts);
+    if (counts.length > 0)
+        log_info("rules changed by the rule policy: %s", counts.bytes);
+    text_clear(&counts);
+}
+
+/* "3 rules with mistakes, 5 unsupported rules, 1 rule file that cannot be read" */
+static void describe_left_out(const struct rule_list *list, char *out, size_t size)
+{
+    const struct {
+        size_t count;
+        const char *one, *more;
+    } parts[] = {
+        { rule_list_failed(list), "rule with mistakes", "rules with mistakes" },
+        { rule_list_skipped(list), "unsupported rule", "unsupported rules" },
+        { rule_list_unread_files(list), "rule file that cannot be read", "rule files that cannot be read" },
+    };
+    size_t used = 0;
+
+    out[0] = '\0';
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && used < size; i++) {
+        if (parts[i].count > 0)
+            used += (size_t)snprintf(out + used, size - used, "%s%zu %s", used > 0 ? ", " : "", parts[i].count,
+                                     parts[i].count == 1 ? parts[i].one : parts[i].more);
+    }
+}
+
+static int check_left_out(const struct rule_list *list, const struct rule_load_options *load,
+                          char error[ENGINE_ERROR_SIZE])
+{
+    char left_out[ENGINE_ERROR_SIZE / 2];
+
+    describe_left_out(list, left_out, sizeof(left_out));
+    if (!left_out[0])
+        return 0;
+    if (config_bool(load->config, "engine.init-failure-fatal") && !load->after_death)
+        snprintf(error, ENGINE_ERROR_SIZE, "the rules could not be loaded: %s (engine.init-failure-fatal)", left_out);
+    else if (load->needs_rules && rule_list_count(list) == 0)
+        snprintf(error, ENGINE_ERROR_SIZE, "the rules could not be loaded: all of them are left out (%s)", left_out);
+    else
+        return 0;
+    return -EINVAL;
+}
+
+int setup_load_ruleset(struct ruleset **out, const struct rule_load_options *load, struct diag *diag,
+                       char error[ENGINE_ERROR_SIZE])
+{
+    struct rule_list *list;
+    int err = parse(&list, load, diag);
+
+    snprintf(error, ENGINE_ERROR_SIZE, "the rules could not be loaded: %s", strerror(-err));
+    if (err)
+        return err;
+    err = check_left_out(list, load, error);
+    if (!err) {
+        err = compile(out, list, load, diag);
+        snprintf(error, ENGINE_ERROR_SIZE, "the rules could not be compiled: %s", strerror(-err));
+    }
+    if (err)
+        rule_list_free(list);
+    else
+        log_policy(list);
+    return err;
+}
+
+int setup_load_rules(struct ruleset **out, const struct config *config, const char *const *rule_files, size_t count,
+                     struct diag *diag)
+{
+    struct rule_list *list;
+    int err = setup_parse_rules(&list, config, rule_files, count, diag);
+
+    if (err)
+        return err;
+    err = rule_list_unread_files(list) > 0 ? -ENOENT : setup_compile_rules(out, list, config, diag);
+    if (err)
+        rule_list_free(list);
+    return err;
+}
+
+void setup_log_skipped_rules(const struct rule_list *rules)
+{
+    char left_out[ENGINE_ERROR_SIZE / 2];
+
+    describe_left_out(rules, left_out, sizeof(left_out));
+    if (!left_out[0])
+        return;
+    if (rule_list_count(rules) == 0)
+        log_error("NO RULE IS LOADED, every packet is accepted; left out: %s (`sluice rules --failed` lists them)",
+                  left_out);
+    else
+        log_warning("left out: %s (`sluice rules --failed` lists them)", left_out);
+}
+
+void setup_report_skipped_rules(const struct rule_list *rules, struct output *output)
+{
+    struct output_engine event = {
+        .time_ns = clock_realtime_ns(),
+        .action = OUTPUT_ENGINE_RULES_LEFT_OUT,
+        .rules_loaded = rule_list_count(rules),
+        .rules_failed = rule_list_failed(rules),
+        .rules_skipped = rule_list_skipped(rules),
+        .rule_files_failed = rule_list_unread_files(rules),
+    };
+
+    if (event.rules_failed + event.rules_skipped + event.rule_files_failed == 0)
+        return;
+    output_engine(output, &event);
+    event.action = OUTPUT_ENGINE_RULE_LEFT_OUT;
+    for (size_t i = 0; i < rule_list_failure_count(rules) && i < MAX_EVENTS; i++) {
+        const struct rule_failure *failure = rule_list_failure(rules, i);
+
+        event.kind = rule_failure_kind_name(failure->kind);
+        event.line = failure->line;
+        event.gid = failure->gid;
+        event.sid = failure->sid;
+        snprintf(event.path, sizeof(event.path), "%s", failure->file);
+        snprintf(event.reason, sizeof(event.reason), "%s", failure->reason);
+        output_engine(output, &event);
+    }
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From the configuration to the options of application protocols and files. */
+#include <stdio.h>
+#include <string.h>
+
+#include "sluice/app.h"
+#include "sluice/config.h"
+#include "sluice/output.h"
+#include "sluice/setup.h"
+
+int setup_app_options(const struct config *config, unsigned workers, struct app_options *out, struct diag *diag)
+{
+    app_options_default(out);
+    out->memcap = (size_t)config_number(config, "app-layer.memcap") / (workers > 0 ? workers : 1);
+    setup_file_options(config, &out->files);
+    return app_options_configure(out, config, diag);
+}
+
+/* Which protocols' events are written: all, or those that eve.types names. */
+void setup_app_events(const struct config *config, struct eve_options *out)
+{
+    bool chosen = config_has_section(config, "eve.types");
+
+    for (size_t i = 0; i < app_list_count; i++) {
+        char name[96];
+
+        if (!app_list[i]->log_type)
+            continue;
+        snprintf(name, sizeof(name), "eve.types.%s",
+                 app_list[i]->log_switch ? app_list[i]->log_switch : app_list[i]->log_type);
+        out->app[i] = !chosen || config_has_section(config, name);
+        out->enabled[OUTPUT_APP] |= out->app[i];
+    }
+    out->enabled[OUTPUT_FILE] = !chosen || config_has_section(config, "eve.types.files");
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which thread runs where. Sets are lists like "0-3,8". In `exclusive` mode worker N has the Nth CPU of its set alone,
+ * in `balanced` mode all workers share the set.
+ *
+ * Without configuration the machine's topology decides (hwloc): first one CPU of every core, then the siblings; the
+ * first core is left to management and output (and to the interrupts that land there) while there are cores enough.
+ * When there are more workers than CPUs, nothing is pinned.
+ */
+#include "sluice/affinity.h"
+
+#include <errno.h>
+#include <hwloc.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sluice/config.h"
+#include "sluice/engine_limits.h"
+
+static uint16_t order_by_number(const cpu_set_t *allowed, uint16_t *order)
+{
+    uint16_t count = 0;
+
+    for (uint16_t cpu = 0; cpu < ENGINE_MAX_CPUS && cpu < CPU_SETSIZE; cpu++) {
+        if (CPU_ISSET(cpu, allowed))
+            order[count++] = cpu;
+    }
+    return count;
+}
+
+/* 0, also when the setting is not there: then *count is 0. */
+static int read_set(const struct config *config, const char *name, const cpu_set_t *allowed, uint16_t *cpus,
+                    uint16_t *count, char error[ENGINE_ERROR_SIZE])
+{
+    uint32_t numbers[ENGINE_MAX_CPUS];
+
+    *count = 0;
+    for (size_t i = 0; i < config_list_count(config, name); i++) {
+        const char *text = config_list_get(config, name, i);
+
+        if (strcmp(text, "all") == 0) {
+            *count = order_by_number(allowed, cpus);
+            return 0;
+        }
+        int named = config_ranges(text, ENGINE_MAX_CPUS - 1, numbers, (size_t)(ENGINE_MAX_CPUS - *count));
+
+        if (named < 0) {
+            snprintf(error, ENGINE_ERROR_SIZE, "%s: '%s' is not a list of CPUs like 0-3,8", name, text);
+            return -EINVAL;
+        }
+        for (int k = 0; k < named; k++) {
+            if (!CPU_ISSET(numbers[k], allowed)) {
+                snprintf(error, ENGINE_ERROR_SIZE, "%s: CPU %u does not exist, or this process may not use it", name,
+                         (unsigned)numbers[k]);
+                return -EINVAL;
+            }
+            cpus[(*count)++] = (uint16_t)numbers[k];
+        }
+    }
+    return 0;
+}
+
+/* CPUs allowed to us in the order of preference: the first of each core, then the second of each... */
+static uint16_t order_by_topology(const cpu_set_t *allowed, uint16_t *order)
+{
+    hwloc_topology_t topology;
+    uint16_t count = 0;
+
+    if (hwloc_topology_init(&topology))
+        return 0;
+    if (hwloc_topology_load(topology)) {
+        hwloc_topology_destroy(topology);
+        return 0;
+    }
+    int cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
+
+    for (unsigned sibling = 0; sibling < 8; sibling++) {
+        for (int i = 0; i < cores; i++) {
+            hwloc_obj_t core = hwloc_get_obj_by_type(topology, HWLOC_OBJ_CORE, (unsigned)i);
+            int cpu = -1;
+
+            for (unsigned k = 0; k <= sibling; k++) {
+                cpu = hwloc_bitmap_next(core->cpuset, cpu);
+                if (cpu < 0)
+                    break;
+            }
+            if (cpu >= 0 && cpu < ENGINE_MAX_CPUS && CPU_ISSET(cpu, allowed) && count < ENGINE_MAX_CPUS)
+                order[count++] = (uint16_t)cpu;
+        }
+    }
+    hwloc_topology_destroy(topology);
+    return count;
+}
+
+static void choose_defaults(struct affinity *out, const cpu_set_t *allowed, unsigned workers)
+{
+    uint16_t order[ENGINE_MAX_CPUS];
+    uint16_t count = order_by_topology(allowed, order);
+
+    if (count == 0)
+        count = order_by_number(allowed, order);
+    if (out->worker_count == 0 && workers <= count) {
+        uint16_t skip = workers < count ? 1 : 0;
+
+        memcpy(out->worker, order + skip, (count - skip) * sizeof(*order));
+        out->worker_count = count - skip;
+    }
+    if (out->management_count == 0 && count > 0)
+        out->management[out->management_count++] = order[0];
+    if (out->output_count == 0 && count > 0)
+        out->output[out->output_count++] = order[0];
+}
+
+static bool has(const uint16_t *cpus, uint16_t count, uint16_t cpu)
+{
+    for (uint16_t i = 0; i < count; i++)
+        if (cpus[i] == cpu)
+            return true;
+    return false;
+}
+
+/* Verdicts are sent on CPUs that no worker has, when there is one for each worker: of those of `management`, if that is
+ * configured. */
+static void choose_senders(struct affinity *out, const cpu_set_t *allowed, unsigned workers, uint16_t management)
+{
+    if (out->mode != AFFINITY_EXCLUSIVE)
+        return;
+    for (uint16_t cpu = 0; cpu < ENGINE_MAX_CPUS; cpu++)
+        if (CPU_ISSET(cpu, allowed) && !has(out->worker, (uint16_t)workers, cpu) &&
+            (management == 0 || has(out->management, management, cpu)))
+            out->sender[out->sender_count++] = cpu;
+    if (out->sender_count < workers)
+        out->sender_count = 0;
+}
+
+int affinity_plan(struct affinity *out, const struct config *config, unsigned workers, char error[ENGINE_ERROR_SIZE])
+{
+    const char *mode = config_string(config, "threading.affinity");
+    bool automatic = strcmp(mode, "auto") == 0;
+    cpu_set_t allowed;
+    int err;
+
+    memset(out, 0, sizeof(*out));
+    if (strcmp(mode, "none") == 0)
+        return 0;
+    if (sched_getaffinity(0, sizeof(allowed), &allowed)) {
+        snprintf(error, ENGINE_ERROR_SIZE, "cannot read which CPUs this process may use: %s", strerror(errno));
+        return -errno;
+    }
+    err = read_set(config, "threading.worker-cpu-set", &allowed, out->worker, &out->worker_count, error);
+    if (!err)
+        err =
+            read_set(config, "threading.management-cpu-set", &allowed, out->management, &out->management_count, error);
+    if (!err)
+        err = read_set(config, "threading.output-cpu-set", &allowed, out->output, &out->output_count, error);
+    if (err)
+        return err;
+    if (strcmp(mode, "exclusive") == 0 && out->worker_count > 0 && out->worker_count < workers) {
+        snprintf(error, ENGINE_ERROR_SIZE,
+                 "threading.worker-cpu-set has %u CPUs for %u queues: add CPUs or set threading.affinity to balanced",
+                 (unsigned)out->worker_count, workers);
+        return -EINVAL;
+    }
+    uint16_t management = out->management_count;
+
+    choose_defaults(out, &allowed, workers);
+    out->mode = strcmp(mode, "balanced") == 0 || (automatic && out->worker_count < workers) ? AFFINITY_BALANCED
+                                                                                            : AFFINITY_EXCLUSIVE;
+    if (out->worker_count == 0)
+        out->mode = AFFINITY_NONE;
+    if (strcmp(config_string(config, "threading.verdict-threads"), "no") != 0)
+        choose_senders(out, &allowed, workers, management);
+    return 0;
+}
+
+static int apply(const uint16_t *cpus, uint16_t count)
+{
+    cpu_set_t set;
+
+    if (count == 0)
+        return 0;
+    CPU_ZERO(&set);
+    for (uint16_t i = 0; i < count; i++)
+        CPU_SET(cpus[i], &set);
+    return -pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+}
+
+int affinity_apply_worker(const struct affinity *affinity, unsigned worker)
+{
+    if (affinity->mode == AFFINITY_NONE)
+        return 0;
+    if (affinity->mode == AFFINITY_BALANCED)
+        return apply(affinity->worker, affinity->worker_count);
+    return apply(&affinity->worker[worker % affinity->worker_count], 1);
+}
+
+int affinity_apply_sender(const struct affinity *affinity)
+{
+    return apply(affinity->sender, affinity->sender_count);
+}
+
+int affinity_apply_management(const struct affinity *affinity)
+{
+    return affinity->mode == AFFINITY_NONE ? 0 : apply(affinity->management, affinity->management_count);
+}
+
+int affinity_apply_output(const struct affinity *affinity)
+{
+    return affinity->mode == AFFINITY_NONE ? 0 : apply(affinity->output, affinity->output_count);
+}
+
+void affinity_describe(const struct affinity *affinity, unsigned workers, char *out, size_t size)
+{
+    size_t used = 0;
+
+    if (affinity->mode == AFFINITY_NONE) {
+        snprintf(out, size, "threads are not pinned");
+        return;
+    }
+    if (affinity->mode == AFFINITY_BALANCED) {
+        snprintf(out, size, "workers share %u CPUs", (unsigned)affinity->worker_count);
+        return;
+    }
+    out[0] = '\0';
+    for (unsigned i = 0; i < workers && used < size; i++) {
+        int more = snprintf(out + used, size - used, "%sworker %u on CPU %u", i ? ", " : "", i,
+                            (unsigned)affinity->worker[i % affinity->worker_count]);
+
+        if (more < 0)
+            break;
+        used += (size_t)more;
+    }
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * When app-layer.memcap is nearly used up, flows that are idle release memory of their parsers before the next packet
+ * is inspected: first bodies and files, then the parser itself. Rules see before what they have not seen yet, and
+ * transactions are logged.
+ */
+#include "sluice/app.h"
+#include "sluice/detect.h"
+#include "sluice/flow.h"
+#include "sluice/pipeline.h"
+
+#include "pipeline_priv.h"
+
+enum { EVICT_PER_PACKET = 8 };
+
+static void evict(struct pipeline *pipeline, struct flow *flow, bool inspected)
+{
+    bool within_message = app_is_within_message(flow);
+
+    app_finish(pipeline->app, flow);
+    if (inspected)
+        pipeline_inspect_unseen(pipeline, flow);
+    pipeline_log_remaining(pipeline, flow);
+    app_evict(pipeline->app, flow, within_message, detect_release_transaction, pipeline->detector);
+}
+
+void evict_app_memory(struct pipeline *pipeline)
+{
+    for (unsigned i = 0; i < EVICT_PER_PACKET && app_is_short_of_memory(pipeline->app); i++) {
+        struct flow *flow = app_find_idle(pipeline->app);
+        bool inspected =
+            flow && pipeline->ruleset && !(flow->flags & (FLOW_DROPPED | FLOW_PASSED)) && flow->state != FLOW_BYPASSED;
+
+        if (!flow)
+            return;
+        if (inspected)
+            pipeline_inspect_unseen(pipeline, flow);
+        if (!app_shed_files(pipeline->app, flow))
+            evict(pipeline, flow, inspected);
+    }
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Whose fault it is when the engine dies. A signal such as SIGSEGV comes to the thread that made the mistake; when that
+ * is a worker's, the packet that it has in hand may be the cause, and the keeper has to know whose. So a handler notes
+ * the worker in the memory that outlives the engine, and lets the signal do what it would have done.
+ *
+ * The handler knows its worker by its stack: each worker has one of its own for signals, which begins with what is to
+ * be known. Threads without such a stack, and stacks that somebody else made (sanitizers do), are nobody's.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <ucontext.h>
+
+#include "sluice/supervisor_channel.h"
+#include "sluice/worker.h"
+
+enum { STACK_SIZE = 64 * 1024 };
+#define MAGIC UINT64_C(0x736c756963655f31)
+
+struct crash_stack {
+    uint64_t magic;
+    struct engine_memory *memory;
+    unsigned worker;
+    stack_t before; /* the thread's, which is put back: sanitizers free it as theirs */
+    _Alignas(64) uint8_t bytes[STACK_SIZE];
+};
+
+static void note(int number, siginfo_t *info, void *context)
+{
+    const stack_t *stack = &((const ucontext_t *)context)->uc_stack;
+    const struct crash_stack *own = stack->ss_sp;
+
+    (void)info;
+    if (own && !(stack->ss_flags & SS_DISABLE) && stack->ss_size == sizeof(*own) && own->magic == MAGIC)
+        atomic_store(&own->memory->crashed_worker, (int32_t)own->worker);
+    raise(number); /* its own action is in force again */
+}
+
+int crash_report_start(void)
+{
+    static const int signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SIGTRAP };
+    struct sigaction action = { .sa_sigaction = note, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND | SA_NODEFER };
+
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+        if (sigaction(signals[i], &action, NULL))
+            return -errno;
+    }
+    return 0;
+}
+
+/* A stack grows down: what lies at its lower end stays as long as the handler needs less than all of it. */
+int crash_report_add_worker(struct engine_memory *memory, unsigned worker, void **stack)
+{
+    struct crash_stack *own = aligned_alloc(64, sizeof(*own));
+    stack_t wanted = { .ss_sp = own, .ss_size = sizeof(*own) };
+
+    if (!own)
+        return -ENOMEM;
+    *own = (struct crash_stack){ .magic = MAGIC, .memory = memory, .worker = worker };
+    if (sigaltstack(&wanted, &own->before)) {
+        int err = -errno;
+
+        free(own);
+        return err;
+    }
+    *stack = own;
+    return 0;
+}
+
+void crash_report_remove_worker(void *stack)
+{
+    struct crash_stack *own = stack;
+
+    if (own && sigaltstack(&own->before, NULL) == 0)
+        free(own);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Flows that are over and of which there is something to explain: a rule matched, they were dropped, or an exception
+ * was met. Who reads of an alert asks later, when the flow has mostly gone. The newest ones of a worker are kept, each
+ * as a copy; what is older is overwritten.
+ *
+ * Threads:   the worker's, which also answers out of it.
+ * Ownership: the pipeline's. Memory is address space until it is written to.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sluice/address.h"
+#include "sluice/exception.h"
+#include "sluice/flow.h"
+#include "sluice/stream.h"
+#include "sluice/worker.h"
+
+enum { ENDED_FLOWS = 4096 };
+
+struct ended_flows {
+    uint64_t count; /* that were kept so far */
+    struct flow_copy flows[ENDED_FLOWS];
+};
+
+struct ended_flows *ended_flows_new(void)
+{
+    return calloc(1, sizeof(struct ended_flows));
+}
+
+void ended_flows_free(struct ended_flows *ended)
+{
+    free(ended);
+}
+
+void flow_copy_init(struct flow_copy *out, const struct flow *flow, bool ended)
+{
+    out->flow = *flow;
+    out->ended = ended;
+    out->has_history = flow->history != NULL;
+    if (flow->history)
+        out->history = *flow->history;
+    stream_summary(flow, &out->tcp);
+}
+
+static bool is_of_interest(const struct flow *flow)
+{
+    if (flow->history || flow->flags & FLOW_DROPPED || flow->would_drop)
+        return true;
+    for (enum exception_cause cause = EXCEPTION_NONE + 1; cause < EXCEPTION_COUNT; cause++) {
+        if (flow->exceptions[cause] > 0)
+            return true;
+    }
+    return false;
+}
+
+void ended_flows_add(struct ended_flows *ended, const struct flow *flow)
+{
+    if (ended && is_of_interest(flow))
+        flow_copy_init(&ended->flows[ended->count++ % ENDED_FLOWS], flow, true);
+}
+
+static bool is_end(const struct flow_ends *ends, unsigned end, const struct address *address, uint16_t port)
+{
+    return ends->port[end] == port && memcmp(&ends->address[end], address, sizeof(*address)) == 0;
+}
+
+static bool has_ends(const struct flow *flow, const struct flow_ends *ends)
+{
+    if (flow->protocol != ends->protocol || flow->ip_version != ends->ip_version ||
+        flow->vlan_count != ends->vlan_count || flow->tunnel_depth > 0 ||
+        memcmp(flow->vlan_id, ends->vlan_id, ends->vlan_count * sizeof(*ends->vlan_id)) != 0)
+        return false;
+    for (unsigned client = 0; client < 2; client++) {
+        if (is_end(ends, client, &flow->client, flow->client_port) &&
+            is_end(ends, !client, &flow->server, flow->server_port))
+            return true;
+    }
+    return false;
+}
+
+const struct flow_copy *ended_flows_find(const struct ended_flows *ended, const struct flow_ends *ends, uint64_t id)
+{
+    uint64_t kept = !ended ? 0 : ended->count < ENDED_FLOWS ? ended->count : ENDED_FLOWS;
+
+    for (uint64_t i = 1; i <= kept; i++) {
+        const struct flow_copy *copy = &ended->flows[(ended->count - i) % ENDED_FLOWS];
+
+        if (ends ? has_ends(&copy->flow, ends) : copy->flow.id == id)
+            return copy;
+    }
+    return NULL;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which flows are handed to the kernel, which then accepts or drops their packets without asking: see nft.offload.
+ *
+ * What the kernel knows is the connection of the packet that was queued, so it is that packet's own flow that counts:
+ * not one inside of a tunnel, nor a tunnel's as long as there is something inside to be inspected. Every packet that
+ * still comes of such a flow says it again: a mark may have got lost with a packet that others dropped, or come too
+ * late for those that were queued already.
+ *
+ * Threads: options are read-only; the rest is the worker's.
+ */
+#include "sluice/offload.h"
+
+#include <netinet/in.h>
+#include <string.h>
+
+#include "sluice/capture.h"
+#include "sluice/config.h"
+#include "sluice/firewall.h"
+#include "sluice/flow.h"
+#include "sluice/log.h"
+#include "sluice/packet.h"
+#include "sluice/worker.h"
+
+enum { MAX_PORTS = 1024, WORD_BITS = 64 };
+
+static void read_ports(struct offload_options *out, const char *ports)
+{
+    uint32_t numbers[MAX_PORTS];
+    int count = ports ? config_ranges(ports, UINT16_MAX, numbers, MAX_PORTS) : 0;
+
+    for (int i = 0; i < count; i++)
+        out->ports[numbers[i] / WORD_BITS] |= UINT64_C(1) << numbers[i] % WORD_BITS;
+    out->has_ports = count > 0;
+}
+
+void offload_options_read(const struct config *config, bool inline_mode, struct offload_options *out)
+{
+    const char *flows = config_string(config, "nft.offload.flows");
+
+    memset(out, 0, sizeof(*out));
+    out->accept = inline_mode && (strcmp(flows, "accepted") == 0 || strcmp(flows, "both") == 0);
+    out->drop = inline_mode && (strcmp(flows, "dropped") == 0 || strcmp(flows, "both") == 0);
+    out->passed = config_bool(config, "nft.offload.passed");
+    read_ports(out, config_string_or(config, "nft.offload.ports", NULL));
+}
+
+void offload_queue_options(const struct config *config, const struct firewall_options *firewall,
+                           struct nfqueue_options *out)
+{
+    const char *verdict = config_string(config, "nft.offload.verdict");
+    const struct firewall_offload *offload = &firewall->offload;
+
+    out->offload = QUEUE_OFFLOAD_NONE;
+    if (!offload->accept && !offload->drop)
+        return;
+    out->offload = strcmp(verdict, "conntrack") == 0     ? QUEUE_OFFLOAD_CONNECTION
+                   : strcmp(verdict, "packet-mark") == 0 ? QUEUE_OFFLOAD_PACKET_MARK
+                                                         : QUEUE_OFFLOAD_AUTO;
+    out->offload_accept = offload->accept_mark;
+    out->offload_accept_mask = offload->accept_mask;
+    out->offload_drop = offload->drop_mark;
+    out->offload_drop_mask = offload->drop_mask;
+    /* Of rules that others installed it is not known what becomes of a packet that is accepted. */
+    out->offload_drops_behind = firewall->mode != ATTACH_NONE && firewall->mode != ATTACH_CHAIN;
+}
+
+/* The table saves marks of packets only where a queue can't mark connections itself. */
+void offload_probe_kernel(const struct worker *workers, unsigned worker_count, struct firewall_offload *table,
+                          struct offload_options *out)
+{
+    unsigned by_packet = 0, by_connection = 0;
+
+    if (!table->accept && !table->drop)
+        return;
+    for (unsigned i = 0; i < worker_count; i++) {
+        enum queue_offload how = nfqueue_offload(workers[i].capture);
+
+        by_packet += how == QUEUE_OFFLOAD_PACKET_MARK;
+        by_connection += how == QUEUE_OFFLOAD_CONNECTION;
+    }
+    table->saves = by_packet > 0;
+    /* Decided before the first packet, so that no flow is recorded as offloaded that the kernel does not handle. */
+    out->accept &= by_packet + by_connection > 0;
+    out->drop &= by_connection > 0 || workers[0].queue.offload_drops_behind;
+    if (by_packet + by_connection == 0)
+        log_warning(
+            "no flow is offloaded: this kernel does not accept connection marks in verdicts (nft.offload.verdict)");
+    else
+        log_info("offloading flows by %s", by_packet > 0
+                                               ? "packet marks, which the sluice table saves to the connection"
+                                               : "connection marks in verdicts");
+}
+
+/* --- On the packet's path ------------------------------------------------------------------------- */
+
+bool offload_port_is_bypassed(const struct offload_options *options, const struct flow *flow)
+{
+    if (!options->has_ports || (flow->protocol != IPPROTO_TCP && flow->protocol != IPPROTO_UDP))
+        return false;
+    return options->ports[flow->server_port / WORD_BITS] >> flow->server_port % WORD_BITS & 1;
+}
+
+static bool is_of_its_connection(const struct packet *pkt)
+{
+    const uint32_t others = PACKET_FRAGMENT | PACKET_CARRIES_TUNNEL | PACKET_MARKED | PACKET_LOOPING | PACKET_PSEUDO;
+
+    return pkt->flow && !(pkt->flags & others) && pkt->tunnel_depth == 0 && pkt->protocol == pkt->flow->protocol;
+}
+
+enum packet_offload offload_decide(const struct offload_options *options, const struct packet *pkt)
+{
+    const struct flow *flow = pkt->flow;
+
+    if ((!options->accept && !options->drop) || !is_of_its_connection(pkt))
+        return OFFLOAD_NONE;
+    if (pkt->verdict == VERDICT_DROP)
+        return options->drop && flow->flags & FLOW_DROPPED ? OFFLOAD_DROP : OFFLOAD_NONE;
+    if (!options->accept || flow->flags & FLOW_DROPPED || flow->would_drop) /* would_drop is counted by packet */
+        return OFFLOAD_NONE;
+    return flow->state == FLOW_BYPASSED || (options->passed && flow->flags & FLOW_PASSED) ? OFFLOAD_ACCEPT
+                                                                                          : OFFLOAD_NONE;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Overload of a worker: when packets come faster than they are judged, somebody loses. Left to itself it is whoever's
+ * packet finds the queue full. Here it is those that the configuration names, in its order, and they lose inspection
+ * instead of packets.
+ *
+ * It begins when the queue (or its socket's buffer) is as full as configured, at once, because a queue fills in some
+ * milliseconds; or when packets have been older than configured for OLD_NS without a pause: one long pause of the
+ * scheduler makes old packets, too, but they are gone in a moment. The first class is shed then, and one more each
+ * WIDEN_NS as long as it is too much still. It ends when both have been below half of their limits for QUIET_NS; as
+ * long as they are, nothing more is shed. Flows that were shed stay so.
+ *
+ * Threads: a worker's. Time is given, so that tests have their own.
+ */
+#include "sluice/overload.h"
+
+#include <string.h>
+
+#include "sluice/config.h"
+
+enum {
+    OLD_NS = 20 * 1000 * 1000,
+    WIDEN_NS = 50 * 1000 * 1000,
+    QUIET_NS = 1000 * 1000 * 1000,
+    DEFAULT_FILL_PERMILLE = 500,
+    DEFAULT_AGE_NS = 100 * 1000 * 1000,
+    DEFAULT_BULK_BYTES = 10 << 20,
+    DEFAULT_FILE_BYTES = 256 << 10,
+};
+
+static const char *const class_names[SHED_CLASSES] = {
+    [SHED_ENCRYPTED] = "encrypted",     [SHED_BULK] = "bulk", [SHED_FILES] = "files",
+    [SHED_ESTABLISHED] = "established", [SHED_NEW] = "new",
+};
+
+const char *shed_class_name(enum shed_class class)
+{
+    return class_names[class];
+}
+
+void overload_options_default(struct overload_options *options)
+{
+    *options = (struct overload_options){
+        .enabled = true,
+        .fill_permille = DEFAULT_FILL_PERMILLE,
+        .age_ns = DEFAULT_AGE_NS,
+        .limits = { DEFAULT_BULK_BYTES, DEFAULT_FILE_BYTES },
+        .class_count = 1,
+        .classes = { SHED_ENCRYPTED },
+    };
+}
+
+static void read_classes(const struct config *config, struct overload_options *out)
+{
+    size_t count = config_list_count(config, "overload.shed");
+    unsigned seen = 0;
+
+    out->class_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = config_list_get(config, "overload.shed", i);
+
+        for (enum shed_class class = 0; class < SHED_CLASSES; class ++) {
+            if (strcmp(name, class_names[class]) != 0 || seen >> class & 1)
+                continue;
+            seen |= 1u << class;
+            out->classes[out->class_count++] = (uint8_t) class;
+        }
+    }
+}
+
+void overload_options_read(const struct config *config, struct overload_options *out)
+{
+    overload_options_default(out);
+    out->enabled = config_bool(config, "overload.enabled");
+    out->fill_permille = (unsigned)config_number(config, "overload.queue-fill") * 10;
+    out->age_ns = (uint64_t)config_number(config, "overload.queue-age") * 1000000;
+    out->limits.bulk_bytes = (uint64_t)config_number(config, "overload.bulk-size");
+    out->limits.file_bytes = (uint64_t)config_number(config, "overload.file-size");
+    read_classes(config, out);
+}
+
+/* --- The state ------------------------------------------------------------------------------------ */
+
+/* For how long it has been so: `since` is kept. */
+static uint64_t lasted(bool so, uint64_t *since_ns, uint64_t now_ns)
+{
+    if (!so) {
+        *since_ns = 0;
+        return 0;
+    }
+    if (*since_ns == 0)
+        *since_ns = now_ns;
+    return now_ns - *since_ns;
+}
+
+static enum overload_change enter(struct overload *overload, uint64_t now_ns)
+{
+    overload->active = true;
+    overload->class_count = overload->options.class_count > 0;
+    overload->entered_ns = overload->widened_ns = now_ns;
+    overload->quiet_since_ns = 0;
+    overload->times++;
+    return OVERLOAD_ENTERED;
+}
+
+static enum overload_change leave(struct overload *overload, uint64_t now_ns)
+{
+    overload->active = false;
+    overload->class_count = 0;
+    overload->old_since_ns = 0;
+    overload->total_ns += now_ns - overload->entered_ns;
+    return OVERLOAD_LEFT;
+}
+
+static enum overload_change widen(struct overload *overload, uint64_t now_ns)
+{
+    if (overload->class_count == overload->options.class_count || now_ns - overload->widened_ns < WIDEN_NS)
+        return OVERLOAD_SAME;
+    overload->class_count++;
+    overload->widened_ns = now_ns;
+    return OVERLOAD_WIDENED;
+}
+
+enum overload_change overload_update(struct overload *overload, unsigned fill_permille, uint64_t age_ns,
+                                     uint64_t now_ns)
+{
+    const struct overload_options *options = &overload->options;
+    bool full = fill_permille >= options->fill_permille;
+    bool old = lasted(age_ns >= options->age_ns, &overload->old_since_ns, now_ns) >= OLD_NS;
+    bool quiet = fill_permille < options->fill_permille / 2 && age_ns < options->age_ns / 2;
+
+    if (!options->enabled)
+        return overload->active ? leave(overload, now_ns) : OVERLOAD_SAME;
+    if (!overload->active)
+        return full || old ? enter(overload, now_ns) : OVERLOAD_SAME;
+    if (lasted(quiet, &overload->quiet_since_ns, now_ns) >= QUIET_NS)
+        return leave(overload, now_ns);
+    return full || old ? widen(overload, now_ns) : OVERLOAD_SAME;
+}
+
+void overload_set_options(struct overload *overload, const struct overload_options *options)
+{
+    overload->options = *options;
+    if (overload->class_count > options->class_count)
+        overload->class_count = options->class_count;
+}
+
+unsigned overload_shedding(const struct overload *overload)
+{
+    unsigned bits = 0;
+
+    for (unsigned i = 0; i < overload->class_count && overload->quiet_since_ns == 0; i++)
+        bits |= 1u << overload->options.classes[i];
+    return bits;
+}

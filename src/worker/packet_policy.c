@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Policies for whole packets, applied before rules: packets with the mark of inspected packets, packets in a repeat
+ * loop, truncated packets. */
+#include <netinet/in.h>
+
+#include "sluice/capture.h"
+#include "sluice/packet.h"
+#include "sluice/pipeline.h"
+#include "sluice/policy.h"
+
+#include "pipeline_priv.h"
+
+/* The packet was inspected each time that it arrived. */
+static void judge_looping(struct pipeline *pipeline, struct packet *pkt)
+{
+    pipeline->counters.looping++;
+    /* In alert-only, acceptance ends the loop, too: capture does not repeat the packet. */
+    if (pipeline->looping_policy == QUEUE_LOOPING_DROP)
+        policy_drop(pipeline->policy, pkt, DROP_REASON_LOOP);
+}
+
+/*
+ * Two kinds of super-packets can't be inspected as they are: those that are longer than what the kernel copies (BIG
+ * TCP), and those of several UDP datagrams (GRO), because the kernel does not say where one datagram ends. They go back
+ * to be segmented.
+ */
+bool packet_needs_segments(struct pipeline *pipeline, const struct decoded_packet *decoded, const struct packet *pkt)
+{
+    bool large = pkt->flags & PACKET_TRUNCATED, udp = decoded->found[0]->protocol == IPPROTO_UDP;
+
+    if (!(pkt->flags & PACKET_GSO) || (!large && !udp))
+        return false;
+    if (!(pkt->flags & PACKET_CAN_SEGMENT)) {
+        pipeline->counters.unsegmented_udp += !large;
+        return false;
+    }
+    pipeline->counters.segmented_large += large;
+    pipeline->counters.segmented_udp += !large;
+    return true;
+}
+
+static bool judge_marked(struct pipeline *pipeline, struct packet *pkt)
+{
+    pipeline->counters.marked++;
+    if (pipeline->marked_policy == QUEUE_MARKED_INSPECT)
+        return false;
+    if (pipeline->marked_policy == QUEUE_MARKED_DROP)
+        policy_drop(pipeline->policy, pkt, DROP_REASON_MARKED);
+    pipeline->counters.uninspected_marked += pkt->verdict != VERDICT_DROP;
+    return true;
+}
+
+bool packet_policy_decides(struct pipeline *pipeline, struct packet *pkt)
+{
+    if (pkt->flags & PACKET_LOOPING) {
+        judge_looping(pipeline, pkt);
+        return true;
+    }
+    if (pkt->flags & PACKET_MARKED && judge_marked(pipeline, pkt))
+        return true;
+    if (!(pkt->flags & PACKET_TRUNCATED) || pipeline->truncated_policy == QUEUE_TRUNCATED_INSPECT)
+        return false;
+    policy_drop(pipeline->policy, pkt, DROP_REASON_TRUNCATED);
+    return pkt->verdict == VERDICT_DROP; /* alert-only inspects the bytes that the kernel copied */
+}

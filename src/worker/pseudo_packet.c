@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The packet that stands for the end of a flow: it was never sent. Rules see the headers of a packet of the flow.
+ *
+ * Its time is that of its evaluation, not of the flow's last packet, so that thresholds count matches in the order of
+ * their times, and the same matches as Suricata's: it gives such packets the time of the last packet that it read.
+ */
+#include <string.h>
+
+#include "sluice/flow.h"
+#include "sluice/packet.h"
+
+#include "pipeline_priv.h"
+
+struct packet pseudo_packet(struct flow *flow, uint64_t now_ns, enum flow_direction direction)
+{
+    bool to_client = direction == FLOW_TO_CLIENT;
+    struct packet pkt = {
+        .link = LINK_RAW,
+        .flags = PACKET_PSEUDO | PACKET_ESTABLISHED | (to_client ? PACKET_TO_CLIENT : 0u),
+        .time_ns = now_ns > flow->last_ns ? now_ns : flow->last_ns,
+        .source = PACKET_SOURCE_STREAM_TIMEOUT,
+        .tunnel_depth = flow->tunnel_depth,
+        .ip_version = flow->ip_version,
+        .protocol = flow->protocol,
+        .source_address = to_client ? flow->server : flow->client,
+        .destination_address = to_client ? flow->client : flow->server,
+        .source_port = to_client ? flow->server_port : flow->client_port,
+        .destination_port = to_client ? flow->client_port : flow->server_port,
+        .vlan_count = flow->vlan_count,
+        .flow = flow,
+    };
+
+    memcpy(pkt.vlan_id, flow->vlan_id, sizeof(pkt.vlan_id));
+    return pkt;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Counters that go on over an upgrade. Who draws them wants sums that only grow, and a hand-over is no event of the
+ * traffic. The engine that ends writes what its counters say, by their names, since the next one may be another
+ * version; that one adds it to what it counts itself. After a crash nothing is there to be read: counters begin anew,
+ * which `uptime` shows, and engine.restarts says why.
+ *
+ * What is the state of now (memory, flows that live), or is counted by the kernel or the keeper, which go on, is not
+ * added. A largest value stays the largest.
+ *
+ * Threads:   main's.
+ * Ownership: of what all workers share; names are copies.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sluice/output.h"
+#include "sluice/transfer.h"
+#include "sluice/worker.h"
+
+enum { CARRIED_MAX = 1 << 16, CARRIED_SIZE = 10 /* of one, at least */ };
+
+struct transferred_counters {
+    struct output_stat *values; /* sorted by their names, once they are complete */
+    size_t count, room;
+    bool sorted;
+};
+
+enum carried_way { CARRIED_SUM, CARRIED_LARGEST, CARRIED_NOT };
+
+static bool ends_with(const char *name, const char *end)
+{
+    size_t length = strlen(name), wanted = strlen(end);
+
+    return length >= wanted && strcmp(name + length - wanted, end) == 0;
+}
+
+static bool begins_with(const char *name, const char *beginning)
+{
+    return strncmp(name, beginning, strlen(beginning)) == 0;
+}
+
+static enum carried_way way_of(const char *name)
+{
+    static const char *const largest[] = { "age_max_us", "queue_age_us.max", "slowest_us" };
+    static const char *const now[] = {
+        "memuse",     ".active",        ".active_sessions",  ".spare",           ".avg_pkt_size",    "age_us",
+        "age_p50_us", "age_p99_us",     "queue_age_us.last", "queue_age_us.p50", "queue_age_us.p99", ".overloaded",
+        ".waiting",   ".queue_dropped", ".user_dropped",     ".id_sequence",     "blocklist.hosts"
+    };
+    static const char *const others[] = { "engine.",
+                                          "detect.engines",
+                                          "ips.ruleset",
+                                          "firewall.blocklist.dropped",
+                                          "firewall.offload.accepted",
+                                          "firewall.offload.dropped" };
+
+    if (begins_with(name, "decoder.max_"))
+        return CARRIED_LARGEST;
+    for (size_t i = 0; i < sizeof(largest) / sizeof(largest[0]); i++) {
+        if (ends_with(name, largest[i]))
+            return CARRIED_LARGEST;
+    }
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        if (begins_with(name, others[i]))
+            return CARRIED_NOT;
+    }
+    if (strcmp(name, "detect.waiting") == 0) /* candidates that had to wait, not those that do */
+        return CARRIED_SUM;
+    for (size_t i = 0; i < sizeof(now) / sizeof(now[0]); i++) {
+        if (ends_with(name, now[i]))
+            return CARRIED_NOT;
+    }
+    return CARRIED_SUM;
+}
+
+struct transferred_counters *transferred_counters_new(void)
+{
+    return calloc(1, sizeof(struct transferred_counters));
+}
+
+static void forget(struct transferred_counters *carried)
+{
+    for (size_t i = 0; i < carried->count; i++)
+        free((char *)carried->values[i].name);
+    carried->count = 0;
+}
+
+void transferred_counters_free(struct transferred_counters *carried)
+{
+    if (!carried)
+        return;
+    forget(carried);
+    free(carried->values);
+    free(carried);
+}
+
+static int put(struct transferred_counters *carried, const char *name, size_t length, uint64_t value)
+{
+    char *copy;
+
+    if (carried->count == carried->room) {
+        size_t room = carried->room > 0 ? carried->room * 2 : 256;
+        struct output_stat *more = realloc(carried->values, room * sizeof(*more));
+
+        if (!more)
+            return -ENOMEM;
+        carried->values = more;
+        carried->room = room;
+    }
+    copy = strndup(name, length);
+    if (!copy)
+        return -ENOMEM;
+    carried->values[carried->count++] = (struct output_stat){ copy, value };
+    carried->sorted = false;
+    return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct output_stat *)a)->name, ((const struct output_stat *)b)->name);
+}
+
+static const struct output_stat *find(struct transferred_counters *carried, const char *name)
+{
+    const struct output_stat wanted = { name, 0 };
+
+    if (!carried || carried->count == 0)
+        return NULL;
+    if (!carried->sorted)
+        qsort(carried->values, carried->count, sizeof(*carried->values), by_name);
+    carried->sorted = true;
+    return bsearch(&wanted, carried->values, carried->count, sizeof(*carried->values), by_name);
+}
+
+uint64_t transferred_counters_add(struct transferred_counters *carried, const char *name, uint64_t value)
+{
+    const struct output_stat *found = find(carried, name);
+
+    switch (found ? way_of(name) : CARRIED_NOT) {
+    case CARRIED_SUM:
+        return value + found->value;
+    case CARRIED_LARGEST:
+        return found->value > value ? found->value : value;
+    default:
+        return value;
+    }
+}
+
+int transferred_counters_replace(struct transferred_counters *carried, const struct output_stat *values, size_t count)
+{
+    int err = 0;
+
+    forget(carried);
+    for (size_t i = 0; i < count && !err; i++) {
+        if (values[i].value > 0 && way_of(values[i].name) != CARRIED_NOT)
+            err = put(carried, values[i].name, strlen(values[i].name), values[i].value);
+    }
+    return err;
+}
+
+static void read_one(struct transfer *t, struct transferred_counters *carried)
+{
+    const char *name;
+    uint64_t value = 0;
+    size_t length = 0;
+
+    name = transfer_lend_text(t, &length);
+    transfer_u64(t, &value);
+    transfer_require(t, name && length > 0 && !memchr(name, 0, length));
+    if (!t->error && put(carried, name, length, value))
+        t->error = -ENOMEM;
+}
+
+void transferred_counters_transfer(struct transfer *t, struct transferred_counters *carried)
+{
+    uint32_t count = (uint32_t)carried->count;
+
+    transfer_u32(t, &count);
+    transfer_require(t, count <= CARRIED_MAX && transfer_has_room(t, count, CARRIED_SIZE));
+    if (t->reading && !t->error)
+        forget(carried);
+    for (uint32_t i = 0; i < count && !t->error; i++) {
+        if (t->reading) {
+            read_one(t, carried);
+            continue;
+        }
+        transfer_put_text(t, carried->values[i].name);
+        transfer_u64(t, &carried->values[i].value);
+    }
+}
