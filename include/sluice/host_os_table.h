@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Which operating system treats overlapping fragments and segments how, by the address of the receiver: the setting
- * host-os-policy as a table.
- */
+/* The setting host-os-policy: the operating system of receivers by address, which decides how overlapping fragments and
+ * segments are reassembled. */
 #ifndef SLUICE_HOST_OS_TABLE_H
 #define SLUICE_HOST_OS_TABLE_H
 
@@ -28,9 +26,9 @@ struct host_os_table {
     struct host_network networks[HOST_OS_MAX_NETWORKS];
 };
 
-/* host-os-policy of a configuration; -EINVAL after a report. */
+/* Parses host-os-policy. 0 or -EINVAL with `diag`. */
 int host_os_table_parse(struct host_os_table *out, const struct config *config, struct diag *diag);
-/* The table must live as long, where it is. */
+/* Returns a policy that refers to the table, which must outlive it and not move. */
 struct host_os_policy host_os_table_policy(const struct host_os_table *table);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * A progress line on a terminal while rules are loaded.
- */
+/* A progress line on a terminal while rules are loaded. */
 #ifndef SLUICE_LOAD_PROGRESS_H
 #define SLUICE_LOAD_PROGRESS_H
 
@@ -11,18 +9,17 @@
 
 #include "sluice/diag.h"
 
-/* How far loading is, in one line of a terminal on stderr, when it takes longer than a second. The line is gone after
- * the end. */
+/* Shows the progress in one line of the terminal at stderr when loading takes longer than a second. */
 struct load_progress {
     struct diag *diag; /* NULL: stderr is no terminal */
     uint64_t begin_ns, shown_ns;
     bool shown;
 };
 void load_progress_start(struct load_progress *progress, struct diag *diag);
-void load_progress_stop(struct load_progress *progress);
+void load_progress_stop(struct load_progress *progress); /* removes the line */
 
 enum { PROGRESS_SIZE = 128 };
-/* The line to be shown now, and its length; 0 when there is none. */
+/* Writes the line to show now. Returns its length; 0 when there is none. */
 size_t load_progress_line(struct load_progress *progress, uint64_t now_ns, const char *what, size_t done, size_t total,
                           char out[PROGRESS_SIZE]);
 

@@ -20,10 +20,11 @@ struct replay_options {
     const char *const *captures;
     size_t capture_count;
     const char *log_dir;
-    unsigned workers; /* threads that judge, besides the reader; 1 or 0: the calling thread does it all */
+    unsigned workers; /* inspecting threads besides the reader; 1 or 0: the calling thread does both */
     bool inline_mode; /* --ips */
     bool console;
 };
+/* 0 or -errno with `error`. */
 int replay_run(const struct replay_options *options, char error[ENGINE_ERROR_SIZE]);
 
 #endif

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The lifeline connects keeper and engine: a channel of small messages, whose end tells that the other process has
- * died; and shared memory that outlives the engine, with heartbeats, the packet that each worker holds, and the history
- * of engines.
+ * What supervisor and engine share: a channel of small messages, whose closing shows each that the other has died, and
+ * memory that outlives the engine, with the heartbeat and the current packet of each worker and the history of engines.
  *
- * A bug in a parser may let a packet take over the engine, and the keeper has more privileges. So the keeper trusts
- * nothing that an engine can write: sizes and places are in its own struct lifeline, its counters and events in its own
- * struct supervisor_record, of which engines get a copy; each number of the engine is read once and checked. The memory
- * file is sealed, so that nobody can shorten it, which would end the keeper by SIGBUS. Each engine gets new memory.
+ * A bug in a parser may let a packet take over the engine, and the supervisor has more privileges. So the supervisor
+ * trusts nothing that an engine can write. It keeps sizes and offsets in its own struct engine_memory_map, and counters
+ * and events in its own struct supervisor_record, of which engines get a copy; it reads each number of the engine once
+ * and checks it. The memory file is sealed: if an engine could truncate it, the supervisor would die of SIGBUS. Each
+ * engine gets new memory.
  *
- * Threads:   the channel belongs to the main thread on both sides. A worker writes its own struct worker_heartbeat; the
- * keeper's part is written by the keeper. All that is shared is atomic. Ownership: struct lifeline is the keeper's; an
- * engine inherits the mapping by the fork.
+ * Threads:   the main thread of each side uses the channel. Each worker writes its own struct worker_heartbeat. All
+ *            fields that both processes access while an engine runs are atomic.
+ * Ownership: the supervisor owns struct engine_memory_map; an engine inherits the mapping by fork().
  */
 #ifndef SLUICE_LIFELINE_H
 #define SLUICE_LIFELINE_H
@@ -22,41 +22,39 @@
 #include <stdint.h>
 
 enum {
-    CHANNEL_VERSION = 1,       /* of messages: after an upgrade the keeper may be newer than its engine */
+    CHANNEL_VERSION = 1,       /* of messages: after an upgrade the supervisor may be newer than its engine */
     ENGINE_MEMORY_VERSION = 2, /* of the memory */
     ENGINE_MEMORY_MAX_WORKERS = 256,
     CHANNEL_TEXT_SIZE = 512,
     ENGINE_EVENTS = 32,
     ENGINE_EVENT_PATH_SIZE = 256,
-    CHANNEL_SHARED_FILE = 0xffff, /* value of CHANNEL_FILE: what all workers share */
+    CHANNEL_SHARED_FILE = 0xffff, /* value of CHANNEL_FILE: the state that all workers share */
 };
 
-/* --- The channel ---------------------------------------------------------------------------------- */
+/* --- Channel -------------------------------------------------------------------------------------- */
 
 enum channel_kind {
     CHANNEL_NOTHING,
-    /* Of the engine. */
-    CHANNEL_BIND,      /* all is prepared: the queues may be bound */
-    CHANNEL_READY,     /* the first packet may come, and the table is there */
-    CHANNEL_RELOADING, /* a reload begins */
-    CHANNEL_RELOADED,  /* value: 0, or it failed and all stays as it was */
-    CHANNEL_STOPPING,  /* no more packets are sent to the queues, and those that waited are judged: the sockets are not
-                           needed any more */
-    CHANNEL_FAILED,    /* the engine ends; text says why */
-    CHANNEL_UPGRADE,   /* somebody asks for a new engine, of the program as it lies there now */
-    CHANNEL_FILE,      /* with a file, of a worker (value) or CHANNEL_SHARED_FILE: what it knows of traffic; also to the
-                           next engine */
-    CHANNEL_HANDED_OVER, /* all files are there, and no worker runs any more */
-    /* Of the keeper. */
-    CHANNEL_BOUND,     /* value: 0 or -errno, then text says why */
+    /* From the engine. */
+    CHANNEL_BIND,      /* preparation is complete: bind the queues */
+    CHANNEL_READY,     /* workers run and the sluice table is installed */
+    CHANNEL_RELOADING, /* a reload starts */
+    CHANNEL_RELOADED,  /* value: 0, or the -errno of a failed reload, which changed nothing */
+    CHANNEL_STOPPING,  /* the queues are detached and empty: the engine no longer needs the sockets */
+    CHANNEL_FAILED,    /* the engine exits; text is the reason */
+    CHANNEL_UPGRADE,   /* a client requests that the installed program replace the running one */
+    CHANNEL_FILE, /* with a file: transferred state of the worker `value`, or CHANNEL_SHARED_FILE; both directions */
+    CHANNEL_HANDED_OVER, /* all files are sent, and all workers have stopped */
+    /* From the supervisor. */
+    CHANNEL_BOUND,     /* value: 0 or -errno, then text is the reason */
     CHANNEL_SIGNAL,    /* value: SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2 */
-    CHANNEL_HAND_OVER, /* the next engine is prepared: stop between two packets, and tell what is known of traffic */
-    CHANNEL_REFUSED,   /* no new engine takes over; text says why */
-    /* Of later versions, with numbers that others do not know. */
-    CHANNEL_OPEN_EVENTS, /* of the engine, which can't open the file of events any more: open it */
-    CHANNEL_EVENTS_FILE, /* of the keeper: with the file, or value is -errno and text says why */
-    CHANNEL_CLOSED,      /* is not sent: the other end has died */
-    CHANNEL_INVALID,     /* is not sent: what came is no message, or of another version */
+    CHANNEL_HAND_OVER, /* the next engine is ready: stop between two packets, and send the state of the traffic */
+    CHANNEL_REFUSED,   /* the requested upgrade failed; text is the reason */
+    /* Added later: older versions ignore them. */
+    CHANNEL_OPEN_EVENTS, /* from the engine: its sandbox prevents it from opening the event file; open it */
+    CHANNEL_EVENTS_FILE, /* from the supervisor: with the file, or value is -errno and text is the reason */
+    CHANNEL_CLOSED,      /* not sent: the other process has died */
+    CHANNEL_INVALID,     /* not sent: the received data is no message, or of another version */
 };
 
 struct channel_message {
@@ -65,91 +63,94 @@ struct channel_message {
     char text[CHANNEL_TEXT_SIZE];
 };
 
-/* Two ends. 0 or -errno. */
+/* Opens both ends of a channel. 0 or -errno. */
 int channel_open_pair(int ends[2]);
-/* `text`: NULL is none. 0, or -errno: -EPIPE when the other one has died. */
+/* Sends a message; `text` may be NULL. 0 or -errno: -EPIPE when the other process has died. */
 int channel_send(int fd, enum channel_kind kind, int32_t value, const char *text);
-/* With a descriptor, which stays the caller's. */
+/* Sends a message with a descriptor, which the caller still owns. */
 int channel_send_file(int fd, enum channel_kind kind, int32_t value, int file);
-/* Sends to this end do not block any more: they fail with -EAGAIN when the other side does not read. */
+/* Makes sending on this end fail with -EAGAIN instead of blocking when the other process does not read. */
 void channel_set_nonblocking(int fd);
-/* Waits up to `wait_ms` (-1: for ever). The kind of the message; CHANNEL_NOTHING after that time, CHANNEL_CLOSED,
- * CHANNEL_INVALID. Text has no control characters. */
+/* Waits up to `wait_ms` (-1: without limit) for a message and returns its kind: CHANNEL_NOTHING after that time,
+ * CHANNEL_CLOSED, or CHANNEL_INVALID. Control characters in the text are replaced. */
 enum channel_kind channel_receive(int fd, struct channel_message *out, int wait_ms);
-/* The same; *file is what came with it, the caller's, or -1. Descriptors in other messages are closed. */
+/* The same; *file is the descriptor of the message, which the caller closes, or -1. channel_receive() closes it. */
 enum channel_kind channel_receive_file(int fd, struct channel_message *out, int *file, int wait_ms);
 
-/* --- The memory ----------------------------------------------------------------------------------- */
+/* --- Heartbeat ------------------------------------------------------------------------------------ */
 
 enum heartbeat_state { HEARTBEAT_IDLE, HEARTBEAT_RUNNING, HEARTBEAT_ENDED };
 
-/* A worker's; a cache line of its own. */
+/* What a worker publishes for the supervisor, in a separate cache line. */
 struct worker_heartbeat {
-    _Alignas(64) _Atomic uint64_t epoch; /* grows with every batch, and when there is none, too */
+    _Alignas(64) _Atomic uint64_t epoch; /* incremented with each batch, and while no packets arrive */
     _Atomic uint32_t state;              /* enum heartbeat_state */
-    _Atomic uint32_t holds;              /* it is busy with a packet: the one below */
-    _Atomic uint32_t id;                 /* in the queue */
-    _Atomic uint32_t length;             /* of the packet */
-    _Atomic uint64_t offset;             /* in the slots of this worker */
-    _Atomic uint32_t conntrack;          /* its rules ask for the kernel's conntrack: when the queue is bound */
-    _Atomic uint32_t mode;               /* the configured ips.mode, as the engine writes it; 0: none yet */
+    _Atomic uint32_t has_packet;         /* it inspects the packet below */
+    _Atomic uint32_t id;                 /* of the packet in the queue */
+    _Atomic uint32_t length;             /* of the packet in bytes */
+    _Atomic uint64_t offset;             /* of the packet in the slots of this worker */
+    _Atomic uint32_t conntrack;          /* its rules need conntrack data: request them when binding the queue */
+    _Atomic uint32_t mode;               /* configured ips.mode in the engine's encoding; 0: none yet */
 };
 
-/* What happened to an engine, for the next one to tell. */
+/* --- Memory --------------------------------------------------------------------------------------- */
+
+/* An event in the life of an engine, which the next engine reports. */
 enum engine_event_kind { ENGINE_EVENT_RESTART, ENGINE_EVENT_QUARANTINE, ENGINE_EVENT_HANDOVER };
 struct engine_event {
     enum engine_event_kind kind;
     uint64_t time_ns;                  /* realtime */
-    int signal;                        /* that ended it; 0: it ended by itself, with... */
-    int code;                          /* ... this exit code */
-    bool hung;                         /* a worker stood still, and the keeper ended it */
-    unsigned queue;                    /* where the packet was that it had in hand, or stood still */
-    uint32_t repeated;                 /* packets that are judged anew */
+    int signal;                        /* that killed it; 0: it exited... */
+    int code;                          /* ... with this code */
+    bool hung;                         /* a worker was hung, and the supervisor killed the engine */
+    unsigned queue;                    /* of the current packet, or of the hung worker */
+    uint32_t repeated;                 /* packets that were queued again */
     uint32_t length;                   /* of the packet in quarantine */
-    char path[ENGINE_EVENT_PATH_SIZE]; /* of its file; "": none could be written */
+    char path[ENGINE_EVENT_PATH_SIZE]; /* of the file with that packet; "": it could not be written */
 };
 
-/* The keeper's counters and events. They are in its own memory; engines get a copy. */
+/* Counters and events, in the private memory of the supervisor; engines get a copy. */
 struct supervisor_record {
-    uint64_t engines;   /* started; the first one is number 1 */
+    uint64_t engines;   /* started so far */
     uint64_t restarts;  /* after a death */
-    uint64_t handovers; /* to an engine that was prepared beside the running one */
+    uint64_t handovers; /* to an engine that started while the previous one ran */
     uint64_t hangs;     /* deaths because a worker hung */
     uint64_t repeated, quarantined;
-    uint32_t flags[ENGINE_MEMORY_MAX_WORKERS]; /* NFQA_CFG_F_* of the queues, when they are bound */
+    uint32_t flags[ENGINE_MEMORY_MAX_WORKERS]; /* NFQA_CFG_F_* with which each queue was bound */
     uint64_t event_count;
-    struct engine_event events[ENGINE_EVENTS]; /* number N at N % ENGINE_EVENTS; the last ENGINE_EVENTS are there */
+    struct engine_event events[ENGINE_EVENTS]; /* a ring: event N at N % ENGINE_EVENTS */
 
     /* State that engines leave for the next one. */
-    uint64_t told; /* events that an engine has reported */
+    uint64_t reported; /* events that engines have reported */
     uint64_t mode_override;
     uint32_t modes[ENGINE_MEMORY_MAX_WORKERS];
     bool reload_wanted;
 };
 
-/* The memory that keeper and engine share. The engine can write to all of it; the keeper reads only the engine's part.
- */
+/* The memory that supervisor and engine share. The engine can write to all of it; the supervisor reads only the second
+ * part. */
 struct engine_memory {
     uint32_t version, workers;
-    size_t slots_at, slots_size; /* where the slots of the workers begin, and the size of each worker's */
+    size_t slots_at, slots_size; /* offset of the packet slots, and their size for each worker */
 
-    /* Copies of the keeper's record. */
+    /* A copy of the supervisor's record. */
     _Atomic uint64_t engines, restarts, handovers, hangs, repeated, quarantined;
     _Atomic uint32_t flags[ENGINE_MEMORY_MAX_WORKERS];
-    uint64_t event_count; /* written before the engine gets the queues */
+    uint64_t event_count; /* written before the queues are bound */
     struct engine_event events[ENGINE_EVENTS];
 
-    /* The engine's. */
-    _Atomic uint32_t reload_wanted; /* an engine that died had other settings than the keeper */
-    _Atomic uint64_t told;          /* events */
-    _Atomic int32_t crashed_worker; /* whose thread a signal is about to end; -1: none */
-    _Atomic uint64_t mode_override; /* of `sluice mode`, as the engine writes it; 0: none */
+    /* Written by the engine. */
+    _Atomic uint32_t reload_wanted; /* an engine that died used newer settings than the supervisor */
+    _Atomic uint64_t reported;      /* events that engines have reported */
+    _Atomic int32_t crashed_worker; /* worker whose thread received a fatal signal; -1: none */
+    _Atomic uint64_t mode_override; /* of `sluice mode`, in the engine's encoding; 0: none */
     struct worker_heartbeat worker[ENGINE_MEMORY_MAX_WORKERS];
 };
 
-uint8_t *engine_memory_slots(struct engine_memory *memory, unsigned worker); /* of the engine */
+/* Returns the packet slots of a worker, for the engine. */
+uint8_t *engine_memory_slots(struct engine_memory *memory, unsigned worker);
 
-/* The keeper's handle. */
+/* The supervisor's handle: sizes that the engine cannot change. */
 struct memory_map {
     struct engine_memory *memory; /* NULL: none */
     int fd;
@@ -157,21 +158,21 @@ struct memory_map {
     unsigned workers;
 };
 
-/* Address space; pages are taken when they are touched. 0 or -errno. */
+/* Creates and maps the memory; pages are allocated when they are written. 0 or -errno. */
 int engine_memory_open(struct memory_map *out, unsigned workers, size_t slots_size);
-/* Maps the memory file of the keeper before this one, which belongs to the lifeline then. 0, or -errno: -EPROTO when it
- * is of another version or its sizes are not possible, -EPERM when it can be shortened. */
+/* Maps the memory file of the previous supervisor and takes ownership of it. 0 or -errno: -EPROTO for another version
+ * or impossible sizes, -EPERM when the file is not sealed. */
 int engine_memory_adopt(struct memory_map *out, int fd);
-void engine_memory_close(struct memory_map *memory_map); /* one without memory is allowed */
-/* Copies the keeper's part of the record to the memory. */
+void engine_memory_close(struct memory_map *memory_map); /* a map without memory is allowed */
+/* Copies counters and events of the record to the memory. */
 void engine_memory_publish(const struct memory_map *memory_map, const struct supervisor_record *record);
-/* And what engines before left for the next one. */
+/* Also copies the state that previous engines left. */
 void engine_memory_restore(const struct memory_map *memory_map, const struct supervisor_record *record);
-/* Reads what the engine leaves for the next one. */
+/* Reads and checks the state that the engine leaves for the next one. */
 void engine_memory_collect(const struct memory_map *memory_map, struct supervisor_record *record);
 
-/* Copies the packet that a worker holds to `buffer`, where `out` has it. False when it holds none, or what it says of
- * it is not possible. */
+/* Copies the current packet of a worker to `buffer`; `out` points there. False: there is none, or its offset or length
+ * is impossible. */
 struct current_packet {
     const uint8_t *bytes;
     uint32_t length, id;
@@ -179,18 +180,18 @@ struct current_packet {
 bool engine_memory_copy_packet(const struct memory_map *memory_map, unsigned worker, uint8_t *buffer, size_t size,
                                struct current_packet *out);
 
-/* Of the worker: this packet is looked at now; it lies in the worker's slots. */
+/* Publishes the packet that the worker starts to inspect; `offset` is in its slots. */
 static inline void heartbeat_set_packet(struct worker_heartbeat *worker, uint64_t offset, uint32_t length, uint32_t id)
 {
     atomic_store_explicit(&worker->offset, offset, memory_order_relaxed);
     atomic_store_explicit(&worker->length, length, memory_order_relaxed);
     atomic_store_explicit(&worker->id, id, memory_order_relaxed);
-    atomic_store_explicit(&worker->holds, 1, memory_order_release);
+    atomic_store_explicit(&worker->has_packet, 1, memory_order_release);
 }
 
 static inline void heartbeat_clear_packet(struct worker_heartbeat *worker)
 {
-    atomic_store_explicit(&worker->holds, 0, memory_order_release);
+    atomic_store_explicit(&worker->has_packet, 0, memory_order_release);
 }
 
 static inline void heartbeat_beat(struct worker_heartbeat *worker)

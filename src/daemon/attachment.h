@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Keeps the sluice table installed while the daemon runs: watches it, restores it, and adds blocked hosts.
+ * Attachment: installs the sluice table, and keeps it installed while the daemon runs: a thread watches it, restores it
+ * when another process changes it, and adds the hosts that rules block.
  */
 #ifndef SLUICE_ATTACHMENT_H
 #define SLUICE_ATTACHMENT_H
@@ -9,7 +10,6 @@
 #include "sluice/firewall.h"
 #include "sluice/worker.h"
 
-/* The own table, watched and fed with hosts to block by a thread of its own. */
 struct attachment;
 struct attachment_options {
     const struct config *config;
@@ -17,32 +17,32 @@ struct attachment_options {
     struct output *output;
     struct worker *workers;
     unsigned worker_count;
-    bool after_death; /* packets wait that came while there was no engine */
+    bool after_death; /* of a previous engine: packets of that time wait in the queues */
 };
-/* The memory for what workers ask for; they may be started from then on. *out is NULL when there is nothing to watch.
- */
+/* Allocates it with the block ports of the workers, before they start. *out is NULL when there is nothing to watch. */
 int attachment_new(struct attachment **out, const struct attachment_options *options, char error[ENGINE_ERROR_SIZE]);
-/* Installs the table, and starts the thread. */
+/* Installs the table and starts the thread. 0 or -errno with `error`. */
 int attachment_start(struct attachment *attachment, char error[ENGINE_ERROR_SIZE]);
-/* Ends the thread, when it has seen everything that happened to the table. NULL is allowed, as in the next one. */
+/* Stops the thread after it has handled all changes of the table so far. NULL is allowed, also in attachment_free(). */
 void attachment_stop(struct attachment *attachment);
 void attachment_free(struct attachment *attachment);
 
 struct attachment_counters {
-    uint64_t changes;                        /* transactions of others */
-    uint64_t reasserted, failed;             /* times that the table was put back, and could not be */
-    uint64_t moved;                          /* times that it got another place, because of somebody's chain */
-    uint64_t uninspected_us;                 /* for how long packets could pass uninspected */
-    uint64_t flushed;                        /* packets that the kernel dropped from our queues with somebody's chain */
-    uint64_t notifications_lost;             /* times */
-    uint64_t hosts;                          /* blocked now */
-    uint64_t added, refused, full, lost;     /* hosts that were asked for */
-    uint64_t blocked_packets, blocked_bytes; /* dropped by the kernel */
-    uint64_t accepted_packets, accepted_bytes, dropped_packets, dropped_bytes; /* by the kernel, of offloaded flows */
+    uint64_t changes;                    /* ruleset transactions of other processes */
+    uint64_t reasserted, failed;         /* how often the table was restored, and could not be */
+    uint64_t moved;                      /* how often its chain was moved behind the chain of another process */
+    uint64_t uninspected_us;             /* how long packets could pass uninspected */
+    uint64_t flushed;                    /* queued packets that the kernel dropped because a base chain was removed */
+    uint64_t notifications_lost;         /* how often the kernel lost notifications about changes */
+    uint64_t hosts;                      /* currently blocked */
+    uint64_t added, refused, full, lost; /* hosts to block: added, exempt, set was full, port was full */
+    /* What the kernel did without queueing: packets of blocked hosts, and of offloaded flows. */
+    uint64_t blocked_packets, blocked_bytes;
+    uint64_t accepted_packets, accepted_bytes, dropped_packets, dropped_bytes;
 };
 void attachment_counters(const struct attachment *attachment, struct attachment_counters *out);
 
-/* A worker's end; NULL when no hosts are blocked. */
+/* The block port of a worker; NULL when no hosts are blocked. */
 struct block_port *attachment_port(struct attachment *attachment, unsigned worker);
 
 #endif

@@ -19,7 +19,7 @@
 #include "sluice/supervisor_channel.h"
 #include "sluice/worker.h"
 
-static struct handover_place place_of(const struct succession *own, unsigned worker)
+static struct handover_place place_of(const struct engine_state *own, unsigned worker)
 {
     return (struct handover_place){ worker, own->worker_count };
 }
@@ -31,7 +31,7 @@ static int new_file(void)
     return fd < 0 ? -errno : fd;
 }
 
-static int give(const struct succession *own, int what, int fd, int err)
+static int give(const struct engine_state *own, int what, int fd, int err)
 {
     if (!err)
         err = channel_send_file(own->channel, CHANNEL_FILE, what, fd);
@@ -39,7 +39,7 @@ static int give(const struct succession *own, int what, int fd, int err)
     return err;
 }
 
-static int hand_over_worker(const struct succession *own, unsigned number, struct handover_counts *counts)
+static int hand_over_worker(const struct engine_state *own, unsigned number, struct handover_counts *counts)
 {
     struct worker *worker = &own->workers[number];
     int fd = new_file();
@@ -51,14 +51,14 @@ static int hand_over_worker(const struct succession *own, unsigned number, struc
 }
 
 /* After the flows: those that do not go are told of, which counts. */
-static int hand_over_counters(const struct succession *own)
+static int hand_over_counters(const struct engine_state *own)
 {
     for (unsigned i = 0; i < own->worker_count; i++)
         worker_copy_counters(&own->workers[i]);
     return stats_hand_over(own->stats, own->worker_list, own->worker_count, own->ruleset, own->output, own->started_ns);
 }
 
-static int hand_over_shared(const struct succession *own)
+static int hand_over_shared(const struct engine_state *own)
 {
     int fd = new_file();
 
@@ -69,7 +69,7 @@ static int hand_over_shared(const struct succession *own)
 }
 
 /* What can't be written the next engine does without, as after a death. */
-void succession_give(const struct succession *own)
+void engine_state_send(const struct engine_state *own)
 {
     struct handover_counts counts = { 0 };
     uint64_t begin_ns = clock_monotonic_ns();
@@ -90,13 +90,13 @@ void succession_give(const struct succession *own)
                (double)(clock_monotonic_ns() - begin_ns) / NS_PER_SECOND);
 }
 
-static int take_shared(const struct succession *own, int fd)
+static int take_shared(const struct engine_state *own, int fd)
 {
     return handover_read_shared(own->shared, own->ruleset, fd);
 }
 
 /* Each worker takes of each file what is its own. */
-static int take_flows(const struct succession *own, int fd, struct handover_counts *counts)
+static int take_flows(const struct engine_state *own, int fd, struct handover_counts *counts)
 {
     int err = 0;
 
@@ -105,7 +105,7 @@ static int take_flows(const struct succession *own, int fd, struct handover_coun
     return err;
 }
 
-void succession_take(const struct succession *own, int what, int fd)
+void engine_state_receive(const struct engine_state *own, int what, int fd)
 {
     struct handover_counts counts = { 0 };
     int err = what == CHANNEL_SHARED_FILE ? take_shared(own, fd) : take_flows(own, fd, &counts);
@@ -129,14 +129,14 @@ static void wait_for_written(struct output *output)
         nanosleep(&pause, NULL);
 }
 
-void succession_tell(struct engine_memory *memory, struct output *output)
+void engine_events_report(struct engine_memory *memory, struct output *output)
 {
     static const enum output_engine_action actions[] = {
         [ENGINE_EVENT_RESTART] = OUTPUT_ENGINE_RESTARTED,
         [ENGINE_EVENT_QUARANTINE] = OUTPUT_ENGINE_QUARANTINED,
         [ENGINE_EVENT_HANDOVER] = OUTPUT_ENGINE_HANDED_OVER,
     };
-    uint64_t first = atomic_load(&memory->told), end = memory->event_count;
+    uint64_t first = atomic_load(&memory->reported), end = memory->event_count;
 
     if (end - first > ENGINE_EVENTS)
         first = end - ENGINE_EVENTS;
@@ -159,5 +159,5 @@ void succession_tell(struct engine_memory *memory, struct output *output)
     }
     if (end > first)
         wait_for_written(output);
-    atomic_store(&memory->told, end);
+    atomic_store(&memory->reported, end);
 }

@@ -4,9 +4,9 @@
 
 #include "sluice/worker.h"
 
-/* All lent. */
-struct succession {
-    struct worker *workers; /* that do not run */
+/* The state that an engine hand-over transfers; all pointers are lent. */
+struct engine_state {
+    struct worker *workers; /* they have stopped, or have not started */
     unsigned worker_count;
     struct pipeline_shared *shared;
     const struct ruleset *ruleset;
@@ -14,15 +14,15 @@ struct succession {
     struct worker *const *worker_list; /* the same workers, for stats */
     const struct output *output;
     uint64_t started_ns; /* monotonic */
-    int channel;         /* to the keeper */
+    int channel;         /* to the supervisor */
 };
 
-/* Of an engine that ends: writes the files and sends them. */
-void succession_give(const struct succession *own);
-/* Of one that begins: `what` is the value of a CHANNEL_FILE. The file is closed. */
-void succession_take(const struct succession *own, int what, int fd);
+/* Writes the state of an engine that ends to files, and sends them to the supervisor. */
+void engine_state_send(const struct engine_state *state);
+/* Reads a file of the previous engine, and closes it. `what`: the value of its CHANNEL_FILE message. */
+void engine_state_receive(const struct engine_state *state, int what, int fd);
 
-/* What has happened to the engines before this one, in events. */
-void succession_tell(struct engine_memory *memory, struct output *output);
+/* Writes the engine events that no previous engine has reported. */
+void engine_events_report(struct engine_memory *memory, struct output *output);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Mode drop or alert-only, of each queue, while the engine runs: see mode.c. */
+/* Sets the mode (drop or alert-only) of each queue while the engine runs. */
 #ifndef SLUICE_ENGINE_MODE_H
 #define SLUICE_ENGINE_MODE_H
 
@@ -20,22 +20,23 @@ struct mode_control {
     const struct firewall_options *firewall;
     struct pipeline_shared *shared;
     struct mode_override override;
-    unsigned opens;       /* bits of enum engine_failure: traffic passes when engines keep dying of it */
-    bool release_pending; /* connections that a previous engine in mode drop marked */
+    unsigned opens;       /* bits of enum engine_failure after which traffic passes when engines keep dying */
+    bool release_pending; /* connections have drop marks of a previous engine in mode drop */
 };
 
-/* Before the workers start, when the hand-over was read. `config` NULL: the modes that the previous engine had. */
+/* Sets the modes before the workers start and after the state of the previous engine was read. `config` NULL: keeps the
+ * modes of the previous engine. */
 void mode_start(struct mode_control *control, const struct config *config);
-/* Other configuration, by a reload. */
+/* Applies the configuration of a reload. */
 void mode_reload(struct mode_control *control, const struct config *config);
-/* `sluice mode`: seconds 0 is without end. */
+/* Applies `sluice mode`; seconds 0: without time limit. */
 void mode_override(struct mode_control *control, enum ips_mode mode, uint64_t seconds);
-/* Back to the configuration. */
+/* Restores the configured modes. */
 void mode_clear_override(struct mode_control *control);
 /* Ends an override whose time has passed; called periodically. */
 void mode_poll(struct mode_control *control);
 
-/* Members of the open JSON object. */
+/* Writes members of the open JSON object. */
 struct text;
 void mode_json(const struct mode_control *control, struct text *out);
 

@@ -51,14 +51,14 @@ void output_errors_log(struct output_errors *output_errors, struct output *outpu
 
     if (output_wants_file(output))
         channel_send(channel, CHANNEL_OPEN_EVENTS, 0, NULL);
-    if (error && !output_errors->told && now_ns >= output_errors->next_ns) {
+    if (error && !output_errors->logged && now_ns >= output_errors->next_ns) {
         log_error("events are lost: cannot write the file or socket of eve.filename: %s%s", strerror(-error),
                   remedy(error));
         output_errors->next_ns = now_ns + TROUBLE_SECONDS * NS_PER_SECOND;
-        output_errors->told = true;
-    } else if (!error && output_errors->told) {
+        output_errors->logged = true;
+    } else if (!error && output_errors->logged) {
         log_notice("events are written again; %llu events were lost since the start",
                    (unsigned long long)events_lost(output));
-        output_errors->told = false;
+        output_errors->logged = false;
     }
 }

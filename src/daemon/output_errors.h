@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Events that cannot be written.
- */
+/* Log lines about events that cannot be written. */
 #ifndef SLUICE_OUTPUT_ERRORS_H
 #define SLUICE_OUTPUT_ERRORS_H
 
@@ -11,10 +9,11 @@
 struct output;
 
 struct output_errors {
-    bool told;
-    uint64_t next_ns; /* monotonic: not before */
+    bool logged;
+    uint64_t next_ns; /* monotonic: time of the next check */
 };
-/* Main's, now and then. `channel` is the keeper's. */
+/* Called periodically by the main thread: logs output errors with a remedy, and requests the event file from the
+ * supervisor if only that can open it. `channel`: to the supervisor. */
 void output_errors_log(struct output_errors *output_errors, struct output *output, int channel);
 
 #endif

@@ -34,16 +34,16 @@
 
 enum { ACCOUNT_RULES = 16 };
 
-/* A rule that sends packets to our queues. */
+/* A firewall rule that sends packets to the daemon's queues. */
 struct account_rule {
     uint64_t place; /* hash of family, table and chain */
     uint64_t handle;
     uint64_t packets;
-    bool own;    /* in our own table: its counter began at 0 */
+    bool own;    /* in the sluice table: its counter started at 0 */
     bool bypass; /* the rule has the bypass flag */
 };
 
-/* One of our queues. The kernel's counters begin at 0 when it is bound. */
+/* One of the daemon's queues. The kernel's counters start at 0 when it is bound. */
 struct account_queue {
     uint32_t queue, port_id; /* port_id 0: no listener */
     uint32_t enqueued;       /* id_sequence + queue_dropped, modulo 2^32 */
@@ -51,7 +51,7 @@ struct account_queue {
     uint32_t queue_dropped, user_dropped; /* as they were reported */
 };
 
-/* Contents of the file. */
+/* Contents of the account file. */
 struct queue_account {
     bool valid;       /* there was a reading */
     uint64_t read_ns; /* the last one, monotonic */
@@ -81,10 +81,10 @@ uint64_t queue_account_update(struct queue_account *account, const struct accoun
  * reported. */
 void queue_account_forget(struct queue_account *account, const struct account_reading *reading);
 
-/* --- The file ------------------------------------------------------------------------------------- */
+/* --- File ----------------------------------------------------------------------------------------- */
 
-/* Reads and writes it as a whole. 0; or -ENODATA when the file is empty, -EBADMSG when it is damaged or of another
- * version, -errno. */
+/* Read or write the whole file. 0, -ENODATA when the file is empty, -EBADMSG when it is damaged or of another version,
+ * or -errno. */
 int queue_account_read(struct queue_account *out, int fd);
 int queue_account_write(const struct queue_account *account, int fd);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Other rules while the engine runs: see reload.c. */
+/* Replaces ruleset and settings while the engine runs. */
 #ifndef SLUICE_ENGINE_RELOAD_H
 #define SLUICE_ENGINE_RELOAD_H
 
@@ -13,53 +13,55 @@ struct reload_options {
     unsigned worker_count;
     struct output *output;
     struct rule_names *names;
-    size_t rules_memory; /* bytes that the rules in use took */
-    size_t rule_errors;  /* and mistakes in them */
+    size_t rules_memory; /* bytes of the current ruleset */
+    size_t rule_errors;  /* errors in the current rules */
 };
 
-/* *out lives as long as the engine. 0 or -ENOMEM. */
+/* 0 or -ENOMEM. */
 int reload_new(struct reload **out, const struct reload_options *options);
-/* Before reload_free(): false when one is under way that does not come to its end soon. Then nothing that it was given
- * may be freed. */
-bool reload_end(struct reload *reload); /* NULL is allowed */
-/* When no worker runs any more, and before the ruleset in use goes; waits for a builder. NULL is allowed. */
+/* Ends a running reload before reload_free(). False: it does not end soon; then the caller must not free anything that
+ * the reload uses. NULL is allowed. */
+bool reload_end(struct reload *reload);
+/* Called after all workers have ended and before the current ruleset is freed; waits for the builder thread. NULL is
+ * allowed. */
 void reload_free(struct reload *reload);
 
 enum reload_state {
     RELOAD_IDLE,
     RELOAD_BUILDING,
-    RELOAD_TAKING,   /* by the workers */
-    RELOAD_DRAINING, /* events that point at the old rules are written */
+    RELOAD_TAKING,   /* the workers switch to the new ruleset */
+    RELOAD_DRAINING, /* events that refer to the old ruleset are written */
 };
 enum reload_state reload_state(const struct reload *reload);
-/* It was reported as failed for taking too long, and has not come to an end: there can't be another one. */
+/* Whether a reload that was reported as failed because it took too long still runs: no other reload can start. */
 bool reload_is_stuck(const struct reload *reload);
 
-/* Begins. 0, -EBUSY while one is on its way, -ENOMEM, -EAGAIN. */
+/* Starts a reload. 0, -EBUSY while another one runs, -ENOMEM, or -EAGAIN. */
 int reload_start(struct reload *reload, const struct ruleset *before);
 
 enum reload_event { RELOAD_NOTHING, RELOAD_DONE, RELOAD_FAILED };
-/* Takes it further, never waits; to be called every few milliseconds while it is not idle. RELOAD_DONE: all workers
- * have the new rules, and *current is the new ruleset. */
+/* Advances a reload without waiting; called every few milliseconds while it is not idle. RELOAD_DONE: all workers use
+ * the new ruleset, which *current is set to. */
 enum reload_event reload_poll(struct reload *reload, struct ruleset **current);
 
-/* The configuration of the rules in use. */
+/* The configuration of the current ruleset. */
 const struct config *reload_config(const struct reload *reload);
-/* How the last one ended; NULL when there was none. Lent until the next one begins. */
+/* The result of the last reload, lent until the next one starts; NULL when there was none. */
 struct reload_result {
-    unsigned number; /* of the attempt, from 1 on */
+    unsigned number; /* of the reload, from 1 on */
     int error;       /* 0 or -errno */
     unsigned generation;
-    size_t rules, failed, skipped; /* loaded, with mistakes, unsupported */
+    size_t rules, failed, skipped; /* loaded, with errors, unsupported */
     double seconds;
     uint64_t time_ns;
-    const char *cause; /* of the error, in a line */
+    const char *cause; /* of the error, one line */
     const struct diag *diag;
 };
 const struct reload_result *reload_last(const struct reload *reload);
-void reload_log(const struct reload_result *result); /* and the mistakes */
+/* Logs the result and the first diagnostics. */
+void reload_log(const struct reload_result *result);
 
-/* Bytes that malloc has given out. */
+/* Bytes allocated with malloc() in this process. */
 size_t reload_memory_used(void);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The time that rules cost.
- */
+/* The time that the evaluation of rules takes. */
 #ifndef SLUICE_RULE_COST_H
 #define SLUICE_RULE_COST_H
 
@@ -11,9 +9,9 @@
 struct rule_ids {
     uint32_t gid, sid, number;
 };
-/* What a rule has cost these workers; nothing where rules are not timed. */
+/* Sums the cost of a rule over all workers; zero when rules are not timed. */
 struct output_overload_rule rule_cost_get(const struct worker *workers, unsigned count, const struct rule_ids *ids);
-/* The `max` rules that have cost most, the first one most of all; how many. */
+/* Writes the `max` most expensive rules to `out`, the most expensive first. Returns their number. */
 unsigned rule_cost_ranking(const struct worker *workers, unsigned worker_count, const struct rule_list *rules,
                            struct output_overload_rule *out, unsigned max);
 

@@ -410,9 +410,9 @@ static int start_output(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     return err;
 }
 
-static struct succession succession_of(struct engine *engine)
+static struct engine_state succession_of(struct engine *engine)
 {
-    return (struct succession){
+    return (struct engine_state){
         .workers = engine->workers,
         .worker_count = engine->worker_count,
         .shared = &engine->shared,
@@ -429,7 +429,7 @@ static struct succession succession_of(struct engine *engine)
 static int bind_queues(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     const struct engine_inputs *inherited = engine->inherited;
-    const struct succession succession = succession_of(engine);
+    const struct engine_state succession = succession_of(engine);
     struct channel_message message;
     enum channel_kind kind;
     int file;
@@ -440,7 +440,7 @@ static int bind_queues(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         do { /* signals come later */
             kind = channel_receive_file(inherited->channel, &message, &file, -1);
             if (file >= 0)
-                succession_take(&succession, message.value, file);
+                engine_state_receive(&succession, message.value, file);
         } while (kind != CHANNEL_BOUND && kind != CHANNEL_CLOSED);
     if (kind == CHANNEL_CLOSED) {
         snprintf(error, ENGINE_ERROR_SIZE, "the keeper has died");
@@ -843,7 +843,7 @@ static void leave(void)
 /* What fails leaves the table to the next engine. */
 static void stop(struct engine *engine, bool well)
 {
-    const struct succession succession = succession_of(engine);
+    const struct engine_state succession = succession_of(engine);
 
     if (well) { /* while the table is still installed; two readings must agree */
         queue_monitor_poll(engine->monitor, clock_monotonic_ns(), true);
@@ -856,7 +856,7 @@ static void stop(struct engine *engine, bool well)
         engine->offload_follower); /* what it says last belongs into the records of the flows that end now */
     stop_workers(engine);
     if (well && engine->hands_over) {
-        succession_give(&succession);
+        engine_state_send(&succession);
         service_tell_hand_over(engine->service);
     } else if (well) {
         tell_keeper(engine, CHANNEL_STOPPING, 0);
@@ -888,7 +888,7 @@ int engine_run(const struct run_options *options, const struct engine_inputs *in
     else
         err = start(&engine, error);
     if (!err) {
-        succession_tell(inheritance->memory, engine.output);
+        engine_events_report(inheritance->memory, engine.output);
         setup_report_skipped_rules(ruleset_rules(engine.ruleset), engine.output);
         log_notice("ready");
         tell_keeper(&engine, CHANNEL_READY, (int32_t)engine.worker_count);

@@ -268,7 +268,7 @@ void engine_memory_publish(const struct memory_map *memory_map, const struct sup
 void engine_memory_restore(const struct memory_map *memory_map, const struct supervisor_record *record)
 {
     engine_memory_publish(memory_map, record);
-    atomic_store(&memory_map->memory->told, record->told);
+    atomic_store(&memory_map->memory->reported, record->reported);
     atomic_store(&memory_map->memory->mode_override, record->mode_override);
 }
 
@@ -279,9 +279,9 @@ void engine_memory_collect(const struct memory_map *memory_map, struct superviso
 
     if (!memory)
         return;
-    told = atomic_load(&memory->told);
-    if (told > record->told && told <= record->event_count)
-        record->told = told;
+    told = atomic_load(&memory->reported);
+    if (told > record->reported && told <= record->event_count)
+        record->reported = told;
     record->mode_override = atomic_load(&memory->mode_override);
     for (unsigned i = 0; i < memory_map->workers; i++)
         record->modes[i] = atomic_load(&memory->worker[i].mode);
@@ -305,7 +305,7 @@ bool engine_memory_copy_packet(const struct memory_map *memory_map, unsigned wor
     from = &memory_map->memory->worker[worker];
     offset = atomic_load(&from->offset);
     length = atomic_load(&from->length);
-    if (!atomic_load(&from->holds) || length > size || offset > memory_map->slots_size ||
+    if (!atomic_load(&from->has_packet) || length > size || offset > memory_map->slots_size ||
         length > memory_map->slots_size - offset)
         return false;
     memcpy(buffer,

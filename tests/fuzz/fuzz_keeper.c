@@ -39,16 +39,16 @@ static struct {
     int kernel[QUEUES], engine, next_engine; /* the other ends */
 } f;
 
-static void start_engine(struct engine_process *child, int *end)
+static void start_engine(struct engine_process *engine, int *end)
 {
     int ends[2];
 
-    require(channel_open_pair(ends) == 0 && engine_memory_open(&child->memory_map, QUEUES, SLOTS) == 0);
+    require(channel_open_pair(ends) == 0 && engine_memory_open(&engine->memory_map, QUEUES, SLOTS) == 0);
     channel_set_nonblocking(ends[0]);
     channel_set_nonblocking(ends[1]);
-    child->pid = NO_PROCESS;
-    child->channel = ends[0];
-    child->credit = 1000;
+    engine->pid = NO_PROCESS;
+    engine->channel = ends[0];
+    engine->credit = 1000;
     *end = ends[1];
 }
 
@@ -72,7 +72,7 @@ static void setup(bool has_heir)
         .signal_fd = -1,
         .control_fd = -1,
         .stopping = true, /* no upgrade */
-        .child.channel = -1,
+        .engine.channel = -1,
         .next_engine.channel = -1,
         .previous_engine.channel = -1,
         .record.engines = 1,
@@ -87,7 +87,7 @@ static void setup(bool has_heir)
         f.queues[i].bound = true;
         f.kernel[i] = pair[1];
     }
-    start_engine(&f.supervisor.child, &f.engine);
+    start_engine(&f.supervisor.engine, &f.engine);
     f.next_engine = -1;
     if (has_heir) {
         start_engine(&f.supervisor.next_engine, &f.next_engine);
@@ -96,16 +96,16 @@ static void setup(bool has_heir)
     }
 }
 
-static void close_child(struct engine_process *child)
+static void close_child(struct engine_process *engine)
 {
-    if (child->pid > 0)
-        close(child->channel);
-    engine_memory_close(&child->memory_map);
+    if (engine->pid > 0)
+        close(engine->channel);
+    engine_memory_close(&engine->memory_map);
 }
 
 static void teardown(void)
 {
-    close_child(&f.supervisor.child);
+    close_child(&f.supervisor.engine);
     close_child(&f.supervisor.next_engine);
     close_child(&f.supervisor.previous_engine);
     for (unsigned i = 0; i < f.supervisor.file_count; i++)
@@ -123,7 +123,7 @@ static void teardown(void)
 
 static void write_memory(struct cursor *in)
 {
-    const struct memory_map *memory_map = &f.supervisor.child.memory_map;
+    const struct memory_map *memory_map = &f.supervisor.engine.memory_map;
     uint32_t at = 0;
     uint8_t length = 0;
     const uint8_t *bytes;
@@ -204,7 +204,7 @@ static void adopt(void)
 {
     struct memory_map own;
     struct current_packet packet;
-    int fd = f.supervisor.child.memory_map.memory ? dup(f.supervisor.child.memory_map.fd) : -1;
+    int fd = f.supervisor.engine.memory_map.memory ? dup(f.supervisor.engine.memory_map.fd) : -1;
 
     if (fd < 0)
         return;
@@ -254,9 +254,9 @@ static void run_step(struct cursor *in)
         break;
     default:
         adopt();
-        engine_memory_collect(&f.supervisor.child.memory_map, &f.supervisor.record);
-        require(f.supervisor.record.told <= f.supervisor.record.event_count);
-        engine_memory_restore(&f.supervisor.child.memory_map, &f.supervisor.record);
+        engine_memory_collect(&f.supervisor.engine.memory_map, &f.supervisor.record);
+        require(f.supervisor.record.reported <= f.supervisor.record.event_count);
+        engine_memory_restore(&f.supervisor.engine.memory_map, &f.supervisor.record);
     }
     read_verdicts();
 }
@@ -269,12 +269,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     cursor_u8(&in, &has_heir);
     setup(has_heir & 1);
-    before = f.supervisor.child.memory_map;
+    before = f.supervisor.engine.memory_map;
     for (unsigned i = 0; i < MAX_STEPS && in.at < in.end; i++)
         run_step(&in);
     keeper_take_messages(&f.supervisor);
     require(f.supervisor.record.engines == 1 && f.supervisor.record.restarts == 0);
-    require(f.supervisor.child.memory_map.size == before.size && f.supervisor.child.memory_map.workers == QUEUES);
+    require(f.supervisor.engine.memory_map.size == before.size && f.supervisor.engine.memory_map.workers == QUEUES);
     require(f.supervisor.file_count <= HANDOVER_FILES_MAX);
     teardown();
     return 0;

@@ -64,7 +64,7 @@ static void setup(void)
         .signal_fd = -1,
         .control_fd = -1,
     };
-    ck_assert_int_eq(engine_memory_open(&f->supervisor.child.memory_map, 1, nfqueue_slots_size(&options)), 0);
+    ck_assert_int_eq(engine_memory_open(&f->supervisor.engine.memory_map, 1, nfqueue_slots_size(&options)), 0);
     dprintf(f->supervisor.status_fd, "%5d  12345 %5u 2 65531     0     0 %8u  1\n", QUEUE, WAITING, SEQUENCE);
 }
 
@@ -76,7 +76,7 @@ static void teardown(void)
     close(f->rig.kernel);
     close(f->supervisor.status_fd);
     config_free(f->config);
-    engine_memory_close(&f->supervisor.child.memory_map);
+    engine_memory_close(&f->supervisor.engine.memory_map);
     snprintf(command, sizeof(command), "rm -rf %s", f->folder);
     ck_assert_int_eq(system(command), 0);
     free(f);
@@ -102,7 +102,7 @@ static struct engine_death crash(int worker)
 
 static void hold(const char *packet, uint32_t id)
 {
-    struct engine_memory *memory = f->supervisor.child.memory_map.memory;
+    struct engine_memory *memory = f->supervisor.engine.memory_map.memory;
 
     memcpy(engine_memory_slots(memory, 0) + 100, packet, strlen(packet));
     heartbeat_set_packet(&memory->worker[0], 100, (uint32_t)strlen(packet), id);
@@ -147,7 +147,7 @@ START_TEST(drops_at_the_second_death)
     queues_repeat(&f->supervisor, &death);
     verdicts(text);
     ck_assert_str_eq(text, "batch 20 repeat");
-    heartbeat_clear_packet(&f->supervisor.child.memory_map.memory->worker[0]);
+    heartbeat_clear_packet(&f->supervisor.engine.memory_map.memory->worker[0]);
     hold("another", 8);
     queues_repeat(&f->supervisor, &death);
     verdicts(text);
@@ -267,23 +267,23 @@ END_TEST
 /* A limit of messages: a burst passes, invalid ones cost more, and who exceeds it is killed once. */
 START_TEST(limits_messages)
 {
-    struct engine_process child = { .pid = 0x3fffffff, .credit = 1000 };
+    struct engine_process engine = { .pid = 0x3fffffff, .credit = 1000 };
     unsigned count = 0;
 
-    child.credit_ns = clock_monotonic_ns();
-    while (engine_process_charge_message(&child, CHANNEL_RELOADED) && count < 100000)
+    engine.credit_ns = clock_monotonic_ns();
+    while (engine_process_charge_message(&engine, CHANNEL_RELOADED) && count < 100000)
         count++;
     ck_assert_uint_ge(count, 1000);
     ck_assert_uint_lt(count, 2000);
-    ck_assert_str_eq(child.violation, "sent too many messages");
-    engine_process_kill_for(&child, "closed its channel");
-    ck_assert_str_eq(child.violation, "sent too many messages");
+    ck_assert_str_eq(engine.violation, "sent too many messages");
+    engine_process_kill_for(&engine, "closed its channel");
+    ck_assert_str_eq(engine.violation, "sent too many messages");
 
-    child = (struct engine_process){ .pid = 0x3fffffff, .credit = 1000, .credit_ns = clock_monotonic_ns() };
-    for (count = 0; engine_process_charge_message(&child, CHANNEL_INVALID) && count < 1000; count++)
+    engine = (struct engine_process){ .pid = 0x3fffffff, .credit = 1000, .credit_ns = clock_monotonic_ns() };
+    for (count = 0; engine_process_charge_message(&engine, CHANNEL_INVALID) && count < 1000; count++)
         ;
     ck_assert_uint_lt(count, 100);
-    ck_assert_str_eq(child.violation, "sent invalid messages");
+    ck_assert_str_eq(engine.violation, "sent invalid messages");
 }
 END_TEST
 
@@ -413,9 +413,9 @@ START_TEST(has_the_engine_hand_over_once)
 
     ck_assert_int_eq(channel_open_pair(ends), 0);
     f->supervisor.leaving = true;
-    f->supervisor.child.pid = 1;
-    f->supervisor.child.ready = true;
-    f->supervisor.child.channel = ends[0];
+    f->supervisor.engine.pid = 1;
+    f->supervisor.engine.ready = true;
+    f->supervisor.engine.channel = ends[0];
     engine_handover_to_next_supervisor(&f->supervisor);
     engine_handover_to_next_supervisor(&f->supervisor); /* it was told for another engine before */
     ck_assert_int_eq(heard(ends[1], &file), CHANNEL_HAND_OVER);
@@ -431,8 +431,8 @@ START_TEST(gives_on_what_was_left)
     int ends[2], file;
 
     ck_assert_int_eq(channel_open_pair(ends), 0);
-    f->supervisor.child.pid = 1;
-    f->supervisor.child.channel = ends[0];
+    f->supervisor.engine.pid = 1;
+    f->supervisor.engine.channel = ends[0];
     engine_handover_send_stored(&f->supervisor); /* nothing was */
     ck_assert_int_eq(heard(ends[1], &file), CHANNEL_NOTHING);
     ck_assert_uint_eq(f->supervisor.record.handovers, 0);

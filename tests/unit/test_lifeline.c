@@ -183,7 +183,7 @@ START_TEST(trusts_no_number_of_the_engine)
     for (unsigned i = 0; i < ENGINE_MEMORY_MAX_WORKERS; i++)
         engine_memory_copy_packet(&memory_map, i, buffer, sizeof(buffer), &packet);
     engine_memory_collect(&memory_map, &record);
-    ck_assert_uint_eq(record.told, 38); /* neither what was reported again, nor what has not happened */
+    ck_assert_uint_eq(record.reported, 38); /* neither what was reported again, nor what has not happened */
     engine_memory_restore(&memory_map, &record);
     ck_assert_uint_eq(atomic_load(&memory_map.memory->engines), 3);
     ck_assert_uint_eq(memory_map.memory->event_count, 40);

@@ -43,8 +43,8 @@ static void close_files(struct supervisor *supervisor)
 static void refuse(struct supervisor *supervisor, const char *why)
 {
     log_error("upgrade failed, the running engine continues: %s", why);
-    if (supervisor->child.pid > 0 && supervisor->child.ready)
-        engine_process_send(&supervisor->child, CHANNEL_REFUSED, 0, why, -1);
+    if (supervisor->engine.pid > 0 && supervisor->engine.ready)
+        engine_process_send(&supervisor->engine, CHANNEL_REFUSED, 0, why, -1);
 }
 
 /* --- Aside ---------------------------------------------------------------------------------------- */
@@ -58,7 +58,7 @@ void engine_handover_start(struct supervisor *supervisor)
         refuse(supervisor, supervisor->stopping ? "the daemon is stopping" : "another upgrade is in progress");
         return;
     }
-    engine_memory_collect(&supervisor->child.memory_map, &supervisor->record);
+    engine_memory_collect(&supervisor->engine.memory_map, &supervisor->record);
     err = engine_process_start(supervisor, next_engine, true);
     if (err) {
         refuse(supervisor, strerror(-err));
@@ -98,24 +98,24 @@ void engine_handover_cancel(struct supervisor *supervisor)
 static void give_files(struct supervisor *supervisor)
 {
     for (unsigned i = 0; i < supervisor->file_count; i++)
-        engine_process_send(&supervisor->child, CHANNEL_FILE, supervisor->files[i].what, NULL, supervisor->files[i].fd);
+        engine_process_send(&supervisor->engine, CHANNEL_FILE, supervisor->files[i].what, NULL, supervisor->files[i].fd);
     close_files(supervisor);
 }
 
 /* The heir is the engine from now on, and has the queues. */
 static void promote(struct supervisor *supervisor)
 {
-    bool living = supervisor->child.pid > 0;
+    bool living = supervisor->engine.pid > 0;
 
-    engine_memory_collect(&supervisor->child.memory_map, &supervisor->record);
+    engine_memory_collect(&supervisor->engine.memory_map, &supervisor->record);
     supervisor->record.reload_wanted = false; /* the heir has read the newest configuration */
     file_opener_stop(supervisor);
     if (living)
-        supervisor->previous_engine = supervisor->child;
+        supervisor->previous_engine = supervisor->engine;
     else
-        engine_memory_close(&supervisor->child.memory_map);
+        engine_memory_close(&supervisor->engine.memory_map);
     supervisor->previous_engine_ns = clock_monotonic_ns();
-    supervisor->child = supervisor->next_engine;
+    supervisor->engine = supervisor->next_engine;
     supervisor->next_engine = (struct engine_process){ .channel = -1 };
     supervisor->next_engine_waits = false;
     supervisor->hand_over_ns = 0;
@@ -124,7 +124,7 @@ static void promote(struct supervisor *supervisor)
         supervisor->record.handovers++;
         keeper_event(supervisor, ENGINE_EVENT_HANDOVER)->code = (int)supervisor->file_count;
     }
-    engine_memory_restore(&supervisor->child.memory_map, &supervisor->record);
+    engine_memory_restore(&supervisor->engine.memory_map, &supervisor->record);
     give_files(supervisor);
     supervisor_bind_for_engine(supervisor);
 }
@@ -133,14 +133,14 @@ static void promote(struct supervisor *supervisor)
 static void take_bind(struct supervisor *supervisor)
 {
     supervisor->next_engine_waits = true;
-    if (supervisor->child.pid == 0) {
+    if (supervisor->engine.pid == 0) {
         promote(supervisor);
         return;
     }
     if (supervisor->hand_over_ns > 0)
         return;
     supervisor->hand_over_ns = clock_monotonic_ns() + HAND_OVER_MS * NS_PER_MS;
-    engine_process_send(&supervisor->child, CHANNEL_HAND_OVER, 0, NULL, -1);
+    engine_process_send(&supervisor->engine, CHANNEL_HAND_OVER, 0, NULL, -1);
 }
 
 /* A file that its writer can still change, or cut, would end its reader; one that is no memory file could block who
@@ -174,8 +174,8 @@ void engine_handover_files_complete(struct supervisor *supervisor)
     if (supervisor->leaving) {
         restart_handover_store_files(supervisor);
         supervisor->hand_over_ns = 0;
-        supervisor->child.stopped = true;
-        engine_process_set_deadline(&supervisor->child, config_number(supervisor->config, "engine.stop-timeout"));
+        supervisor->engine.stopped = true;
+        engine_process_set_deadline(&supervisor->engine, config_number(supervisor->config, "engine.stop-timeout"));
     } else if (supervisor->next_engine.pid > 0 && supervisor->next_engine_waits) {
         promote(supervisor);
     }
@@ -187,15 +187,15 @@ void engine_handover_to_next_supervisor(struct supervisor *supervisor)
     bool told = supervisor->hand_over_ns > 0;
 
     end_heir(supervisor);
-    if (supervisor->child.pid == 0)
+    if (supervisor->engine.pid == 0)
         return;
-    if (!supervisor->child.ready) {
-        kill(supervisor->child.pid, SIGKILL);
+    if (!supervisor->engine.ready) {
+        kill(supervisor->engine.pid, SIGKILL);
         return;
     }
     supervisor->hand_over_ns = clock_monotonic_ns() + HAND_OVER_MS * NS_PER_MS;
     if (!told)
-        engine_process_send(&supervisor->child, CHANNEL_HAND_OVER, 0, NULL, -1);
+        engine_process_send(&supervisor->engine, CHANNEL_HAND_OVER, 0, NULL, -1);
 }
 
 /* Once only: an engine that dies of it is followed by one that begins anew. */
@@ -206,7 +206,7 @@ void engine_handover_send_stored(struct supervisor *supervisor)
     restart_handover_remove_files(supervisor);
     supervisor->record.handovers++;
     keeper_event(supervisor, ENGINE_EVENT_HANDOVER)->code = (int)supervisor->file_count;
-    engine_memory_publish(&supervisor->child.memory_map, &supervisor->record);
+    engine_memory_publish(&supervisor->engine.memory_map, &supervisor->record);
     give_files(supervisor);
 }
 
@@ -280,6 +280,6 @@ void engine_handover_poll(struct supervisor *supervisor)
     supervisor->hand_over_ns = 0;
     log_error("killed the running engine, which did not hand over its flows in time; the next engine takes over "
               "without them");
-    if (supervisor->child.pid > 0)
-        kill(supervisor->child.pid, SIGKILL); /* the heir takes its place when it has died */
+    if (supervisor->engine.pid > 0)
+        kill(supervisor->engine.pid, SIGKILL); /* the heir takes its place when it has died */
 }

@@ -35,12 +35,12 @@ enum {
 };
 
 /* Signals stay blocked: a terminal sends its own to both, and the keeper passes on what there is to say. */
-static void close_channel(const struct engine_process *child)
+static void close_channel(const struct engine_process *engine)
 {
-    if (child->pid > 0)
-        close(child->channel);
-    if (child->memory_map.memory)
-        close(child->memory_map.fd);
+    if (engine->pid > 0)
+        close(engine->channel);
+    if (engine->memory_map.memory)
+        close(engine->memory_map.fd);
 }
 
 /* Closes descriptors that belong to the keeper: its ends of the channels to other engines, their memory, and their
@@ -50,7 +50,7 @@ static void close_foreign(const struct supervisor *supervisor, const struct memo
     close(supervisor->signal_fd);
     close(supervisor->status_fd);
     close(own->fd);
-    close_channel(&supervisor->child);
+    close_channel(&supervisor->engine);
     close_channel(&supervisor->next_engine);
     close_channel(&supervisor->previous_engine);
     for (unsigned i = 0; i < supervisor->file_count; i++)
@@ -82,7 +82,7 @@ static void run_engine(struct supervisor *supervisor, const struct memory_map *m
     exit(err ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
-int engine_process_start(struct supervisor *supervisor, struct engine_process *child, bool aside)
+int engine_process_start(struct supervisor *supervisor, struct engine_process *engine, bool aside)
 {
     struct memory_map memory_map = { .fd = -1 };
     int ends[2];
@@ -120,7 +120,7 @@ int engine_process_start(struct supervisor *supervisor, struct engine_process *c
         engine_memory_close(&memory_map);
         return err;
     }
-    *child = (struct engine_process){
+    *engine = (struct engine_process){
         .pid = pid,
         .channel = ends[0],
         .memory_map = memory_map,
@@ -128,46 +128,46 @@ int engine_process_start(struct supervisor *supervisor, struct engine_process *c
         .credit = CREDIT_MAX,
         .credit_ns = clock_monotonic_ns(),
     };
-    engine_process_set_deadline(child, config_number(supervisor->config, "engine.load-timeout"));
+    engine_process_set_deadline(engine, config_number(supervisor->config, "engine.load-timeout"));
     return 0;
 }
 
 /* --- Messages ------------------------------------------------------------------------------------- */
 
-void engine_process_kill_for(struct engine_process *child, const char *violation)
+void engine_process_kill_for(struct engine_process *engine, const char *violation)
 {
-    if (child->pid <= 0 || child->violation)
+    if (engine->pid <= 0 || engine->violation)
         return;
     log_error("the engine %s, which no engine does: killing it, because it may have been taken over", violation);
-    child->violation = violation;
-    kill(child->pid, SIGKILL);
+    engine->violation = violation;
+    kill(engine->pid, SIGKILL);
 }
 
-void engine_process_send(struct engine_process *child, enum channel_kind kind, int32_t value, const char *text,
+void engine_process_send(struct engine_process *engine, enum channel_kind kind, int32_t value, const char *text,
                          int file)
 {
-    int err = file >= 0 ? channel_send_file(child->channel, kind, value, file)
-                        : channel_send(child->channel, kind, value, text);
+    int err = file >= 0 ? channel_send_file(engine->channel, kind, value, file)
+                        : channel_send(engine->channel, kind, value, text);
 
     if (err == -EAGAIN)
-        engine_process_kill_for(child, "does not read its messages");
+        engine_process_kill_for(engine, "does not read its messages");
 }
 
-bool engine_process_charge_message(struct engine_process *child, enum channel_kind kind)
+bool engine_process_charge_message(struct engine_process *engine, enum channel_kind kind)
 {
     uint64_t now_ns = clock_monotonic_ns();
-    uint64_t earned = (now_ns - child->credit_ns) * CREDIT_PER_SECOND / NS_PER_SECOND;
+    uint64_t earned = (now_ns - engine->credit_ns) * CREDIT_PER_SECOND / NS_PER_SECOND;
     unsigned cost = kind == CHANNEL_INVALID ? INVALID_COST : 1;
 
     if (earned > 0) {
-        child->credit = earned < CREDIT_MAX - child->credit ? child->credit + (unsigned)earned : CREDIT_MAX;
-        child->credit_ns = now_ns;
+        engine->credit = earned < CREDIT_MAX - engine->credit ? engine->credit + (unsigned)earned : CREDIT_MAX;
+        engine->credit_ns = now_ns;
     }
-    if (child->credit >= cost) {
-        child->credit -= cost;
+    if (engine->credit >= cost) {
+        engine->credit -= cost;
         return true;
     }
-    engine_process_kill_for(child, kind == CHANNEL_INVALID ? "sent invalid messages" : "sent too many messages");
+    engine_process_kill_for(engine, kind == CHANNEL_INVALID ? "sent invalid messages" : "sent too many messages");
     return false;
 }
 
@@ -196,17 +196,17 @@ void reap_killed(struct supervisor *supervisor)
 
 /* Only a signal that a worker's thread got itself says that its packet may be the cause; or that it stood still with
  * it. */
-static int blamed_worker(const struct supervisor *supervisor, const struct engine_process *child,
+static int blamed_worker(const struct supervisor *supervisor, const struct engine_process *engine,
                          const struct engine_death *death)
 {
-    int worker = child->memory_map.memory ? (int)atomic_load(&child->memory_map.memory->crashed_worker) : -1;
+    int worker = engine->memory_map.memory ? (int)atomic_load(&engine->memory_map.memory->crashed_worker) : -1;
 
     if (death->hung)
-        return (int)child->hung_worker;
+        return (int)engine->hung_worker;
     return death->signal != 0 && worker >= 0 && (unsigned)worker < supervisor->queue_count ? worker : -1;
 }
 
-static enum engine_failure classify(const struct engine_process *child, const struct engine_death *death)
+static enum engine_failure classify(const struct engine_process *engine, const struct engine_death *death)
 {
     if (death->violation)
         return ENGINE_FAILURE_VIOLATION;
@@ -214,27 +214,27 @@ static enum engine_failure classify(const struct engine_process *child, const st
         return ENGINE_FAILURE_HANG;
     if (death->want)
         return ENGINE_FAILURE_MEMORY;
-    if (death->late == DEADLINE_MISSED_LOADING || (!child->ready && !(child->begun && death->signal)))
+    if (death->late == DEADLINE_MISSED_LOADING || (!engine->ready && !(engine->begun && death->signal)))
         return ENGINE_FAILURE_START;
     return ENGINE_FAILURE_CRASH;
 }
 
-bool engine_process_reap(struct supervisor *supervisor, struct engine_process *child, struct engine_death *out)
+bool engine_process_reap(struct supervisor *supervisor, struct engine_process *engine, struct engine_death *out)
 {
     int status;
 
-    if (child->pid == 0 || waitpid(child->pid, &status, WNOHANG) != child->pid)
+    if (engine->pid == 0 || waitpid(engine->pid, &status, WNOHANG) != engine->pid)
         return false;
-    *out = (struct engine_death){ .hung = child->hung, .late = child->late, .violation = child->violation };
+    *out = (struct engine_death){ .hung = engine->hung, .late = engine->late, .violation = engine->violation };
     if (WIFSIGNALED(status))
         out->signal = WTERMSIG(status);
     else
         out->code = WEXITSTATUS(status);
-    out->worker = blamed_worker(supervisor, child, out);
+    out->worker = blamed_worker(supervisor, engine, out);
     if (out->signal == SIGKILL && !out->hung && !out->late && !out->violation)
-        out->want = memory_shortage_since(&child->before);
-    out->failure = classify(child, out);
-    child->pid = 0;
+        out->want = memory_shortage_since(&engine->before);
+    out->failure = classify(engine, out);
+    engine->pid = 0;
     return true;
 }
 
@@ -269,25 +269,25 @@ void engine_death_describe(const struct supervisor *supervisor, const struct eng
     }
 }
 
-void engine_process_set_deadline(struct engine_process *child, int64_t seconds)
+void engine_process_set_deadline(struct engine_process *engine, int64_t seconds)
 {
-    child->due_ns = seconds > 0 ? clock_monotonic_ns() + (uint64_t)seconds * NS_PER_SECOND : 0;
+    engine->due_ns = seconds > 0 ? clock_monotonic_ns() + (uint64_t)seconds * NS_PER_SECOND : 0;
 }
 
-void engine_process_check_deadline(struct engine_process *child)
+void engine_process_check_deadline(struct engine_process *engine)
 {
-    if (child->pid == 0 || child->due_ns == 0 || child->late || child->violation ||
-        clock_monotonic_ns() < child->due_ns)
+    if (engine->pid == 0 || engine->due_ns == 0 || engine->late || engine->violation ||
+        clock_monotonic_ns() < engine->due_ns)
         return;
-    child->late = child->told_to_stop ? DEADLINE_MISSED_STOPPING : DEADLINE_MISSED_LOADING;
+    engine->late = engine->told_to_stop ? DEADLINE_MISSED_STOPPING : DEADLINE_MISSED_LOADING;
     log_error("the engine %s: killing it",
-              child->told_to_stop ? "does not stop (engine.stop-timeout)" : "is not ready (engine.load-timeout)");
-    kill(child->pid, SIGKILL);
+              engine->told_to_stop ? "does not stop (engine.stop-timeout)" : "is not ready (engine.load-timeout)");
+    kill(engine->pid, SIGKILL);
 }
 
 static bool stands_still(struct supervisor *supervisor, unsigned worker, unsigned passed_ms, unsigned limit_ms)
 {
-    const struct worker_heartbeat *life = &supervisor->child.memory_map.memory->worker[worker];
+    const struct worker_heartbeat *life = &supervisor->engine.memory_map.memory->worker[worker];
     struct seen_heartbeat *pulse = &supervisor->pulses[worker];
     uint64_t epoch = atomic_load(&life->epoch);
 
@@ -300,30 +300,30 @@ static bool stands_still(struct supervisor *supervisor, unsigned worker, unsigne
 
 static void end_hung(struct supervisor *supervisor, unsigned worker)
 {
-    struct engine_process *child = &supervisor->child;
+    struct engine_process *engine = &supervisor->engine;
 
     log_error("the worker of queue %u is hung (engine.hang-timeout): killing the engine",
               (unsigned)supervisor->queues[worker].options.queue);
-    child->hung = true;
-    child->hung_worker = worker;
-    child->kill_ns = clock_monotonic_ns() + ABORT_MS * (NS_PER_SECOND / 1000);
-    kill(child->pid, SIGABRT);
-    kill(child->pid, SIGCONT);
+    engine->hung = true;
+    engine->hung_worker = worker;
+    engine->kill_ns = clock_monotonic_ns() + ABORT_MS * (NS_PER_SECOND / 1000);
+    kill(engine->pid, SIGABRT);
+    kill(engine->pid, SIGCONT);
 }
 
 bool engine_process_check_heartbeats(struct supervisor *supervisor, unsigned passed_ms)
 {
-    struct engine_process *child = &supervisor->child;
+    struct engine_process *engine = &supervisor->engine;
     unsigned limit_ms = (unsigned)config_number(supervisor->config, "engine.hang-timeout") * 1000;
 
-    if (child->pid == 0 || !child->memory_map.memory)
+    if (engine->pid == 0 || !engine->memory_map.memory)
         return true;
-    if (child->hung) {
-        if (clock_monotonic_ns() >= child->kill_ns)
-            kill(child->pid, SIGKILL);
+    if (engine->hung) {
+        if (clock_monotonic_ns() >= engine->kill_ns)
+            kill(engine->pid, SIGKILL);
         return false;
     }
-    for (unsigned i = 0; i < supervisor->queue_count && i < child->memory_map.workers; i++) {
+    for (unsigned i = 0; i < supervisor->queue_count && i < engine->memory_map.workers; i++) {
         if (stands_still(supervisor, i, passed_ms, limit_ms)) {
             end_hung(supervisor, i);
             return false;

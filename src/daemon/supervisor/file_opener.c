@@ -25,9 +25,9 @@ static void open_and_send(const struct supervisor *supervisor)
     int fd = daemon_open_event_file(supervisor->run, error);
 
     if (fd >= 0)
-        channel_send_file(supervisor->child.channel, CHANNEL_EVENTS_FILE, 0, fd);
+        channel_send_file(supervisor->engine.channel, CHANNEL_EVENTS_FILE, 0, fd);
     else
-        channel_send(supervisor->child.channel, CHANNEL_EVENTS_FILE, fd, error);
+        channel_send(supervisor->engine.channel, CHANNEL_EVENTS_FILE, fd, error);
 }
 
 /* One at a time: the engine asks again. */

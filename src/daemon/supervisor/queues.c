@@ -95,8 +95,8 @@ int queues_bind(struct supervisor *supervisor, char error[CHANNEL_TEXT_SIZE])
 
         if (queue->bound)
             continue;
-        if (supervisor->child.memory_map.memory)
-            queue->options.conntrack |= atomic_load(&supervisor->child.memory_map.memory->worker[i].conntrack) != 0;
+        if (supervisor->engine.memory_map.memory)
+            queue->options.conntrack |= atomic_load(&supervisor->engine.memory_map.memory->worker[i].conntrack) != 0;
         err = nfqueue_bind(queue->fd, &queue->options, false, &flags, cause);
         if (err) {
             snprintf(error, CHANNEL_TEXT_SIZE, "%s", cause);
@@ -106,7 +106,7 @@ int queues_bind(struct supervisor *supervisor, char error[CHANNEL_TEXT_SIZE])
         queue->bound = true;
         supervisor->record.flags[i] = flags;
     }
-    engine_memory_publish(&supervisor->child.memory_map, &supervisor->record);
+    engine_memory_publish(&supervisor->engine.memory_map, &supervisor->record);
     return 0;
 }
 
@@ -140,7 +140,7 @@ static void drop_held(struct supervisor *supervisor, unsigned number, const stru
     struct current_packet packet;
 
     if (death->worker != (int)number ||
-        !engine_memory_copy_packet(&supervisor->child.memory_map, number, supervisor->packet,
+        !engine_memory_copy_packet(&supervisor->engine.memory_map, number, supervisor->packet,
                                    sizeof(supervisor->packet), &packet) ||
         !quarantine_is_repeated(supervisor, &packet))
         return;

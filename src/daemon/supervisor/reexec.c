@@ -262,8 +262,8 @@ static void keep_all(const struct supervisor *supervisor, int state, bool open)
     keep_open(supervisor->control_fd, open);
     for (int i = 0; i < INJECT_SOCKETS; i++)
         keep_open(supervisor->reject_fds[i], open);
-    keep_open(supervisor->child.memory_map.fd, open);
-    keep_open(supervisor->child.channel, open);
+    keep_open(supervisor->engine.memory_map.fd, open);
+    keep_open(supervisor->engine.channel, open);
 }
 
 static void write_state(const struct supervisor *supervisor, int fd, int record)
@@ -277,9 +277,9 @@ static void write_state(const struct supervisor *supervisor, int fd, int record)
     dprintf(fd, "control %d\n", supervisor->control_fd);
     for (int i = 0; i < INJECT_SOCKETS; i++)
         dprintf(fd, "reject %d %d\n", i, supervisor->reject_fds[i]);
-    dprintf(fd, "memory %d\n", supervisor->child.memory_map.memory ? supervisor->child.memory_map.fd : -1);
+    dprintf(fd, "memory %d\n", supervisor->engine.memory_map.memory ? supervisor->engine.memory_map.fd : -1);
     dprintf(fd, "record %d %zu\n", record, sizeof(supervisor->record));
-    dprintf(fd, "engine %d %d\n", (int)supervisor->child.pid, supervisor->child.channel);
+    dprintf(fd, "engine %d %d\n", (int)supervisor->engine.pid, supervisor->engine.channel);
 }
 
 static int execute(struct supervisor *supervisor, struct command_line *line)
@@ -456,11 +456,11 @@ static bool take_engine(struct supervisor *supervisor, const char *line)
     if (sscanf(line, "engine %d %d", &pid, &channel) != 2)
         return false;
     keep_open(channel, false);
-    supervisor->child.pid = pid;
-    supervisor->child.channel = channel;
-    supervisor->child.begun = supervisor->child.ready = true;
-    supervisor->child.ready_ns = clock_monotonic_ns();
-    supervisor->child.before = memory_shortage_read();
+    supervisor->engine.pid = pid;
+    supervisor->engine.channel = channel;
+    supervisor->engine.begun = supervisor->engine.ready = true;
+    supervisor->engine.ready_ns = clock_monotonic_ns();
+    supervisor->engine.before = memory_shortage_read();
     channel_set_nonblocking(channel);
     return true;
 }
@@ -510,7 +510,7 @@ int reexec_resume(struct supervisor *supervisor)
     while (fgets(line, sizeof(line), file))
         take_line(supervisor, line, &memory);
     fclose(file);
-    if (memory >= 0 && engine_memory_adopt(&supervisor->child.memory_map, memory)) {
+    if (memory >= 0 && engine_memory_adopt(&supervisor->engine.memory_map, memory)) {
         log_warning(
             "the memory of the running engine is of another version: its counters are lost, and a hang of it is "
             "not noticed, until the next engine takes over");

@@ -166,7 +166,7 @@ static int start(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
         supervisor->account_fd = queue_account_open_file(supervisor->queues[0].options.queue, supervisor->account_path);
         err = queues_resume(supervisor, error);
     }
-    if (!err && supervisor->child.pid > 0)
+    if (!err && supervisor->engine.pid > 0)
         engine_handover_start(supervisor);
     return err;
 }
@@ -184,24 +184,24 @@ struct engine_event *keeper_event(struct supervisor *supervisor, enum engine_eve
 
 static void pass_on(struct supervisor *supervisor, int signal_number)
 {
-    if (supervisor->child.pid > 0 && supervisor->child.ready)
-        engine_process_send(&supervisor->child, CHANNEL_SIGNAL, signal_number, NULL, -1);
+    if (supervisor->engine.pid > 0 && supervisor->engine.ready)
+        engine_process_send(&supervisor->engine, CHANNEL_SIGNAL, signal_number, NULL, -1);
 }
 
 static void tell_to_stop(struct supervisor *supervisor)
 {
-    struct engine_process *child = &supervisor->child;
+    struct engine_process *engine = &supervisor->engine;
 
-    if (child->pid == 0 || child->told_to_stop || supervisor->leaving)
+    if (engine->pid == 0 || engine->told_to_stop || supervisor->leaving)
         return;
-    if (child->ready)
-        engine_process_send(child, CHANNEL_SIGNAL, SIGTERM, NULL, -1);
+    if (engine->ready)
+        engine_process_send(engine, CHANNEL_SIGNAL, SIGTERM, NULL, -1);
     else if (!queues_are_bound(supervisor))
-        kill(child->pid, SIGKILL); /* it has done nothing that anybody could see */
+        kill(engine->pid, SIGKILL); /* it has done nothing that anybody could see */
     else
         return; /* when it is ready */
-    child->told_to_stop = true;
-    engine_process_set_deadline(child, config_number(supervisor->config, "engine.stop-timeout"));
+    engine->told_to_stop = true;
+    engine_process_set_deadline(engine, config_number(supervisor->config, "engine.stop-timeout"));
 }
 
 static void take_signal(struct supervisor *supervisor, const struct signalfd_siginfo *info)
@@ -222,7 +222,7 @@ static void take_signal(struct supervisor *supervisor, const struct signalfd_sig
         tell_to_stop(supervisor);
         return;
     case SIGHUP:
-        supervisor->reload_wanted |= !supervisor->child.ready;
+        supervisor->reload_wanted |= !supervisor->engine.ready;
         /* fall through */
     default:
         pass_on(supervisor, (int)info->ssi_signo);
@@ -242,15 +242,15 @@ void supervisor_bind_for_engine(struct supervisor *supervisor)
     char cause[CHANNEL_TEXT_SIZE] = "";
     int err = queues_bind(supervisor, cause);
 
-    supervisor->child.begun = err == 0;
-    engine_process_send(&supervisor->child, CHANNEL_BOUND, err, cause, -1);
+    supervisor->engine.begun = err == 0;
+    engine_process_send(&supervisor->engine, CHANNEL_BOUND, err, cause, -1);
 }
 
 static void take_ready(struct supervisor *supervisor)
 {
-    supervisor->child.ready = true;
-    supervisor->child.ready_ns = clock_monotonic_ns();
-    engine_process_set_deadline(&supervisor->child, 0);
+    supervisor->engine.ready = true;
+    supervisor->engine.ready_ns = clock_monotonic_ns();
+    engine_process_set_deadline(&supervisor->engine, 0);
     systemd_notify_ready(supervisor);
     supervisor->once_ready = true;
     if (supervisor->reload_wanted)
@@ -267,22 +267,22 @@ static void upgrade(struct supervisor *supervisor)
 
     if (supervisor->stopping || supervisor->next_engine.pid > 0 || supervisor->previous_engine.pid > 0 ||
         supervisor->trial || !reexec_start_trial(supervisor, why))
-        engine_process_send(&supervisor->child, CHANNEL_REFUSED, 0, why, -1);
+        engine_process_send(&supervisor->engine, CHANNEL_REFUSED, 0, why, -1);
 }
 
 /* An engine that is being killed gets no new program: the next keeper would not know why it died. Nor would it know the
  * opener, and reap it. */
 static void watch_trial(struct supervisor *supervisor)
 {
-    const struct engine_process *child = &supervisor->child;
+    const struct engine_process *engine = &supervisor->engine;
     char why[CHANNEL_TEXT_SIZE];
 
     if (!supervisor->trial || supervisor->opener > 0)
         return;
-    if (supervisor->stopping || child->pid == 0 || child->violation || child->hung || child->late)
+    if (supervisor->stopping || engine->pid == 0 || engine->violation || engine->hung || engine->late)
         reexec_cancel(supervisor);
     else if (reexec_poll(supervisor, why))
-        engine_process_send(&supervisor->child, CHANNEL_REFUSED, 0, why, -1);
+        engine_process_send(&supervisor->engine, CHANNEL_REFUSED, 0, why, -1);
 }
 
 static void take_message(struct supervisor *supervisor, const struct channel_message *message)
@@ -302,7 +302,7 @@ static void take_message(struct supervisor *supervisor, const struct channel_mes
         systemd_notify_reloaded();
         break;
     case CHANNEL_STOPPING:
-        supervisor->child.stopped = true;
+        supervisor->engine.stopped = true;
         break;
     case CHANNEL_UPGRADE:
         upgrade(supervisor);
@@ -314,7 +314,7 @@ static void take_message(struct supervisor *supervisor, const struct channel_mes
         file_opener_start(supervisor);
         break;
     case CHANNEL_FAILED:
-        snprintf(supervisor->child.failure, sizeof(supervisor->child.failure), "%s", message->text);
+        snprintf(supervisor->engine.failure, sizeof(supervisor->engine.failure), "%s", message->text);
         break;
     default:
         break;
@@ -337,13 +337,13 @@ bool keeper_take_messages(struct supervisor *supervisor)
     int file;
 
     for (int i = 0; i < MESSAGES_PER_TURN; i++) {
-        enum channel_kind kind = channel_receive_file(supervisor->child.channel, &message, &file, 0);
+        enum channel_kind kind = channel_receive_file(supervisor->engine.channel, &message, &file, 0);
 
         if (kind == CHANNEL_NOTHING)
             return true;
         if (kind == CHANNEL_CLOSED)
             return false;
-        if (!engine_process_charge_message(&supervisor->child, kind) || kind == CHANNEL_INVALID) {
+        if (!engine_process_charge_message(&supervisor->engine, kind) || kind == CHANNEL_INVALID) {
             if (file >= 0)
                 close(file);
         } else if (kind == CHANNEL_FILE) {
@@ -370,25 +370,25 @@ static uint64_t delay_ms(unsigned failed_starts)
 
 static void tell_death(const struct supervisor *supervisor, const struct engine_death *death, uint32_t repeated)
 {
-    const struct engine_process *child = &supervisor->child;
+    const struct engine_process *engine = &supervisor->engine;
     char how[ENGINE_DEATH_TEXT_SIZE];
 
     engine_death_describe(supervisor, death, how);
-    log_error("the engine %s%s%s; queued %u packets again that had no verdict", how, child->failure[0] ? ": " : "",
-              child->failure, (unsigned)repeated);
+    log_error("the engine %s%s%s; queued %u packets again that had no verdict", how, engine->failure[0] ? ": " : "",
+              engine->failure, (unsigned)repeated);
 }
 
 /* How many in a row have died of themselves, and soon. One that somebody killed while it worked did not. */
 static void count_failure(struct supervisor *supervisor, const struct engine_death *death)
 {
-    const struct engine_process *child = &supervisor->child;
+    const struct engine_process *engine = &supervisor->engine;
     bool killed = death->signal == SIGKILL && !death->hung && !death->late && !death->want && !death->violation;
-    bool worked = child->ready || (child->begun && death->signal != 0);
+    bool worked = engine->ready || (engine->begun && death->signal != 0);
 
     supervisor->failed_starts = worked ? 0 : supervisor->failed_starts + 1;
-    if (child->ready && clock_monotonic_ns() - child->ready_ns >= STEADY_MS * NS_PER_MS)
+    if (engine->ready && clock_monotonic_ns() - engine->ready_ns >= STEADY_MS * NS_PER_MS)
         supervisor->failures = supervisor->causes = 0;
-    if (child->ready && killed)
+    if (engine->ready && killed)
         return;
     supervisor->failures++;
     supervisor->causes |= 1U << death->failure;
@@ -444,8 +444,8 @@ static void tell_first_failure(const struct supervisor *supervisor, const struct
     char how[ENGINE_DEATH_TEXT_SIZE];
 
     engine_death_describe(supervisor, death, how);
-    if (supervisor->child.failure[0])
-        snprintf(error, ENGINE_ERROR_SIZE, "%s", supervisor->child.failure);
+    if (supervisor->engine.failure[0])
+        snprintf(error, ENGINE_ERROR_SIZE, "%s", supervisor->engine.failure);
     else
         snprintf(error, ENGINE_ERROR_SIZE, "the engine %s", how);
 }
@@ -462,7 +462,7 @@ static enum step take_end(const struct supervisor *supervisor, const struct engi
 {
     char how[ENGINE_DEATH_TEXT_SIZE];
 
-    if (!supervisor->child.stopped || (!death->signal && !death->code))
+    if (!supervisor->engine.stopped || (!death->signal && !death->code))
         return END_WELL;
     engine_death_describe(supervisor, death, how);
     snprintf(error, ENGINE_ERROR_SIZE,
@@ -476,7 +476,7 @@ static enum step take_leave(const struct supervisor *supervisor, const struct en
 {
     char how[ENGINE_DEATH_TEXT_SIZE];
 
-    if (supervisor->child.stopped)
+    if (supervisor->engine.stopped)
         return take_end(supervisor, death, error);
     engine_death_describe(supervisor, death, how);
     log_error("the engine %s before it handed over its flows: their state is lost", how);
@@ -485,19 +485,19 @@ static enum step take_leave(const struct supervisor *supervisor, const struct en
 
 static enum step take_death(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
 {
-    struct engine_process *child = &supervisor->child;
+    struct engine_process *engine = &supervisor->engine;
     struct engine_death death;
     enum step step;
 
-    if (!engine_process_reap(supervisor, child, &death))
+    if (!engine_process_reap(supervisor, engine, &death))
         return GO_ON;
     for (int i = 0; i < LAST_TURNS && keeper_take_messages(supervisor); i++) /* what it said last */
         ;
-    engine_memory_collect(&child->memory_map, &supervisor->record);
+    engine_memory_collect(&engine->memory_map, &supervisor->record);
     file_opener_stop(supervisor);
     if (supervisor->leaving) {
         step = take_leave(supervisor, &death, error);
-    } else if (supervisor->stopping && (child->stopped || !queues_are_bound(supervisor))) {
+    } else if (supervisor->stopping && (engine->stopped || !queues_are_bound(supervisor))) {
         step = take_end(supervisor, &death, error);
     } else if (is_first_failure(supervisor, &death)) {
         tell_first_failure(supervisor, &death, error);
@@ -506,9 +506,9 @@ static enum step take_death(struct supervisor *supervisor, char error[ENGINE_ERR
     } else {
         step = replace(supervisor, &death, error);
     }
-    close(child->channel);
-    engine_memory_close(&child->memory_map);
-    *child = (struct engine_process){ .channel = -1 };
+    close(engine->channel);
+    engine_memory_close(&engine->memory_map);
+    *engine = (struct engine_process){ .channel = -1 };
     if (step == GO_ON)
         engine_handover_replace_dead(supervisor);
     return step;
@@ -523,11 +523,11 @@ static void tick(struct supervisor *supervisor)
     if (passed_ms < TICK_MS)
         return;
     supervisor->tick_ns = now_ns;
-    engine_process_check_deadline(&supervisor->child);
+    engine_process_check_deadline(&supervisor->engine);
     systemd_notify_watchdog(supervisor,
                             engine_process_check_heartbeats(
                                 supervisor, TICK_MS)); /* no more: how long we did not look ourselves says nothing */
-    if (supervisor->child.ready)
+    if (supervisor->engine.ready)
         queues_restore_limits(supervisor);
 }
 
@@ -535,16 +535,16 @@ static int wait_ms(const struct supervisor *supervisor)
 {
     uint64_t now_ns = clock_monotonic_ns();
 
-    if (supervisor->child.pid > 0 || supervisor->begin_ns > now_ns + TICK_MS * NS_PER_MS)
+    if (supervisor->engine.pid > 0 || supervisor->begin_ns > now_ns + TICK_MS * NS_PER_MS)
         return TICK_MS;
     return supervisor->begin_ns > now_ns ? (int)((supervisor->begin_ns - now_ns) / NS_PER_MS) + 1 : 0;
 }
 
 static int begin_when_due(struct supervisor *supervisor)
 {
-    if (supervisor->child.pid > 0 || supervisor->next_engine.pid > 0 || clock_monotonic_ns() < supervisor->begin_ns)
+    if (supervisor->engine.pid > 0 || supervisor->next_engine.pid > 0 || clock_monotonic_ns() < supervisor->begin_ns)
         return 0;
-    return engine_process_start(supervisor, &supervisor->child, false);
+    return engine_process_start(supervisor, &supervisor->engine, false);
 }
 
 /* The engine has closed its end of the channel and should exit soon. poll() would return at once, so the keeper sleeps
@@ -554,10 +554,10 @@ static void await_death(struct supervisor *supervisor)
     const struct timespec pause = { .tv_nsec = NS_PER_MS };
     uint64_t now_ns = clock_monotonic_ns();
 
-    if (supervisor->child.gone_ns == 0)
-        supervisor->child.gone_ns = now_ns + GONE_MS * NS_PER_MS;
-    else if (now_ns >= supervisor->child.gone_ns)
-        engine_process_kill_for(&supervisor->child, "closed its channel");
+    if (supervisor->engine.gone_ns == 0)
+        supervisor->engine.gone_ns = now_ns + GONE_MS * NS_PER_MS;
+    else if (now_ns >= supervisor->engine.gone_ns)
+        engine_process_kill_for(&supervisor->engine, "closed its channel");
     nanosleep(&pause, NULL);
 }
 
@@ -565,13 +565,13 @@ static enum step turn(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZ
 {
     struct pollfd fds[] = {
         { .fd = supervisor->signal_fd, .events = POLLIN },
-        { .fd = supervisor->child.channel, .events = POLLIN },
+        { .fd = supervisor->engine.channel, .events = POLLIN },
         { .fd = supervisor->next_engine.channel, .events = POLLIN },
         { .fd = reexec_fd(supervisor), .events = POLLIN },
     };
     int err;
 
-    if (supervisor->stopping && supervisor->child.pid == 0 && (supervisor->leaving || !queues_are_bound(supervisor)))
+    if (supervisor->stopping && supervisor->engine.pid == 0 && (supervisor->leaving || !queues_are_bound(supervisor)))
         return END_WELL;
     err = begin_when_due(supervisor);
     if (err && !supervisor->once_ready) {
@@ -582,10 +582,10 @@ static enum step turn(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZ
         log_error("cannot start an engine: %s", strerror(-err));
         supervisor->begin_ns = clock_monotonic_ns() + MAX_DELAY_MS / 5 * NS_PER_MS;
     }
-    fds[1].fd = supervisor->child.channel;
+    fds[1].fd = supervisor->engine.channel;
     fds[2].fd = supervisor->next_engine.pid > 0 ? supervisor->next_engine.channel : -1;
     poll(fds, sizeof(fds) / sizeof(fds[0]), wait_ms(supervisor));
-    if (supervisor->child.pid > 0 && !keeper_take_messages(supervisor))
+    if (supervisor->engine.pid > 0 && !keeper_take_messages(supervisor))
         await_death(supervisor);
     take_signals(supervisor);
     engine_handover_poll(supervisor);
@@ -593,7 +593,7 @@ static enum step turn(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZ
     file_opener_reap(supervisor);
     reap_killed(supervisor);
     tick(supervisor);
-    return supervisor->child.pid > 0 ? take_death(supervisor, error) : GO_ON;
+    return supervisor->engine.pid > 0 ? take_death(supervisor, error) : GO_ON;
 }
 
 static void keeper_clear(struct supervisor *supervisor)
@@ -616,7 +616,7 @@ static void keeper_clear(struct supervisor *supervisor)
     for (int i = 0; i < INJECT_SOCKETS; i++)
         if (supervisor->reject_fds[i] >= 0)
             close(supervisor->reject_fds[i]);
-    engine_memory_close(&supervisor->child.memory_map);
+    engine_memory_close(&supervisor->engine.memory_map);
     free(supervisor->pulses);
     free(supervisor->queue_fds);
     free(supervisor->queues);
@@ -632,7 +632,7 @@ int supervisor_run(const struct run_options *options, char error[ENGINE_ERROR_SI
         .control_fd = -1,
         .account_fd = -1,
         .reject_fds = { -1, -1, -1 },
-        .child.channel = -1,
+        .engine.channel = -1,
         .next_engine.channel = -1,
         .previous_engine.channel = -1,
     };

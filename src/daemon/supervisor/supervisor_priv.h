@@ -119,7 +119,7 @@ struct supervisor {
     int reject_fds[INJECT_SOCKETS];       /* lent by `sluice lend`; -1: not */
     char control_path[CONTROL_PATH_SIZE]; /* to be removed; "": none */
     struct supervisor_record record;      /* engines see a copy */
-    struct engine_process child;
+    struct engine_process engine;
     pid_t opener;                                 /* opens a file for the child; 0: none */
     uint64_t opener_ns;                           /* when it is killed */
     struct program_trial *trial;                  /* of the program of an upgrade; NULL: none */
@@ -155,26 +155,26 @@ struct supervisor {
 /* --- child.c -------------------------------------------------------------------------------------- */
 
 /* Forks an engine with new memory; `aside`: beside another one. 0 or -errno. */
-int engine_process_start(struct supervisor *supervisor, struct engine_process *child, bool aside);
+int engine_process_start(struct supervisor *supervisor, struct engine_process *engine, bool aside);
 /* Sends a message, with a file unless that is -1. An engine that does not read its messages is killed. */
-void engine_process_send(struct engine_process *child, enum channel_kind kind, int32_t value, const char *text,
+void engine_process_send(struct engine_process *engine, enum channel_kind kind, int32_t value, const char *text,
                          int file);
 /* A message of the engine was received, an invalid one if the kind says so. False: it sent too many, and was killed. */
-bool engine_process_charge_message(struct engine_process *child, enum channel_kind kind);
+bool engine_process_charge_message(struct engine_process *engine, enum channel_kind kind);
 /* Kills an engine that does what no engine does: "sent too many messages". */
-void engine_process_kill_for(struct engine_process *child, const char *violation);
+void engine_process_kill_for(struct engine_process *engine, const char *violation);
 /* Kills a process, and reaps it now or later. */
 void kill_and_reap(struct supervisor *supervisor, pid_t pid);
 void reap_killed(struct supervisor *supervisor);
 /* Whether it has died, and how. It is gone then. */
-bool engine_process_reap(struct supervisor *supervisor, struct engine_process *child, struct engine_death *out);
+bool engine_process_reap(struct supervisor *supervisor, struct engine_process *engine, struct engine_death *out);
 /* Its heartbeats: `passed_ms` since the last time, or less. Ends it when one stands still. True: all go on, or none is
  * expected. */
 bool engine_process_check_heartbeats(struct supervisor *supervisor, unsigned passed_ms);
 /* It has that many seconds from now on; 0: as many as it wants. */
-void engine_process_set_deadline(struct engine_process *child, int64_t seconds);
+void engine_process_set_deadline(struct engine_process *engine, int64_t seconds);
 /* Ends it when they are over. */
-void engine_process_check_deadline(struct engine_process *child);
+void engine_process_check_deadline(struct engine_process *engine);
 /* "was ended by signal 11 (Segmentation fault)" */
 enum { ENGINE_DEATH_TEXT_SIZE = 400 };
 void engine_death_describe(const struct supervisor *supervisor, const struct engine_death *death,
