@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which thread runs where. Sets are lists like "0-3,8". In `exclusive` mode worker N has the Nth CPU of its set alone,
- * in `balanced` mode all workers share the set.
+ * CPU sets are lists like "0-3,8". In `exclusive` mode worker N runs on the Nth CPU of its set, in `balanced` mode all
+ * workers share the set.
  *
- * Without configuration the machine's topology decides (hwloc): first one CPU of every core, then the siblings; the
- * first core is left to management and output (and to the interrupts that land there) while there are cores enough.
- * When there are more workers than CPUs, nothing is pinned.
+ * Without configuration the topology of the machine decides (hwloc): workers get one CPU of every core first, then the
+ * other hardware threads. The first core is reserved for management, output and interrupts if there are enough cores.
+ * With more workers than CPUs, no thread is pinned.
  */
 #include "sluice/affinity.h"
 
@@ -29,7 +29,7 @@ static uint16_t order_by_number(const cpu_set_t *allowed, uint16_t *order)
     return count;
 }
 
-/* 0, also when the setting is not there: then *count is 0. */
+/* Reads a list of CPUs; *count is 0 when it is not set. 0 or -errno. */
 static int read_set(const struct config *config, const char *name, const cpu_set_t *allowed, uint16_t *cpus,
                     uint16_t *count, char error[ENGINE_ERROR_SIZE])
 {
@@ -61,7 +61,7 @@ static int read_set(const struct config *config, const char *name, const cpu_set
     return 0;
 }
 
-/* CPUs allowed to us in the order of preference: the first of each core, then the second of each... */
+/* Orders the allowed CPUs by preference: the first of each core, then the second of each core, and so on. */
 static uint16_t order_by_topology(const cpu_set_t *allowed, uint16_t *order)
 {
     hwloc_topology_t topology;
@@ -120,8 +120,8 @@ static bool has(const uint16_t *cpus, uint16_t count, uint16_t cpu)
     return false;
 }
 
-/* Verdicts are sent on CPUs that no worker has, when there is one for each worker: of those of `management`, if that is
- * configured. */
+/* Chooses a CPU without worker for each verdict sender, if there are enough; from `management` if that is configured.
+ */
 static void choose_senders(struct affinity *out, const cpu_set_t *allowed, unsigned workers, uint16_t management)
 {
     if (out->mode != AFFINITY_EXCLUSIVE)

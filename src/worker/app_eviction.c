@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * When app-layer.memcap is nearly used up, flows that are idle release memory of their parsers before the next packet
- * is inspected: first bodies and files, then the parser itself. Rules see before what they have not seen yet, and
- * transactions are logged.
+ * When app-layer.memcap is nearly reached, the parsers of idle flows free memory before the next packet is inspected:
+ * first bodies and files, then the parser state. Before that, rules inspect the rest of the data, and transactions are
+ * logged.
  */
 #include "sluice/app.h"
 #include "sluice/detect.h"

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whose fault it is when the engine dies. A signal such as SIGSEGV comes to the thread that made the mistake; when that
- * is a worker's, the packet that it has in hand may be the cause, and the keeper has to know whose. So a handler notes
- * the worker in the memory that outlives the engine, and lets the signal do what it would have done.
+ * Records which worker crashed. A signal such as SIGSEGV is delivered to the thread that caused it. If that is a
+ * worker, its current packet may be the cause, and the supervisor must know which worker it was. So the signal handler
+ * writes the worker's index to the engine's memory, which outlives the engine, and then lets the signal kill the
+ * process.
  *
- * The handler knows its worker by its stack: each worker has one of its own for signals, which begins with what is to
- * be known. Threads without such a stack, and stacks that somebody else made (sanitizers do), are nobody's.
+ * The handler identifies its worker by the signal stack: each worker has a separate one, which starts with a struct
+ * that names the worker. Other threads have no signal stack or one without that struct (sanitizers install theirs).
  */
 #include <errno.h>
 #include <signal.h>
@@ -22,7 +23,7 @@ struct crash_stack {
     uint64_t magic;
     struct engine_memory *memory;
     unsigned worker;
-    stack_t before; /* the thread's, which is put back: sanitizers free it as theirs */
+    stack_t before; /* the thread's previous signal stack, restored at its end: sanitizers free theirs */
     _Alignas(64) uint8_t bytes[STACK_SIZE];
 };
 
@@ -34,7 +35,7 @@ static void note(int number, siginfo_t *info, void *context)
     (void)info;
     if (own && !(stack->ss_flags & SS_DISABLE) && stack->ss_size == sizeof(*own) && own->magic == MAGIC)
         atomic_store(&own->memory->crashed_worker, (int32_t)own->worker);
-    raise(number); /* its own action is in force again */
+    raise(number); /* SA_RESETHAND has restored the default action */
 }
 
 int crash_report_start(void)
@@ -49,7 +50,7 @@ int crash_report_start(void)
     return 0;
 }
 
-/* A stack grows down: what lies at its lower end stays as long as the handler needs less than all of it. */
+/* A stack grows down: the struct at its lower end stays intact unless the handler needs the whole stack. */
 int crash_report_add_worker(struct engine_memory *memory, unsigned worker, void **stack)
 {
     struct crash_stack *own = aligned_alloc(64, sizeof(*own));

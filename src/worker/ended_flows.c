@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Flows that are over and of which there is something to explain: a rule matched, they were dropped, or an exception
- * was met. Who reads of an alert asks later, when the flow has mostly gone. The newest ones of a worker are kept, each
- * as a copy; what is older is overwritten.
+ * Keeps copies of ended flows for `sluice explain`: flows in which a rule matched, that were dropped, or that had an
+ * exception. An administrator who reads an alert asks about its flow later, when it has usually ended. A ring contains
+ * the most recent ones of a worker; older ones are overwritten.
  *
- * Threads:   the worker's, which also answers out of it.
- * Ownership: the pipeline's. Memory is address space until it is written to.
+ * Threads:   the worker.
+ * Ownership: the pipeline. Pages are allocated when they are first written.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 enum { ENDED_FLOWS = 4096 };
 
 struct ended_flows {
-    uint64_t count; /* that were kept so far */
+    uint64_t count; /* flows added so far */
     struct flow_copy flows[ENDED_FLOWS];
 };
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Idle entries of tables that gave way to new ones because a memcap is used up, for the statistics that main reports.
- */
+/* Counts idle entries that tables evicted for new ones because a memcap was reached. */
 #include <string.h>
 
 #include "sluice/app.h"

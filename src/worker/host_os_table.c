@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How hosts treat what overlaps, by network: the most specific one counts. The networks are sorted by version, length
- * of the prefix and address, so a look-up is a binary search for each length that occurs. Asked once for a datagram or
- * session.
+ * The operating system of hosts by network; the most specific network wins. The networks are sorted by version, prefix
+ * length and address, so a lookup is a binary search for each prefix length that occurs. There is one lookup for each
+ * datagram or TCP session.
  */
 #include "sluice/host_os_table.h"
 
@@ -39,7 +39,7 @@ static int compare(const void *a, const void *b)
     if (left->version != right->version)
         return left->version - right->version;
     if (left->prefix != right->prefix)
-        return right->prefix - left->prefix; /* the longest first */
+        return right->prefix - left->prefix; /* longest first */
     return memcmp(&left->network, &right->network, sizeof(left->network));
 }
 
@@ -57,7 +57,7 @@ static int add_network(struct host_os_table *table, const struct config *config,
     int version = config_network(value, &at->network, &prefix);
 
     if (version < 0)
-        return -EINVAL; /* reported when it was read */
+        return -EINVAL; /* the configuration's check has reported it */
     at->version = (uint8_t)version;
     at->prefix = (uint8_t)prefix;
     at->os = (uint8_t)os;
@@ -103,7 +103,7 @@ int host_os_table_parse(struct host_os_table *out, const struct config *config, 
     return check_twice(out, config, diag);
 }
 
-/* The first at or behind the wanted one. */
+/* Returns the index of the first network that is not less than `wanted`. */
 static size_t lower_bound(const struct host_os_table *table, const struct host_network *wanted)
 {
     size_t low = 0, high = table->count;
@@ -128,7 +128,7 @@ static enum host_os find(const void *user, int ip_version, const struct address 
         .prefix = ip_version == 4 ? 32 : 128,
     };
 
-    /* At each turn the prefix is one that occurs, or the search behind it finds the next that does. */
+    /* Each iteration searches one prefix length that occurs, or skips to the next one that does. */
     for (size_t at; (at = lower_bound(table, &wanted)) < table->count;) {
         const struct host_network *found = &table->networks[at];
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which class a flow belongs to, of those that are shed in overload (overload.c). It is asked with each packet of a
- * flow, after that packet was judged, and only while something is shed.
+ * Decides whether a flow belongs to a class that is shed in overload (overload.c). Called for each inspected packet
+ * while classes are shed.
  *
- * Threads: a worker's.
+ * Threads: the worker.
  */
 #include "sluice/app.h"
 #include "sluice/file.h"
@@ -15,16 +15,16 @@
 
 #include "pipeline_priv.h"
 
-enum { FILE_TRANSACTIONS = 4 }; /* open ones that are looked at for their files */
+enum { FILE_TRANSACTIONS = 4 }; /* open transactions that are searched for files */
 
-/* Of what rules have told, or may still find in what waits behind a hole, nothing is given up. */
+/* A flow with rule matches, or with data behind a gap that rules may still inspect, is not shed. */
 static bool may_be_shed(const struct flow *flow)
 {
     return flow->state == FLOW_ESTABLISHED && !(flow->flags & (FLOW_ALERTED | FLOW_DROPPED | FLOW_PASSED)) &&
            !stream_has_rest(flow, FLOW_TO_SERVER) && !stream_has_rest(flow, FLOW_TO_CLIENT);
 }
 
-/* Whether a file that is still open is to be stored. */
+/* Whether an open file of the transaction will be stored. */
 static bool wants_file(const struct app_tx *tx)
 {
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
@@ -47,7 +47,7 @@ static bool has_large_file(const struct app_tx *tx, uint64_t bytes)
     return false;
 }
 
-/* Whether a reading of the flow has a large file, and no reading has a file that is to be stored. */
+/* Whether a parser of the flow has a large open file, and no parser has a file that will be stored. */
 static bool carries_large_file(const struct flow *flow, uint64_t bytes)
 {
     bool found = false;
@@ -65,7 +65,7 @@ static bool carries_large_file(const struct flow *flow, uint64_t bytes)
 
 static bool belongs_to(const struct pipeline *pipeline, const struct flow *flow, enum shed_class class)
 {
-    bool clean = !flow->history; /* no rule has matched, not even silently */
+    bool clean = !flow->history; /* no rule has matched, not even one with noalert */
 
     switch (class) {
     case SHED_ENCRYPTED:
@@ -78,7 +78,7 @@ static bool belongs_to(const struct pipeline *pipeline, const struct flow *flow,
     case SHED_ESTABLISHED:
         return clean;
     default:
-        return false; /* SHED_NEW: by exception policy */
+        return false; /* the exception policy handles SHED_NEW */
     }
 }
 

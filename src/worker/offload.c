@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which flows are handed to the kernel, which then accepts or drops their packets without asking: see nft.offload.
+ * Decides which flows are offloaded: the kernel then accepts or drops their packets without queueing them
+ * (nft.offload).
  *
- * What the kernel knows is the connection of the packet that was queued, so it is that packet's own flow that counts:
- * not one inside of a tunnel, nor a tunnel's as long as there is something inside to be inspected. Every packet that
- * still comes of such a flow says it again: a mark may have got lost with a packet that others dropped, or come too
- * late for those that were queued already.
+ * The kernel knows only the connection of the queued packet. So the flow of that packet decides, not a flow inside a
+ * tunnel, and a tunnel is not offloaded while packets inside it need inspection. Each further packet of an offloaded
+ * flow that still arrives repeats the mark: the first one may have been lost with a packet that another rule dropped,
+ * and packets may already have been queued.
  *
- * Threads: options are read-only; the rest is the worker's.
+ * Threads: options are read-only; all else belongs to the worker.
  */
 #include "sluice/offload.h"
 
@@ -61,11 +62,11 @@ void offload_queue_options(const struct config *config, const struct firewall_op
     out->offload_accept_mask = offload->accept_mask;
     out->offload_drop = offload->drop_mark;
     out->offload_drop_mask = offload->drop_mask;
-    /* Of rules that others installed it is not known what becomes of a packet that is accepted. */
+    /* With queue rules of another owner it is unknown whether an accepted packet passes further rules. */
     out->offload_drops_behind = firewall->mode != ATTACH_NONE && firewall->mode != ATTACH_CHAIN;
 }
 
-/* The table saves marks of packets only where a queue can't mark connections itself. */
+/* The sluice table copies packet marks to connections only if a queue cannot mark connections itself. */
 void offload_probe_kernel(const struct worker *workers, unsigned worker_count, struct firewall_offload *table,
                           struct offload_options *out)
 {
@@ -80,7 +81,7 @@ void offload_probe_kernel(const struct worker *workers, unsigned worker_count, s
         by_connection += how == QUEUE_OFFLOAD_CONNECTION;
     }
     table->saves = by_packet > 0;
-    /* Decided before the first packet, so that no flow is recorded as offloaded that the kernel does not handle. */
+    /* Decide before the first packet, so that no flow is recorded as offloaded that the kernel does not handle. */
     out->accept &= by_packet + by_connection > 0;
     out->drop &= by_connection > 0 || workers[0].queue.offload_drops_behind;
     if (by_packet + by_connection == 0)
@@ -92,7 +93,7 @@ void offload_probe_kernel(const struct worker *workers, unsigned worker_count, s
                                                : "connection marks in verdicts");
 }
 
-/* --- On the packet's path ------------------------------------------------------------------------- */
+/* --- Packet path ---------------------------------------------------------------------------------- */
 
 bool offload_port_is_bypassed(const struct offload_options *options, const struct flow *flow)
 {

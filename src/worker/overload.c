@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Overload of a worker: when packets come faster than they are judged, somebody loses. Left to itself it is whoever's
- * packet finds the queue full. Here it is those that the configuration names, in its order, and they lose inspection
- * instead of packets.
+ * Overload of a worker: packets arrive faster than they are inspected. Without this module the kernel would drop
+ * whichever packet finds the queue full. Instead, the configured classes of flows lose inspection, in the configured
+ * order.
  *
- * It begins when the queue (or its socket's buffer) is as full as configured, at once, because a queue fills in some
- * milliseconds; or when packets have been older than configured for OLD_NS without a pause: one long pause of the
- * scheduler makes old packets, too, but they are gone in a moment. The first class is shed then, and one more each
- * WIDEN_NS as long as it is too much still. It ends when both have been below half of their limits for QUIET_NS; as
- * long as they are, nothing more is shed. Flows that were shed stay so.
+ * Overload begins as soon as the queue or the buffer of its socket is filled to the configured level, because a queue
+ * fills within milliseconds. It also begins when packets have been older than the configured age for OLD_NS without a
+ * pause; a single scheduling delay also produces old packets, but only for a moment. Then the first class is shed, and
+ * one more each WIDEN_NS while level or age stay too high. Overload ends when both have been below half of their limits
+ * for QUIET_NS; meanwhile no further flows are shed. Flows that were shed stay bypassed.
  *
- * Threads: a worker's. Time is given, so that tests have their own.
+ * Threads: the worker. The caller passes the time, so that tests can use any.
  */
 #include "sluice/overload.h"
 
@@ -79,9 +79,9 @@ void overload_options_read(const struct config *config, struct overload_options 
     read_classes(config, out);
 }
 
-/* --- The state ------------------------------------------------------------------------------------ */
+/* --- State ---------------------------------------------------------------------------------------- */
 
-/* For how long it has been so: `since` is kept. */
+/* Returns for how long the condition has been true; *since_ns stores its start. */
 static uint64_t lasted(bool so, uint64_t *since_ns, uint64_t now_ns)
 {
     if (!so) {

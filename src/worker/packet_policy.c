@@ -10,19 +10,19 @@
 
 #include "pipeline_priv.h"
 
-/* The packet was inspected each time that it arrived. */
+/* Applies queue.looping-packets to a packet that was inspected each time that it arrived. */
 static void judge_looping(struct pipeline *pipeline, struct packet *pkt)
 {
     pipeline->counters.looping++;
-    /* In alert-only, acceptance ends the loop, too: capture does not repeat the packet. */
+    /* In alert-only, acceptance also ends the loop: the capture does not repeat the packet. */
     if (pipeline->looping_policy == QUEUE_LOOPING_DROP)
         policy_drop(pipeline->policy, pkt, DROP_REASON_LOOP);
 }
 
 /*
- * Two kinds of super-packets can't be inspected as they are: those that are longer than what the kernel copies (BIG
- * TCP), and those of several UDP datagrams (GRO), because the kernel does not say where one datagram ends. They go back
- * to be segmented.
+ * Two kinds of super-packets cannot be inspected: those longer than the kernel copies to the queue (BIG TCP), and those
+ * of several UDP datagrams (GRO), because the queue does not show where a datagram ends. The verdict returns them to
+ * the kernel for segmentation.
  */
 bool packet_needs_segments(struct pipeline *pipeline, const struct decoded_packet *decoded, const struct packet *pkt)
 {

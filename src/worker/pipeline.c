@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A packet's path, top to bottom: decode, defrag, flow, stream, app, detect, policy, events, reject.
+ * The path of a packet: pipeline_packet() at the end of this file calls the stages in this order:
  *
- * A packet that carries others (tunnels) is inspected after them, and has the one verdict for all; so is a fragment
- * after the datagram that it completes. When a flow ends, what its stream still held is inspected and its events are
- * written: pipeline_end_flow().
+ *   decode, packet policies, defrag, checksums, flow, stream, app, detect, policy, output, transactions, reject,
+ *   rewriting, offload
+ *
+ * The packets inside a tunnel are inspected before the packet that carries them, and a reassembled datagram before the
+ * fragment that completes it; all share the verdict of the queued packet. When a flow ends, pipeline_end_flow()
+ * inspects the rest of its stream and writes its events.
  */
 #include "sluice/pipeline.h"
 
@@ -35,9 +38,16 @@
 
 enum { CHECKSUM_SAMPLE = 1000, EXPIRE_PER_FRAGMENT = 2 };
 
-static void inspect_rest(struct pipeline *pipeline, struct flow *flow);
+/* How far a packet is inspected. */
+enum inspection_scope {
+    INSPECT_FULL,
+    INSPECT_AT_END,   /* of the rest of a flow that ends, with a pseudo packet */
+    INSPECT_LOG_ONLY, /* no rules: the flow was passed, dropped or bypassed, or an exception policy decided */
+};
 
-/* In the order of the packets, so that it is the same ones that are sampled whatever the number of workers. */
+/* --- Checksums ------------------------------------------------------------------------------------ */
+
+/* Replay: samples the checksums of the first packets in their order, so that all numbers of workers sample the same. */
 static void sample_checksums(struct pipeline *pipeline, struct packet *pkt)
 {
     struct checksum_sample *sample = pipeline->checksum_sample;
@@ -55,88 +65,38 @@ static void sample_checksums(struct pipeline *pipeline, struct packet *pkt)
         decode_check_checksums(pkt);
 }
 
-static void check_checksums(struct pipeline *pipeline, struct packet *pkt)
+/* Rules may need checksums, and a segment with a wrong one is not part of its stream. The kernel reports whether it has
+ * verified the queued packet, but not those inside a tunnel or reassembled ones. */
+static void verify_checksums(struct pipeline *pipeline, struct packet *pkt)
 {
+    bool verified = pipeline->kernel_checksums && pkt->root == pkt && !(pkt->flags & PACKET_REASSEMBLED) &&
+                    !(pkt->flags & PACKET_CHECKSUM_UNVERIFIED);
+
+    if (!ruleset_needs_checksums(pipeline->ruleset) &&
+        !(pipeline->stream_checksums && pkt->protocol == IPPROTO_TCP && pkt->transport && !verified))
+        return;
     if (pipeline->checksums == CHECKSUMS_AUTO)
         sample_checksums(pipeline, pkt);
     else if (pipeline->checksums == CHECKSUMS_CHECK)
         decode_check_checksums(pkt);
 }
 
-/* What the kernel says is about the packet that it had, not about one inside or one made of fragments. */
-static bool is_verified(const struct pipeline *pipeline, const struct packet *pkt)
-{
-    return pipeline->kernel_checksums && pkt->root == pkt && !(pkt->flags & PACKET_REASSEMBLED) &&
-           !(pkt->flags & PACKET_CHECKSUM_UNVERIFIED);
-}
-
-/* A segment with a wrong checksum does not change its stream. The kernel or the card may have verified it. */
-static bool needs_checksums(const struct pipeline *pipeline, const struct packet *pkt)
-{
-    if (ruleset_needs_checksums(pipeline->ruleset))
-        return true;
-    return pipeline->stream_checksums && pkt->protocol == IPPROTO_TCP && pkt->transport && !is_verified(pipeline, pkt);
-}
-
 /* --- Flow and stream ------------------------------------------------------------------------------ */
 
-/* The kernel did not queue the end of an offloaded connection, and has no conntrack entry when the new SYN arrives. */
-static bool is_reuse(const struct pipeline *pipeline, const struct flow *flow, struct packet *pkt)
+/* Whether a SYN starts a new connection on the ports of this flow. The kernel did not queue the end of an offloaded
+ * connection, and has no conntrack entry when the new SYN arrives. */
+static bool is_port_reuse(const struct pipeline *pipeline, const struct flow *flow, struct packet *pkt)
 {
+    if (pkt->protocol != IPPROTO_TCP || !pkt->transport)
+        return false;
     if (flow->offload == OFFLOAD_ACCEPT && (pkt->tcp.flags & (TCP_SYN | TCP_ACK | TCP_RST)) == TCP_SYN &&
         pkt->tunnel_depth == 0)
         return true;
     return stream_is_reuse(pipeline->stream, flow, pkt);
 }
 
-static struct flow *find_flow(struct pipeline *pipeline, struct packet *pkt, enum exception_cause *exception)
-{
-    struct flow *flow = flow_table_get(pipeline->flows, pkt, exception);
-
-    if (flow && pkt->protocol == IPPROTO_TCP && pkt->transport && is_reuse(pipeline, flow, pkt)) {
-        flow_table_end(pipeline->flows, flow, FLOW_END_REUSED);
-        flow = flow_table_get(pipeline->flows, pkt, exception);
-        pkt->stream_flags |= PACKET_STREAM_PORT_REUSE;
-    }
-    return flow;
-}
-
-/* Of a segment that is dropped because nobody would accept it the rules may tell nevertheless. */
-static bool tells_of(enum exception_cause exception)
-{
-    return exception == EXCEPTION_STREAM_INVALID;
-}
-
-/* True when no rule is to be asked. */
-static bool track_stream(struct pipeline *pipeline, struct flow *flow, struct packet *pkt, bool settled)
-{
-    struct stream_verdict verdict;
-
-    stream_packet(pipeline->stream, pipeline->flows, flow, pkt, &verdict);
-    if (settled && !(flow->flags & FLOW_ACCEPTED_WHOLE)) /* of those the exceptions are counted on */
-        return true;
-    if (verdict.undecided && policy_exception_drops(pipeline->policy, verdict.exception)) {
-        /* Only the packet, not the flow: the retransmission is looked up again. */
-        policy_drop(pipeline->policy, pkt, DROP_REASON_STREAM_MIDSTREAM);
-        settled = true;
-    } else if (verdict.exception != EXCEPTION_NONE)
-        settled |= policy_exception(pipeline->policy, pkt, verdict.exception) && !tells_of(verdict.exception);
-    if (verdict.drop && !(flow->flags & FLOW_PASSED))
-        policy_drop(pipeline->policy, pkt, verdict.reason);
-    return settled;
-}
-
-static void count_bypassed(struct pipeline *pipeline, const struct flow *flow, const struct packet *pkt)
-{
-    bool captured = flow->offload != OFFLOAD_NONE;
-
-    *(captured ? &pipeline->counters.captured_packets : &pipeline->counters.local_packets) += 1;
-    *(captured ? &pipeline->counters.captured_bytes : &pipeline->counters.local_bytes) += pkt->length;
-}
-
-/* A flow that begins in overload, when that is not to be; or one of which nobody has answered yet, should only packets
- * be treated so. */
-static bool refuse_new(struct pipeline *pipeline, struct packet *pkt)
+/* Applies overload.policy to new flows; with a policy for packets, until both sides have sent. True: it decided. */
+static bool shed_new_flow(struct pipeline *pipeline, struct packet *pkt)
 {
     const struct flow *flow = pkt->flow;
     const uint16_t both = FLOW_SERVER_SEEN | FLOW_CLIENT_SEEN;
@@ -147,65 +107,67 @@ static bool refuse_new(struct pipeline *pipeline, struct packet *pkt)
     return policy_exception(pipeline->policy, pkt, EXCEPTION_OVERLOAD);
 }
 
-/* Finds the packet's flow and follows its stream. True when no rule is to be asked. */
-static bool track(struct pipeline *pipeline, struct packet *pkt)
+/* Runs the TCP state machine and reassembly for a segment, and applies the policies of what it reports. */
+static enum inspection_scope update_stream(struct pipeline *pipeline, struct packet *pkt, enum inspection_scope scope)
+{
+    struct flow *flow = pkt->flow;
+    struct stream_verdict verdict;
+
+    stream_packet(pipeline->stream, pipeline->flows, flow, pkt, &verdict);
+    /* Exceptions are counted also for flows that are accepted as a whole. */
+    if (scope == INSPECT_LOG_ONLY && !(flow->flags & FLOW_ACCEPTED_WHOLE))
+        return scope;
+    if (verdict.undecided && policy_exception_drops(pipeline->policy, verdict.exception)) {
+        /* Drop only the packet, not the flow: the retransmission is looked up again. */
+        policy_drop(pipeline->policy, pkt, DROP_REASON_STREAM_MIDSTREAM);
+        scope = INSPECT_LOG_ONLY;
+    } else if (verdict.exception != EXCEPTION_NONE && policy_exception(pipeline->policy, pkt, verdict.exception) &&
+               verdict.exception != EXCEPTION_STREAM_INVALID) { /* rules still see a segment that no receiver accepts */
+        scope = INSPECT_LOG_ONLY;
+    }
+    if (verdict.drop && !(flow->flags & FLOW_PASSED))
+        policy_drop(pipeline->policy, pkt, verdict.reason);
+    return scope;
+}
+
+/* Finds the flow of a packet, updates it and its stream, and applies what was decided for the flow before. */
+static enum inspection_scope update_flow(struct pipeline *pipeline, struct packet *pkt)
 {
     enum exception_cause exception = EXCEPTION_NONE;
-    struct flow *flow = find_flow(pipeline, pkt, &exception);
-    bool settled;
+    enum inspection_scope scope = INSPECT_FULL;
+    struct flow *flow = flow_table_get(pipeline->flows, pkt, &exception);
 
-    pkt->flow = flow;
-    if (!flow)
-        return exception != EXCEPTION_NONE && policy_exception(pipeline->policy, pkt, exception);
-    flow_update(pipeline->flows, flow, pkt);
-    if (flow->state == FLOW_BYPASSED)
-        count_bypassed(pipeline, flow, pkt);
-    settled = policy_flow(pipeline->policy, pkt);
-    if (pipeline->shedding >> SHED_NEW & 1)
-        settled |= refuse_new(pipeline, pkt);
-    if (pkt->protocol == IPPROTO_TCP && pkt->transport)
-        settled = track_stream(pipeline, flow, pkt, settled);
-    return settled;
-}
-
-/* Inline, the bytes of a connection that is over are given back at once, those that are left being inspected before. */
-static void release_closed(struct pipeline *pipeline, struct flow *flow)
-{
-    struct tcp_summary summary;
-
-    stream_summary(flow, &summary);
-    if (!pipeline->inline_mode || summary.state != TCP_STATE_CLOSED)
-        return;
-    inspect_rest(pipeline, flow);
-    stream_release_closed(pipeline->stream, flow);
-}
-
-/* As configured, without a rule that asks. */
-static bool wants_bypass(const struct pipeline *pipeline, const struct flow *flow)
-{
-    return offload_port_is_bypassed(pipeline->offload, flow) || (pipeline->bypass_at_depth && stream_is_at_depth(flow));
-}
-
-/* What was decided for the flow: one that is dropped, passed, bypassed or over needs no stream any more. */
-static void settle_flow(struct pipeline *pipeline, struct flow *flow)
-{
-    if (flow->state != FLOW_BYPASSED && !(flow->flags & FLOW_DROPPED) && wants_bypass(pipeline, flow))
-        flow->flags |= FLOW_BYPASS_WANTED;
-    if (pipeline->shedding && flow->state != FLOW_BYPASSED)
-        shed_flow(pipeline, flow);
-    if (flow->flags & FLOW_BYPASS_WANTED && flow->state != FLOW_BYPASSED)
-        flow_set_state(pipeline->flows, flow, FLOW_BYPASSED);
-    if (flow->tcp && (flow->flags & FLOW_DROPPED || flow->state == FLOW_BYPASSED)) {
-        stream_stop(pipeline->stream, flow, FLOW_TO_SERVER);
-        stream_stop(pipeline->stream, flow, FLOW_TO_CLIENT);
-    } else if (flow->state == FLOW_CLOSED) {
-        release_closed(pipeline, flow);
+    if (flow && is_port_reuse(pipeline, flow, pkt)) {
+        flow_table_end(pipeline->flows, flow, FLOW_END_REUSED);
+        flow = flow_table_get(pipeline->flows, pkt, &exception);
+        pkt->stream_flags |= PACKET_STREAM_PORT_REUSE;
     }
+    pkt->flow = flow;
+    if (!flow) {
+        bool decided = exception != EXCEPTION_NONE && policy_exception(pipeline->policy, pkt, exception);
+
+        return decided ? INSPECT_LOG_ONLY : INSPECT_FULL;
+    }
+    flow_update(pipeline->flows, flow, pkt);
+    if (flow->state == FLOW_BYPASSED && flow->offload != OFFLOAD_NONE) {
+        pipeline->counters.captured_packets++;
+        pipeline->counters.captured_bytes += pkt->length;
+    } else if (flow->state == FLOW_BYPASSED) {
+        pipeline->counters.local_packets++;
+        pipeline->counters.local_bytes += pkt->length;
+    }
+    if (policy_flow(pipeline->policy, pkt))
+        scope = INSPECT_LOG_ONLY;
+    if (pipeline->shedding >> SHED_NEW & 1 && shed_new_flow(pipeline, pkt))
+        scope = INSPECT_LOG_ONLY;
+    if (pkt->protocol == IPPROTO_TCP && pkt->transport)
+        scope = update_stream(pipeline, pkt, scope);
+    return scope;
 }
 
 /* --- Application protocols ------------------------------------------------------------------------ */
 
-/* The packet whose stream is being looked at. */
+/* The packet whose data is parsed, and what the parsers reported. */
 struct app_feed {
     struct pipeline *pipeline;
     struct packet *packet;
@@ -213,7 +175,7 @@ struct app_feed {
     bool stop_stream;
 };
 
-static void note_app(struct app_feed *feed, const struct app_verdict *verdict)
+static void apply_app_verdict(struct app_feed *feed, const struct app_verdict *verdict)
 {
     if (verdict->exception != EXCEPTION_NONE)
         feed->exception = verdict->exception;
@@ -235,15 +197,16 @@ static enum flow_direction direction_of(const struct packet *pkt)
     return pkt->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
 }
 
-/* For rules on app-layer-protocol. `next`: before the packet's own bytes are parsed. */
-static void note_detected_protocol(struct packet *pkt, bool next)
+/* Marks the packet on which protocol detection finished, for rules with app-layer-protocol. `next`: the packet after
+ * that one. */
+static void mark_detected_protocol(struct packet *pkt, bool next)
 {
     if (pkt->flow && app_is_just_detected(pkt->flow, direction_of(pkt), next))
         pkt->flags |= PACKET_PROTOCOL_DETECTED;
 }
 
-/* What is new in the stream goes to its protocol before rules are asked of it. */
-static void feed_view(void *user, const struct stream_view *view)
+/* Inline: parses a stream chunk before rules are evaluated for it. */
+static void parse_chunk(void *user, const struct stream_view *view)
 {
     struct app_feed *feed = user;
     const struct packet *pkt = feed->packet;
@@ -255,11 +218,11 @@ static void feed_view(void *user, const struct stream_view *view)
     if (view->has_readings)
         bytes.urgent_count = stream_urgent_places(pkt->flow, direction_of(pkt), &bytes.urgent);
     app_stream(feed->pipeline->app, pkt->flow, direction_of(pkt), &bytes, pkt->time_ns, &verdict);
-    note_app(feed, &verdict);
-    note_detected_protocol(feed->packet, false);
+    apply_app_verdict(feed, &verdict);
+    mark_detected_protocol(feed->packet, false);
 }
 
-/* A message that is complete is inspected as a whole, and what lies in the stream with it. */
+/* Releases buffered stream data of complete transactions to inspection, so that rules see both together. */
 static void flush_complete(struct flow *flow, enum flow_direction direction)
 {
     enum app_tx_list list = APP_TX_UNSEEN + direction;
@@ -270,8 +233,8 @@ static void flush_complete(struct flow *flow, enum flow_direction direction)
     }
 }
 
-/* Passive, a protocol is told what the receiver has acknowledged, on the packet that does so. */
-static void feed_acknowledged(struct app_feed *feed, enum flow_direction direction, bool all)
+/* Passive: parses the data that the receiver has acknowledged; with `all`, also the rest. */
+static void parse_acknowledged(struct app_feed *feed, enum flow_direction direction, bool all)
 {
     struct pipeline *pipeline = feed->pipeline;
     struct packet *pkt = feed->packet;
@@ -284,51 +247,53 @@ static void feed_acknowledged(struct app_feed *feed, enum flow_direction directi
         struct app_verdict verdict;
 
         app_stream(pipeline->app, pkt->flow, direction, &bytes, pkt->time_ns, &verdict);
-        note_app(feed, &verdict);
+        apply_app_verdict(feed, &verdict);
     }
     flush_complete(pkt->flow, direction);
 }
 
-static void feed_passive(struct app_feed *feed, bool all)
+/* Passive: parses the data of both directions that this packet releases. */
+static void parse_passive(struct app_feed *feed, bool all)
 {
     const struct packet *pkt = feed->packet;
     enum flow_direction direction = direction_of(pkt);
+    bool closes;
 
     if (!pkt->flow || !pkt->flow->tcp || pkt->protocol != IPPROTO_TCP)
         return;
-    if (!all) {
-        feed_acknowledged(feed, direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER, false);
-        bool closes = pkt->stream_flags & PACKET_STREAM_STATE_UPDATE && pkt->flow->state == FLOW_CLOSED;
-
-        /* What was acknowledged before it was seen: rules get it now, and then it is given back. */
-        if (stream_is_oneside(pkt->flow) || pkt->payload_length > 0 || closes)
-            feed_acknowledged(feed, direction, false);
+    if (all) {
+        parse_acknowledged(feed, FLOW_TO_SERVER, true);
+        parse_acknowledged(feed, FLOW_TO_CLIENT, true);
         return;
     }
-    feed_acknowledged(feed, FLOW_TO_SERVER, true);
-    feed_acknowledged(feed, FLOW_TO_CLIENT, true);
+    parse_acknowledged(feed, direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER, false);
+    closes = pkt->stream_flags & PACKET_STREAM_STATE_UPDATE && pkt->flow->state == FLOW_CLOSED;
+    /* Data may have been acknowledged before it arrived here. */
+    if (stream_is_oneside(pkt->flow) || pkt->payload_length > 0 || closes)
+        parse_acknowledged(feed, direction, false);
 }
 
-/* Inline: a FIN without data ends parsing of its direction; rules inspect what it completes before it is forwarded. */
-static void feed_fin(struct app_feed *feed)
+/* Inline: a FIN without data ends parsing of its direction, so that rules inspect the data that it completes before the
+ * FIN is forwarded. */
+static bool parse_fin(struct app_feed *feed)
 {
     struct packet *pkt = feed->packet;
-    const struct app_stream_bytes nothing = { .offset = stream_next_offset(pkt->flow, direction_of(pkt)), .end = true };
+    enum flow_direction direction = direction_of(pkt);
+    struct app_stream_bytes nothing = { .end = true };
     struct app_verdict verdict;
 
-    app_stream(feed->pipeline->app, pkt->flow, direction_of(pkt), &nothing, pkt->time_ns, &verdict);
-    note_app(feed, &verdict);
+    if (!feed->pipeline->stream_inline || pkt->protocol != IPPROTO_TCP || !pkt->transport ||
+        !(pkt->tcp.flags & TCP_FIN) || pkt->payload_length > 0 || !pkt->flow || !pkt->flow->app ||
+        app_protocols(pkt->flow) == 0 || !stream_has_ended(pkt->flow, direction))
+        return false;
+    nothing.offset = stream_next_offset(pkt->flow, direction);
+    app_stream(feed->pipeline->app, pkt->flow, direction, &nothing, pkt->time_ns, &verdict);
+    apply_app_verdict(feed, &verdict);
+    return true;
 }
 
-static bool ends_stream(const struct pipeline *pipeline, const struct packet *pkt)
-{
-    return pipeline->stream_inline && pkt->protocol == IPPROTO_TCP && pkt->transport && pkt->tcp.flags & TCP_FIN &&
-           pkt->payload_length == 0 && pkt->flow && pkt->flow->app && app_protocols(pkt->flow) != 0 &&
-           stream_has_ended(pkt->flow, direction_of(pkt));
-}
-
-/* False: the packet changes nothing for rules, such as most datagrams of unknown protocols. */
-static bool feed_datagram(struct app_feed *feed)
+/* Parses a UDP datagram. False: nothing changed for rules, as with most datagrams of unknown protocols. */
+static bool parse_datagram(struct app_feed *feed)
 {
     const struct packet *pkt = feed->packet;
     struct app_verdict verdict;
@@ -337,12 +302,12 @@ static bool feed_datagram(struct app_feed *feed)
         !app_datagram(feed->pipeline->app, pkt->flow, direction_of(pkt), pkt->payload, pkt->payload_length,
                       pkt->time_ns, &verdict))
         return false;
-    note_app(feed, &verdict);
+    apply_app_verdict(feed, &verdict);
     return true;
 }
 
-/* No rule is asked of a flow that has been passed; what it speaks is told nevertheless. */
-static void feed_settled(struct app_feed *feed)
+/* Parses the data of a packet for which no rules are evaluated, for the events of its protocol. */
+static void parse_for_log(struct app_feed *feed)
 {
     struct pipeline *pipeline = feed->pipeline;
     struct packet *pkt = feed->packet;
@@ -351,48 +316,45 @@ static void feed_settled(struct app_feed *feed)
     if (!pkt->flow || pkt->flow->flags & FLOW_DROPPED || pkt->flow->state == FLOW_BYPASSED ||
         pkt->verdict == VERDICT_DROP)
         return;
-    feed_datagram(feed);
+    parse_datagram(feed);
     if (!pkt->flow->tcp || pkt->protocol != IPPROTO_TCP)
         return;
     if (!pipeline->stream_inline)
-        feed_passive(feed, false);
+        parse_passive(feed, false);
     while (stream_next_view(pipeline->stream, pkt->flow, direction_of(pkt), pkt, false, &view)) {
         if (pipeline->stream_inline)
-            feed_view(feed, &view);
+            parse_chunk(feed, &view);
     }
 }
 
-/* Stops reassembly of a direction without consumers, at one of its packets, after rules saw the data before it. */
-static void give_up_stream(struct pipeline *pipeline, struct packet *pkt)
-{
-    stream_stop(pipeline->stream, pkt->flow, direction_of(pkt));
-    if (app_wants_bypass(pkt->flow) && !stream_has_rest(pkt->flow, FLOW_TO_SERVER) &&
-        !stream_has_rest(pkt->flow, FLOW_TO_CLIENT))
-        pkt->flow->flags |= FLOW_BYPASS_WANTED;
-}
-
-/* What a protocol's parser could not do is an exception of the packet that made it so. */
-static void settle_app(const struct app_feed *feed)
+/* Applies the exception policy to a failure of a parser. Stops reassembly of a direction that is encrypted, after rules
+ * have seen the data before. */
+static void apply_app_result(const struct app_feed *feed)
 {
     struct pipeline *pipeline = feed->pipeline;
     struct packet *pkt = feed->packet;
+    struct flow *flow = pkt->flow;
 
     if (feed->exception != EXCEPTION_NONE)
         policy_exception(pipeline->policy, pkt, feed->exception);
-    if (!pkt->flow || !pkt->flow->tcp)
+    if (!flow || !flow->tcp)
         return;
     if (feed->stop_stream)
-        pkt->flow->flags |= FLOW_ENCRYPTED;
-    if (pkt->flow->flags & FLOW_ENCRYPTED && pkt->protocol == IPPROTO_TCP)
-        give_up_stream(pipeline, pkt);
+        flow->flags |= FLOW_ENCRYPTED;
+    if (!(flow->flags & FLOW_ENCRYPTED) || pkt->protocol != IPPROTO_TCP)
+        return;
+    stream_stop(pipeline->stream, flow, direction_of(pkt));
+    if (app_wants_bypass(flow) && !stream_has_rest(flow, FLOW_TO_SERVER) && !stream_has_rest(flow, FLOW_TO_CLIENT))
+        flow->flags |= FLOW_BYPASS_WANTED;
 }
 
-/* --- Rules ---------------------------------------------------------------------------------------- */
+/* --- Inspection ----------------------------------------------------------------------------------- */
 
-static void ask_rules(struct pipeline *pipeline, struct packet *pkt, bool settled, bool flow_ends)
+/* Parses the data that a packet releases and evaluates the rules. Returns the number of hits. */
+static size_t parse_and_detect(struct app_feed *feed, enum inspection_scope scope, const struct hit **hits)
 {
-    const struct ruleset *ruleset = pipeline->ruleset;
-    struct app_feed feed = { .pipeline = pipeline, .packet = pkt };
+    struct pipeline *pipeline = feed->pipeline;
+    struct packet *pkt = feed->packet;
     const struct detect_input in = {
         .packet = pkt,
         .stream = pipeline->stream,
@@ -400,39 +362,45 @@ static void ask_rules(struct pipeline *pipeline, struct packet *pkt, bool settle
         .hosts = pipeline->hosts,
         .turn = pipeline->turn,
         .files = app_file_engine(pipeline->app),
-        .on_view = pipeline->stream_inline ? feed_view : NULL,
-        .user = &feed,
-        .flow_ends = flow_ends,
+        .on_view = pipeline->stream_inline ? parse_chunk : NULL,
+        .user = feed,
+        .flow_ends = scope == INSPECT_AT_END,
     };
     const struct rule *const *limited = NULL;
+    size_t count, limited_count;
+    bool parsed;
+
+    mark_detected_protocol(pkt, true);
+    parsed = scope != INSPECT_AT_END && parse_datagram(feed);
+    if (!pipeline->stream_inline)
+        parse_passive(feed, scope == INSPECT_AT_END);
+    parsed |= parse_fin(feed);
+    if (parsed || !pipeline->stream_inline)
+        mark_detected_protocol(pkt, false);
+    count = detect_packet(pipeline->detector, pipeline->ruleset, &in, hits);
+    limited_count = detector_limited(pipeline->detector, &limited);
+    if (limited_count > 0)
+        policy_count_limits(pipeline->policy, limited, limited_count);
+    apply_app_result(feed);
+    return count;
+}
+
+/* Parses, evaluates rules, applies the policy to their hits, and writes the events of the packet. */
+static void inspect(struct pipeline *pipeline, struct packet *pkt, enum inspection_scope scope)
+{
+    const struct ruleset *ruleset = pipeline->ruleset;
+    struct app_feed feed = { .pipeline = pipeline, .packet = pkt };
     const struct hit *hits = NULL;
     struct decision decision;
-    size_t count = 0, limited_count;
+    size_t count = 0;
 
-    if (settled) {
-        feed_settled(&feed);
+    if (scope == INSPECT_LOG_ONLY) {
+        parse_for_log(&feed);
         if (pkt->flow)
             app_skip_inspection(pkt->flow);
+    } else {
+        count = parse_and_detect(&feed, scope, &hits);
     }
-    if (!settled) {
-        note_detected_protocol(pkt, true);
-        bool fed = !flow_ends && feed_datagram(&feed);
-
-        if (!pipeline->stream_inline)
-            feed_passive(&feed, flow_ends);
-        if (ends_stream(pipeline, pkt)) {
-            feed_fin(&feed);
-            fed = true;
-        }
-        if (fed || !pipeline->stream_inline)
-            note_detected_protocol(pkt, false);
-        count = detect_packet(pipeline->detector, ruleset, &in, &hits);
-        limited_count = detector_limited(pipeline->detector, &limited);
-        if (limited_count > 0)
-            policy_count_limits(pipeline->policy, limited, limited_count);
-        settle_app(&feed);
-    }
-
     if (pkt->flags & PACKET_PSEUDO && count == 0)
         return;
     policy_apply(pipeline->policy, ruleset_rules(ruleset), pkt, hits, count, &decision);
@@ -440,26 +408,48 @@ static void ask_rules(struct pipeline *pipeline, struct packet *pkt, bool settle
         block_port_request(pipeline->blocks, pkt, decision.block_rule);
     decision.stream = pipeline->stream;
     decision.app = pipeline->app;
-    decision.texts = settled ? NULL : detector_texts(pipeline->detector);
+    decision.texts = scope == INSPECT_LOG_ONLY ? NULL : detector_texts(pipeline->detector);
     decision.names = rule_list_names(ruleset_rules(ruleset));
-    if (pipeline->drop_undecodable && (pkt->flags & PACKET_MALFORMED) && !decision.passed && !settled)
+    if (pipeline->drop_undecodable && (pkt->flags & PACKET_MALFORMED) && !decision.passed && scope != INSPECT_LOG_ONLY)
         policy_drop(pipeline->policy, pkt, DROP_REASON_DECODE_ERROR);
     output_packet(pipeline->output, pkt, &decision, ruleset_generation(ruleset));
 }
 
-static void inspect_unseen(struct pipeline *pipeline, struct flow *flow, uint64_t now_ns, enum flow_direction direction)
+/* Inspects a flow with a pseudo packet. */
+static void inspect_flow(struct pipeline *pipeline, struct flow *flow, uint64_t now_ns, enum flow_direction direction,
+                         enum inspection_scope scope)
 {
     struct packet pkt = pseudo_packet(flow, now_ns, direction);
 
     pkt.root = &pkt;
-    ask_rules(pipeline, &pkt, false, false);
+    inspect(pipeline, &pkt, scope);
 }
 
 void pipeline_inspect_unseen(struct pipeline *pipeline, struct flow *flow)
 {
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         if (app_transactions_in(flow, APP_TX_UNSEEN + direction))
-            inspect_unseen(pipeline, flow, pipeline->now_ns, direction);
+            inspect_flow(pipeline, flow, pipeline->now_ns, direction, INSPECT_FULL);
+    }
+}
+
+/* Inspects the data that is left of a flow that ends. Passive, that is data that was not acknowledged; inline, data
+ * behind a gap that was never filled here, although the receiver may have it. */
+static void inspect_rest(struct pipeline *pipeline, struct flow *flow)
+{
+    if (!(flow->tcp || flow->app) || flow->flags & (FLOW_DROPPED | FLOW_PASSED) || flow->state == FLOW_BYPASSED ||
+        policy_demands_drop(pipeline->policy, flow))
+        return;
+    /* First the rest of the stream, then what its end completes in the application protocol. */
+    for (unsigned pass = 0; pass < 2; pass++) {
+        if (pass == 0 ? !flow->tcp : !flow->app)
+            continue;
+        if (pass == 1)
+            app_finish(pipeline->app, flow);
+        for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+            if (stream_has_rest(flow, direction) || app_transactions_in(flow, APP_TX_UNSEEN + direction))
+                inspect_flow(pipeline, flow, pipeline->now_ns, direction, INSPECT_AT_END);
+        }
     }
 }
 
@@ -473,7 +463,7 @@ static bool has_complete_unseen(const struct flow *flow, enum flow_direction dir
     return tx != NULL;
 }
 
-/* Passive, the packet that closes a connection may complete a transaction of the other direction as its last packet. */
+/* Passive: the packet that closes a connection may complete a transaction of the other direction as its last packet. */
 static void inspect_closed(struct pipeline *pipeline, const struct packet *pkt)
 {
     struct tcp_summary summary;
@@ -485,22 +475,50 @@ static void inspect_closed(struct pipeline *pipeline, const struct packet *pkt)
     stream_summary(pkt->flow, &summary);
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         if (summary.state == TCP_STATE_CLOSED && has_complete_unseen(pkt->flow, direction))
-            inspect_unseen(pipeline, pkt->flow, pkt->time_ns, direction);
+            inspect_flow(pipeline, pkt->flow, pkt->time_ns, direction, INSPECT_FULL);
     }
 }
 
-static void inspect(struct pipeline *pipeline, struct packet *pkt)
+/* After inspection: bypasses the flow if that is configured or was requested, and frees stream memory that a dropped,
+ * bypassed or closed flow no longer needs. */
+static void update_flow_state(struct pipeline *pipeline, struct flow *flow)
 {
+    struct tcp_summary summary;
+
+    if (flow->state != FLOW_BYPASSED && !(flow->flags & FLOW_DROPPED) &&
+        (offload_port_is_bypassed(pipeline->offload, flow) || (pipeline->bypass_at_depth && stream_is_at_depth(flow))))
+        flow->flags |= FLOW_BYPASS_WANTED;
+    if (pipeline->shedding && flow->state != FLOW_BYPASSED)
+        shed_flow(pipeline, flow);
+    if (flow->flags & FLOW_BYPASS_WANTED && flow->state != FLOW_BYPASSED)
+        flow_set_state(pipeline->flows, flow, FLOW_BYPASSED);
+    if (flow->tcp && (flow->flags & FLOW_DROPPED || flow->state == FLOW_BYPASSED)) {
+        stream_stop(pipeline->stream, flow, FLOW_TO_SERVER);
+        stream_stop(pipeline->stream, flow, FLOW_TO_CLIENT);
+    } else if (flow->state == FLOW_CLOSED) {
+        stream_summary(flow, &summary);
+        if (!pipeline->inline_mode || summary.state != TCP_STATE_CLOSED)
+            return;
+        inspect_rest(pipeline, flow);
+        stream_release_closed(pipeline->stream, flow);
+    }
+}
+
+/* Inspects one packet: a queued packet, a packet inside a tunnel, or a reassembled datagram. */
+static void inspect_packet(struct pipeline *pipeline, struct packet *pkt)
+{
+    enum inspection_scope scope;
+
     evict_app_memory(pipeline);
-    if (needs_checksums(pipeline, pkt))
-        check_checksums(pipeline, pkt);
-    ask_rules(pipeline, pkt, track(pipeline, pkt), false);
+    verify_checksums(pipeline, pkt);
+    scope = update_flow(pipeline, pkt);
+    inspect(pipeline, pkt, scope);
     inspect_closed(pipeline, pkt);
     if (pkt->protocol == IPPROTO_TCP && pkt->tcp.flags & TCP_URG)
         pipeline_settle_urgent(pipeline, pkt);
     transactions_tidy(pipeline, pkt);
     if (pkt->flow)
-        settle_flow(pipeline, pkt->flow);
+        update_flow_state(pipeline, pkt->flow);
     if (pkt->reject != REJECT_NONE && pipeline->inline_mode) {
         pipeline->counters.rejected++;
         if (pipeline->injector)
@@ -513,30 +531,25 @@ static void inspect(struct pipeline *pipeline, struct packet *pkt)
 
 static void inspect_found(struct pipeline *pipeline, struct packet *const *found, size_t count);
 
-/* The fragment that completes a datagram carries the verdict for the whole. */
-static void inspect_whole(struct pipeline *pipeline, const struct packet *fragment, struct packet *whole)
-{
-    struct packet *found[DECODE_MAX_PACKETS];
-    size_t count = decode_reassembled(pipeline->decoder, whole, fragment, found);
-
-    defrag_show_link(whole, fragment);
-    inspect_found(pipeline, found, count);
-    if (whole->root->verdict == VERDICT_DROP)
-        defrag_drop(pipeline->defrag, whole);
-}
-
-/* Datagrams within fragments within datagrams: defrag says how deep this goes. */
+/* Gives a fragment to reassembly, and inspects the datagram if the fragment completes it; that datagram's verdict is
+ * the fragment's. A datagram may contain fragments of another one: defrag limits the depth. */
 static void defragment(struct pipeline *pipeline, struct packet *fragment)
 {
+    struct packet *found[DECODE_MAX_PACKETS];
     enum exception_cause exception;
     struct packet whole;
+    size_t count;
 
     defrag_expire(pipeline->defrag, fragment->time_ns, EXPIRE_PER_FRAGMENT);
     switch (defrag_packet(pipeline->defrag, pipeline->decoder, fragment, &whole, &exception)) {
     case DEFRAG_HELD:
         break;
     case DEFRAG_COMPLETE:
-        inspect_whole(pipeline, fragment, &whole);
+        count = decode_reassembled(pipeline->decoder, &whole, fragment, found);
+        defrag_show_link(&whole, fragment);
+        inspect_found(pipeline, found, count);
+        if (whole.root->verdict == VERDICT_DROP)
+            defrag_drop(pipeline->defrag, &whole);
         break;
     case DEFRAG_DROPPED:
         policy_drop(pipeline->policy, fragment, DROP_REASON_DEFRAG_ERROR);
@@ -554,49 +567,23 @@ static void inspect_found(struct pipeline *pipeline, struct packet *const *found
     for (size_t i = 0; i < count; i++) {
         if (found[i]->flags & PACKET_FRAGMENT)
             defragment(pipeline, found[i]);
-        inspect(pipeline, found[i]);
+        inspect_packet(pipeline, found[i]);
     }
 }
 
-/* --- The end of a flow ---------------------------------------------------------------------------- */
+/* --- End of a flow -------------------------------------------------------------------------------- */
 
-static void ask_at_end(struct pipeline *pipeline, struct flow *flow)
-{
-    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
-        if (!stream_has_rest(flow, direction) && !app_transactions_in(flow, APP_TX_UNSEEN + direction))
-            continue;
-        struct packet pkt = pseudo_packet(flow, pipeline->now_ns, direction);
-
-        pkt.root = &pkt;
-        ask_rules(pipeline, &pkt, false, true);
-    }
-}
-
-/*
- * Passive, bytes are inspected when they have been acknowledged: the last ones may not have been. Inline, those behind
- * a hole that never was filled here are left, though the receiver may have had them all.
- */
-static void inspect_rest(struct pipeline *pipeline, struct flow *flow)
-{
-    if (!(flow->tcp || flow->app) || flow->flags & (FLOW_DROPPED | FLOW_PASSED) || flow->state == FLOW_BYPASSED ||
-        policy_demands_drop(pipeline->policy, flow))
-        return;
-    if (flow->tcp)
-        ask_at_end(pipeline, flow);
-    if (flow->app) {
-        app_finish(pipeline->app, flow);
-        ask_at_end(pipeline, flow);
-    }
-}
-
-static void log_at_end(struct pipeline *pipeline, struct flow *flow)
+/* Writes the remaining events of transactions; without those that the next engine gets if `moved_too` is false. */
+static void log_transactions(struct pipeline *pipeline, struct flow *flow, bool moved_too)
 {
     struct packet pkt =
         pseudo_packet(flow, pipeline->now_ns, flow->side[FLOW_TO_SERVER].packets > 0 ? FLOW_TO_SERVER : FLOW_TO_CLIENT);
 
     pkt.root = &pkt;
-    for (struct app_tx *tx = app_transactions(flow); tx; tx = tx->next)
-        transaction_log(pipeline, &pkt, flow, tx, true);
+    for (struct app_tx *tx = app_transactions(flow); tx; tx = tx->next) {
+        if (moved_too || !tx->moved)
+            transaction_log(pipeline, &pkt, flow, tx, true);
+    }
 }
 
 void pipeline_end_flow(struct flow *flow, enum flow_end reason, void *user)
@@ -607,7 +594,7 @@ void pipeline_end_flow(struct flow *flow, enum flow_end reason, void *user)
         turn_flow_ends(pipeline->turn, flow->start_ns, flow->first_number);
         if (pipeline->ruleset)
             inspect_rest(pipeline, flow);
-        log_at_end(pipeline, flow);
+        log_transactions(pipeline, flow, true);
         output_flow(pipeline->output, flow, reason, pipeline->ruleset ? ruleset_generation(pipeline->ruleset) : 0);
     }
     ended_flows_add(pipeline->ended, flow);
@@ -627,14 +614,7 @@ void pipeline_discard_flows(struct pipeline *pipeline)
 
 void pipeline_log_remaining(struct pipeline *pipeline, struct flow *flow)
 {
-    struct packet pkt =
-        pseudo_packet(flow, pipeline->now_ns, flow->side[FLOW_TO_SERVER].packets > 0 ? FLOW_TO_SERVER : FLOW_TO_CLIENT);
-
-    pkt.root = &pkt;
-    for (struct app_tx *tx = app_transactions(flow); tx; tx = tx->next) {
-        if (!tx->moved)
-            transaction_log(pipeline, &pkt, flow, tx, true);
-    }
+    log_transactions(pipeline, flow, false);
 }
 
 void pipeline_update_offloaded(struct pipeline *pipeline, const struct ruleset *ruleset,
@@ -667,7 +647,52 @@ void pipeline_finish(struct pipeline *pipeline, const struct ruleset *ruleset, u
     flow_table_end_all(pipeline->flows, FLOW_END_SHUTDOWN);
 }
 
-/* --- A packet ------------------------------------------------------------------------------------- */
+/* --- Path of a packet ----------------------------------------------------------------------------- */
+
+/* Publishes the packet that the worker inspects: if the engine dies, the supervisor finds it there. */
+static void publish_packet(struct pipeline *pipeline, const struct packet *pkt)
+{
+    if (pipeline->heartbeat)
+        heartbeat_set_packet(pipeline->heartbeat, (uint64_t)(pkt->data - pipeline->slots), pkt->length, pkt->meta.id);
+}
+
+static void decode(struct pipeline *pipeline, struct decoded_packet *decoded, struct packet *pkt)
+{
+    decoded->of = pkt;
+    decoded->count = decode_packet(pipeline->decoder, pkt, decoded->found);
+}
+
+/* Decodes the packet unless that was done ahead, and then the next one ahead, so that its flow is in the CPU's cache
+ * when it is inspected. Not when this one has inner packets or is a fragment: their memory in the decoder is reused. */
+static const struct decoded_packet *decode_with_next(struct pipeline *pipeline, struct packet *pkt, struct packet *next)
+{
+    struct decoded_packet *decoded = &pipeline->decoded[pipeline->current = !pipeline->current];
+
+    publish_packet(pipeline, pkt);
+    if (decoded->of != pkt)
+        decode(pipeline, decoded, pkt);
+    decoded->of = NULL;
+    if (next && decoded->count == 1 && !(decoded->found[0]->flags & PACKET_FRAGMENT)) {
+        publish_packet(pipeline, next);
+        decode(pipeline, &pipeline->decoded[!pipeline->current], next);
+        flow_table_prefetch(pipeline->flows, next);
+        publish_packet(pipeline, pkt);
+    }
+    return decoded;
+}
+
+/* Decides whether the kernel handles the rest of the connection. */
+static void offload_flow(struct pipeline *pipeline, struct packet *pkt)
+{
+    enum packet_offload offload = offload_decide(pipeline->offload, pkt);
+
+    pkt->offload = offload;
+    if (offload == OFFLOAD_NONE || pkt->flow->offload == offload)
+        return;
+    pkt->flow->offload = (uint8_t)offload;
+    pipeline->counters.offloaded_accept += offload == OFFLOAD_ACCEPT;
+    pipeline->counters.offloaded_drop += offload == OFFLOAD_DROP;
+}
 
 static void count_verdict(struct pipeline *pipeline, const struct packet *pkt)
 {
@@ -684,66 +709,13 @@ static void count_verdict(struct pipeline *pipeline, const struct packet *pkt)
     }
 }
 
-static void decode(struct pipeline *pipeline, struct decoded_packet *decoded, struct packet *pkt)
-{
-    decoded->of = pkt;
-    decoded->count = decode_packet(pipeline->decoder, pkt, decoded->found);
-}
-
-/* The packets inside of the one at hand, and those that come out of a datagram, are lent until the decoder's next one.
- */
-static void decode_ahead(struct pipeline *pipeline, const struct decoded_packet *now, struct packet *next)
-{
-    if (now->count > 1 || now->found[0]->flags & PACKET_FRAGMENT)
-        return;
-    decode(pipeline, &pipeline->decoded[!pipeline->current], next);
-    flow_table_prefetch(pipeline->flows, next);
-}
-
-/* Of the packet that is at hand now. */
-static struct decoded_packet *take_decoded(struct pipeline *pipeline, struct packet *pkt)
-{
-    struct decoded_packet *decoded = &pipeline->decoded[pipeline->current = !pipeline->current];
-
-    if (decoded->of != pkt)
-        decode(pipeline, decoded, pkt);
-    decoded->of = NULL;
-    return decoded;
-}
-
-/* What the kernel is to do with the rest of the connection. */
-static void hand_over(struct pipeline *pipeline, struct packet *pkt)
-{
-    enum packet_offload offload = offload_decide(pipeline->offload, pkt);
-
-    pkt->offload = offload;
-    if (offload == OFFLOAD_NONE || pkt->flow->offload == offload)
-        return;
-    pkt->flow->offload = (uint8_t)offload;
-    pipeline->counters.offloaded_accept += offload == OFFLOAD_ACCEPT;
-    pipeline->counters.offloaded_drop += offload == OFFLOAD_DROP;
-}
-
-/* Should it be the end of us, the keeper sees which packet it was. */
-static void hold(struct pipeline *pipeline, const struct packet *pkt)
-{
-    if (pipeline->heartbeat)
-        heartbeat_set_packet(pipeline->heartbeat, (uint64_t)(pkt->data - pipeline->slots), pkt->length, pkt->meta.id);
-}
-
 void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, struct packet *pkt, struct packet *next)
 {
     const struct decoded_packet *decoded;
 
-    hold(pipeline, pkt);
     pipeline->now_ns = pkt->time_ns;
-    decoded = take_decoded(pipeline, pkt);
     pipeline_set_ruleset(pipeline, ruleset);
-    if (next) {
-        hold(pipeline, next);
-        decode_ahead(pipeline, decoded, next);
-        hold(pipeline, pkt);
-    }
+    decoded = decode_with_next(pipeline, pkt, next);
     if (packet_needs_segments(pipeline, decoded, pkt)) {
         pkt->verdict = VERDICT_SEGMENT;
         return;
@@ -759,6 +731,6 @@ void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, s
         if (pipeline->inline_mode)
             pipeline_finish_rewriting(pipeline, pkt);
     }
-    hand_over(pipeline, pkt);
+    offload_flow(pipeline, pkt);
     count_verdict(pipeline, pkt);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The packet that stands for the end of a flow: it was never sent. Rules see the headers of a packet of the flow.
+ * A pseudo packet represents the end of a flow and was never sent. It has the addresses and ports of the flow.
  *
  * Its time is that of its evaluation, not of the flow's last packet, so that thresholds count matches in the order of
- * their times, and the same matches as Suricata's: it gives such packets the time of the last packet that it read.
+ * time and count the same ones as Suricata, which uses the time of the last packet that it read.
  */
 #include <string.h>
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How long packets have waited in a queue. The kernel gives a time with a packet only now and then (NFQA_TIMESTAMP),
- * but it numbers packets as it queues them. A moment at which the number of the last one is known is a mark: what has a
- * smaller number came before it, all else after it. Such a moment is each receive that took all there was, which costs
- * nothing; and when there is always more, the kernel is asked for the last number now and then (queue_watch.c). A
- * packet's age lies between two marks; within them it is found by its place among the ids.
+ * Estimates how long packets have waited in a queue. The kernel attaches a time stamp to few packets (NFQA_TIMESTAMP),
+ * but it numbers all packets when it queues them. A mark is a moment at which the id of the last queued packet is
+ * known: packets up to that id were queued before, all others after it. Each receive that empties the queue sets a mark
+ * at no cost; while the queue is never empty, queue_watch.c reads the last id from the kernel from time to time. The
+ * age of a packet is interpolated between two marks by its id.
  *
- * So an age is exact to the distance of the marks. It is never less than what the packet has waited in fact, but for
- * what lies between two marks.
+ * So the error of an age is at most the distance between two marks.
  */
 #include <string.h>
 
@@ -18,7 +17,7 @@ static struct queue_age_mark *mark_at(struct queue_age *age, unsigned index)
     return &age->marks[(age->first + index) % QUEUE_AGE_MARKS];
 }
 
-/* Ids have 32 bits and begin again. */
+/* Ids have 32 bits and wrap around. */
 static bool is_after(uint32_t id, uint32_t other)
 {
     return (int32_t)(id - other) > 0;
@@ -26,7 +25,7 @@ static bool is_after(uint32_t id, uint32_t other)
 
 void queue_age_mark(struct queue_age *age, uint32_t id, uint64_t at_ns, bool drained)
 {
-    if (age->count == QUEUE_AGE_MARKS) { /* the oldest one gives way: ages seem higher than they are */
+    if (age->count == QUEUE_AGE_MARKS) { /* overwrite the oldest mark: ages become too high rather than too low */
         age->first = (age->first + 1) % QUEUE_AGE_MARKS;
         age->count--;
     }
@@ -49,7 +48,7 @@ uint64_t queue_age_of(struct queue_age *age, uint32_t id, uint64_t now_ns)
 {
     const struct queue_age_mark *low, *high;
 
-    while (age->count > 1 && is_after(id, mark_at(age, 1)->id)) { /* the second one is nearer */
+    while (age->count > 1 && is_after(id, mark_at(age, 1)->id)) { /* the second mark is nearer */
         age->first = (age->first + 1) % QUEUE_AGE_MARKS;
         age->count--;
     }
@@ -65,7 +64,7 @@ uint64_t queue_age_of(struct queue_age *age, uint32_t id, uint64_t now_ns)
 
 /* --- Distribution --------------------------------------------------------------------------------- */
 
-/* 0 to 7 microseconds have a bucket each; from there on a power of two has eight. */
+/* 0 to 7 microseconds have one bucket each; above that each power of two has eight. */
 static unsigned bucket_of(uint64_t us)
 {
     unsigned power, bucket;
@@ -77,7 +76,7 @@ static unsigned bucket_of(uint64_t us)
     return bucket < QUEUE_AGE_BUCKETS ? bucket : QUEUE_AGE_BUCKETS - 1;
 }
 
-/* The highest age of a bucket. */
+/* Returns the highest age of a bucket. */
 static uint64_t bucket_end(unsigned bucket)
 {
     unsigned power = bucket / QUEUE_AGE_STEPS + 2, step = bucket % QUEUE_AGE_STEPS;

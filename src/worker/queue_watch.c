@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a worker sees of its queue while it receives. As long as a receive takes all there is it costs two looks at the
- * clock for each batch. When a receive was full, more may be waiting; then the kernel is asked how much, at most each
- * LOOK_NS.
+ * Measures level and age of a worker's queue while it receives. While each receive empties the queue, the cost is two
+ * clock reads for each batch. A full receive means that more packets may wait: then the worker reads the level of the
+ * queue from the kernel, at most each LOOK_NS.
  *
- * An age is that of the oldest packet of a batch when the verdicts of the batch are on their way: no packet of it has
- * waited longer.
+ * The age of a batch is that of its oldest packet when the verdicts are sent: no packet of the batch waited longer.
  *
- * Who takes over a queue finds what has come meanwhile. That is no overload unless it lasts for START_NS: flows would
- * be shed for nothing.
+ * An engine that starts on an existing queue finds packets that have waited. That is no overload unless it lasts for
+ * START_NS; otherwise flows would be shed without need.
  *
- * Threads: a worker's.
+ * Threads: the worker.
  */
 #include <string.h>
 
@@ -22,9 +21,9 @@
 
 enum { LOOK_NS = 5 * 1000 * 1000 };
 #define WAIT_NS UINT64_C(200000000)      /* WORKER_WAIT_MS: how long a receive waits for packets */
-#define MAX_SLEEP_NS UINT64_C(300000000) /* one that took longer was stopped, or got no CPU */
+#define MAX_SLEEP_NS UINT64_C(300000000) /* after a longer receive the worker was stopped, or got no CPU */
 #define START_NS (3 * NS_PER_SECOND)
-#define MAX_STAMP_AGE_NS (60 * NS_PER_SECOND) /* what is older was stamped by another clock */
+#define MAX_STAMP_AGE_NS (60 * NS_PER_SECOND) /* an older time stamp is from another clock */
 
 void queue_watch_copy(const struct queue_watch *watch, struct queue_watch_counters *out)
 {
@@ -72,10 +71,10 @@ static void look(struct queue_watch *watch, struct capture *capture, uint64_t no
 }
 
 /*
- * The time that a receive waits for packets is not their age. When the worker was stopped in it, the signal ends the
- * receive without packets: those that wait may have come at any time since the last mark. When it got no CPU they have
- * come at any time of the receive; as it would have ended after WAIT_NS, its first packet has waited for about the
- * rest. That is counted, but sheds no flow: it is not certain.
+ * The time that a receive waits for packets is not their age. If the worker was stopped meanwhile (SIGSTOP), the
+ * receive ends without packets, and those that wait may have arrived at any time since the last mark. If the worker got
+ * no CPU, they may have arrived at any time during the receive; as it should have ended after WAIT_NS, its first packet
+ * has waited for about the rest. That age is counted, but sheds no flow, because it is not certain.
  */
 static void note_sleep(struct queue_watch *watch, struct capture *capture, bool received, uint64_t now_ns)
 {
@@ -89,7 +88,7 @@ static void note_sleep(struct queue_watch *watch, struct capture *capture, bool 
         queue_age_mark(&watch->age, level.id_sequence, now_ns, true);
 }
 
-/* What the kernel says itself goes ahead of what we can know. */
+/* Prefers the kernel's time stamp to the estimate. */
 static uint64_t age_of(struct queue_watch *watch, const struct packet *pkt, uint64_t now_ns)
 {
     uint64_t known_ns = queue_age_of(&watch->age, pkt->meta.id, now_ns), real_ns;
@@ -161,7 +160,7 @@ unsigned queue_watch_update(struct queue_watch *watch, int count, const uint64_t
     else
         watch->fill_permille = 0;
     watch->begun = begun || watch->age.drained || count == 0;
-    if (!begun) /* this batch has packets from before */
+    if (!begun) /* this batch has packets from before the start */
         return 0;
     change = overload_update(&watch->overload, watch->fill_permille, age_ns, now_ns);
     if (change != OVERLOAD_SAME)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Packets that go on with other bytes: those that rules replace, and those that the stream rewrote. Their bytes must
- * stay until the verdicts of the batch are sent, so each gets a slot of a ring with as many slots as a batch has
- * packets.
+ * Writes packets that are forwarded with changed bytes: those that rules replaced, and those that the stream rewrote.
+ * The bytes must stay until the verdicts of the batch are sent, so each packet gets a slot of a ring that has as many
+ * slots as a batch has packets.
  *
- * The checksum is updated by the difference (RFC 1624), so a wrong one stays wrong and the receiver drops the packet as
- * it would have. Where the kernel has not filled it in yet, it is the sum of the pseudo header, which replacing the
- * payload does not change: in a super-packet it is left for the kernel, which completes it for each segment. A single
- * packet is different: once its payload came from us, the kernel takes the checksum as it is (nfqnl_mangle:
- * CHECKSUM_NONE), so it is filled in here.
+ * The checksum is updated by the difference (RFC 1624), so a wrong one stays wrong and the receiver still drops the
+ * packet. If the kernel has not completed the checksum yet, it is the sum of the pseudo header, which does not depend
+ * on the payload. In a super-packet it stays so, because the kernel completes it for each segment. In a single packet
+ * it is completed here, because the kernel uses the checksum of a changed packet as it is (nfqnl_mangle:
+ * CHECKSUM_NONE).
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -31,7 +31,7 @@ enum { TCP_CHECKSUM_OFFSET = 16, UDP_CHECKSUM_OFFSET = 6, ICMP_CHECKSUM_OFFSET =
 int rewriter_init(struct rewriter *rewriter)
 {
     memset(rewriter, 0, sizeof(*rewriter));
-    rewriter->slots = calloc(REWRITE_SLOTS, REWRITE_SLOT_SIZE); /* backed as it is used */
+    rewriter->slots = calloc(REWRITE_SLOTS, REWRITE_SLOT_SIZE); /* pages are allocated when they are written */
     return rewriter->slots ? 0 : -ENOMEM;
 }
 
@@ -47,7 +47,7 @@ void rewriter_begin(struct rewriter *rewriter, struct packet *pkt)
     pkt->edits = &rewriter->edits;
 }
 
-/* Where the transport's checksum is, from its header on; 0 for a protocol whose payload can't be replaced. */
+/* Returns the offset of the checksum in the transport header; 0 for a protocol whose payload cannot be replaced. */
 static unsigned checksum_offset(const struct packet *pkt)
 {
     if (!pkt->transport)
@@ -71,7 +71,7 @@ static bool can_be_edited(const struct packet *pkt)
            pkt->payload && checksum_offset(pkt) != 0;
 }
 
-/* A packet in its slot. */
+/* A copy of a packet in its slot. */
 struct copy {
     uint8_t *bytes;
     uint32_t transport, payload; /* offsets */
@@ -103,7 +103,7 @@ static void put16(uint8_t *at, uint16_t value)
     at[1] = (uint8_t)value;
 }
 
-/* RFC 1624: HC' = ~(~HC + ~m + m'), for one byte at an even or odd place. */
+/* RFC 1624: HC' = ~(~HC + ~m + m'), for one byte at an even or odd offset. */
 static uint32_t add_difference(uint32_t sum, bool odd, uint8_t old, uint8_t new)
 {
     unsigned shift = odd ? 0 : 8;
@@ -118,7 +118,7 @@ static uint16_t fold(uint32_t sum)
     return (uint16_t)sum;
 }
 
-/* Puts the bytes of an edit in place; what that adds to the sum. */
+/* Writes the bytes of an edit. Returns the difference that it makes to the checksum. */
 static uint16_t put_edit(const struct copy *copy, const struct packet_edit *edit, uint16_t folded)
 {
     uint32_t at = copy->payload - copy->transport + edit->offset;
@@ -169,7 +169,7 @@ bool rewriter_finish(struct rewriter *rewriter, struct packet *pkt)
     pkt->edits = NULL;
     if (pkt->verdict == VERDICT_DROP || (!edited && !pkt->new_data))
         return !wanted;
-    if (!fits(pkt)) { /* not what the stream rewrote: that has room */
+    if (!fits(pkt)) { /* only for replacements of rules: packets that the stream rewrote always fit */
         pkt->new_data = NULL;
         return false;
     }
@@ -184,7 +184,7 @@ bool rewriter_finish(struct rewriter *rewriter, struct packet *pkt)
     return edited || !wanted;
 }
 
-/* Applies the bytes of replace and of the stream's rewriting; in alert-only the packet keeps its own. */
+/* Applies the replacements of rules and of the stream; in alert-only the packet is not changed. */
 void pipeline_finish_rewriting(struct pipeline *pipeline, struct packet *pkt)
 {
     const struct packet_edits *edits = &pipeline->rewriter.edits;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Events of transactions and of their files: when they are written, and when a transaction is released. */
+/* Writes the events of transactions and of their files, and frees transactions. */
 #include "sluice/app.h"
 #include "sluice/detect.h"
 #include "sluice/file.h"
@@ -18,7 +18,7 @@ static void log_files(struct pipeline *pipeline, const struct packet *pkt, const
         if (file->logged || file->byterange_file ||
             (!flow_ends && (file->state == FILE_OPEN || app_tx_wants_inspection(tx, direction))))
             continue;
-        if (tx->beside && !file->store_wanted) /* another reading of a message, whose file has an event already */
+        if (tx->beside && !file->store_wanted) /* a second parse of the message, whose file already has an event */
             continue;
         output_file(pipeline->output, pkt, flow, pipeline->app, tx, file, direction,
                     pipeline->ruleset ? ruleset_generation(pipeline->ruleset) : 0);

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Counters that go on over an upgrade. Who draws them wants sums that only grow, and a hand-over is no event of the
- * traffic. The engine that ends writes what its counters say, by their names, since the next one may be another
- * version; that one adds it to what it counts itself. After a crash nothing is there to be read: counters begin anew,
- * which `uptime` shows, and engine.restarts says why.
+ * Counters that continue after an engine hand-over, so that graphs of them stay monotonic. The previous engine writes
+ * its counters by name, because the next one may be another version; the next engine adds them to its own. After a
+ * crash there is nothing to read: counters start at 0, which `uptime` shows, and engine.restarts tells why.
  *
- * What is the state of now (memory, flows that live), or is counted by the kernel or the keeper, which go on, is not
- * added. A largest value stays the largest.
+ * Gauges (memory, live flows) and counters of the kernel or the supervisor, which continue anyway, are not added. Of
+ * maximum values the largest is used.
  *
- * Threads:   main's.
- * Ownership: of what all workers share; names are copies.
+ * Threads:   the main thread.
+ * Ownership: struct pipeline_shared; names are copies.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +21,7 @@
 enum { CARRIED_MAX = 1 << 16, CARRIED_SIZE = 10 /* of one, at least */ };
 
 struct transferred_counters {
-    struct output_stat *values; /* sorted by their names, once they are complete */
+    struct output_stat *values; /* sorted by name when complete */
     size_t count, room;
     bool sorted;
 };
@@ -66,7 +65,7 @@ static enum carried_way way_of(const char *name)
         if (begins_with(name, others[i]))
             return CARRIED_NOT;
     }
-    if (strcmp(name, "detect.waiting") == 0) /* candidates that had to wait, not those that do */
+    if (strcmp(name, "detect.waiting") == 0) /* a counter of candidates that had to wait, not a gauge */
         return CARRIED_SUM;
     for (size_t i = 0; i < sizeof(now) / sizeof(now[0]); i++) {
         if (ends_with(name, now[i]))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One thread per queue: receive a batch, judge it, send the verdicts. It owns everything that it touches on the way;
- * between two batches it looks at what main wants of it: another ruleset, a snapshot of its counters, or to stop.
+ * The worker thread of a queue: receives a batch, inspects it, and sends the verdicts. It owns all data that it uses;
+ * between two batches it handles requests of the main thread: a new ruleset, a snapshot of its counters, stop.
  */
 #include "sluice/worker.h"
 
@@ -91,9 +91,9 @@ void worker_copy_counters(struct worker *worker)
         snapshot->defrag[i] = defrag_counter_value(pipeline->defrag, i);
 }
 
-/* The table cannot be searched for a connection with both kinds of NAT, nor in other zones. The kernel can attach the
- * data of any connection to its packets: request that if it is supported, so that the retransmission of this packet has
- * it. */
+/* Looks up a connection in the conntrack table. That fails for a connection with source and destination NAT, and in
+ * other conntrack zones. As the kernel can attach the data of any connection to its packets, request that if it is
+ * supported, so that the retransmission of this packet has it. */
 static int find_connection(void *user, const struct packet *pkt, struct conntrack *out)
 {
     struct worker *worker = user;
@@ -128,7 +128,7 @@ void worker_close_connections(struct worker *worker)
     worker->connections = NULL;
 }
 
-/* One flow, which lives or has ended. */
+/* Answers a query for one flow with a live or an ended one. */
 static void answer_one(struct worker_query *query, const struct flow *flow, const struct flow_copy *ended)
 {
     query->count = flow || ended;
@@ -145,7 +145,7 @@ static void answer_by_ends(const struct pipeline *pipeline, struct worker_query 
     answer_one(query, flow, flow ? NULL : ended_flows_find(pipeline->ended, &query->ends, 0));
 }
 
-/* Flows are not to be found by their ids but by a walk over all of them: first those that are over, which are few. */
+/* There is no index by id: searches the few ended flows first, then walks over the live ones. */
 static void answer_by_id(const struct pipeline *pipeline, struct worker_query *query, size_t buckets)
 {
     const struct flow_copy *ended = query->cursor == 0 ? ended_flows_find(pipeline->ended, NULL, query->id) : NULL;
@@ -167,7 +167,7 @@ static void answer_page(const struct pipeline *pipeline, struct worker_query *qu
         flow_copy_init(&query->flows[i], found[i], false);
 }
 
-/* No longer than a batch takes; where nothing else is to be done, a hundred times as long. */
+/* Answers within the time of a batch; an idle worker takes up to a hundred times as long. */
 static void answer_query(struct worker *worker, struct worker_query *query, bool idle)
 {
     switch (query->kind) {
@@ -207,7 +207,7 @@ bool worker_query_flows(struct worker *worker, struct worker_query *query)
     const struct timespec pause = { .tv_nsec = 1000000 };
 
     if (worker_has_query(worker))
-        return false; /* the one before is still its */
+        return false; /* the worker still uses the previous one */
     atomic_store_explicit(&worker->query, query, memory_order_release);
     for (int i = 0; i < ANSWER_WAIT_MS; i++) {
         if (!atomic_load_explicit(&worker->query, memory_order_acquire))
@@ -250,7 +250,7 @@ bool worker_has_update(const struct worker *worker)
     return atomic_load_explicit(&worker->update, memory_order_acquire) != NULL;
 }
 
-/* Rules must be able to ask for as long as they are there. */
+/* Requests conntrack data without time limit while the ruleset needs them. */
 static void keep_conntrack(struct worker *worker, const struct ruleset *ruleset)
 {
     if (!ruleset_needs_conntrack(ruleset) || !worker->conntrack_allowed)
@@ -269,8 +269,8 @@ static void take_settings(struct worker *worker, const struct worker_update *upd
     worker->pipeline.shed_limits = update->overload.limits;
 }
 
-/* From here on nothing of the worker points into the ruleset before: flows and transactions have numbers only, and hits
- * are over. */
+/* Switches to a new ruleset and settings. Between two batches nothing of the worker points into the old ruleset: flows
+ * and transactions refer to rules by number. */
 static void take_update(struct worker *worker)
 {
     struct worker_update *update = atomic_load_explicit(&worker->update, memory_order_acquire);
@@ -286,7 +286,7 @@ static void take_update(struct worker *worker)
     atomic_store_explicit(&worker->update, NULL, memory_order_release);
 }
 
-/* One ruleset for a batch. */
+/* Returns the ruleset for the next batch. */
 static const struct ruleset *current_ruleset(struct worker *worker)
 {
     take_update(worker);
@@ -329,7 +329,7 @@ static void judge(struct worker *worker, const struct ruleset *ruleset, struct p
         pipeline_packet(&worker->pipeline, ruleset, batch[i], i + 1 < count ? batch[i + 1] : NULL);
 }
 
-/* The same, timed. */
+/* Inspects a batch and measures the time of each packet (detect.packet-budget). */
 static void judge_by_budget(struct worker *worker, const struct ruleset *ruleset, struct packet **batch, int count)
 {
     uint64_t before_ns = clock_monotonic_ns();
@@ -344,16 +344,17 @@ static void judge_by_budget(struct worker *worker, const struct ruleset *ruleset
     }
 }
 
-/* Receives, judges, answers. The number of packets, or -errno when there will be no more. */
+/* Receives and inspects a batch, and sends the verdicts. Returns the number of packets, or -errno when the queue is
+ * closed. */
 static int do_batch(struct worker *worker, int wait_ms)
 {
     struct packet *batch[CAPTURE_MAX_BATCH];
     int count = receive(worker, batch, wait_ms);
-    const struct ruleset *ruleset = current_ruleset(worker); /* without packets, too: an old one goes */
+    const struct ruleset *ruleset = current_ruleset(worker); /* also without packets, to release the old one */
     int err = 0;
 
     if (count <= 0)
-        return count == -ENOBUFS ? 0 : count; /* the kernel dropped, not us: counted, and on we go */
+        return count == -ENOBUFS ? 0 : count; /* the kernel dropped packets: counted, not an error */
     pipeline_set_mode(&worker->pipeline, (enum ips_mode)atomic_load_explicit(&worker->mode, memory_order_relaxed));
     if (worker->watch.packet_budget_ns > 0)
         judge_by_budget(worker, ruleset, batch, count);
@@ -364,8 +365,8 @@ static int do_batch(struct worker *worker, int wait_ms)
     return err ? err : count;
 }
 
-/* Conntrack data costs time for each packet, and so is attached for a time only: for connections that are older than
- * the program, and when a connection was not found. */
+/* Conntrack data costs time for each packet, so it is requested for a limited time: after the start, for connections
+ * older than the program, and after a failed lookup. */
 static void switch_conntrack(struct worker *worker, uint64_t now_ns)
 {
     if (worker->conntrack_wanted && nfqueue_start_conntrack(worker->capture) == 0)
@@ -377,7 +378,7 @@ static void switch_conntrack(struct worker *worker, uint64_t now_ns)
     nfqueue_stop_conntrack(worker->capture);
 }
 
-/* Twice as many flows as a batch can have begun, and more when there is nothing else to do. */
+/* Ends timed-out flows: twice as many as a batch can start, and more when the worker is idle. */
 static void expire(struct worker *worker, const struct ruleset *ruleset, int count)
 {
     size_t budget = count > 0 ? 2 * (size_t)count : WORKER_IDLE_EXPIRE;
@@ -387,7 +388,7 @@ static void expire(struct worker *worker, const struct ruleset *ruleset, int cou
     switch_conntrack(worker, now_ns);
 }
 
-/* Of flows that the kernel handles, what it says of them; all that there is, or some. */
+/* Reads the reports about offloaded flows: all, or a limited number. */
 static void take_reports(struct worker *worker, const struct ruleset *ruleset, bool all)
 {
     const struct flow_report *report;
@@ -404,7 +405,7 @@ static void take_reports(struct worker *worker, const struct ruleset *ruleset, b
     }
 }
 
-/* By what the packets have waited, what is shed next. */
+/* Updates overload by the age of the packets, and sets the classes to shed. */
 static void watch_queue(struct worker *worker, int count)
 {
     struct pipeline *pipeline = &worker->pipeline;
@@ -419,7 +420,7 @@ static void watch_queue(struct worker *worker, int count)
                           memory_order_relaxed);
 }
 
-/* What the thread that watches the firewall reads, and says. */
+/* Exchanges counters and requests with the thread that watches the sluice table. */
 static void meet_attachment(struct worker *worker)
 {
     uint64_t until_ns = atomic_load_explicit(&worker->exact_until_ns, memory_order_relaxed);
@@ -433,7 +434,8 @@ static void meet_attachment(struct worker *worker)
     }
 }
 
-/* Asked to stop, it still judges what waits: closing the queue would drop it. Bounded, should more keep coming. */
+/* Runs until stop is requested, then inspects the packets that still wait, because closing the queue would drop them;
+ * the number of these batches is limited in case packets keep arriving. */
 static void loop(struct worker *worker)
 {
     int count = 0;
@@ -466,7 +468,7 @@ static void loop(struct worker *worker)
         pipeline_finish(&worker->pipeline, current_ruleset(worker), clock_realtime_ns());
 }
 
-/* By the thread itself: another's name is a file. */
+/* Called by the thread itself: setting the name of another thread needs access to /proc. */
 static void name_thread(const struct worker *worker)
 {
     char name[16];
@@ -485,7 +487,7 @@ static void *run(void *arg)
     if (worker->affinity)
         affinity_apply_worker(worker->affinity, worker->index);
     if (worker->memory && crash_report_add_worker(worker->memory, worker->index, &stack))
-        stack = NULL; /* then no packet is suspected */
+        stack = NULL; /* then no packet is suspected after a crash */
     err = sandbox_enter_worker(worker->sandbox);
     if (err) {
         atomic_store(&worker->error, err);
@@ -498,7 +500,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* --- The thread that sends verdicts in its place -------------------------------------------------- */
+/* --- Verdict sender ------------------------------------------------------------------------------- */
 
 static void *run_sender(void *arg)
 {
@@ -516,7 +518,7 @@ static void *run_sender(void *arg)
     return NULL;
 }
 
-/* The worker gives it nothing before it runs: it would wait for ever for one that cannot. */
+/* The worker uses the sender only after it has started: otherwise it could wait without end. */
 static int wait_for_sender(struct worker *worker)
 {
     const struct timespec pause = { .tv_nsec = 100000 };

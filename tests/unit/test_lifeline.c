@@ -173,7 +173,7 @@ static const uint8_t garbage[] = { 0, 1, 0x41, 0x7f, 0x80, 0xff };
 START_TEST(trusts_no_number_of_the_engine)
 {
     struct memory_map memory_map;
-    struct supervisor_record record = { .engines = 3, .event_count = 40, .told = 38, .flags = { 5, 6, 7 } };
+    struct supervisor_record record = { .engines = 3, .event_count = 40, .reported = 38, .flags = { 5, 6, 7 } };
     struct current_packet packet;
     static uint8_t buffer[1 << 16];
 

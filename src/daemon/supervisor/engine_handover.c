@@ -98,7 +98,8 @@ void engine_handover_cancel(struct supervisor *supervisor)
 static void give_files(struct supervisor *supervisor)
 {
     for (unsigned i = 0; i < supervisor->file_count; i++)
-        engine_process_send(&supervisor->engine, CHANNEL_FILE, supervisor->files[i].what, NULL, supervisor->files[i].fd);
+        engine_process_send(&supervisor->engine, CHANNEL_FILE, supervisor->files[i].what, NULL,
+                            supervisor->files[i].fd);
     close_files(supervisor);
 }
 
