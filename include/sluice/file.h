@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files that protocols carry: a name, bytes as they come, digests, and a window of bytes for rules (file.data).
+ * Files transferred by application protocols: name, digests, and an inspection window for rules (file.data).
  *
- * A protocol opens a file in a list of its transaction, appends to it and closes it; a message may carry several, one
- * after the other or interleaved. Digests are computed only for the kinds that somebody wants (rules, or the
- * configuration). The first `inspect_limit` bytes are kept for rules, then a window that slides.
+ * A parser opens a file in the file list of a transaction, appends bytes to it and closes it; a message may carry
+ * several files, sequentially or interleaved. Only the digests that rules or the configuration need are computed (with
+ * nettle). The first `inspect_limit` bytes are kept for rules, later bytes in a sliding window.
  *
- * Threads:   a file engine belongs to one worker; digests of nettle.
- * Ownership: files belong to their list, which belongs to a transaction; file_list_clear() gives them back.
+ * Threads:   a file engine belongs to one worker.
+ * Ownership: files belong to their list, which belongs to a transaction; file_list_clear() frees them.
  */
 #ifndef SLUICE_FILE_H
 #define SLUICE_FILE_H
@@ -20,7 +20,7 @@
 
 enum file_state {
     FILE_OPEN,
-    FILE_CLOSED,    /* complete */
+    FILE_CLOSED,    /* complete, without gaps */
     FILE_TRUNCATED, /* bytes are missing: a gap, a limit, or the flow's end */
     FILE_ERROR,
 };
@@ -29,44 +29,44 @@ const char *file_state_name(enum file_state state); /* EVE's: "UNKNOWN", "CLOSED
 enum file_digest { FILE_MD5, FILE_SHA1, FILE_SHA256, FILE_DIGESTS };
 
 struct file_hash;  /* digest contexts */
-struct file_spool; /* a worker's way to the file store */
+struct file_spool; /* queue of one worker to the file store */
 
 enum {
     FILE_NAME_MAX = 4096,
     FILE_MAX_SIDS = 8,
-    FILE_MAGIC_BYTES = 4096, /* libmagic is asked about so many of the first bytes, or all of a smaller file */
+    FILE_MAGIC_BYTES = 4096, /* libmagic sees up to this many bytes from the start of the file */
 };
 
 struct file {
     struct file *next;
-    uint32_t id; /* from 0 on, within the flow */
+    uint32_t id; /* unique in the flow, starting at 0 */
     enum file_state state;
     bool has_gaps;
-    bool store_wanted;  /* a rule or the configuration wants it stored */
-    bool stored;        /* all of it was handed to the file store */
-    bool store_refused; /* it can't be stored any more: bytes were lost */
+    bool store_wanted;  /* a rule or the configuration requests storage */
+    bool stored;        /* completely written to the file store's ring */
+    bool store_refused; /* cannot be stored: bytes are missing, or a limit was reached */
     bool magic_done;
-    bool logged; /* for whoever writes events */
+    bool logged; /* the fileinfo event was written */
     uint8_t sid_count;
-    uint32_t sids[FILE_MAX_SIDS]; /* rules that wanted it stored */
+    uint32_t sids[FILE_MAX_SIDS]; /* rules that requested storage, ascending */
     struct buffer name;
-    struct buffer other_names; /* that receivers may take for its name, each followed by a line feed; for rules alone */
-    uint64_t size;             /* bytes so far, with those of gaps */
-    uint64_t missing;          /* bytes of gaps behind the first byte that came */
-    uint64_t start, end;       /* of a range (HTTP 206); 0 and 0: none */
-    struct byterange_file *byterange_file; /* entry of app/byterange.c that adds later ranges; NULL: none */
-    struct buffer data;                    /* what is kept for rules */
-    uint64_t data_offset;                  /* of data.bytes[0] in the file, without counting `missing` */
-    uint8_t digest[FILE_DIGESTS][32];      /* once closed, as far as in `digests` */
-    unsigned digests;                      /* bits 1 << enum file_digest: computed */
-    const char *magic;                     /* libmagic's text; NULL: not asked, or not known yet. Lent by the engine */
-    /* the engine's own */
+    struct buffer other_names; /* alternative names a receiver may use, each followed by a line feed; for rules only */
+    uint64_t size;             /* bytes received so far, plus the bytes of gaps */
+    uint64_t missing;          /* bytes of gaps after the first received byte */
+    uint64_t start, end;       /* byte range (HTTP 206); both 0: none */
+    struct byterange_file *byterange_file; /* entry of app/byterange.c that appends later ranges, or NULL */
+    struct buffer data;                    /* inspection window */
+    uint64_t data_offset;                  /* offset of data.bytes[0] in the file, `missing` not counted */
+    uint8_t digest[FILE_DIGESTS][32];      /* valid after file_close() for the kinds in `digests` */
+    unsigned digests;                      /* computed kinds, bits 1 << enum file_digest */
+    const char *magic; /* libmagic's description, freed with the file; NULL: unknown, or not evaluated yet */
+    /* private to src/file */
     struct file_hash *hash;
-    uint64_t fresh_offset; /* of the first byte that came since file_engine_tick() */
+    uint64_t fresh_offset; /* offset of the first byte appended since file_engine_tick() */
     uint64_t tick;
-    bool has_store_name;  /* the SHA-256 is known, though it may not be told */
-    uint64_t stored_tick; /* when it became `stored` */
-    uint64_t spooled;     /* its number in the file store; 0: nothing of it went there */
+    bool has_store_name;  /* the SHA-256 is known, even if events do not report it */
+    uint64_t stored_tick; /* tick in which `stored` was set */
+    uint64_t spooled;     /* number in the worker's spool; 0: not in the file store */
 };
 
 /* Offset of the next byte as rules see the file: like `data_offset`, it does not count missing bytes. */
@@ -78,38 +78,38 @@ static inline uint64_t file_received(const struct file *file)
 struct file_list {
     struct file *first, *last;
     uint32_t count;
-    bool keep; /* file_list_keep() */
+    bool keep; /* set by file_list_keep() */
     uint32_t keep_sid;
 };
 
 struct file_engine;
 
 struct file_options {
-    uint32_t inspect_limit;   /* bytes kept from the start; 100 KiB */
-    uint32_t inspect_window;  /* kept behind them; 16 KiB */
-    unsigned digests;         /* wanted by the configuration (force-hash) */
+    uint32_t inspect_limit;   /* bytes kept from the start of the file; default 100 KiB */
+    uint32_t inspect_window;  /* bytes kept in the sliding window after them; default 16 KiB */
+    unsigned digests;         /* kinds requested by the configuration (force-hash) */
     bool magic;               /* force-magic */
-    struct file_spool *spool; /* outlives the engine; NULL: nothing is stored */
+    struct file_spool *spool; /* outlives the engine; NULL: no file store */
     bool store_all;           /* force-filestore */
-    uint64_t store_limit;     /* larger files are not stored; 0: all are */
+    uint64_t store_limit;     /* larger files are not stored; 0: no limit */
 };
 void file_options_default(struct file_options *options);
 
 /* `heap` outlives the engine. 0 or -ENOMEM. */
 int file_engine_new(struct file_engine **out, const struct file_options *options, struct heap *heap);
 void file_engine_free(struct file_engine *engine);
-/* What the rules at hand ask for besides. Between packets. */
+/* Sets what the loaded rules need in addition to the options. Called between packets. */
 void file_engine_want(struct file_engine *engine, unsigned digests, bool magic);
-/* libmagic reads its database when it is first wanted, which takes a while. Made aside by another thread it is given
- * before; the engine takes it when it has none, and *magic is NULL then. */
+/* Loading libmagic's database is slow, so another thread may create the handle in advance. file_engine_give_magic()
+ * moves it to an engine that has none, and sets *magic to NULL in that case. */
 struct file_magic;
-struct file_magic *file_magic_new(void);        /* NULL when it can't be had */
+struct file_magic *file_magic_new(void);        /* NULL without memory or database */
 void file_magic_free(struct file_magic *magic); /* NULL is allowed */
 void file_engine_give_magic(struct file_engine *engine, struct file_magic **magic);
-/* Rules may ask for files to be stored (filestore): files are kept so that it can still be done when they are complete.
- */
+/* Sets whether loaded rules may store files (filestore). If so, file contents are kept storable until the file is
+ * complete. */
 void file_engine_want_store(struct file_engine *engine, bool may_store);
-/* Before more bytes are fed: those that came before have been inspected, and the window may leave them behind. */
+/* Marks all bytes received so far as inspected: the window may now drop them. Called before more bytes are fed. */
 void file_engine_tick(struct file_engine *engine);
 
 struct file_counts {
@@ -118,34 +118,34 @@ struct file_counts {
 };
 const struct file_counts *file_engine_counts(const struct file_engine *engine);
 
-/* A new file at the end of the list; NULL when there is no memory (counted). `name` may be NULL; it is cut at 4,096
- * bytes. `id` is unique in the flow. */
+/* Appends a new file to the list and returns it; NULL without memory (counted). `name` may be NULL; it is truncated to
+ * FILE_NAME_MAX bytes. `id` is unique in the flow. */
 struct file *file_open(struct file_engine *engine, struct file_list *list, uint32_t id, const void *name,
                        size_t name_length);
-/* Names that some receivers take for the file's. */
+/* Appends alternative names that a receiver may use (see file.other_names). */
 void file_add_names(struct file_engine *engine, struct file *file, const void *names, size_t length);
-/* More of it. */
+/* Appends bytes of the file. */
 void file_append(struct file_engine *engine, struct file *file, const void *bytes, size_t length);
-/* Bytes that are lost: `length` 0 is unknown. */
+/* Records lost bytes; `length` 0 means an unknown number. */
 void file_gap(struct file_engine *engine, struct file *file, uint64_t length);
 void file_close(struct file_engine *engine, struct file *file, enum file_state state);
-/* Members of EVE's fileinfo. `now` for alerts: what was stored since its tick is being stored still, as in the field;
- * NULL otherwise. */
+/* Writes the members of EVE's fileinfo. Alerts pass the engine as `now`: a file stored in the current tick is still
+ * reported as "storing", as in Suricata; other events pass NULL. */
 struct fields;
 void file_describe(const struct file *file, uint64_t tx_id, const struct file_engine *now, struct fields *out);
 /* Frees the inspection windows of all files of the list; each window restarts at the next byte. Digests and the file
  * store stay complete. */
 void file_list_shed(struct file_engine *engine, struct file_list *list);
 void file_list_clear(struct file_engine *engine, struct file_list *list);
-/* Remove a file from a list; append it to a list. If file_list_keep() was called for the new list, the file is stored,
- * too. */
+/* Remove a file from a list; append it to a list. If file_list_keep() was called for the new list, the file is also
+ * stored. */
 void file_list_remove(struct file_list *list, struct file *file);
 void file_list_add(struct file_engine *engine, struct file_list *list, struct file *file);
-/* Heap memory of the file, in bytes. */
+/* Returns the heap memory of the file in bytes. */
 size_t file_heap_size(const struct file_engine *engine, const struct file *file);
-/* Wants a file stored, now or when it is complete; `sid` is the rule that does, or 0. */
+/* Requests storage of a file, now or on completion; `sid` is the requesting rule, or 0. */
 void file_keep(struct file_engine *engine, struct file *file, uint32_t sid);
-/* The same for all files of the list, those that come, too. */
+/* Requests storage of all present and future files of the list. */
 void file_list_keep(struct file_engine *engine, struct file_list *list, uint32_t sid);
 
 #endif

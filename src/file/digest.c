@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* MD5, SHA-1 and SHA-256 of nettle, those that are wanted, side by side. */
+/* Computes any combination of MD5, SHA-1 and SHA-256 of a file, with nettle. */
 #include <nettle/md5.h>
 #include <nettle/sha1.h>
 #include <nettle/sha2.h>

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The file engine. Bytes of a file go three ways as they come: into the digests, into the window that rules see, and,
- * when it is to be stored, to the file store.
+ * File engine. Received bytes of a file go to up to three places: the digests, the inspection window for rules, and the
+ * file store if the file is stored.
  *
- * The window begins with the file and holds its first `inspect_limit` bytes. When `inspect_window` bytes more are full
- * it moves, in one step to the last `inspect_window` bytes, so that a large file is copied once and not with every
- * segment. Bytes that came since file_engine_tick() were seen by no rule yet and stay, unless one call brings more than
- * an object of the heap holds. When there is no memory the window begins anew behind the bytes that found no room.
+ * The window starts at the beginning of the file and keeps its first `inspect_limit` bytes. When another
+ * `inspect_window` bytes are full, it moves in one step to the last `inspect_window` inspected bytes, so that a large
+ * file is copied once and not with every segment. Bytes received since file_engine_tick() have not been inspected and
+ * are kept, unless one call appends more than a heap object can hold. Without memory the window restarts after the
+ * bytes that could not be kept.
  */
 #include "file_priv.h"
 
@@ -30,15 +31,15 @@ void file_options_default(struct file_options *options)
     *options = (struct file_options){ .inspect_limit = 100 << 10, .inspect_window = 16 << 10 };
 }
 
-/* --- The engine ----------------------------------------------------------------------------------- */
+/* --- Engine --------------------------------------------------------------------------------------- */
 
-/* What is computed, and whether libmagic is there. */
+/* Updates which digests are computed and whether libmagic is used, from the options and the rules' needs. */
 static void set_wants(struct file_engine *engine)
 {
     engine->digests = engine->options.digests | engine->rule_digests;
     engine->magic = engine->options.magic || engine->rule_magic;
     if (engine->options.spool && (engine->options.store_all || engine->may_store))
-        engine->digests |= 1 << FILE_SHA256; /* its name in the store */
+        engine->digests |= 1 << FILE_SHA256; /* names the file in the store */
     if (engine->magic && !engine->libmagic)
         engine->libmagic = file_magic_new();
 }
@@ -165,7 +166,7 @@ void file_add_names(struct file_engine *engine, struct file *file, const void *n
         engine->counts.no_memory++;
 }
 
-/* Leaves behind what rules have seen, except for the last `inspect_window` bytes. */
+/* Drops inspected bytes from the window, except for the last `inspect_window` ones. */
 static void slide(struct file_engine *engine, struct file *file)
 {
     uint64_t seen = file->tick == engine->tick ? file->fresh_offset : file_received(file);
@@ -182,7 +183,7 @@ static void slide(struct file_engine *engine, struct file *file)
     file->data_offset += length;
 }
 
-/* No room for the window: it begins anew behind what has come. */
+/* Without memory for the window: restarts it at the next byte. */
 static void lose_window(struct file_engine *engine, struct file *file)
 {
     engine->counts.no_memory++;
@@ -254,8 +255,8 @@ void file_append(struct file_engine *engine, struct file *file, const void *byte
 }
 
 /*
- * Rules have not seen what came before a gap that is acknowledged together with it, so the window stays. As in
- * Suricata, what follows is for them next to it.
+ * Bytes that are acknowledged together with a following gap have not been inspected yet, so the window is kept. As in
+ * Suricata, rules see the bytes after the gap directly after those before it.
  */
 void file_gap(struct file_engine *engine, struct file *file, uint64_t length)
 {
@@ -271,7 +272,7 @@ void file_gap(struct file_engine *engine, struct file *file, uint64_t length)
         file->missing += length;
         return;
     }
-    file->data_offset = file_received(file); /* what comes next is not the beginning */
+    file->data_offset = file_received(file); /* the next byte is not the first of the file */
     file->fresh_offset = file->data_offset;
 }
 
@@ -284,7 +285,7 @@ static void finish_digests(struct file *file)
             continue;
         hash_digest(file->hash, kind, file->digest[kind]);
         file->has_store_name |= kind == FILE_SHA256;
-        /* The field tells the SHA-256 of what there is of it, too: what is stored has this name. */
+        /* Suricata also reports the SHA-256 of a truncated file, which is the name of the stored part. */
         if (whole || (kind == FILE_SHA256 && file->state == FILE_TRUNCATED))
             file->digests |= 1 << kind;
     }

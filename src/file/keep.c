@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What of the files goes to the file store. A rule may want a file when a part of it has gone by, or only when its
- * digest is known. Nothing goes to disk while all of the file is in the window; when its beginning is about to leave
- * it, and a rule could still want the file, it is written as if it were wanted, and discarded at its end when it was
- * not.
+ * Forwards files to the file store. A rule may request storage when part of the file has already been received, or only
+ * when its digest is known. Nothing is written while the window holds the whole file. When the start of the file is
+ * about to leave the window and rules may store files, writing starts in advance; if no rule requests the file by the
+ * end of its transaction, it is discarded.
  */
 #include "file_priv.h"
 #include "sluice/file_store.h"
@@ -29,7 +29,7 @@ static void write_bytes(struct file_engine *engine, struct file *file, const voi
         refuse(engine, file);
 }
 
-/* The window has all of the file so far: that goes to the store, and what comes from now on. */
+/* Starts storing: writes the window, which must still hold the whole file; keep_append() writes later bytes. */
 static void begin(struct file_engine *engine, struct file *file)
 {
     if (file->data_offset > 0 || file->data.length < file->size || is_too_large(engine, file->size)) {
@@ -65,7 +65,7 @@ static void add_sid(struct file *file, uint32_t sid)
         return;
     unsigned at = file->sid_count++;
 
-    for (; at > 0 && file->sids[at - 1] > sid; at--) /* ascending: not by the packets in which the rules matched */
+    for (; at > 0 && file->sids[at - 1] > sid; at--) /* ascending, so that the order of the matches does not matter */
         file->sids[at] = file->sids[at - 1];
     file->sids[at] = sid;
 }

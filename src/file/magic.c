@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libmagic, of which each worker has its own: a handle keeps the last answer. It allocates, and is slow: it is asked
- * once a file, and only where a rule or the configuration wants to know.
+ * File type detection with libmagic. Each worker has its own handle, because a handle stores the last result. libmagic
+ * allocates memory and is slow, so it is called once per file, and only if a rule or the configuration needs it.
  */
 #include <magic.h>
 #include <stdlib.h>

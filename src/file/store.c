@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The file store. A spool is a ring of records: open, bytes, finish, discard. Bytes leave a rest of the ring free, so
- * that a file can be finished or discarded when it is full of bytes.
+ * File store. A spool is a ring of records: open, bytes, finish, discard. Open and bytes records leave RESERVE bytes of
+ * the ring free, so that a file can be finished or discarded even when no more bytes fit.
  *
- * The thread takes what is in the rings, one after the other, and sleeps a little when there is nothing: a worker does
- * not wake it, which would be a system call. It has so many files open and no more; those beyond are opened anew when
- * bytes come for them. A file whose writing failed is forgotten, and what else comes for it is thrown away.
+ * The writer thread drains the rings in turn and sleeps IDLE_WAIT_MS when all are empty; workers do not wake it, which
+ * would cost a system call. It keeps at most OPEN_MAX descriptors open; other files are reopened when bytes arrive for
+ * them. A file whose writing failed is deleted, and later records for it are ignored.
  */
 #include "sluice/file_store.h"
 
@@ -31,10 +31,10 @@
 enum {
     RING_SIZE = 4 << 20,
     RING_MIN = 256 << 10,
-    RESERVE = 64 << 10, /* of the ring, for what is no bytes */
+    RESERVE = 64 << 10, /* bytes of the ring kept free for finish and discard records */
     CHUNK = 32 << 10,
-    FILES_MAX = 1024, /* that are written at once */
-    OPEN_MAX = 128,   /* of them with a descriptor */
+    FILES_MAX = 1024, /* files being written at the same time */
+    OPEN_MAX = 128,   /* ... of them with an open descriptor */
     IDLE_WAIT_MS = 20,
     LOSSLESS_WAIT_NS = 100 * 1000,
     NAME_SIZE = 48,
@@ -58,7 +58,7 @@ struct file_spool {
 struct stored_file {
     unsigned worker;
     uint64_t number;
-    int fd; /* -1: not open at the moment */
+    int fd; /* -1: currently closed */
 };
 
 struct file_store {
@@ -69,12 +69,12 @@ struct file_store {
     pthread_t thread;
     atomic_bool stop;
     _Atomic uint64_t written, errors;
-    /* the thread's */
+    /* used by the writer thread only */
     struct stored_file files[FILES_MAX];
     unsigned file_count, open_count, hand;
 };
 
-/* --- A worker's side ------------------------------------------------------------------------------ */
+/* --- Worker threads ------------------------------------------------------------------------------- */
 
 static struct record *reserve(struct file_spool *spool, size_t length, size_t rest)
 {
@@ -135,7 +135,7 @@ void file_spool_discard(struct file_spool *spool, uint64_t number)
     (void)put(spool, RECORD_DISCARD, number, NULL, 0);
 }
 
-/* --- The thread's files --------------------------------------------------------------------------- */
+/* --- Writer thread -------------------------------------------------------------------------------- */
 
 static void count(_Atomic uint64_t *counter)
 {
@@ -164,7 +164,7 @@ static void close_file(struct file_store *store, struct stored_file *file)
     store->open_count--;
 }
 
-/* Its place is taken by the last. */
+/* Removes a file from the table; the last entry moves to its slot. */
 static void forget(struct file_store *store, struct stored_file *file)
 {
     close_file(store, file);
@@ -186,7 +186,7 @@ static void fail(struct file_store *store, struct stored_file *file)
     remove_temporary(store, file);
 }
 
-/* One descriptor is given up when there are too many. */
+/* Opens the temporary file; first closes another one (round robin) when OPEN_MAX are open. */
 static bool open_file(struct file_store *store, struct stored_file *file, int flags)
 {
     char name[NAME_SIZE];
@@ -234,7 +234,7 @@ static void handle_bytes(struct file_store *store, struct stored_file *file, con
     }
 }
 
-/* "ab/abcd..." */
+/* Formats "ab/abcd...", the path of a complete file. */
 static void final_path(const uint8_t *sha256, char *out)
 {
     static const char digits[] = "0123456789abcdef";
@@ -265,7 +265,8 @@ static void handle_finish(struct file_store *store, struct stored_file *file, co
     close_file(store, file);
     temporary_name(file, name);
     final_path(record->bytes, path);
-    if (utimensat(store->dir_fd, path, NULL, AT_SYMLINK_NOFOLLOW) == 0) { /* it is there already: seen again now */
+    if (utimensat(store->dir_fd, path, NULL, AT_SYMLINK_NOFOLLOW) ==
+        0) { /* content already stored: update its time only */
         remove_temporary(store, file);
     } else if (give_name(store, name, path)) {
         forget(store, file);
@@ -285,7 +286,7 @@ static void handle(struct file_store *store, unsigned worker, const struct recor
     struct stored_file *file = find(store, worker, record->number);
 
     if (!file)
-        return; /* it failed before */
+        return; /* writing failed before */
     if (record->kind == RECORD_BYTES)
         handle_bytes(store, file, record);
     else if (record->kind == RECORD_FINISH)
@@ -294,7 +295,8 @@ static void handle(struct file_store *store, unsigned worker, const struct recor
         remove_temporary(store, file);
 }
 
-/* What was in the ring at the beginning, so that no worker waits for another. */
+/* Handles the records that are in the ring at the start of the call: later ones wait until the other rings had their
+ * turn. */
 static bool drain(struct file_store *store, unsigned worker)
 {
     struct ring *ring = store->spools[worker].ring;
@@ -333,7 +335,7 @@ static void *run(void *user)
     }
 }
 
-/* --- The main thread's side ----------------------------------------------------------------------- */
+/* --- Start and stop ------------------------------------------------------------------------------- */
 
 static int open_folder(int at, const char *name, int *out)
 {
@@ -341,7 +343,7 @@ static int open_folder(int at, const char *name, int *out)
     return *out < 0 ? -errno : 0;
 }
 
-/* Files of a run that ended before they were complete. */
+/* Deletes incomplete files of an earlier run. */
 static void clean(int tmp_fd)
 {
     int fd = openat(tmp_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -437,7 +439,7 @@ void file_store_stop(struct file_store *store)
     atomic_store(&store->stop, true);
     ssize_t n = write(store->wake_fd, &one, sizeof(one));
 
-    (void)n; /* otherwise it wakes by itself */
+    (void)n; /* on failure the thread wakes after its poll timeout */
     pthread_join(store->thread, NULL);
     store->started = false;
     atomic_store(&store->stop, false);
