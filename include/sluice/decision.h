@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What detect, policy and output hand on: the rules that matched a packet, and what was decided about them.
- * Lives with the rules because its users are neighbours.
+ * Types shared by detect, policy and output: the rules that matched a packet (hits) and the decision on them. Declared
+ * on the layer of the rules because these three modules are neighbours and must not include each other.
  */
 #ifndef SLUICE_DECISION_H
 #define SLUICE_DECISION_H
@@ -16,11 +16,11 @@ struct app;
 struct app_tx;
 struct stream;
 
-/* Bytes that a pcre of a rule took out of what it matched: for its alert, for the packet, or for the flow. */
+/* Bytes that a pcre of a rule captured: a variable of its alert, of the packet, or of the flow. */
 struct rule_capture {
-    uint32_t number; /* of its name */
+    uint32_t number; /* number of the variable's name */
     uint8_t kind;    /* RULE_NAME_ALERT_TEXT, RULE_NAME_PACKET_TEXT, RULE_NAME_FLOW_TEXT */
-    uint8_t length;  /* what is longer is cut */
+    uint8_t length;  /* longer captures are truncated */
     uint8_t bytes[FLOW_TEXT_MAX];
 };
 enum { RULE_TEXTS_MAX = 32 };
@@ -29,41 +29,41 @@ struct rule_captures {
     struct rule_capture list[RULE_TEXTS_MAX];
 };
 
-/* A rule that matched; made by detect. */
+/* A rule that matched; filled in by detect. */
 struct hit {
     const struct rule *rule;
-    bool in_stream;          /* in the bytes of a stream */
-    bool of_flow;            /* pass and drop are for the whole flow: it matched in a stream, or by addresses alone */
-    bool tx_guessed;         /* the rule asks for no transaction: tx is the one under way */
-    const struct app_tx *tx; /* the transaction it matched in; NULL. Lent until app_tidy() */
-    uint8_t first_text, text_count; /* for the alert, among the packet's */
+    bool in_stream;          /* matched in reassembled stream data */
+    bool of_flow;            /* pass and drop apply to the whole flow: it matched in a stream, or by addresses only */
+    bool tx_guessed;         /* the rule inspects no transaction: tx is the current one */
+    const struct app_tx *tx; /* the transaction it matched in, or NULL; valid until app_tidy() */
+    uint8_t first_text, text_count; /* captures for the alert: range in the packet's rule_captures */
 };
 
-/* What is reported of a hit; made by policy. */
+/* A reported hit; filled in by policy. */
 struct alert {
     const struct rule *rule;
-    enum rule_action action; /* as applied: rate_filter may have changed it */
+    enum rule_action action; /* action applied; rate_filter may have changed it */
     bool blocked;            /* EVE's alert.action: the packet is dropped or rejected */
     bool would_drop;         /* EVE's alert.would_drop: alert-only lets the packet pass */
-    bool in_stream;          /* the payload that matters is the stream's */
+    bool in_stream;          /* the relevant payload is stream data */
     bool tx_guessed;         /* as in struct hit */
     const struct app_tx *tx; /* as in struct hit */
     uint8_t first_text, text_count;
 };
 
 struct decision {
-    const struct alert *alerts; /* lent until the worker's next packet */
+    const struct alert *alerts; /* valid until the worker's next packet */
     size_t alert_count;
     const struct rule *drop_rule;       /* the rule that dropped, or NULL */
     const struct rule *would_drop_rule; /* the first rule whose drop alert-only does not enforce, or NULL */
-    const struct rule *block_rule;      /* the first that dropped and wants a host blocked, or NULL */
-    bool passed;                        /* a pass rule ended it */
-    bool tagged;                        /* log the packet: a tag of an earlier alert asks for it */
+    const struct rule *block_rule;      /* the first dropping rule that also blocks a host, or NULL */
+    bool passed;                        /* a pass rule ended the evaluation */
+    bool tagged;                        /* log the packet because of a tag of an earlier alert */
     const struct rule_captures
-        *texts;                  /* of the packet and its alerts, lent until the worker's next packet; NULL for none */
-    const struct app *app;       /* whose transactions the alerts' are; NULL without */
-    const struct stream *stream; /* where the bytes of pkt->flow are; NULL without streams */
-    const struct rule_names *names; /* of flow bits, for events; NULL for none */
+        *texts;                     /* captures of packet and alerts, valid until the worker's next packet; or NULL */
+    const struct app *app;          /* parser that owns the alerts' transactions, or NULL */
+    const struct stream *stream;    /* holds the stream data of pkt->flow; NULL without streams */
+    const struct rule_names *names; /* names of flow bits for events, or NULL */
 };
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Policy: from the rules that matched to the verdict and the alerts to report.
+ * Policy: derives the verdict and the reported alerts from the rules that matched.
  *
- * Hits come in the order of actions. pass ends it: neither alerts nor drops after it count. Thresholds, suppressions
- * and rate filters decide what is reported; drops take effect as the field has it (a suppressed drop rule still drops,
- * a detection_filter that is not yet reached does neither).
+ * Hits are sorted by action order. A pass ends the evaluation: later hits neither alert nor drop. Thresholds,
+ * suppressions and rate filters decide what is reported; drops take effect as in Suricata (a suppressed drop rule still
+ * drops; a detection_filter below its count neither drops nor alerts).
  *
- * Mode alert-only enforces nothing: a packet that is to be dropped passes with packet.would_drop set, its flow is
- * inspected further with flow.would_drop set, and no reject packet is sent. The mode may change between two packets.
+ * Mode alert-only enforces nothing: a packet with a drop decision passes with packet.would_drop set, inspection of its
+ * flow continues with flow.would_drop set, and no reject packet is sent. The mode may change between two packets.
  *
- * Threads:   a policy belongs to one worker. State by host is shared between workers through policy_shared: sharded,
- *            locked, bounded by a memcap, and touched on a match only.
+ * Threads:   a policy belongs to one worker. Per-host state is shared between workers through policy_shared: sharded,
+ *            locked, bounded by a memcap, and accessed on a match only.
  */
 #ifndef SLUICE_POLICY_H
 #define SLUICE_POLICY_H
@@ -29,103 +29,103 @@ struct policy;
 struct transfer;
 struct turn;
 
-/* Whether the drops of rules, exception policies, stream and defrag are enforced. */
+/* Whether drops by rules, exception policies, stream and defrag are enforced. */
 enum ips_mode {
     IPS_MODE_DROP,
-    IPS_MODE_ALERT_ONLY, /* no: the packets pass, and are counted */
+    IPS_MODE_ALERT_ONLY, /* not enforced: the packets pass and are counted */
 };
 const char *ips_mode_name(enum ips_mode mode); /* "drop", "alert-only" */
 bool ips_mode_parse(const char *name, enum ips_mode *out);
 
 struct policy_options {
-    bool inline_mode;          /* drops take effect; otherwise they are reported as alerts with action allowed */
-    enum ips_mode mode;        /* with inline_mode */
+    bool inline_mode;   /* drops take effect; otherwise (IDS) they are reported as alerts with action "allowed" */
+    enum ips_mode mode; /* used with inline_mode only */
     unsigned packet_alert_max; /* alerts kept per packet */
     size_t threshold_memcap;   /* bytes */
-    uint64_t seed;             /* of hashes: random where senders must not find addresses that collide */
-    size_t tag_memcap;         /* bytes of tags of flows, of this worker; and of those of hosts, shared */
-    size_t history_memcap;     /* bytes of what flows have met, of this worker */
+    uint64_t seed;             /* of hashes; random in a daemon, so that senders cannot choose colliding addresses */
+    size_t tag_memcap;         /* bytes of flow tags of this worker, and also of the shared host tags */
+    size_t history_memcap;     /* bytes of flow histories of this worker */
     enum exception_policy exceptions[EXCEPTION_COUNT];
 };
 void policy_options_default(struct policy_options *options);
 
-/* 0 or -ENOMEM. The shared part outlives all policies made with it; it is NULL-safe to free. */
+/* 0 or -ENOMEM. The shared part outlives all policies created with it; both free functions accept NULL. */
 int policy_shared_new(struct policy_shared **out, const struct policy_options *options);
 void policy_shared_free(struct policy_shared *shared);
 int policy_new(struct policy **out, const struct policy_options *options, struct policy_shared *shared);
 void policy_free(struct policy *policy);
-/* Others from now on; what was decided for flows stays. */
+/* Replaces the exception policies; earlier decisions on flows stay in force. */
 void policy_set_exceptions(struct policy *policy, const enum exception_policy exceptions[EXCEPTION_COUNT]);
-/* For the packets that follow. */
+/* Sets the mode for all following packets. */
 void policy_set_mode(struct policy *policy, enum ips_mode mode);
-/* Shared state is touched in this turn; NULL (at first): at once. */
+/* Sets the replay ordering that is awaited before access to shared state; NULL (default): no ordering. */
 void policy_set_turn(struct policy *policy, struct turn *turn);
-/* Forgets what policy keeps with a flow that ends. */
+/* Frees the tags and the history of a flow that ends. */
 void policy_flow_end(struct policy *policy, struct flow *flow);
 
-/* To another process (sluice/transfer.h): what is kept with a flow, which has a history or tags when they are written;
- * and what is kept of hosts and rules. */
+/* State transfer to another process (sluice/transfer.h): history and tags of a flow, and state by host and rule. The
+ * writer calls the first and third function only for flows that have a history or tags, respectively. */
 void policy_transfer_history(struct transfer *t, struct policy *policy, struct flow *flow);
-/* How often each rule matched; reading adds to what is there, and gives numbers to the names of rules that are not
- * loaded. */
+/* Match counters of rules. The reader adds them to its current values, and assigns numbers to the names of rules that
+ * are not loaded. */
 void policy_transfer_tallies(struct transfer *t, struct policy *policy, struct rule_names *names);
 void policy_transfer_tag(struct transfer *t, struct policy *policy, struct flow *flow);
 void policy_shared_transfer_thresholds(struct transfer *t, struct policy_shared *shared, uint64_t now_ns);
 void policy_shared_transfer_tags(struct transfer *t, struct policy_shared *shared);
 
-/* Applies the hits (rules of `rules`, which has the thresholds for all) to the packet: sets verdict, drop_reason and
- * reject of it (and of pkt->root when inside a tunnel). */
+/* Applies the hits to the packet: sets verdict, drop_reason and reject of `pkt`, and of pkt->root inside a tunnel. The
+ * rules of the hits belong to `rules`, which also has the global thresholds. */
 void policy_apply(struct policy *policy, const struct rule_list *rules, struct packet *pkt, const struct hit *hits,
                   size_t hit_count, struct decision *out);
 
 /* True in passive mode for a flow that a rule would drop inline: as in Suricata, no more rules are evaluated for it. */
 bool policy_demands_drop(const struct policy *policy, const struct flow *flow);
 
-/* A flow that was decided before: drops the packet of a dropped flow. Returns true when no rules are evaluated for the
- * packet: its flow is dropped, passed or bypassed, or policy_demands_drop(). Alert-only releases a dropped flow
- * (flow.would_drop), and mode drop evaluates a released flow again. */
+/* Applies an earlier decision on the flow: drops the packet of a dropped flow. Returns true when no rules are evaluated
+ * for the packet: its flow is dropped, passed or bypassed, or policy_demands_drop() is true. Alert-only releases a
+ * dropped flow (flow.would_drop), and mode drop evaluates a released flow again. */
 bool policy_flow(struct policy *policy, struct packet *pkt);
 
-/* Does what is configured for the cause to the packet and its flow, counts it and keeps it in the flow. True when the
- * packet is not to be inspected further. */
+/* Applies the configured exception policy to the packet and its flow, counts it and records it in the flow. True when
+ * the packet needs no further inspection. */
 bool policy_exception(struct policy *policy, struct packet *pkt, enum exception_cause cause);
 
-/* Whether that drops the packet. */
+/* Whether policy_exception() would drop the packet. */
 bool policy_exception_drops(const struct policy *policy, enum exception_cause cause);
 
-/* A flow that is to be looked at no longer because of overload: it is bypassed, counted and marked so. */
+/* Requests a bypass of the flow because of overload (load shedding); counts and records it as an exception. */
 void policy_shed(struct policy *policy, struct flow *flow);
 
-/* Drops a packet for a reason that is not a rule; without effect when drops have none. */
+/* Drops a packet for a reason other than a rule; no effect in IDS mode. */
 void policy_drop(struct policy *policy, struct packet *pkt, enum drop_reason reason);
 
-/* What became of a rule's matches, by its number: kept over reloads. Written by the worker, read by anybody. */
+/* Match counters of a rule, indexed by rule number; they survive reloads. Written by the worker, read by any thread. */
 enum { POLICY_MAX_TALLIES = 1 << 18 };
 struct rule_tally {
     _Atomic uint64_t matches, alerts, drops, would_drops;
-    _Atomic uint64_t last_ns; /* of the packet that matched last */
-    _Atomic uint64_t limits;  /* packets in which the evaluation reached a limit of work; not kept over upgrades */
+    _Atomic uint64_t last_ns; /* time of the last matching packet */
+    _Atomic uint64_t limits;  /* packets in which the evaluation reached a work limit; not transferred at upgrades */
 };
-/* The evaluation of these rules reached a limit of work in a packet. */
+/* Counts that the evaluation of these rules reached a work limit in a packet. */
 void policy_count_limits(struct policy *policy, const struct rule *const *rules, size_t count);
-/* NULL for rules that are not counted: number 0, and those past POLICY_MAX_TALLIES. */
+/* Returns the counters of a rule; NULL for number 0 and numbers from POLICY_MAX_TALLIES on, which are not counted. */
 const struct rule_tally *policy_tally(const struct policy *policy, uint32_t number);
 
-/* Which rules matched in a flow: the first ones, each once. */
+/* Rules that matched in a flow: the first FLOW_HISTORY_RULES different ones. */
 enum { FLOW_HISTORY_RULES = 6 };
 struct flow_history_rule {
     uint32_t gid, sid;
     uint32_t count;
     uint8_t action;  /* enum rule_action, of the last match */
-    bool reported;   /* an alert came of it */
-    bool blocked;    /* a packet was dropped for it */
-    bool would_drop; /* alert-only let a packet pass that it drops */
-    bool silenced;   /* a threshold or a suppression kept it back */
+    bool reported;   /* an alert was reported */
+    bool blocked;    /* a packet was dropped */
+    bool would_drop; /* a drop was not enforced because of alert-only */
+    bool silenced;   /* a threshold or suppression suppressed the alert */
     uint64_t first_ns, last_ns;
 };
 struct flow_history {
     uint32_t count;
-    uint32_t others; /* matches of rules for which there was no room */
+    uint32_t others; /* matches of further rules, which are not listed */
     struct flow_history_rule rules[FLOW_HISTORY_RULES];
 };
 
@@ -133,10 +133,10 @@ struct policy_counters {
     uint64_t alerts, alerts_suppressed, alerts_overflow, dropped, rejected, passed;
     uint64_t threshold_memcap_hits;
     uint64_t exceptions[EXCEPTION_COUNT][EXCEPTION_POLICY_COUNT];
-    uint64_t flow_drops; /* packets of flows that were dropped before */
+    uint64_t flow_drops; /* packets dropped because their flow is dropped */
 };
 const struct policy_counters *policy_counters(const struct policy *policy);
 size_t policy_shared_memory(const struct policy_shared *shared);
-uint64_t policy_thresholds_evicted(const struct policy *policy); /* of all workers: states that gave way to others */
+uint64_t policy_thresholds_evicted(const struct policy *policy); /* states of all workers evicted to make room */
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * For who asks why: how often each rule matched, and which rules matched in a flow. Touched on a match only. Tallies
- * are numbers that the worker alone writes, so plain loads and stores do; their memory is address space until a rule
- * matches.
+ * Match statistics for diagnosis: match counters per rule (tallies), and the rules that matched in a flow (history).
+ * Updated on a match only. Only the worker writes the tallies, so relaxed loads and stores suffice without atomic
+ * read-modify-write. Their array uses address space only; pages are allocated when a rule matches.
  */
 #include "policy_priv.h"
 #include "sluice/pool.h"
@@ -67,7 +67,7 @@ void history_note(struct pool *pool, struct flow *flow, const struct packet *pkt
     if (!flow->history) {
         flow->history = pool_take(pool);
         if (!flow->history)
-            return; /* what was decided is in the flow all the same */
+            return; /* the decision itself is stored in the flow and not affected */
         *flow->history = (struct flow_history){ .count = 0 };
     }
     entry = entry_of(flow->history, match->rule, pkt->time_ns);
@@ -84,7 +84,7 @@ void history_note(struct pool *pool, struct flow *flow, const struct packet *pkt
     entry->silenced |= match->silenced;
 }
 
-/* --- To another process --------------------------------------------------------------------------- */
+/* --- State transfer ------------------------------------------------------------------------------- */
 
 static void transfer_rule(struct transfer *t, struct flow_history_rule *rule)
 {
@@ -114,7 +114,7 @@ void history_transfer(struct transfer *t, struct pool *pool, struct flow *flow)
         *flow->history = read;
 }
 
-enum { TALLY_VALUES = 5, TALLY_SIZE = 2 + TALLY_VALUES * 8 }; /* with an empty name */
+enum { TALLY_VALUES = 5, TALLY_SIZE = 2 + TALLY_VALUES * 8 }; /* minimum size of a record: with an empty name */
 
 static uint64_t get(const _Atomic uint64_t *counter)
 {
@@ -126,7 +126,7 @@ static void add(_Atomic uint64_t *counter, uint64_t value)
     atomic_store_explicit(counter, get(counter) + value, memory_order_relaxed);
 }
 
-/* The name of the rule that is counted under a number; NULL: none, and nothing to tell. */
+/* Returns the name of the rule with this number if it has matched, NULL otherwise. */
 static const char *counted_rule(const struct rule_tally *tallies, const struct rule_names *names, uint32_t number)
 {
     return get(&tallies[number].matches) > 0 ? rule_names_text(names, RULE_NAME_RULE, number) : NULL;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From hits to a verdict. The hits come in the order of evaluation; each is asked its suppressions first, then its
- * thresholds, then its action is applied and it is reported. A pass ends the list.
+ * Applies hits to a packet. The hits are in the order of evaluation. For each one suppressions are evaluated first,
+ * then thresholds, then its action is applied and the alert is reported. A pass ends the evaluation.
  *
- * The drop of a packet inside a tunnel is the drop of the packet that carries it: only that one has a verdict.
+ * Dropping a packet inside a tunnel drops the packet that carries it, because only that one has a verdict.
  *
- * Alert-only lets the packet pass and keeps inspecting its flow, because what passes must be inspected. So a flow that
- * is to be dropped gets no FLOW_DROPPED, which gives up its stream, but flow.would_drop, and its later packets are
- * counted. An exception policy that drops acts as `ignore` does.
+ * In alert-only mode the packet passes, and inspection of its flow continues because its later packets pass too. A drop
+ * of the flow therefore sets flow.would_drop and not FLOW_DROPPED, which would end stream reassembly, and later packets
+ * of the flow are counted. An exception policy that drops acts like `ignore`.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,9 +25,9 @@ struct policy_shared {
 struct policy {
     struct policy_options options;
     struct policy_shared *shared;
-    struct turn *turn; /* NULL: the only worker, or a daemon's */
+    struct turn *turn; /* replay ordering; NULL in the daemon and with a single worker */
     struct pool *flow_tags, *histories;
-    struct pool *tally_pool; /* of one object, so that it is address space only */
+    struct pool *tally_pool; /* holds one object: a mapping whose unused pages need no memory */
     struct rule_tally *tallies;
     struct alert *alerts;
     struct policy_counters counters;
@@ -193,7 +193,7 @@ size_t policy_shared_memory(const struct policy_shared *shared)
 
 /* --- Thresholds ----------------------------------------------------------------------------------- */
 
-/* Goes through one list of thresholds, suppressions or the others; stops at the first that does not report. */
+/* Evaluates either the suppressions or the other thresholds of a list; stops at the first that does not report. */
 static enum threshold_outcome ask(struct policy *policy, const struct threshold *list, bool suppressions,
                                   const struct rule *rule, const struct packet *pkt, enum rule_action *action)
 {
@@ -256,7 +256,7 @@ static enum drop_reason reason_of_root(const struct packet *pkt, enum drop_reaso
 static void drop(struct packet *pkt, enum drop_reason reason)
 {
     if (pkt->flags & PACKET_PSEUDO)
-        return; /* was never sent */
+        return; /* pseudo-packets are never sent */
     if (pkt->verdict != VERDICT_DROP) {
         pkt->verdict = VERDICT_DROP;
         pkt->drop_reason = reason;
@@ -267,7 +267,7 @@ static void drop(struct packet *pkt, enum drop_reason reason)
     }
 }
 
-/* drop() in alert-only: the first reason counts there, too. */
+/* Replaces drop() in alert-only mode: as there, the first reason is kept. */
 static void note_would_drop(struct packet *pkt, enum drop_reason reason)
 {
     if (pkt->flags & PACKET_PSEUDO)
@@ -289,8 +289,8 @@ static void set_flow_reason(struct flow *flow, enum drop_reason reason, const st
 static void drop_flow(struct flow *flow, enum drop_reason reason, const struct rule *rule)
 {
     if (flow->flags & (FLOW_DROPPED | FLOW_PASSED))
-        return; /* what came first holds */
-    /* The drop event of a flow is written again when the would_drop event was. */
+        return; /* the first decision stays in force */
+    /* After a would_drop event, the flow's drop event is written as well. */
     if (flow->would_drop)
         flow->flags &= (uint16_t) ~(FLOW_DROP_LOGGED | FLOW_DROP_LOGGED_TO_CLIENT);
     flow->flags |= FLOW_DROPPED;
@@ -298,7 +298,7 @@ static void drop_flow(struct flow *flow, enum drop_reason reason, const struct r
     set_flow_reason(flow, reason, rule);
 }
 
-/* drop_flow() in alert-only. */
+/* Replaces drop_flow() in alert-only mode. */
 static void note_flow_would_drop(struct flow *flow, enum drop_reason reason, const struct rule *rule,
                                  enum flow_would_drop by)
 {
@@ -331,7 +331,7 @@ static void act_alert_only(struct policy *policy, struct packet *pkt, const stru
     pkt->would_reject |= reject_of(action) != REJECT_NONE;
 }
 
-/* Passive nothing is dropped or sent. Events name what the rule demands, as Suricata's do as IDS. */
+/* IDS mode drops and sends nothing, but events name the action that the rule demands, as in Suricata. */
 static void act_passive(struct packet *pkt, const struct rule *rule, enum rule_action action, struct flow *flow)
 {
     if (flow && flow->drop_sid == 0 && !(flow->flags & FLOW_PASSED))
@@ -451,7 +451,7 @@ void policy_apply(struct policy *policy, const struct rule_list *rules, struct p
     }
 }
 
-/* --- What no rule says ---------------------------------------------------------------------------- */
+/* --- Decisions without a rule --------------------------------------------------------------------- */
 
 void policy_drop(struct policy *policy, struct packet *pkt, enum drop_reason reason)
 {
@@ -461,7 +461,7 @@ void policy_drop(struct policy *policy, struct packet *pkt, enum drop_reason rea
         drop(pkt, reason);
 }
 
-/* Its stream was given up: from now on its packets are inspected one by one. */
+/* Releases a dropped flow in alert-only mode. Stream reassembly was stopped: its packets are inspected one by one. */
 static void release_flow(struct flow *flow)
 {
     flow->flags &= (uint16_t) ~(FLOW_DROPPED | FLOW_DROP_LOGGED | FLOW_DROP_LOGGED_TO_CLIENT);
@@ -469,8 +469,8 @@ static void release_flow(struct flow *flow)
     flow->offload = OFFLOAD_NONE;
 }
 
-/* Drop is in force again. Only what rules find from now on drops the flow; rules on addresses alone match once in a
- * flow, so they are evaluated again. */
+/* Restarts the evaluation of a flow when drops are enforced again: only new matches drop it. Rules on addresses alone
+ * match once per flow, so they are evaluated again. */
 static void evaluate_flow_again(struct flow *flow)
 {
     flow->would_drop = FLOW_WOULD_DROP_NO;
@@ -544,7 +544,7 @@ bool policy_exception(struct policy *policy, struct packet *pkt, enum exception_
     if (drops(action) && !policy->options.inline_mode)
         action = EXCEPTION_IGNORE;
     if (drops(action) && pkt->flow && pkt->flow->flags & FLOW_PASSED)
-        return true; /* what came first holds, for its packets too */
+        return true; /* the first decision stays in force, also for later packets */
     if (drops(action) && policy->options.mode == IPS_MODE_ALERT_ONLY) {
         note_would_drop(pkt, reason);
         if (action > EXCEPTION_DROP_PACKET && pkt->flow)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tags: after a rule with `tag` matched, the packets that follow in its flow, or to and from one of its hosts, are
- * written too, so many packets, seconds or bytes long.
+ * Tags: after a match of a rule with `tag`, subsequent packets of its flow, or to and from one of its hosts, are logged
+ * for a given number of packets, seconds or bytes.
  *
- * Tags of a flow hang on it; those of hosts are in a table that the workers share, which is asked only while it has
- * any. A flow or host has at most TAGS_MAX tags; a rule that matches again starts its tag anew, at most MATCH_LIMIT
- * times, so that nobody can have everything written for ever.
+ * Flow tags are attached to the flow; host tags are in a table shared by the workers, which is searched only while it
+ * has unexpired entries. A flow or host has at most TAGS_MAX tags. A repeated match restarts its tag, at most
+ * MATCH_LIMIT times, so that a sender cannot cause unlimited packet logging.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -22,12 +22,12 @@
 enum { TAGS_MAX = 4, MATCH_LIMIT = 10, HOST_TAG_SECONDS = 3600 };
 
 struct tag {
-    uint32_t gid, sid, index; /* index: a rule may have several */
-    uint32_t count, used;     /* of the unit; seconds: unused */
+    uint32_t gid, sid, index; /* index: position among the tags of the rule */
+    uint32_t count, used;     /* limit and usage in `unit`; `used` is unused for seconds */
     uint64_t first_ns;
     uint8_t unit; /* enum tag_unit */
     uint8_t matches;
-    bool exclusive, begun; /* begun: the packet that matched is behind us */
+    bool exclusive, begun; /* begun: the matching packet itself has been counted */
 };
 
 struct tag_list {
@@ -41,7 +41,7 @@ struct flow_tag {
 
 struct host_tag_key {
     struct address address;
-    uint64_t ip_version; /* wide, so that there is no padding */
+    uint64_t ip_version; /* 64 bits wide to avoid padding */
 };
 
 struct host_tag {
@@ -52,7 +52,7 @@ struct host_tag {
 
 struct host_tags {
     struct shared_table *table;
-    atomic_uint_least64_t last_expiry_ns; /* no host has a tag past it */
+    atomic_uint_least64_t last_expiry_ns; /* latest expiry of any host tag */
 };
 
 int host_tags_new(struct host_tags **out, size_t memcap, uint64_t seed)
@@ -88,7 +88,7 @@ int flow_tags_new(struct pool **out, size_t memcap)
     return pool_new(out, sizeof(struct flow_tag), memcap);
 }
 
-/* --- A list --------------------------------------------------------------------------------------- */
+/* --- Tag lists ------------------------------------------------------------------------------------ */
 
 static void list_add(struct tag_list *list, const struct rule *rule, uint32_t index, const struct rule_tag *tag,
                      uint64_t now_ns)
@@ -131,7 +131,7 @@ static void use(struct tag *tag, const struct packet *pkt)
     tag->used = tag->used > UINT32_MAX - more ? UINT32_MAX : tag->used + more;
 }
 
-/* Counts the packet to all tags of the list; true when one of them asks for it. */
+/* Counts the packet for all tags of the list and removes ended ones; true when one of them requests logging. */
 static bool list_use(struct tag_list *list, const struct packet *pkt)
 {
     bool wanted = false;
@@ -141,7 +141,7 @@ static bool list_use(struct tag_list *list, const struct packet *pkt)
 
         use(tag, pkt);
         if (!tag->begun)
-            tag->begun = true; /* the packet that matched has its alert */
+            tag->begun = true; /* the matching packet is logged by its alert */
         else if (is_over(tag, pkt->time_ns))
             *tag = list->tags[--list->count];
         else
@@ -157,7 +157,7 @@ static struct host_tag_key host_key(const struct packet *pkt, const struct addre
     return (struct host_tag_key){ .address = *address, .ip_version = pkt->ip_version };
 }
 
-/* Other workers raise it too, under locks of other shards. */
+/* Raises *maximum atomically: other workers do the same under locks of other shards. */
 static void raise_to(atomic_uint_least64_t *maximum, uint64_t value)
 {
     uint_least64_t old = atomic_load_explicit(maximum, memory_order_relaxed);
@@ -207,7 +207,7 @@ static void flow_add(struct pool *pool, struct flow *flow, const struct packet *
     if (!flow->tag) {
         flow->tag = pool_take(pool);
         if (!flow->tag)
-            return; /* less is written; nothing else is missed */
+            return; /* without memory only packet logging is lost */
         memset(flow->tag, 0, sizeof(*flow->tag));
     }
     list_add(&flow->tag->list, rule, index, tag, pkt->time_ns);
@@ -232,7 +232,7 @@ bool tag_use(struct host_tags *hosts, bool has_host_tags, struct turn *turn, str
 {
     struct flow *flow = pkt->flow;
     if (pkt->flags & PACKET_PSEUDO)
-        return false; /* was never sent: neither written nor counted */
+        return false; /* pseudo-packets were never sent: neither logged nor counted */
     bool wanted = flow && flow->tag && list_use(&flow->tag->list, pkt);
 
     if (!has_host_tags || pkt->ip_version == 0)
@@ -245,7 +245,7 @@ bool tag_use(struct host_tags *hosts, bool has_host_tags, struct turn *turn, str
     return wanted;
 }
 
-/* --- To another process --------------------------------------------------------------------------- */
+/* --- State transfer ------------------------------------------------------------------------------- */
 
 static void transfer_tag(struct transfer *t, struct tag *tag)
 {

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a threshold decides, with the field's meaning (docs.suricata.io, "Thresholding Keywords" and "Global
- * Thresholds"):
+ * Evaluation of thresholds as in Suricata (docs.suricata.io, "Thresholding Keywords" and "Global Thresholds"):
  *
- *   limit             the first `count` of a window are reported, the others act silently
- *   threshold         every `count`th of a window is reported, the others are nothing
- *   both              the `count`th of a window is reported, those before are nothing, those after act silently
- *   backoff           reported at count, count * multiplier, count * multiplier^2...
- *   detection_filter  reported and acted upon from the `count + 1`st of a window on
- *   rate_filter       always reported; past `count` in a window the action is another for `timeout` seconds
- *   suppress          acts silently for the addresses named
+ *   limit             the first `count` matches of a window are reported, the others act silently
+ *   threshold         every `count`th match of a window is reported, the others are ignored
+ *   both              the `count`th match of a window is reported, earlier ones are ignored, later ones act silently
+ *   backoff           reported at count, count * multiplier, count * multiplier^2, ...
+ *   detection_filter  reported and acted upon from match `count + 1` of a window on
+ *   rate_filter       always reported; after `count` matches in a window the action changes for `timeout` seconds
+ *   suppress          acts silently for the given addresses
  *
- * One small function a kind, in a table. A window begins with the match that opens it and lasts `seconds`.
+ * Each kind has one update function in a table. A window starts with the match that opens it and lasts `seconds`.
  */
 #include <string.h>
 
@@ -25,11 +24,11 @@ struct update {
     const struct threshold *threshold;
     const struct packet *pkt;
     enum rule_action *action;
-    uint64_t *memcap_hits; /* counts what could not be kept */
+    uint64_t *memcap_hits; /* counts states and ports that could not be stored */
     bool fresh;
 };
 
-/* Counts a match; true when it opened a new window. */
+/* Counts a match in the window; true when it opened a new window. */
 static bool count_in_window(struct update *u)
 {
     uint64_t window_ns = u->threshold->seconds * NS_PER_SECOND;
@@ -96,7 +95,7 @@ static void count_port(struct update *u, uint16_t port, uint32_t before)
     *u->memcap_hits += seen == PORT_NO_MEMORY;
 }
 
-/* With unique_on a port that was seen in the window before does not count again. */
+/* With unique_on, a port that was already seen in the window is not counted again. */
 static enum threshold_outcome update_detection_filter(struct update *u)
 {
     uint32_t before = u->state->count;
@@ -108,7 +107,7 @@ static enum threshold_outcome update_detection_filter(struct update *u)
         if (opened)
             threshold_table_forget_ports(u->table, u->shard, u->state);
         if (before > u->threshold->count && !opened)
-            u->state->count = before; /* reached: which ports follow is of no interest */
+            u->state->count = before; /* the count is exceeded: no need to store further ports */
         else
             count_port(u, port, opened ? 0 : before);
     }
@@ -145,8 +144,8 @@ static enum threshold_outcome (*const updates[])(struct update *u) = {
     [THRESHOLD_RATE_FILTER] = update_rate_filter,
 };
 
-/* No memory: every match is the first. A limit reports it, and what waits for a number of them is never reached: a scan
- * from many addresses gives no flood of alerts. */
+/* Evaluates a match without memory for its state: every match counts as the first. A limit reports it, and kinds that
+ * need several matches never report, so a scan from many addresses causes no flood of alerts. */
 static enum threshold_outcome count_nowhere(struct update *u)
 {
     struct threshold_state nowhere = { 0 };
@@ -173,7 +172,7 @@ static bool suppressed(const struct threshold *threshold, const struct packet *p
     return threshold->track == TRACK_DESTINATION ? destination : source || destination;
 }
 
-/* A pair of hosts and a flow are the same in both directions. */
+/* Sorts the endpoints, so that both directions of a host pair or flow have the same key. */
 static void order_ends(struct threshold_key *key)
 {
     int order = memcmp(&key->first, &key->second, sizeof(key->first));
@@ -190,7 +189,7 @@ static void order_ends(struct threshold_key *key)
     key->second_port = port;
 }
 
-/* Ports that are used again are another flow, and so are the same ports in another VLAN. */
+/* Mixes start time and VLANs into the key: reused ports, and equal ports in another VLAN, belong to another flow. */
 static void add_flow(struct threshold_key *key, const struct flow *flow)
 {
     for (size_t i = 0; i < sizeof(flow->start_ns); i++)
@@ -204,7 +203,7 @@ static void add_flow(struct threshold_key *key, const struct flow *flow)
 static void make_key(struct threshold_key *key, const struct threshold *threshold, const struct rule *rule,
                      const struct packet *pkt)
 {
-    memset(key, 0, sizeof(*key)); /* hashed and compared whole */
+    memset(key, 0, sizeof(*key)); /* hashed and compared as a whole */
     key->gid = rule->gid;
     key->sid = rule->sid;
     key->kind = (uint8_t)threshold->kind;

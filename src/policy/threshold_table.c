@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The state of thresholds, shared by all workers: a shared table, and beside each of its shards, under the same lock,
- * blocks for the ports that `unique_on` has seen, in chains: a few ports of many hosts are the usual case. Nobody keeps
- * more ports than the count that he waits for. A match never allocates; what finds no room is counted.
+ * Threshold state, shared by all workers: a shared table, and for each of its shards, under the same lock, chained
+ * blocks for the ports seen by `unique_on`; few ports of many hosts are the common case. A state stores no more ports
+ * than its threshold's count. A match never allocates; states and ports that do not fit are counted.
  *
- * Block 0 stands for none.
+ * Block index 0 means none.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,11 +14,11 @@
 
 enum {
     PORTS_PER_BLOCK = 61,
-    PORT_SHARE = 4, /* one part in so many of the memcap is for seen ports */
+    PORT_SHARE = 4, /* 1/PORT_SHARE of the memcap is reserved for seen ports */
 };
 
 struct port_block {
-    uint32_t next; /* of the chain, or of those that are free */
+    uint32_t next; /* next block of the chain, or of the free list */
     uint16_t used;
     uint16_t ports[PORTS_PER_BLOCK];
 };
@@ -56,7 +56,7 @@ static void forget_ports(struct port_blocks *ports, struct threshold_state *stat
     state->seen_block = 0;
 }
 
-/* A block in front of the chain; 0 when there is none. */
+/* Prepends a block to the chain; 0 when no block is free. */
 static uint32_t add_block(struct port_blocks *ports, struct threshold_state *state)
 {
     uint32_t block = ports->free;
@@ -91,7 +91,8 @@ static void forget_state(void *user, unsigned shard, void *entry)
     forget_ports(&table->ports[shard], entry);
 }
 
-/* One that has counted little: a flood from many addresses must not hide who has counted much. */
+/* Prefers to evict states with low counts: a flood from many addresses must not evict the state of a frequent sender.
+ */
 static bool gives_way(const void *entry, const void *other)
 {
     const struct threshold_state *one = entry, *two = other;
@@ -174,7 +175,7 @@ void threshold_table_forget_ports(struct threshold_table *table, const struct sh
     forget_ports(&table->ports[shared_shard_number(shard)], state);
 }
 
-/* --- To another process --------------------------------------------------------------------------- */
+/* --- State transfer ------------------------------------------------------------------------------- */
 
 struct threshold_writer {
     struct transfer *t;
@@ -225,7 +226,8 @@ static void write_state(struct shared_shard *shard, void *entry, void *user)
     write_ports(writer->t, &writer->table->ports[shared_shard_number(shard)], state);
 }
 
-/* As long as there is memory for them; each once, so that what they cost is bounded by how many ports there are. */
+/* Reads seen ports and stores them while there is memory; each once, so that the cost is bounded by the number of
+ * ports. */
 static void read_ports(struct transfer *t, struct threshold_table *table, struct shared_shard *shard,
                        struct threshold_state *state)
 {
