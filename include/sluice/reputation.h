@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reputation of addresses and networks: a number from 0 to 127 per category, out of files (docs.suricata.io, "IP
- * Reputation"), for the keyword iprep.
+ * IP reputation for the keyword iprep: a value from 0 to 127 per address or network and category, loaded from files
+ * (docs.suricata.io, "IP Reputation").
  *
- * Threads:   filled by one thread, then read by all.
+ * Threads:   loaded by one thread, then read-only and used by all.
  */
 #ifndef SLUICE_REPUTATION_H
 #define SLUICE_REPUTATION_H
@@ -22,22 +22,22 @@ struct reputation;
 int reputation_new(struct reputation **out);         /* 0 or -ENOMEM */
 void reputation_free(struct reputation *reputation); /* NULL is allowed */
 
-/* Lines "NUMBER,NAME,DESCRIPTION". 0, or -errno when the file can't be read (reported too); mistakes are in `diag`. */
+/* Loads lines "NUMBER,NAME,DESCRIPTION". 0, or -errno when the file cannot be read. This and errors in lines are
+ * reported to `diag`. */
 int reputation_load_categories(struct reputation *reputation, const char *path, struct diag *diag);
-/* Lines "ADDRESS[/BITS],CATEGORY,VALUE". The same. */
+/* Loads lines "ADDRESS[/BITS],CATEGORY,VALUE"; returns and reports the same. */
 int reputation_load(struct reputation *reputation, const char *path, struct diag *diag);
 
-/* The same from memory; `name` stands for the file in diagnostics. */
+/* Parse the same formats from memory; `name` is the file name in diagnostics. */
 int reputation_parse_categories(struct reputation *reputation, const char *name, const char *text, size_t length,
                                 struct diag *diag);
 int reputation_parse(struct reputation *reputation, const char *name, const char *text, size_t length,
                      struct diag *diag);
 
-/* The number of a category by its short name; -1 when there is none. */
+/* Returns the number of a category by its short name, or -1. */
 int reputation_category(const struct reputation *reputation, struct span name);
 
-/* What is known of an address in a category: its own value, or that of the smallest network around it; -1 for nothing.
- */
+/* Returns the value of an address in a category: by the longest matching prefix; -1 when there is none. */
 int reputation_value(const struct reputation *reputation, unsigned category, int ip_version,
                      const struct address *address);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside dataset:
+ * Internal interfaces of dataset:
  *
- *   registry.c   sets by name, where their files are
+ *   registry.c   sets by name, and the paths of their files
  *   set.c        one set: shards, blocks
- *   file.c       reading and writing files of values
- *   line.c       one line of them
+ *   file.c       loading and saving dataset files
+ *   line.c       one line of a dataset file
  */
 #ifndef SLUICE_DATASET_PRIV_H
 #define SLUICE_DATASET_PRIV_H
@@ -16,28 +16,28 @@
 
 /* 0 or -ENOMEM. */
 int dataset_new(struct dataset **out, enum dataset_type type, size_t memcap, uint64_t seed);
-struct dataset *dataset_share(struct dataset *set); /* with one more owner, who frees it, too */
+struct dataset *dataset_share(struct dataset *set); /* adds an owner, which must also call dataset_free() */
 void dataset_free(struct dataset *set);
 size_t dataset_memory(const struct dataset *set);
 uint64_t dataset_memcap_hits(const struct dataset *set);
 
-/* As dataset_add(), with the number of a datarep; a value that is there gets the number. */
+/* Like dataset_add(), with a reputation value (datarep), which replaces that of an existing entry. */
 enum dataset_change dataset_put(struct dataset *set, const uint8_t *bytes, size_t length, uint16_t value);
 
-void dataset_clear(struct dataset *set); /* no value is in it any more */
+void dataset_clear(struct dataset *set); /* removes all values */
 
-/* Calls `each` for all values, in no order; an error ends it. `bytes` are lent for the call. */
+/* Calls `each` for all values in unspecified order; stops at an error. `bytes` are valid during the call only. */
 int dataset_each(struct dataset *set, int (*each)(const uint8_t *bytes, size_t length, void *user), void *user);
 
-/* The values with their numbers. Reading: instead of those that are there. */
+/* Transfers values and their reputation; the reading side replaces its current values. */
 void dataset_transfer(struct transfer *t, struct dataset *set);
 
 /* --- file.c --------------------------------------------------------------------------------------- */
 
-/* 0, -errno when the file can't be read, -EINVAL for one that is none or has mistakes, -ENOSPC when the set is full.
- * Lines with mistakes, and the one that did not fit, are in `diag`. */
+/* 0; -errno when the file cannot be read; -EINVAL when it is not a regular file or has invalid lines; -ENOSPC when the
+ * set is full. Invalid lines, and the line that did not fit, are reported to `diag`. */
 int dataset_load(struct dataset *set, const char *path, struct diag *diag);
-/* 0 or -errno, not reported. */
+/* 0 or -errno; reports nothing itself. */
 int dataset_save(struct dataset *set, const char *path);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files of values: a line each. Read at the start, written sorted at a clean stop, so that two runs with the same
- * values give the same file; the old file is replaced only by a whole new one.
+ * Dataset files, one value per line. Loaded at start, saved at a clean stop; sorted, so that two runs with the same
+ * values write equal files. The old file is replaced by rename, never written in place.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 #include "dataset_priv.h"
 
-enum { MAX_MISTAKES = 20 }; /* told of one file */
+enum { MAX_MISTAKES = 20 }; /* errors reported per file */
 
 /* --- Reading -------------------------------------------------------------------------------------- */
 
@@ -44,7 +44,7 @@ static void load_line(struct load *load, struct span line, const char *text)
         report(load, text, mistake);
     } else if (dataset_put(load->set, load->bytes, length, value) == DATASET_FULL) {
         load->full = true;
-        report(load, text, "no more values fit: the dataset's memcap is too small for this file");
+        report(load, text, "the dataset is full: raise its memcap to load the rest of this file");
     }
 }
 
@@ -69,7 +69,7 @@ static int load_lines(struct load *load, FILE *file)
     return ferror(file) ? -EIO : load->full ? -ENOSPC : load->mistakes ? -EINVAL : 0;
 }
 
-/* Of regular files only: others may never end, or never begin. */
+/* Opens regular files only: reading a device or FIFO may block or never end. */
 static int open_file(const char *path, FILE **out)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = 0;
@@ -101,13 +101,13 @@ int dataset_load(struct dataset *set, const char *path, struct diag *diag)
         fclose(file);
     free(load.bytes);
     if (load.mistakes > MAX_MISTAKES)
-        diag_error(diag, whole, "%u more lines have mistakes", load.mistakes - MAX_MISTAKES);
+        diag_error(diag, whole, "%u more lines have errors", load.mistakes - MAX_MISTAKES);
     return err;
 }
 
 /* --- Writing -------------------------------------------------------------------------------------- */
 
-/* All lines in one text, and where each begins. */
+/* All lines in one text, with the offset of each. */
 struct lines {
     enum dataset_type type;
     struct text text;
@@ -185,7 +185,7 @@ int dataset_save(struct dataset *set, const char *path)
     text_init(&lines.text);
     err = dataset_each(set, add_line, &lines);
     if (!err) {
-        if (lines.count > 0) /* an empty set has no array, and no sort takes NULL */
+        if (lines.count > 0) /* an empty set has no array, and qsort_r() must not get NULL */
             qsort_r(lines.starts, lines.count, sizeof(*lines.starts), compare_lines, &lines);
         err = replace_file(&lines, path);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Lines of dataset files, in the field's forms: strings in Base64 (RFC 4648 §4, padded), hashes in hexadecimal,
- * addresses as text; a number behind a comma is the value's reputation.
+ * Lines of dataset files in Suricata's formats: strings in Base64 (RFC 4648 §4, padded), hashes in hexadecimal,
+ * addresses as text; a number after a comma is the reputation value.
  */
 #include <string.h>
 
@@ -46,7 +46,8 @@ static int digit64(char c)
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Four characters to one, two or three bytes; 0 when they are not Base64. `last`: padding may stand here. */
+/* Decodes four characters to one, two or three bytes and returns their number; 0 for invalid Base64. Padding is allowed
+ * in the last group only. */
 static size_t decode_group(const char *in, bool last, uint8_t out[3])
 {
     size_t length = !last || in[3] != '=' ? 3 : in[2] != '=' ? 2 : 1;
@@ -68,15 +69,15 @@ static const char *parse_string(struct span text, uint8_t *bytes, size_t *length
 {
     *length = 0;
     if (text.length % 4 != 0)
-        return "Base64 comes in groups of four characters";
+        return "the length of a Base64 value must be a multiple of 4";
     for (size_t i = 0; i < text.length; i += 4) {
         uint8_t group[3];
         size_t count = decode_group(text.at + i, i + 4 == text.length, group);
 
         if (count == 0)
-            return "this is not Base64";
+            return "the value is not valid Base64";
         if (*length + count > DATASET_MAX_STRING)
-            return "the value is too long";
+            return "the value is longer than 65535 bytes";
         memcpy(bytes + *length, group, count);
         *length += count;
     }
@@ -100,7 +101,7 @@ static const char *parse_hash(struct span text, size_t size, uint8_t *bytes, siz
         int high = digit16(text.at[2 * i]), low = digit16(text.at[2 * i + 1]);
 
         if (high < 0 || low < 0)
-            return "this is not hexadecimal";
+            return "the value is not hexadecimal";
         bytes[i] = (uint8_t)(high << 4 | low);
     }
     *length = size;
@@ -113,9 +114,9 @@ static const char *parse_address(struct span text, bool only4, uint8_t *bytes, s
     int version = address_parse(text.at, text.length, &address);
 
     if (only4 && version != 4)
-        return "this is not an IPv4 address";
+        return "the value is not an IPv4 address";
     if (version < 0)
-        return "this is not an address";
+        return "the value is not an IP address";
     *length = version == 4 ? 4 : 16;
     memcpy(bytes, address.bytes, *length);
     return NULL;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sets by name. The first who names a set makes it; the others must agree with that in what they say: type and files.
+ * Registry of sets by name. The first definition creates a set; later ones must not contradict its type and files.
  *
- * Where files are, as in the field: `load` beside the rule file, then in the data folder, then where the program runs;
- * `save` and `state` in the data folder, and for rules nowhere else unless the configuration allows it.
+ * Paths are resolved as in Suricata: `load` relative to the rule file, then to the data directory, then to the working
+ * directory; `save` and `state` relative to the data directory. Rules may save outside of it only if the configuration
+ * allows that.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -17,11 +18,11 @@
 
 struct named {
     struct named *next;
-    struct dataset *set; /* NULL: its file has mistakes */
+    struct dataset *set; /* NULL: its file could not be loaded */
     char *name;
     char *load, *save; /* paths, or NULL */
     enum dataset_type type;
-    bool inherited; /* and nobody has asked for it since */
+    bool inherited; /* shared from the previous registry, and not yet defined by a rule of this one */
 };
 
 struct datasets {
@@ -102,7 +103,7 @@ static char *join(struct span folder, struct span name)
     return path;
 }
 
-/* The file's folder; "." when it has none. */
+/* Returns the directory part of a path; "." when it has none. */
 static struct span folder_of(const char *file)
 {
     const char *slash = strrchr(file, '/');
@@ -110,7 +111,7 @@ static struct span folder_of(const char *file)
     return slash ? (struct span){ file, slash == file ? 1 : (size_t)(slash - file) } : span_of(".");
 }
 
-/* A path below the folder, if there is such a file. */
+/* Returns the path of an existing file in the directory, NULL otherwise. */
 static char *find_below(struct span folder, struct span name)
 {
     char *path = join(folder, name);
@@ -154,12 +155,12 @@ static int save_path(const struct datasets *datasets, const struct dataset_spec 
     bool absolute = name.at[0] == '/';
 
     if (spec->from_rule && !options->allow_write)
-        return refuse(error, "rules may not write files: datasets.rules.allow-write is off");
+        return refuse(error, "rules may not save datasets: datasets.rules.allow-write is off");
     if (spec->from_rule && !options->allow_absolute_names && (absolute || leads_up(name)))
-        return refuse(error, "a rule's file must lie in the data folder, without / at the start and .. inside, "
+        return refuse(error, "a rule must save to a path relative to data-dir, without a leading '/' and without '..', "
                              "unless datasets.rules.allow-absolute-filenames is on");
     if (!absolute && !datasets->data_dir)
-        return refuse(error, "there is no folder to write to: set data-dir");
+        return refuse(error, "no directory to save to: set data-dir");
     *out = absolute ? strndup(name.at, name.length) : join(span_of(datasets->data_dir), name);
     return *out ? 0 : -ENOMEM;
 }
@@ -174,7 +175,7 @@ static int find_paths(const struct datasets *datasets, const struct dataset_spec
         err = save_path(datasets, spec, spec->save, save, error);
     if (!err && spec->has_state)
         err = (*load = strdup(*save)) ? 0 : -ENOMEM;
-    else if (!err && spec->load.at && spec->save.at) /* both are named: both in the data folder */
+    else if (!err && spec->load.at && spec->save.at) /* `load` with `save`: both relative to data-dir */
         err = save_path(datasets, spec, spec->load, load, error);
     else if (!err && spec->load.at)
         err = load_path(datasets, spec, load);
@@ -196,16 +197,17 @@ static bool same_path(const char *one, const char *other)
     return one && other ? strcmp(one, other) == 0 : !one && !other;
 }
 
-/* A rule that names no file takes the set as it is. */
+/* Checks that a definition does not contradict the existing set. Without files it matches any. */
 static int check_agreement(const struct named *named, const struct dataset_spec *spec, const char *load,
                            const char *save, char error[DATASET_ERROR_SIZE])
 {
     if (!named->set)
-        return refuse(error, "the dataset '%s' could not be read, see above", named->name);
+        return refuse(error, "the dataset '%s' could not be loaded, see the errors above", named->name);
     if (spec->has_type && spec->type != named->type)
-        return refuse(error, "the dataset '%s' is of type %s before", named->name, dataset_type_name(named->type));
+        return refuse(error, "the dataset '%s' is already defined with type %s", named->name,
+                      dataset_type_name(named->type));
     if ((load || save) && (!same_path(load, named->load) || !same_path(save, named->save)))
-        return refuse(error, "the dataset '%s' has other files before: load %s, save %s", named->name,
+        return refuse(error, "the dataset '%s' is already defined with other files: load %s, save %s", named->name,
                       named->load ? named->load : "none", named->save ? named->save : "none");
     return 0;
 }
@@ -217,17 +219,17 @@ static int make_set(struct datasets *datasets, const struct dataset_spec *spec, 
     int err = dataset_new(&named->set, spec->type, memcap, datasets->options.seed);
 
     if (err)
-        return refuse(error, "no memory for the %zu bytes of the dataset '%s'", memcap, named->name);
+        return refuse(error, "not enough memory for the %zu bytes (memcap) of the dataset '%s'", memcap, named->name);
     if (!named->load || (named->save && access(named->load, F_OK) != 0))
-        return 0; /* nothing was saved yet */
+        return 0; /* no file, or nothing saved yet */
     err = dataset_load(named->set, named->load, diag);
     if (!err)
         return 0;
     dataset_free(named->set);
     named->set = NULL;
-    return refuse(error, "the dataset '%s' could not be read from '%s': %s", named->name, named->load,
-                  err == -EINVAL   ? "it is no file of values without mistakes"
-                  : err == -ENOSPC ? "it has too many"
+    return refuse(error, "the dataset '%s' could not be loaded from '%s': %s", named->name, named->load,
+                  err == -EINVAL   ? "the file is not a valid dataset file"
+                  : err == -ENOSPC ? "the file has too many values for the memcap"
                                    : strerror(-err));
 }
 
@@ -239,7 +241,7 @@ static char *copy_path(const char *path, bool *failed)
     return copy;
 }
 
-/* As in the field: a set that is only read is what its file says now. */
+/* Whether the set only has a load file: as in Suricata, a reload reads it again and drops changes made at run time. */
 static bool is_static(const struct named *named)
 {
     return named->load && !named->save;
@@ -290,7 +292,7 @@ static void remove_named(struct datasets *datasets, struct named *gone)
     free_named(gone);
 }
 
-/* Takes the paths. */
+/* Appends a set without content. Takes ownership of the paths, also on failure. */
 static int add_named(struct datasets *datasets, const struct dataset_spec *spec, char *load, char *save,
                      struct named **out)
 {
@@ -321,9 +323,9 @@ int datasets_get(struct datasets *datasets, const struct dataset_spec *spec, str
     int err;
 
     if (spec->name.length > DATASET_MAX_NAME)
-        return refuse(error, "the name of a dataset has at most %d characters", DATASET_MAX_NAME);
+        return refuse(error, "the name of a dataset may have at most %d characters", DATASET_MAX_NAME);
     if (!named && !spec->has_type)
-        return refuse(error, "the dataset '" SPAN_FORMAT "' is not known: give its type", SPAN_ARGS(spec->name));
+        return refuse(error, "unknown dataset '" SPAN_FORMAT "': specify its type", SPAN_ARGS(spec->name));
     err = find_paths(datasets, spec, &load, &save, error);
     if (!err && named && named->inherited && spec->has_type && check_agreement(named, spec, load, save, error)) {
         remove_named(datasets, named);
@@ -362,7 +364,7 @@ int datasets_save(struct datasets *datasets, struct diag *diag)
     return first;
 }
 
-/* --- To another process --------------------------------------------------------------------------- */
+/* --- State transfer ------------------------------------------------------------------------------- */
 
 enum { PART_SET };
 

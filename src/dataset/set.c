@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One set: hash tables called shards, each with a lock and memory of its own.
+ * One set: several hash tables (shards), each with its own lock and memory.
  *
- * Values have all lengths, and memory is reserved once: it is cut into blocks of 64 bytes. A value takes a first block
- * and as many more as it is long, chained; so there is no fragmentation, any freed block serves any value, and how much
- * fits is known. (The shared table of base has entries of one size, which a string has not.)
+ * Values vary in length, and memory is reserved once, so it is divided into blocks of 64 bytes. A value occupies a
+ * first block and a chain of further ones as needed. Thus there is no fragmentation, a freed block fits any value, and
+ * the capacity is known. (base/shared_table.c only supports entries of one size.)
  *
- * Block 0 stands for none.
+ * Block index 0 means none.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -20,17 +20,17 @@
 
 enum { SHARDS = 16, MIN_BLOCKS = 64, BLOCK_SIZE = 64, FIRST_BYTES = 46, MORE_BYTES = 60 };
 
-/* The first block of a value... */
+/* First block of a value. */
 struct entry {
-    uint32_t more; /* the value's next block; of a free block, the next free one */
-    uint32_t next; /* in the bucket */
+    uint32_t more; /* next block of the value; in a free block, the next free one */
+    uint32_t next; /* next value of the bucket */
     uint32_t hash;
     uint32_t length;
-    uint16_t value; /* datarep */
+    uint16_t value; /* reputation (datarep) */
     uint8_t bytes[FIRST_BYTES];
 };
 
-/* ... and those that follow. */
+/* Further block of a value. */
 struct more {
     uint32_t more;
     uint8_t bytes[MORE_BYTES];
@@ -47,7 +47,7 @@ struct shard {
     union block *blocks;
     uint32_t *buckets;
     uint32_t block_count, bucket_mask;
-    uint32_t fresh; /* blocks from here on were never used */
+    uint32_t fresh; /* blocks from this index on were never used */
     uint32_t free_block, free_count;
     size_t entries;
 };
@@ -55,13 +55,13 @@ struct shard {
 struct dataset {
     enum dataset_type type;
     uint64_t seed;
-    atomic_uint owners; /* registries that have it */
+    atomic_uint owners; /* number of registries that own it */
     atomic_uint_least64_t memcap_hits;
     unsigned shards_made;
     struct shard shard[SHARDS];
 };
 
-/* A value in the form in which it is kept. */
+/* A value in the form in which it is stored. */
 struct key {
     const uint8_t *bytes;
     uint32_t length;
@@ -148,7 +148,7 @@ enum dataset_type dataset_type_of(const struct dataset *set)
 
 /* --- Keys ----------------------------------------------------------------------------------------- */
 
-/* IPv4 addresses among IPv6 ones are ::ffff:a.b.c.d, which no sender may have (RFC 4291 §2.5.5.2). */
+/* Stores an IPv4 address in an `ip` set as ::ffff:a.b.c.d (RFC 4291 §2.5.5.2), which is no valid source address. */
 static void map_address(struct key *key, const uint8_t *bytes)
 {
     static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
@@ -213,7 +213,7 @@ static void give_blocks(struct shard *shard, uint32_t index)
     }
 }
 
-/* The caller made sure that there are enough. */
+/* Stores a value and returns its first block. The caller has checked that enough blocks are free. */
 static uint32_t store(struct shard *shard, const struct key *key)
 {
     uint32_t first = take_block(shard), last = first;
@@ -250,7 +250,7 @@ static bool equals(const struct shard *shard, const struct entry *entry, const s
     return true;
 }
 
-/* The link that leads to the value's entry; to 0 when it is not there. */
+/* Returns the link to the value's entry; the link is 0 when the value is not in the set. */
 static uint32_t *find(struct shard *shard, const struct key *key)
 {
     uint32_t *link = &shard->buckets[key->hash & shard->bucket_mask];
@@ -260,7 +260,7 @@ static uint32_t *find(struct shard *shard, const struct key *key)
     return link;
 }
 
-/* --- Look-ups and changes ------------------------------------------------------------------------- */
+/* --- Lookup, addition and removal ----------------------------------------------------------------- */
 
 bool dataset_value(struct dataset *set, const uint8_t *bytes, size_t length, uint16_t *value)
 {
@@ -394,7 +394,7 @@ int dataset_each(struct dataset *set, int (*each)(const uint8_t *bytes, size_t l
     return err;
 }
 
-/* --- To another process --------------------------------------------------------------------------- */
+/* --- State transfer ------------------------------------------------------------------------------- */
 
 void dataset_clear(struct dataset *set)
 {
@@ -410,7 +410,7 @@ void dataset_clear(struct dataset *set)
     }
 }
 
-enum { VALUE_SIZE = 6 }; /* what stands before the bytes of one */
+enum { VALUE_SIZE = 6 }; /* size of a value's header: length and reputation */
 
 static void write_shard(struct transfer *t, struct shard *shard, uint8_t *bytes)
 {

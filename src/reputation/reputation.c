@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One hash table of all addresses and networks of all categories, by category, length of prefix and the bits of it. A
- * look-up tries the lengths that the category has, longest first: lists have addresses and a few lengths, so that is a
- * probe or two.
+ * One hash table for all addresses and networks of all categories, keyed by category, prefix length and prefix. A
+ * lookup probes the prefix lengths that occur in the category, longest first; lists contain addresses and few network
+ * lengths, so one or two probes suffice.
  *
- * A value that comes twice: the last one counts.
+ * For duplicate entries the last one applies.
  */
 #include "sluice/reputation.h"
 
@@ -32,7 +32,7 @@ _Static_assert(sizeof(struct key) == 20, "keys are hashed whole: no padding");
 struct reputation {
     struct slot *slots;
     size_t count, capacity;                                           /* a power of two */
-    uint64_t prefixes[REPUTATION_CATEGORIES][2][MAX_PREFIX / 64 + 1]; /* [version 6] lengths that are there */
+    uint64_t prefixes[REPUTATION_CATEGORIES][2][MAX_PREFIX / 64 + 1]; /* [IP version is 6]: prefix lengths in use */
     char names[REPUTATION_CATEGORIES][NAME_SIZE];
 };
 
@@ -65,9 +65,9 @@ size_t reputation_count(const struct reputation *reputation)
     return reputation->count;
 }
 
-/* --- The table ------------------------------------------------------------------------------------ */
+/* --- Hash table ----------------------------------------------------------------------------------- */
 
-/* The key's slot, or the free one where it belongs: at most half of them are in use. */
+/* Returns the slot of the key, or the free slot for it. At most half of the slots are used, so the search ends. */
 static struct slot *find(const struct reputation *reputation, const struct key *key)
 {
     size_t mask = reputation->capacity - 1;
@@ -184,12 +184,12 @@ static int mistake(struct reader *reader, struct span where, const char *message
     return 0;
 }
 
-/* The next part, which must be there. */
+/* Reads the next comma-separated part; reports an error when it is missing. */
 static bool take(struct reader *reader, struct span *rest, struct span line, struct span *part)
 {
     if (span_next(rest, ',', part) && part->length > 0)
         return true;
-    mistake(reader, line, "three parts with commas between them are expected");
+    mistake(reader, line, "expected three comma-separated fields");
     return false;
 }
 
@@ -201,15 +201,15 @@ static int read_category(struct reader *reader, struct span line)
     if (!take(reader, &rest, line, &number) || !take(reader, &rest, line, &name))
         return 0;
     if (!span_to_uint(number, 0, REPUTATION_CATEGORIES - 1, &index))
-        return mistake(reader, number, "a category's number is from 0 to 59");
+        return mistake(reader, number, "the category number must be between 0 and 59");
     if (name.length >= NAME_SIZE)
-        return mistake(reader, name, "a category's short name has at most 31 characters");
+        return mistake(reader, name, "the short name of a category may have at most 31 characters");
     memcpy(reader->reputation->names[index], name.at, name.length);
     reader->reputation->names[index][name.length] = '\0';
     return 0;
 }
 
-/* "ADDRESS" or "ADDRESS/BITS"; the version, or -EINVAL. */
+/* Parses "ADDRESS" or "ADDRESS/BITS". Returns the IP version, or -EINVAL. */
 static int read_network(struct span text, struct address *address, uint64_t *prefix)
 {
     struct span rest = text, part = text;
@@ -233,16 +233,16 @@ static int read_value(struct reader *reader, struct span line)
     if (!take(reader, &rest, line, &where) || !take(reader, &rest, line, &category_text) ||
         !take(reader, &rest, line, &value_text))
         return 0;
-    if (span_equal(where, "ip")) /* a head line */
+    if (span_equal(where, "ip")) /* header line */
         return 0;
     int version = read_network(where, &address, &prefix);
 
     if (version < 0)
-        return mistake(reader, where, "this is not an address or a network");
+        return mistake(reader, where, "not an IP address or network");
     if (!span_to_uint(category_text, 0, REPUTATION_CATEGORIES - 1, &category))
-        return mistake(reader, category_text, "a category's number is from 0 to 59");
+        return mistake(reader, category_text, "the category number must be between 0 and 59");
     if (!span_to_uint(value_text, 0, REPUTATION_MAX, &value))
-        return mistake(reader, value_text, "a value is from 0 to 127");
+        return mistake(reader, value_text, "the reputation value must be between 0 and 127");
     struct key key = make_key((unsigned)category, version, &address, (unsigned)prefix);
 
     return put(reader->reputation, &key, (uint8_t)value);
@@ -263,12 +263,12 @@ static int read_lines(struct reader *reader, const char *text, size_t length, re
             err = read(reader, line);
     }
     if (reader->mistakes > MAX_MISTAKES)
-        diag_error(reader->diag, (struct position){ .file = reader->file }, "%u more lines have mistakes",
+        diag_error(reader->diag, (struct position){ .file = reader->file }, "%u more lines have errors",
                    reader->mistakes - MAX_MISTAKES);
     return err;
 }
 
-/* Positions show lines up to their end: the text must end in a NUL. */
+/* Parses a NUL-terminated copy of the text: diagnostics print the line up to its end. */
 static int parse(struct reputation *reputation, const char *name, const char *text, size_t length, struct diag *diag,
                  read_line *read)
 {
@@ -332,7 +332,7 @@ static int load(struct reputation *reputation, const char *path, struct diag *di
     int err = read_file(path, &text, &length);
 
     if (err)
-        diag_error(diag, (struct position){ .file = path }, "cannot be read: %s", strerror(-err));
+        diag_error(diag, (struct position){ .file = path }, "cannot read the file: %s", strerror(-err));
     else
         err = parse(reputation, path, text, length, diag, read);
     free(text);

@@ -156,8 +156,8 @@ class WrongFiles(Files):
         code, _, err = sluice("check", "--config", self.file("l.yaml", config), "--rules", self.file("good.rules", RULE))
         self.assertEqual(code, 1)
         self.assertRegex(err, "md5.lst:1:1: error: an MD5 sum has 32")
-        self.assertRegex(err, "the dataset 'listed' could not be read")
-        self.assertRegex(err, "x.list:1:10: error: a category's number")
+        self.assertRegex(err, "the dataset 'listed' could not be loaded")
+        self.assertRegex(err, "x.list:1:10: error: the category number")
 
     def test_link_type_that_is_not_supported_is_named(self):
         capture = os.path.join(self.folder.name, "radio.pcap")
