@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The country of an address, out of a MaxMind database (GeoLite2-Country and kin), for the keyword geoip.
+ * Country lookup for the keyword geoip, with a MaxMind database (GeoLite2-Country or compatible).
  *
- * Threads: opened by one thread, then read by all; a look-up neither allocates nor locks. The file is mapped into
+ * Threads: opened by one thread, then read by all; a lookup neither allocates nor locks. The file is mapped into
  * memory.
  */
 #ifndef SLUICE_GEOIP_H
@@ -15,11 +15,11 @@
 
 struct geoip;
 
-/* 0, -ENOMEM, or -EINVAL with a message when the file is no such database. */
+/* 0, -ENOMEM, or -EINVAL with a message when the file cannot be opened as a country database. */
 int geoip_open(struct geoip **out, const char *path, char *error, size_t error_size);
 void geoip_close(struct geoip *geoip); /* NULL is allowed */
 
-/* The ISO 3166 code ("DE") of the country where the address is. False when the database does not know. */
+/* Writes the ISO 3166-1 code ("DE") of the address's country. False when the database has none. */
 bool geoip_country(const struct geoip *geoip, int ip_version, const struct address *address, char country[3]);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* libmaxminddb behind our header. */
+/* Country lookup with libmaxminddb. */
 #include "sluice/geoip.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ int geoip_open(struct geoip **out, const char *path, char *error, size_t error_s
         return -ENOMEM;
     status = MMDB_open(path, MMDB_MODE_MMAP, &geoip->database);
     if (status != MMDB_SUCCESS) {
-        snprintf(error, error_size, "'%s' is no database of countries: %s", path,
+        snprintf(error, error_size, "cannot open '%s' as a country database: %s", path,
                  status == MMDB_IO_ERROR || status == MMDB_FILE_OPEN_ERROR ? strerror(errno) : MMDB_strerror(status));
         free(geoip);
         return -EINVAL;
@@ -55,7 +55,7 @@ static MMDB_lookup_result_s look_up(const struct geoip *geoip, int ip_version, c
 
 bool geoip_country(const struct geoip *geoip, int ip_version, const struct address *address, char country[3])
 {
-    /* With a path as an array, not as arguments: that form allocates. */
+    /* MMDB_aget_value() takes the path as an array; the variadic MMDB_get_value() allocates. */
     static const char *const path[] = { "country", "iso_code", NULL };
     MMDB_entry_data_s data;
     int status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Bits of hosts and of pairs of hosts, an entry each in a shared table: nothing hangs on a host, so there is nothing to
- * give back but the entry, and a host costs nothing until a rule sets a bit on it.
+ * Bits of hosts and of pairs of hosts. Each set bit is one entry of a shared table; there is no object per host, so a
+ * host uses no memory until a rule sets a bit on it, and clearing the bit frees all of it.
  */
 #include "sluice/host.h"
 
@@ -12,7 +12,7 @@
 #include "sluice/shared_table.h"
 #include "sluice/transfer.h"
 
-/* A host_key without padding, the ends of a pair in order. */
+/* struct host_key without padding and with the addresses of a pair in ascending order. */
 struct key {
     struct address first, second;
     uint32_t number;
@@ -20,7 +20,7 @@ struct key {
 };
 
 struct bit {
-    struct shared_entry entry; /* expires_ns: when the bit does; UINT64_MAX for never */
+    struct shared_entry entry; /* expires_ns: expiry of the bit; UINT64_MAX: never */
     struct key key;
 };
 
@@ -77,7 +77,7 @@ static struct key make_key(const struct host_key *from)
     };
 }
 
-/* The bit, if it is set; an expired one is removed. */
+/* Returns the bit if it is set; removes it if it has expired. */
 static struct bit *find(struct shared_shard *shard, const struct key *key, uint64_t now_ns)
 {
     struct bit *bit = shared_shard_find(shard, key);
@@ -99,7 +99,7 @@ static bool set(struct host_table *table, struct shared_shard *shard, const stru
         atomic_fetch_add_explicit(&table->memcap_hits, 1, memory_order_relaxed);
         return false;
     }
-    bit->entry.expires_ns = expires_ns ? expires_ns : 1; /* 0 has a meaning of its own there */
+    bit->entry.expires_ns = expires_ns ? expires_ns : 1; /* 0 would mean "no expiry set" in the shared table */
     return true;
 }
 
@@ -164,7 +164,7 @@ size_t host_table_memory(const struct host_table *table)
     return sizeof(*table) + shared_table_memory(table->bits);
 }
 
-/* --- To another process --------------------------------------------------------------------------- */
+/* --- State transfer ------------------------------------------------------------------------------- */
 
 struct bit_writer {
     struct transfer *t;
