@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the buffer keywords read, and from which progress on.
+ * Buffers of the TLS keywords: their content, and the progress from which on they are complete.
  */
 #include "tls_priv.h"
 
@@ -157,7 +157,7 @@ static bool get_alternative(const struct app_tx *tx, enum flow_direction directi
            lend_text(certificates, certificates->names[index], out);
 }
 
-/* --- The table ------------------------------------------------------------------------------------ */
+/* --- Buffer table --------------------------------------------------------------------------------- */
 
 const struct app_buffer tls_buffers[TLS_BUFFER_COUNT] = {
     { &keyword_tls_sni, FLOW_TO_SERVER, TLS_CLIENT_HELLO_DONE, false, get_sni },

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The Certificate message (RFC 5246 §7.4.2): the chain is kept as it came, and of the first certificate that can be
- * read the fields that rules and events know. One that can't be read is an event; the others of the chain still count.
+ * Certificate message (RFC 5246 §7.4.2). The chain is stored as received; the fields used by rules and events are
+ * decoded from the first valid certificate. An invalid certificate sets an event, and the next one of the chain is
+ * tried.
  */
 #include <errno.h>
 #include <nettle/sha1.h>
@@ -9,7 +10,7 @@
 #include "tls_priv.h"
 #include "x509.h"
 
-/* --- The chain ------------------------------------------------------------------------------------ */
+/* --- Certificate chain ---------------------------------------------------------------------------- */
 
 static bool take_length24(struct cursor *cur, uint32_t *out)
 {
@@ -21,7 +22,7 @@ static bool take_length24(struct cursor *cur, uint32_t *out)
     return true;
 }
 
-/* False when the chain breaks off. */
+/* Reads the next certificate of the chain; false when the chain is truncated. */
 static bool next_certificate(struct cursor *chain, struct cursor *certificate)
 {
     uint32_t length;
@@ -36,7 +37,7 @@ static bool next_certificate(struct cursor *chain, struct cursor *certificate)
     return true;
 }
 
-/* How many there are, no more than are kept; *whole: the chain ends with the last of them. */
+/* Counts the certificates, at most TLS_CERTIFICATES_MAX. *whole is true when nothing follows the last one. */
 static uint32_t count_certificates(struct cursor chain, bool *whole)
 {
     struct cursor certificate;
@@ -48,7 +49,7 @@ static uint32_t count_certificates(struct cursor chain, bool *whole)
     return count;
 }
 
-/* --- The fields of one ---------------------------------------------------------------------------- */
+/* --- Certificate fields --------------------------------------------------------------------------- */
 
 static enum tls_event event_of(enum x509_result result)
 {
@@ -93,7 +94,8 @@ static struct tls_piece name_piece(struct cursor name, struct x509_text *text)
     return (struct tls_piece){ at, (uint32_t)text->length - at };
 }
 
-/* The same twice: first to count, then to write. `names` NULL: the alternatives are counted. */
+/* Writes the text of all fields; returns the number of alternative names. Called twice: first with text->bytes and
+ * out->names NULL to compute the size, then to write. */
 static uint32_t write_fields(const struct x509 *from, struct tls_certificates *out, struct x509_text *text)
 {
     struct cursor alternatives = from->alternatives;
@@ -149,7 +151,7 @@ static int read_certificate(const struct tls_parser *parser, const struct cursor
     return keep_fields(parser, &x509, out);
 }
 
-/* --- The message ---------------------------------------------------------------------------------- */
+/* --- Certificate message -------------------------------------------------------------------------- */
 
 static int keep_chain(const struct tls_parser *parser, struct cursor chain, struct tls_certificates *out)
 {
@@ -165,7 +167,7 @@ static int keep_chain(const struct tls_parser *parser, struct cursor chain, stru
     out->certs = heap_take_raw(heap, (count + 1) * sizeof(*out->certs));
     if (!out->certs)
         return -ENOMEM;
-    out->count = count; /* readers use certs[0 .. count - 1] */
+    out->count = count; /* set after the allocation: readers use certs[0 .. count - 1] */
     return 0;
 }
 
@@ -174,7 +176,7 @@ static int read_chain(const struct tls_parser *parser, struct tls_certificates *
     struct cursor chain = cursor_of(out->chain.bytes, out->chain.length), certificate;
     int err = 0;
 
-    /* All places first: an event has the whole chain, also when memory ends while the fields are read. */
+    /* Set all offsets first: events then contain the whole chain even if memory runs out while fields are decoded. */
     for (uint32_t i = 0; i < out->count && next_certificate(&chain, &certificate); i++)
         out->certs[i] =
             (struct tls_piece){ (uint32_t)(certificate.at - out->chain.bytes), (uint32_t)cursor_left(&certificate) };
@@ -189,7 +191,7 @@ int tls_read_certificates(const struct tls_parser *parser, struct cursor body)
     struct tls_certificates *out = &tls_side_of(parser)->certificates;
     uint32_t length;
 
-    if (out->chain.bytes) /* renegotiation sends the same */
+    if (out->chain.bytes) /* renegotiation: keep the first chain */
         return 0;
     if (!take_length24(&body, &length) || length > cursor_left(&body)) {
         tls_event(parser, TLS_INVALID_HANDSHAKE_MESSAGE);
@@ -197,7 +199,7 @@ int tls_read_certificates(const struct tls_parser *parser, struct cursor body)
         return 0;
     }
     cursor_limit(&body, length);
-    if (length == 0) /* a client without one */
+    if (length == 0) /* a client without certificate */
         return 0;
     int err = keep_chain(parser, body, out);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is looked for in fingerprints and serial numbers. They have one form; contents are brought into its case, and
- * those that can't ever match are mistakes, as in the field.
+ * Checks of `content` patterns on fingerprints and serial numbers. These buffers have a fixed format: patterns are
+ * converted to its case, and patterns that can never match are rejected, as in Suricata.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 enum { MD5_DIGITS = 32, SHA1_DIGITS = 59 };
 
-/* The condition as a content; NULL when it is something else. A keyword that has literals has contents for data. */
+/* Returns the pattern of a content condition, NULL for others. Keywords with a `literal` function store a content. */
 static struct content *content_of(const struct condition *condition)
 {
     return condition->keyword->literal ? (struct content *)condition->data : NULL;
@@ -43,14 +43,14 @@ static int change_case(struct rule_parser *parser, const struct condition *condi
 
 static int mistake(struct rule_parser *parser, const char *what)
 {
-    return rule_parser_error(parser, (struct span){ "", 0 }, "%s", what); /* shown at the rule */
+    return rule_parser_error(parser, (struct span){ "", 0 }, "%s", what); /* position: the rule itself */
 }
 
 int tls_finish_ja3(struct rule_parser *parser, const struct condition *conditions)
 {
     for (const struct condition *c = conditions; c; c = c->next) {
         if (content_of(c) && content_of(c)->length != MD5_DIGITS)
-            return mistake(parser, "a JA3 hash has 32 digits: this content never matches");
+            return mistake(parser, "this content can never match: a JA3 hash has 32 hexadecimal digits");
     }
     return change_case(parser, conditions, false);
 }
@@ -66,8 +66,8 @@ int tls_finish_fingerprint(struct rule_parser *parser, const struct condition *c
         const struct content *content = content_of(c);
 
         if (content && (content->length != SHA1_DIGITS || !memchr(content->bytes, ':', content->length)))
-            return mistake(parser, "a fingerprint is 20 numbers of two digits with colons between: this content never "
-                                   "matches");
+            return mistake(parser, "this content can never match: a fingerprint is 20 hexadecimal bytes separated by "
+                                   "colons");
     }
     return change_case(parser, conditions, false);
 }
@@ -78,7 +78,8 @@ int tls_finish_serial(struct rule_parser *parser, const struct condition *condit
         const struct content *content = content_of(c);
 
         if (content && content->length > 2 && !memchr(content->bytes, ':', content->length))
-            return mistake(parser, "a serial number has colons between its numbers: this content never matches");
+            return mistake(parser,
+                           "this content can never match: the bytes of a serial number are separated by colons");
     }
     return change_case(parser, conditions, true);
 }

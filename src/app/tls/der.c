@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * DER values; see der.h. Every length is checked against the cursor it is read from, so that a value can't reach beyond
- * its parent however it is nested.
+ * DER decoder; see der.h. Every length is checked against the cursor it is read from, so that a nested value cannot
+ * extend beyond its parent.
  */
 #include "der.h"
 
@@ -20,7 +20,7 @@ static bool read_length(struct cursor *cur, size_t *out)
     }
     unsigned octets = first & 0x7f;
 
-    if (octets == 0 || octets > LENGTH_OCTETS_MAX) /* 0: indefinite, which DER has not */
+    if (octets == 0 || octets > LENGTH_OCTETS_MAX) /* 0: indefinite form, invalid in DER */
         return false;
     for (unsigned i = 0; i < octets; i++) {
         if (!cursor_u8(cur, &next))
@@ -95,7 +95,7 @@ static bool read_digits(struct cursor *cur, unsigned count, unsigned *out)
     return true;
 }
 
-/* Days are counted in years that begin with March, where the leap day is the last. */
+/* Counts days in years that start in March, so that the leap day is the last day of the year. */
 int64_t der_day_seconds(unsigned year, unsigned month, unsigned day)
 {
     int64_t y = (int64_t)year - (month <= 2);
@@ -107,7 +107,7 @@ int64_t der_day_seconds(unsigned year, unsigned month, unsigned day)
     return (era * 146097 + day_of_era - 719468) * 86400;
 }
 
-/* "Z", "+hhmm" or "-hhmm": what is to be subtracted. */
+/* Parses "Z", "+hhmm" or "-hhmm"; *seconds is the offset to subtract for UTC. */
 static bool read_zone(struct cursor *cur, int64_t *seconds)
 {
     uint8_t sign;
@@ -175,7 +175,7 @@ bool der_time(const struct der_value *value, int64_t *seconds)
     return true;
 }
 
-/* --- OIDs ----------------------------------------------------------------------------------------- */
+/* --- Object identifiers --------------------------------------------------------------------------- */
 
 static bool read_arc(struct cursor *cur, uint64_t *out)
 {
@@ -219,7 +219,7 @@ size_t der_oid_text(struct cursor body, char out[DER_OID_TEXT_MAX])
 
     if (!read_arc(&body, &arc))
         return 0;
-    unsigned root = arc < 40 ? 0 : arc < 80 ? 1 : 2; /* the first two arcs are one number: X.690 §8.19.4 */
+    unsigned root = arc < 40 ? 0 : arc < 80 ? 1 : 2; /* the first two arcs are encoded as one number (X.690 §8.19.4) */
 
     length = put_number(out, 0, root);
     length = put_number(out, length, arc - 40 * (uint64_t)root);

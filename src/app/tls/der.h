@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * DER (X.690), as far as certificates need it: values of low tag numbers and definite length, one after the other. A
- * value never reaches beyond the one it lies in. Lengths need not be in their shortest form: what clients accept is to
- * be read, too.
+ * DER decoder (X.690) for certificates: consecutive values with low tag numbers and definite lengths. A value never
+ * extends beyond its parent. Lengths need not be in their shortest form, because clients accept other forms, too.
  *
- * Nothing recurses: who reads a structure opens one value after the other and names what it expects.
+ * There is no recursion: the caller reads one value after the other and names the expected tag.
  */
 #ifndef APP_TLS_DER_H
 #define APP_TLS_DER_H
@@ -37,26 +36,26 @@ enum der_tag {
 };
 
 struct der_value {
-    uint8_t tag; /* the whole first byte */
+    uint8_t tag; /* complete identifier octet: class, form, number */
     struct cursor body;
 };
 
-/* Takes the next value; false when there is none, or it is broken or does not fit: then nothing is taken. */
+/* Consumes the next value. False when there is none, or it is invalid or too long; the cursor is then unchanged. */
 bool der_next(struct cursor *cur, struct der_value *out);
-/* The same for a value of this tag. */
+/* Consumes the next value if it has this tag; false otherwise. */
 bool der_take(struct cursor *cur, uint8_t tag, struct cursor *body);
-/* Whether there are too few bytes for a tag and a length. */
+/* Whether the header of the next value (tag and length) is truncated. */
 bool der_header_is_cut(struct cursor cur);
-/* Skips a value of this tag if it is the next; false when it is but is broken. */
+/* Skips the next value if it has this tag; false when it has but is invalid. */
 bool der_skip_optional(struct cursor *cur, uint8_t tag);
 
-/* Seconds since 1970 of a UTCTime or GeneralizedTime; false when it is none. */
+/* Converts a UTCTime or GeneralizedTime to seconds since 1970; false when it is invalid. */
 bool der_time(const struct der_value *value, int64_t *seconds);
-/* Midnight of a day (of 1 to 12, 1 to 31) in seconds since 1970, by the Gregorian calendar. */
+/* Returns midnight UTC of a day (month 1 to 12, day 1 to 31) in seconds since 1970, Gregorian calendar. */
 int64_t der_day_seconds(unsigned year, unsigned month, unsigned day);
 
 enum { DER_OID_TEXT_MAX = 128 };
-/* "2.5.4.3"; the length, cut at DER_OID_TEXT_MAX. 0 when it is no OID. */
+/* Writes an OID as "2.5.4.3". Returns the length, truncated at DER_OID_TEXT_MAX; 0 when the OID is invalid. */
 size_t der_oid_text(struct cursor body, char out[DER_OID_TEXT_MAX]);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Fingerprints of hellos: JA3 and JA3S (github.com/salesforce/ja3), JA4 (github.com/FoxIO-LLC/ja4,
- * technical_details/JA4.md). The first rule or event that reads one computes it, from the hello that the transaction
- * keeps. Transactions are constant to rules and events; the result is stored behind a pointer.
+ * technical_details/JA4.md). They are computed on first use by a rule or event, from the hello stored in the
+ * transaction. Transactions are constant for rules and events; the result is stored behind a pointer.
  *
- * The memory of the JA3 text is allocated when the parser reads the hello: an allocation that fails there is an error
- * of the flow, whereas a rule could only miss the fingerprint.
+ * Memory for the JA3 text is allocated when the hello is parsed: a failure there is an error of the flow, whereas a
+ * rule could only miss the fingerprint.
  */
 #include <errno.h>
 #include <nettle/md5.h>
@@ -17,7 +17,7 @@
 /* --- Text ----------------------------------------------------------------------------------------- */
 
 struct writer {
-    struct buffer *out; /* with enough room; NULL: the bytes are only counted */
+    struct buffer *out; /* preallocated; NULL: count the bytes only */
     uint32_t length;
 };
 
@@ -54,7 +54,7 @@ static void put_hex(char *out, const uint8_t *bytes, size_t length)
 
 /* --- Lists of a hello ----------------------------------------------------------------------------- */
 
-/* The next number that is not GREASE. */
+/* Reads the next number that is not GREASE. */
 static bool next_number(struct cursor *list, uint16_t *out)
 {
     while (cursor_be16(list, out)) {
@@ -75,7 +75,7 @@ static bool next_extension(struct cursor *list, uint16_t *type)
     return false;
 }
 
-enum { NUMBERS_MAX = 1 << 15 }; /* of a list: its length has 16 bits, a number two bytes */
+enum { NUMBERS_MAX = 1 << 15 }; /* of a list: 16-bit length in bytes, two bytes per number */
 
 typedef bool next_function(struct cursor *list, uint16_t *out);
 
@@ -104,7 +104,7 @@ static void put_list(struct writer *w, const struct tls_hello *hello, struct tls
     }
 }
 
-/* version,ciphers,extensions,curves,formats; of a server without the last two. Returns its length. */
+/* Writes "version,ciphers,extensions,curves,formats", for a server without the last two. Returns the length. */
 static uint32_t write_ja3(const struct tls_hello *hello, bool of_client, struct buffer *out)
 {
     struct writer w = { .out = out };
@@ -207,8 +207,8 @@ static void digest_list(struct sha256_ctx *sha256, const uint16_t *numbers, size
     }
 }
 
-/* By the low byte, then by the high one: lists may have 32,768 numbers, and a quadratic sort would be a present to
- * attackers. */
+/* Radix sort by the low, then by the high byte; the result is in `numbers`. Lists may have 32,768 numbers, so a
+ * quadratic sort would allow denial of service. */
 static void sort(uint16_t *numbers, uint16_t *other, size_t count)
 {
     for (unsigned shift = 0; shift <= 8; shift += 8) {
@@ -259,7 +259,7 @@ static size_t without_name_and_alpn(uint16_t *types, size_t count, bool *has_nam
     return kept;
 }
 
-/* t13d1516h2_8daaf6152771_02713d6af862; `numbers` and `other` have room for any list of the hello. */
+/* Computes a JA4 such as t13d1516h2_8daaf6152771_02713d6af862. `numbers` and `other` hold NUMBERS_MAX entries. */
 static void make_ja4(const struct tls_side *side, uint16_t *numbers, uint16_t *other, char out[36])
 {
     const struct tls_hello *hello = &side->hello;
@@ -289,7 +289,7 @@ static void make_ja4(const struct tls_side *side, uint16_t *numbers, uint16_t *o
     end_digest(&sha256, out + 24);
 }
 
-/* --- On demand ------------------------------------------------------------------------------------ */
+/* --- Lazy evaluation ------------------------------------------------------------------------------ */
 
 const struct tls_prints *tls_ja3(const struct tls_tx *tx, enum flow_direction direction)
 {

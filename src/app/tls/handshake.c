@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Handshake messages. They lie in records one behind the other, and any of them, its 4 bytes of header too, may be cut
- * by the end of a record (RFC 8446 §5.1). One that lies in a record as a whole is read where it is; another is put
- * together first. Only those that are read are kept; of the others the bytes are counted.
+ * Handshake messages. Records contain consecutive messages; any message, including its 4-byte header, may span records
+ * (RFC 8446 §5.1). A message within one record is parsed in place, others are reassembled first. Message types that
+ * are not parsed are skipped without storing them.
  */
 #include <errno.h>
 
@@ -41,10 +41,10 @@ static bool is_read(uint8_t type)
     return type == CLIENT_HELLO || type == SERVER_HELLO || type == CERTIFICATE;
 }
 
-/* --- What a message means ------------------------------------------------------------------------- */
+/* --- Message types -------------------------------------------------------------------------------- */
 
-/* With the certificates there the server has said all that is to be known, unless the client's certificate is to come.
- */
+/* After the server's certificate, ServerHelloDone completes the visible handshake unless a client certificate was
+ * requested. */
 static void server_hello_done(const struct tls_parser *parser)
 {
     const struct tls_tx *tx = parser->tx;
@@ -69,9 +69,9 @@ static int certificate(const struct tls_parser *parser, struct cursor body)
     return 0;
 }
 
-/* A second ClientHello: after a HelloRetryRequest (RFC 8446 §4.1.4), or from a client that does not wait for the
- * answer. The parser does not know which of the two the server uses, so rules see both. Only the last transaction
- * writes an event. */
+/* Starts a new transaction for a second ClientHello: after a HelloRetryRequest (RFC 8446 §4.1.4), or from a client that
+ * does not wait for the answer. The parser does not know which of the two the server uses, so rules inspect both. Only
+ * the last transaction is logged. */
 static int begin_anew(struct tls_parser *parser)
 {
     struct tls_tx *before = parser->tx, *tx = tls_new_transaction(parser->context);
@@ -86,7 +86,7 @@ static int begin_anew(struct tls_parser *parser)
     return 0;
 }
 
-/* A hello in the wrong direction is nobody's. */
+/* Handles a ClientHello or ServerHello; one in the wrong direction only sets an event. */
 static int hello(struct tls_parser *parser, uint8_t type, struct cursor body)
 {
     bool from_client = type == CLIENT_HELLO;
@@ -111,7 +111,7 @@ static int hello(struct tls_parser *parser, uint8_t type, struct cursor body)
     return 0;
 }
 
-/* No progress comes with it, and ssl_state asks. */
+/* Sets a flag and marks the transaction as changed, because ssl_state depends on it and no progress does. */
 static void saw(struct tls_tx *tx, unsigned flag)
 {
     tx->flags |= flag;
@@ -148,7 +148,7 @@ static int message(struct tls_parser *parser, uint8_t type, struct cursor body)
     }
 }
 
-/* --- Messages out of records ---------------------------------------------------------------------- */
+/* --- Message reassembly --------------------------------------------------------------------------- */
 
 static void end_message(const struct tls_parser *parser)
 {
@@ -160,7 +160,7 @@ static void end_message(const struct tls_parser *parser)
     reader->message_skips = false;
 }
 
-/* The header is there: whether the message is skipped. */
+/* Evaluates a complete message header and decides whether the message is skipped. 0 or -EMSGSIZE. */
 static int begin_message(const struct tls_parser *parser)
 {
     struct tls_reader *reader = tls_reader_of(parser);
@@ -173,7 +173,7 @@ static int begin_message(const struct tls_parser *parser)
     if (!reader->message_skips && reader->message_length > TLS_MESSAGE_MAX) {
         tls_event(parser, TLS_HANDSHAKE_INVALID_LENGTH);
         if (type == CLIENT_HELLO)
-            return -EMSGSIZE; /* app-layer.error-policy decides: no rule sees this hello */
+            return -EMSGSIZE; /* parser error (app-layer.error-policy): rules cannot inspect this hello */
         reader->message_skips = true;
     }
     return 0;

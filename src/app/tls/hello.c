@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ClientHello and ServerHello (RFC 5246 §7.4.1, RFC 8446 §4.1). The first one of each side is kept, and where its parts
- * lie in it. A second ClientHello that differs in what rules see begins another transaction (handshake.c).
+ * ClientHello and ServerHello (RFC 5246 §7.4.1, RFC 8446 §4.1). The first one of each side is stored with the offsets
+ * of its parts. A second ClientHello that differs in parts visible to rules starts another transaction (handshake.c).
  *
- * A hello that breaks off is taken as far as it goes, with an event: what a server would not accept may well be what
- * somebody wants to see. An extension with broken content hides nothing behind it: each server has its own list of
- * those that it reads, and of the mistakes that it forgives.
+ * A truncated hello is parsed as far as possible and sets an event, because rules may target hellos that servers
+ * reject. Parsing continues after an extension with invalid content: servers differ in the extensions that they read
+ * and in the errors that they tolerate.
  */
 #include <errno.h>
 #include <string.h>
@@ -45,7 +45,7 @@ bool tls_version_is_known(uint16_t version)
     return (version >= TLS_SSL3 && version <= TLS_13) || tls_version_is_draft(version);
 }
 
-/* Drafts before 22 had their version, or that of TLS 1.3, in the fixed part. */
+/* Stores the version of the fixed part. Drafts before 22 have their own version or that of TLS 1.3 there. */
 static void take_version(const struct tls_parser *parser, uint16_t version)
 {
     struct tls_side *side = tls_side_of(parser);
@@ -61,9 +61,9 @@ static void take_version(const struct tls_parser *parser, uint16_t version)
 
 struct reading {
     const struct tls_parser *parser;
-    const uint8_t *start; /* of the body */
+    const uint8_t *start; /* start of the message body */
     struct tls_hello *hello;
-    bool too_many; /* names of servers or protocols */
+    bool too_many; /* more server or protocol names than the limit */
 };
 
 static struct tls_piece piece_of(const struct reading *r, const struct cursor *bytes)
@@ -77,7 +77,7 @@ static bool invalid_length(const struct reading *r)
     return false;
 }
 
-/* What a vector with a length of 8 or 16 bits holds. */
+/* Consume a vector with an 8-bit or 16-bit length and return its content. */
 static bool take_vector8(struct cursor *cur, struct cursor *out)
 {
     uint8_t length;
@@ -110,7 +110,7 @@ static bool take_vector16(struct cursor *cur, struct cursor *out)
     return true;
 }
 
-/* One entry of the list of server names. False: there is none. */
+/* Reads the next entry of the server name list; false at the end or when it is truncated. */
 static bool next_server_name(struct cursor *list, uint8_t *type, struct cursor *name)
 {
     return cursor_u8(list, type) && take_vector16(list, name);
@@ -129,8 +129,8 @@ static void add_server_name(struct reading *r, const struct cursor *name)
     r->too_many |= r->hello->name_count > TLS_SERVER_NAMES_MAX;
 }
 
-/* The list's own length is not looked at: it has one entry (RFC 6066 §3). Servers differ in what they do with more of
- * them. */
+/* Parses all entries and ignores the length of the list: it should contain one entry (RFC 6066 §3), and servers differ
+ * in which of several they use. */
 static bool server_name(struct reading *r, struct cursor body)
 {
     struct cursor name;
@@ -154,7 +154,7 @@ static bool server_name(struct reading *r, struct cursor body)
     return true;
 }
 
-/* The first of the versions that we know counts, as in the field: GREASE comes before it. */
+/* Uses the first known version, as in Suricata: it may be preceded by GREASE. */
 static bool client_versions(struct reading *r, struct cursor body)
 {
     struct cursor versions;
@@ -187,7 +187,7 @@ static bool supported_versions(struct reading *r, struct cursor body)
     return true;
 }
 
-/* A list of numbers of two bytes. */
+/* Locates a list of two-byte numbers. */
 static bool number_list(struct reading *r, struct cursor body, struct tls_piece *out)
 {
     struct cursor list;
@@ -208,7 +208,7 @@ static bool point_formats(struct reading *r, struct cursor body)
     return true;
 }
 
-/* The length of the list is not looked at: GnuTLS reads all that is there. */
+/* Parses all entries; a wrong list length only sets an event, because GnuTLS ignores it. */
 static bool alpn(struct reading *r, struct cursor body)
 {
     struct cursor name;
@@ -262,14 +262,14 @@ static void extension(struct reading *r, uint16_t type, struct cursor body)
     }
 }
 
-/* Extensions as far as they could be read become a piece of the hello. */
+/* Parses the extensions; hello->extensions covers those that are complete. */
 static void extensions(struct reading *r, struct cursor *cur)
 {
     struct cursor list, body;
     uint16_t type;
 
     if (cursor_left(cur) < 2)
-        return; /* there need not be any */
+        return; /* extensions are optional */
     if (!take_vector16(cur, &list)) {
         tls_event(r->parser, TLS_HANDSHAKE_INVALID_LENGTH);
         cursor_skip(cur, 2);
@@ -291,7 +291,7 @@ static void extensions(struct reading *r, struct cursor *cur)
     }
 }
 
-/* --- The hello ------------------------------------------------------------------------------------ */
+/* --- Hello message -------------------------------------------------------------------------------- */
 
 static void compare_sessions(struct reading *r)
 {
@@ -303,7 +303,7 @@ static void compare_sessions(struct reading *r)
         r->parser->tx->flags |= TLS_RESUMES;
 }
 
-/* Drafts of TLS 1.3 before 22 have no session and no compression in the ServerHello. */
+/* False for a ServerHello of TLS 1.3 drafts before 22: it has neither session ID nor compression method. */
 static bool has_session(const struct reading *r)
 {
     return r->parser->direction == FLOW_TO_SERVER || !(r->parser->tx->flags & TLS_NO_CERTIFICATE);
@@ -340,7 +340,7 @@ static bool suites(struct reading *r, struct cursor *cur)
     if (from_client) {
         if (!take_vector16(cur, &list) || !take_vector8(cur, &compression))
             return invalid_length(r);
-        if (cursor_left(&list) % 2 != 0) { /* NSS forgives it */
+        if (cursor_left(&list) % 2 != 0) { /* tolerated by NSS */
             tls_event(r->parser, TLS_HANDSHAKE_INVALID_LENGTH);
             list.end--;
         }
@@ -355,7 +355,7 @@ static bool suites(struct reading *r, struct cursor *cur)
     return true;
 }
 
-/* The content of these may differ after a HelloRetryRequest (RFC 8446 §4.1.2), and no rule sees it. */
+/* True for extensions that may change after a HelloRetryRequest (RFC 8446 §4.1.2) and are not visible to rules. */
 static bool content_may_change(uint16_t type)
 {
     enum { PADDING = 21, PRE_SHARED_KEY = 41, KEY_SHARE = 51 };
@@ -421,7 +421,7 @@ int tls_read_hello(const struct tls_parser *parser, struct cursor body)
         extensions(&r, &cur);
     if (r.too_many) {
         tls_event(parser, TLS_HANDSHAKE_INVALID_LENGTH);
-        return -EMSGSIZE; /* app-layer.error-policy decides: rules would not see all of them */
+        return -EMSGSIZE; /* parser error (app-layer.error-policy): rules could not inspect all names */
     }
     return tls_reserve_ja3(parser->tx, parser->direction);
 }
@@ -451,7 +451,7 @@ bool tls_server_name_at(const struct tls_hello *hello, unsigned index, struct cu
     return false;
 }
 
-/* Names are read one after the other: the place of the next one is kept, so that a long list is walked over once. */
+/* Callers read the names in order: the position of the next one is cached, so that a long list is traversed once. */
 bool tls_alpn_at(const struct tls_side *side, unsigned index, struct cursor *name)
 {
     struct cursor list = tls_piece_cursor(&side->hello.body, side->hello.alpn);

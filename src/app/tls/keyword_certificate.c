@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Buffers of the certificates.
+ * Buffer keywords of certificates.
  */
 #include "tls_priv.h"
 
@@ -22,7 +22,7 @@ SELECT(tls_subjectaltname)
 const struct keyword keyword_tls_cert_subject = {
     .name = "tls.cert_subject",
     .aliases = { "tls_cert_subject" },
-    .help = "the subject of the certificate: \"C=US, O=Example, CN=www.example.com\"",
+    .help = "subject of the certificate: \"C=US, O=Example, CN=www.example.com\"",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = tls_words,
@@ -33,7 +33,7 @@ const struct keyword keyword_tls_cert_subject = {
 const struct keyword keyword_tls_cert_issuer = {
     .name = "tls.cert_issuer",
     .aliases = { "tls_cert_issuer" },
-    .help = "the issuer of the certificate",
+    .help = "issuer of the certificate",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = tls_words,
@@ -44,8 +44,8 @@ const struct keyword keyword_tls_cert_issuer = {
 const struct keyword keyword_tls_cert_serial = {
     .name = "tls.cert_serial",
     .aliases = { "tls_cert_serial" },
-    .help = "the serial number of the certificate: \"5C:19:B7:B1\"",
-    .manual = "Contents are compared in upper case.",
+    .help = "serial number of the certificate: \"5C:19:B7:B1\"",
+    .manual = "Contents are converted to upper case.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = tls_words,
@@ -57,8 +57,8 @@ const struct keyword keyword_tls_cert_serial = {
 const struct keyword keyword_tls_cert_fingerprint = {
     .name = "tls.cert_fingerprint",
     .aliases = { "tls_cert_fingerprint" },
-    .help = "SHA-1 of the certificate: \"4a:a3:66:...\"",
-    .manual = "Contents are compared in lower case.",
+    .help = "SHA-1 fingerprint of the certificate: \"4a:a3:66:...\"",
+    .manual = "Contents are converted to lower case.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = tls_words,
@@ -69,7 +69,7 @@ const struct keyword keyword_tls_cert_fingerprint = {
 
 const struct keyword keyword_tls_certs = {
     .name = "tls.certs",
-    .help = "a certificate of the chain as it was sent",
+    .help = "each certificate of the chain, DER-encoded as sent",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
     .applications = tls_words,
@@ -79,7 +79,7 @@ const struct keyword keyword_tls_certs = {
 
 const struct keyword keyword_tls_subjectaltname = {
     .name = "tls.subjectaltname",
-    .help = "an alternative name of the server's certificate",
+    .help = "each subject alternative name of the server's certificate",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
     .applications = tls_words,

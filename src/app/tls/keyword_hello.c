@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Buffers of the two hellos: server name, ALPN, random, fingerprints.
+ * Buffer keywords of the hellos: server name, ALPN, random, fingerprints.
  */
 #include "tls_priv.h"
 
@@ -28,8 +28,8 @@ SELECT(ja4_hash)
 const struct keyword keyword_tls_sni = {
     .name = "tls.sni",
     .aliases = { "tls_sni" },
-    .help = "the server name that the client asks for",
-    .manual = "A ClientHello may have several; each is inspected on its own.",
+    .help = "server name indication (SNI) of the ClientHello",
+    .manual = "A ClientHello may have several names; each is inspected separately.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
     .applications = tls_words,
@@ -39,7 +39,7 @@ const struct keyword keyword_tls_sni = {
 
 const struct keyword keyword_tls_alpn = {
     .name = "tls.alpn",
-    .help = "a protocol of the ALPN extension: those that the client offers, the one that the server takes",
+    .help = "each protocol name of the ALPN extension: those offered by the client, the one selected by the server",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
     .applications = tls_words,
@@ -49,7 +49,7 @@ const struct keyword keyword_tls_alpn = {
 
 const struct keyword keyword_tls_random = {
     .name = "tls.random",
-    .help = "the 32 random bytes of the hello",
+    .help = "the 32 random bytes of the hello message",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = tls_words,
@@ -59,7 +59,7 @@ const struct keyword keyword_tls_random = {
 
 const struct keyword keyword_tls_random_time = {
     .name = "tls.random_time",
-    .help = "the first 4 of the random bytes, once a time",
+    .help = "the first 4 random bytes, a timestamp in old TLS versions",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = tls_words,
@@ -69,7 +69,7 @@ const struct keyword keyword_tls_random_time = {
 
 const struct keyword keyword_tls_random_bytes = {
     .name = "tls.random_bytes",
-    .help = "the last 28 of the random bytes",
+    .help = "the last 28 random bytes",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = tls_words,
@@ -80,8 +80,8 @@ const struct keyword keyword_tls_random_bytes = {
 const struct keyword keyword_ja3_hash = {
     .name = "ja3.hash",
     .aliases = { "ja3_hash" },
-    .help = "JA3 of the client: MD5 as 32 digits",
-    .manual = "Contents are compared in lower case.",
+    .help = "JA3 hash of the client: MD5 as 32 hexadecimal digits",
+    .manual = "Contents are converted to lower case.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = tls_words,
@@ -93,7 +93,7 @@ const struct keyword keyword_ja3_hash = {
 const struct keyword keyword_ja3_string = {
     .name = "ja3.string",
     .aliases = { "ja3_string" },
-    .help = "what JA3 is the hash of: \"771,4865-4866,0-23,29-23,0\"",
+    .help = "JA3 string of the client, before hashing: \"771,4865-4866,0-23,29-23,0\"",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = tls_words,
@@ -103,8 +103,8 @@ const struct keyword keyword_ja3_string = {
 
 const struct keyword keyword_ja3s_hash = {
     .name = "ja3s.hash",
-    .help = "JA3S of the server: MD5 as 32 digits",
-    .manual = "Contents are compared in lower case.",
+    .help = "JA3S hash of the server: MD5 as 32 hexadecimal digits",
+    .manual = "Contents are converted to lower case.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = tls_words,
@@ -115,7 +115,7 @@ const struct keyword keyword_ja3s_hash = {
 
 const struct keyword keyword_ja3s_string = {
     .name = "ja3s.string",
-    .help = "what JA3S is the hash of: \"771,49200,65281-11\"",
+    .help = "JA3S string of the server, before hashing: \"771,49200,65281-11\"",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = tls_words,
@@ -125,8 +125,8 @@ const struct keyword keyword_ja3s_string = {
 
 const struct keyword keyword_ja4_hash = {
     .name = "ja4.hash",
-    .help = "JA4 of the client: \"t13d1516h2_8daaf6152771_02713d6af862\"",
-    .manual = "Contents are compared in lower case.",
+    .help = "JA4 fingerprint of the client: \"t13d1516h2_8daaf6152771_02713d6af862\"",
+    .manual = "Contents are converted to lower case.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = tls_words,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Conditions on the certificate of the server: the old forms tls.subject, tls.issuerdn, tls.fingerprint, the length of
- * the chain, and the validity.
+ * Conditions on the server's certificate: the legacy keywords tls.subject, tls.issuerdn and tls.fingerprint, the length
+ * of the chain, and the validity period.
  */
 #include <errno.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static int add_text(struct rule_parser *parser, struct span value, bool negated)
 static int text_parse(struct rule_parser *parser, struct span value, bool negated)
 {
     if (value.length == 0)
-        return rule_parser_error(parser, value, "a part of the name is missing");
+        return rule_parser_error(parser, value, "the text to search for is missing");
     return add_text(parser, value, negated);
 }
 
@@ -68,8 +68,8 @@ static bool tls_issuerdn_match(const struct match_input *in, const struct app_tx
 const struct keyword keyword_tls_subject = {
     .name = "tls.subject",
     .value = "[!]\"TEXT\"",
-    .help = "the subject of the server's certificate has this text",
-    .manual = "tls.cert_subject with content can do more.",
+    .help = "True if the subject of the server's certificate contains this text",
+    .manual = "New rules should use tls.cert_subject with content.",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_QUOTED | KEYWORD_NEGATABLE,
     .applications = tls_words,
@@ -81,8 +81,8 @@ const struct keyword keyword_tls_subject = {
 const struct keyword keyword_tls_issuerdn = {
     .name = "tls.issuerdn",
     .value = "[!]\"TEXT\"",
-    .help = "the issuer of the server's certificate has this text",
-    .manual = "tls.cert_issuer with content can do more.",
+    .help = "True if the issuer of the server's certificate contains this text",
+    .manual = "New rules should use tls.cert_issuer with content.",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_QUOTED | KEYWORD_NEGATABLE,
     .applications = tls_words,
@@ -112,7 +112,8 @@ static bool is_fingerprint(struct span text)
 static int tls_fingerprint_parse(struct rule_parser *parser, struct span value, bool negated)
 {
     if (!is_fingerprint(value))
-        return rule_parser_error(parser, value, "a fingerprint is 20 numbers of two digits, as \"4a:a3:...\"");
+        return rule_parser_error(
+            parser, value, "a fingerprint must be 20 hexadecimal bytes separated by colons, such as \"4a:a3:...\"");
     return add_text(parser, value, negated);
 }
 
@@ -130,7 +131,7 @@ static bool tls_fingerprint_match(const struct match_input *in, const struct app
 const struct keyword keyword_tls_fingerprint = {
     .name = "tls.fingerprint",
     .value = "[!]\"XX:XX:...\"",
-    .help = "SHA-1 of the server's certificate",
+    .help = "True if the server's certificate has this SHA-1 fingerprint",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_QUOTED | KEYWORD_NEGATABLE,
     .applications = tls_words,
@@ -160,7 +161,7 @@ static bool tls_cert_chain_len_match(const struct match_input *in, const struct 
     uint32_t count = tls->side[direction].certificates.count;
 
     (void)in;
-    /* A client that was not asked for a certificate has no chain, rather than one of length 0. */
+    /* Without a Certificate message, the client has no chain rather than one of length 0. */
     if (count == 0 && direction == FLOW_TO_SERVER && !(tls->flags & TLS_SAW_CLIENT_CERTIFICATE))
         return false;
     return number_range_has(data, count);
@@ -169,7 +170,7 @@ static bool tls_cert_chain_len_match(const struct match_input *in, const struct 
 const struct keyword keyword_tls_cert_chain_len = {
     .name = "tls.cert_chain_len",
     .value = NUMBER_RANGE_FORM,
-    .help = "how many certificates were sent",
+    .help = "number of certificates in the Certificate message",
     .kind = KEYWORD_TRANSACTION,
     .applications = tls_words,
     .directions = APP_BOTH,
@@ -180,7 +181,7 @@ const struct keyword keyword_tls_cert_chain_len = {
 /* --- Validity ------------------------------------------------------------------------------------- */
 
 struct time_range {
-    int64_t low, high; /* both belong to it */
+    int64_t low, high; /* inclusive */
 };
 
 static bool is_digits(struct span text)
@@ -192,7 +193,7 @@ static bool is_digits(struct span text)
     return text.length > 0;
 }
 
-/* The next number of two or four digits, after one of the separators when it is not the first. */
+/* Reads a number of `digits` digits, preceded by one of the separators unless that set is empty. */
 static bool next_number(struct span *rest, const char *separators, size_t digits, uint64_t *out)
 {
     if (*separators) {
@@ -208,7 +209,7 @@ static bool next_number(struct span *rest, const char *separators, size_t digits
     return true;
 }
 
-/* YYYY[-MM[-DD[(T| )HH[:MM[:SS]]]]], UTC; what is left out is the lowest. */
+/* Parses YYYY[-MM[-DD[(T| )HH[:MM[:SS]]]]] in UTC; omitted parts have their lowest value. */
 static bool read_date(struct span text, int64_t *out)
 {
     static const char *const separators[] = { "", "-", "-", "T ", ":", ":" };
@@ -226,7 +227,7 @@ static bool read_date(struct span text, int64_t *out)
     return true;
 }
 
-/* Digits alone are a year when there are four of them, and otherwise seconds since 1970. */
+/* Parses a time. Digits only are a year if there are four, and seconds since 1970 otherwise. */
 static bool read_time(struct span text, int64_t *out)
 {
     uint64_t seconds;
@@ -272,8 +273,8 @@ static int time_parse(struct rule_parser *parser, struct span value, bool negate
     if (!read_times(value, range))
         return rule_parser_error(
             parser, value,
-            "a time is YYYY[-MM[-DD[THH[:MM[:SS]]]]] or seconds since 1970, with < or > before it, or "
-            "two with <> between them");
+            "expected TIME, <TIME, >TIME or TIME<>TIME, where TIME is YYYY[-MM[-DD[THH[:MM[:SS]]]]] or "
+            "seconds since 1970");
     return rule_parser_add_transaction_condition(parser, range, false);
 }
 
@@ -307,7 +308,7 @@ static bool notafter_match(const struct match_input *in, const struct app_tx *tx
 const struct keyword keyword_tls_cert_notbefore = {
     .name = "tls_cert_notbefore",
     .value = TIME_FORM,
-    .help = "from when on the server's certificate is valid",
+    .help = "start of the validity period of the server's certificate (notBefore)",
     .manual = "The times themselves belong to the range.",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_QUOTED,
@@ -320,7 +321,7 @@ const struct keyword keyword_tls_cert_notbefore = {
 const struct keyword keyword_tls_cert_notafter = {
     .name = "tls_cert_notafter",
     .value = TIME_FORM,
-    .help = "until when the server's certificate is valid",
+    .help = "end of the validity period of the server's certificate (notAfter)",
     .manual = "The times themselves belong to the range.",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_QUOTED,
@@ -365,7 +366,7 @@ static bool valid_match(const struct match_input *in, const struct app_tx *tx, e
 
 const struct keyword keyword_tls_cert_expired = {
     .name = "tls_cert_expired",
-    .help = "the server's certificate is not valid any more",
+    .help = "True if the server's certificate has expired at the time of the packet",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_NO_VALUE,
     .applications = tls_words,
@@ -376,7 +377,7 @@ const struct keyword keyword_tls_cert_expired = {
 
 const struct keyword keyword_tls_cert_valid = {
     .name = "tls_cert_valid",
-    .help = "the server's certificate is valid at the time of the packet",
+    .help = "True if the server's certificate is valid at the time of the packet",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_NO_VALUE,
     .applications = tls_words,

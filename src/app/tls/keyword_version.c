@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Conditions on the version and on how far the handshake is: tls.version, ssl_version, ssl_state.
+ * Conditions on the version and on the progress of the handshake: tls.version, ssl_version, ssl_state.
  */
 #include <errno.h>
 
@@ -11,7 +11,7 @@ static uint16_t version_of(const struct app_tx *tx, enum flow_direction directio
     return tls_tx_of(tx)->side[direction].version;
 }
 
-/* Drafts count as what they became. */
+/* Maps drafts of TLS 1.3 to TLS 1.3. */
 static uint16_t without_draft(uint16_t version)
 {
     return version >> 8 == 0x7f ? TLS_13 : version;
@@ -37,7 +37,7 @@ static bool find_name(const struct name_value *names, struct span text, unsigned
 
 struct version_wanted {
     uint16_t version;
-    bool is_raw; /* this draft alone */
+    bool is_raw; /* hexadecimal: exactly this version, drafts not included */
 };
 
 static bool is_hexadecimal(struct span text)
@@ -61,7 +61,8 @@ static int tls_version_parse(struct rule_parser *parser, struct span value, bool
     else if (is_hexadecimal(value) && span_to_uint(value, 1, UINT16_MAX, &number))
         *wanted = (struct version_wanted){ (uint16_t)number, true };
     else
-        return rule_parser_error(parser, value, "tls.version is 1.0, 1.1, 1.2, 1.3, or a number as 0x7f12");
+        return rule_parser_error(parser, value,
+                                 "tls.version must be 1.0, 1.1, 1.2, 1.3 or a hexadecimal number such as 0x7f12");
     return rule_parser_add_transaction_condition(parser, wanted, negated);
 }
 
@@ -78,8 +79,8 @@ static bool tls_version_match(const struct match_input *in, const struct app_tx 
 const struct keyword keyword_tls_version = {
     .name = "tls.version",
     .value = "[!]1.0|1.1|1.2|1.3|0xNUMBER",
-    .help = "the version of the hello",
-    .manual = "Of the client the one it offers first, of the server the one it takes. 1.3 includes the drafts.",
+    .help = "TLS version of the hello",
+    .manual = "For the client the first version offered, for the server the selected one. 1.3 includes its drafts.",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_QUOTED | KEYWORD_NEGATABLE,
     .applications = tls_words,
@@ -93,11 +94,11 @@ const struct keyword keyword_tls_version = {
 enum { VERSION_COUNT = 6 };
 
 struct version_set {
-    uint8_t listed; /* bits by version_index() */
+    uint8_t listed; /* bit set, indexed by version_index() */
     bool negated;
 };
 
-/* A version that has no name is none of them. */
+/* Returns the bit number of a version; VERSION_COUNT for versions without a name. */
 static unsigned version_index(uint16_t version)
 {
     version = without_draft(version);
@@ -106,8 +107,8 @@ static unsigned version_index(uint16_t version)
     return version >= TLS_SSL3 && version <= TLS_13 ? 1 + (version - TLS_SSL3) : VERSION_COUNT;
 }
 
-/* As in Suricata, ! before the first version is that of the list; rules that repeat it before the others mean the same.
- */
+/* As in Suricata, ! before the first version negates the whole list; repeating it before the others has no further
+ * effect. */
 static int add_version(struct rule_parser *parser, struct span part, struct version_set *set)
 {
     static const struct name_value names[] = {
@@ -118,11 +119,12 @@ static int add_version(struct rule_parser *parser, struct span part, struct vers
     unsigned index;
 
     if (!find_name(names, name, &index))
-        return rule_parser_error(parser, part, "ssl_version has sslv2, sslv3, tls1.0, tls1.1, tls1.2, tls1.3");
+        return rule_parser_error(parser, part,
+                                 "unknown version: ssl_version supports sslv2, sslv3, tls1.0, tls1.1, tls1.2, tls1.3");
     if (set->listed >> index & 1)
-        return rule_parser_error(parser, part, "'" SPAN_FORMAT "' is there twice", SPAN_ARGS(name));
+        return rule_parser_error(parser, part, "'" SPAN_FORMAT "' is listed twice", SPAN_ARGS(name));
     if (negated && set->listed && !set->negated)
-        return rule_parser_error(parser, part, "'!' stands before the whole list");
+        return rule_parser_error(parser, part, "'!' must precede the first version: it negates the whole list");
     set->negated |= negated;
     set->listed |= (uint8_t)(1u << index);
     return 0;
@@ -159,7 +161,7 @@ static bool ssl_version_match(const struct match_input *in, const struct app_tx 
 const struct keyword keyword_ssl_version = {
     .name = "ssl_version",
     .value = "[!]VERSION[,...]: sslv2, sslv3, tls1.0, tls1.1, tls1.2, tls1.3",
-    .help = "the version is one of these, or with ! none of these",
+    .help = "True if the version is one of these; with !, if it is none of these",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_QUOTED,
     .applications = tls_words,
@@ -171,7 +173,7 @@ const struct keyword keyword_ssl_version = {
 /* --- ssl_state ------------------------------------------------------------------------------------ */
 
 struct state_set {
-    unsigned listed, excluded; /* TLS_SAW_* */
+    unsigned listed, excluded; /* bits TLS_SAW_* */
 };
 
 static int add_state(struct rule_parser *parser, struct span part, struct state_set *set)
@@ -189,8 +191,9 @@ static int add_state(struct rule_parser *parser, struct span part, struct state_
     unsigned bit;
 
     if (!find_name(names, name, &bit))
-        return rule_parser_error(parser, part,
-                                 "ssl_state has client_hello, server_hello, client_keyx, server_keyx, unknown");
+        return rule_parser_error(
+            parser, part,
+            "unknown state: ssl_state supports client_hello, server_hello, client_keyx, server_keyx, unknown");
     if (negated)
         set->excluded |= bit;
     else
@@ -198,7 +201,7 @@ static int add_state(struct rule_parser *parser, struct span part, struct state_
     return 0;
 }
 
-/* Names are parted by commas or bars. */
+/* Reads the next state name; names are separated by commas or bars. */
 static struct span next_state(struct span *rest)
 {
     struct span part = { rest->at, 0 };
@@ -243,7 +246,7 @@ static bool ssl_state_match(const struct match_input *in, const struct app_tx *t
 const struct keyword keyword_ssl_state = {
     .name = "ssl_state",
     .value = "[!]client_hello|server_hello|client_keyx|server_keyx|unknown[,...]",
-    .help = "one of these messages was seen, or (with !) not yet",
+    .help = "True if one of these messages was seen; with !, if one of these was not seen yet",
     .kind = KEYWORD_TRANSACTION,
     .applications = tls_words,
     .directions = APP_BOTH,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The EVE object "tls". Which fields it has is a setting; a field that the session has not is left out.
+ * EVE object "tls". Settings select the fields; fields without a value in the session are omitted.
  */
 #include <stdio.h>
 #include <string.h>
@@ -195,7 +195,7 @@ static void log_server_handshake(struct fields *out, const struct tls_hello *hel
     fields_object_close(out);
 }
 
-/* --- The object ----------------------------------------------------------------------------------- */
+/* --- EVE object ----------------------------------------------------------------------------------- */
 
 static bool is_resumed(const struct tls_tx *tx)
 {
@@ -203,7 +203,7 @@ static bool is_resumed(const struct tls_tx *tx)
            (tx->flags & TLS_SAW_SERVER_HELLO) && !(tx->flags & TLS_NO_CERTIFICATE);
 }
 
-/* In basic and extended order: those of the server's certificate. */
+/* Logs the first fields, mostly of the server's certificate, in Suricata's order. */
 static void log_server(struct fields *out, const struct tls_tx *tx, unsigned wanted)
 {
     const struct tls_certificates *certificates = &tx->side[FLOW_TO_CLIENT].certificates;
@@ -222,7 +222,7 @@ static void log_server(struct fields *out, const struct tls_tx *tx, unsigned wan
         log_fingerprint(out, certificates);
 }
 
-/* What the server took; of one that never answered, what it was offered. */
+/* Returns the version selected by the server, or the offered one if the server did not answer. */
 static uint16_t version_of(const struct tls_tx *tx)
 {
     uint16_t version = tx->side[FLOW_TO_CLIENT].version;
@@ -248,7 +248,7 @@ static void log_validity(struct fields *out, const struct tls_tx *tx, unsigned w
         log_chain(out, certificates);
 }
 
-/* A fingerprint that a rule asked for is there already. */
+/* Whether a fingerprint is logged: if the settings request it, or a rule has computed it anyway. */
 static bool is_wanted(const struct tls_settings *settings, unsigned field, bool is_made)
 {
     return (settings->fields & field) && ((settings->wanted & field) || is_made);
@@ -299,7 +299,8 @@ void tls_log(const struct app_tx *base, const void *data, struct fields *out)
         fields_string(out, "from_proto", app_name_of_id(tx->from_proto));
 }
 
-/* Sessions that never got to a certificate are no event, unless they need none. */
+/* Whether the session is logged: sessions without a certificate are not, unless they need none (TLS 1.3, resumption).
+ */
 bool tls_wants_log(const struct app_tx *base, const void *data)
 {
     const struct tls_tx *tx = tls_tx_of(base);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Records. One is handled when all of it is there, except application data, which is skipped as it comes. That makes no
- * difference to where the bytes were cut, and nothing of a handshake needs to be known before its record ends.
+ * Record layer. A record is handled when it is complete, except for application data, which is skipped as it arrives.
+ * So the result does not depend on segment boundaries, and no part of a handshake record is needed before the record
+ * ends.
  *
- * A record of SSLv2 is one whose first byte has one of the two high bits; TLS has no such types. Clients of the SSLv3
- * era begin with such a ClientHello and go on with SSLv3.
+ * A record whose first byte has one of the two high bits set is SSLv2: TLS has no such record types. Clients of the
+ * SSLv3 era start with such a ClientHello and continue with SSLv3.
  *
- * When application data comes the handshake is over. What happens then is a setting: nobody looks any further (and the
- * flow may be bypassed), or all goes on, with heartbeats and alerts.
+ * Application data ends the handshake. The setting encryption-handling selects what follows: parsing stops (and the
+ * flow may be bypassed), or it continues with heartbeats and alerts.
  */
 #include <errno.h>
 
@@ -15,7 +16,7 @@
 
 enum {
     RECORD_HEADER = 5,
-    RECORD_MAX = (1 << 14) + 1024, /* RFC 5246 §6.2.3 allows 2,048 more than 2^14; the field 1,024 */
+    RECORD_MAX = (1 << 14) + 1024, /* RFC 5246 §6.2.3 allows 2^14 + 2,048, Suricata 2^14 + 1,024 */
     ALERT_FATAL = 2,
     HEARTBEAT_HEADER = 3,
     HEARTBEAT_PADDING = 16, /* RFC 6520 §4 */
@@ -44,11 +45,12 @@ void tls_handshake_done(const struct tls_parser *parser)
     tls_reach(parser, FLOW_TO_CLIENT, TLS_SERVER_HANDSHAKE_DONE);
 }
 
-/* --- What records hold ---------------------------------------------------------------------------- */
+/* --- Record types --------------------------------------------------------------------------------- */
 
 /*
- * Before the hello of its direction it means nothing, and in TLS 1.3 it never does (RFC 8446 appendix D.4): a second
- * ClientHello may come behind it. Without a ServerHello and a key of the client nobody can encrypt yet.
+ * Whether ChangeCipherSpec starts encryption. It has no effect before the hello of its direction and in TLS 1.3 (RFC
+ * 8446 appendix D.4), where a second ClientHello may follow it. Without a ServerHello or a client key exchange the
+ * peers have no keys yet.
  */
 static bool begins_encryption(const struct tls_tx *tx)
 {
@@ -76,7 +78,7 @@ static int alert(const struct tls_parser *parser, struct cursor body)
         tls_event(parser, TLS_INVALID_ALERT_MESSAGE);
         return -EINVAL;
     }
-    /* A longer one is encrypted. One of the server that comes before a ClientHello refuses none. */
+    /* Longer alerts are encrypted. A server's alert before any ClientHello does not end the handshake. */
     if (cursor_left(&body) == 2 && cursor_u8(&body, &level) && level == ALERT_FATAL &&
         (parser->direction == FLOW_TO_SERVER || parser->tx->flags & TLS_SAW_CLIENT_HELLO))
         tls_finish(parser);
@@ -88,7 +90,7 @@ static int handshake(struct tls_parser *parser, struct cursor body)
     return tls_reader_of(parser)->encrypted ? 0 : tls_handshake_bytes(parser, body);
 }
 
-/* The request of one direction is under way: only the other may answer. */
+/* Records a heartbeat request; the next heartbeat must be the response of the other direction. */
 static int begin_heartbeat(const struct tls_parser *parser, struct cursor body, bool encrypted)
 {
     struct tls_state *state = parser->state;
@@ -143,7 +145,7 @@ static int heartbeat(const struct tls_parser *parser, struct cursor body)
     }
     if (!state->heartbeat)
         return begin_heartbeat(parser, body, encrypted);
-    if (state->heartbeat_from == parser->direction) { /* several at once */
+    if (state->heartbeat_from == parser->direction) { /* a second request before the response */
         tls_event(parser, TLS_INVALID_HEARTBEAT_MESSAGE);
         return -EINVAL;
     }
@@ -159,7 +161,7 @@ static enum tls_encrypted handling(const struct tls_parser *parser)
     return settings ? settings->encrypted : TLS_ENCRYPTED_FULL;
 }
 
-/* What follows is encrypted. */
+/* Stops parsing the flow, because further data is encrypted; bypasses the flow if configured. */
 static void no_more(const struct tls_parser *parser)
 {
     parser->state->over = true;
@@ -184,7 +186,7 @@ struct record {
     uint16_t version, length;
 };
 
-/* 0, 1 for a record that is skipped, or -EINVAL. */
+/* Validates a record header. Returns 0, 1 when the record is to be skipped, or -EINVAL. */
 static int check_header(const struct tls_parser *parser, const struct record *record)
 {
     struct tls_side *side = tls_side_of(parser);
@@ -193,7 +195,7 @@ static int check_header(const struct tls_parser *parser, const struct record *re
 
     if (record->type < RECORD_CHANGE_CIPHER_SPEC || record->type > RECORD_HEARTBEAT) {
         tls_event(parser, TLS_INVALID_RECORD_TYPE);
-        return before == TLS_10 || before == TLS_11 ? 1 : -EINVAL; /* as Wireshark and the field */
+        return before == TLS_10 || before == TLS_11 ? 1 : -EINVAL; /* as in Wireshark and Suricata */
     }
     if (record->length == 0 || record->length > RECORD_MAX) {
         tls_event(parser, TLS_INVALID_RECORD_LENGTH);
@@ -202,8 +204,8 @@ static int check_header(const struct tls_parser *parser, const struct record *re
     }
     if (!(parser->tx->flags & hello) || before == TLS_VERSION_NONE)
         side->version = record->version;
-    if (!tls_version_is_known(
-            side->version)) /* OpenSSL and GnuTLS look at the major version only, NSS and Go at nothing */
+    /* Not an error: OpenSSL and GnuTLS check the major version only, NSS and Go nothing. */
+    if (!tls_version_is_known(side->version))
         tls_event(parser, TLS_INVALID_RECORD_VERSION);
     return 0;
 }
@@ -222,7 +224,7 @@ static int record_body(struct tls_parser *parser, uint8_t type, struct cursor bo
     }
 }
 
-/* One record. 0, -EAGAIN with *needed when it is not whole, or another -errno. */
+/* Reads one record. Returns 0, -EAGAIN with *needed when it is incomplete, or another -errno. */
 static int read_record(struct tls_parser *parser, struct cursor *cur, uint32_t *needed)
 {
     struct cursor at = *cur;
@@ -235,7 +237,7 @@ static int read_record(struct tls_parser *parser, struct cursor *cur, uint32_t *
 
     if (skips < 0)
         return skips;
-    if (record.length == 0) { /* servers pass it over */
+    if (record.length == 0) { /* ignored by servers */
         *cur = at;
         return 0;
     }
@@ -273,7 +275,7 @@ static int ssl2_client_hello(const struct tls_parser *parser, struct cursor body
     return 0;
 }
 
-/* Behind the client's key even the types of messages are encrypted. */
+/* After the client's master key, even message types are encrypted, so parsing ends. */
 static void ssl2_client_key(const struct tls_parser *parser)
 {
     parser->tx->flags |= TLS_SAW_CLIENT_KEY;
@@ -306,7 +308,7 @@ static int ssl2_message(const struct tls_parser *parser, struct cursor body)
     return 0;
 }
 
-/* The length has two bytes, or three of which the last counts padding. */
+/* Reads one SSLv2 record. Its header has two bytes, or three with the padding length in the last one. */
 static int read_ssl2_record(const struct tls_parser *parser, struct cursor *cur, uint32_t *needed)
 {
     struct cursor at = *cur;
@@ -331,13 +333,13 @@ static int read_ssl2_record(const struct tls_parser *parser, struct cursor *cur,
     return ssl2_message(parser, cursor_of(body, length));
 }
 
-/* --- Bytes ---------------------------------------------------------------------------------------- */
+/* --- Parser entry --------------------------------------------------------------------------------- */
 
 static int read_next(struct tls_parser *parser, struct cursor *cur, uint32_t *needed)
 {
     struct tls_side *side = tls_side_of(parser);
 
-    if (*cur->at & 0xc0 && !side->hello.body.bytes) /* after a hello of TLS it is a record of an unknown type */
+    if (*cur->at & 0xc0 && !side->hello.body.bytes) /* after a TLS hello this is a record of unknown type */
         return read_ssl2_record(parser, cur, needed);
     if (side->version == TLS_SSL2)
         side->version = TLS_VERSION_NONE;
@@ -352,7 +354,7 @@ static void skip(struct tls_reader *reader, struct cursor *cur)
     reader->skip -= count;
 }
 
-/* All records that are whole. 0, -EAGAIN, or another -errno. */
+/* Reads all complete records. Returns 0, -EAGAIN when one is incomplete, or another -errno. */
 static int read_all(struct tls_parser *parser, struct cursor *cur, uint32_t *needed)
 {
     struct tls_reader *reader = tls_reader_of(parser);

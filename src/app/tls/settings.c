@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Settings of the protocol and of its events.
+ * Settings of the TLS parser and of its EVE events.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 static const char *const encrypted_choices[] = { "track-only", "default", "bypass", "full", NULL };
 static const char *const print_choices[] = { "auto", "yes", "no", "true", "false", "on", "off", NULL };
 
-/* By the bits TLS_FIELD_*. */
+/* In the order of the bits TLS_FIELD_*. */
 static const char *const field_choices[] = {
     "version",
     "subject",

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TLS, SSLv3 and SSLv2: the protocol's table. See tls_priv.h for where what is.
+ * TLS, SSLv3 and SSLv2: protocol detection and the protocol's table. tls_priv.h lists the source files.
  */
 #include "tls_priv.h"
 
-/* --- How it is found ------------------------------------------------------------------------------ */
+/* --- Protocol detection --------------------------------------------------------------------------- */
 
 #define TO_SERVER(text)                                                                                                \
     {                                                                                                                  \
@@ -23,8 +23,8 @@ static const struct app_pattern patterns[] = {
     TO_CLIENT("\x17\x03\x00"), TO_CLIENT("\x17\x03\x01"), TO_CLIENT("\x17\x03\x02"), TO_CLIENT("\x17\x03\x03"),
 };
 
-/* A ClientHello of SSLv2: any on the usual port, elsewhere one of version 2, or of SSLv3 and later in the form that
- * servers accept (RFC 5246 appendix E.2). */
+/* Detects a ClientHello in SSLv2 format: any on the usual port; elsewhere one of version 2, or one of SSLv3 and later
+ * that servers accept (RFC 5246 appendix E.2). */
 static enum app_guess probe_ssl2(const struct app_probe *in, struct cursor cur)
 {
     uint16_t record, version, ciphers, session, challenge;
@@ -54,17 +54,17 @@ enum {
     HANDSHAKE = 22,
     HEARTBEAT = 24,
     LENGTH_MAX = 17 << 10,
-    HELLO_BEGIN = 6, /* bytes: type, length, version */
+    HELLO_BEGIN = 6, /* bytes of type, length and version */
 };
 
-/* The first bytes of the handshake, out of the records. */
+/* First handshake bytes, reassembled from records. */
 struct begun {
     uint8_t bytes[HELLO_BEGIN];
     unsigned count;
-    bool odd_version; /* a record with a major version other than 3 */
+    bool odd_version; /* a record has a major version other than 3 */
 };
 
-/* In records of another version the hello is read as far as its version: two bytes would say too little. */
+/* Whether the bytes start a ClientHello. With an odd record version, length and version are checked as well. */
 static enum app_guess is_hello(const struct begun *begun)
 {
     if (begun->count == 0)
@@ -81,9 +81,9 @@ static enum app_guess is_hello(const struct begun *begun)
 }
 
 /*
- * Records up to the first with bytes of a handshake, which must be a ClientHello. Servers accept any version in records
- * before the hello (RFC 8446 appendix D has it for the minor one; Go and NSS look at neither), records of length 0, and
- * some of them warnings. The usual versions are patterns.
+ * Reads records up to the first handshake bytes, which must be a ClientHello. Before the hello, servers accept records
+ * of any version (RFC 8446 appendix D permits any minor version; Go and NSS ignore the major one, too), records of
+ * length 0, and some servers warning alerts. The usual versions are detected by patterns.
  */
 static enum app_guess probe_records(struct cursor cur)
 {
@@ -117,7 +117,7 @@ static enum app_guess probe_records(struct cursor cur)
     return APP_NO;
 }
 
-/* A no would hold for the patterns, too: they need three bytes. */
+/* APP_NO would also exclude the patterns, so it is not returned before their three bytes are available. */
 static enum app_guess probe(const struct app_probe *in)
 {
     struct cursor cur = cursor_of(in->bytes, in->length);
@@ -130,7 +130,7 @@ static enum app_guess probe(const struct app_probe *in)
     return bytes[0] & 0x80 ? probe_ssl2(in, cur) : probe_records(cur);
 }
 
-/* --- The flow's end ------------------------------------------------------------------------------- */
+/* --- Cleanup -------------------------------------------------------------------------------------- */
 
 static void stop(struct app_context *context, void *data)
 {
@@ -167,43 +167,45 @@ static const char *const server_steps[] = { "server_in_progress",
                                             "server_finished",
                                             NULL };
 
-/* By enum tls_event. */
+/* In the order of enum tls_event. */
 static const struct app_event events[] = {
-    { "invalid_sslv2_header", "a record of SSLv2 is empty" },
-    { "invalid_tls_header", "a record's header is broken; kept for rules, and never set" },
-    { "invalid_record_version", "a record has a version that there is not" },
-    { "invalid_record_type", "a record has a type that there is not" },
-    { "invalid_record_length", "a record is empty or too long" },
-    { "invalid_handshake_message", "a handshake message has a type that there is not, or can't be read" },
-    { "heartbeat_message", "a heartbeat; kept for rules, and never set" },
+    { "invalid_sslv2_header", "empty SSLv2 record" },
+    { "invalid_tls_header", "never set; accepted for compatibility with existing rules" },
+    { "invalid_record_version", "unknown record version" },
+    { "invalid_record_type", "unknown record type" },
+    { "invalid_record_length", "record of length 0 or longer than 17,408 bytes" },
+    { "invalid_handshake_message", "handshake message of unknown type, invalid, or in the wrong direction" },
+    { "heartbeat_message", "never set; accepted for compatibility with existing rules (heartbeat)" },
     { "invalid_heartbeat_message",
-      "a heartbeat of another type, with too little padding, or before the last was answered" },
-    { "overflow_heartbeat_message", "a heartbeat asks for more than it has (CVE-2014-0160)" },
-    { "dataleak_heartbeat_mismatch", "the answer to an encrypted heartbeat is longer than the request" },
-    { "handshake_invalid_length", "a length in a hello reaches beyond it, or a message is longer than 132 KiB" },
-    { "multiple_sni_extensions", "a ClientHello has more than one server name extension" },
-    { "invalid_sni_type", "the server name is no host name" },
-    { "invalid_sni_length", "the server name is empty or longer than 255 bytes" },
-    { "too_many_records_in_packet", "kept for rules, and never set: records are not counted by packets" },
-    { "invalid_alert_message", "an alert is too short" },
-    { "invalid_certificate", "a certificate or its chain breaks off" },
-    { "certificate_invalid_length", "a certificate ends where it has hardly begun" },
-    { "certificate_invalid_version", "a certificate's version can't be read" },
-    { "certificate_invalid_serial", "a certificate's serial number can't be read" },
-    { "certificate_invalid_algorithmidentifier", "a certificate's algorithm can't be read" },
-    { "certificate_invalid_x509name", "a certificate's issuer or subject can't be read" },
-    { "certificate_invalid_date", "a certificate's validity can't be read" },
-    { "certificate_invalid_extensions", "a certificate's extensions can't be read" },
-    { "certificate_invalid_der", "a certificate's structure can't be read" },
-    { "certificate_invalid_subject", "kept for rules, and never set: see certificate_invalid_x509name" },
-    { "certificate_invalid_issuer", "kept for rules, and never set: see certificate_invalid_x509name" },
-    { "certificate_invalid_validity", "kept for rules, and never set: see certificate_invalid_date" },
-    { "error_message_encountered", "an error message of SSLv2" },
-    { "too_many_subject_alternative_names", "a certificate has 4,096 alternative names or more: the rest is not seen" },
-    { "invalid_ssl_record", "a ClientHello of SSLv2 is too short" },
-    { "certificate_missing_element", "kept for old rules, and never set" },
-    { "certificate_unknown_element", "kept for old rules, and never set" },
-    { "certificate_invalid_string", "kept for old rules, and never set" },
+      "heartbeat of unknown type, with too little padding, or before the response to the previous one" },
+    { "overflow_heartbeat_message", "heartbeat request longer than its record (CVE-2014-0160)" },
+    { "dataleak_heartbeat_mismatch", "response to an encrypted heartbeat is longer than the request" },
+    { "handshake_invalid_length", "length in a hello exceeds the message, or message longer than 132 KiB" },
+    { "multiple_sni_extensions", "ClientHello with more than one server name extension" },
+    { "invalid_sni_type", "server name of a type other than host name" },
+    { "invalid_sni_length", "server name empty or longer than 255 bytes" },
+    { "too_many_records_in_packet",
+      "never set, because records are not counted per packet; accepted for compatibility" },
+    { "invalid_alert_message", "truncated alert" },
+    { "invalid_certificate", "truncated certificate or chain" },
+    { "certificate_invalid_length", "certificate truncated within its first headers" },
+    { "certificate_invalid_version", "invalid certificate version" },
+    { "certificate_invalid_serial", "invalid certificate serial number" },
+    { "certificate_invalid_algorithmidentifier", "invalid certificate algorithm identifier" },
+    { "certificate_invalid_x509name", "invalid certificate issuer or subject" },
+    { "certificate_invalid_date", "invalid certificate validity period" },
+    { "certificate_invalid_extensions", "invalid certificate extensions" },
+    { "certificate_invalid_der", "invalid DER structure of a certificate" },
+    { "certificate_invalid_subject", "never set: certificate_invalid_x509name is set instead" },
+    { "certificate_invalid_issuer", "never set: certificate_invalid_x509name is set instead" },
+    { "certificate_invalid_validity", "never set: certificate_invalid_date is set instead" },
+    { "error_message_encountered", "SSLv2 error message" },
+    { "too_many_subject_alternative_names",
+      "certificate with 4,096 or more subject alternative names; the rest is not inspected" },
+    { "invalid_ssl_record", "truncated SSLv2 ClientHello" },
+    { "certificate_missing_element", "never set; accepted for compatibility with old rules" },
+    { "certificate_unknown_element", "never set; accepted for compatibility with old rules" },
+    { "certificate_invalid_string", "never set; accepted for compatibility with old rules" },
 };
 _Static_assert(sizeof(events) / sizeof(events[0]) == TLS_EVENT_COUNT, "an event for each of enum tls_event");
 
@@ -228,14 +230,14 @@ static const struct app_condition conditions[] = {
 const struct app_proto app_tls = {
     .name = "tls",
     .words = other_words,
-    .help = "TLS 1.0 to 1.3, SSLv3, SSLv2: the handshake",
+    .help = "TLS 1.0 to 1.3, SSLv3 and SSLv2 (handshake)",
     .transports = APP_TCP,
     .tcp_ports = "443",
     .patterns = patterns,
     .pattern_count = sizeof(patterns) / sizeof(patterns[0]),
     .probe = probe,
     .probe_any_port = true,
-    .joins_others = true, /* its first bytes may be those of a message of DNS over TCP */
+    .joins_others = true, /* its first bytes may also be a DNS message over TCP */
     .state_size = sizeof(struct tls_state),
     .stop = stop,
     .feed = tls_feed,

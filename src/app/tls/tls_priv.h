@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside the TLS protocol:
+ * Internal interfaces of the TLS parser:
  *
- *   tls.c          the protocol's table: how it is found, its buffers, events and settings
- *   record.c       records of SSLv3 to TLS 1.3, and of SSLv2
- *   handshake.c    messages out of records, and what each does to the transaction
+ *   tls.c          protocol detection, the protocol's table, event names
+ *   record.c       record layer of SSLv3 to TLS 1.3, and of SSLv2
+ *   handshake.c    reassembly of handshake messages, and their effect on the transaction
  *   hello.c        ClientHello and ServerHello
- *   certificate.c  the Certificate message
+ *   certificate.c  Certificate message
  *   fingerprint.c  JA3, JA3S and JA4
- *   buffers.c      what rules read
- *   log.c          the EVE object
- *   settings.c     the settings
+ *   buffers.c      rule buffers
+ *   log.c          EVE object
+ *   settings.c     settings
  *   keyword_*.c    keywords
- *   contents.c     the form of what is looked for in fingerprints
- *   der.c x509.c   certificates
+ *   contents.c     checks of content patterns on fingerprints and serial numbers
+ *   der.c x509.c   certificate decoding
+ *   transfer.c     state transfer to another process
  *
- * A flow has one transaction; a second ClientHello that says something else than the first begins another one. It keeps
- * the two hellos and the certificates as they came; everything that is derived from them (fingerprints, lists) is made
- * when somebody asks.
+ * A flow has one transaction; a second ClientHello that differs from the first starts another one. A transaction stores
+ * the two hellos and the certificates as received; derived data (fingerprints, lists) is computed on first use.
  */
 #ifndef APP_TLS_PRIV_H
 #define APP_TLS_PRIV_H
@@ -26,17 +26,17 @@
 #include "sluice/bytes.h"
 
 enum {
-    TLS_MESSAGE_MAX = 132 << 10, /* of a handshake message: more than any ClientHello can have (131,396 bytes) */
-    TLS_CERTIFICATES_MAX = 64,   /* of a chain */
-    TLS_NAMES_MAX = 4096,        /* alternative names of a certificate */
-    TLS_ALPN_MAX = 2048,         /* of a hello; clients offer a few */
-    TLS_SERVER_NAMES_MAX = 64,   /* the same */
-    TLS_NAME_TEXT_MAX = 64 << 10,
+    TLS_MESSAGE_MAX = 132 << 10,  /* bytes of a handshake message: above the maximum of a ClientHello (131,396) */
+    TLS_CERTIFICATES_MAX = 64,    /* certificates of a chain */
+    TLS_NAMES_MAX = 4096,         /* alternative names of a certificate */
+    TLS_ALPN_MAX = 2048,          /* protocol names of a hello; clients offer a few */
+    TLS_SERVER_NAMES_MAX = 64,    /* server names of a ClientHello */
+    TLS_NAME_TEXT_MAX = 64 << 10, /* bytes of text after which no more alternative names are added */
     TLS_RANDOM_LENGTH = 32,
-    TLS_HELLO_MIN = 38, /* bytes of a ClientHello: version, random, empty lists */
+    TLS_HELLO_MIN = 38, /* minimum bytes of a ClientHello: version, random, empty lists */
 };
 
-/* By the order of the names in tls.c. */
+/* In the order of the names in tls.c. */
 enum tls_event {
     TLS_INVALID_SSLV2_HEADER,
     TLS_INVALID_TLS_HEADER,
@@ -75,7 +75,7 @@ enum tls_event {
     TLS_EVENT_COUNT,
 };
 
-/* The progress of the directions, by the names in tls.c. */
+/* Progress of the two directions, in the order of the names in tls.c. */
 enum {
     TLS_CLIENT_IN_PROGRESS,
     TLS_CLIENT_HELLO_DONE,
@@ -100,28 +100,28 @@ enum tls_version {
     TLS_11 = 0x0302,
     TLS_12 = 0x0303,
     TLS_13 = 0x0304,
-    TLS_13_EARLY_DRAFT = 0x7f01, /* one before 16 */
+    TLS_13_EARLY_DRAFT = 0x7f01, /* any draft before 16 */
 };
-/* Whether it may stand in a record. */
+/* Whether the version is valid in a record: SSLv3 to TLS 1.3, or a draft. */
 bool tls_version_is_known(uint16_t version);
-/* A draft of TLS 1.3. */
+/* Whether the version is a draft of TLS 1.3. */
 bool tls_version_is_draft(uint16_t version);
 
-/* What the handshake said; bit set. The first four are what ssl_state names. */
+/* State of the handshake, a bit set. The first four bits are the states of the keyword ssl_state. */
 enum {
     TLS_SAW_CLIENT_HELLO = 1 << 0,
     TLS_SAW_SERVER_HELLO = 1 << 1,
     TLS_SAW_CLIENT_KEY = 1 << 2,
     TLS_SAW_SERVER_KEY = 1 << 3,
-    TLS_CLIENT_NAMES_VERSIONS = 1 << 4, /* supported_versions */
+    TLS_CLIENT_NAMES_VERSIONS = 1 << 4, /* extension supported_versions is present */
     TLS_NO_CERTIFICATE = 1 << 5,        /* TLS 1.3: certificates are encrypted */
-    TLS_RESUMES = 1 << 6,               /* maybe: it has not when a certificate comes */
+    TLS_RESUMES = 1 << 6,               /* session resumption attempted; a certificate shows that it failed */
     TLS_EARLY_DATA = 1 << 7,
     TLS_WANTS_CLIENT_CERTIFICATE = 1 << 8,
-    TLS_SAW_CLIENT_CERTIFICATE = 1 << 9, /* the message, which may have an empty list */
+    TLS_SAW_CLIENT_CERTIFICATE = 1 << 9, /* the Certificate message, even with an empty list */
 };
 
-/* A piece of some bytes. */
+/* A part of a buffer: offset and length. */
 struct tls_piece {
     uint32_t at, length;
 };
@@ -131,22 +131,22 @@ static inline struct cursor tls_piece_cursor(const struct buffer *of, struct tls
     return cursor_of(of->bytes ? of->bytes + piece.at : NULL, of->bytes ? piece.length : 0);
 }
 
-/* A hello as it came, and where its parts lie in it. */
+/* A hello as received, with the location of its parts. */
 struct tls_hello {
     struct buffer body;
-    bool whole;       /* it was understood up to its extensions: it has fingerprints */
-    uint16_t version; /* the one in the fixed part */
+    bool whole;       /* valid up to its extensions: fingerprints can be computed */
+    uint16_t version; /* version of the fixed part */
     uint16_t offered; /* for JA4: the first known one of supported_versions, or `version` */
     struct tls_piece random, session, ciphers, extensions;
-    struct tls_piece sni, curves, formats, algorithms, alpn; /* length 0: not there; sni: the first name */
-    uint32_t name_count;                                     /* server names */
+    struct tls_piece sni, curves, formats, algorithms, alpn; /* length 0: absent; sni: the first name */
+    uint32_t name_count;                                     /* number of server names */
 };
 
 struct tls_certificates {
-    struct buffer chain;     /* certificates, each with its length in 3 bytes before it */
+    struct buffer chain;     /* certificates, each preceded by its length in 3 bytes */
     struct tls_piece *certs; /* in chain */
     uint32_t count;
-    bool decoded; /* what follows is that of the first that could be read */
+    bool decoded; /* the fields below are set, from the first valid certificate */
     char fingerprint[59];
     char *text;
     struct tls_piece subject, issuer, serial; /* in text */
@@ -160,47 +160,47 @@ struct tls_prints {
     struct buffer ja3;
     char ja3_hash[32];
     char ja4[36];
-    uint32_t alpn_index, alpn_at; /* where the name after the one that was read last begins in hello.alpn */
+    uint32_t alpn_index, alpn_at; /* cache of tls_alpn_at(): index and offset of the next name */
 };
 
 struct tls_side {
     uint16_t version;
     struct tls_hello hello;
     struct tls_certificates certificates;
-    struct tls_prints *prints; /* made when first asked for; NULL when there is no hello */
+    struct tls_prints *prints; /* allocated with the hello, computed on first use; NULL without hello */
 };
 
 struct tls_tx {
     struct app_tx tx;
-    struct heap *heap; /* the worker's, for what is made later */
+    struct heap *heap; /* heap of the worker */
     unsigned flags;
-    bool ja3_off, ja4_off; /* the configuration says no */
-    uint8_t from_proto;    /* id of the protocol that it was before; 0 */
+    bool ja3_off, ja4_off; /* disabled by configuration */
+    uint8_t from_proto;    /* id of the protocol before the upgrade to TLS, or 0 */
     struct tls_side side[FLOW_DIRECTIONS];
 };
 
-/* What a direction's records have left to do. */
+/* State of the record and message reassembly of one direction. */
 struct tls_reader {
-    uint32_t skip;            /* bytes of the current record that nobody wants */
+    uint32_t skip;            /* bytes of the current record still to be skipped */
     bool encrypted;           /* ChangeCipherSpec was seen */
-    uint8_t header[4];        /* of a handshake message */
-    uint8_t header_length;    /* as far as it is there */
-    uint32_t message_length;  /* of the message that is being put together, or skipped */
-    uint32_t message_skipped; /* of one that is skipped: as far as it is gone */
+    uint8_t header[4];        /* header of the current handshake message */
+    uint8_t header_length;    /* bytes of it received */
+    uint32_t message_length;  /* length of the message being reassembled or skipped */
+    uint32_t message_skipped; /* bytes of it skipped so far */
     bool message_skips;
     struct buffer message;
 };
 
 struct tls_state {
     struct tls_reader reader[FLOW_DIRECTIONS];
-    bool over;      /* finished: nothing is looked at any more */
-    bool has_begun; /* there is, or was, a transaction */
-    bool heartbeat; /* a request is under way */
+    bool over;      /* finished: no more data is parsed */
+    bool has_begun; /* a transaction was created */
+    bool heartbeat; /* a request awaits its response */
     uint8_t heartbeat_from;
-    uint32_t heartbeat_length; /* of its record, when it is encrypted; 0 */
+    uint32_t heartbeat_length; /* length of its record if encrypted, otherwise 0 */
 };
 
-/* What goes through the parser's functions. */
+/* Context passed to the parser functions. */
 struct tls_parser {
     struct app_context *context;
     struct tls_state *state;
@@ -228,23 +228,25 @@ static inline void tls_event(const struct tls_parser *parser, enum tls_event eve
     app_event(parser->context, &parser->tx->tx, event);
 }
 
-/* Progress only grows. */
+/* Advances the progress of a direction; it never decreases. */
 static inline void tls_reach(const struct tls_parser *parser, enum flow_direction direction, uint8_t progress)
 {
     if (parser->tx->tx.progress[direction] < progress)
         app_tx_advance(&parser->tx->tx, direction, progress);
 }
 
+/* Completes both directions and ends parsing. */
 void tls_finish(const struct tls_parser *parser);
-/* Both sides begin to speak encrypted. */
+/* Marks the handshake as done in both directions: the following data is encrypted. */
 void tls_handshake_done(const struct tls_parser *parser);
 
 /* --- record.c ------------------------------------------------------------------------------------- */
 
 struct app_result tls_feed(struct app_context *context, void *state, const struct app_input *in);
-/* The transaction; NULL when it is over, or (with *err) there is no memory. */
+/* Returns the current transaction, creating the first one; NULL when it has been freed, or (with *err set) without
+ * memory. */
 struct tls_tx *tls_transaction(struct app_context *context, struct tls_state *state, int *err);
-/* Begins a transaction that replaces the current one; NULL when there is no memory. */
+/* Creates a transaction, which becomes the current one; NULL without memory. */
 struct tls_tx *tls_new_transaction(struct app_context *context);
 
 /* --- transfer.c ----------------------------------------------------------------------------------- */
@@ -253,23 +255,23 @@ void tls_transfer(struct app_context *context, void *data, struct transfer *t);
 
 /* --- handshake.c ---------------------------------------------------------------------------------- */
 
-/* Bytes of a handshake record. 0, or -errno when it can't go on. */
+/* Parses the bytes of a handshake record. 0, or -errno when parsing of the flow must end. */
 int tls_handshake_bytes(struct tls_parser *parser, struct cursor bytes);
 
 /* --- hello.c, certificate.c ----------------------------------------------------------------------- */
 
-/* Whether the body of another ClientHello says the same to rules as the one before: server name, protocols, and
+/* Whether another ClientHello is equal to the first in everything visible to rules: server names, protocols,
  * fingerprints. */
 bool tls_hello_is_alike(const struct tls_hello *before, struct cursor body);
-/* The body of a message. 0 or -ENOMEM. */
+/* Parse the body of a message. 0, -ENOMEM, or (hello) -EMSGSIZE when it exceeds a limit. */
 int tls_read_hello(const struct tls_parser *parser, struct cursor body);
 int tls_read_certificates(const struct tls_parser *parser, struct cursor body);
 void tls_free_hello(struct heap *heap, struct tls_hello *hello);
 void tls_free_certificates(struct heap *heap, struct tls_certificates *certificates);
 
-/* The `index`th name of an ALPN extension. */
+/* Returns the ALPN protocol name number `index`; false when there is none. */
 bool tls_alpn_at(const struct tls_side *side, unsigned index, struct cursor *name);
-/* The `index`-th server name. There may be several, and servers differ in which they take. */
+/* Returns server name number `index`. There may be several, and servers differ in which one they use. */
 bool tls_server_name_at(const struct tls_hello *hello, unsigned index, struct cursor *name);
 
 static inline bool tls_is_grease(uint16_t value) /* RFC 8701 */
@@ -279,9 +281,10 @@ static inline bool tls_is_grease(uint16_t value) /* RFC 8701 */
 
 /* --- fingerprint.c -------------------------------------------------------------------------------- */
 
-/* Allocates the memory of the text of JA3, when the hello was read. 0 or -ENOMEM. */
+/* Allocates the JA3 text after the hello was parsed. 0 or -ENOMEM. */
 int tls_reserve_ja3(struct tls_tx *tx, enum flow_direction direction);
-/* NULL when there is no whole hello, or it is off. JA3 of the client, JA3S of the server. */
+/* Compute on first use and return JA3 (client) or JA3S (server), and JA4. NULL without a valid hello, or if disabled.
+ */
 const struct tls_prints *tls_ja3(const struct tls_tx *tx, enum flow_direction direction);
 const struct tls_prints *tls_ja4(const struct tls_tx *tx);
 void tls_free_prints(struct heap *heap, struct tls_prints *prints);
@@ -289,10 +292,10 @@ void tls_free_prints(struct heap *heap, struct tls_prints *prints);
 /* --- log.c, settings.c ---------------------------------------------------------------------------- */
 
 enum { TLS_VERSION_TEXT_MAX = 24 };
-/* "TLS 1.2". */
+/* Writes the name of a version, such as "TLS 1.2". */
 void tls_version_text(uint16_t version, char out[TLS_VERSION_TEXT_MAX]);
 
-/* Fields of the EVE object; bits. */
+/* Fields of the EVE object, a bit set. */
 enum {
     TLS_FIELD_VERSION = 1 << 0,
     TLS_FIELD_SUBJECT = 1 << 1,
@@ -319,16 +322,16 @@ enum {
 };
 
 enum tls_encrypted {
-    TLS_ENCRYPTED_TRACK, /* nobody looks at encrypted bytes */
-    TLS_ENCRYPTED_BYPASS,
-    TLS_ENCRYPTED_FULL, /* they are looked at as all others */
+    TLS_ENCRYPTED_TRACK,  /* encrypted data is not inspected */
+    TLS_ENCRYPTED_BYPASS, /* ... and the flow is bypassed */
+    TLS_ENCRYPTED_FULL,   /* encrypted data is inspected */
 };
 enum tls_print_mode { TLS_PRINT_AUTO, TLS_PRINT_ALWAYS, TLS_PRINT_NEVER };
 
 struct tls_settings {
     enum tls_encrypted encrypted;
     enum tls_print_mode ja3, ja4;
-    unsigned fields, wanted; /* wanted: fingerprints among them that are made for the event if nobody else asked */
+    unsigned fields, wanted; /* wanted: fingerprint fields computed for the event even if no rule needs them */
     bool log_resumed;
 };
 

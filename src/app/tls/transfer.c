@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TLS for another process: where in which record and message each direction is, and what the handshake has said so far.
- * Hellos and certificates go as they came and are read again. Once the session is encrypted there is nothing but a
- * place, mostly not even that.
+ * State transfer of TLS flows: the position of each direction in its record and message, and the handshake so far.
+ * Hellos and certificate chains are transferred as received and parsed again by the reader. Encrypted sessions have at
+ * most a record position.
  */
 #include "sluice/transfer.h"
 
@@ -40,13 +40,13 @@ static void transfer_place_in(struct app_context *context, struct transfer *t, s
     transfer_require(t, state->heartbeat_from < FLOW_DIRECTIONS);
 }
 
-/* --- The handshake so far ------------------------------------------------------------------------- */
+/* --- Handshake messages --------------------------------------------------------------------------- */
 
 struct carried {
     uint16_t version;
     uint8_t progress;
     uint32_t hello_length, chain_length;
-    const uint8_t *hello, *chain; /* the chain with its length before it */
+    const uint8_t *hello, *chain; /* chain: preceded by its length */
 };
 
 static void write_side(struct transfer *t, struct tls_tx *tx, enum flow_direction direction)
@@ -80,7 +80,7 @@ static void read_side(struct transfer *t, struct carried *out)
         out->chain = transfer_lend(t, out->chain_length);
 }
 
-/* Whatever cannot be read has been so before. */
+/* Parses hello and chain again. Errors are ignored: the writer had the same, and its events are transferred. */
 static void read_again(struct tls_parser *parser, enum flow_direction direction, const struct carried *carried)
 {
     struct tls_side *side = &parser->tx->side[direction];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Certificates; see x509.h. A certificate is read from the front to the end, each part by its own function, so that
- * what is wrong with it can be named. What lies behind the extensions (the signature) is looked at only for its form.
+ * Certificate decoder; see x509.h. A certificate is read from start to end, each part by a separate function, so that
+ * the first invalid part can be named. The parts after the extensions (signature) are only checked for their structure.
  */
 #include "x509.h"
 
@@ -104,7 +104,7 @@ enum x509_result x509_read(const uint8_t *bytes, size_t length, struct x509 *out
         return X509_DATE;
     if (!read_name(&tbs, &out->subject))
         return X509_SUBJECT;
-    if (!der_take(&tbs, DER_SEQUENCE, &ignored)) /* the public key */
+    if (!der_take(&tbs, DER_SEQUENCE, &ignored)) /* subjectPublicKeyInfo */
         return X509_DER;
     if (!read_extensions(&tbs, out))
         return X509_EXTENSIONS;
@@ -164,7 +164,7 @@ struct short_name {
     uint8_t length, id[11];
 };
 
-/* The names that the field writes; other attributes are written as OID(1.2.3). */
+/* Attribute names as written by Suricata; other attributes are written as OID(1.2.3). */
 static const struct short_name short_names[] = {
     { "CN", 3, { 0x55, 4, 3 } },
     { "C", 3, { 0x55, 4, 6 } },
@@ -239,7 +239,7 @@ static bool is_string(uint8_t tag)
     }
 }
 
-/* Strings are written as their bytes, whatever is in them: a NUL in a name is what a rule may look for. */
+/* Writes one attribute. Strings are copied without escapes: rules may search for a NUL in a name. */
 static bool put_attribute(struct x509_text *out, struct cursor *set)
 {
     struct cursor attribute, id;
@@ -298,7 +298,7 @@ static void put_ipv4(struct x509_text *out, const uint8_t *bytes)
     }
 }
 
-/* RFC 5952: the longest run of zeros, of two at least, becomes "::". */
+/* Finds the longest run of at least two zero groups, which is written as "::" (RFC 5952). */
 static void find_zeros(const uint8_t *bytes, unsigned *start, unsigned *count)
 {
     *start = *count = 0;
@@ -345,7 +345,7 @@ static void put_ipv6(struct x509_text *out, const uint8_t *bytes)
     }
 }
 
-/* The choices of GeneralName that have text. */
+/* Choices of GeneralName that have a text form. */
 enum {
     OTHER_NAME = DER_CONTEXT_CONSTRUCTED | 0,
     RFC822_NAME = DER_CONTEXT | 1,
