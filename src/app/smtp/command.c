@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Lines of the client. A transaction begins with the first command behind the last one's message, or RSET; what only
- * ends a session (RSET, QUIT) does not begin one.
+ * Client commands. A transaction starts with the first command after the previous message or RSET. RSET and QUIT do not
+ * start one, unless they are the first command of the session.
  */
 #include <errno.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static const struct {
     { "quit", 4, SMTP_QUIT },         { "auth", 4, SMTP_AUTH },
 };
 
-/* Words that are commands and mean nothing here. */
+/* Commands without effect on the parser. */
 static const char *const others[] = { "noop", "vrfy", "expn", "help", "turn", "etrn", "send", "soml", "saml" };
 
 static bool has_prefix(const uint8_t *line, uint32_t length, const char *word, uint32_t word_length)
@@ -43,7 +43,7 @@ static bool is_command(enum smtp_command command, const uint8_t *line, uint32_t 
     return command != SMTP_OTHER;
 }
 
-/* --- Waiting for replies -------------------------------------------------------------------------- */
+/* --- Reply queue ---------------------------------------------------------------------------------- */
 
 static bool make_room(struct heap *heap, struct smtp_state *state)
 {
@@ -84,14 +84,14 @@ int smtp_expect_reply(struct smtp_feed *f, enum smtp_command command, const stru
     return 0;
 }
 
-/* --- What commands say ---------------------------------------------------------------------------- */
+/* --- Command arguments ---------------------------------------------------------------------------- */
 
 static bool is_blank(uint8_t byte)
 {
     return byte == ' ' || byte == '\t';
 }
 
-/* The first word behind the command's `at` bytes: what follows it are extensions. */
+/* Returns the first word from offset `at` on; extensions may follow it. */
 static const uint8_t *argument(const uint8_t *line, uint32_t length, uint32_t at, uint32_t *size)
 {
     uint32_t end;
@@ -106,8 +106,8 @@ static const uint8_t *argument(const uint8_t *line, uint32_t length, uint32_t at
     return line + at;
 }
 
-/* The address behind the colon of MAIL FROM: and RCPT TO:, without extensions. Servers take blanks around these words,
- * and within the angle brackets; Exim takes text before them. */
+/* Returns the address after the colon of MAIL FROM: and RCPT TO:, without extensions. Servers accept blanks around
+ * these words and within the angle brackets; Exim accepts text before the brackets. */
 static const uint8_t *address_argument(const uint8_t *line, uint32_t length, uint32_t *size)
 {
     const uint8_t *colon = memchr(line, ':', length);
@@ -131,8 +131,9 @@ static int keep(struct heap *heap, struct buffer *buffer, const uint8_t *bytes, 
     return buffer_append(heap, buffer, bytes, length, SMTP_LINE_MAX) < length ? -ENOMEM : 0;
 }
 
-/* Keeps the newest of several HELO or MAIL FROM commands beside the first: servers may use another one than the first,
- * and some use the whole line of HELO. */
+/* Appends the argument of a further HELO or MAIL FROM command to `texts` if it differs from the first: servers may use
+ * another command than the first, and some use the whole line of HELO. Older ones are dropped when the limit is
+ * reached. */
 static void keep_other(struct heap *heap, struct buffer *texts, const struct buffer *first, const uint8_t *text,
                        uint32_t length)
 {
@@ -209,7 +210,7 @@ static int take_data(struct smtp_feed *f, struct smtp_tx **tx)
     int err;
 
     if ((*tx)->mime || (*tx)->raw) {
-        /* Two messages, and the end of the first was not seen. */
+        /* A second message, although the end of the first was not seen. */
         smtp_event(f, *tx, SMTP_UNPARSABLE_CONTENT);
         smtp_break_message(f, *tx);
         smtp_complete(f, *tx);
@@ -222,7 +223,7 @@ static int take_data(struct smtp_feed *f, struct smtp_tx **tx)
     return err;
 }
 
-/* `BDAT length [LAST]`; false: it is something else. */
+/* Parses "BDAT length [LAST]"; false when the arguments are invalid. */
 static bool read_chunk(struct smtp_state *state, const uint8_t *line, uint32_t length)
 {
     uint32_t size, rest;
@@ -270,7 +271,7 @@ static void take_reset(struct smtp_feed *f, struct smtp_tx *tx)
     app_tx_advance(&tx->tx, FLOW_TO_SERVER, SMTP_COMPLETE);
 }
 
-/* --- A line --------------------------------------------------------------------------------------- */
+/* --- Command lines -------------------------------------------------------------------------------- */
 
 static int act(struct smtp_feed *f, struct smtp_tx **tx, enum smtp_command *command, const uint8_t *line,
                uint32_t length)
@@ -296,7 +297,7 @@ static int act(struct smtp_feed *f, struct smtp_tx **tx, enum smtp_command *comm
     }
 }
 
-/* What the command changes once it waits for its reply. */
+/* Updates the parser mode after the command was queued for its reply. */
 static void follow(struct smtp_feed *f, enum smtp_command command)
 {
     struct smtp_state *state = f->state;
@@ -313,7 +314,7 @@ static void follow(struct smtp_feed *f, enum smtp_command command)
 
 int smtp_take_command(struct smtp_feed *f, const uint8_t *line, uint32_t length)
 {
-    /* Servers pass over blanks before a command. */
+    /* Servers ignore blanks before a command. */
     while (!f->state->in_auth && length > 0 && is_blank(*line)) {
         line++;
         length--;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Keywords of SMTP: the envelope, and the headers of the message. Those of the envelope come one by one while the
- * transaction goes on; the headers are there together.
+ * SMTP keywords: envelope and message headers. The values of the envelope become available one by one during the
+ * transaction; the headers are available together.
  */
 #include "smtp_priv.h"
 
@@ -20,9 +20,9 @@ static bool lend(const uint8_t *bytes, uint32_t length, struct app_bytes *out)
     return true;
 }
 
-/* --- The envelope --------------------------------------------------------------------------------- */
+/* --- Envelope ------------------------------------------------------------------------------------- */
 
-/* The text `index` of those that each end with a line feed, from 1 on. */
+/* Returns text number `index`, counted from 1, of a list of texts that each end with a line feed. */
 static bool lend_other(const struct buffer *others, unsigned index, struct app_bytes *out)
 {
     const uint8_t *at = others->bytes, *limit, *end;
@@ -67,7 +67,7 @@ static bool get_recipient(const struct app_tx *tx, enum flow_direction direction
            lend(buffer_at(&smtp->recipient_text, smtp->recipients[index].at), smtp->recipients[index].length, out);
 }
 
-/* --- The message ---------------------------------------------------------------------------------- */
+/* --- Message -------------------------------------------------------------------------------------- */
 
 static bool get_header(const struct app_tx *tx, const char *name, unsigned index, struct app_bytes *out)
 {
@@ -86,7 +86,7 @@ static bool get_url(const struct app_tx *tx, enum flow_direction direction, unsi
            lend(buffer_at(&mime->urls.text, mime->urls.list[index].at), mime->urls.list[index].length, out);
 }
 
-/* In hexadecimal, as rules have it. */
+/* Returns the MD5 in hexadecimal, as rules specify it. */
 static bool get_body_md5(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {
     const struct mime *mime = smtp_of(tx)->mime;
@@ -145,7 +145,7 @@ static bool get_received(const struct app_tx *tx, enum flow_direction direction,
     return get_header(tx, "received", index, out);
 }
 
-/* --- Names ---------------------------------------------------------------------------------------- */
+/* --- Keyword definitions -------------------------------------------------------------------------- */
 
 static int smtp_helo_parse(struct rule_parser *parser, struct span value, bool negated)
 {
@@ -156,7 +156,7 @@ static int smtp_helo_parse(struct rule_parser *parser, struct span value, bool n
 
 const struct keyword keyword_smtp_helo = {
     .name = "smtp.helo",
-    .help = "the name by which an SMTP client greets (HELO, EHLO), the first of a session",
+    .help = "argument of HELO or EHLO: first the one that started the session, then differing ones of the transaction",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
     .applications = words,
@@ -173,7 +173,7 @@ static int smtp_mail_from_parse(struct rule_parser *parser, struct span value, b
 
 const struct keyword keyword_smtp_mail_from = {
     .name = "smtp.mail_from",
-    .help = "the sender in the envelope of a mail: <a@example.com>",
+    .help = "envelope sender (MAIL FROM): <a@example.com>",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
     .applications = words,
@@ -190,7 +190,7 @@ static int smtp_rcpt_to_parse(struct rule_parser *parser, struct span value, boo
 
 const struct keyword keyword_smtp_rcpt_to = {
     .name = "smtp.rcpt_to",
-    .help = "a recipient in the envelope of a mail",
+    .help = "each envelope recipient (RCPT TO)",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
     .applications = words,
@@ -207,7 +207,7 @@ static int email_from_parse(struct rule_parser *parser, struct span value, bool 
 
 const struct keyword keyword_email_from = {
     .name = "email.from",
-    .help = "the From header of a message",
+    .help = "From header of the message",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = words,
@@ -224,7 +224,7 @@ static int email_to_parse(struct rule_parser *parser, struct span value, bool ne
 
 const struct keyword keyword_email_to = {
     .name = "email.to",
-    .help = "the To header of a message",
+    .help = "To header of the message",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = words,
@@ -241,7 +241,7 @@ static int email_cc_parse(struct rule_parser *parser, struct span value, bool ne
 
 const struct keyword keyword_email_cc = {
     .name = "email.cc",
-    .help = "the Cc header of a message",
+    .help = "Cc header of the message",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = words,
@@ -258,7 +258,7 @@ static int email_subject_parse(struct rule_parser *parser, struct span value, bo
 
 const struct keyword keyword_email_subject = {
     .name = "email.subject",
-    .help = "the Subject header of a message",
+    .help = "Subject header of the message",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = words,
@@ -275,7 +275,7 @@ static int email_date_parse(struct rule_parser *parser, struct span value, bool 
 
 const struct keyword keyword_email_date = {
     .name = "email.date",
-    .help = "the Date header of a message",
+    .help = "Date header of the message",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = words,
@@ -292,7 +292,7 @@ static int email_message_id_parse(struct rule_parser *parser, struct span value,
 
 const struct keyword keyword_email_message_id = {
     .name = "email.message_id",
-    .help = "the Message-ID header of a message",
+    .help = "Message-ID header of the message",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = words,
@@ -309,7 +309,7 @@ static int email_x_mailer_parse(struct rule_parser *parser, struct span value, b
 
 const struct keyword keyword_email_x_mailer = {
     .name = "email.x_mailer",
-    .help = "the X-Mailer header of a message",
+    .help = "X-Mailer header of the message",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = words,
@@ -326,7 +326,7 @@ static int email_received_parse(struct rule_parser *parser, struct span value, b
 
 const struct keyword keyword_email_received = {
     .name = "email.received",
-    .help = "a Received header of a message",
+    .help = "each Received header of the message",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
     .applications = words,
@@ -343,7 +343,7 @@ static int email_url_parse(struct rule_parser *parser, struct span value, bool n
 
 const struct keyword keyword_email_url = {
     .name = "email.url",
-    .help = "an URL in the text of a message, as extract-urls has found it",
+    .help = "each URL in the text of the message (setting mime.extract-urls)",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
     .applications = words,
@@ -361,7 +361,7 @@ static int email_body_md5_parse(struct rule_parser *parser, struct span value, b
 
 const struct keyword keyword_email_body_md5 = {
     .name = "email.body_md5",
-    .help = "the MD5 of a message behind its headers, in hexadecimal",
+    .help = "MD5 of the message body, in hexadecimal",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = words,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * SMTP in EVE: the object "smtp" has the envelope; "email" beside it has what is known of the message.
+ * EVE objects of SMTP: "smtp" with the envelope, and "email" with the message.
  */
 #include <nettle/md5.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 enum field_kind { FIELD_TEXT, FIELD_ALL, FIELD_COMMAS };
 
-/* What eve.types.smtp.custom may ask for. */
+/* Fields that eve.types.smtp.custom can select; `extended`: also selected by eve.types.smtp.extended. */
 static const struct {
     const char *name, *header;
     enum field_kind kind;
@@ -59,7 +59,7 @@ void smtp_log(const struct app_tx *tx, const void *settings, struct fields *out)
     fields_array_close(out);
 }
 
-/* --- The message ---------------------------------------------------------------------------------- */
+/* --- Message -------------------------------------------------------------------------------------- */
 
 static const uint8_t *value_of(const struct mime *mime, const struct mime_header *header)
 {
@@ -89,7 +89,7 @@ static void log_all(const struct mime *mime, const char *key, const char *name, 
     fields_array_close(out);
 }
 
-/* Up to a comma that is not within quotes. */
+/* Returns the length up to the first comma outside of quotes. */
 static uint32_t address_length(const uint8_t *bytes, uint32_t length)
 {
     bool quoted = false;
@@ -151,7 +151,7 @@ static void log_attachments(const struct app_tx *tx, struct fields *out)
     fields_array_close(out);
 }
 
-/* The last one first, as the field does. */
+/* Logs the URLs in reverse order, as Suricata does. */
 static void log_urls(const struct mime *mime, struct fields *out)
 {
     if (mime->urls.count == 0)

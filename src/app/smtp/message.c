@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The bytes of a message. After DATA it comes in lines, up to one with a dot alone; a line that begins with a dot has
- * one too many. With BDAT it comes in chunks of a known length, which may end anywhere: what of a line is there at the
- * end of one waits for the next.
+ * Message data. After DATA the message consists of lines and ends with a line that contains only a dot; a leading dot
+ * of other lines is removed (dot-stuffing). With BDAT it consists of chunks of known length, which may end anywhere: an
+ * incomplete line at the end of a chunk is stored until the next one.
  *
- * A line that is longer than MIME_PIECE_MAX is handed over in pieces of that size.
+ * A line longer than MIME_PIECE_MAX is passed to the MIME parser in pieces of that size.
  */
 #include <errno.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static struct mime_target target_of(const struct smtp_feed *f, struct smtp_tx *t
     };
 }
 
-/* What was found goes to those who wait for it. */
+/* Reports new results of the MIME parser: anomalies as events, new content and complete headers to the framework. */
 static void tell(struct smtp_feed *f, struct smtp_tx *tx, const struct mime_target *target)
 {
     static const struct {
@@ -151,8 +151,8 @@ static void take_line(struct smtp_feed *f, struct smtp_tx *tx, const struct mime
     tell(f, tx, &target);
 }
 
-/* The next piece of a line at the front; its length with the line's end, or 0: it is not there yet. A line's end is not
- * cut in two. */
+/* Finds the next piece of a line. Returns its length including the line end, or 0 when it is incomplete. A CRLF is
+ * never split. */
 static uint32_t next_piece(const uint8_t *bytes, uint32_t length, uint32_t seen, struct mime_line *out)
 {
     const uint8_t *end = length > seen ? memchr(bytes + seen, '\n', length - seen) : NULL;
@@ -182,7 +182,7 @@ uint32_t smtp_take_data(struct smtp_feed *f, const uint8_t *bytes, uint32_t leng
 
     if (size == 0)
         return 0;
-    /* Servers differ in whether LF alone ends a line, and so a message: both readings are inspected. */
+    /* Servers differ in whether a bare LF ends a line and thus a message: both interpretations are inspected. */
     const bool after_lf = f->state->after_lf, doubtful = line.end_length == 1 || after_lf;
 
     *cut = line.end_length == 0;
@@ -215,7 +215,7 @@ uint32_t smtp_take_data(struct smtp_feed *f, const uint8_t *bytes, uint32_t leng
 
 /* --- BDAT ----------------------------------------------------------------------------------------- */
 
-/* What waits, in pieces; `all`: what is no whole line, too. */
+/* Passes the stored bytes on in pieces; `all`: including an incomplete line. */
 static void flush_partial(struct smtp_feed *f, struct smtp_tx *tx, bool all)
 {
     struct buffer *partial = &f->state->partial;
@@ -250,7 +250,7 @@ void smtp_end_chunk(struct smtp_feed *f)
     f->state->cut[FLOW_TO_SERVER] = false;
 }
 
-/* Lines that are whole are not copied. */
+/* Passes a complete line on without copying it to the buffer. */
 static uint32_t take_whole_line(struct smtp_feed *f, struct smtp_tx *tx, const uint8_t *bytes, uint32_t length)
 {
     struct mime_line line = { .begins = !f->state->cut[FLOW_TO_SERVER] };

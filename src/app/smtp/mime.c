@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A message, line by line: headers up to an empty line, then a body, which boundaries cut into parts that begin with
- * headers again.
+ * Line-based MIME parser: headers up to an empty line, then a body, which boundary delimiters divide into parts that
+ * start with headers again.
  *
- * Receivers of mail differ in what they accept as the name of a file, its encoding, a boundary, or the end of headers.
- * Where they differ, the message is read in all ways: a file continues behind a line that is a delimiter for some
- * receivers only (mime_writer.c), and headers continue behind a line that is the first line of the body for some only.
- * A delimiter for all receivers also ends the parts within the part. If several boundaries match a line, the longest is
- * used; of equally long ones the innermost.
+ * Mail receivers differ in what they accept as the name of a file, its encoding, a boundary, or the end of headers. In
+ * these cases all interpretations are followed: a file continues after a line that only some receivers treat as a
+ * delimiter (mime_writer.c), and headers continue after a line that only some treat as the start of the body. An
+ * unambiguous delimiter also ends nested parts. If several boundaries match a line, the longest is used; of equally
+ * long ones the innermost.
  */
 #include "mime.h"
 
@@ -55,14 +55,14 @@ static void end_part(struct mime *mime, struct mime_target *target, bool complet
         mime->anomalies |= MIME_PARSE_FAILED;
 }
 
-/* --- The end of headers --------------------------------------------------------------------------- */
+/* --- End of headers ------------------------------------------------------------------------------- */
 
 static const uint8_t *value_of(const struct mime_headers *headers, const struct mime_header *header)
 {
     return buffer_at(&headers->text, header->value);
 }
 
-/* The name of the file that a part is; its length, or 0. */
+/* Writes the file name of a part by RFC 2231. Returns its length, or 0 when there is none. */
 static uint32_t file_name(struct mime *mime, const struct mime_headers *headers, uint8_t *out)
 {
     static const char *const where[][2] = { { "content-disposition", "filename" }, { "content-type", "name" } };
@@ -84,7 +84,7 @@ static uint32_t file_name(struct mime *mime, const struct mime_headers *headers,
     return 0;
 }
 
-/* A value without its parameters. */
+/* Whether the value without its parameters is `kind`, or starts with it (`prefix`). */
 static bool is_kind(const struct mime_headers *headers, const struct mime_header *header, const char *kind, bool prefix)
 {
     const uint8_t *value = value_of(headers, header), *end;
@@ -99,7 +99,7 @@ static bool is_kind(const struct mime_headers *headers, const struct mime_header
 
 enum { ENCODING_HEADERS_MAX = 4 };
 
-/* The encodings that receivers may take for a part's, as bits; *first is that of RFC 2045. */
+/* Returns a bit set of the encodings that receivers may use for a part; *first is the one by RFC 2045. */
 static unsigned encodings_of(const struct mime_headers *headers, enum mime_encoding *first)
 {
     static const struct {
@@ -131,7 +131,7 @@ static unsigned encodings_of(const struct mime_headers *headers, enum mime_encod
     return encodings | 1U << *first;
 }
 
-/* The names that receivers may take for a file's. */
+/* Names that receivers may use for a file. */
 struct names {
     struct mime *mime;
     uint8_t first[MIME_FILE_NAME_MAX];
@@ -184,7 +184,7 @@ static void find_names(struct mime *mime, const struct mime_headers *headers, st
     }
 }
 
-/* The files that a part is, if it is any. */
+/* Opens the files of a part that has a name: one for each possible encoding. */
 static void open_part(struct mime *mime, struct mime_target *target, const struct mime_headers *headers)
 {
     struct names names;
@@ -252,7 +252,7 @@ static void push_boundary(struct mime *mime, const struct mime_headers *headers)
     }
 }
 
-/* A message within: its headers follow. What is said of the message as a whole does not hold for its parts. */
+/* Starts a nested message, whose headers follow; those of the enclosing part do not apply to it. */
 static bool begin_nested(struct mime *mime, struct heap *heap)
 {
     if (mime->nested == MIME_NESTED_MAX) {
@@ -271,7 +271,7 @@ static bool is_message(const struct mime_headers *headers, const struct mime_hea
            is_kind(headers, type, "message/global", false);
 }
 
-/* Begins the part of which the headers are complete. */
+/* Starts the body of a part with complete headers. */
 static void begin_body(struct mime *mime, struct mime_target *target, const struct mime_headers *headers)
 {
     push_boundary(mime, headers);
@@ -294,8 +294,8 @@ static void end_headers(struct mime *mime, struct mime_target *target)
     mime->early = 0;
 }
 
-/* For some receivers the body begins here, others look for an empty line. `again`: even if no header came since the
- * last such place. */
+/* Starts the body where some receivers expect it while others wait for an empty line. `again`: even without a new
+ * header since the last such position. */
 static void begin_early(struct mime *mime, struct mime_target *target, const struct mime_headers *headers, bool again)
 {
     if (headers->count == 0 || (headers->count == mime->early && !again))
@@ -304,11 +304,11 @@ static void begin_early(struct mime *mime, struct mime_target *target, const str
     mime->early = headers->count;
 }
 
-/* --- Lines of bodies ------------------------------------------------------------------------------ */
+/* --- Body lines ----------------------------------------------------------------------------------- */
 
 static void header_line(struct mime *mime, struct mime_target *target, const struct mime_line *line);
 
-/* Programs that save attachments find a message that stands in text, by its header. */
+/* Whether a body line starts the headers of a message within text: programs that save attachments detect these. */
 static bool begins_headers(struct mime *mime, const struct mime_line *line)
 {
     static const char word[] = "content-type:";
@@ -337,7 +337,7 @@ static void body_line(struct mime *mime, struct mime_target *target, const struc
     }
 }
 
-/* --- Lines of headers ----------------------------------------------------------------------------- */
+/* --- Header lines --------------------------------------------------------------------------------- */
 
 static void check_header(struct mime *mime, const struct mime_headers *headers)
 {
@@ -349,8 +349,8 @@ static void check_header(struct mime *mime, const struct mime_headers *headers)
         mime->anomalies |= MIME_LONG_HEADER_VALUE;
 }
 
-/* Adds the headers that receivers find within this one if CR alone ends a line for them. *ends: some receivers see an
- * empty line, which ends the headers. */
+/* Adds the headers that receivers find within this line if a bare CR ends a line for them. *ends: such receivers see an
+ * empty line, which ends the headers. False without memory or when a limit is exceeded. */
 static bool split_header(struct mime_target *target, struct mime_headers *headers, const struct mime_line *line,
                          bool *ends)
 {
@@ -408,21 +408,21 @@ static void header_line(struct mime *mime, struct mime_target *target, const str
         mime->anomalies |= MIME_PARSE_FAILED;
     if (early)
         body_line(mime, target, line);
-    if (ends) /* behind this line */
+    if (ends) /* the body starts after this line */
         begin_early(mime, target, headers, bytes[0] == '\r');
 }
 
 /* --- Boundaries ----------------------------------------------------------------------------------- */
 
-enum { DELIMITERS_MAX = 16 }; /* places in a line */
+enum { DELIMITERS_MAX = 16 }; /* candidate positions per line */
 
 struct delimiter {
-    const struct mime_boundary *boundary; /* NULL: the line is none */
+    const struct mime_boundary *boundary; /* NULL: not a delimiter */
     bool closes;
-    bool doubtful; /* not all receivers take it for one */
+    bool doubtful; /* only some receivers treat the line as a delimiter */
 };
 
-/* Returns the longest boundary that the line begins with; of equal ones the innermost. */
+/* Returns the longest boundary at the start of the bytes; of equally long ones the innermost. */
 static const struct mime_boundary *boundary_at(const struct mime *mime, const uint8_t *bytes, uint32_t length)
 {
     const struct mime_boundary *longest = NULL;
@@ -437,8 +437,8 @@ static const struct mime_boundary *boundary_at(const struct mime *mime, const ui
     return longest;
 }
 
-/* Some receivers take a line with a boundary anywhere in it for a delimiter, and whatever follows; others want nothing
- * but blanks. */
+/* Checks whether a line is a delimiter. Some receivers accept a boundary anywhere in a line, followed by any text;
+ * others require it at the start, followed by blanks only. */
 static struct delimiter find_delimiter(const struct mime *mime, const struct mime_line *line)
 {
     struct delimiter found = { .boundary = NULL };
@@ -467,8 +467,8 @@ static struct delimiter find_delimiter(const struct mime *mime, const struct mim
     return found;
 }
 
-/* If it is doubtful whether the line is a boundary, it is also a part of the open files, and the boundaries of inner
- * parts remain. */
+/* Ends the current part and starts the next. An ambiguous delimiter is also written to the open files, and the
+ * boundaries of nested parts stay valid. */
 static void take_delimiter(struct mime *mime, struct mime_target *target, const struct mime_line *line,
                            const struct delimiter *delimiter)
 {
@@ -520,14 +520,14 @@ void mime_line(struct mime *mime, struct mime_target *target, const struct mime_
     const struct delimiter delimiter = find_delimiter(mime, line);
 
     if (delimiter.boundary) {
-        /* Headers without an empty line behind them: a part without a body. */
+        /* Headers without a following empty line: a part without a body. */
         if (mime->state == MIME_IN_HEADERS && mime->part.count > 0 && !delimiter.doubtful)
             end_headers(mime, target);
         take_delimiter(mime, target, line, &delimiter);
         return;
     }
-    /* While it is doubtful where a file ends, it also gets the header lines behind it. The empty line does not belong
-     * to files that begin behind it. */
+    /* While the end of a file is ambiguous, following header lines are also written to it. The empty line is written
+     * before header_line(), since it does not belong to the files opened there. */
     if (mime->state == MIME_IN_BODY) {
         body_line(mime, target, line);
         return;
@@ -544,7 +544,7 @@ void mime_gap(struct mime *mime, struct mime_target *target, uint64_t length)
         struct mime_writer *writer = &mime->writer[i];
 
         writer->base64.count = writer->quoted.count = writer->held_count = 0;
-        /* How much it would have been decoded is not known. */
+        /* The decoded length of the gap is unknown. */
         file_gap(target->files, writer->file, writer->encoding == MIME_PLAIN ? length : 0);
         target->grown = true;
     }

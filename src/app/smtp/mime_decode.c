@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The two encodings of parts: base64 (RFC 2045 6.8) and quoted-printable (6.7), in pieces. */
+/* Incremental decoders for base64 (RFC 2045 6.8) and quoted-printable (6.7), and for lines of uuencode. */
 #include "mime.h"
 
 static int digit_of(uint8_t c)
@@ -15,7 +15,7 @@ static int digit_of(uint8_t c)
     return c == '/' ? 63 : -1;
 }
 
-/* `count` digits of four as bytes. */
+/* Converts the digits of a group, which may be incomplete, to bytes; returns their number. */
 static uint32_t flush(struct mime_base64 *state, uint8_t *out)
 {
     const uint8_t *digits = state->digits;
@@ -65,7 +65,7 @@ static int hex_of(uint8_t c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* An escape that is there in full; how many bytes it gives. Receivers keep one that is broken. */
+/* Decodes a complete escape sequence; returns the number of bytes. Like receivers, copies an invalid one unchanged. */
 static uint32_t escape(const uint8_t *bytes, uint8_t *out, bool *invalid)
 {
     int high = hex_of(bytes[0]), low = hex_of(bytes[1]);
@@ -89,7 +89,7 @@ static bool only_blanks(const uint8_t *in, uint32_t length)
     return length == 0;
 }
 
-/* state->count: 0 in text, 1 behind the `=`, 2 behind its first digit, which is bytes[0]. */
+/* state->count: 0 in text, 1 after `=`, 2 after its first digit, which is in bytes[0]. */
 uint32_t mime_decode_quoted(struct mime_quoted *state, const uint8_t *in, uint32_t length, bool ends, uint8_t *out,
                             bool *soft, bool *invalid)
 {
@@ -104,9 +104,9 @@ uint32_t mime_decode_quoted(struct mime_quoted *state, const uint8_t *in, uint32
             if (ends && i + 1 < length && only_blanks(in + i + 1, length - i - 1))
                 break;
         } else if (state->count == 1 && in[i] == '\r') {
-            state->count = 0; /* a soft break, where CR alone ends lines */
+            state->count = 0; /* a soft line break for receivers that accept a bare CR as line end */
         } else if (in[i] == '=') {
-            /* The escape before is broken, this may be another one. */
+            /* The previous escape is invalid; this `=` may start another one. */
             *invalid = true;
             out[made++] = '=';
             if (state->count == 2)
@@ -160,7 +160,7 @@ const uint8_t *mime_uuencode_begin(const uint8_t *line, uint32_t length, uint32_
     return at < length ? line + at : NULL;
 }
 
-/* Blanks at the end of a line may be lost: what is missing are zeros. */
+/* Trailing blanks may be lost in transit: missing characters count as zeros. */
 uint32_t mime_decode_uuencode(const uint8_t *line, uint32_t length, uint8_t *out)
 {
     uint32_t want = length > 0 ? (uint32_t)(line[0] - ' ') & UU_LINE_MAX : 0, made = 0;

@@ -2,7 +2,7 @@
 /*
  * Headers of messages and parts, and the parameters of their values (RFC 2045 5.1, 2231).
  *
- * Words of RFC 2047 (=?utf-8?q?...?=) are left as they are: rules and file names compare what was sent.
+ * Encoded words of RFC 2047 (=?utf-8?q?...?=) are not decoded: rules and file names use the bytes as sent.
  */
 #include <string.h>
 
@@ -27,7 +27,7 @@ static bool is_space(uint8_t c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* --- Lists of headers ----------------------------------------------------------------------------- */
+/* --- Header lists --------------------------------------------------------------------------------- */
 
 static bool has_room(struct heap *heap, struct mime_headers *headers)
 {
@@ -46,8 +46,8 @@ static bool has_room(struct heap *heap, struct mime_headers *headers)
     return true;
 }
 
-/* Headers that rules inspect, or that describe a part. Memory is reserved for them, so that many other headers cannot
- * displace them. */
+/* Whether a header is inspected by rules or describes a part. Memory is reserved for these, so that many other headers
+ * cannot displace them. */
 static bool is_important(const uint8_t *name, uint32_t length)
 {
     static const char *const names[] = { "content-type",
@@ -68,7 +68,7 @@ static bool is_important(const uint8_t *name, uint32_t length)
     return false;
 }
 
-/* A line without a colon is no header, and left out. */
+/* A line without a colon is not a header and is ignored. */
 bool mime_headers_add(struct heap *heap, struct mime_headers *headers, const uint8_t *line, uint32_t length)
 {
     const uint8_t *colon = memchr(line, ':', length);
@@ -81,7 +81,7 @@ bool mime_headers_add(struct heap *heap, struct mime_headers *headers, const uin
     while (value < length && is_space(line[value]))
         value++;
     header = (struct mime_header){ .name = headers->text.length, .name_length = (uint32_t)(colon - line) };
-    /* Receivers, and Postfix when it delivers, take blanks before the colon. */
+    /* Receivers, and Postfix when it delivers, accept blanks before the colon. */
     while (header.name_length > 0 && is_space(line[header.name_length - 1]))
         header.name_length--;
     header.value = header.name + header.name_length;
@@ -153,7 +153,7 @@ struct parameter {
     uint32_t name_length, value_length;
 };
 
-/* The next `name=value;`; what has no value is passed over. Backslashes of quoted values are left in them. */
+/* Reads the next `name=value;` and skips text without a value. Backslashes in quoted values are kept. */
 static bool next_parameter(struct cursor *cur, struct parameter *out)
 {
     const uint8_t *equals = cur->at, *at, *end;
@@ -186,8 +186,8 @@ static bool next_parameter(struct cursor *cur, struct parameter *out)
     return true;
 }
 
-/* Which section of `name` a parameter is: 0 for name*0, name and name*; -1 for none. *encoded: with percent signs, and
- * the first section with a charset. */
+/* Returns the section of `name` that a parameter contains: 0 for name*0, name and name*; -1 for another parameter.
+ * *encoded: the value is percent-encoded, and section 0 has a charset. */
 static int section_of(const struct parameter *parameter, const char *name, bool *encoded)
 {
     uint32_t length = (uint32_t)strlen(name), at = length;
@@ -227,7 +227,7 @@ static int hex(uint8_t c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* A value of RFC 2231: charset'language'text at first, %XX within. */
+/* Decodes a value of RFC 2231: charset'language'text in the first section, and %XX escapes. */
 static void write_encoded(struct writing *w, const struct parameter *parameter, bool first)
 {
     const uint8_t *value = parameter->value;
@@ -282,9 +282,9 @@ bool mime_parameter(const uint8_t *value, uint32_t value_length, const char *nam
     return there & 1;
 }
 
-/* --- Values that lenient receivers find ----------------------------------------------------------- */
+/* --- Parameters of lenient receivers -------------------------------------------------------------- */
 
-enum { LOOSE_MAX = 512, LOOSE_FOUND_MAX = 8 }; /* bytes of a value; places in a header */
+enum { LOOSE_MAX = 512, LOOSE_FOUND_MAX = 8 }; /* bytes of a value; occurrences in a header */
 
 bool mime_contains(const uint8_t *value, uint32_t length, const char *word)
 {
@@ -301,7 +301,7 @@ static bool is_name(uint8_t c)
     return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z') || c == '-' || c == '_' || c == '*';
 }
 
-/* Where the value begins behind a name that ends at `at`, or 0; *encoded: RFC 2231. */
+/* Returns the start of the value of a name that ends at `at`, or 0; *encoded: RFC 2231. */
 static uint32_t value_start(const uint8_t *value, uint32_t length, uint32_t at, bool *encoded)
 {
     *encoded = at < length && value[at] == '*';
@@ -331,7 +331,7 @@ static void tell(const struct loose *to, const uint8_t *bytes, uint32_t length)
         to->found(to->user, bytes, length);
 }
 
-/* Without backslashes, line breaks and quotes. */
+/* Reports the value without backslashes, line breaks and quotes, if it contains any. */
 static void tell_plain(const struct loose *to, const uint8_t *bytes, uint32_t length)
 {
     uint8_t out[LOOSE_MAX];
@@ -344,7 +344,7 @@ static void tell_plain(const struct loose *to, const uint8_t *bytes, uint32_t le
         tell(to, out, made);
 }
 
-/* Whether all receivers read the value in the same way: its length with quotes, or 0. */
+/* Returns the length of a value, including quotes, that all receivers interpret in the same way; 0 otherwise. */
 static uint32_t clear_length(const uint8_t *value, uint32_t length)
 {
     uint32_t end = 0, behind;
@@ -365,7 +365,7 @@ static uint32_t clear_length(const uint8_t *value, uint32_t length)
     return behind == length || value[behind] == ';' ? end : 0;
 }
 
-/* The value that begins at `value`, in each reading. */
+/* Reports each interpretation of the value that starts at `value`. */
 static void tell_value(const struct loose *to, const uint8_t *value, uint32_t length, bool encoded)
 {
     bool quoted = length > 0 && value[0] == '"';
@@ -393,7 +393,7 @@ static void tell_value(const struct loose *to, const uint8_t *value, uint32_t le
         end += quoted && value[end] == '\\' && end + 1 < length ? 2 : 1;
     tell(to, value + quoted, (end < length ? end : length) - quoted);
     tell_plain(to, value + quoted, (end < length ? end : length) - quoted);
-    /* A value whose closing quote is missing, or that ends before it. */
+    /* Receivers that ignore the opening quote or end the value before the closing one. */
     for (end = quoted; end < length && value[end] != ';' && value[end] != '"' && value[end] != '(';)
         end++;
     tell(to, value + quoted, end - quoted);
@@ -409,7 +409,7 @@ static void tell_value(const struct loose *to, const uint8_t *value, uint32_t le
     }
 }
 
-/* The place behind a quoted text that begins at `at`, or `at`. */
+/* Returns the offset after a quoted text that starts at `at`, or `at` when there is none. */
 static uint32_t skip_quoted(const uint8_t *value, uint32_t length, uint32_t at)
 {
     uint32_t end = at + 1;

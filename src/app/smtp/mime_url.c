@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * URLs in the text of a message: the configured schemes, anywhere in a line. An URL ends at a blank, a quote or a
- * bracket, or with its line.
+ * Extraction of URLs from the text of a message: the configured schemes, anywhere in a line. A URL ends at a blank, a
+ * quote, a bracket, or the end of the line.
  */
 #include <string.h>
 
@@ -34,7 +34,7 @@ static bool add(struct heap *heap, const struct mime *mime, struct mime_urls *ur
     return true;
 }
 
-/* All URLs of one scheme: its "://" is looked for, then the scheme before it. */
+/* Adds all URLs of one scheme: finds each colon, then compares the scheme that ends with "://" there. */
 static bool scan(struct heap *heap, struct mime *mime, const char *scheme, const uint8_t *text, uint32_t length)
 {
     uint32_t scheme_length = (uint32_t)strlen(scheme), at = 0, low = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The files of a message. Receivers do not agree on the encoding of a part whose header names several or an unusual
- * one, on where a part ends, or on whether text has a file in uuencode. So the same lines may belong to several files,
- * one for each reading, and rules inspect all.
+ * Files of a message. Receivers disagree on the encoding of a part whose header names several or an unusual one, on the
+ * end of a part, and on uuencoded files in text. So the same lines may be written to several files, one for each
+ * interpretation, and rules inspect all of them.
  *
- * When there are more readings than MIME_WRITERS_MAX, the first file and the newest ones are kept.
+ * If more than MIME_WRITERS_MAX files are open, the first and the newest ones are kept.
  */
 #include <string.h>
 

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Alternative readings, of commands and of messages.
+ * Parser instances for ambiguous client data.
  *
- * A client may send a message without waiting for the reply to DATA. If the server refuses DATA, it reads these
- * bytes as commands, and they may contain another message; so it is with BDAT and a server that does not know it. Which
- * reading is right is known when the reply has come, and then the bytes have passed. So both readings are parsed, each
- * with its own transactions, and rules inspect all of them. The reply ends one of the readings.
+ * A client may send a message without waiting for the reply to DATA. If the server refuses DATA, it interprets these
+ * bytes as commands, and they may contain another message; the same applies to BDAT and a server without CHUNKING. The
+ * correct interpretation is known from the reply only, after the bytes have passed. So two parser instances, each with
+ * its own transactions, parse both interpretations, and rules inspect all transactions. The reply ends one instance.
  *
- * A message ends with a dot alone on a line. Servers that take LF alone for a line's end find it earlier than those
- * that want CRLF, which read what follows as parts of the message. So behind such an end the message goes on in a
- * reading of its own, up to the reply to the message.
+ * A message ends with a dot on a line of its own. Servers that accept a bare LF as line end find it earlier than those
+ * that require CRLF and treat what follows as part of the message. So after such an end a separate parser instance
+ * continues the message up to the server's reply to it.
  *
- * Memory: the number of readings is limited; a client that exceeds it is not parsed any further, and
- * app-layer.error-policy decides.
+ * The number of instances is limited. When a client exceeds it, parsing ends with an error (app-layer.error-policy).
  */
 #include <errno.h>
 #include <string.h>
@@ -27,7 +26,7 @@ static struct smtp_feed feed_of(const struct smtp_feed *f, struct smtp_state *re
     return out;
 }
 
-/* 0, -ENOMEM, or -EINVAL: too many. */
+/* Creates an alternative parser instance. 0, -ENOMEM, or -EINVAL when there are too many. */
 static int new_reading(struct smtp_feed *f, struct smtp_state **out)
 {
     struct smtp_state *state = f->state, *reading;
@@ -90,7 +89,9 @@ int smtp_add_strict_reading(struct smtp_feed *f, const struct smtp_tx *tx)
 
 int smtp_feed_unread(struct smtp_feed *f, const uint8_t *bytes, uint32_t length)
 {
-    enum { UNREAD_MAX = 3 * SMTP_LINE_MAX }; /* less than a line, and what the other reading takes at once */
+    enum {
+        UNREAD_MAX = 3 * SMTP_LINE_MAX
+    }; /* an incomplete line, plus the bytes consumed by the main instance in one step */
     struct buffer *unread = &f->state->unread;
 
     for (uint32_t done = 0; done < length;) {
@@ -128,7 +129,7 @@ int smtp_feed_readings(struct smtp_feed *f, const uint8_t *bytes, uint32_t lengt
     return err;
 }
 
-/* Its transactions end, and those of the readings within it. */
+/* Ends an alternative parser instance, its transactions, and the instances nested in it. */
 static void end_reading(struct smtp_feed *f, struct smtp_state *reading)
 {
     struct smtp_feed ended = feed_of(f, reading);
@@ -157,7 +158,8 @@ void smtp_end_readings(struct smtp_feed *f)
         state->queue[state->queue_first + i].has_reading = false;
 }
 
-/* The server refused the command: what followed are commands. Only the main reading sees replies. */
+/* Replaces the main parser instance: the server refused the command, so the following bytes were commands. The skip
+ * state of replies is kept, because only the main instance parses replies. */
 static void replace_reading(struct smtp_feed *f, struct smtp_state *reading)
 {
     struct smtp_state *state = f->state;

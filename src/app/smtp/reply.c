@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Lines of the server. A reply belongs to the oldest command that has none, with all its lines; the first one greets.
- * The reply to a message ends its transaction, whatever it says.
+ * Server replies. A reply, with all its lines, belongs to the oldest command without one; the first reply is the
+ * greeting. The reply to a message ends its transaction, whatever its code.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static const uint16_t codes[] = {
     500, 501, 502, 503, 504, 521, 523, 524, 525, 530, 534, 535, 538, 550, 551, 552, 553, 554, 555, 556,
 };
 
-/* 0: it is none that there is. */
+/* Returns the reply code; 0 when there is none or it is unknown. */
 static unsigned code_of(const uint8_t *line, uint32_t length)
 {
     unsigned code = 0;
@@ -73,7 +73,7 @@ static void answer_greeting(struct smtp_feed *f, struct smtp_tx *tx, unsigned co
     smtp_complete(f, tx);
 }
 
-/* A server that asks for a message has taken a command for DATA that is none here. */
+/* Handles 354 to an unknown command, which the server must have interpreted as DATA: starts a message. */
 static int answer_other(struct smtp_feed *f, struct smtp_tx *tx, unsigned code)
 {
     if (code != 354 || !tx || tx != f->current || tx->request_over)
@@ -83,7 +83,7 @@ static int answer_other(struct smtp_feed *f, struct smtp_tx *tx, unsigned code)
     return smtp_begin_message(f, tx);
 }
 
-/* The last line of a reply. 0 or -errno. */
+/* Handles the last line of a reply. 0 or -errno. */
 static int answer(struct smtp_feed *f, const struct smtp_waiting *waiting, unsigned code)
 {
     struct smtp_tx *tx = smtp_find(f, waiting->tx);
@@ -113,7 +113,7 @@ static int answer(struct smtp_feed *f, const struct smtp_waiting *waiting, unsig
     }
 }
 
-/* A line of the reply to EHLO: what the server knows (RFC 2920, RFC 3030). */
+/* Records the extensions PIPELINING and CHUNKING from a line of the reply to EHLO (RFC 2920, RFC 3030). */
 static void note_extension(struct smtp_state *state, const struct smtp_waiting *waiting, unsigned code,
                            const uint8_t *line, uint32_t length)
 {
@@ -123,7 +123,7 @@ static void note_extension(struct smtp_state *state, const struct smtp_waiting *
     state->chunking |= mime_equal_nocase(line + 4, length - 4, "chunking");
 }
 
-/* 354 answers DATA and nothing else: commands before it got no reply, or one that was taken for another's. */
+/* On 354, which only answers DATA, drops older commands from the queue: their replies were missed or misattributed. */
 static void catch_up(struct smtp_feed *f)
 {
     struct smtp_state *state = f->state;
@@ -145,7 +145,7 @@ static void catch_up(struct smtp_feed *f)
     state->queue_first = data;
 }
 
-/* A line that answers no command. */
+/* Handles a line that answers no command: the greeting. */
 static void greet(struct smtp_feed *f, struct smtp_tx *tx, unsigned code, bool more)
 {
     if (f->state->greeted)
@@ -187,8 +187,8 @@ int smtp_take_reply(struct smtp_feed *f, const uint8_t *line, uint32_t length, u
     if (--state->queue_count == 0)
         state->queue_first = 0;
     if (done.has_reading) {
-        /* A server without CHUNKING refuses BDAT as an unknown command, and reads the chunk as commands. Others skip
-         * it. */
+        /* A server without CHUNKING refuses BDAT as an unknown command and interprets the chunk as commands. Others
+         * skip the chunk. */
         bool accepted = done.command == SMTP_DATA_COMMAND ? code < 400 : code < 400 || state->chunking;
 
         int err = answer(f, &done, code);

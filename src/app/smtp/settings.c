@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is looked for in messages, and what is told of them. */
+/* Settings of the SMTP parser and of its EVE events. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,36 +13,37 @@
 static const char *const md5_choices[] = { "body", "subject", NULL };
 static const char *const digest_choices[] = { "auto", "yes", "no", "true", "false", "on", "off", NULL };
 static const char files_rule[] =
-    "Accepted without effect: the first 100 KiB of a file are inspected in one piece, then a window";
+    "Accepted without effect: the first 100 KiB of a file are inspected as a whole, the rest in a sliding window";
 
 static const char *check_field(const char *value)
 {
-    return smtp_log_field(value) ? NULL : "a header: subject, received, x_mailer, message_id, date ...";
+    return smtp_log_field(value) ? NULL
+                                 : "the name of a header such as subject, received, x_mailer, message_id or date";
 }
 
 const struct setting smtp_setting_rows[] = {
     { .name = PROTOCOL "raw-extraction",
       .type = SETTING_BOOL,
       .default_value = "no",
-      .help = "Treat each message as one file, rawmsg, as it was sent; only with decode-mime: no" },
+      .help = "Treat each undecoded message as one file named rawmsg; requires decode-mime: no" },
     { .name = PROTOCOL "mime.decode-mime",
       .type = SETTING_BOOL,
       .default_value = "yes",
-      .help = "Decode messages: headers, files, URLs" },
+      .help = "Parse messages: headers, files, URLs" },
     { .name = PROTOCOL "mime.decode-base64",
       .type = SETTING_BOOL,
       .default_value = "yes",
-      .help = "Decode files in base64; otherwise they stay empty" },
+      .help = "Decode base64 files; if off, such files are empty" },
     { .name = PROTOCOL "mime.decode-quoted-printable",
       .type = SETTING_BOOL,
       .default_value = "yes",
-      .help = "Decode files in quoted-printable; otherwise they stay empty" },
+      .help = "Decode quoted-printable files; if off, such files are empty" },
     { .name = PROTOCOL "mime.header-value-depth",
       .type = SETTING_SIZE,
       .default_value = "2000",
       .low = 0,
       .high = 65536,
-      .help = "Length of a header value, in bytes, from which it raises an event" },
+      .help = "Length of a header value, in bytes, above which the event mime_long_header_value is set" },
     { .name = PROTOCOL "mime.extract-urls",
       .type = SETTING_BOOL,
       .default_value = "yes",
@@ -50,7 +51,7 @@ const struct setting smtp_setting_rows[] = {
     { .name = PROTOCOL "mime.extract-urls-schemes",
       .type = SETTING_LIST,
       .default_value = "http",
-      .help = "Schemes of the URLs to extract: http, https, ftp ..." },
+      .help = "URL schemes to extract, such as http, https, ftp" },
     { .name = PROTOCOL "mime.log-url-scheme",
       .type = SETTING_BOOL,
       .default_value = "no",
@@ -59,7 +60,7 @@ const struct setting smtp_setting_rows[] = {
       .type = SETTING_ENUM,
       .default_value = "auto",
       .choices = digest_choices,
-      .help = "Compute the MD5 of message bodies; auto: where a rule or eve.types.smtp.md5 needs it" },
+      .help = "Compute the MD5 of message bodies: no, yes, auto (when a rule or eve.types.smtp.md5 needs it)" },
     { .name = PROTOCOL "inspected-tracker.content-limit", .type = SETTING_SIZE, .help = files_rule },
     { .name = PROTOCOL "inspected-tracker.content-inspect-min-size", .type = SETTING_SIZE, .help = files_rule },
     { .name = PROTOCOL "inspected-tracker.content-inspect-window", .type = SETTING_SIZE, .help = files_rule },
@@ -68,11 +69,11 @@ const struct setting smtp_setting_rows[] = {
       .type = SETTING_BOOL,
       .default_value = "no",
       .help = "Add bcc, message_id, subject, x_mailer and user_agent" },
-    { .name = EVENTS "custom", .type = SETTING_LIST, .check = check_field, .help = "Headers to add" },
-    { .name = EVENTS "md5",
+    { .name = EVENTS "custom",
       .type = SETTING_LIST,
-      .choices = md5_choices,
-      .help = "Digests to add: MD5 of the body, of the subject" },
+      .check = check_field,
+      .help = "Message headers to add, such as subject, received, date" },
+    { .name = EVENTS "md5", .type = SETTING_LIST, .choices = md5_choices, .help = "MD5 digests to add: body, subject" },
     { .name = NULL },
 };
 

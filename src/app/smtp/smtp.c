@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * SMTP (RFC 5321): commands and replies in lines, pipelined or not, and messages after DATA or in chunks (BDAT, RFC
- * 3030). A transaction is one message with its envelope, up to the server's reply to it; what was abandoned (RSET, or
- * EHLO anew) is one, too.
+ * SMTP (RFC 5321): line-based commands and replies, pipelined or not, and messages after DATA or in chunks (BDAT, RFC
+ * 3030). A transaction is one message with its envelope, up to the server's reply to it, or an abandoned envelope (RSET
+ * or a further EHLO).
  *
- * Commands wait in a queue for their replies, which come in the same order. A client that knows the server to take
- * pipelined commands may send the message at once; otherwise it begins with the reply to DATA, so that whatever follows
- * a refused DATA is a command again.
+ * Commands are queued until their replies arrive, which come in the same order. A message starts with the reply to
+ * DATA, so that bytes after a refused DATA are commands. For bytes before that reply see reading.c.
  *
- * The state knows transactions by their numbers: they may be gone at the next call.
+ * The state refers to transactions by number, because they may be freed between two calls.
  */
 #include <errno.h>
 #include <string.h>
@@ -41,7 +40,7 @@ struct smtp_tx *smtp_new(struct smtp_feed *f)
         return NULL;
     tx->has_helo = f->state->has_helo;
     tx->reading = f->state->depth > 0 ? f->state : NULL;
-    tx->tx.log_never = tx->reading != NULL; /* unless this reading turns out to be the server's */
+    tx->tx.log_never = tx->reading != NULL; /* until this instance replaces the main one */
     if (buffer_append(app_heap(f->context), &tx->helo, helo->bytes, helo->length, SMTP_LINE_MAX) < helo->length)
         tx->has_helo = false;
     f->current = tx;
@@ -105,7 +104,7 @@ static void stop(struct app_context *context, void *data)
 
 /* --- Lines ---------------------------------------------------------------------------------------- */
 
-/* The rest of a line that was cut, or began in a gap; how many bytes were skipped. */
+/* Skips the rest of a line that was truncated or started in a gap. Returns the number of bytes skipped. */
 static uint32_t skip_rest(bool *skip, const uint8_t *bytes, uint32_t length)
 {
     const uint8_t *end = memchr(bytes, '\n', length);
@@ -114,7 +113,7 @@ static uint32_t skip_rest(bool *skip, const uint8_t *bytes, uint32_t length)
     return end ? (uint32_t)(end + 1 - bytes) : length;
 }
 
-/* A line of commands or replies; how many bytes were taken, 0: it has no end yet. */
+/* Consumes a line of commands or replies. Returns the number of bytes consumed; 0 when the line is incomplete. */
 static uint32_t take_line(struct smtp_feed *f, enum flow_direction direction, const uint8_t *bytes, uint32_t length,
                           uint32_t seen, int *err)
 {
@@ -160,7 +159,7 @@ uint32_t smtp_take(struct smtp_feed *f, enum flow_direction direction, const uin
 
 /* --- Gaps ----------------------------------------------------------------------------------------- */
 
-/* In a chunk, whose end is known. True: nothing else is lost. */
+/* Handles a gap in a chunk of known length. True when the gap ends within the chunk. */
 static bool skip_in_chunk(struct smtp_feed *f, uint64_t gap)
 {
     struct smtp_state *state = f->state;
@@ -193,9 +192,9 @@ static void take_gap(struct smtp_feed *f, const struct app_input *in)
         smtp_forget_replies(f);
 }
 
-/* --- Feeding -------------------------------------------------------------------------------------- */
+/* --- Parser entry --------------------------------------------------------------------------------- */
 
-/* TLS was announced, and did not come. */
+/* Handles data that is not TLS although STARTTLS was accepted: SMTP continues. */
 static void come_back(struct smtp_feed *f)
 {
     f->state->changing = false;
@@ -219,7 +218,7 @@ static struct app_result smtp_feed(struct app_context *context, void *data, cons
         take_gap(&f, in);
     }
     if (in->direction == FLOW_TO_SERVER && f.state->unread.length > 0 && in->length > 0) {
-        /* A reading took the place of another one, which had used these bytes. */
+        /* This instance has replaced another one, which had consumed the bytes in `unread`. */
         result.consumed = in->length;
         if (smtp_feed_unread(&f, in->bytes, in->length))
             result.status = APP_ERROR;
@@ -240,7 +239,7 @@ static struct app_result smtp_feed(struct app_context *context, void *data, cons
     return result;
 }
 
-/* --- Finding it ----------------------------------------------------------------------------------- */
+/* --- Protocol detection --------------------------------------------------------------------------- */
 
 enum { PROBE_MAX = 512, FTP_PORT = 21 };
 
@@ -258,7 +257,7 @@ static const struct app_pattern patterns[] = {
     { .bytes = "QUIT", .length = 4, .nocase = true, .direction = FLOW_TO_SERVER },
 };
 
-/* Less than a pattern is there. */
+/* Whether fewer bytes than a pattern may still become one; complete patterns are found by the framework. */
 static enum app_guess probe_client(const struct app_probe *in)
 {
     for (unsigned i = 0; in->length < 4 && i < sizeof(patterns) / sizeof(patterns[0]); i++)
@@ -267,7 +266,7 @@ static enum app_guess probe_client(const struct app_probe *in)
     return APP_NO;
 }
 
-/* The server's greeting, which says what it is unless its port does. */
+/* Detects the greeting: any 220 on a usual port, elsewhere one that contains "SMTP". */
 static enum app_guess probe_server(const struct app_probe *in)
 {
     const uint8_t *end = memchr(in->bytes, '\n', in->length);
@@ -292,37 +291,38 @@ static enum app_guess probe(const struct app_probe *in)
     return in->direction == FLOW_TO_SERVER ? probe_client(in) : probe_server(in);
 }
 
-/* --- Names ---------------------------------------------------------------------------------------- */
+/* --- Events and protocol table -------------------------------------------------------------------- */
 
-/* Capital letters are EVE's; rules may have them either way. */
+/* EVE uses upper case; rules are case-insensitive. */
 static const struct app_event events[SMTP_EVENTS] = {
-    [SMTP_INVALID_REPLY] = { "INVALID_REPLY", "a reply without a code that there is, or another greeting than 220" },
-    [SMTP_UNABLE_TO_MATCH_REPLY] = { "UNABLE_TO_MATCH_REPLY_WITH_REQUEST", "kept for rules, and never set" },
-    [SMTP_COMMAND_LINE_TOO_LONG] = { "MAX_COMMAND_LINE_LEN_EXCEEDED", "a command of 4096 bytes or more" },
-    [SMTP_REPLY_LINE_TOO_LONG] = { "MAX_REPLY_LINE_LEN_EXCEEDED", "a line of a reply of 4096 bytes or more" },
+    [SMTP_INVALID_REPLY] = { "INVALID_REPLY", "reply without a known code, or greeting with a code other than 220" },
+    [SMTP_UNABLE_TO_MATCH_REPLY] = { "UNABLE_TO_MATCH_REPLY_WITH_REQUEST",
+                                     "never set; accepted for compatibility with existing rules" },
+    [SMTP_COMMAND_LINE_TOO_LONG] = { "MAX_COMMAND_LINE_LEN_EXCEEDED", "command line of 4096 bytes or more" },
+    [SMTP_REPLY_LINE_TOO_LONG] = { "MAX_REPLY_LINE_LEN_EXCEEDED", "reply line of 4096 bytes or more" },
     [SMTP_INVALID_PIPELINED_SEQUENCE] = { "INVALID_PIPELINED_SEQUENCE",
-                                          "something follows DATA or STARTTLS before the server has answered" },
-    [SMTP_BDAT_CHUNK_TOO_LONG] = { "BDAT_CHUNK_LEN_EXCEEDED", "what follows a chunk of BDAT is no command" },
-    [SMTP_NO_WELCOME] = { "NO_SERVER_WELCOME_MESSAGE", "a command before the server has greeted" },
-    [SMTP_TLS_REJECTED] = { "TLS_REJECTED", "the server refuses STARTTLS" },
-    [SMTP_DATA_REJECTED] = { "DATA_COMMAND_REJECTED", "the server refuses DATA" },
-    [SMTP_FAILED_CHANGE] = { "FAILED_PROTOCOL_CHANGE", "no TLS follows STARTTLS" },
+                                          "data sent after DATA or STARTTLS before the server's reply" },
+    [SMTP_BDAT_CHUNK_TOO_LONG] = { "BDAT_CHUNK_LEN_EXCEEDED", "data after a BDAT chunk is not a command" },
+    [SMTP_NO_WELCOME] = { "NO_SERVER_WELCOME_MESSAGE", "command sent before the server's greeting" },
+    [SMTP_TLS_REJECTED] = { "TLS_REJECTED", "server refused STARTTLS" },
+    [SMTP_DATA_REJECTED] = { "DATA_COMMAND_REJECTED", "server refused DATA" },
+    [SMTP_FAILED_CHANGE] = { "FAILED_PROTOCOL_CHANGE", "no TLS after an accepted STARTTLS" },
     [SMTP_MIME_PARSE_FAILED] = { "MIME_PARSE_FAILED",
-                                 "a message has more headers or files than the limits, or there is no memory" },
-    [SMTP_MIME_MALFORMED] = { "MIME_MALFORMED_MSG", "a message has parts within parts, deeper than the limit" },
-    [SMTP_MIME_INVALID_BASE64] = { "MIME_INVALID_BASE64", "a file's base64 has other bytes" },
-    [SMTP_MIME_INVALID_QUOTED] = { "MIME_INVALID_QP", "a file's quoted-printable has a broken escape" },
-    [SMTP_MIME_LONG_LINE] = { "MIME_LONG_LINE", "a line of a message is longer than 998 bytes" },
-    [SMTP_MIME_LONG_ENCODED_LINE] = { "MIME_LONG_ENC_LINE", "a line of encoded content is longer than 76 bytes" },
-    [SMTP_MIME_LONG_HEADER_NAME] = { "MIME_LONG_HEADER_NAME", "a header's name is longer than 75 bytes" },
-    [SMTP_MIME_LONG_HEADER_VALUE] = { "MIME_LONG_HEADER_VALUE", "a header's value is longer than header-value-depth" },
-    [SMTP_MIME_LONG_BOUNDARY] = { "MIME_LONG_BOUNDARY", "a boundary is longer than 254 bytes" },
-    [SMTP_MIME_LONG_FILE_NAME] = { "MIME_LONG_FILENAME", "a file's name is longer than 255 bytes, and cut" },
-    [SMTP_DUPLICATE_FIELDS] = { "DUPLICATE_FIELDS", "a second HELO of a session, or MAIL FROM of a transaction" },
+                                 "message exceeds the limit of headers, files or URLs, or no memory" },
+    [SMTP_MIME_MALFORMED] = { "MIME_MALFORMED_MSG", "parts or messages nested deeper than the limit" },
+    [SMTP_MIME_INVALID_BASE64] = { "MIME_INVALID_BASE64", "file with invalid bytes in base64" },
+    [SMTP_MIME_INVALID_QUOTED] = { "MIME_INVALID_QP", "file with an invalid escape in quoted-printable" },
+    [SMTP_MIME_LONG_LINE] = { "MIME_LONG_LINE", "message line longer than 998 bytes" },
+    [SMTP_MIME_LONG_ENCODED_LINE] = { "MIME_LONG_ENC_LINE", "line of encoded content longer than 76 bytes" },
+    [SMTP_MIME_LONG_HEADER_NAME] = { "MIME_LONG_HEADER_NAME", "header name longer than 75 bytes" },
+    [SMTP_MIME_LONG_HEADER_VALUE] = { "MIME_LONG_HEADER_VALUE", "header value longer than mime.header-value-depth" },
+    [SMTP_MIME_LONG_BOUNDARY] = { "MIME_LONG_BOUNDARY", "boundary longer than 254 bytes" },
+    [SMTP_MIME_LONG_FILE_NAME] = { "MIME_LONG_FILENAME", "file name longer than 255 bytes (truncated)" },
+    [SMTP_DUPLICATE_FIELDS] = { "DUPLICATE_FIELDS", "second HELO in a session, or second MAIL FROM in a transaction" },
     [SMTP_UNPARSABLE_CONTENT] = { "UNPARSABLE_CONTENT",
-                                  "a second message begins, and the first one's end was not seen" },
-    [SMTP_TRUNCATED_LINE] = { "TRUNCATED_LINE", "a line of a command or reply is cut at 4096 bytes" },
-    [SMTP_INVALID_BDAT] = { "INVALID_BDAT", "BDAT without a length, or with more than LAST behind it" },
+                                  "second message started although the end of the first was not seen" },
+    [SMTP_TRUNCATED_LINE] = { "TRUNCATED_LINE", "command or reply line truncated at 4096 bytes" },
+    [SMTP_INVALID_BDAT] = { "INVALID_BDAT", "BDAT without a length, or with an argument other than LAST after it" },
 };
 
 static const char *const request_steps[] = { "request_started", "request_data", "request_headers", "request_complete",
@@ -331,7 +331,7 @@ static const char *const response_steps[] = { "response_started", "response_data
 
 const struct app_proto app_smtp = {
     .name = "smtp",
-    .help = "SMTP, with the messages that it carries",
+    .help = "SMTP, including its MIME messages",
     .transports = APP_TCP,
     .tcp_ports = "25,587,2525",
     .survives_junk = true,

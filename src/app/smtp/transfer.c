@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * SMTP for another process: the place in commands and replies, and the envelopes of transactions that are not complete.
- * A message under way is in transfer_mime.c.
+ * State transfer of SMTP flows: the state of commands and replies, and the envelopes of incomplete transactions. For
+ * incomplete messages see transfer_mime.c.
  */
 #include "sluice/transfer.h"
 
@@ -12,7 +12,7 @@
 
 enum { WAITING_SIZE = 9, TEXT_SIZE = 8 };
 
-/* --- The session ---------------------------------------------------------------------------------- */
+/* --- Session -------------------------------------------------------------------------------------- */
 
 static void transfer_waiting(struct transfer *t, struct smtp_waiting *waiting)
 {
@@ -122,7 +122,7 @@ static void transfer_envelope(struct app_context *context, struct transfer *t, s
     transfer_recipients(context, t, tx);
 }
 
-/* It is under way, and looked at. */
+/* Whether the transaction has an incomplete message that is parsed or stored. */
 static bool has_message(const struct smtp_tx *tx)
 {
     return tx->has_data && !tx->request_over && (tx->raw || tx->mime);

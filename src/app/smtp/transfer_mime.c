@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A message under way for another process: where in it the reader is, the headers, and its files. Of a file goes what
- * is kept for rules, at most FILE_KEPT bytes of its end; what was before them is a gap, so that its digests are known
- * only when there was nothing.
+ * State transfer of incomplete messages: parser state, headers and files. The inspection window of a file is
+ * transferred, at most FILE_KEPT bytes of its end; earlier bytes become a gap, so its digests are only known if there
+ * were none.
  *
- * Files of the message that are closed are made again, empty, where their events have been written: those to come keep
+ * Closed files of the message are created again, empty if their events have been written, so that later files keep
  * their numbers.
  */
 #include <errno.h>
@@ -15,14 +15,14 @@
 
 enum { FILE_KEPT = 32 << 10, HEADER_SIZE = 16, URL_SIZE = 8, FILE_SIZE = 22 };
 
-/* --- Lists of places in texts --------------------------------------------------------------------- */
+/* --- Headers and URLs ----------------------------------------------------------------------------- */
 
 static bool is_within(const struct buffer *text, uint32_t at, uint32_t length)
 {
     return at <= text->length && length <= text->length - at;
 }
 
-/* Room for a list that is read; false: none, or nothing is to be read. */
+/* Allocates a list for reading; false on error or when the list is empty. */
 static bool make_list(struct transfer *t, struct heap *heap, uint32_t count, uint32_t max, size_t size, size_t least,
                       void **list)
 {
@@ -84,7 +84,7 @@ static void transfer_urls(struct app_context *context, struct transfer *t, struc
     }
 }
 
-/* --- Where in the message ------------------------------------------------------------------------- */
+/* --- Parser state --------------------------------------------------------------------------------- */
 
 static void transfer_boundaries(struct transfer *t, struct mime *mime)
 {
@@ -105,7 +105,7 @@ static void transfer_boundaries(struct transfer *t, struct mime *mime)
         mime->boundaries = 0;
 }
 
-/* Transfers the unfinished state of a decoder and of a line end. Writers have the order of the open files of the
+/* Transfers the state of a decoder and the pending line end. Writers are in the order of the open files of the
  * message. */
 static void transfer_writer(struct transfer *t, struct mime_writer *writer)
 {
@@ -181,7 +181,7 @@ static void transfer_place_in(struct transfer *t, struct mime *mime)
 
 /* --- Files ---------------------------------------------------------------------------------------- */
 
-/* A file as it is written. */
+/* Transferred state of a file. */
 struct carried {
     const uint8_t *name, *kept;
     uint32_t name_length, kept_length, id;
@@ -248,7 +248,7 @@ static struct file *make_file(struct app_context *context, struct smtp_tx *tx, c
     return carried->state == FILE_OPEN ? file : NULL;
 }
 
-/* Files that are not closed belong to the message, or to the part that is being parsed. */
+/* Reads the files. An open file belongs to a writer of the current part, or is the raw message. */
 static void read_files(struct app_context *context, struct transfer *t, struct smtp_tx *tx, uint32_t count)
 {
     unsigned open = 0, writers = tx->mime ? tx->mime->writers : 0;
@@ -285,15 +285,15 @@ static void transfer_files(struct app_context *context, struct transfer *t, stru
     }
 }
 
-/* --- The message ---------------------------------------------------------------------------------- */
+/* --- Message -------------------------------------------------------------------------------------- */
 
-/* What this process does not want of messages is passed over. */
+/* Whether the message can be read: this process must have the setting (raw or decoded) that the writer had. */
 static bool make_again(struct smtp_feed *f, struct transfer *t, struct smtp_tx *tx, bool raw)
 {
     if (raw ? !f->settings->raw : f->settings->raw || !f->settings->decode)
         return false;
     if (raw)
-        return true; /* the file will be it */
+        return true; /* read_files() sets tx->raw */
     if (smtp_begin_message(f, tx))
         t->error = -ENOMEM;
     return !t->error && tx->mime;
