@@ -7,9 +7,9 @@
  * correct interpretation is known from the reply only, after the bytes have passed. So two parser instances, each with
  * its own transactions, parse both interpretations, and rules inspect all transactions. The reply ends one instance.
  *
- * A message ends with a dot on a line of its own. Servers that accept a bare LF as line end find it earlier than those
- * that require CRLF and treat what follows as part of the message. So after such an end a separate parser instance
- * continues the message up to the server's reply to it.
+ * A message ends with a line that contains only a dot. Servers that accept a bare LF as line end find it earlier than
+ * those that require CRLF and treat what follows as part of the message. So after such an end a separate parser
+ * instance continues the message up to the server's reply to it.
  *
  * The number of instances is limited. When a client exceeds it, parsing ends with an error (app-layer.error-policy).
  */
