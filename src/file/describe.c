@@ -4,13 +4,14 @@
 
 #include "sluice/fields.h"
 
-static void digest(const struct file *file, enum file_digest kind, const char *key, size_t length, struct fields *out)
+static void log_digest(const struct file *file, enum file_digest kind, const char *key, size_t length,
+                       struct fields *out)
 {
     if (file->digests >> kind & 1)
         fields_hex(out, key, file->digest[kind], length);
 }
 
-static void rules(const struct file *file, struct fields *out)
+static void log_sids(const struct file *file, struct fields *out)
 {
     if (file->sid_count == 0)
         return;
@@ -26,13 +27,13 @@ void file_describe(const struct file *file, uint64_t tx_id, const struct file_en
 
     if (file->name.length > 0)
         fields_bytes(out, "filename", file->name.bytes, file->name.length);
-    rules(file, out);
+    log_sids(file, out);
     fields_string(out, "magic", file->magic);
     fields_bool(out, "gaps", file->has_gaps);
     fields_string(out, "state", file_state_name(file->state));
-    digest(file, FILE_MD5, "md5", 16, out);
-    digest(file, FILE_SHA1, "sha1", 20, out);
-    digest(file, FILE_SHA256, "sha256", 32, out);
+    log_digest(file, FILE_MD5, "md5", 16, out);
+    log_digest(file, FILE_SHA1, "sha1", 20, out);
+    log_digest(file, FILE_SHA256, "sha256", 32, out);
     fields_bool(out, "stored", stored);
     if (stored)
         fields_uint(out, "file_id", file->id + 1u); /* Suricata counts from 1, over all files; here per flow */

@@ -13,7 +13,7 @@ struct file_hash {
     struct sha256_ctx sha256;
 };
 
-static bool has(const struct file_hash *hash, enum file_digest kind)
+static bool has_kind(const struct file_hash *hash, enum file_digest kind)
 {
     return hash->kinds >> kind & 1;
 }
@@ -25,11 +25,11 @@ struct file_hash *hash_new(struct heap *heap, unsigned digests)
     if (!hash)
         return NULL;
     hash->kinds = digests;
-    if (has(hash, FILE_MD5))
+    if (has_kind(hash, FILE_MD5))
         md5_init(&hash->md5);
-    if (has(hash, FILE_SHA1))
+    if (has_kind(hash, FILE_SHA1))
         sha1_init(&hash->sha1);
-    if (has(hash, FILE_SHA256))
+    if (has_kind(hash, FILE_SHA256))
         sha256_init(&hash->sha256);
     return hash;
 }
@@ -41,11 +41,11 @@ unsigned hash_kinds(const struct file_hash *hash)
 
 void hash_update(struct file_hash *hash, const void *bytes, size_t length)
 {
-    if (has(hash, FILE_MD5))
+    if (has_kind(hash, FILE_MD5))
         md5_update(&hash->md5, length, bytes);
-    if (has(hash, FILE_SHA1))
+    if (has_kind(hash, FILE_SHA1))
         sha1_update(&hash->sha1, length, bytes);
-    if (has(hash, FILE_SHA256))
+    if (has_kind(hash, FILE_SHA256))
         sha256_update(&hash->sha256, length, bytes);
 }
 

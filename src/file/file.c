@@ -34,7 +34,7 @@ void file_options_default(struct file_options *options)
 /* --- Engine --------------------------------------------------------------------------------------- */
 
 /* Updates which digests are computed and whether libmagic is used, from the options and the rules' needs. */
-static void set_wants(struct file_engine *engine)
+static void update_needs(struct file_engine *engine)
 {
     engine->digests = engine->options.digests | engine->rule_digests;
     engine->magic = engine->options.magic || engine->rule_magic;
@@ -53,7 +53,7 @@ int file_engine_new(struct file_engine **out, const struct file_options *options
     engine->heap = heap;
     engine->options = *options;
     engine->tick = 1;
-    set_wants(engine);
+    update_needs(engine);
     *out = engine;
     return 0;
 }
@@ -70,7 +70,7 @@ void file_engine_want(struct file_engine *engine, unsigned digests, bool magic)
 {
     engine->rule_digests = digests;
     engine->rule_magic = magic;
-    set_wants(engine);
+    update_needs(engine);
 }
 
 void file_engine_give_magic(struct file_engine *engine, struct file_magic **magic)
@@ -84,7 +84,7 @@ void file_engine_give_magic(struct file_engine *engine, struct file_magic **magi
 void file_engine_want_store(struct file_engine *engine, bool may_store)
 {
     engine->may_store = may_store;
-    set_wants(engine);
+    update_needs(engine);
 }
 
 void file_engine_tick(struct file_engine *engine)
@@ -167,7 +167,7 @@ void file_add_names(struct file_engine *engine, struct file *file, const void *n
 }
 
 /* Drops inspected bytes from the window, except for the last `inspect_window` ones. */
-static void slide(struct file_engine *engine, struct file *file)
+static void slide_window(struct file_engine *engine, struct file *file)
 {
     uint64_t seen = file->tick == engine->tick ? file->fresh_offset : file_received(file);
     uint64_t start = seen > engine->options.inspect_window ? seen - engine->options.inspect_window : 0;
@@ -175,7 +175,7 @@ static void slide(struct file_engine *engine, struct file *file)
     if (start <= file->data_offset)
         return;
     if (file->data_offset == 0)
-        keep_before_sliding(engine, file);
+        spool_before_sliding(engine, file);
     uint64_t behind = start - file->data_offset;
     uint32_t length = behind < file->data.length ? (uint32_t)behind : file->data.length;
 
@@ -184,7 +184,7 @@ static void slide(struct file_engine *engine, struct file *file)
 }
 
 /* Without memory for the window: restarts it at the next byte. */
-static void lose_window(struct file_engine *engine, struct file *file)
+static void restart_window(struct file_engine *engine, struct file *file)
 {
     engine->counts.no_memory++;
     buffer_clear(engine->heap, &file->data);
@@ -196,17 +196,17 @@ static void append_part(struct file_engine *engine, struct file *file, const voi
     uint32_t room = engine->options.inspect_limit + engine->options.inspect_window, kept;
 
     if ((uint64_t)file->data.length + length > room && file_received(file) > engine->options.inspect_limit)
-        slide(engine, file);
+        slide_window(engine, file);
     kept = buffer_append(engine->heap, &file->data, bytes, length, HEAP_OBJECT_MAX);
     if (kept < length) {
         file->data.length -= kept;
         if (file->data_offset == 0)
-            keep_before_sliding(engine, file);
+            spool_before_sliding(engine, file);
     }
-    keep_append(engine, file, bytes, length);
+    spool_append(engine, file, bytes, length);
     file->size += length;
     if (kept < length)
-        lose_window(engine, file);
+        restart_window(engine, file);
 }
 
 static void find_magic(struct file_engine *engine, struct file *file)
@@ -218,7 +218,7 @@ static void find_magic(struct file_engine *engine, struct file *file)
     if (!engine->libmagic || file->data_offset > 0 || length == 0)
         return;
     engine->counts.magic++;
-    text = magic_of(engine->libmagic, file->data.bytes, length);
+    text = magic_identify(engine->libmagic, file->data.bytes, length);
     if (!text)
         return;
     size_t size = strnlen(text, MAGIC_TEXT_MAX);
@@ -266,7 +266,7 @@ void file_gap(struct file_engine *engine, struct file *file, uint64_t length)
         find_magic(engine, file);
     file->has_gaps = true;
     if (file->data_offset == 0)
-        keep_before_sliding(engine, file);
+        spool_before_sliding(engine, file);
     file->size += length;
     if (file->data.length > 0) {
         file->missing += length;
@@ -299,15 +299,15 @@ void file_close(struct file_engine *engine, struct file *file, enum file_state s
     if (engine->magic && !file->magic_done)
         find_magic(engine, file);
     finish_digests(file);
-    keep_close(engine, file);
+    spool_close(engine, file);
     heap_give(engine->heap, file->hash);
     file->hash = NULL;
 }
 
-static void clear(struct file_engine *engine, struct file *file)
+static void free_file(struct file_engine *engine, struct file *file)
 {
     file_close(engine, file, FILE_TRUNCATED);
-    keep_clear(engine, file);
+    spool_clear(engine, file);
     buffer_clear(engine->heap, &file->name);
     buffer_clear(engine->heap, &file->other_names);
     buffer_clear(engine->heap, &file->data);
@@ -323,7 +323,7 @@ void file_list_shed(struct file_engine *engine, struct file_list *list)
         if (engine->magic && !file->magic_done)
             find_magic(engine, file);
         if (file->data_offset == 0)
-            keep_before_sliding(engine, file);
+            spool_before_sliding(engine, file);
         buffer_clear(engine->heap, &file->data);
         file->data_offset = file->fresh_offset = file_received(file);
     }
@@ -333,7 +333,7 @@ void file_list_clear(struct file_engine *engine, struct file_list *list)
 {
     for (struct file *file = list->first, *next; file; file = next) {
         next = file->next;
-        clear(engine, file);
+        free_file(engine, file);
     }
     *list = (struct file_list){ 0 };
 }

@@ -22,12 +22,12 @@ void hash_update(struct file_hash *hash, const void *bytes, size_t length);
 void hash_digest(struct file_hash *hash, enum file_digest kind, uint8_t *out); /* once for each kind */
 
 /* Returns libmagic's description, valid until the next call; NULL on failure. */
-const char *magic_of(struct file_magic *magic, const void *bytes, size_t length);
+const char *magic_identify(struct file_magic *magic, const void *bytes, size_t length);
 
-/* Forwarding of a file's bytes to the file store (see keep.c). */
-void keep_append(struct file_engine *engine, struct file *file, const void *bytes, size_t length);
-void keep_before_sliding(struct file_engine *engine, struct file *file);
-void keep_close(struct file_engine *engine, struct file *file);
-void keep_clear(struct file_engine *engine, struct file *file);
+/* Forwarding of a file's bytes to the file store (see spooling.c). */
+void spool_append(struct file_engine *engine, struct file *file, const void *bytes, size_t length);
+void spool_before_sliding(struct file_engine *engine, struct file *file);
+void spool_close(struct file_engine *engine, struct file *file);
+void spool_clear(struct file_engine *engine, struct file *file);
 
 #endif

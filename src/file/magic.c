@@ -34,7 +34,7 @@ void file_magic_free(struct file_magic *magic)
     free(magic);
 }
 
-const char *magic_of(struct file_magic *magic, const void *bytes, size_t length)
+const char *magic_identify(struct file_magic *magic, const void *bytes, size_t length)
 {
     return magic_buffer(magic->cookie, bytes, length);
 }

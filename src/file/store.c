@@ -71,12 +71,12 @@ struct file_store {
     _Atomic uint64_t written, errors;
     /* used by the writer thread only */
     struct stored_file files[FILES_MAX];
-    unsigned file_count, open_count, hand;
+    unsigned file_count, open_count, next_closed;
 };
 
 /* --- Worker threads ------------------------------------------------------------------------------- */
 
-static struct record *reserve(struct file_spool *spool, size_t length, size_t rest)
+static struct record *reserve_record(struct file_spool *spool, size_t length, size_t rest)
 {
     const struct timespec pause = { .tv_nsec = LOSSLESS_WAIT_NS };
     size_t size = sizeof(struct record) + length;
@@ -92,9 +92,11 @@ static struct record *reserve(struct file_spool *spool, size_t length, size_t re
     }
 }
 
-static bool put(struct file_spool *spool, enum record_kind kind, uint64_t number, const void *bytes, size_t length)
+static bool write_record(struct file_spool *spool, enum record_kind kind, uint64_t number, const void *bytes,
+                         size_t length)
 {
-    struct record *record = reserve(spool, length, kind == RECORD_FINISH || kind == RECORD_DISCARD ? 0 : RESERVE);
+    struct record *record =
+        reserve_record(spool, length, kind == RECORD_FINISH || kind == RECORD_DISCARD ? 0 : RESERVE);
 
     if (!record)
         return false;
@@ -107,7 +109,7 @@ static bool put(struct file_spool *spool, enum record_kind kind, uint64_t number
 
 uint64_t file_spool_open(struct file_spool *spool)
 {
-    return put(spool, RECORD_OPEN, spool->numbers + 1, NULL, 0) ? ++spool->numbers : 0;
+    return write_record(spool, RECORD_OPEN, spool->numbers + 1, NULL, 0) ? ++spool->numbers : 0;
 }
 
 bool file_spool_write(struct file_spool *spool, uint64_t number, const void *bytes, size_t length)
@@ -117,7 +119,7 @@ bool file_spool_write(struct file_spool *spool, uint64_t number, const void *byt
     while (length > 0) {
         size_t part = length < CHUNK ? length : CHUNK;
 
-        if (!put(spool, RECORD_BYTES, number, at, part))
+        if (!write_record(spool, RECORD_BYTES, number, at, part))
             return false;
         at += part;
         length -= part;
@@ -127,17 +129,17 @@ bool file_spool_write(struct file_spool *spool, uint64_t number, const void *byt
 
 bool file_spool_finish(struct file_spool *spool, uint64_t number, const uint8_t sha256[32])
 {
-    return put(spool, RECORD_FINISH, number, sha256, 32);
+    return write_record(spool, RECORD_FINISH, number, sha256, 32);
 }
 
 void file_spool_discard(struct file_spool *spool, uint64_t number)
 {
-    (void)put(spool, RECORD_DISCARD, number, NULL, 0);
+    (void)write_record(spool, RECORD_DISCARD, number, NULL, 0);
 }
 
 /* --- Writer thread -------------------------------------------------------------------------------- */
 
-static void count(_Atomic uint64_t *counter)
+static void increment(_Atomic uint64_t *counter)
 {
     atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
@@ -147,7 +149,7 @@ static void temporary_name(const struct stored_file *file, char *out)
     snprintf(out, NAME_SIZE, "file.%u.%llu", file->worker, (unsigned long long)file->number);
 }
 
-static struct stored_file *find(struct file_store *store, unsigned worker, uint64_t number)
+static struct stored_file *find_file(struct file_store *store, unsigned worker, uint64_t number)
 {
     for (unsigned i = 0; i < store->file_count; i++)
         if (store->files[i].number == number && store->files[i].worker == worker)
@@ -165,7 +167,7 @@ static void close_file(struct file_store *store, struct stored_file *file)
 }
 
 /* Removes a file from the table; the last entry moves to its slot. */
-static void forget(struct file_store *store, struct stored_file *file)
+static void remove_file(struct file_store *store, struct stored_file *file)
 {
     close_file(store, file);
     *file = store->files[--store->file_count];
@@ -177,12 +179,12 @@ static void remove_temporary(struct file_store *store, struct stored_file *file)
 
     temporary_name(file, name);
     unlinkat(store->tmp_fd, name, 0);
-    forget(store, file);
+    remove_file(store, file);
 }
 
-static void fail(struct file_store *store, struct stored_file *file)
+static void abort_file(struct file_store *store, struct stored_file *file)
 {
-    count(&store->errors);
+    increment(&store->errors);
     remove_temporary(store, file);
 }
 
@@ -191,8 +193,8 @@ static bool open_file(struct file_store *store, struct stored_file *file, int fl
 {
     char name[NAME_SIZE];
 
-    for (; store->open_count >= OPEN_MAX; store->hand++)
-        close_file(store, &store->files[store->hand % store->file_count]);
+    for (; store->open_count >= OPEN_MAX; store->next_closed++)
+        close_file(store, &store->files[store->next_closed % store->file_count]);
     temporary_name(file, name);
     file->fd = openat(store->tmp_fd, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | flags, 0640);
     if (file->fd >= 0)
@@ -203,14 +205,14 @@ static bool open_file(struct file_store *store, struct stored_file *file, int fl
 static void handle_open(struct file_store *store, unsigned worker, const struct record *record)
 {
     if (store->file_count == FILES_MAX) {
-        count(&store->errors);
+        increment(&store->errors);
         return;
     }
     struct stored_file *file = &store->files[store->file_count++];
 
     *file = (struct stored_file){ .worker = worker, .number = record->number, .fd = -1 };
     if (!open_file(store, file, O_CREAT | O_TRUNC))
-        fail(store, file);
+        abort_file(store, file);
 }
 
 static void handle_bytes(struct file_store *store, struct stored_file *file, const struct record *record)
@@ -218,7 +220,7 @@ static void handle_bytes(struct file_store *store, struct stored_file *file, con
     size_t done = 0;
 
     if (file->fd < 0 && !open_file(store, file, O_APPEND)) {
-        fail(store, file);
+        abort_file(store, file);
         return;
     }
     while (done < record->length) {
@@ -227,7 +229,7 @@ static void handle_bytes(struct file_store *store, struct stored_file *file, con
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) {
-            fail(store, file);
+            abort_file(store, file);
             return;
         }
         done += (size_t)n;
@@ -249,7 +251,7 @@ static void final_path(const uint8_t *sha256, char *out)
     out[2] = '/';
 }
 
-static bool give_name(struct file_store *store, const char *temporary, char *path)
+static bool move_to_final_path(struct file_store *store, const char *temporary, char *path)
 {
     path[2] = '\0';
     if (mkdirat(store->dir_fd, path, 0750) && errno != EEXIST)
@@ -268,22 +270,22 @@ static void handle_finish(struct file_store *store, struct stored_file *file, co
     if (utimensat(store->dir_fd, path, NULL, AT_SYMLINK_NOFOLLOW) ==
         0) { /* content already stored: update its time only */
         remove_temporary(store, file);
-    } else if (give_name(store, name, path)) {
-        forget(store, file);
+    } else if (move_to_final_path(store, name, path)) {
+        remove_file(store, file);
     } else {
-        fail(store, file);
+        abort_file(store, file);
         return;
     }
-    count(&store->written);
+    increment(&store->written);
 }
 
-static void handle(struct file_store *store, unsigned worker, const struct record *record)
+static void handle_record(struct file_store *store, unsigned worker, const struct record *record)
 {
     if (record->kind == RECORD_OPEN) {
         handle_open(store, worker, record);
         return;
     }
-    struct stored_file *file = find(store, worker, record->number);
+    struct stored_file *file = find_file(store, worker, record->number);
 
     if (!file)
         return; /* writing failed before */
@@ -309,14 +311,14 @@ static bool drain(struct file_store *store, unsigned worker)
 
         if (!record)
             break;
-        handle(store, worker, record);
+        handle_record(store, worker, record);
         ring_release(ring);
         any = true;
     }
     return any;
 }
 
-static void *run(void *user)
+static void *writer_main(void *user)
 {
     struct file_store *store = user;
 
@@ -337,14 +339,14 @@ static void *run(void *user)
 
 /* --- Start and stop ------------------------------------------------------------------------------- */
 
-static int open_folder(int at, const char *name, int *out)
+static int open_directory(int at, const char *name, int *out)
 {
     *out = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return *out < 0 ? -errno : 0;
 }
 
 /* Deletes incomplete files of an earlier run. */
-static void clean(int tmp_fd)
+static void remove_incomplete(int tmp_fd)
 {
     int fd = openat(tmp_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -361,22 +363,22 @@ static void clean(int tmp_fd)
     closedir(dir);
 }
 
-static int open_folders(struct file_store *store)
+static int open_directories(struct file_store *store)
 {
     int err = folder_make(store->options.dir);
 
     if (!err)
-        err = open_folder(AT_FDCWD, store->options.dir, &store->dir_fd);
+        err = open_directory(AT_FDCWD, store->options.dir, &store->dir_fd);
     if (!err && mkdirat(store->dir_fd, "tmp", 0750) && errno != EEXIST)
         err = -errno;
     if (!err)
-        err = open_folder(store->dir_fd, "tmp", &store->tmp_fd);
+        err = open_directory(store->dir_fd, "tmp", &store->tmp_fd);
     if (!err)
-        clean(store->tmp_fd);
+        remove_incomplete(store->tmp_fd);
     return err;
 }
 
-static int make_spools(struct file_store *store)
+static int create_spools(struct file_store *store)
 {
     size_t size = store->options.ring_size ? store->options.ring_size : RING_SIZE;
 
@@ -403,10 +405,10 @@ int file_store_new(struct file_store **out, const struct file_store_options *opt
     store->options = *options;
     store->dir_fd = store->tmp_fd = -1;
     store->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    int err = store->wake_fd < 0 ? -errno : open_folders(store);
+    int err = store->wake_fd < 0 ? -errno : open_directories(store);
 
     if (!err)
-        err = make_spools(store);
+        err = create_spools(store);
     if (err) {
         file_store_free(store);
         return err;
@@ -421,7 +423,7 @@ int file_store_start(struct file_store *store)
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int err = pthread_create(&store->thread, NULL, run, store);
+    int err = pthread_create(&store->thread, NULL, writer_main, store);
 
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (err)

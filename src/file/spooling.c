@@ -8,7 +8,7 @@
 #include "file_priv.h"
 #include "sluice/file_store.h"
 
-static void refuse(struct file_engine *engine, struct file *file)
+static void refuse_storage(struct file_engine *engine, struct file *file)
 {
     if (file->spooled)
         file_spool_discard(engine->options.spool, file->spooled);
@@ -26,28 +26,28 @@ static bool is_too_large(const struct file_engine *engine, uint64_t size)
 static void write_bytes(struct file_engine *engine, struct file *file, const void *bytes, size_t length)
 {
     if (length > 0 && !file_spool_write(engine->options.spool, file->spooled, bytes, length))
-        refuse(engine, file);
+        refuse_storage(engine, file);
 }
 
-/* Starts storing: writes the window, which must still hold the whole file; keep_append() writes later bytes. */
-static void begin(struct file_engine *engine, struct file *file)
+/* Starts storing: writes the window, which must still hold the whole file; spool_append() writes later bytes. */
+static void start_storing(struct file_engine *engine, struct file *file)
 {
     if (file->data_offset > 0 || file->data.length < file->size || is_too_large(engine, file->size)) {
-        refuse(engine, file);
+        refuse_storage(engine, file);
         return;
     }
     file->spooled = file_spool_open(engine->options.spool);
     if (file->spooled)
         write_bytes(engine, file, file->data.bytes, file->data.length);
     else
-        refuse(engine, file);
+        refuse_storage(engine, file);
 }
 
-static void finish(struct file_engine *engine, struct file *file)
+static void finish_storing(struct file_engine *engine, struct file *file)
 {
     if (!file->has_store_name || file->state == FILE_ERROR ||
         !file_spool_finish(engine->options.spool, file->spooled, file->digest[FILE_SHA256])) {
-        refuse(engine, file);
+        refuse_storage(engine, file);
         return;
     }
     file->spooled = 0;
@@ -82,9 +82,9 @@ void file_keep(struct file_engine *engine, struct file *file, uint32_t sid)
     if (file->store_refused)
         engine->counts.store_refused++;
     else if (!file->spooled)
-        begin(engine, file);
+        start_storing(engine, file);
     if (file->spooled && file->state != FILE_OPEN)
-        finish(engine, file);
+        finish_storing(engine, file);
 }
 
 void file_list_keep(struct file_engine *engine, struct file_list *list, uint32_t sid)
@@ -95,29 +95,29 @@ void file_list_keep(struct file_engine *engine, struct file_list *list, uint32_t
         file_keep(engine, file, sid);
 }
 
-void keep_append(struct file_engine *engine, struct file *file, const void *bytes, size_t length)
+void spool_append(struct file_engine *engine, struct file *file, const void *bytes, size_t length)
 {
     if (!file->spooled)
         return;
     if (is_too_large(engine, file->size + length))
-        refuse(engine, file);
+        refuse_storage(engine, file);
     else
         write_bytes(engine, file, bytes, length);
 }
 
-void keep_before_sliding(struct file_engine *engine, struct file *file)
+void spool_before_sliding(struct file_engine *engine, struct file *file)
 {
     if (engine->options.spool && engine->may_store && !file->spooled && !file->store_refused && !file->stored)
-        begin(engine, file);
+        start_storing(engine, file);
 }
 
-void keep_close(struct file_engine *engine, struct file *file)
+void spool_close(struct file_engine *engine, struct file *file)
 {
     if (file->spooled && file->store_wanted)
-        finish(engine, file);
+        finish_storing(engine, file);
 }
 
-void keep_clear(struct file_engine *engine, struct file *file)
+void spool_clear(struct file_engine *engine, struct file *file)
 {
     if (file->spooled)
         file_spool_discard(engine->options.spool, file->spooled);
