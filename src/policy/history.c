@@ -8,44 +8,45 @@
 #include "sluice/pool.h"
 #include "sluice/transfer.h"
 
-static void count(_Atomic uint64_t *counter)
+static void increment(_Atomic uint64_t *counter)
 {
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
 }
 
-void tally_match(struct rule_tally *tallies, const struct rule *rule, const struct packet *pkt)
+void count_rule_match(struct rule_tally *tallies, const struct rule *rule, const struct packet *pkt)
 {
     if (rule->number == 0 || rule->number >= POLICY_MAX_TALLIES)
         return;
-    count(&tallies[rule->number].matches);
+    increment(&tallies[rule->number].matches);
     atomic_store_explicit(&tallies[rule->number].last_ns, pkt->time_ns, memory_order_relaxed);
 }
 
-void tally_alert(struct rule_tally *tallies, const struct rule *rule)
+void count_rule_alert(struct rule_tally *tallies, const struct rule *rule)
 {
     if (rule->number > 0 && rule->number < POLICY_MAX_TALLIES)
-        count(&tallies[rule->number].alerts);
+        increment(&tallies[rule->number].alerts);
 }
 
-void tally_drop(struct rule_tally *tallies, const struct rule *rule)
+void count_rule_drop(struct rule_tally *tallies, const struct rule *rule)
 {
     if (rule->number > 0 && rule->number < POLICY_MAX_TALLIES)
-        count(&tallies[rule->number].drops);
+        increment(&tallies[rule->number].drops);
 }
 
-void tally_would_drop(struct rule_tally *tallies, const struct rule *rule)
+void count_rule_would_drop(struct rule_tally *tallies, const struct rule *rule)
 {
     if (rule->number > 0 && rule->number < POLICY_MAX_TALLIES)
-        count(&tallies[rule->number].would_drops);
+        increment(&tallies[rule->number].would_drops);
 }
 
-void tally_limit(struct rule_tally *tallies, const struct rule *rule)
+void count_rule_limit(struct rule_tally *tallies, const struct rule *rule)
 {
     if (rule->number > 0 && rule->number < POLICY_MAX_TALLIES)
-        count(&tallies[rule->number].limits);
+        increment(&tallies[rule->number].limits);
 }
 
-static struct flow_history_rule *entry_of(struct flow_history *history, const struct rule *rule, uint64_t now_ns)
+static struct flow_history_rule *find_or_add_entry(struct flow_history *history, const struct rule *rule,
+                                                   uint64_t now_ns)
 {
     struct flow_history_rule *entry = history->rules;
 
@@ -60,7 +61,8 @@ static struct flow_history_rule *entry_of(struct flow_history *history, const st
     return entry;
 }
 
-void history_note(struct pool *pool, struct flow *flow, const struct packet *pkt, const struct history_match *match)
+void history_record_match(struct pool *pool, struct flow *flow, const struct packet *pkt,
+                          const struct history_match *match)
 {
     struct flow_history_rule *entry;
 
@@ -70,7 +72,7 @@ void history_note(struct pool *pool, struct flow *flow, const struct packet *pkt
             return; /* the decision itself is stored in the flow and not affected */
         *flow->history = (struct flow_history){ .count = 0 };
     }
-    entry = entry_of(flow->history, match->rule, pkt->time_ns);
+    entry = find_or_add_entry(flow->history, match->rule, pkt->time_ns);
     if (!entry) {
         flow->history->others++;
         return;
@@ -116,20 +118,20 @@ void history_transfer(struct transfer *t, struct pool *pool, struct flow *flow)
 
 enum { TALLY_VALUES = 5, TALLY_SIZE = 2 + TALLY_VALUES * 8 }; /* minimum size of a record: with an empty name */
 
-static uint64_t get(const _Atomic uint64_t *counter)
+static uint64_t load_counter(const _Atomic uint64_t *counter)
 {
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-static void add(_Atomic uint64_t *counter, uint64_t value)
+static void add_to_counter(_Atomic uint64_t *counter, uint64_t value)
 {
-    atomic_store_explicit(counter, get(counter) + value, memory_order_relaxed);
+    atomic_store_explicit(counter, load_counter(counter) + value, memory_order_relaxed);
 }
 
 /* Returns the name of the rule with this number if it has matched, NULL otherwise. */
-static const char *counted_rule(const struct rule_tally *tallies, const struct rule_names *names, uint32_t number)
+static const char *matched_rule_name(const struct rule_tally *tallies, const struct rule_names *names, uint32_t number)
 {
-    return get(&tallies[number].matches) > 0 ? rule_names_text(names, RULE_NAME_RULE, number) : NULL;
+    return load_counter(&tallies[number].matches) > 0 ? rule_names_text(names, RULE_NAME_RULE, number) : NULL;
 }
 
 static void write_tallies(struct transfer *t, const struct rule_tally *tallies, const struct rule_names *names)
@@ -137,13 +139,14 @@ static void write_tallies(struct transfer *t, const struct rule_tally *tallies, 
     uint32_t count = 0, end = 1;
 
     for (; end < POLICY_MAX_TALLIES && rule_names_text(names, RULE_NAME_RULE, end); end++)
-        count += counted_rule(tallies, names, end) != NULL;
+        count += matched_rule_name(tallies, names, end) != NULL;
     transfer_u32(t, &count);
     for (uint32_t number = 1; number < end; number++) {
         const struct rule_tally *tally = &tallies[number];
-        uint64_t values[TALLY_VALUES] = { get(&tally->matches), get(&tally->alerts), get(&tally->drops),
-                                          get(&tally->last_ns), get(&tally->would_drops) };
-        const char *name = counted_rule(tallies, names, number);
+        uint64_t values[TALLY_VALUES] = { load_counter(&tally->matches), load_counter(&tally->alerts),
+                                          load_counter(&tally->drops), load_counter(&tally->last_ns),
+                                          load_counter(&tally->would_drops) };
+        const char *name = matched_rule_name(tallies, names, number);
 
         if (!name)
             continue;
@@ -165,15 +168,15 @@ static void read_tally(struct transfer *t, struct rule_tally *tallies, struct ru
     number = t->error ? 0 : rule_names_number(names, RULE_NAME_RULE, name);
     if (number == 0 || number >= POLICY_MAX_TALLIES)
         return;
-    add(&tallies[number].matches, values[0]);
-    add(&tallies[number].alerts, values[1]);
-    add(&tallies[number].drops, values[2]);
-    add(&tallies[number].would_drops, values[4]);
-    if (values[3] > get(&tallies[number].last_ns))
+    add_to_counter(&tallies[number].matches, values[0]);
+    add_to_counter(&tallies[number].alerts, values[1]);
+    add_to_counter(&tallies[number].drops, values[2]);
+    add_to_counter(&tallies[number].would_drops, values[4]);
+    if (values[3] > load_counter(&tallies[number].last_ns))
         atomic_store_explicit(&tallies[number].last_ns, values[3], memory_order_relaxed);
 }
 
-void tally_transfer(struct transfer *t, struct rule_tally *tallies, struct rule_names *names)
+void rule_tallies_transfer(struct transfer *t, struct rule_tally *tallies, struct rule_names *names)
 {
     uint32_t count = 0;
 

@@ -108,7 +108,7 @@ int policy_new(struct policy **out, const struct policy_options *options, struct
 
 void policy_transfer_tallies(struct transfer *t, struct policy *policy, struct rule_names *names)
 {
-    tally_transfer(t, policy->tallies, names);
+    rule_tallies_transfer(t, policy->tallies, names);
 }
 
 void policy_free(struct policy *policy)
@@ -168,7 +168,7 @@ void policy_shared_transfer_tags(struct transfer *t, struct policy_shared *share
 void policy_count_limits(struct policy *policy, const struct rule *const *rules, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        tally_limit(policy->tallies, rules[i]);
+        count_rule_limit(policy->tallies, rules[i]);
 }
 
 const struct rule_tally *policy_tally(const struct policy *policy, uint32_t number)
@@ -194,8 +194,8 @@ size_t policy_shared_memory(const struct policy_shared *shared)
 /* --- Thresholds ----------------------------------------------------------------------------------- */
 
 /* Evaluates either the suppressions or the other thresholds of a list; stops at the first that does not report. */
-static enum threshold_outcome ask(struct policy *policy, const struct threshold *list, bool suppressions,
-                                  const struct rule *rule, const struct packet *pkt, enum rule_action *action)
+static enum threshold_outcome evaluate_list(struct policy *policy, const struct threshold *list, bool suppressions,
+                                            const struct rule *rule, const struct packet *pkt, enum rule_action *action)
 {
     for (const struct threshold *t = list; t; t = t->next) {
         if ((t->kind == THRESHOLD_SUPPRESS) != suppressions)
@@ -211,8 +211,9 @@ static enum threshold_outcome ask(struct policy *policy, const struct threshold 
     return OUTCOME_REPORT;
 }
 
-static enum threshold_outcome ask_all(struct policy *policy, const struct rule_list *rules, const struct rule *rule,
-                                      const struct packet *pkt, enum rule_action *action)
+static enum threshold_outcome evaluate_thresholds(struct policy *policy, const struct rule_list *rules,
+                                                  const struct rule *rule, const struct packet *pkt,
+                                                  enum rule_action *action)
 {
     const struct threshold *global = rule_list_global_thresholds(rules, rule->gid);
     enum threshold_outcome outcome = OUTCOME_REPORT;
@@ -220,21 +221,21 @@ static enum threshold_outcome ask_all(struct policy *policy, const struct rule_l
     if (pkt->ip_version == 0 || (!rule->thresholds && !global))
         return OUTCOME_REPORT;
     for (int suppressions = 1; suppressions >= 0 && outcome == OUTCOME_REPORT; suppressions--) {
-        outcome = ask(policy, rule->thresholds, suppressions, rule, pkt, action);
+        outcome = evaluate_list(policy, rule->thresholds, suppressions, rule, pkt, action);
         if (outcome == OUTCOME_REPORT)
-            outcome = ask(policy, global, suppressions, rule, pkt, action);
+            outcome = evaluate_list(policy, global, suppressions, rule, pkt, action);
     }
     return outcome;
 }
 
 /* --- Actions -------------------------------------------------------------------------------------- */
 
-static bool blocks(enum rule_action action)
+static bool is_drop_action(enum rule_action action)
 {
     return action != ACTION_ALERT && action != ACTION_PASS;
 }
 
-static enum reject_kind reject_of(enum rule_action action)
+static enum reject_kind reject_kind_of(enum rule_action action)
 {
     switch (action) {
     case ACTION_REJECT:
@@ -248,12 +249,12 @@ static enum reject_kind reject_of(enum rule_action action)
     }
 }
 
-static enum drop_reason reason_of_root(const struct packet *pkt, enum drop_reason reason)
+static enum drop_reason drop_reason_of_root(const struct packet *pkt, enum drop_reason reason)
 {
     return pkt->flags & PACKET_REASSEMBLED && !(pkt->root->flags & PACKET_CARRIES_TUNNEL) ? reason : DROP_REASON_TUNNEL;
 }
 
-static void drop(struct packet *pkt, enum drop_reason reason)
+static void drop_packet(struct packet *pkt, enum drop_reason reason)
 {
     if (pkt->flags & PACKET_PSEUDO)
         return; /* pseudo-packets are never sent */
@@ -263,22 +264,22 @@ static void drop(struct packet *pkt, enum drop_reason reason)
     }
     if (pkt->root && pkt->root != pkt && pkt->root->verdict != VERDICT_DROP) {
         pkt->root->verdict = VERDICT_DROP;
-        pkt->root->drop_reason = reason_of_root(pkt, reason);
+        pkt->root->drop_reason = drop_reason_of_root(pkt, reason);
     }
 }
 
-/* Replaces drop() in alert-only mode: as there, the first reason is kept. */
-static void note_would_drop(struct packet *pkt, enum drop_reason reason)
+/* Replaces drop_packet() in alert-only mode: as there, the first reason is kept. */
+static void mark_would_drop(struct packet *pkt, enum drop_reason reason)
 {
     if (pkt->flags & PACKET_PSEUDO)
         return;
     if (pkt->would_drop == DROP_REASON_NONE)
         pkt->would_drop = reason;
     if (pkt->root && pkt->root != pkt && pkt->root->would_drop == DROP_REASON_NONE)
-        pkt->root->would_drop = reason_of_root(pkt, reason);
+        pkt->root->would_drop = drop_reason_of_root(pkt, reason);
 }
 
-static void set_flow_reason(struct flow *flow, enum drop_reason reason, const struct rule *rule)
+static void set_flow_drop_reason(struct flow *flow, enum drop_reason reason, const struct rule *rule)
 {
     flow->drop_by_exception = !rule;
     flow->drop_reason = (uint8_t)reason;
@@ -295,18 +296,18 @@ static void drop_flow(struct flow *flow, enum drop_reason reason, const struct r
         flow->flags &= (uint16_t) ~(FLOW_DROP_LOGGED | FLOW_DROP_LOGGED_TO_CLIENT);
     flow->flags |= FLOW_DROPPED;
     flow->would_drop = FLOW_WOULD_DROP_NO;
-    set_flow_reason(flow, reason, rule);
+    set_flow_drop_reason(flow, reason, rule);
 }
 
 /* Replaces drop_flow() in alert-only mode. */
-static void note_flow_would_drop(struct flow *flow, enum drop_reason reason, const struct rule *rule,
+static void mark_flow_would_drop(struct flow *flow, enum drop_reason reason, const struct rule *rule,
                                  enum flow_would_drop by)
 {
     if (flow->flags & (FLOW_DROPPED | FLOW_PASSED) || flow->would_drop == FLOW_WOULD_DROP_BY_MODE ||
         flow->would_drop == by)
         return;
     flow->would_drop = (uint8_t)by;
-    set_flow_reason(flow, reason, rule);
+    set_flow_drop_reason(flow, reason, rule);
 }
 
 static bool is_alert_only(const struct policy *policy, const struct rule *rule)
@@ -314,33 +315,33 @@ static bool is_alert_only(const struct policy *policy, const struct rule *rule)
     return rule->alert_only || policy->options.mode == IPS_MODE_ALERT_ONLY;
 }
 
-static void act_alert_only(struct policy *policy, struct packet *pkt, const struct hit *hit, enum rule_action action,
-                           struct decision *decision)
+static void apply_alert_only(struct policy *policy, struct packet *pkt, const struct hit *hit, enum rule_action action,
+                             struct decision *decision)
 {
     const struct rule *rule = hit->rule;
     enum drop_reason reason = action == rule->action ? DROP_REASON_RULES : DROP_REASON_RATE_FILTER;
 
     if (hit->of_flow && pkt->flow)
-        note_flow_would_drop(pkt->flow, DROP_REASON_RULES, rule,
+        mark_flow_would_drop(pkt->flow, DROP_REASON_RULES, rule,
                              policy->options.mode == IPS_MODE_ALERT_ONLY ? FLOW_WOULD_DROP_BY_MODE
                                                                          : FLOW_WOULD_DROP_BY_RULE);
     if (!decision->would_drop_rule)
         decision->would_drop_rule = rule;
-    tally_would_drop(policy->tallies, rule);
-    note_would_drop(pkt, reason);
-    pkt->would_reject |= reject_of(action) != REJECT_NONE;
+    count_rule_would_drop(policy->tallies, rule);
+    mark_would_drop(pkt, reason);
+    pkt->would_reject |= reject_kind_of(action) != REJECT_NONE;
 }
 
 /* IDS mode drops and sends nothing, but events name the action that the rule demands, as in Suricata. */
-static void act_passive(struct packet *pkt, const struct rule *rule, enum rule_action action, struct flow *flow)
+static void apply_passive(struct packet *pkt, const struct rule *rule, enum rule_action action, struct flow *flow)
 {
     if (flow && flow->drop_sid == 0 && !(flow->flags & FLOW_PASSED))
-        set_flow_reason(flow, DROP_REASON_RULES, rule);
-    pkt->reject |= reject_of(action);
+        set_flow_drop_reason(flow, DROP_REASON_RULES, rule);
+    pkt->reject |= reject_kind_of(action);
 }
 
-static void act(struct policy *policy, struct packet *pkt, const struct hit *hit, enum rule_action action,
-                struct decision *decision)
+static void apply_action(struct policy *policy, struct packet *pkt, const struct hit *hit, enum rule_action action,
+                         struct decision *decision)
 {
     const struct rule *rule = hit->rule;
     struct flow *flow = hit->of_flow ? pkt->flow : NULL;
@@ -349,14 +350,14 @@ static void act(struct policy *policy, struct packet *pkt, const struct hit *hit
         flow->flags |= FLOW_PASSED;
     if (rule->bypass && pkt->flow)
         pkt->flow->flags |= FLOW_BYPASS_WANTED;
-    if (!blocks(action))
+    if (!is_drop_action(action))
         return;
     if (!policy->options.inline_mode) {
-        act_passive(pkt, rule, action, flow);
+        apply_passive(pkt, rule, action, flow);
         return;
     }
     if (is_alert_only(policy, rule)) {
-        act_alert_only(policy, pkt, hit, action, decision);
+        apply_alert_only(policy, pkt, hit, action, decision);
         return;
     }
     if (flow)
@@ -365,15 +366,15 @@ static void act(struct policy *policy, struct packet *pkt, const struct hit *hit
         decision->drop_rule = rule;
     if (rule->block != RULE_BLOCK_NONE && !decision->block_rule)
         decision->block_rule = rule;
-    tally_drop(policy->tallies, rule);
-    drop(pkt, action == rule->action ? DROP_REASON_RULES : DROP_REASON_RATE_FILTER);
-    pkt->reject |= reject_of(action);
+    count_rule_drop(policy->tallies, rule);
+    drop_packet(pkt, action == rule->action ? DROP_REASON_RULES : DROP_REASON_RATE_FILTER);
+    pkt->reject |= reject_kind_of(action);
 }
 
-static void report(struct policy *policy, struct packet *pkt, const struct hit *hit, enum rule_action action,
-                   struct decision *decision)
+static void report_alert(struct policy *policy, struct packet *pkt, const struct hit *hit, enum rule_action action,
+                         struct decision *decision)
 {
-    bool drops = blocks(action) && policy->options.inline_mode;
+    bool drops = is_drop_action(action) && policy->options.inline_mode;
 
     if (pkt->flow)
         pkt->flow->flags |= FLOW_ALERTED;
@@ -384,8 +385,8 @@ static void report(struct policy *policy, struct packet *pkt, const struct hit *
     policy->alerts[decision->alert_count++] = (struct alert){
         .rule = hit->rule,
         .action = action,
-        .blocked =
-            policy->options.inline_mode ? drops && !is_alert_only(policy, hit->rule) : reject_of(action) != REJECT_NONE,
+        .blocked = policy->options.inline_mode ? drops && !is_alert_only(policy, hit->rule)
+                                               : reject_kind_of(action) != REJECT_NONE,
         .would_drop = drops && is_alert_only(policy, hit->rule),
         .in_stream = hit->in_stream,
         .tx = hit->tx,
@@ -393,14 +394,14 @@ static void report(struct policy *policy, struct packet *pkt, const struct hit *
         .first_text = hit->first_text,
         .text_count = hit->text_count,
     };
-    tally_alert(policy->tallies, hit->rule);
+    count_rule_alert(policy->tallies, hit->rule);
     policy->counters.alerts++;
 }
 
-static void note_match(struct policy *policy, const struct packet *pkt, const struct rule *rule,
-                       enum rule_action action, enum threshold_outcome outcome)
+static void record_match(struct policy *policy, const struct packet *pkt, const struct rule *rule,
+                         enum rule_action action, enum threshold_outcome outcome)
 {
-    bool drops = outcome != OUTCOME_NOTHING && blocks(action) && policy->options.inline_mode;
+    bool drops = outcome != OUTCOME_IGNORE && is_drop_action(action) && policy->options.inline_mode;
     const struct history_match match = {
         .rule = rule,
         .action = action,
@@ -411,7 +412,7 @@ static void note_match(struct policy *policy, const struct packet *pkt, const st
     };
 
     if (pkt->flow)
-        history_note(policy->histories, pkt->flow, pkt, &match);
+        history_record_match(policy->histories, pkt->flow, pkt, &match);
 }
 
 void policy_apply(struct policy *policy, const struct rule_list *rules, struct packet *pkt, const struct hit *hits,
@@ -421,30 +422,30 @@ void policy_apply(struct policy *policy, const struct rule_list *rules, struct p
     for (size_t i = 0; i < hit_count; i++) {
         const struct rule *rule = hits[i].rule;
         enum rule_action action = rule->action;
-        enum threshold_outcome outcome = ask_all(policy, rules, rule, pkt, &action);
+        enum threshold_outcome outcome = evaluate_thresholds(policy, rules, rule, pkt, &action);
 
-        tally_match(policy->tallies, rule, pkt);
-        note_match(policy, pkt, rule, action, outcome);
-        if (outcome == OUTCOME_NOTHING) {
+        count_rule_match(policy->tallies, rule, pkt);
+        record_match(policy, pkt, rule, action, outcome);
+        if (outcome == OUTCOME_IGNORE) {
             policy->counters.alerts_suppressed++;
             continue;
         }
         if (rule->tag)
             tag_add(policy->flow_tags, policy->shared->host_tags, policy->turn, pkt, rule);
-        act(policy, pkt, &hits[i], action, out);
+        apply_action(policy, pkt, &hits[i], action, out);
         if (action == ACTION_PASS) {
             out->passed = true;
             policy->counters.passed++;
             if (rule->alert && outcome == OUTCOME_REPORT)
-                report(policy, pkt, &hits[i], action, out);
+                report_alert(policy, pkt, &hits[i], action, out);
             break;
         }
         if (outcome == OUTCOME_SILENT || rule->noalert)
             policy->counters.alerts_suppressed++;
         else
-            report(policy, pkt, &hits[i], action, out);
+            report_alert(policy, pkt, &hits[i], action, out);
     }
-    out->tagged = tag_use(policy->shared->host_tags, rule_list_has_host_tags(rules), policy->turn, pkt);
+    out->tagged = tag_count_packet(policy->shared->host_tags, rule_list_has_host_tags(rules), policy->turn, pkt);
     if (out->drop_rule) {
         policy->counters.dropped++;
         policy->counters.rejected += pkt->reject != REJECT_NONE;
@@ -456,9 +457,9 @@ void policy_apply(struct policy *policy, const struct rule_list *rules, struct p
 void policy_drop(struct policy *policy, struct packet *pkt, enum drop_reason reason)
 {
     if (policy->options.inline_mode && policy->options.mode == IPS_MODE_ALERT_ONLY)
-        note_would_drop(pkt, reason);
+        mark_would_drop(pkt, reason);
     else if (policy->options.inline_mode)
-        drop(pkt, reason);
+        drop_packet(pkt, reason);
 }
 
 /* Releases a dropped flow in alert-only mode. Stream reassembly was stopped: its packets are inspected one by one. */
@@ -499,7 +500,7 @@ bool policy_flow(struct policy *policy, struct packet *pkt)
         return true;
     }
     if (flow->would_drop)
-        note_would_drop(pkt, reason);
+        mark_would_drop(pkt, reason);
     return flow->flags & FLOW_PASSED || flow->state == FLOW_BYPASSED || policy_demands_drop(policy, flow);
 }
 
@@ -516,12 +517,12 @@ static const enum drop_reason exception_reasons[EXCEPTION_COUNT] = {
     [EXCEPTION_APP_AMBIGUOUS] = DROP_REASON_APP_AMBIGUOUS,
 };
 
-static bool drops(enum exception_policy action)
+static bool is_drop_policy(enum exception_policy action)
 {
     return action >= EXCEPTION_DROP_PACKET;
 }
 
-static void exception_to_flow(struct flow *flow, enum exception_policy action, enum drop_reason reason)
+static void apply_exception_to_flow(struct flow *flow, enum exception_policy action, enum drop_reason reason)
 {
     if (action > EXCEPTION_DROP_PACKET)
         drop_flow(flow, reason, NULL);
@@ -533,7 +534,7 @@ static void exception_to_flow(struct flow *flow, enum exception_policy action, e
 
 bool policy_exception_drops(const struct policy *policy, enum exception_cause cause)
 {
-    return policy->options.inline_mode && drops(policy->options.exceptions[cause]);
+    return policy->options.inline_mode && is_drop_policy(policy->options.exceptions[cause]);
 }
 
 bool policy_exception(struct policy *policy, struct packet *pkt, enum exception_cause cause)
@@ -541,24 +542,24 @@ bool policy_exception(struct policy *policy, struct packet *pkt, enum exception_
     enum exception_policy action = policy->options.exceptions[cause];
     enum drop_reason reason = exception_reasons[cause];
 
-    if (drops(action) && !policy->options.inline_mode)
+    if (is_drop_policy(action) && !policy->options.inline_mode)
         action = EXCEPTION_IGNORE;
-    if (drops(action) && pkt->flow && pkt->flow->flags & FLOW_PASSED)
+    if (is_drop_policy(action) && pkt->flow && pkt->flow->flags & FLOW_PASSED)
         return true; /* the first decision stays in force, also for later packets */
-    if (drops(action) && policy->options.mode == IPS_MODE_ALERT_ONLY) {
-        note_would_drop(pkt, reason);
+    if (is_drop_policy(action) && policy->options.mode == IPS_MODE_ALERT_ONLY) {
+        mark_would_drop(pkt, reason);
         if (action > EXCEPTION_DROP_PACKET && pkt->flow)
-            note_flow_would_drop(pkt->flow, reason, NULL, FLOW_WOULD_DROP_BY_MODE);
+            mark_flow_would_drop(pkt->flow, reason, NULL, FLOW_WOULD_DROP_BY_MODE);
         pkt->would_reject |= action >= EXCEPTION_REJECT;
         action = EXCEPTION_IGNORE;
     }
     policy->counters.exceptions[cause][action]++;
     if (pkt->flow) {
         pkt->flow->exceptions[cause] = (uint8_t)(action + 1);
-        exception_to_flow(pkt->flow, action, reason);
+        apply_exception_to_flow(pkt->flow, action, reason);
     }
-    if (drops(action)) {
-        drop(pkt, reason);
+    if (is_drop_policy(action)) {
+        drop_packet(pkt, reason);
         if (action >= EXCEPTION_REJECT)
             pkt->reject |= action == EXCEPTION_REJECT ? REJECT_SOURCE : REJECT_BOTH;
     }

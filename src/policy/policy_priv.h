@@ -44,21 +44,21 @@ size_t threshold_table_memory(const struct threshold_table *table);
 /* Locks and returns the shard of the key. */
 struct shared_shard *threshold_table_lock(struct threshold_table *table, const struct threshold_key *key);
 /* Adds a port to the seen ports of a state; the cost is linear in their number. */
-enum port_seen { PORT_OLD, PORT_NEW, PORT_NO_MEMORY };
-enum port_seen threshold_table_see_port(struct threshold_table *table, const struct shared_shard *shard,
-                                        struct threshold_state *state, uint16_t port);
+enum port_status { PORT_KNOWN, PORT_NEW, PORT_NO_MEMORY };
+enum port_status threshold_table_add_port(struct threshold_table *table, const struct shared_shard *shard,
+                                          struct threshold_state *state, uint16_t port);
 /* Transfers all states except those that expired before now_ns. */
 void threshold_table_transfer(struct transfer *t, struct threshold_table *table, uint64_t now_ns);
 /* Removes all seen ports of a state. */
-void threshold_table_forget_ports(struct threshold_table *table, const struct shared_shard *shard,
-                                  struct threshold_state *state);
+void threshold_table_clear_ports(struct threshold_table *table, const struct shared_shard *shard,
+                                 struct threshold_state *state);
 
 /* --- threshold.c ---------------------------------------------------------------------------------- */
 
 enum threshold_outcome {
-    OUTCOME_NOTHING, /* treat as no match */
-    OUTCOME_REPORT,  /* alert and apply the action */
-    OUTCOME_SILENT,  /* apply the action without an alert */
+    OUTCOME_IGNORE, /* treat as no match */
+    OUTCOME_REPORT, /* alert and apply the action */
+    OUTCOME_SILENT, /* apply the action without an alert */
 };
 
 /* A rate_filter may change *action. *memcap_hits counts states and ports that could not be allocated. */
@@ -68,12 +68,12 @@ enum threshold_outcome threshold_apply(struct threshold_table *table, const stru
 
 /* --- history.c ------------------------------------------------------------------------------------ */
 
-void tally_match(struct rule_tally *tallies, const struct rule *rule, const struct packet *pkt);
-void tally_alert(struct rule_tally *tallies, const struct rule *rule);
-void tally_drop(struct rule_tally *tallies, const struct rule *rule);
-void tally_would_drop(struct rule_tally *tallies, const struct rule *rule);
-void tally_limit(struct rule_tally *tallies, const struct rule *rule);
-void tally_transfer(struct transfer *t, struct rule_tally *tallies, struct rule_names *names);
+void count_rule_match(struct rule_tally *tallies, const struct rule *rule, const struct packet *pkt);
+void count_rule_alert(struct rule_tally *tallies, const struct rule *rule);
+void count_rule_drop(struct rule_tally *tallies, const struct rule *rule);
+void count_rule_would_drop(struct rule_tally *tallies, const struct rule *rule);
+void count_rule_limit(struct rule_tally *tallies, const struct rule *rule);
+void rule_tallies_transfer(struct transfer *t, struct rule_tally *tallies, struct rule_names *names);
 
 struct history_match {
     const struct rule *rule;
@@ -82,7 +82,8 @@ struct history_match {
 };
 struct pool;
 /* Records a match in the history of the flow, if there is memory. */
-void history_note(struct pool *pool, struct flow *flow, const struct packet *pkt, const struct history_match *match);
+void history_record_match(struct pool *pool, struct flow *flow, const struct packet *pkt,
+                          const struct history_match *match);
 /* Transfers the history of a flow; the writer's flow must have one. */
 void history_transfer(struct transfer *t, struct pool *pool, struct flow *flow);
 
@@ -100,7 +101,7 @@ void tag_add(struct pool *pool, struct host_tags *hosts, struct turn *turn, stru
              const struct rule *rule);
 /* Counts a packet for the tags of its flow and hosts; true when one of them requests logging. `has_host_tags`: whether
  * any loaded rule has a host tag. */
-bool tag_use(struct host_tags *hosts, bool has_host_tags, struct turn *turn, struct packet *pkt);
+bool tag_count_packet(struct host_tags *hosts, bool has_host_tags, struct turn *turn, struct packet *pkt);
 /* Transfer the tags of a flow, which the writer's flow must have; and those of all hosts. */
 void tag_transfer_flow(struct transfer *t, struct pool *pool, struct flow *flow);
 void host_tags_transfer(struct transfer *t, struct host_tags *tags);

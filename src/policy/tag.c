@@ -27,7 +27,7 @@ struct tag {
     uint64_t first_ns;
     uint8_t unit; /* enum tag_unit */
     uint8_t matches;
-    bool exclusive, begun; /* begun: the matching packet itself has been counted */
+    bool exclusive, match_counted; /* begun: the matching packet itself has been counted */
 };
 
 struct tag_list {
@@ -90,8 +90,8 @@ int flow_tags_new(struct pool **out, size_t memcap)
 
 /* --- Tag lists ------------------------------------------------------------------------------------ */
 
-static void list_add(struct tag_list *list, const struct rule *rule, uint32_t index, const struct rule_tag *tag,
-                     uint64_t now_ns)
+static void add_tag(struct tag_list *list, const struct rule *rule, uint32_t index, const struct rule_tag *tag,
+                    uint64_t now_ns)
 {
     for (uint32_t i = 0; i < list->count; i++) {
         struct tag *old = &list->tags[i];
@@ -117,14 +117,14 @@ static void list_add(struct tag_list *list, const struct rule *rule, uint32_t in
     };
 }
 
-static bool is_over(const struct tag *tag, uint64_t now_ns)
+static bool has_ended(const struct tag *tag, uint64_t now_ns)
 {
     if (tag->unit == TAG_SECONDS)
         return now_ns > tag->first_ns && (now_ns - tag->first_ns) / NS_PER_SECOND > tag->count;
     return tag->used > tag->count;
 }
 
-static void use(struct tag *tag, const struct packet *pkt)
+static void count_packet(struct tag *tag, const struct packet *pkt)
 {
     uint32_t more = tag->unit == TAG_PACKETS ? 1 : pkt->wire_length;
 
@@ -132,33 +132,33 @@ static void use(struct tag *tag, const struct packet *pkt)
 }
 
 /* Counts the packet for all tags of the list and removes ended ones; true when one of them requests logging. */
-static bool list_use(struct tag_list *list, const struct packet *pkt)
+static bool count_packet_in_list(struct tag_list *list, const struct packet *pkt)
 {
-    bool wanted = false;
+    bool log_requested = false;
 
     for (uint32_t i = list->count; i-- > 0;) {
         struct tag *tag = &list->tags[i];
 
-        use(tag, pkt);
-        if (!tag->begun)
-            tag->begun = true; /* the matching packet is logged by its alert */
-        else if (is_over(tag, pkt->time_ns))
+        count_packet(tag, pkt);
+        if (!tag->match_counted)
+            tag->match_counted = true; /* the matching packet is logged by its alert */
+        else if (has_ended(tag, pkt->time_ns))
             *tag = list->tags[--list->count];
         else
-            wanted = true;
+            log_requested = true;
     }
-    return wanted;
+    return log_requested;
 }
 
 /* --- Hosts ---------------------------------------------------------------------------------------- */
 
-static struct host_tag_key host_key(const struct packet *pkt, const struct address *address)
+static struct host_tag_key make_host_key(const struct packet *pkt, const struct address *address)
 {
     return (struct host_tag_key){ .address = *address, .ip_version = pkt->ip_version };
 }
 
 /* Raises *maximum atomically: other workers do the same under locks of other shards. */
-static void raise_to(atomic_uint_least64_t *maximum, uint64_t value)
+static void raise_maximum(atomic_uint_least64_t *maximum, uint64_t value)
 {
     uint_least64_t old = atomic_load_explicit(maximum, memory_order_relaxed);
 
@@ -167,42 +167,42 @@ static void raise_to(atomic_uint_least64_t *maximum, uint64_t value)
         ;
 }
 
-static void host_add(struct host_tags *tags, const struct packet *pkt, const struct rule *rule, uint32_t index,
-                     const struct rule_tag *tag)
+static void add_host_tag(struct host_tags *tags, const struct packet *pkt, const struct rule *rule, uint32_t index,
+                         const struct rule_tag *tag)
 {
-    struct host_tag_key key = host_key(pkt, tag->of_source ? &pkt->source_address : &pkt->destination_address);
+    struct host_tag_key key = make_host_key(pkt, tag->of_source ? &pkt->source_address : &pkt->destination_address);
     struct shared_shard *shard = shared_table_lock(tags->table, &key);
     bool fresh;
     struct host_tag *host = shared_shard_get(shard, &key, pkt->time_ns, &fresh);
 
     if (host) {
-        list_add(&host->list, rule, index, tag, pkt->time_ns);
+        add_tag(&host->list, rule, index, tag, pkt->time_ns);
         host->entry.expires_ns = pkt->time_ns + HOST_TAG_SECONDS * NS_PER_SECOND;
-        raise_to(&tags->last_expiry_ns, host->entry.expires_ns);
+        raise_maximum(&tags->last_expiry_ns, host->entry.expires_ns);
     }
     shared_table_unlock(shard);
 }
 
-static bool host_use(struct host_tags *tags, const struct packet *pkt, const struct address *address)
+static bool count_packet_for_host(struct host_tags *tags, const struct packet *pkt, const struct address *address)
 {
-    struct host_tag_key key = host_key(pkt, address);
+    struct host_tag_key key = make_host_key(pkt, address);
     struct shared_shard *shard = shared_table_lock(tags->table, &key);
     struct host_tag *host = shared_shard_find(shard, &key);
-    bool wanted = false;
+    bool log_requested = false;
 
     if (host) {
-        wanted = host->entry.expires_ns > pkt->time_ns && list_use(&host->list, pkt);
+        log_requested = host->entry.expires_ns > pkt->time_ns && count_packet_in_list(&host->list, pkt);
         if (host->list.count == 0)
             shared_shard_remove(shard, host);
     }
     shared_table_unlock(shard);
-    return wanted;
+    return log_requested;
 }
 
 /* --- Packets -------------------------------------------------------------------------------------- */
 
-static void flow_add(struct pool *pool, struct flow *flow, const struct packet *pkt, const struct rule *rule,
-                     uint32_t index, const struct rule_tag *tag)
+static void add_flow_tag(struct pool *pool, struct flow *flow, const struct packet *pkt, const struct rule *rule,
+                         uint32_t index, const struct rule_tag *tag)
 {
     if (!flow->tag) {
         flow->tag = pool_take(pool);
@@ -210,7 +210,7 @@ static void flow_add(struct pool *pool, struct flow *flow, const struct packet *
             return; /* without memory only packet logging is lost */
         memset(flow->tag, 0, sizeof(*flow->tag));
     }
-    list_add(&flow->tag->list, rule, index, tag, pkt->time_ns);
+    add_tag(&flow->tag->list, rule, index, tag, pkt->time_ns);
 }
 
 void tag_add(struct pool *pool, struct host_tags *hosts, struct turn *turn, struct packet *pkt, const struct rule *rule)
@@ -220,29 +220,29 @@ void tag_add(struct pool *pool, struct host_tags *hosts, struct turn *turn, stru
     for (const struct rule_tag *tag = rule->tag; tag; tag = tag->next, index++) {
         if (tag->scope == TAG_SESSION) {
             if (pkt->flow)
-                flow_add(pool, pkt->flow, pkt, rule, index, tag);
+                add_flow_tag(pool, pkt->flow, pkt, rule, index, tag);
         } else if (pkt->ip_version != 0) {
             turn_wait(turn);
-            host_add(hosts, pkt, rule, index, tag);
+            add_host_tag(hosts, pkt, rule, index, tag);
         }
     }
 }
 
-bool tag_use(struct host_tags *hosts, bool has_host_tags, struct turn *turn, struct packet *pkt)
+bool tag_count_packet(struct host_tags *hosts, bool has_host_tags, struct turn *turn, struct packet *pkt)
 {
     struct flow *flow = pkt->flow;
     if (pkt->flags & PACKET_PSEUDO)
         return false; /* pseudo-packets were never sent: neither logged nor counted */
-    bool wanted = flow && flow->tag && list_use(&flow->tag->list, pkt);
+    bool log_requested = flow && flow->tag && count_packet_in_list(&flow->tag->list, pkt);
 
     if (!has_host_tags || pkt->ip_version == 0)
-        return wanted;
+        return log_requested;
     turn_wait(turn);
     if (atomic_load_explicit(&hosts->last_expiry_ns, memory_order_relaxed) < pkt->time_ns)
-        return wanted;
-    wanted |= host_use(hosts, pkt, &pkt->source_address);
-    wanted |= host_use(hosts, pkt, &pkt->destination_address);
-    return wanted;
+        return log_requested;
+    log_requested |= count_packet_for_host(hosts, pkt, &pkt->source_address);
+    log_requested |= count_packet_for_host(hosts, pkt, &pkt->destination_address);
+    return log_requested;
 }
 
 /* --- State transfer ------------------------------------------------------------------------------- */
@@ -258,7 +258,7 @@ static void transfer_tag(struct transfer *t, struct tag *tag)
     transfer_u8(t, &tag->unit);
     transfer_u8(t, &tag->matches);
     transfer_bool(t, &tag->exclusive);
-    transfer_bool(t, &tag->begun);
+    transfer_bool(t, &tag->match_counted);
     transfer_require(t, tag->unit <= TAG_BYTES);
 }
 
@@ -310,7 +310,7 @@ static void read_host(struct transfer *t, struct host_tags *tags)
     if (host && fresh) {
         host->list = read.list;
         host->entry.expires_ns = read.entry.expires_ns;
-        raise_to(&tags->last_expiry_ns, read.entry.expires_ns);
+        raise_maximum(&tags->last_expiry_ns, read.entry.expires_ns);
     }
     shared_table_unlock(shard);
 }

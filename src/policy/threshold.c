@@ -17,7 +17,7 @@
 #include "policy_priv.h"
 #include "sluice/clock.h"
 
-struct update {
+struct threshold_update {
     struct threshold_table *table;
     struct shared_shard *shard;
     struct threshold_state *state;
@@ -29,7 +29,7 @@ struct update {
 };
 
 /* Counts a match in the window; true when it opened a new window. */
-static bool count_in_window(struct update *u)
+static bool count_in_window(struct threshold_update *u)
 {
     uint64_t window_ns = u->threshold->seconds * NS_PER_SECOND;
 
@@ -43,30 +43,30 @@ static bool count_in_window(struct update *u)
     return true;
 }
 
-static enum threshold_outcome update_limit(struct update *u)
+static enum threshold_outcome update_limit(struct threshold_update *u)
 {
     count_in_window(u);
     return u->state->count <= u->threshold->count ? OUTCOME_REPORT : OUTCOME_SILENT;
 }
 
-static enum threshold_outcome update_threshold(struct update *u)
+static enum threshold_outcome update_threshold(struct threshold_update *u)
 {
     count_in_window(u);
     if (u->state->count < u->threshold->count)
-        return OUTCOME_NOTHING;
+        return OUTCOME_IGNORE;
     u->state->count = 0;
     return OUTCOME_REPORT;
 }
 
-static enum threshold_outcome update_both(struct update *u)
+static enum threshold_outcome update_both(struct threshold_update *u)
 {
     count_in_window(u);
     if (u->state->count == u->threshold->count)
         return OUTCOME_REPORT;
-    return u->state->count > u->threshold->count ? OUTCOME_SILENT : OUTCOME_NOTHING;
+    return u->state->count > u->threshold->count ? OUTCOME_SILENT : OUTCOME_IGNORE;
 }
 
-static enum threshold_outcome update_backoff(struct update *u)
+static enum threshold_outcome update_backoff(struct threshold_update *u)
 {
     struct threshold_state *state = u->state;
 
@@ -78,7 +78,7 @@ static enum threshold_outcome update_backoff(struct update *u)
     if (state->count < UINT32_MAX)
         state->count++;
     if (state->count != state->next_count)
-        return state->count < u->threshold->count ? OUTCOME_NOTHING : OUTCOME_SILENT;
+        return state->count < u->threshold->count ? OUTCOME_IGNORE : OUTCOME_SILENT;
 
     uint64_t next = (uint64_t)state->next_count * u->threshold->multiplier;
 
@@ -86,9 +86,9 @@ static enum threshold_outcome update_backoff(struct update *u)
     return OUTCOME_REPORT;
 }
 
-static void count_port(struct update *u, uint16_t port, uint32_t before)
+static void count_port(struct threshold_update *u, uint16_t port, uint32_t before)
 {
-    enum port_seen seen = threshold_table_see_port(u->table, u->shard, u->state, port);
+    enum port_status seen = threshold_table_add_port(u->table, u->shard, u->state, port);
 
     if (seen != PORT_NEW)
         u->state->count = before;
@@ -96,7 +96,7 @@ static void count_port(struct update *u, uint16_t port, uint32_t before)
 }
 
 /* With unique_on, a port that was already seen in the window is not counted again. */
-static enum threshold_outcome update_detection_filter(struct update *u)
+static enum threshold_outcome update_detection_filter(struct threshold_update *u)
 {
     uint32_t before = u->state->count;
     bool opened = count_in_window(u);
@@ -105,16 +105,16 @@ static enum threshold_outcome update_detection_filter(struct update *u)
         uint16_t port = u->threshold->unique == UNIQUE_SOURCE_PORT ? u->pkt->source_port : u->pkt->destination_port;
 
         if (opened)
-            threshold_table_forget_ports(u->table, u->shard, u->state);
+            threshold_table_clear_ports(u->table, u->shard, u->state);
         if (before > u->threshold->count && !opened)
             u->state->count = before; /* the count is exceeded: no need to store further ports */
         else
             count_port(u, port, opened ? 0 : before);
     }
-    return u->state->count > u->threshold->count ? OUTCOME_REPORT : OUTCOME_NOTHING;
+    return u->state->count > u->threshold->count ? OUTCOME_REPORT : OUTCOME_IGNORE;
 }
 
-static enum threshold_outcome update_rate_filter(struct update *u)
+static enum threshold_outcome update_rate_filter(struct threshold_update *u)
 {
     uint64_t timeout_ns = u->threshold->timeout * NS_PER_SECOND;
     struct threshold_state *state = u->state;
@@ -135,7 +135,7 @@ static enum threshold_outcome update_rate_filter(struct update *u)
     return OUTCOME_REPORT;
 }
 
-static enum threshold_outcome (*const updates[])(struct update *u) = {
+static enum threshold_outcome (*const update_functions[])(struct threshold_update *u) = {
     [THRESHOLD_LIMIT] = update_limit,
     [THRESHOLD_THRESHOLD] = update_threshold,
     [THRESHOLD_BOTH] = update_both,
@@ -146,19 +146,19 @@ static enum threshold_outcome (*const updates[])(struct update *u) = {
 
 /* Evaluates a match without memory for its state: every match counts as the first. A limit reports it, and kinds that
  * need several matches never report, so a scan from many addresses causes no flood of alerts. */
-static enum threshold_outcome count_nowhere(struct update *u)
+static enum threshold_outcome update_without_state(struct threshold_update *u)
 {
-    struct threshold_state nowhere = { 0 };
+    struct threshold_state temporary = { 0 };
     enum threshold_outcome outcome;
 
-    u->state = &nowhere;
+    u->state = &temporary;
     u->fresh = true;
-    outcome = updates[u->threshold->kind](u);
-    threshold_table_forget_ports(u->table, u->shard, &nowhere);
+    outcome = update_functions[u->threshold->kind](u);
+    threshold_table_clear_ports(u->table, u->shard, &temporary);
     return outcome;
 }
 
-static bool suppressed(const struct threshold *threshold, const struct packet *pkt)
+static bool is_suppressed(const struct threshold *threshold, const struct packet *pkt)
 {
     const struct address_set *set = threshold->addresses;
     bool source, destination;
@@ -173,7 +173,7 @@ static bool suppressed(const struct threshold *threshold, const struct packet *p
 }
 
 /* Sorts the endpoints, so that both directions of a host pair or flow have the same key. */
-static void order_ends(struct threshold_key *key)
+static void sort_endpoints(struct threshold_key *key)
 {
     int order = memcmp(&key->first, &key->second, sizeof(key->first));
 
@@ -190,7 +190,7 @@ static void order_ends(struct threshold_key *key)
 }
 
 /* Mixes start time and VLANs into the key: reused ports, and equal ports in another VLAN, belong to another flow. */
-static void add_flow(struct threshold_key *key, const struct flow *flow)
+static void mix_flow_into_key(struct threshold_key *key, const struct flow *flow)
 {
     for (size_t i = 0; i < sizeof(flow->start_ns); i++)
         key->first.bytes[sizeof(key->first) - 1 - i] ^= (uint8_t)(flow->start_ns >> 8 * i);
@@ -221,9 +221,9 @@ static void make_key(struct threshold_key *key, const struct threshold *threshol
         key->second_port = pkt->destination_port;
     }
     if (threshold->track == TRACK_BOTH || threshold->track == TRACK_FLOW)
-        order_ends(key);
+        sort_endpoints(key);
     if (threshold->track == TRACK_FLOW)
-        add_flow(key, pkt->flow);
+        mix_flow_into_key(key, pkt->flow);
 }
 
 enum threshold_outcome threshold_apply(struct threshold_table *table, const struct threshold *threshold,
@@ -233,22 +233,22 @@ enum threshold_outcome threshold_apply(struct threshold_table *table, const stru
     struct threshold_key key;
 
     if (threshold->kind == THRESHOLD_SUPPRESS)
-        return suppressed(threshold, pkt) ? OUTCOME_SILENT : OUTCOME_REPORT;
+        return is_suppressed(threshold, pkt) ? OUTCOME_SILENT : OUTCOME_REPORT;
     if (threshold->track == TRACK_FLOW && !pkt->flow)
-        return OUTCOME_NOTHING; /* as in Suricata */
+        return OUTCOME_IGNORE; /* as in Suricata */
     make_key(&key, threshold, rule, pkt);
 
     enum threshold_outcome outcome = OUTCOME_REPORT;
-    struct update update = {
+    struct threshold_update update = {
         .table = table, .threshold = threshold, .pkt = pkt, .action = action, .memcap_hits = memcap_hits
     };
 
     update.shard = threshold_table_lock(table, &key);
     update.state = shared_shard_get(update.shard, &key, pkt->time_ns, &update.fresh);
     if (update.state) {
-        outcome = updates[threshold->kind](&update);
+        outcome = update_functions[threshold->kind](&update);
     } else {
-        outcome = count_nowhere(&update);
+        outcome = update_without_state(&update);
         (*memcap_hits)++;
     }
     shared_table_unlock(update.shard);

@@ -44,7 +44,7 @@ static int port_blocks_init(struct port_blocks *ports, size_t memcap)
     return ports->blocks ? 0 : -ENOMEM;
 }
 
-static void forget_ports(struct port_blocks *ports, struct threshold_state *state)
+static void free_ports(struct port_blocks *ports, struct threshold_state *state)
 {
     uint32_t next;
 
@@ -88,7 +88,7 @@ static void forget_state(void *user, unsigned shard, void *entry)
 {
     struct threshold_table *table = user;
 
-    forget_ports(&table->ports[shard], entry);
+    free_ports(&table->ports[shard], entry);
 }
 
 /* Prefers to evict states with low counts: a flood from many addresses must not evict the state of a frequent sender.
@@ -153,14 +153,14 @@ struct shared_shard *threshold_table_lock(struct threshold_table *table, const s
     return shared_table_lock(table->states, key);
 }
 
-enum port_seen threshold_table_see_port(struct threshold_table *table, const struct shared_shard *shard,
-                                        struct threshold_state *state, uint16_t port)
+enum port_status threshold_table_add_port(struct threshold_table *table, const struct shared_shard *shard,
+                                          struct threshold_state *state, uint16_t port)
 {
     struct port_blocks *ports = &table->ports[shared_shard_number(shard)];
     uint32_t block = state->seen_block;
 
     if (has_port(ports, state, port))
-        return PORT_OLD;
+        return PORT_KNOWN;
     if (!block || ports->blocks[block].used == PORTS_PER_BLOCK)
         block = add_block(ports, state);
     if (!block)
@@ -169,10 +169,10 @@ enum port_seen threshold_table_see_port(struct threshold_table *table, const str
     return PORT_NEW;
 }
 
-void threshold_table_forget_ports(struct threshold_table *table, const struct shared_shard *shard,
-                                  struct threshold_state *state)
+void threshold_table_clear_ports(struct threshold_table *table, const struct shared_shard *shard,
+                                 struct threshold_state *state)
 {
-    forget_ports(&table->ports[shared_shard_number(shard)], state);
+    free_ports(&table->ports[shared_shard_number(shard)], state);
 }
 
 /* --- State transfer ------------------------------------------------------------------------------- */
@@ -240,7 +240,7 @@ static void read_ports(struct transfer *t, struct threshold_table *table, struct
 
         transfer_u16(t, &port);
         if (shard)
-            threshold_table_see_port(table, shard, state, port);
+            threshold_table_add_port(table, shard, state, port);
     }
 }
 
