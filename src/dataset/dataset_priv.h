@@ -22,7 +22,7 @@ size_t dataset_memory(const struct dataset *set);
 uint64_t dataset_memcap_hits(const struct dataset *set);
 
 /* Like dataset_add(), with a reputation value (datarep), which replaces that of an existing entry. */
-enum dataset_change dataset_put(struct dataset *set, const uint8_t *bytes, size_t length, uint16_t value);
+enum dataset_change dataset_set_value(struct dataset *set, const uint8_t *bytes, size_t length, uint16_t value);
 
 void dataset_clear(struct dataset *set); /* removes all values */
 

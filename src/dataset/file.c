@@ -13,7 +13,7 @@
 
 #include "dataset_priv.h"
 
-enum { MAX_MISTAKES = 20 }; /* errors reported per file */
+enum { MAX_ERRORS = 20 }; /* errors reported per file */
 
 /* --- Reading -------------------------------------------------------------------------------------- */
 
@@ -22,15 +22,15 @@ struct load {
     struct diag *diag;
     const char *path;
     uint8_t *bytes;
-    uint32_t line, mistakes;
+    uint32_t line, errors;
     bool full;
 };
 
-static void report(struct load *load, const char *text, const char *message)
+static void report_line(struct load *load, const char *text, const char *message)
 {
     struct position at = { .file = load->path, .line_text = text, .line = load->line, .column = 1 };
 
-    if (++load->mistakes <= MAX_MISTAKES)
+    if (++load->errors <= MAX_ERRORS)
         diag_error(load->diag, at, "%s", message);
 }
 
@@ -38,13 +38,13 @@ static void load_line(struct load *load, struct span line, const char *text)
 {
     uint16_t value;
     size_t length;
-    const char *mistake = dataset_parse_line(dataset_type_of(load->set), line, load->bytes, &length, &value);
+    const char *error = dataset_parse_line(dataset_type_of(load->set), line, load->bytes, &length, &value);
 
-    if (mistake) {
-        report(load, text, mistake);
-    } else if (dataset_put(load->set, load->bytes, length, value) == DATASET_FULL) {
+    if (error) {
+        report_line(load, text, error);
+    } else if (dataset_set_value(load->set, load->bytes, length, value) == DATASET_FULL) {
         load->full = true;
-        report(load, text, "the dataset is full: raise its memcap to load the rest of this file");
+        report_line(load, text, "the dataset is full: raise its memcap to load the rest of this file");
     }
 }
 
@@ -66,7 +66,7 @@ static int load_lines(struct load *load, FILE *file)
             load_line(load, line, text);
     }
     free(text);
-    return ferror(file) ? -EIO : load->full ? -ENOSPC : load->mistakes ? -EINVAL : 0;
+    return ferror(file) ? -EIO : load->full ? -ENOSPC : load->errors ? -EINVAL : 0;
 }
 
 /* Opens regular files only: reading a device or FIFO may block or never end. */
@@ -100,8 +100,8 @@ int dataset_load(struct dataset *set, const char *path, struct diag *diag)
     if (file)
         fclose(file);
     free(load.bytes);
-    if (load.mistakes > MAX_MISTAKES)
-        diag_error(diag, whole, "%u more lines have errors", load.mistakes - MAX_MISTAKES);
+    if (load.errors > MAX_ERRORS)
+        diag_error(diag, whole, "%u more lines have errors", load.errors - MAX_ERRORS);
     return err;
 }
 

@@ -16,8 +16,8 @@
 #include "dataset_priv.h"
 #include "sluice/transfer.h"
 
-struct named {
-    struct named *next;
+struct set_entry {
+    struct set_entry *next;
     struct dataset *set; /* NULL: its file could not be loaded */
     char *name;
     char *load, *save; /* paths, or NULL */
@@ -28,7 +28,7 @@ struct named {
 struct datasets {
     struct datasets_options options;
     char *data_dir;
-    struct named *first, **last;
+    struct set_entry *first, **last;
 };
 
 void datasets_options_default(struct datasets_options *options)
@@ -58,13 +58,13 @@ int datasets_new(struct datasets **out, const struct datasets_options *options)
     return 0;
 }
 
-static void free_named(struct named *named)
+static void free_entry(struct set_entry *entry)
 {
-    dataset_free(named->set);
-    free(named->name);
-    free(named->load);
-    free(named->save);
-    free(named);
+    dataset_free(entry->set);
+    free(entry->name);
+    free(entry->load);
+    free(entry->save);
+    free(entry);
 }
 
 void datasets_free(struct datasets *datasets)
@@ -72,17 +72,17 @@ void datasets_free(struct datasets *datasets)
     if (!datasets)
         return;
     while (datasets->first) {
-        struct named *named = datasets->first;
+        struct set_entry *entry = datasets->first;
 
-        datasets->first = named->next;
-        free_named(named);
+        datasets->first = entry->next;
+        free_entry(entry);
     }
     free(datasets->data_dir);
     free(datasets);
 }
 
-static int refuse(char error[DATASET_ERROR_SIZE], const char *format, ...) __attribute__((format(printf, 2, 3)));
-static int refuse(char error[DATASET_ERROR_SIZE], const char *format, ...)
+static int set_error(char error[DATASET_ERROR_SIZE], const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int set_error(char error[DATASET_ERROR_SIZE], const char *format, ...)
 {
     va_list args;
 
@@ -94,7 +94,7 @@ static int refuse(char error[DATASET_ERROR_SIZE], const char *format, ...)
 
 /* --- Files ---------------------------------------------------------------------------------------- */
 
-static char *join(struct span folder, struct span name)
+static char *join_path(struct span folder, struct span name)
 {
     char *path = NULL;
 
@@ -104,7 +104,7 @@ static char *join(struct span folder, struct span name)
 }
 
 /* Returns the directory part of a path; "." when it has none. */
-static struct span folder_of(const char *file)
+static struct span directory_of(const char *file)
 {
     const char *slash = strrchr(file, '/');
 
@@ -112,9 +112,9 @@ static struct span folder_of(const char *file)
 }
 
 /* Returns the path of an existing file in the directory, NULL otherwise. */
-static char *find_below(struct span folder, struct span name)
+static char *find_in_directory(struct span folder, struct span name)
 {
-    char *path = join(folder, name);
+    char *path = join_path(folder, name);
 
     if (path && access(path, F_OK) != 0) {
         free(path);
@@ -123,15 +123,15 @@ static char *find_below(struct span folder, struct span name)
     return path;
 }
 
-static int load_path(const struct datasets *datasets, const struct dataset_spec *spec, char **out)
+static int resolve_load_path(const struct datasets *datasets, const struct dataset_spec *spec, char **out)
 {
     char *path = NULL;
 
     if (spec->load.at[0] != '/') {
         if (spec->rule_file)
-            path = find_below(folder_of(spec->rule_file), spec->load);
+            path = find_in_directory(directory_of(spec->rule_file), spec->load);
         if (!path && datasets->data_dir)
-            path = find_below(span_of(datasets->data_dir), spec->load);
+            path = find_in_directory(span_of(datasets->data_dir), spec->load);
     }
     if (!path)
         path = strndup(spec->load.at, spec->load.length);
@@ -139,7 +139,7 @@ static int load_path(const struct datasets *datasets, const struct dataset_spec 
     return path ? 0 : -ENOMEM;
 }
 
-static bool leads_up(struct span path)
+static bool has_parent_reference(struct span path)
 {
     for (struct span part; span_next(&path, '/', &part);) {
         if (span_equal(part, ".."))
@@ -148,47 +148,48 @@ static bool leads_up(struct span path)
     return false;
 }
 
-static int save_path(const struct datasets *datasets, const struct dataset_spec *spec, struct span name, char **out,
-                     char error[DATASET_ERROR_SIZE])
+static int resolve_save_path(const struct datasets *datasets, const struct dataset_spec *spec, struct span name,
+                             char **out, char error[DATASET_ERROR_SIZE])
 {
     const struct datasets_options *options = &datasets->options;
     bool absolute = name.at[0] == '/';
 
     if (spec->from_rule && !options->allow_write)
-        return refuse(error, "rules may not save datasets: datasets.rules.allow-write is off");
-    if (spec->from_rule && !options->allow_absolute_names && (absolute || leads_up(name)))
-        return refuse(error, "a rule must save to a path relative to data-dir, without a leading '/' and without '..', "
-                             "unless datasets.rules.allow-absolute-filenames is on");
+        return set_error(error, "rules may not save datasets: datasets.rules.allow-write is off");
+    if (spec->from_rule && !options->allow_absolute_names && (absolute || has_parent_reference(name)))
+        return set_error(error,
+                         "a rule must save to a path relative to data-dir, without a leading '/' and without '..', "
+                         "unless datasets.rules.allow-absolute-filenames is on");
     if (!absolute && !datasets->data_dir)
-        return refuse(error, "no directory to save to: set data-dir");
-    *out = absolute ? strndup(name.at, name.length) : join(span_of(datasets->data_dir), name);
+        return set_error(error, "no directory to save to: set data-dir");
+    *out = absolute ? strndup(name.at, name.length) : join_path(span_of(datasets->data_dir), name);
     return *out ? 0 : -ENOMEM;
 }
 
-static int find_paths(const struct datasets *datasets, const struct dataset_spec *spec, char **load, char **save,
-                      char error[DATASET_ERROR_SIZE])
+static int resolve_paths(const struct datasets *datasets, const struct dataset_spec *spec, char **load, char **save,
+                         char error[DATASET_ERROR_SIZE])
 {
     int err = 0;
 
     *load = *save = NULL;
     if (spec->save.at)
-        err = save_path(datasets, spec, spec->save, save, error);
+        err = resolve_save_path(datasets, spec, spec->save, save, error);
     if (!err && spec->has_state)
         err = (*load = strdup(*save)) ? 0 : -ENOMEM;
     else if (!err && spec->load.at && spec->save.at) /* `load` with `save`: both relative to data-dir */
-        err = save_path(datasets, spec, spec->load, load, error);
+        err = resolve_save_path(datasets, spec, spec->load, load, error);
     else if (!err && spec->load.at)
-        err = load_path(datasets, spec, load);
+        err = resolve_load_path(datasets, spec, load);
     return err;
 }
 
 /* --- Sets ----------------------------------------------------------------------------------------- */
 
-static struct named *find_named(const struct datasets *datasets, struct span name)
+static struct set_entry *find_entry(const struct datasets *datasets, struct span name)
 {
-    for (struct named *named = datasets->first; named; named = named->next)
-        if (span_equal(name, named->name))
-            return named;
+    for (struct set_entry *entry = datasets->first; entry; entry = entry->next)
+        if (span_equal(name, entry->name))
+            return entry;
     return NULL;
 }
 
@@ -198,39 +199,40 @@ static bool same_path(const char *one, const char *other)
 }
 
 /* Checks that a definition does not contradict the existing set. Without files it matches any. */
-static int check_agreement(const struct named *named, const struct dataset_spec *spec, const char *load,
-                           const char *save, char error[DATASET_ERROR_SIZE])
+static int check_definition(const struct set_entry *entry, const struct dataset_spec *spec, const char *load,
+                            const char *save, char error[DATASET_ERROR_SIZE])
 {
-    if (!named->set)
-        return refuse(error, "the dataset '%s' could not be loaded, see the errors above", named->name);
-    if (spec->has_type && spec->type != named->type)
-        return refuse(error, "the dataset '%s' is already defined with type %s", named->name,
-                      dataset_type_name(named->type));
-    if ((load || save) && (!same_path(load, named->load) || !same_path(save, named->save)))
-        return refuse(error, "the dataset '%s' is already defined with other files: load %s, save %s", named->name,
-                      named->load ? named->load : "none", named->save ? named->save : "none");
+    if (!entry->set)
+        return set_error(error, "the dataset '%s' could not be loaded, see the errors above", entry->name);
+    if (spec->has_type && spec->type != entry->type)
+        return set_error(error, "the dataset '%s' is already defined with type %s", entry->name,
+                         dataset_type_name(entry->type));
+    if ((load || save) && (!same_path(load, entry->load) || !same_path(save, entry->save)))
+        return set_error(error, "the dataset '%s' is already defined with other files: load %s, save %s", entry->name,
+                         entry->load ? entry->load : "none", entry->save ? entry->save : "none");
     return 0;
 }
 
-static int make_set(struct datasets *datasets, const struct dataset_spec *spec, struct named *named, struct diag *diag,
-                    char error[DATASET_ERROR_SIZE])
+static int create_set(struct datasets *datasets, const struct dataset_spec *spec, struct set_entry *entry,
+                      struct diag *diag, char error[DATASET_ERROR_SIZE])
 {
     size_t memcap = spec->memcap ? spec->memcap : datasets->options.memcap;
-    int err = dataset_new(&named->set, spec->type, memcap, datasets->options.seed);
+    int err = dataset_new(&entry->set, spec->type, memcap, datasets->options.seed);
 
     if (err)
-        return refuse(error, "not enough memory for the %zu bytes (memcap) of the dataset '%s'", memcap, named->name);
-    if (!named->load || (named->save && access(named->load, F_OK) != 0))
+        return set_error(error, "not enough memory for the %zu bytes (memcap) of the dataset '%s'", memcap,
+                         entry->name);
+    if (!entry->load || (entry->save && access(entry->load, F_OK) != 0))
         return 0; /* no file, or nothing saved yet */
-    err = dataset_load(named->set, named->load, diag);
+    err = dataset_load(entry->set, entry->load, diag);
     if (!err)
         return 0;
-    dataset_free(named->set);
-    named->set = NULL;
-    return refuse(error, "the dataset '%s' could not be loaded from '%s': %s", named->name, named->load,
-                  err == -EINVAL   ? "the file is not a valid dataset file"
-                  : err == -ENOSPC ? "the file has too many values for the memcap"
-                                   : strerror(-err));
+    dataset_free(entry->set);
+    entry->set = NULL;
+    return set_error(error, "the dataset '%s' could not be loaded from '%s': %s", entry->name, entry->load,
+                     err == -EINVAL   ? "the file is not a valid dataset file"
+                     : err == -ENOSPC ? "the file has too many values for the memcap"
+                                      : strerror(-err));
 }
 
 static char *copy_path(const char *path, bool *failed)
@@ -242,30 +244,30 @@ static char *copy_path(const char *path, bool *failed)
 }
 
 /* Whether the set only has a load file: as in Suricata, a reload reads it again and drops changes made at run time. */
-static bool is_static(const struct named *named)
+static bool is_static(const struct set_entry *entry)
 {
-    return named->load && !named->save;
+    return entry->load && !entry->save;
 }
 
-static int inherit(struct datasets *datasets, const struct named *before)
+static int share_set(struct datasets *datasets, const struct set_entry *before)
 {
-    struct named *named = calloc(1, sizeof(*named));
+    struct set_entry *entry = calloc(1, sizeof(*entry));
     bool failed = false;
 
-    if (!named)
+    if (!entry)
         return -ENOMEM;
-    named->name = copy_path(before->name, &failed);
-    named->load = copy_path(before->load, &failed);
-    named->save = copy_path(before->save, &failed);
-    named->type = before->type;
-    named->inherited = true;
+    entry->name = copy_path(before->name, &failed);
+    entry->load = copy_path(before->load, &failed);
+    entry->save = copy_path(before->save, &failed);
+    entry->type = before->type;
+    entry->inherited = true;
     if (failed) {
-        free_named(named);
+        free_entry(entry);
         return -ENOMEM;
     }
-    named->set = dataset_share(before->set);
-    *datasets->last = named;
-    datasets->last = &named->next;
+    entry->set = dataset_share(before->set);
+    *datasets->last = entry;
+    datasets->last = &entry->next;
     return 0;
 }
 
@@ -273,78 +275,78 @@ int datasets_inherit(struct datasets *datasets, const struct datasets *before)
 {
     int err = 0;
 
-    for (const struct named *named = before->first; named && !err; named = named->next) {
-        if (named->set && !is_static(named))
-            err = inherit(datasets, named);
+    for (const struct set_entry *entry = before->first; entry && !err; entry = entry->next) {
+        if (entry->set && !is_static(entry))
+            err = share_set(datasets, entry);
     }
     return err;
 }
 
-static void remove_named(struct datasets *datasets, struct named *gone)
+static void remove_entry(struct datasets *datasets, struct set_entry *gone)
 {
-    struct named **link = &datasets->first;
+    struct set_entry **link = &datasets->first;
 
     while (*link != gone)
         link = &(*link)->next;
     *link = gone->next;
     if (datasets->last == &gone->next)
         datasets->last = link;
-    free_named(gone);
+    free_entry(gone);
 }
 
 /* Appends a set without content. Takes ownership of the paths, also on failure. */
-static int add_named(struct datasets *datasets, const struct dataset_spec *spec, char *load, char *save,
-                     struct named **out)
+static int add_entry(struct datasets *datasets, const struct dataset_spec *spec, char *load, char *save,
+                     struct set_entry **out)
 {
-    struct named *named = calloc(1, sizeof(*named));
+    struct set_entry *entry = calloc(1, sizeof(*entry));
 
-    if (named)
-        named->name = strndup(spec->name.at, spec->name.length);
-    if (!named || !named->name) {
-        free(named);
+    if (entry)
+        entry->name = strndup(spec->name.at, spec->name.length);
+    if (!entry || !entry->name) {
+        free(entry);
         free(load);
         free(save);
         return -ENOMEM;
     }
-    named->load = load;
-    named->save = save;
-    named->type = spec->type;
-    *datasets->last = named;
-    datasets->last = &named->next;
-    *out = named;
+    entry->load = load;
+    entry->save = save;
+    entry->type = spec->type;
+    *datasets->last = entry;
+    datasets->last = &entry->next;
+    *out = entry;
     return 0;
 }
 
 int datasets_get(struct datasets *datasets, const struct dataset_spec *spec, struct dataset **out, struct diag *diag,
                  char error[DATASET_ERROR_SIZE])
 {
-    struct named *named = find_named(datasets, spec->name);
+    struct set_entry *entry = find_entry(datasets, spec->name);
     char *load, *save;
     int err;
 
     if (spec->name.length > DATASET_MAX_NAME)
-        return refuse(error, "the name of a dataset may have at most %d characters", DATASET_MAX_NAME);
-    if (!named && !spec->has_type)
-        return refuse(error, "unknown dataset '" SPAN_FORMAT "': specify its type", SPAN_ARGS(spec->name));
-    err = find_paths(datasets, spec, &load, &save, error);
-    if (!err && named && named->inherited && spec->has_type && check_agreement(named, spec, load, save, error)) {
-        remove_named(datasets, named);
-        named = NULL;
+        return set_error(error, "the name of a dataset may have at most %d characters", DATASET_MAX_NAME);
+    if (!entry && !spec->has_type)
+        return set_error(error, "unknown dataset '" SPAN_FORMAT "': specify its type", SPAN_ARGS(spec->name));
+    err = resolve_paths(datasets, spec, &load, &save, error);
+    if (!err && entry && entry->inherited && spec->has_type && check_definition(entry, spec, load, save, error)) {
+        remove_entry(datasets, entry);
+        entry = NULL;
     }
-    if (named)
-        named->inherited = false;
-    if (!err && named) {
-        err = check_agreement(named, spec, load, save, error);
+    if (entry)
+        entry->inherited = false;
+    if (!err && entry) {
+        err = check_definition(entry, spec, load, save, error);
     } else if (!err) {
-        err = add_named(datasets, spec, load, save, &named);
+        err = add_entry(datasets, spec, load, save, &entry);
         load = save = NULL;
         if (!err)
-            err = make_set(datasets, spec, named, diag, error);
+            err = create_set(datasets, spec, entry, diag, error);
     }
     free(load);
     free(save);
     if (!err)
-        *out = named->set;
+        *out = entry->set;
     return err;
 }
 
@@ -352,12 +354,12 @@ int datasets_save(struct datasets *datasets, struct diag *diag)
 {
     int first = 0;
 
-    for (struct named *named = datasets->first; named; named = named->next) {
-        int err = named->set && named->save ? dataset_save(named->set, named->save) : 0;
+    for (struct set_entry *entry = datasets->first; entry; entry = entry->next) {
+        int err = entry->set && entry->save ? dataset_save(entry->set, entry->save) : 0;
 
         if (err)
-            diag_error(diag, (struct position){ .file = named->save }, "the dataset '%s' could not be saved: %s",
-                       named->name, strerror(-err));
+            diag_error(diag, (struct position){ .file = entry->save }, "the dataset '%s' could not be saved: %s",
+                       entry->name, strerror(-err));
         if (!first)
             first = err;
     }
@@ -368,28 +370,28 @@ int datasets_save(struct datasets *datasets, struct diag *diag)
 
 enum { PART_SET };
 
-static void write_set(struct transfer *t, const struct named *named)
+static void write_set(struct transfer *t, const struct set_entry *entry)
 {
     size_t start = transfer_part_start(t, PART_SET);
-    uint8_t type = (uint8_t)named->type;
+    uint8_t type = (uint8_t)entry->type;
 
-    transfer_put_text(t, named->name);
+    transfer_put_text(t, entry->name);
     transfer_u8(t, &type);
-    dataset_transfer(t, named->set);
+    dataset_transfer(t, entry->set);
     transfer_part_end(t, start);
 }
 
 static void read_set(struct transfer *t, const struct datasets *datasets)
 {
     struct span name = { .at = NULL };
-    struct named *named;
+    struct set_entry *entry;
     uint8_t type = 0;
 
     name.at = transfer_lend_text(t, &name.length);
     transfer_u8(t, &type);
-    named = t->error ? NULL : find_named(datasets, name);
-    if (named && named->set && named->type == type && !is_static(named))
-        dataset_transfer(t, named->set);
+    entry = t->error ? NULL : find_entry(datasets, name);
+    if (entry && entry->set && entry->type == type && !is_static(entry))
+        dataset_transfer(t, entry->set);
 }
 
 void datasets_transfer(struct transfer *t, struct datasets *datasets)
@@ -398,9 +400,9 @@ void datasets_transfer(struct transfer *t, struct datasets *datasets)
     uint16_t kind = 0;
 
     if (!t->reading) {
-        for (const struct named *named = datasets->first; named; named = named->next) {
-            if (named->set && !is_static(named))
-                write_set(t, named);
+        for (const struct set_entry *entry = datasets->first; entry; entry = entry->next) {
+            if (entry->set && !is_static(entry))
+                write_set(t, entry);
         }
         return;
     }
@@ -415,8 +417,8 @@ uint64_t datasets_memcap_hits(const struct datasets *datasets)
 {
     uint64_t hits = 0;
 
-    for (const struct named *named = datasets->first; named; named = named->next)
-        hits += named->set ? dataset_memcap_hits(named->set) : 0;
+    for (const struct set_entry *entry = datasets->first; entry; entry = entry->next)
+        hits += entry->set ? dataset_memcap_hits(entry->set) : 0;
     return hits;
 }
 
@@ -424,7 +426,7 @@ size_t datasets_memory(const struct datasets *datasets)
 {
     size_t memory = sizeof(*datasets);
 
-    for (const struct named *named = datasets->first; named; named = named->next)
-        memory += named->set ? dataset_memory(named->set) : 0;
+    for (const struct set_entry *entry = datasets->first; entry; entry = entry->next)
+        memory += entry->set ? dataset_memory(entry->set) : 0;
     return memory;
 }

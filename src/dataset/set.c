@@ -18,27 +18,27 @@
 #include "dataset_priv.h"
 #include "sluice/transfer.h"
 
-enum { SHARDS = 16, MIN_BLOCKS = 64, BLOCK_SIZE = 64, FIRST_BYTES = 46, MORE_BYTES = 60 };
+enum { SHARDS = 16, MIN_BLOCKS = 64, BLOCK_SIZE = 64, ENTRY_BYTES = 46, CONTINUATION_BYTES = 60 };
 
 /* First block of a value. */
 struct entry {
-    uint32_t more; /* next block of the value; in a free block, the next free one */
-    uint32_t next; /* next value of the bucket */
+    uint32_t next_block; /* next block of the value; in a free block, the next free one */
+    uint32_t next;       /* next value of the bucket */
     uint32_t hash;
     uint32_t length;
     uint16_t value; /* reputation (datarep) */
-    uint8_t bytes[FIRST_BYTES];
+    uint8_t bytes[ENTRY_BYTES];
 };
 
 /* Further block of a value. */
-struct more {
-    uint32_t more;
-    uint8_t bytes[MORE_BYTES];
+struct continuation {
+    uint32_t next_block;
+    uint8_t bytes[CONTINUATION_BYTES];
 };
 
 union block {
     struct entry entry;
-    struct more more;
+    struct continuation continuation;
 };
 _Static_assert(sizeof(union block) == BLOCK_SIZE, "a cache line each");
 
@@ -47,7 +47,7 @@ struct shard {
     union block *blocks;
     uint32_t *buckets;
     uint32_t block_count, bucket_mask;
-    uint32_t fresh; /* blocks from this index on were never used */
+    uint32_t first_unused; /* blocks from this index on were never used */
     uint32_t free_block, free_count;
     size_t entries;
 };
@@ -78,7 +78,7 @@ static int shard_init(struct shard *shard, size_t memcap)
     while (buckets * 2 <= shard->block_count)
         buckets *= 2;
     shard->bucket_mask = buckets - 1;
-    shard->fresh = 1;
+    shard->first_unused = 1;
     shard->blocks = calloc(shard->block_count, sizeof(*shard->blocks));
     shard->buckets = calloc(buckets, sizeof(*shard->buckets));
     if (!shard->blocks || !shard->buckets || pthread_mutex_init(&shard->lock, NULL)) {
@@ -187,47 +187,48 @@ static struct shard *lock_shard(struct dataset *set, const struct key *key)
 
 static uint32_t blocks_needed(uint32_t length)
 {
-    return length <= FIRST_BYTES ? 1 : 1 + (length - FIRST_BYTES + MORE_BYTES - 1) / MORE_BYTES;
+    return length <= ENTRY_BYTES ? 1 : 1 + (length - ENTRY_BYTES + CONTINUATION_BYTES - 1) / CONTINUATION_BYTES;
 }
 
-static uint32_t take_block(struct shard *shard)
+static uint32_t alloc_block(struct shard *shard)
 {
     uint32_t index = shard->free_block;
 
     if (!index)
-        return shard->fresh++;
-    shard->free_block = shard->blocks[index].more.more;
+        return shard->first_unused++;
+    shard->free_block = shard->blocks[index].continuation.next_block;
     shard->free_count--;
     return index;
 }
 
-static void give_blocks(struct shard *shard, uint32_t index)
+static void free_blocks(struct shard *shard, uint32_t index)
 {
     while (index) {
-        uint32_t more = shard->blocks[index].more.more;
+        uint32_t next = shard->blocks[index].continuation.next_block;
 
-        shard->blocks[index].more.more = shard->free_block;
+        shard->blocks[index].continuation.next_block = shard->free_block;
         shard->free_block = index;
         shard->free_count++;
-        index = more;
+        index = next;
     }
 }
 
 /* Stores a value and returns its first block. The caller has checked that enough blocks are free. */
-static uint32_t store(struct shard *shard, const struct key *key)
+static uint32_t store_value(struct shard *shard, const struct key *key)
 {
-    uint32_t first = take_block(shard), last = first;
-    uint32_t at = key->length < FIRST_BYTES ? key->length : FIRST_BYTES;
+    uint32_t first = alloc_block(shard), last = first;
+    uint32_t at = key->length < ENTRY_BYTES ? key->length : ENTRY_BYTES;
     struct entry *entry = &shard->blocks[first].entry;
 
     *entry = (struct entry){ .hash = (uint32_t)key->hash, .length = key->length };
     memcpy(entry->bytes, key->bytes, at);
     while (at < key->length) {
-        uint32_t index = take_block(shard), part = key->length - at < MORE_BYTES ? key->length - at : MORE_BYTES;
+        uint32_t index = alloc_block(shard),
+                 part = key->length - at < CONTINUATION_BYTES ? key->length - at : CONTINUATION_BYTES;
 
-        shard->blocks[index].more.more = 0;
-        memcpy(shard->blocks[index].more.bytes, key->bytes + at, part);
-        shard->blocks[last].more.more = index;
+        shard->blocks[index].continuation.next_block = 0;
+        memcpy(shard->blocks[index].continuation.bytes, key->bytes + at, part);
+        shard->blocks[last].continuation.next_block = index;
         last = index;
         at += part;
     }
@@ -236,14 +237,14 @@ static uint32_t store(struct shard *shard, const struct key *key)
 
 static bool equals(const struct shard *shard, const struct entry *entry, const struct key *key)
 {
-    uint32_t at = key->length < FIRST_BYTES ? key->length : FIRST_BYTES;
+    uint32_t at = key->length < ENTRY_BYTES ? key->length : ENTRY_BYTES;
 
     if (entry->hash != (uint32_t)key->hash || entry->length != key->length || memcmp(entry->bytes, key->bytes, at) != 0)
         return false;
-    for (uint32_t index = entry->more; index; index = shard->blocks[index].more.more) {
-        uint32_t part = key->length - at < MORE_BYTES ? key->length - at : MORE_BYTES;
+    for (uint32_t index = entry->next_block; index; index = shard->blocks[index].continuation.next_block) {
+        uint32_t part = key->length - at < CONTINUATION_BYTES ? key->length - at : CONTINUATION_BYTES;
 
-        if (memcmp(shard->blocks[index].more.bytes, key->bytes + at, part) != 0)
+        if (memcmp(shard->blocks[index].continuation.bytes, key->bytes + at, part) != 0)
             return false;
         at += part;
     }
@@ -251,7 +252,7 @@ static bool equals(const struct shard *shard, const struct entry *entry, const s
 }
 
 /* Returns the link to the value's entry; the link is 0 when the value is not in the set. */
-static uint32_t *find(struct shard *shard, const struct key *key)
+static uint32_t *find_link(struct shard *shard, const struct key *key)
 {
     uint32_t *link = &shard->buckets[key->hash & shard->bucket_mask];
 
@@ -269,7 +270,7 @@ bool dataset_value(struct dataset *set, const uint8_t *bytes, size_t length, uin
     if (!make_key(set, bytes, length, &key))
         return false;
     struct shard *shard = lock_shard(set, &key);
-    uint32_t index = *find(shard, &key);
+    uint32_t index = *find_link(shard, &key);
 
     if (index)
         *value = shard->blocks[index].entry.value;
@@ -284,17 +285,17 @@ bool dataset_has(struct dataset *set, const uint8_t *bytes, size_t length)
     return dataset_value(set, bytes, length, &value);
 }
 
-static enum dataset_change put_locked(struct shard *shard, const struct key *key, uint16_t value)
+static enum dataset_change set_value_locked(struct shard *shard, const struct key *key, uint16_t value)
 {
-    uint32_t *link = find(shard, key);
+    uint32_t *link = find_link(shard, key);
 
     if (*link) {
         shard->blocks[*link].entry.value = value;
         return DATASET_UNCHANGED;
     }
-    if (blocks_needed(key->length) > shard->free_count + (shard->block_count - shard->fresh))
+    if (blocks_needed(key->length) > shard->free_count + (shard->block_count - shard->first_unused))
         return DATASET_FULL;
-    uint32_t index = store(shard, key);
+    uint32_t index = store_value(shard, key);
 
     shard->blocks[index].entry.value = value;
     *link = index;
@@ -302,14 +303,14 @@ static enum dataset_change put_locked(struct shard *shard, const struct key *key
     return DATASET_CHANGED;
 }
 
-enum dataset_change dataset_put(struct dataset *set, const uint8_t *bytes, size_t length, uint16_t value)
+enum dataset_change dataset_set_value(struct dataset *set, const uint8_t *bytes, size_t length, uint16_t value)
 {
     struct key key;
 
     if (!make_key(set, bytes, length, &key))
         return DATASET_UNCHANGED;
     struct shard *shard = lock_shard(set, &key);
-    enum dataset_change change = put_locked(shard, &key, value);
+    enum dataset_change change = set_value_locked(shard, &key, value);
 
     pthread_mutex_unlock(&shard->lock);
     if (change == DATASET_FULL)
@@ -319,7 +320,7 @@ enum dataset_change dataset_put(struct dataset *set, const uint8_t *bytes, size_
 
 enum dataset_change dataset_add(struct dataset *set, const uint8_t *bytes, size_t length)
 {
-    return dataset_put(set, bytes, length, 0);
+    return dataset_set_value(set, bytes, length, 0);
 }
 
 enum dataset_change dataset_remove(struct dataset *set, const uint8_t *bytes, size_t length)
@@ -329,11 +330,11 @@ enum dataset_change dataset_remove(struct dataset *set, const uint8_t *bytes, si
     if (!make_key(set, bytes, length, &key))
         return DATASET_UNCHANGED;
     struct shard *shard = lock_shard(set, &key);
-    uint32_t *link = find(shard, &key), index = *link;
+    uint32_t *link = find_link(shard, &key), index = *link;
 
     if (index) {
         *link = shard->blocks[index].entry.next;
-        give_blocks(shard, index);
+        free_blocks(shard, index);
         shard->entries--;
     }
     pthread_mutex_unlock(&shard->lock);
@@ -352,16 +353,16 @@ size_t dataset_count(struct dataset *set)
     return count;
 }
 
-static void gather(const struct shard *shard, uint32_t index, uint8_t *bytes)
+static void copy_value(const struct shard *shard, uint32_t index, uint8_t *bytes)
 {
     const struct entry *entry = &shard->blocks[index].entry;
-    uint32_t at = entry->length < FIRST_BYTES ? entry->length : FIRST_BYTES;
+    uint32_t at = entry->length < ENTRY_BYTES ? entry->length : ENTRY_BYTES;
 
     memcpy(bytes, entry->bytes, at);
-    for (index = entry->more; index; index = shard->blocks[index].more.more) {
-        uint32_t part = entry->length - at < MORE_BYTES ? entry->length - at : MORE_BYTES;
+    for (index = entry->next_block; index; index = shard->blocks[index].continuation.next_block) {
+        uint32_t part = entry->length - at < CONTINUATION_BYTES ? entry->length - at : CONTINUATION_BYTES;
 
-        memcpy(bytes + at, shard->blocks[index].more.bytes, part);
+        memcpy(bytes + at, shard->blocks[index].continuation.bytes, part);
         at += part;
     }
 }
@@ -373,7 +374,7 @@ static int each_in_shard(struct shard *shard, uint8_t *bytes,
 
     for (uint32_t bucket = 0; bucket <= shard->bucket_mask && !err; bucket++) {
         for (uint32_t i = shard->buckets[bucket]; i && !err; i = shard->blocks[i].entry.next) {
-            gather(shard, i, bytes);
+            copy_value(shard, i, bytes);
             err = each(bytes, shard->blocks[i].entry.length, user);
         }
     }
@@ -403,7 +404,7 @@ void dataset_clear(struct dataset *set)
 
         pthread_mutex_lock(&shard->lock);
         memset(shard->buckets, 0, ((size_t)shard->bucket_mask + 1) * sizeof(*shard->buckets));
-        shard->fresh = 1;
+        shard->first_unused = 1;
         shard->free_block = shard->free_count = 0;
         shard->entries = 0;
         pthread_mutex_unlock(&shard->lock);
@@ -416,7 +417,7 @@ static void write_shard(struct transfer *t, struct shard *shard, uint8_t *bytes)
 {
     for (uint32_t bucket = 0; bucket <= shard->bucket_mask && !t->error; bucket++) {
         for (uint32_t i = shard->buckets[bucket]; i && !t->error; i = shard->blocks[i].entry.next) {
-            gather(shard, i, bytes);
+            copy_value(shard, i, bytes);
             transfer_u32(t, &shard->blocks[i].entry.length);
             transfer_u16(t, &shard->blocks[i].entry.value);
             transfer_bytes(t, bytes, shard->blocks[i].entry.length);
@@ -462,6 +463,6 @@ void dataset_transfer(struct transfer *t, struct dataset *set)
         transfer_require(t, length > 0);
         bytes = t->error ? NULL : transfer_lend(t, length);
         if (bytes)
-            dataset_put(set, bytes, length, value);
+            dataset_set_value(set, bytes, length, value);
     }
 }

@@ -39,8 +39,8 @@ void geoip_close(struct geoip *geoip)
     free(geoip);
 }
 
-static MMDB_lookup_result_s look_up(const struct geoip *geoip, int ip_version, const struct address *address,
-                                    int *status)
+static MMDB_lookup_result_s lookup(const struct geoip *geoip, int ip_version, const struct address *address,
+                                   int *status)
 {
     struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
     struct sockaddr_in v4 = { .sin_family = AF_INET };
@@ -59,7 +59,7 @@ bool geoip_country(const struct geoip *geoip, int ip_version, const struct addre
     static const char *const path[] = { "country", "iso_code", NULL };
     MMDB_entry_data_s data;
     int status;
-    MMDB_lookup_result_s result = look_up(geoip, ip_version, address, &status);
+    MMDB_lookup_result_s result = lookup(geoip, ip_version, address, &status);
 
     if (status != MMDB_SUCCESS || !result.found_entry || MMDB_aget_value(&result.entry, &data, path) != MMDB_SUCCESS ||
         !data.has_data || data.type != MMDB_DATA_TYPE_UTF8_STRING || data.data_size != 2)

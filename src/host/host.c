@@ -78,7 +78,7 @@ static struct key make_key(const struct host_key *from)
 }
 
 /* Returns the bit if it is set; removes it if it has expired. */
-static struct bit *find(struct shared_shard *shard, const struct key *key, uint64_t now_ns)
+static struct bit *find_bit(struct shared_shard *shard, const struct key *key, uint64_t now_ns)
 {
     struct bit *bit = shared_shard_find(shard, key);
 
@@ -89,8 +89,8 @@ static struct bit *find(struct shared_shard *shard, const struct key *key, uint6
     return bit;
 }
 
-static bool set(struct host_table *table, struct shared_shard *shard, const struct key *key, uint64_t now_ns,
-                uint64_t expires_ns)
+static bool set_bit(struct host_table *table, struct shared_shard *shard, const struct key *key, uint64_t now_ns,
+                    uint64_t expires_ns)
 {
     bool fresh;
     struct bit *bit = shared_shard_get(shard, key, now_ns, &fresh);
@@ -107,7 +107,7 @@ bool host_bit_is_set(struct host_table *table, const struct host_key *host_key, 
 {
     struct key key = make_key(host_key);
     struct shared_shard *shard = shared_table_lock(table->bits, &key);
-    bool found = find(shard, &key, now_ns);
+    bool found = find_bit(shard, &key, now_ns);
 
     shared_table_unlock(shard);
     return found;
@@ -117,7 +117,7 @@ bool host_bit_set(struct host_table *table, const struct host_key *host_key, uin
 {
     struct key key = make_key(host_key);
     struct shared_shard *shard = shared_table_lock(table->bits, &key);
-    bool done = set(table, shard, &key, now_ns, expires_ns);
+    bool done = set_bit(table, shard, &key, now_ns, expires_ns);
 
     shared_table_unlock(shard);
     return done;
@@ -127,13 +127,13 @@ bool host_bit_toggle(struct host_table *table, const struct host_key *host_key, 
 {
     struct key key = make_key(host_key);
     struct shared_shard *shard = shared_table_lock(table->bits, &key);
-    struct bit *bit = find(shard, &key, now_ns);
+    struct bit *bit = find_bit(shard, &key, now_ns);
     bool is_set = false;
 
     if (bit)
         shared_shard_remove(shard, bit);
     else
-        is_set = set(table, shard, &key, now_ns, expires_ns);
+        is_set = set_bit(table, shard, &key, now_ns, expires_ns);
     shared_table_unlock(shard);
     return is_set;
 }
@@ -196,17 +196,17 @@ static void read_bit(struct transfer *t, struct host_table *table, const struct 
 {
     struct bit read = { .key = { .number = 0 } };
     struct shared_shard *shard;
-    const uint32_t *here;
+    const uint32_t *own_numbers;
     uint32_t count;
 
     transfer_bit(t, &read);
-    here = read.key.is_pair ? numbers->pairs : numbers->hosts;
+    own_numbers = read.key.is_pair ? numbers->pairs : numbers->hosts;
     count = read.key.is_pair ? numbers->pair_count : numbers->host_count;
-    if (t->error || read.key.number >= count || here[read.key.number] == 0)
+    if (t->error || read.key.number >= count || own_numbers[read.key.number] == 0)
         return;
-    read.key.number = here[read.key.number];
+    read.key.number = own_numbers[read.key.number];
     shard = shared_table_lock(table->bits, &read.key);
-    set(table, shard, &read.key, 0, read.entry.expires_ns);
+    set_bit(table, shard, &read.key, 0, read.entry.expires_ns);
     shared_table_unlock(shard);
 }
 

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-enum { NAME_SIZE = 32, MAX_PREFIX = 128, FIRST_SLOTS = 1024, MAX_MISTAKES = 100 };
+enum { NAME_SIZE = 32, MAX_PREFIX = 128, FIRST_SLOTS = 1024, MAX_ERRORS = 100 };
 
 struct key {
     struct address address;
@@ -68,7 +68,7 @@ size_t reputation_count(const struct reputation *reputation)
 /* --- Hash table ----------------------------------------------------------------------------------- */
 
 /* Returns the slot of the key, or the free slot for it. At most half of the slots are used, so the search ends. */
-static struct slot *find(const struct reputation *reputation, const struct key *key)
+static struct slot *find_slot(const struct reputation *reputation, const struct key *key)
 {
     size_t mask = reputation->capacity - 1;
 
@@ -93,7 +93,7 @@ static int grow(struct reputation *reputation)
     reputation->capacity = old_capacity * 2;
     for (size_t i = 0; i < old_capacity; i++) {
         if (old[i].key.used)
-            *find(reputation, &old[i].key) = old[i];
+            *find_slot(reputation, &old[i].key) = old[i];
     }
     free(old);
     return 0;
@@ -117,11 +117,11 @@ static struct key make_key(unsigned category, int version, const struct address 
     return key;
 }
 
-static int put(struct reputation *reputation, const struct key *key, uint8_t value)
+static int set_value(struct reputation *reputation, const struct key *key, uint8_t value)
 {
     if (reputation->count * 2 >= reputation->capacity && grow(reputation))
         return -ENOMEM;
-    struct slot *slot = find(reputation, key);
+    struct slot *slot = find_slot(reputation, key);
 
     reputation->count += !slot->key.used;
     *slot = (struct slot){ *key, value };
@@ -140,7 +140,7 @@ int reputation_value(const struct reputation *reputation, unsigned category, int
         while (bits) {
             unsigned bit = 63 - (unsigned)__builtin_clzll(bits);
             struct key key = make_key(category, ip_version, address, (unsigned)word * 64 + bit);
-            const struct slot *slot = find(reputation, &key);
+            const struct slot *slot = find_slot(reputation, &key);
 
             if (slot->key.used)
                 return slot->value;
@@ -164,12 +164,12 @@ struct reader {
     struct reputation *reputation;
     struct diag *diag;
     const char *file, *line_text;
-    uint32_t line, mistakes;
+    uint32_t line, errors;
 };
 
-typedef int read_line(struct reader *reader, struct span line);
+typedef int line_parser(struct reader *reader, struct span line);
 
-static int mistake(struct reader *reader, struct span where, const char *message)
+static int report_error(struct reader *reader, struct span where, const char *message)
 {
     struct position at = {
         .file = reader->file,
@@ -179,38 +179,38 @@ static int mistake(struct reader *reader, struct span where, const char *message
         .width = (uint32_t)where.length,
     };
 
-    if (++reader->mistakes <= MAX_MISTAKES)
+    if (++reader->errors <= MAX_ERRORS)
         diag_error(reader->diag, at, "%s", message);
     return 0;
 }
 
 /* Reads the next comma-separated part; reports an error when it is missing. */
-static bool take(struct reader *reader, struct span *rest, struct span line, struct span *part)
+static bool next_field(struct reader *reader, struct span *rest, struct span line, struct span *part)
 {
     if (span_next(rest, ',', part) && part->length > 0)
         return true;
-    mistake(reader, line, "expected three comma-separated fields");
+    report_error(reader, line, "expected three comma-separated fields");
     return false;
 }
 
-static int read_category(struct reader *reader, struct span line)
+static int parse_category(struct reader *reader, struct span line)
 {
     struct span rest = line, number, name;
     uint64_t index;
 
-    if (!take(reader, &rest, line, &number) || !take(reader, &rest, line, &name))
+    if (!next_field(reader, &rest, line, &number) || !next_field(reader, &rest, line, &name))
         return 0;
     if (!span_to_uint(number, 0, REPUTATION_CATEGORIES - 1, &index))
-        return mistake(reader, number, "the category number must be between 0 and 59");
+        return report_error(reader, number, "the category number must be between 0 and 59");
     if (name.length >= NAME_SIZE)
-        return mistake(reader, name, "the short name of a category may have at most 31 characters");
+        return report_error(reader, name, "the short name of a category may have at most 31 characters");
     memcpy(reader->reputation->names[index], name.at, name.length);
     reader->reputation->names[index][name.length] = '\0';
     return 0;
 }
 
 /* Parses "ADDRESS" or "ADDRESS/BITS". Returns the IP version, or -EINVAL. */
-static int read_network(struct span text, struct address *address, uint64_t *prefix)
+static int parse_network(struct span text, struct address *address, uint64_t *prefix)
 {
     struct span rest = text, part = text;
 
@@ -224,31 +224,31 @@ static int read_network(struct span text, struct address *address, uint64_t *pre
     return version;
 }
 
-static int read_value(struct reader *reader, struct span line)
+static int parse_entry(struct reader *reader, struct span line)
 {
     struct span rest = line, where, category_text, value_text;
     struct address address = { 0 };
     uint64_t category, value, prefix;
 
-    if (!take(reader, &rest, line, &where) || !take(reader, &rest, line, &category_text) ||
-        !take(reader, &rest, line, &value_text))
+    if (!next_field(reader, &rest, line, &where) || !next_field(reader, &rest, line, &category_text) ||
+        !next_field(reader, &rest, line, &value_text))
         return 0;
     if (span_equal(where, "ip")) /* header line */
         return 0;
-    int version = read_network(where, &address, &prefix);
+    int version = parse_network(where, &address, &prefix);
 
     if (version < 0)
-        return mistake(reader, where, "not an IP address or network");
+        return report_error(reader, where, "not an IP address or network");
     if (!span_to_uint(category_text, 0, REPUTATION_CATEGORIES - 1, &category))
-        return mistake(reader, category_text, "the category number must be between 0 and 59");
+        return report_error(reader, category_text, "the category number must be between 0 and 59");
     if (!span_to_uint(value_text, 0, REPUTATION_MAX, &value))
-        return mistake(reader, value_text, "the reputation value must be between 0 and 127");
+        return report_error(reader, value_text, "the reputation value must be between 0 and 127");
     struct key key = make_key((unsigned)category, version, &address, (unsigned)prefix);
 
-    return put(reader->reputation, &key, (uint8_t)value);
+    return set_value(reader->reputation, &key, (uint8_t)value);
 }
 
-static int read_lines(struct reader *reader, const char *text, size_t length, read_line *read)
+static int parse_lines(struct reader *reader, const char *text, size_t length, line_parser *read)
 {
     struct span rest = { text, length }, line;
     int err = 0;
@@ -262,15 +262,15 @@ static int read_lines(struct reader *reader, const char *text, size_t length, re
         if (line.length > 0 && line.at[0] != '#')
             err = read(reader, line);
     }
-    if (reader->mistakes > MAX_MISTAKES)
+    if (reader->errors > MAX_ERRORS)
         diag_error(reader->diag, (struct position){ .file = reader->file }, "%u more lines have errors",
-                   reader->mistakes - MAX_MISTAKES);
+                   reader->errors - MAX_ERRORS);
     return err;
 }
 
 /* Parses a NUL-terminated copy of the text: diagnostics print the line up to its end. */
-static int parse(struct reputation *reputation, const char *name, const char *text, size_t length, struct diag *diag,
-                 read_line *read)
+static int parse_text(struct reputation *reputation, const char *name, const char *text, size_t length,
+                      struct diag *diag, line_parser *read)
 {
     struct reader reader = { .reputation = reputation, .diag = diag, .file = name };
     char *copy = malloc(length + 1);
@@ -279,7 +279,7 @@ static int parse(struct reputation *reputation, const char *name, const char *te
         return -ENOMEM;
     memcpy(copy, text, length);
     copy[length] = '\0';
-    int err = read_lines(&reader, copy, length, read);
+    int err = parse_lines(&reader, copy, length, read);
 
     free(copy);
     return err;
@@ -288,13 +288,13 @@ static int parse(struct reputation *reputation, const char *name, const char *te
 int reputation_parse_categories(struct reputation *reputation, const char *name, const char *text, size_t length,
                                 struct diag *diag)
 {
-    return parse(reputation, name, text, length, diag, read_category);
+    return parse_text(reputation, name, text, length, diag, parse_category);
 }
 
 int reputation_parse(struct reputation *reputation, const char *name, const char *text, size_t length,
                      struct diag *diag)
 {
-    return parse(reputation, name, text, length, diag, read_value);
+    return parse_text(reputation, name, text, length, diag, parse_entry);
 }
 
 /* --- Files ---------------------------------------------------------------------------------------- */
@@ -325,7 +325,7 @@ static int read_file(const char *path, char **out, size_t *length)
     return err;
 }
 
-static int load(struct reputation *reputation, const char *path, struct diag *diag, read_line *read)
+static int load_file(struct reputation *reputation, const char *path, struct diag *diag, line_parser *read)
 {
     size_t length;
     char *text;
@@ -334,17 +334,17 @@ static int load(struct reputation *reputation, const char *path, struct diag *di
     if (err)
         diag_error(diag, (struct position){ .file = path }, "cannot read the file: %s", strerror(-err));
     else
-        err = parse(reputation, path, text, length, diag, read);
+        err = parse_text(reputation, path, text, length, diag, read);
     free(text);
     return err;
 }
 
 int reputation_load_categories(struct reputation *reputation, const char *path, struct diag *diag)
 {
-    return load(reputation, path, diag, read_category);
+    return load_file(reputation, path, diag, parse_category);
 }
 
 int reputation_load(struct reputation *reputation, const char *path, struct diag *diag)
 {
-    return load(reputation, path, diag, read_value);
+    return load_file(reputation, path, diag, parse_entry);
 }
