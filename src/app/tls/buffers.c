@@ -4,7 +4,7 @@
  */
 #include "tls_priv.h"
 
-static bool lend(struct cursor bytes, struct app_bytes *out)
+static bool set_bytes(struct cursor bytes, struct app_bytes *out)
 {
     if (!bytes.at)
         return false;
@@ -12,9 +12,9 @@ static bool lend(struct cursor bytes, struct app_bytes *out)
     return true;
 }
 
-static bool lend_piece(const struct buffer *of, struct tls_piece piece, struct app_bytes *out)
+static bool set_piece(const struct buffer *of, struct tls_piece piece, struct app_bytes *out)
 {
-    return piece.length > 0 && lend(tls_piece_cursor(of, piece), out);
+    return piece.length > 0 && set_bytes(tls_piece_cursor(of, piece), out);
 }
 
 static const struct tls_hello *hello_of(const struct app_tx *tx, enum flow_direction direction)
@@ -28,14 +28,14 @@ static bool get_sni(const struct app_tx *tx, enum flow_direction direction, unsi
 {
     struct cursor name;
 
-    return tls_server_name_at(hello_of(tx, direction), index, &name) && lend(name, out);
+    return tls_server_name_at(hello_of(tx, direction), index, &name) && set_bytes(name, out);
 }
 
 static bool get_alpn(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {
     struct cursor name;
 
-    return tls_alpn_at(&tls_tx_of(tx)->side[direction], index, &name) && lend(name, out);
+    return tls_alpn_at(&tls_tx_of(tx)->side[direction], index, &name) && set_bytes(name, out);
 }
 
 static bool get_random_part(const struct app_tx *tx, enum flow_direction direction, uint32_t at, uint32_t length,
@@ -44,7 +44,7 @@ static bool get_random_part(const struct app_tx *tx, enum flow_direction directi
     const struct tls_hello *hello = hello_of(tx, direction);
     struct tls_piece piece = { hello->random.at + at, length };
 
-    return hello->random.length > 0 && lend_piece(&hello->body, piece, out);
+    return hello->random.length > 0 && set_piece(&hello->body, piece, out);
 }
 
 static bool get_random(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
@@ -71,28 +71,28 @@ static bool get_random_bytes(const struct app_tx *tx, enum flow_direction direct
 
 static bool get_ja3_hash(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {
-    const struct tls_prints *prints = tls_ja3(tls_tx_of(tx), direction);
+    const struct tls_fingerprints *fingerprints = tls_ja3(tls_tx_of(tx), direction);
 
     (void)index;
-    return prints && lend(cursor_of(prints->ja3_hash, sizeof(prints->ja3_hash)), out);
+    return fingerprints && set_bytes(cursor_of(fingerprints->ja3_hash, sizeof(fingerprints->ja3_hash)), out);
 }
 
 static bool get_ja3_string(const struct app_tx *tx, enum flow_direction direction, unsigned index,
                            struct app_bytes *out)
 {
-    const struct tls_prints *prints = tls_ja3(tls_tx_of(tx), direction);
+    const struct tls_fingerprints *fingerprints = tls_ja3(tls_tx_of(tx), direction);
 
     (void)index;
-    return prints && lend(cursor_of(prints->ja3.bytes, prints->ja3.length), out);
+    return fingerprints && set_bytes(cursor_of(fingerprints->ja3.bytes, fingerprints->ja3.length), out);
 }
 
 static bool get_ja4(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {
-    const struct tls_prints *prints = tls_ja4(tls_tx_of(tx));
+    const struct tls_fingerprints *fingerprints = tls_ja4(tls_tx_of(tx));
 
     (void)direction;
     (void)index;
-    return prints && lend(cursor_of(prints->ja4, sizeof(prints->ja4)), out);
+    return fingerprints && set_bytes(cursor_of(fingerprints->ja4, sizeof(fingerprints->ja4)), out);
 }
 
 /* --- Certificates --------------------------------------------------------------------------------- */
@@ -102,9 +102,9 @@ static const struct tls_certificates *certificates_of(const struct app_tx *tx, e
     return &tls_tx_of(tx)->side[direction].certificates;
 }
 
-static bool lend_text(const struct tls_certificates *certificates, struct tls_piece piece, struct app_bytes *out)
+static bool set_text(const struct tls_certificates *certificates, struct tls_piece piece, struct app_bytes *out)
 {
-    return certificates->decoded && lend(cursor_of(certificates->text + piece.at, piece.length), out);
+    return certificates->decoded && set_bytes(cursor_of(certificates->text + piece.at, piece.length), out);
 }
 
 static bool get_subject(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
@@ -112,7 +112,7 @@ static bool get_subject(const struct app_tx *tx, enum flow_direction direction, 
     const struct tls_certificates *certificates = certificates_of(tx, direction);
 
     (void)index;
-    return lend_text(certificates, certificates->subject, out);
+    return set_text(certificates, certificates->subject, out);
 }
 
 static bool get_issuer(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
@@ -120,7 +120,7 @@ static bool get_issuer(const struct app_tx *tx, enum flow_direction direction, u
     const struct tls_certificates *certificates = certificates_of(tx, direction);
 
     (void)index;
-    return lend_text(certificates, certificates->issuer, out);
+    return set_text(certificates, certificates->issuer, out);
 }
 
 static bool get_serial(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
@@ -128,7 +128,7 @@ static bool get_serial(const struct app_tx *tx, enum flow_direction direction, u
     const struct tls_certificates *certificates = certificates_of(tx, direction);
 
     (void)index;
-    return lend_text(certificates, certificates->serial, out);
+    return set_text(certificates, certificates->serial, out);
 }
 
 static bool get_fingerprint(const struct app_tx *tx, enum flow_direction direction, unsigned index,
@@ -137,7 +137,8 @@ static bool get_fingerprint(const struct app_tx *tx, enum flow_direction directi
     const struct tls_certificates *certificates = certificates_of(tx, direction);
 
     (void)index;
-    return certificates->decoded && lend(cursor_of(certificates->fingerprint, sizeof(certificates->fingerprint)), out);
+    return certificates->decoded &&
+           set_bytes(cursor_of(certificates->fingerprint, sizeof(certificates->fingerprint)), out);
 }
 
 static bool get_certificate(const struct app_tx *tx, enum flow_direction direction, unsigned index,
@@ -145,7 +146,8 @@ static bool get_certificate(const struct app_tx *tx, enum flow_direction directi
 {
     const struct tls_certificates *certificates = certificates_of(tx, direction);
 
-    return index < certificates->count && lend(tls_piece_cursor(&certificates->chain, certificates->certs[index]), out);
+    return index < certificates->count &&
+           set_bytes(tls_piece_cursor(&certificates->chain, certificates->certs[index]), out);
 }
 
 static bool get_alternative(const struct app_tx *tx, enum flow_direction direction, unsigned index,
@@ -154,7 +156,7 @@ static bool get_alternative(const struct app_tx *tx, enum flow_direction directi
     const struct tls_certificates *certificates = certificates_of(tx, direction);
 
     return certificates->decoded && index < certificates->name_count &&
-           lend_text(certificates, certificates->names[index], out);
+           set_text(certificates, certificates->names[index], out);
 }
 
 /* --- Buffer table --------------------------------------------------------------------------------- */

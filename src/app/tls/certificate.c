@@ -12,7 +12,7 @@
 
 /* --- Certificate chain ---------------------------------------------------------------------------- */
 
-static bool take_length24(struct cursor *cur, uint32_t *out)
+static bool read_length24(struct cursor *cur, uint32_t *out)
 {
     const uint8_t *p = cursor_take(cur, 3);
 
@@ -28,7 +28,7 @@ static bool next_certificate(struct cursor *chain, struct cursor *certificate)
     uint32_t length;
     const uint8_t *bytes;
 
-    if (!take_length24(chain, &length))
+    if (!read_length24(chain, &length))
         return false;
     bytes = cursor_take(chain, length);
     if (!bytes)
@@ -51,7 +51,7 @@ static uint32_t count_certificates(struct cursor chain, bool *whole)
 
 /* --- Certificate fields --------------------------------------------------------------------------- */
 
-static enum tls_event event_of(enum x509_result result)
+static enum tls_event event_for_result(enum x509_result result)
 {
     static const enum tls_event events[] = {
         [X509_LENGTH] = TLS_CERTIFICATE_INVALID_LENGTH,
@@ -69,7 +69,7 @@ static enum tls_event event_of(enum x509_result result)
     return events[result];
 }
 
-static void fingerprint(struct tls_certificates *out, const struct cursor *certificate)
+static void compute_fingerprint(struct tls_certificates *out, const struct cursor *certificate)
 {
     static const char digits[] = "0123456789abcdef";
     struct sha1_ctx sha1;
@@ -86,7 +86,7 @@ static void fingerprint(struct tls_certificates *out, const struct cursor *certi
     }
 }
 
-static struct tls_piece name_piece(struct cursor name, struct x509_text *text)
+static struct tls_piece write_name(struct cursor name, struct x509_text *text)
 {
     uint32_t at = (uint32_t)text->length;
 
@@ -101,8 +101,8 @@ static uint32_t write_fields(const struct x509 *from, struct tls_certificates *o
     struct cursor alternatives = from->alternatives;
     uint32_t count = 0;
 
-    out->subject = name_piece(from->subject, text);
-    out->issuer = name_piece(from->issuer, text);
+    out->subject = write_name(from->subject, text);
+    out->issuer = write_name(from->issuer, text);
     out->serial.at = (uint32_t)text->length;
     x509_serial_text(from->serial, text);
     out->serial.length = (uint32_t)text->length - out->serial.at;
@@ -118,7 +118,7 @@ static uint32_t write_fields(const struct x509 *from, struct tls_certificates *o
     return count;
 }
 
-static int keep_fields(const struct tls_parser *parser, const struct x509 *from, struct tls_certificates *out)
+static int store_fields(const struct tls_parser *parser, const struct x509 *from, struct tls_certificates *out)
 {
     struct x509_text text = { 0 };
 
@@ -137,23 +137,23 @@ static int keep_fields(const struct tls_parser *parser, const struct x509 *from,
     return 0;
 }
 
-static int read_certificate(const struct tls_parser *parser, const struct cursor *certificate,
-                            struct tls_certificates *out)
+static int decode_certificate(const struct tls_parser *parser, const struct cursor *certificate,
+                              struct tls_certificates *out)
 {
     struct x509 x509;
     enum x509_result result = x509_read(certificate->at, cursor_left(certificate), &x509);
 
     if (result != X509_OK) {
-        tls_event(parser, event_of(result));
+        tls_event(parser, event_for_result(result));
         return 0;
     }
-    fingerprint(out, certificate);
-    return keep_fields(parser, &x509, out);
+    compute_fingerprint(out, certificate);
+    return store_fields(parser, &x509, out);
 }
 
 /* --- Certificate message -------------------------------------------------------------------------- */
 
-static int keep_chain(const struct tls_parser *parser, struct cursor chain, struct tls_certificates *out)
+static int store_chain(const struct tls_parser *parser, struct cursor chain, struct tls_certificates *out)
 {
     struct heap *heap = parser->tx->heap;
     uint32_t length = (uint32_t)cursor_left(&chain), count;
@@ -171,7 +171,7 @@ static int keep_chain(const struct tls_parser *parser, struct cursor chain, stru
     return 0;
 }
 
-static int read_chain(const struct tls_parser *parser, struct tls_certificates *out)
+static int decode_chain(const struct tls_parser *parser, struct tls_certificates *out)
 {
     struct cursor chain = cursor_of(out->chain.bytes, out->chain.length), certificate;
     int err = 0;
@@ -182,18 +182,18 @@ static int read_chain(const struct tls_parser *parser, struct tls_certificates *
             (struct tls_piece){ (uint32_t)(certificate.at - out->chain.bytes), (uint32_t)cursor_left(&certificate) };
     chain = cursor_of(out->chain.bytes, out->chain.length);
     for (uint32_t i = 0; err == 0 && !out->decoded && i < out->count && next_certificate(&chain, &certificate); i++)
-        err = read_certificate(parser, &certificate, out);
+        err = decode_certificate(parser, &certificate, out);
     return err;
 }
 
-int tls_read_certificates(const struct tls_parser *parser, struct cursor body)
+int tls_parse_certificates(const struct tls_parser *parser, struct cursor body)
 {
     struct tls_certificates *out = &tls_side_of(parser)->certificates;
     uint32_t length;
 
     if (out->chain.bytes) /* renegotiation: keep the first chain */
         return 0;
-    if (!take_length24(&body, &length) || length > cursor_left(&body)) {
+    if (!read_length24(&body, &length) || length > cursor_left(&body)) {
         tls_event(parser, TLS_INVALID_HANDSHAKE_MESSAGE);
         tls_event(parser, TLS_INVALID_CERTIFICATE);
         return 0;
@@ -201,9 +201,9 @@ int tls_read_certificates(const struct tls_parser *parser, struct cursor body)
     cursor_limit(&body, length);
     if (length == 0) /* a client without certificate */
         return 0;
-    int err = keep_chain(parser, body, out);
+    int err = store_chain(parser, body, out);
 
-    return err ? err : read_chain(parser, out);
+    return err ? err : decode_chain(parser, out);
 }
 
 void tls_free_certificates(struct heap *heap, struct tls_certificates *certificates)

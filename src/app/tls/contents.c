@@ -16,14 +16,14 @@ static struct content *content_of(const struct condition *condition)
     return condition->keyword->literal ? (struct content *)condition->data : NULL;
 }
 
-static uint8_t in_case(uint8_t byte, bool is_upper)
+static uint8_t convert_byte(uint8_t byte, bool is_upper)
 {
     if (is_upper)
         return byte >= 'a' && byte <= 'z' ? (uint8_t)(byte - 'a' + 'A') : byte;
     return byte >= 'A' && byte <= 'Z' ? (uint8_t)(byte - 'A' + 'a') : byte;
 }
 
-static int change_case(struct rule_parser *parser, const struct condition *conditions, bool is_upper)
+static int convert_contents(struct rule_parser *parser, const struct condition *conditions, bool is_upper)
 {
     for (const struct condition *c = conditions; c; c = c->next) {
         struct content *content = content_of(c);
@@ -35,13 +35,13 @@ static int change_case(struct rule_parser *parser, const struct condition *condi
         if (!bytes)
             return -ENOMEM;
         for (uint16_t i = 0; i < content->length; i++)
-            bytes[i] = in_case(content->bytes[i], is_upper);
+            bytes[i] = convert_byte(content->bytes[i], is_upper);
         content->bytes = bytes;
     }
     return 0;
 }
 
-static int mistake(struct rule_parser *parser, const char *what)
+static int content_error(struct rule_parser *parser, const char *what)
 {
     return rule_parser_error(parser, (struct span){ "", 0 }, "%s", what); /* position: the rule itself */
 }
@@ -50,14 +50,14 @@ int tls_finish_ja3(struct rule_parser *parser, const struct condition *condition
 {
     for (const struct condition *c = conditions; c; c = c->next) {
         if (content_of(c) && content_of(c)->length != MD5_DIGITS)
-            return mistake(parser, "this content can never match: a JA3 hash has 32 hexadecimal digits");
+            return content_error(parser, "this content can never match: a JA3 hash has 32 hexadecimal digits");
     }
-    return change_case(parser, conditions, false);
+    return convert_contents(parser, conditions, false);
 }
 
 int tls_finish_ja4(struct rule_parser *parser, const struct condition *conditions)
 {
-    return change_case(parser, conditions, false);
+    return convert_contents(parser, conditions, false);
 }
 
 int tls_finish_fingerprint(struct rule_parser *parser, const struct condition *conditions)
@@ -66,10 +66,11 @@ int tls_finish_fingerprint(struct rule_parser *parser, const struct condition *c
         const struct content *content = content_of(c);
 
         if (content && (content->length != SHA1_DIGITS || !memchr(content->bytes, ':', content->length)))
-            return mistake(parser, "this content can never match: a fingerprint is 20 hexadecimal bytes separated by "
-                                   "colons");
+            return content_error(parser,
+                                 "this content can never match: a fingerprint is 20 hexadecimal bytes separated by "
+                                 "colons");
     }
-    return change_case(parser, conditions, false);
+    return convert_contents(parser, conditions, false);
 }
 
 int tls_finish_serial(struct rule_parser *parser, const struct condition *conditions)
@@ -78,8 +79,8 @@ int tls_finish_serial(struct rule_parser *parser, const struct condition *condit
         const struct content *content = content_of(c);
 
         if (content && content->length > 2 && !memchr(content->bytes, ':', content->length))
-            return mistake(parser,
-                           "this content can never match: the bytes of a serial number are separated by colons");
+            return content_error(parser,
+                                 "this content can never match: the bytes of a serial number are separated by colons");
     }
-    return change_case(parser, conditions, true);
+    return convert_contents(parser, conditions, true);
 }

@@ -48,7 +48,7 @@ bool der_next(struct cursor *cur, struct der_value *out)
     return true;
 }
 
-bool der_take(struct cursor *cur, uint8_t tag, struct cursor *body)
+bool der_read(struct cursor *cur, uint8_t tag, struct cursor *body)
 {
     struct cursor at = *cur;
     struct der_value value;
@@ -74,7 +74,7 @@ bool der_skip_optional(struct cursor *cur, uint8_t tag)
     const uint8_t *next = cursor_peek(cur, 1);
     struct cursor body;
 
-    return !next || *next != tag || der_take(cur, tag, &body);
+    return !next || *next != tag || der_read(cur, tag, &body);
 }
 
 /* --- Times ---------------------------------------------------------------------------------------- */
@@ -194,7 +194,7 @@ static bool read_arc(struct cursor *cur, uint64_t *out)
     return false;
 }
 
-static size_t put_number(char *out, size_t length, uint64_t value)
+static size_t append_number(char *out, size_t length, uint64_t value)
 {
     char digits[20];
     size_t count = 0;
@@ -221,12 +221,12 @@ size_t der_oid_text(struct cursor body, char out[DER_OID_TEXT_MAX])
         return 0;
     unsigned root = arc < 40 ? 0 : arc < 80 ? 1 : 2; /* the first two arcs are encoded as one number (X.690 §8.19.4) */
 
-    length = put_number(out, 0, root);
-    length = put_number(out, length, arc - 40 * (uint64_t)root);
+    length = append_number(out, 0, root);
+    length = append_number(out, length, arc - 40 * (uint64_t)root);
     while (cursor_left(&body) > 0) {
         if (!read_arc(&body, &arc))
             return 0;
-        length = put_number(out, length, arc);
+        length = append_number(out, length, arc);
     }
     return length;
 }

@@ -43,7 +43,7 @@ struct der_value {
 /* Consumes the next value. False when there is none, or it is invalid or too long; the cursor is then unchanged. */
 bool der_next(struct cursor *cur, struct der_value *out);
 /* Consumes the next value if it has this tag; false otherwise. */
-bool der_take(struct cursor *cur, uint8_t tag, struct cursor *body);
+bool der_read(struct cursor *cur, uint8_t tag, struct cursor *body);
 /* Whether the header of the next value (tag and length) is truncated. */
 bool der_header_is_cut(struct cursor cur);
 /* Skips the next value if it has this tag; false when it has but is invalid. */

@@ -21,7 +21,7 @@ struct writer {
     uint32_t length;
 };
 
-static void put(struct writer *w, const char *bytes, uint32_t length)
+static void write_bytes(struct writer *w, const char *bytes, uint32_t length)
 {
     if (w->out && w->length + length <= w->out->capacity) {
         memcpy(w->out->bytes + w->length, bytes, length);
@@ -30,7 +30,7 @@ static void put(struct writer *w, const char *bytes, uint32_t length)
     w->length += length;
 }
 
-static void put_number(struct writer *w, unsigned value)
+static void write_number(struct writer *w, unsigned value)
 {
     char digits[10];
     size_t at = sizeof(digits);
@@ -39,10 +39,10 @@ static void put_number(struct writer *w, unsigned value)
         digits[--at] = (char)('0' + value % 10);
         value /= 10;
     } while (value > 0);
-    put(w, digits + at, (uint32_t)(sizeof(digits) - at));
+    write_bytes(w, digits + at, (uint32_t)(sizeof(digits) - at));
 }
 
-static void put_hex(char *out, const uint8_t *bytes, size_t length)
+static void write_hex(char *out, const uint8_t *bytes, size_t length)
 {
     static const char digits[] = "0123456789abcdef";
 
@@ -91,16 +91,16 @@ static bool next_byte(struct cursor *list, uint16_t *out)
 
 /* --- JA3 ------------------------------------------------------------------------------------------ */
 
-static void put_list(struct writer *w, const struct tls_hello *hello, struct tls_piece piece, next_function *next)
+static void write_list(struct writer *w, const struct tls_hello *hello, struct tls_piece piece, next_function *next)
 {
     struct cursor list = tls_piece_cursor(&hello->body, piece);
     uint16_t number;
 
-    put(w, ",", 1);
+    write_bytes(w, ",", 1);
     for (bool is_first = true; next(&list, &number); is_first = false) {
         if (!is_first)
-            put(w, "-", 1);
-        put_number(w, number);
+            write_bytes(w, "-", 1);
+        write_number(w, number);
     }
 }
 
@@ -109,12 +109,12 @@ static uint32_t write_ja3(const struct tls_hello *hello, bool of_client, struct 
 {
     struct writer w = { .out = out };
 
-    put_number(&w, hello->version);
-    put_list(&w, hello, hello->ciphers, next_number);
-    put_list(&w, hello, hello->extensions, next_extension);
+    write_number(&w, hello->version);
+    write_list(&w, hello, hello->ciphers, next_number);
+    write_list(&w, hello, hello->extensions, next_extension);
     if (of_client) {
-        put_list(&w, hello, hello->curves, next_number);
-        put_list(&w, hello, hello->formats, next_byte);
+        write_list(&w, hello, hello->curves, next_number);
+        write_list(&w, hello, hello->formats, next_byte);
     }
     return w.length;
 }
@@ -127,12 +127,12 @@ int tls_reserve_ja3(struct tls_tx *tx, enum flow_direction direction)
     if (tx->ja3_off || !side->hello.whole)
         return 0;
     length = write_ja3(&side->hello, direction == FLOW_TO_SERVER, NULL);
-    side->prints->ja3.bytes = heap_take_raw(tx->heap, length);
-    side->prints->ja3.capacity = side->prints->ja3.bytes ? length : 0;
-    return side->prints->ja3.bytes ? 0 : -ENOMEM;
+    side->fingerprints->ja3.bytes = heap_take_raw(tx->heap, length);
+    side->fingerprints->ja3.capacity = side->fingerprints->ja3.bytes ? length : 0;
+    return side->fingerprints->ja3.bytes ? 0 : -ENOMEM;
 }
 
-static void make_ja3(const struct tls_hello *hello, bool of_client, struct tls_prints *out)
+static void compute_ja3(const struct tls_hello *hello, bool of_client, struct tls_fingerprints *out)
 {
     struct md5_ctx md5;
     uint8_t digest[MD5_DIGEST_SIZE];
@@ -141,8 +141,8 @@ static void make_ja3(const struct tls_hello *hello, bool of_client, struct tls_p
     md5_init(&md5);
     md5_update(&md5, out->ja3.length, out->ja3.bytes);
     md5_digest(&md5, sizeof(digest), digest);
-    put_hex(out->ja3_hash, digest, sizeof(digest));
-    out->ja3_made = true;
+    write_hex(out->ja3_hash, digest, sizeof(digest));
+    out->ja3_computed = true;
 }
 
 /* --- JA4 ------------------------------------------------------------------------------------------ */
@@ -188,7 +188,7 @@ static void alpn_code(const struct tls_side *side, char out[2])
     out[1] = is_plain ? (char)last : digits[last & 15];
 }
 
-static void put_count(char *out, unsigned count)
+static void write_count(char *out, unsigned count)
 {
     if (count > 99)
         count = 99;
@@ -202,14 +202,14 @@ static void digest_list(struct sha256_ctx *sha256, const uint16_t *numbers, size
         const uint8_t bytes[2] = { (uint8_t)(numbers[i] >> 8), (uint8_t)numbers[i] };
         char text[5] = { ',' };
 
-        put_hex(text + 1, bytes, 2);
+        write_hex(text + 1, bytes, 2);
         sha256_update(sha256, i > 0 ? 5 : 4, (const uint8_t *)text + (i > 0 ? 0 : 1));
     }
 }
 
 /* Radix sort by the low, then by the high byte; the result is in `numbers`. Lists may have 32,768 numbers, so a
  * quadratic sort would allow denial of service. */
-static void sort(uint16_t *numbers, uint16_t *other, size_t count)
+static void sort_numbers(uint16_t *numbers, uint16_t *scratch, size_t count)
 {
     for (unsigned shift = 0; shift <= 8; shift += 8) {
         size_t place[257] = { 0 };
@@ -219,16 +219,16 @@ static void sort(uint16_t *numbers, uint16_t *other, size_t count)
         for (size_t i = 0; i < 256; i++)
             place[i + 1] += place[i];
         for (size_t i = 0; i < count; i++)
-            other[place[numbers[i] >> shift & 0xff]++] = numbers[i];
+            scratch[place[numbers[i] >> shift & 0xff]++] = numbers[i];
 
         uint16_t *swap = numbers;
 
-        numbers = other;
-        other = swap;
+        numbers = scratch;
+        scratch = swap;
     }
 }
 
-static size_t collect(const struct tls_hello *hello, struct tls_piece piece, next_function *next, uint16_t *out)
+static size_t collect_numbers(const struct tls_hello *hello, struct tls_piece piece, next_function *next, uint16_t *out)
 {
     struct cursor list = tls_piece_cursor(&hello->body, piece);
     size_t count = 0;
@@ -243,10 +243,10 @@ static void end_digest(struct sha256_ctx *sha256, char out[12])
     uint8_t digest[6];
 
     sha256_digest(sha256, sizeof(digest), digest);
-    put_hex(out, digest, sizeof(digest));
+    write_hex(out, digest, sizeof(digest));
 }
 
-static size_t without_name_and_alpn(uint16_t *types, size_t count, bool *has_name)
+static size_t remove_sni_and_alpn(uint16_t *types, size_t count, bool *has_name)
 {
     size_t kept = 0;
 
@@ -260,69 +260,69 @@ static size_t without_name_and_alpn(uint16_t *types, size_t count, bool *has_nam
 }
 
 /* Computes a JA4 such as t13d1516h2_8daaf6152771_02713d6af862. `numbers` and `other` hold NUMBERS_MAX entries. */
-static void make_ja4(const struct tls_side *side, uint16_t *numbers, uint16_t *other, char out[36])
+static void compute_ja4(const struct tls_side *side, uint16_t *numbers, uint16_t *scratch, char out[36])
 {
     const struct tls_hello *hello = &side->hello;
     struct sha256_ctx sha256;
-    size_t count = collect(hello, hello->ciphers, next_number, numbers), all;
+    size_t count = collect_numbers(hello, hello->ciphers, next_number, numbers), all;
     bool has_name;
 
     out[0] = 't';
     memcpy(out + 1, version_code(hello->offered), 2);
-    put_count(out + 4, (unsigned)count);
+    write_count(out + 4, (unsigned)count);
     alpn_code(side, out + 8);
     out[10] = out[23] = '_';
-    sort(numbers, other, count);
+    sort_numbers(numbers, scratch, count);
     sha256_init(&sha256);
     digest_list(&sha256, numbers, count);
     end_digest(&sha256, out + 11);
 
-    all = collect(hello, hello->extensions, next_extension, numbers);
-    count = without_name_and_alpn(numbers, all, &has_name);
+    all = collect_numbers(hello, hello->extensions, next_extension, numbers);
+    count = remove_sni_and_alpn(numbers, all, &has_name);
     out[3] = has_name ? 'd' : 'i';
-    put_count(out + 6, (unsigned)all);
-    sort(numbers, other, count);
+    write_count(out + 6, (unsigned)all);
+    sort_numbers(numbers, scratch, count);
     digest_list(&sha256, numbers, count);
     sha256_update(&sha256, 1, (const uint8_t *)"_");
-    count = collect(hello, hello->algorithms, next_number, numbers);
+    count = collect_numbers(hello, hello->algorithms, next_number, numbers);
     digest_list(&sha256, numbers, count);
     end_digest(&sha256, out + 24);
 }
 
 /* --- Lazy evaluation ------------------------------------------------------------------------------ */
 
-const struct tls_prints *tls_ja3(const struct tls_tx *tx, enum flow_direction direction)
+const struct tls_fingerprints *tls_ja3(const struct tls_tx *tx, enum flow_direction direction)
 {
     const struct tls_side *side = &tx->side[direction];
-    struct tls_prints *prints = side->prints;
+    struct tls_fingerprints *fingerprints = side->fingerprints;
 
-    if (tx->ja3_off || !prints || !prints->ja3.bytes)
+    if (tx->ja3_off || !fingerprints || !fingerprints->ja3.bytes)
         return NULL;
-    if (!prints->ja3_made)
-        make_ja3(&side->hello, direction == FLOW_TO_SERVER, prints);
-    return prints;
+    if (!fingerprints->ja3_computed)
+        compute_ja3(&side->hello, direction == FLOW_TO_SERVER, fingerprints);
+    return fingerprints;
 }
 
-const struct tls_prints *tls_ja4(const struct tls_tx *tx)
+const struct tls_fingerprints *tls_ja4(const struct tls_tx *tx)
 {
     const struct tls_side *side = &tx->side[FLOW_TO_SERVER];
-    struct tls_prints *prints = side->prints;
+    struct tls_fingerprints *fingerprints = side->fingerprints;
 
-    if (tx->ja4_off || !prints || !side->hello.body.bytes)
+    if (tx->ja4_off || !fingerprints || !side->hello.body.bytes)
         return NULL;
-    if (!prints->ja4_made) {
-        uint16_t numbers[NUMBERS_MAX], other[NUMBERS_MAX];
+    if (!fingerprints->ja4_computed) {
+        uint16_t numbers[NUMBERS_MAX], scratch[NUMBERS_MAX];
 
-        make_ja4(side, numbers, other, prints->ja4);
-        prints->ja4_made = true;
+        compute_ja4(side, numbers, scratch, fingerprints->ja4);
+        fingerprints->ja4_computed = true;
     }
-    return prints;
+    return fingerprints;
 }
 
-void tls_free_prints(struct heap *heap, struct tls_prints *prints)
+void tls_free_fingerprints(struct heap *heap, struct tls_fingerprints *fingerprints)
 {
-    if (!prints)
+    if (!fingerprints)
         return;
-    buffer_clear(heap, &prints->ja3);
-    heap_give(heap, prints);
+    buffer_clear(heap, &fingerprints->ja3);
+    heap_give(heap, fingerprints);
 }

@@ -36,7 +36,7 @@ static bool is_known(uint8_t type)
     return type < 32 && (known >> type & 1);
 }
 
-static bool is_read(uint8_t type)
+static bool is_parsed(uint8_t type)
 {
     return type == CLIENT_HELLO || type == SERVER_HELLO || type == CERTIFICATE;
 }
@@ -45,25 +45,25 @@ static bool is_read(uint8_t type)
 
 /* After the server's certificate, ServerHelloDone completes the visible handshake unless a client certificate was
  * requested. */
-static void server_hello_done(const struct tls_parser *parser)
+static void handle_server_hello_done(const struct tls_parser *parser)
 {
     const struct tls_tx *tx = parser->tx;
 
-    tls_reach(parser, FLOW_TO_CLIENT, TLS_SERVER_HELLO_DONE);
+    tls_advance(parser, FLOW_TO_CLIENT, TLS_SERVER_HELLO_DONE);
     if (!(tx->flags & TLS_WANTS_CLIENT_CERTIFICATE) && tx->side[FLOW_TO_CLIENT].certificates.decoded)
         tls_handshake_done(parser);
 }
 
-static int certificate(const struct tls_parser *parser, struct cursor body)
+static int handle_certificate(const struct tls_parser *parser, struct cursor body)
 {
     bool from_client = parser->direction == FLOW_TO_SERVER;
-    int err = tls_read_certificates(parser, body);
+    int err = tls_parse_certificates(parser, body);
 
     if (err)
         return err;
     if (from_client)
         parser->tx->flags |= TLS_SAW_CLIENT_CERTIFICATE;
-    tls_reach(parser, parser->direction, from_client ? TLS_CLIENT_CERT_DONE : TLS_SERVER_CERT_DONE);
+    tls_advance(parser, parser->direction, from_client ? TLS_CLIENT_CERT_DONE : TLS_SERVER_CERT_DONE);
     if (from_client && (parser->tx->flags & TLS_WANTS_CLIENT_CERTIFICATE) && tls_side_of(parser)->certificates.decoded)
         tls_handshake_done(parser);
     return 0;
@@ -72,22 +72,22 @@ static int certificate(const struct tls_parser *parser, struct cursor body)
 /* Starts a new transaction for a second ClientHello: after a HelloRetryRequest (RFC 8446 §4.1.4), or from a client that
  * does not wait for the answer. The parser does not know which of the two the server uses, so rules inspect both. Only
  * the last transaction is logged. */
-static int begin_anew(struct tls_parser *parser)
+static int start_transaction(struct tls_parser *parser)
 {
     struct tls_tx *before = parser->tx, *tx = tls_new_transaction(parser->context);
 
     if (!tx)
         return -ENOMEM;
     before->tx.log_never = true;
-    tls_reach(parser, FLOW_TO_SERVER, TLS_CLIENT_FINISHED);
-    tls_reach(parser, FLOW_TO_CLIENT, TLS_SERVER_FINISHED);
+    tls_advance(parser, FLOW_TO_SERVER, TLS_CLIENT_FINISHED);
+    tls_advance(parser, FLOW_TO_CLIENT, TLS_SERVER_FINISHED);
     tx->flags = before->flags & (TLS_SAW_CLIENT_HELLO | TLS_CLIENT_NAMES_VERSIONS);
     parser->tx = tx;
     return 0;
 }
 
 /* Handles a ClientHello or ServerHello; one in the wrong direction only sets an event. */
-static int hello(struct tls_parser *parser, uint8_t type, struct cursor body)
+static int handle_hello(struct tls_parser *parser, uint8_t type, struct cursor body)
 {
     bool from_client = type == CLIENT_HELLO;
 
@@ -96,30 +96,30 @@ static int hello(struct tls_parser *parser, uint8_t type, struct cursor body)
         return 0;
     }
     if (from_client && (parser->tx->flags & TLS_SAW_CLIENT_HELLO) &&
-        !tls_hello_is_alike(&tls_side_of(parser)->hello, body)) {
-        int no_tx = begin_anew(parser);
+        !tls_hello_is_equal(&tls_side_of(parser)->hello, body)) {
+        int no_tx = start_transaction(parser);
 
         if (no_tx)
             return no_tx;
     }
-    int err = tls_read_hello(parser, body);
+    int err = tls_parse_hello(parser, body);
 
     if (err)
         return err;
     parser->tx->flags |= from_client ? TLS_SAW_CLIENT_HELLO : TLS_SAW_SERVER_HELLO;
-    tls_reach(parser, parser->direction, from_client ? TLS_CLIENT_HELLO_DONE : TLS_SERVER_HELLO);
+    tls_advance(parser, parser->direction, from_client ? TLS_CLIENT_HELLO_DONE : TLS_SERVER_HELLO);
     return 0;
 }
 
 /* Sets a flag and marks the transaction as changed, because ssl_state depends on it and no progress does. */
-static void saw(struct tls_tx *tx, unsigned flag)
+static void set_flag(struct tls_tx *tx, unsigned flag)
 {
     tx->flags |= flag;
     app_tx_touch(&tx->tx, FLOW_TO_SERVER);
     app_tx_touch(&tx->tx, FLOW_TO_CLIENT);
 }
 
-static int message(struct tls_parser *parser, uint8_t type, struct cursor body)
+static int handle_message(struct tls_parser *parser, uint8_t type, struct cursor body)
 {
     struct tls_tx *tx = parser->tx;
     bool from_client = parser->direction == FLOW_TO_SERVER;
@@ -127,21 +127,21 @@ static int message(struct tls_parser *parser, uint8_t type, struct cursor body)
     switch (type) {
     case CLIENT_HELLO:
     case SERVER_HELLO:
-        return hello(parser, type, body);
+        return handle_hello(parser, type, body);
     case CERTIFICATE:
-        return certificate(parser, body);
+        return handle_certificate(parser, body);
     case SERVER_KEY_EXCHANGE:
-        saw(tx, TLS_SAW_SERVER_KEY);
+        set_flag(tx, TLS_SAW_SERVER_KEY);
         return 0;
     case CLIENT_KEY_EXCHANGE:
-        saw(tx, TLS_SAW_CLIENT_KEY);
+        set_flag(tx, TLS_SAW_CLIENT_KEY);
         return 0;
     case CERTIFICATE_REQUEST:
         tx->flags |= from_client ? 0 : TLS_WANTS_CLIENT_CERTIFICATE;
         return 0;
     case SERVER_HELLO_DONE:
         if (!from_client)
-            server_hello_done(parser);
+            handle_server_hello_done(parser);
         return 0;
     default:
         return 0;
@@ -150,7 +150,7 @@ static int message(struct tls_parser *parser, uint8_t type, struct cursor body)
 
 /* --- Message reassembly --------------------------------------------------------------------------- */
 
-static void end_message(const struct tls_parser *parser)
+static void reset_message(const struct tls_parser *parser)
 {
     struct tls_reader *reader = tls_reader_of(parser);
 
@@ -161,13 +161,13 @@ static void end_message(const struct tls_parser *parser)
 }
 
 /* Evaluates a complete message header and decides whether the message is skipped. 0 or -EMSGSIZE. */
-static int begin_message(const struct tls_parser *parser)
+static int start_message(const struct tls_parser *parser)
 {
     struct tls_reader *reader = tls_reader_of(parser);
     uint8_t type = reader->header[0];
 
     reader->message_length = load_be32(reader->header) & 0xffffff;
-    reader->message_skips = !is_read(type);
+    reader->message_skips = !is_parsed(type);
     if (!is_known(type))
         tls_event(parser, TLS_INVALID_HANDSHAKE_MESSAGE);
     if (!reader->message_skips && reader->message_length > TLS_MESSAGE_MAX) {
@@ -190,13 +190,13 @@ static int skip_message(struct tls_parser *parser, struct cursor *bytes)
     if (count < left)
         return 0;
     uint8_t type = reader->header[0];
-    bool is_too_long = is_read(type);
+    bool is_too_long = is_parsed(type);
 
-    end_message(parser);
-    return is_too_long ? 0 : message(parser, type, cursor_of("", 0));
+    reset_message(parser);
+    return is_too_long ? 0 : handle_message(parser, type, cursor_of("", 0));
 }
 
-static int take_message(struct tls_parser *parser, struct cursor *bytes)
+static int read_message(struct tls_parser *parser, struct cursor *bytes)
 {
     struct tls_reader *reader = tls_reader_of(parser);
     uint32_t left = reader->message_length - reader->message.length;
@@ -211,13 +211,13 @@ static int take_message(struct tls_parser *parser, struct cursor *bytes)
             return 0;
         body = cursor_of(reader->message.bytes, reader->message.length);
     }
-    int err = message(parser, reader->header[0], body);
+    int err = handle_message(parser, reader->header[0], body);
 
-    end_message(parser);
+    reset_message(parser);
     return err;
 }
 
-static bool take_header(struct tls_reader *reader, struct cursor *bytes)
+static bool read_message_header(struct tls_reader *reader, struct cursor *bytes)
 {
     while (reader->header_length < MESSAGE_HEADER && cursor_u8(bytes, &reader->header[reader->header_length]))
         reader->header_length++;
@@ -229,15 +229,15 @@ int tls_handshake_bytes(struct tls_parser *parser, struct cursor bytes)
     struct tls_reader *reader = tls_reader_of(parser);
     int err = 0;
 
-    while (err == 0 && cursor_left(&bytes) > 0 && !parser->state->over) {
+    while (err == 0 && cursor_left(&bytes) > 0 && !parser->state->finished) {
         if (reader->header_length < MESSAGE_HEADER) {
-            if (!take_header(reader, &bytes))
+            if (!read_message_header(reader, &bytes))
                 return 0;
-            err = begin_message(parser);
+            err = start_message(parser);
             if (err)
                 return err;
         }
-        err = reader->message_skips ? skip_message(parser, &bytes) : take_message(parser, &bytes);
+        err = reader->message_skips ? skip_message(parser, &bytes) : read_message(parser, &bytes);
     }
     return err;
 }

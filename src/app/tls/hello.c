@@ -46,7 +46,7 @@ bool tls_version_is_known(uint16_t version)
 }
 
 /* Stores the version of the fixed part. Drafts before 22 have their own version or that of TLS 1.3 there. */
-static void take_version(const struct tls_parser *parser, uint16_t version)
+static void set_version(const struct tls_parser *parser, uint16_t version)
 {
     struct tls_side *side = tls_side_of(parser);
 
@@ -59,26 +59,26 @@ static void take_version(const struct tls_parser *parser, uint16_t version)
 
 /* --- Extensions ----------------------------------------------------------------------------------- */
 
-struct reading {
+struct hello_parser {
     const struct tls_parser *parser;
     const uint8_t *start; /* start of the message body */
     struct tls_hello *hello;
     bool too_many; /* more server or protocol names than the limit */
 };
 
-static struct tls_piece piece_of(const struct reading *r, const struct cursor *bytes)
+static struct tls_piece piece_of(const struct hello_parser *r, const struct cursor *bytes)
 {
     return (struct tls_piece){ (uint32_t)(bytes->at - r->start), (uint32_t)cursor_left(bytes) };
 }
 
-static bool invalid_length(const struct reading *r)
+static bool report_invalid_length(const struct hello_parser *r)
 {
     tls_event(r->parser, TLS_HANDSHAKE_INVALID_LENGTH);
     return false;
 }
 
 /* Consume a vector with an 8-bit or 16-bit length and return its content. */
-static bool take_vector8(struct cursor *cur, struct cursor *out)
+static bool read_vector8(struct cursor *cur, struct cursor *out)
 {
     uint8_t length;
     struct cursor at = *cur;
@@ -94,7 +94,7 @@ static bool take_vector8(struct cursor *cur, struct cursor *out)
     return true;
 }
 
-static bool take_vector16(struct cursor *cur, struct cursor *out)
+static bool read_vector16(struct cursor *cur, struct cursor *out)
 {
     uint16_t length;
     struct cursor at = *cur;
@@ -113,10 +113,10 @@ static bool take_vector16(struct cursor *cur, struct cursor *out)
 /* Reads the next entry of the server name list; false at the end or when it is truncated. */
 static bool next_server_name(struct cursor *list, uint8_t *type, struct cursor *name)
 {
-    return cursor_u8(list, type) && take_vector16(list, name);
+    return cursor_u8(list, type) && read_vector16(list, name);
 }
 
-static void add_server_name(struct reading *r, const struct cursor *name)
+static void add_server_name(struct hello_parser *r, const struct cursor *name)
 {
     uint32_t length = (uint32_t)cursor_left(name);
 
@@ -131,14 +131,14 @@ static void add_server_name(struct reading *r, const struct cursor *name)
 
 /* Parses all entries and ignores the length of the list: it should contain one entry (RFC 6066 §3), and servers differ
  * in which of several they use. */
-static bool server_name(struct reading *r, struct cursor body)
+static bool parse_server_names(struct hello_parser *r, struct cursor body)
 {
     struct cursor name;
     uint16_t list_length;
     uint8_t type;
 
     if (!cursor_be16(&body, &list_length) || cursor_left(&body) < 3)
-        return invalid_length(r);
+        return report_invalid_length(r);
     if (r->hello->name_count > 0)
         tls_event(r->parser, TLS_MULTIPLE_SNI_EXTENSIONS);
     while (cursor_left(&body) > 0) {
@@ -155,13 +155,13 @@ static bool server_name(struct reading *r, struct cursor body)
 }
 
 /* Uses the first known version, as in Suricata: it may be preceded by GREASE. */
-static bool client_versions(struct reading *r, struct cursor body)
+static bool parse_client_versions(struct hello_parser *r, struct cursor body)
 {
     struct cursor versions;
     uint16_t version;
 
-    if (!take_vector8(&body, &versions) || cursor_left(&versions) < 2)
-        return invalid_length(r);
+    if (!read_vector8(&body, &versions) || cursor_left(&versions) < 2)
+        return report_invalid_length(r);
     r->parser->tx->flags |= TLS_CLIENT_NAMES_VERSIONS;
     while (cursor_be16(&versions, &version)) {
         if (tls_version_is_known(version)) {
@@ -173,14 +173,14 @@ static bool client_versions(struct reading *r, struct cursor body)
     return true;
 }
 
-static bool supported_versions(struct reading *r, struct cursor body)
+static bool parse_supported_versions(struct hello_parser *r, struct cursor body)
 {
     uint16_t version;
 
     if (r->parser->direction == FLOW_TO_SERVER)
-        return client_versions(r, body);
+        return parse_client_versions(r, body);
     if (!cursor_be16(&body, &version))
-        return invalid_length(r);
+        return report_invalid_length(r);
     if ((r->parser->tx->flags & TLS_CLIENT_NAMES_VERSIONS) && version > TLS_12)
         r->parser->tx->flags |= TLS_NO_CERTIFICATE;
     tls_side_of(r->parser)->version = version;
@@ -188,47 +188,47 @@ static bool supported_versions(struct reading *r, struct cursor body)
 }
 
 /* Locates a list of two-byte numbers. */
-static bool number_list(struct reading *r, struct cursor body, struct tls_piece *out)
+static bool parse_number_list(struct hello_parser *r, struct cursor body, struct tls_piece *out)
 {
     struct cursor list;
 
-    if (!take_vector16(&body, &list) || cursor_left(&list) % 2 != 0)
-        return invalid_length(r);
+    if (!read_vector16(&body, &list) || cursor_left(&list) % 2 != 0)
+        return report_invalid_length(r);
     *out = piece_of(r, &list);
     return true;
 }
 
-static bool point_formats(struct reading *r, struct cursor body)
+static bool parse_point_formats(struct hello_parser *r, struct cursor body)
 {
     struct cursor list;
 
-    if (!take_vector8(&body, &list))
-        return invalid_length(r);
+    if (!read_vector8(&body, &list))
+        return report_invalid_length(r);
     r->hello->formats = piece_of(r, &list);
     return true;
 }
 
 /* Parses all entries; a wrong list length only sets an event, because GnuTLS ignores it. */
-static bool alpn(struct reading *r, struct cursor body)
+static bool parse_alpn(struct hello_parser *r, struct cursor body)
 {
     struct cursor name;
     uint16_t list_length;
 
     if (!cursor_be16(&body, &list_length))
-        return invalid_length(r);
+        return report_invalid_length(r);
     if (list_length != cursor_left(&body))
         tls_event(r->parser, TLS_HANDSHAKE_INVALID_LENGTH);
     if (r->hello->alpn.length == 0)
         r->hello->alpn = piece_of(r, &body);
     for (unsigned i = 0; cursor_left(&body) > 0; i++) {
         r->too_many |= i >= TLS_ALPN_MAX;
-        if (!take_vector8(&body, &name))
-            return invalid_length(r);
+        if (!read_vector8(&body, &name))
+            return report_invalid_length(r);
     }
     return true;
 }
 
-static void extension(struct reading *r, uint16_t type, struct cursor body)
+static void parse_extension(struct hello_parser *r, uint16_t type, struct cursor body)
 {
     unsigned from_client = r->parser->direction == FLOW_TO_SERVER ? ~0u : 0;
 
@@ -240,22 +240,22 @@ static void extension(struct reading *r, uint16_t type, struct cursor body)
         return;
     switch (type) {
     case EXTENSION_SERVER_NAME:
-        server_name(r, body);
+        parse_server_names(r, body);
         break;
     case EXTENSION_GROUPS:
-        number_list(r, body, &r->hello->curves);
+        parse_number_list(r, body, &r->hello->curves);
         break;
     case EXTENSION_POINT_FORMATS:
-        point_formats(r, body);
+        parse_point_formats(r, body);
         break;
     case EXTENSION_SIGNATURE_ALGORITHMS:
-        number_list(r, body, &r->hello->algorithms);
+        parse_number_list(r, body, &r->hello->algorithms);
         break;
     case EXTENSION_ALPN:
-        alpn(r, body);
+        parse_alpn(r, body);
         break;
     case EXTENSION_SUPPORTED_VERSIONS:
-        supported_versions(r, body);
+        parse_supported_versions(r, body);
         break;
     default:
         break;
@@ -263,14 +263,14 @@ static void extension(struct reading *r, uint16_t type, struct cursor body)
 }
 
 /* Parses the extensions; hello->extensions covers those that are complete. */
-static void extensions(struct reading *r, struct cursor *cur)
+static void parse_extensions(struct hello_parser *r, struct cursor *cur)
 {
     struct cursor list, body;
     uint16_t type;
 
     if (cursor_left(cur) < 2)
         return; /* extensions are optional */
-    if (!take_vector16(cur, &list)) {
+    if (!read_vector16(cur, &list)) {
         tls_event(r->parser, TLS_HANDSHAKE_INVALID_LENGTH);
         cursor_skip(cur, 2);
         list = *cur;
@@ -282,18 +282,18 @@ static void extensions(struct reading *r, struct cursor *cur)
     while (cursor_left(&list) > 0) {
         const uint8_t *before = list.at;
 
-        if (!cursor_be16(&list, &type) || !take_vector16(&list, &body)) {
+        if (!cursor_be16(&list, &type) || !read_vector16(&list, &body)) {
             tls_event(r->parser, TLS_HANDSHAKE_INVALID_LENGTH);
             r->hello->extensions.length = (uint32_t)(before - start);
             return;
         }
-        extension(r, type, body);
+        parse_extension(r, type, body);
     }
 }
 
 /* --- Hello message -------------------------------------------------------------------------------- */
 
-static void compare_sessions(struct reading *r)
+static void compare_sessions(struct hello_parser *r)
 {
     const struct tls_hello *client = &r->parser->tx->side[FLOW_TO_SERVER].hello;
     uint32_t length = r->hello->session.length;
@@ -304,42 +304,42 @@ static void compare_sessions(struct reading *r)
 }
 
 /* False for a ServerHello of TLS 1.3 drafts before 22: it has neither session ID nor compression method. */
-static bool has_session(const struct reading *r)
+static bool has_session(const struct hello_parser *r)
 {
     return r->parser->direction == FLOW_TO_SERVER || !(r->parser->tx->flags & TLS_NO_CERTIFICATE);
 }
 
-static bool fixed_part(struct reading *r, struct cursor *cur)
+static bool parse_fixed_part(struct hello_parser *r, struct cursor *cur)
 {
     const uint8_t *random;
     struct cursor session;
 
     if (!cursor_be16(cur, &r->hello->version))
-        return invalid_length(r);
-    take_version(r->parser, r->hello->version);
+        return report_invalid_length(r);
+    set_version(r->parser, r->hello->version);
     r->hello->offered = r->hello->version;
     random = cursor_take(cur, TLS_RANDOM_LENGTH);
     if (!random)
-        return invalid_length(r);
+        return report_invalid_length(r);
     r->hello->random = (struct tls_piece){ (uint32_t)(random - r->start), TLS_RANDOM_LENGTH };
     if (!has_session(r))
         return true;
-    if (!take_vector8(cur, &session))
-        return invalid_length(r);
+    if (!read_vector8(cur, &session))
+        return report_invalid_length(r);
     r->hello->session = piece_of(r, &session);
     compare_sessions(r);
     return true;
 }
 
-static bool suites(struct reading *r, struct cursor *cur)
+static bool parse_cipher_suites(struct hello_parser *r, struct cursor *cur)
 {
     bool from_client = r->parser->direction == FLOW_TO_SERVER;
     bool has_compression = has_session(r);
     struct cursor list, compression;
 
     if (from_client) {
-        if (!take_vector16(cur, &list) || !take_vector8(cur, &compression))
-            return invalid_length(r);
+        if (!read_vector16(cur, &list) || !read_vector8(cur, &compression))
+            return report_invalid_length(r);
         if (cursor_left(&list) % 2 != 0) { /* tolerated by NSS */
             tls_event(r->parser, TLS_HANDSHAKE_INVALID_LENGTH);
             list.end--;
@@ -348,7 +348,7 @@ static bool suites(struct reading *r, struct cursor *cur)
         const uint8_t *suite = cursor_take(cur, 2);
 
         if (!suite || (has_compression && !cursor_skip(cur, 1)))
-            return invalid_length(r);
+            return report_invalid_length(r);
         list = cursor_of(suite, 2);
     }
     r->hello->ciphers = piece_of(r, &list);
@@ -363,14 +363,14 @@ static bool content_may_change(uint16_t type)
     return type == PADDING || type == PRE_SHARED_KEY || type == KEY_SHARE;
 }
 
-static bool extensions_are_alike(struct cursor before, struct cursor after)
+static bool extensions_are_equal(struct cursor before, struct cursor after)
 {
     while (cursor_left(&before) > 0 && cursor_left(&after) > 0) {
         struct cursor body[2];
         uint16_t type[2];
 
         if (!cursor_be16(&before, &type[0]) || !cursor_be16(&after, &type[1]) || type[0] != type[1] ||
-            !take_vector16(&before, &body[0]) || !take_vector16(&after, &body[1]))
+            !read_vector16(&before, &body[0]) || !read_vector16(&after, &body[1]))
             return false;
         if (!content_may_change(type[0]) && (cursor_left(&body[0]) != cursor_left(&body[1]) ||
                                              memcmp(body[0].at, body[1].at, cursor_left(&body[0])) != 0))
@@ -379,24 +379,24 @@ static bool extensions_are_alike(struct cursor before, struct cursor after)
     return cursor_left(&before) == cursor_left(&after);
 }
 
-bool tls_hello_is_alike(const struct tls_hello *before, struct cursor body)
+bool tls_hello_is_equal(const struct tls_hello *before, struct cursor body)
 {
     struct cursor ciphers, skipped, list = cursor_of(NULL, 0);
     struct cursor known = tls_piece_cursor(&before->body, before->ciphers);
     uint16_t version;
 
     if (!before->whole || !cursor_be16(&body, &version) || version != before->version ||
-        !cursor_skip(&body, TLS_RANDOM_LENGTH) || !take_vector8(&body, &skipped) || !take_vector16(&body, &ciphers) ||
-        !take_vector8(&body, &skipped))
+        !cursor_skip(&body, TLS_RANDOM_LENGTH) || !read_vector8(&body, &skipped) || !read_vector16(&body, &ciphers) ||
+        !read_vector8(&body, &skipped))
         return false;
     if (cursor_left(&ciphers) != cursor_left(&known) || memcmp(ciphers.at, known.at, cursor_left(&known)) != 0)
         return false;
-    if (cursor_left(&body) > 0 && !take_vector16(&body, &list))
+    if (cursor_left(&body) > 0 && !read_vector16(&body, &list))
         return false;
-    return extensions_are_alike(tls_piece_cursor(&before->body, before->extensions), list);
+    return extensions_are_equal(tls_piece_cursor(&before->body, before->extensions), list);
 }
 
-int tls_read_hello(const struct tls_parser *parser, struct cursor body)
+int tls_parse_hello(const struct tls_parser *parser, struct cursor body)
 {
     struct tls_hello *hello = &tls_side_of(parser)->hello;
     uint32_t length = (uint32_t)cursor_left(&body);
@@ -409,16 +409,16 @@ int tls_read_hello(const struct tls_parser *parser, struct cursor body)
     }
     if (buffer_append(parser->tx->heap, &hello->body, body.at, length, TLS_MESSAGE_MAX) < length)
         return -ENOMEM;
-    tls_side_of(parser)->prints = heap_take(parser->tx->heap, sizeof(struct tls_prints));
-    if (!tls_side_of(parser)->prints)
+    tls_side_of(parser)->fingerprints = heap_take(parser->tx->heap, sizeof(struct tls_fingerprints));
+    if (!tls_side_of(parser)->fingerprints)
         return -ENOMEM;
 
-    struct reading r = { .parser = parser, .start = hello->body.bytes, .hello = hello };
+    struct hello_parser r = { .parser = parser, .start = hello->body.bytes, .hello = hello };
     struct cursor cur = cursor_of(hello->body.bytes, length);
 
-    hello->whole = fixed_part(&r, &cur) && suites(&r, &cur);
+    hello->whole = parse_fixed_part(&r, &cur) && parse_cipher_suites(&r, &cur);
     if (hello->whole)
-        extensions(&r, &cur);
+        parse_extensions(&r, &cur);
     if (r.too_many) {
         tls_event(parser, TLS_HANDSHAKE_INVALID_LENGTH);
         return -EMSGSIZE; /* parser error (app-layer.error-policy): rules could not inspect all names */
@@ -441,7 +441,7 @@ bool tls_server_name_at(const struct tls_hello *hello, unsigned index, struct cu
     *name = tls_piece_cursor(&hello->body, hello->sni);
     if (index >= hello->name_count || index == 0)
         return index < hello->name_count;
-    while (cursor_be16(&list, &type) && take_vector16(&list, &body)) {
+    while (cursor_be16(&list, &type) && read_vector16(&list, &body)) {
         if (type != EXTENSION_SERVER_NAME || !cursor_be16(&body, &list_length))
             continue;
         while (next_server_name(&body, &kind, name))
@@ -455,7 +455,7 @@ bool tls_server_name_at(const struct tls_hello *hello, unsigned index, struct cu
 bool tls_alpn_at(const struct tls_side *side, unsigned index, struct cursor *name)
 {
     struct cursor list = tls_piece_cursor(&side->hello.body, side->hello.alpn);
-    struct tls_prints *cache = side->prints;
+    struct tls_fingerprints *cache = side->fingerprints;
     const uint8_t *start = list.at;
     unsigned i = 0;
 
@@ -463,7 +463,7 @@ bool tls_alpn_at(const struct tls_side *side, unsigned index, struct cursor *nam
         return false;
     if (cache->alpn_index <= index && cursor_skip(&list, cache->alpn_at))
         i = cache->alpn_index;
-    for (; take_vector8(&list, name); i++) {
+    for (; read_vector8(&list, name); i++) {
         if (i == index) {
             cache->alpn_index = index + 1;
             cache->alpn_at = (uint32_t)(list.at - start);

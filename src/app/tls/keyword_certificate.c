@@ -25,7 +25,7 @@ const struct keyword keyword_tls_cert_subject = {
     .help = "subject of the certificate: \"C=US, O=Example, CN=www.example.com\"",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
-    .applications = tls_words,
+    .applications = tls_applications,
     .directions = APP_BOTH,
     .parse = tls_cert_subject_parse,
 };
@@ -36,7 +36,7 @@ const struct keyword keyword_tls_cert_issuer = {
     .help = "issuer of the certificate",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
-    .applications = tls_words,
+    .applications = tls_applications,
     .directions = APP_BOTH,
     .parse = tls_cert_issuer_parse,
 };
@@ -48,7 +48,7 @@ const struct keyword keyword_tls_cert_serial = {
     .manual = "Contents are converted to upper case.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
-    .applications = tls_words,
+    .applications = tls_applications,
     .directions = APP_BOTH,
     .parse = tls_cert_serial_parse,
     .finish = tls_finish_serial,
@@ -61,7 +61,7 @@ const struct keyword keyword_tls_cert_fingerprint = {
     .manual = "Contents are converted to lower case.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
-    .applications = tls_words,
+    .applications = tls_applications,
     .directions = APP_BOTH,
     .parse = tls_cert_fingerprint_parse,
     .finish = tls_finish_fingerprint,
@@ -72,7 +72,7 @@ const struct keyword keyword_tls_certs = {
     .help = "each certificate of the chain, DER-encoded as sent",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
-    .applications = tls_words,
+    .applications = tls_applications,
     .directions = APP_BOTH,
     .parse = tls_certs_parse,
 };
@@ -82,7 +82,7 @@ const struct keyword keyword_tls_subjectaltname = {
     .help = "each subject alternative name of the server's certificate",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
-    .applications = tls_words,
+    .applications = tls_applications,
     .directions = APP_TO_CLIENT,
     .parse = tls_subjectaltname_parse,
 };

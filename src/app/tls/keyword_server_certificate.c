@@ -11,7 +11,7 @@
 #include "der.h"
 #include "tls_priv.h"
 
-static const struct tls_certificates *of_server(const struct app_tx *tx)
+static const struct tls_certificates *server_certificates(const struct app_tx *tx)
 {
     const struct tls_certificates *certificates = &tls_tx_of(tx)->side[FLOW_TO_CLIENT].certificates;
 
@@ -48,7 +48,7 @@ static bool has_text(const struct tls_certificates *certificates, struct tls_pie
 static bool tls_subject_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
                               const void *data)
 {
-    const struct tls_certificates *certificates = of_server(tx);
+    const struct tls_certificates *certificates = server_certificates(tx);
 
     (void)in;
     (void)direction;
@@ -58,7 +58,7 @@ static bool tls_subject_match(const struct match_input *in, const struct app_tx 
 static bool tls_issuerdn_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
                                const void *data)
 {
-    const struct tls_certificates *certificates = of_server(tx);
+    const struct tls_certificates *certificates = server_certificates(tx);
 
     (void)in;
     (void)direction;
@@ -72,7 +72,7 @@ const struct keyword keyword_tls_subject = {
     .manual = "New rules should use tls.cert_subject with content.",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_QUOTED | KEYWORD_NEGATABLE,
-    .applications = tls_words,
+    .applications = tls_applications,
     .directions = APP_TO_CLIENT,
     .parse = text_parse,
     .match_transaction = tls_subject_match,
@@ -85,7 +85,7 @@ const struct keyword keyword_tls_issuerdn = {
     .manual = "New rules should use tls.cert_issuer with content.",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_QUOTED | KEYWORD_NEGATABLE,
-    .applications = tls_words,
+    .applications = tls_applications,
     .directions = APP_TO_CLIENT,
     .parse = text_parse,
     .match_transaction = tls_issuerdn_match,
@@ -120,7 +120,7 @@ static int tls_fingerprint_parse(struct rule_parser *parser, struct span value, 
 static bool tls_fingerprint_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
                                   const void *data)
 {
-    const struct tls_certificates *certificates = of_server(tx);
+    const struct tls_certificates *certificates = server_certificates(tx);
     const struct span *text = data;
 
     (void)in;
@@ -134,7 +134,7 @@ const struct keyword keyword_tls_fingerprint = {
     .help = "True if the server's certificate has this SHA-1 fingerprint",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_QUOTED | KEYWORD_NEGATABLE,
-    .applications = tls_words,
+    .applications = tls_applications,
     .directions = APP_TO_CLIENT,
     .parse = tls_fingerprint_parse,
     .match_transaction = tls_fingerprint_match,
@@ -172,7 +172,7 @@ const struct keyword keyword_tls_cert_chain_len = {
     .value = NUMBER_RANGE_FORM,
     .help = "number of certificates in the Certificate message",
     .kind = KEYWORD_TRANSACTION,
-    .applications = tls_words,
+    .applications = tls_applications,
     .directions = APP_BOTH,
     .parse = tls_cert_chain_len_parse,
     .match_transaction = tls_cert_chain_len_match,
@@ -184,7 +184,7 @@ struct time_range {
     int64_t low, high; /* inclusive */
 };
 
-static bool is_digits(struct span text)
+static bool has_only_digits(struct span text)
 {
     for (size_t i = 0; i < text.length; i++) {
         if (text.at[i] < '0' || text.at[i] > '9')
@@ -194,7 +194,7 @@ static bool is_digits(struct span text)
 }
 
 /* Reads a number of `digits` digits, preceded by one of the separators unless that set is empty. */
-static bool next_number(struct span *rest, const char *separators, size_t digits, uint64_t *out)
+static bool read_number(struct span *rest, const char *separators, size_t digits, uint64_t *out)
 {
     if (*separators) {
         if (rest->length == 0 || !strchr(separators, rest->at[0]))
@@ -203,21 +203,21 @@ static bool next_number(struct span *rest, const char *separators, size_t digits
     }
     struct span number = { rest->at, digits };
 
-    if (rest->length < digits || !is_digits(number) || !span_to_uint(number, 0, 9999, out))
+    if (rest->length < digits || !has_only_digits(number) || !span_to_uint(number, 0, 9999, out))
         return false;
     *rest = (struct span){ rest->at + digits, rest->length - digits };
     return true;
 }
 
 /* Parses YYYY[-MM[-DD[(T| )HH[:MM[:SS]]]]] in UTC; omitted parts have their lowest value. */
-static bool read_date(struct span text, int64_t *out)
+static bool parse_date(struct span text, int64_t *out)
 {
     static const char *const separators[] = { "", "-", "-", "T ", ":", ":" };
     uint64_t part[6] = { 0, 1, 1, 0, 0, 0 };
     static const uint64_t high[6] = { 9999, 12, 31, 23, 59, 60 };
 
     for (size_t i = 0; i < 6 && (i == 0 || text.length > 0); i++) {
-        if (!next_number(&text, separators[i], i == 0 ? 4 : 2, &part[i]) || part[i] > high[i])
+        if (!read_number(&text, separators[i], i == 0 ? 4 : 2, &part[i]) || part[i] > high[i])
             return false;
     }
     if (text.length > 0 || part[1] == 0 || part[2] == 0)
@@ -228,19 +228,19 @@ static bool read_date(struct span text, int64_t *out)
 }
 
 /* Parses a time. Digits only are a year if there are four, and seconds since 1970 otherwise. */
-static bool read_time(struct span text, int64_t *out)
+static bool parse_time(struct span text, int64_t *out)
 {
     uint64_t seconds;
 
-    if (!is_digits(text) || text.length == 4)
-        return read_date(text, out);
+    if (!has_only_digits(text) || text.length == 4)
+        return parse_date(text, out);
     if (!span_to_uint(text, 0, INT64_MAX, &seconds))
         return false;
     *out = (int64_t)seconds;
     return true;
 }
 
-static bool read_times(struct span value, struct time_range *out)
+static bool parse_time_range(struct span value, struct time_range *out)
 {
     const char *between = memmem(value.at, value.length, "<>", 2);
 
@@ -249,15 +249,16 @@ static bool read_times(struct span value, struct time_range *out)
         struct span low = { value.at, (size_t)(between - value.at) };
         struct span high = { between + 2, value.length - low.length - 2 };
 
-        return read_time(span_trim(low), &out->low) && read_time(span_trim(high), &out->high) && out->low <= out->high;
+        return parse_time(span_trim(low), &out->low) && parse_time(span_trim(high), &out->high) &&
+               out->low <= out->high;
     }
     struct span rest = value.length > 0 ? span_trim((struct span){ value.at + 1, value.length - 1 }) : value;
 
     if (value.length > 0 && value.at[0] == '<')
-        return read_time(rest, &out->high);
+        return parse_time(rest, &out->high);
     if (value.length > 0 && value.at[0] == '>')
-        return read_time(rest, &out->low);
-    if (!read_time(value, &out->low))
+        return parse_time(rest, &out->low);
+    if (!parse_time(value, &out->low))
         return false;
     out->high = out->low;
     return true;
@@ -270,7 +271,7 @@ static int time_parse(struct rule_parser *parser, struct span value, bool negate
     (void)negated;
     if (!range)
         return -ENOMEM;
-    if (!read_times(value, range))
+    if (!parse_time_range(value, range))
         return rule_parser_error(
             parser, value,
             "expected TIME, <TIME, >TIME or TIME<>TIME, where TIME is YYYY[-MM[-DD[THH[:MM[:SS]]]]] or "
@@ -286,7 +287,7 @@ static bool time_range_has(const struct time_range *range, int64_t seconds)
 static bool notbefore_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
                             const void *data)
 {
-    const struct tls_certificates *certificates = of_server(tx);
+    const struct tls_certificates *certificates = server_certificates(tx);
 
     (void)in;
     (void)direction;
@@ -296,7 +297,7 @@ static bool notbefore_match(const struct match_input *in, const struct app_tx *t
 static bool notafter_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
                            const void *data)
 {
-    const struct tls_certificates *certificates = of_server(tx);
+    const struct tls_certificates *certificates = server_certificates(tx);
 
     (void)in;
     (void)direction;
@@ -312,7 +313,7 @@ const struct keyword keyword_tls_cert_notbefore = {
     .manual = "The times themselves belong to the range.",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_QUOTED,
-    .applications = tls_words,
+    .applications = tls_applications,
     .directions = APP_TO_CLIENT,
     .parse = time_parse,
     .match_transaction = notbefore_match,
@@ -325,13 +326,13 @@ const struct keyword keyword_tls_cert_notafter = {
     .manual = "The times themselves belong to the range.",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_QUOTED,
-    .applications = tls_words,
+    .applications = tls_applications,
     .directions = APP_TO_CLIENT,
     .parse = time_parse,
     .match_transaction = notafter_match,
 };
 
-static int now_parse(struct rule_parser *parser, struct span value, bool negated)
+static int current_time_parse(struct rule_parser *parser, struct span value, bool negated)
 {
     (void)value;
     (void)negated;
@@ -346,7 +347,7 @@ static int64_t packet_seconds(const struct match_input *in)
 static bool expired_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
                           const void *data)
 {
-    const struct tls_certificates *certificates = of_server(tx);
+    const struct tls_certificates *certificates = server_certificates(tx);
 
     (void)direction;
     (void)data;
@@ -356,7 +357,7 @@ static bool expired_match(const struct match_input *in, const struct app_tx *tx,
 static bool valid_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
                         const void *data)
 {
-    const struct tls_certificates *certificates = of_server(tx);
+    const struct tls_certificates *certificates = server_certificates(tx);
 
     (void)direction;
     (void)data;
@@ -369,9 +370,9 @@ const struct keyword keyword_tls_cert_expired = {
     .help = "True if the server's certificate has expired at the time of the packet",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_NO_VALUE,
-    .applications = tls_words,
+    .applications = tls_applications,
     .directions = APP_TO_CLIENT,
-    .parse = now_parse,
+    .parse = current_time_parse,
     .match_transaction = expired_match,
 };
 
@@ -380,8 +381,8 @@ const struct keyword keyword_tls_cert_valid = {
     .help = "True if the server's certificate is valid at the time of the packet",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_NO_VALUE,
-    .applications = tls_words,
+    .applications = tls_applications,
     .directions = APP_TO_CLIENT,
-    .parse = now_parse,
+    .parse = current_time_parse,
     .match_transaction = valid_match,
 };

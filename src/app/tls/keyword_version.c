@@ -35,7 +35,7 @@ static bool find_name(const struct name_value *names, struct span text, unsigned
 
 /* --- tls.version ---------------------------------------------------------------------------------- */
 
-struct version_wanted {
+struct version_condition {
     uint16_t version;
     bool is_raw; /* hexadecimal: exactly this version, drafts not included */
 };
@@ -50,30 +50,30 @@ static int tls_version_parse(struct rule_parser *parser, struct span value, bool
     static const struct name_value names[] = {
         { "1.0", TLS_10 }, { "1.1", TLS_11 }, { "1.2", TLS_12 }, { "1.3", TLS_13 }, { NULL, 0 },
     };
-    struct version_wanted *wanted = arena_alloc(rule_parser_arena(parser), sizeof(*wanted));
+    struct version_condition *condition = arena_alloc(rule_parser_arena(parser), sizeof(*condition));
     unsigned named;
     uint64_t number;
 
-    if (!wanted)
+    if (!condition)
         return -ENOMEM;
     if (find_name(names, value, &named))
-        *wanted = (struct version_wanted){ (uint16_t)named, false };
+        *condition = (struct version_condition){ (uint16_t)named, false };
     else if (is_hexadecimal(value) && span_to_uint(value, 1, UINT16_MAX, &number))
-        *wanted = (struct version_wanted){ (uint16_t)number, true };
+        *condition = (struct version_condition){ (uint16_t)number, true };
     else
         return rule_parser_error(parser, value,
                                  "tls.version must be 1.0, 1.1, 1.2, 1.3 or a hexadecimal number such as 0x7f12");
-    return rule_parser_add_transaction_condition(parser, wanted, negated);
+    return rule_parser_add_transaction_condition(parser, condition, negated);
 }
 
 static bool tls_version_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
                               const void *data)
 {
-    const struct version_wanted *wanted = data;
+    const struct version_condition *condition = data;
     uint16_t version = version_of(tx, direction);
 
     (void)in;
-    return (wanted->is_raw ? version : without_draft(version)) == wanted->version;
+    return (condition->is_raw ? version : without_draft(version)) == condition->version;
 }
 
 const struct keyword keyword_tls_version = {
@@ -83,7 +83,7 @@ const struct keyword keyword_tls_version = {
     .manual = "For the client the first version offered, for the server the selected one. 1.3 includes its drafts.",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_QUOTED | KEYWORD_NEGATABLE,
-    .applications = tls_words,
+    .applications = tls_applications,
     .directions = APP_BOTH,
     .parse = tls_version_parse,
     .match_transaction = tls_version_match,
@@ -164,7 +164,7 @@ const struct keyword keyword_ssl_version = {
     .help = "True if the version is one of these; with !, if it is none of these",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_QUOTED,
-    .applications = tls_words,
+    .applications = tls_applications,
     .directions = APP_BOTH,
     .parse = ssl_version_parse,
     .match_transaction = ssl_version_match,
@@ -248,7 +248,7 @@ const struct keyword keyword_ssl_state = {
     .value = "[!]client_hello|server_hello|client_keyx|server_keyx|unknown[,...]",
     .help = "True if one of these messages was seen; with !, if one of these was not seen yet",
     .kind = KEYWORD_TRANSACTION,
-    .applications = tls_words,
+    .applications = tls_applications,
     .directions = APP_BOTH,
     .parse = ssl_state_parse,
     .match_transaction = ssl_state_match,

@@ -9,7 +9,7 @@
 
 /* --- Versions ------------------------------------------------------------------------------------- */
 
-static void put_draft(uint16_t version, char out[TLS_VERSION_TEXT_MAX])
+static void format_draft(uint16_t version, char out[TLS_VERSION_TEXT_MAX])
 {
     const char *tail = version >> 8 == 0xfb ? "-fb" : "";
 
@@ -30,7 +30,7 @@ void tls_version_text(uint16_t version, char out[TLS_VERSION_TEXT_MAX])
     else if (version >= TLS_SSL3 && version <= TLS_13)
         snprintf(out, TLS_VERSION_TEXT_MAX, "%s", names[version - TLS_SSL3]);
     else if (tls_version_is_draft(version))
-        put_draft(version, out);
+        format_draft(version, out);
     else
         snprintf(out, TLS_VERSION_TEXT_MAX, "0x%04x", version);
 }
@@ -62,7 +62,7 @@ static void log_names(struct fields *out, const struct tls_certificates *certifi
     fields_array_close(out);
 }
 
-static void log_raw(struct fields *out, const char *key, const struct tls_certificates *certificates, uint32_t index)
+static void log_der(struct fields *out, const char *key, const struct tls_certificates *certificates, uint32_t index)
 {
     struct cursor bytes = tls_piece_cursor(&certificates->chain, certificates->certs[index]);
 
@@ -72,7 +72,7 @@ static void log_raw(struct fields *out, const char *key, const struct tls_certif
 static void log_certificate(struct fields *out, const struct tls_certificates *certificates)
 {
     if (certificates->count > 0)
-        log_raw(out, "certificate", certificates, 0);
+        log_der(out, "certificate", certificates, 0);
 }
 
 static void log_chain(struct fields *out, const struct tls_certificates *certificates)
@@ -81,7 +81,7 @@ static void log_chain(struct fields *out, const struct tls_certificates *certifi
         return;
     fields_array_open(out, "chain");
     for (uint32_t i = 0; i < certificates->count; i++)
-        log_raw(out, NULL, certificates, i);
+        log_der(out, NULL, certificates, i);
     fields_array_close(out);
 }
 
@@ -97,7 +97,7 @@ static void log_time(struct fields *out, const char *key, const struct tls_certi
         fields_time(out, key, seconds);
 }
 
-static void log_client(struct fields *out, const struct tls_certificates *certificates, unsigned wanted)
+static void log_client(struct fields *out, const struct tls_certificates *certificates, unsigned fields)
 {
     if (!certificates->decoded)
         return;
@@ -108,9 +108,9 @@ static void log_client(struct fields *out, const struct tls_certificates *certif
     log_text(out, "serial", certificates, certificates->serial);
     log_time(out, "notbefore", certificates, certificates->not_before);
     log_time(out, "notafter", certificates, certificates->not_after);
-    if (wanted & TLS_FIELD_CLIENT_CERTIFICATE)
+    if (fields & TLS_FIELD_CLIENT_CERTIFICATE)
         log_certificate(out, certificates);
-    if (wanted & TLS_FIELD_CLIENT_CHAIN)
+    if (fields & TLS_FIELD_CLIENT_CHAIN)
         log_chain(out, certificates);
     fields_object_close(out);
 }
@@ -137,13 +137,13 @@ static void log_alpns(struct fields *out, const char *key, const struct tls_side
     fields_array_close(out);
 }
 
-static void log_ja3(struct fields *out, const char *key, const struct tls_prints *prints)
+static void log_ja3(struct fields *out, const char *key, const struct tls_fingerprints *fingerprints)
 {
-    if (!prints)
+    if (!fingerprints)
         return;
     fields_object_open(out, key);
-    fields_bytes(out, "hash", prints->ja3_hash, sizeof(prints->ja3_hash));
-    fields_bytes(out, "string", prints->ja3.bytes, prints->ja3.length);
+    fields_bytes(out, "hash", fingerprints->ja3_hash, sizeof(fingerprints->ja3_hash));
+    fields_bytes(out, "string", fingerprints->ja3.bytes, fingerprints->ja3.length);
     fields_object_close(out);
 }
 
@@ -204,21 +204,21 @@ static bool is_resumed(const struct tls_tx *tx)
 }
 
 /* Logs the first fields, mostly of the server's certificate, in Suricata's order. */
-static void log_server(struct fields *out, const struct tls_tx *tx, unsigned wanted)
+static void log_server(struct fields *out, const struct tls_tx *tx, unsigned fields)
 {
     const struct tls_certificates *certificates = &tx->side[FLOW_TO_CLIENT].certificates;
 
-    if (wanted & TLS_FIELD_SUBJECT)
+    if (fields & TLS_FIELD_SUBJECT)
         log_text(out, "subject", certificates, certificates->subject);
-    if (wanted & TLS_FIELD_ISSUER)
+    if (fields & TLS_FIELD_ISSUER)
         log_text(out, "issuerdn", certificates, certificates->issuer);
-    if (wanted & TLS_FIELD_ALTERNATIVES)
+    if (fields & TLS_FIELD_ALTERNATIVES)
         log_names(out, certificates);
-    if ((wanted & TLS_FIELD_SESSION_RESUMED) && is_resumed(tx))
+    if ((fields & TLS_FIELD_SESSION_RESUMED) && is_resumed(tx))
         fields_bool(out, "session_resumed", true);
-    if (wanted & TLS_FIELD_SERIAL)
+    if (fields & TLS_FIELD_SERIAL)
         log_text(out, "serial", certificates, certificates->serial);
-    if (wanted & TLS_FIELD_FINGERPRINT)
+    if (fields & TLS_FIELD_FINGERPRINT)
         log_fingerprint(out, certificates);
 }
 
@@ -230,48 +230,48 @@ static uint16_t version_of(const struct tls_tx *tx)
     return version != TLS_VERSION_NONE ? version : tx->side[FLOW_TO_SERVER].version;
 }
 
-static void log_validity(struct fields *out, const struct tls_tx *tx, unsigned wanted)
+static void log_validity(struct fields *out, const struct tls_tx *tx, unsigned fields)
 {
     const struct tls_certificates *certificates = &tx->side[FLOW_TO_CLIENT].certificates;
 
-    if (wanted & TLS_FIELD_SNI)
+    if (fields & TLS_FIELD_SNI)
         log_sni(out, &tx->side[FLOW_TO_SERVER].hello);
-    if (wanted & TLS_FIELD_VERSION)
+    if (fields & TLS_FIELD_VERSION)
         log_version(out, "version", version_of(tx));
-    if (wanted & TLS_FIELD_NOT_BEFORE)
+    if (fields & TLS_FIELD_NOT_BEFORE)
         log_time(out, "notbefore", certificates, certificates->not_before);
-    if (wanted & TLS_FIELD_NOT_AFTER)
+    if (fields & TLS_FIELD_NOT_AFTER)
         log_time(out, "notafter", certificates, certificates->not_after);
-    if (wanted & TLS_FIELD_CERTIFICATE)
+    if (fields & TLS_FIELD_CERTIFICATE)
         log_certificate(out, certificates);
-    if (wanted & TLS_FIELD_CHAIN)
+    if (fields & TLS_FIELD_CHAIN)
         log_chain(out, certificates);
 }
 
 /* Whether a fingerprint is logged: if the settings request it, or a rule has computed it anyway. */
-static bool is_wanted(const struct tls_settings *settings, unsigned field, bool is_made)
+static bool is_fingerprint_logged(const struct tls_settings *settings, unsigned field, bool is_computed)
 {
-    return (settings->fields & field) && ((settings->wanted & field) || is_made);
+    return (settings->fields & field) && ((settings->computed & field) || is_computed);
 }
 
-static bool ja3_is_made(const struct tls_side *side)
+static bool ja3_is_computed(const struct tls_side *side)
 {
-    return side->prints && side->prints->ja3_made;
+    return side->fingerprints && side->fingerprints->ja3_computed;
 }
 
 static void log_prints(struct fields *out, const struct tls_tx *tx, const struct tls_settings *settings)
 {
     const struct tls_side *client = &tx->side[FLOW_TO_SERVER], *server = &tx->side[FLOW_TO_CLIENT];
 
-    if (is_wanted(settings, TLS_FIELD_JA3, ja3_is_made(client)))
+    if (is_fingerprint_logged(settings, TLS_FIELD_JA3, ja3_is_computed(client)))
         log_ja3(out, "ja3", tls_ja3(tx, FLOW_TO_SERVER));
-    if (is_wanted(settings, TLS_FIELD_JA3S, ja3_is_made(server)))
+    if (is_fingerprint_logged(settings, TLS_FIELD_JA3S, ja3_is_computed(server)))
         log_ja3(out, "ja3s", tls_ja3(tx, FLOW_TO_CLIENT));
-    if (is_wanted(settings, TLS_FIELD_JA4, client->prints && client->prints->ja4_made)) {
-        const struct tls_prints *prints = tls_ja4(tx);
+    if (is_fingerprint_logged(settings, TLS_FIELD_JA4, client->fingerprints && client->fingerprints->ja4_computed)) {
+        const struct tls_fingerprints *fingerprints = tls_ja4(tx);
 
-        if (prints)
-            fields_bytes(out, "ja4", prints->ja4, sizeof(prints->ja4));
+        if (fingerprints)
+            fields_bytes(out, "ja4", fingerprints->ja4, sizeof(fingerprints->ja4));
     }
 }
 
@@ -280,28 +280,28 @@ void tls_log(const struct app_tx *base, const void *data, struct fields *out)
     const struct tls_tx *tx = tls_tx_of(base);
     const struct tls_settings *settings = data;
     const struct tls_side *client = &tx->side[FLOW_TO_SERVER], *server = &tx->side[FLOW_TO_CLIENT];
-    unsigned wanted = settings->fields;
+    unsigned fields = settings->fields;
 
-    log_server(out, tx, wanted);
-    log_validity(out, tx, wanted);
+    log_server(out, tx, fields);
+    log_validity(out, tx, fields);
     log_prints(out, tx, settings);
-    if (wanted & TLS_FIELD_CLIENT_ALPNS)
+    if (fields & TLS_FIELD_CLIENT_ALPNS)
         log_alpns(out, "client_alpns", client);
-    if (wanted & TLS_FIELD_SERVER_ALPNS)
+    if (fields & TLS_FIELD_SERVER_ALPNS)
         log_alpns(out, "server_alpns", server);
-    if (wanted & TLS_FIELD_CLIENT_HANDSHAKE)
+    if (fields & TLS_FIELD_CLIENT_HANDSHAKE)
         log_client_handshake(out, &client->hello);
-    if (wanted & TLS_FIELD_SERVER_HANDSHAKE)
+    if (fields & TLS_FIELD_SERVER_HANDSHAKE)
         log_server_handshake(out, &server->hello);
-    if (wanted & TLS_FIELD_CLIENT)
-        log_client(out, &client->certificates, wanted);
+    if (fields & TLS_FIELD_CLIENT)
+        log_client(out, &client->certificates, fields);
     if (tx->from_proto)
         fields_string(out, "from_proto", app_name_of_id(tx->from_proto));
 }
 
 /* Whether the session is logged: sessions without a certificate are not, unless they need none (TLS 1.3, resumption).
  */
-bool tls_wants_log(const struct app_tx *base, const void *data)
+bool tls_is_logged(const struct app_tx *base, const void *data)
 {
     const struct tls_tx *tx = tls_tx_of(base);
     const struct tls_settings *settings = data;

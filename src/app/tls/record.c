@@ -34,15 +34,15 @@ enum record_type {
 
 void tls_finish(const struct tls_parser *parser)
 {
-    tls_reach(parser, FLOW_TO_SERVER, TLS_CLIENT_FINISHED);
-    tls_reach(parser, FLOW_TO_CLIENT, TLS_SERVER_FINISHED);
-    parser->state->over = true;
+    tls_advance(parser, FLOW_TO_SERVER, TLS_CLIENT_FINISHED);
+    tls_advance(parser, FLOW_TO_CLIENT, TLS_SERVER_FINISHED);
+    parser->state->finished = true;
 }
 
 void tls_handshake_done(const struct tls_parser *parser)
 {
-    tls_reach(parser, FLOW_TO_SERVER, TLS_CLIENT_HANDSHAKE_DONE);
-    tls_reach(parser, FLOW_TO_CLIENT, TLS_SERVER_HANDSHAKE_DONE);
+    tls_advance(parser, FLOW_TO_SERVER, TLS_CLIENT_HANDSHAKE_DONE);
+    tls_advance(parser, FLOW_TO_CLIENT, TLS_SERVER_HANDSHAKE_DONE);
 }
 
 /* --- Record types --------------------------------------------------------------------------------- */
@@ -52,25 +52,25 @@ void tls_handshake_done(const struct tls_parser *parser)
  * 8446 appendix D.4), where a second ClientHello may follow it. Without a ServerHello or a client key exchange the
  * peers have no keys yet.
  */
-static bool begins_encryption(const struct tls_tx *tx)
+static bool starts_encryption(const struct tls_tx *tx)
 {
     return tx->flags & TLS_SAW_CLIENT_KEY ||
            (tx->flags & (TLS_SAW_SERVER_HELLO | TLS_NO_CERTIFICATE)) == TLS_SAW_SERVER_HELLO;
 }
 
-static int change_cipher_spec(const struct tls_parser *parser, struct cursor body)
+static int handle_change_cipher_spec(const struct tls_parser *parser, struct cursor body)
 {
     bool from_client = parser->direction == FLOW_TO_SERVER;
 
     (void)body;
     if (!(parser->tx->flags & (from_client ? TLS_SAW_CLIENT_HELLO : TLS_SAW_SERVER_HELLO)))
         return 0;
-    tls_reader_of(parser)->encrypted |= begins_encryption(parser->tx);
-    tls_reach(parser, parser->direction, from_client ? TLS_CLIENT_HANDSHAKE_DONE : TLS_SERVER_HANDSHAKE_DONE);
+    tls_reader_of(parser)->encrypted |= starts_encryption(parser->tx);
+    tls_advance(parser, parser->direction, from_client ? TLS_CLIENT_HANDSHAKE_DONE : TLS_SERVER_HANDSHAKE_DONE);
     return 0;
 }
 
-static int alert(const struct tls_parser *parser, struct cursor body)
+static int handle_alert(const struct tls_parser *parser, struct cursor body)
 {
     uint8_t level = 0;
 
@@ -85,13 +85,13 @@ static int alert(const struct tls_parser *parser, struct cursor body)
     return 0;
 }
 
-static int handshake(struct tls_parser *parser, struct cursor body)
+static int handle_handshake(struct tls_parser *parser, struct cursor body)
 {
     return tls_reader_of(parser)->encrypted ? 0 : tls_handshake_bytes(parser, body);
 }
 
 /* Records a heartbeat request; the next heartbeat must be the response of the other direction. */
-static int begin_heartbeat(const struct tls_parser *parser, struct cursor body, bool encrypted)
+static int start_heartbeat(const struct tls_parser *parser, struct cursor body, bool encrypted)
 {
     struct tls_state *state = parser->state;
     uint32_t record = (uint32_t)cursor_left(&body);
@@ -130,7 +130,7 @@ static int end_heartbeat(const struct tls_parser *parser, uint32_t record, bool 
     return -EINVAL;
 }
 
-static int heartbeat(const struct tls_parser *parser, struct cursor body)
+static int handle_heartbeat(const struct tls_parser *parser, struct cursor body)
 {
     enum { REQUEST = 1, RESPONSE = 2 };
     const struct tls_state *state = parser->state;
@@ -144,7 +144,7 @@ static int heartbeat(const struct tls_parser *parser, struct cursor body)
         return -EINVAL;
     }
     if (!state->heartbeat)
-        return begin_heartbeat(parser, body, encrypted);
+        return start_heartbeat(parser, body, encrypted);
     if (state->heartbeat_from == parser->direction) { /* a second request before the response */
         tls_event(parser, TLS_INVALID_HEARTBEAT_MESSAGE);
         return -EINVAL;
@@ -154,7 +154,7 @@ static int heartbeat(const struct tls_parser *parser, struct cursor body)
 
 /* --- Records of SSLv3 and TLS --------------------------------------------------------------------- */
 
-static enum tls_encrypted handling(const struct tls_parser *parser)
+static enum tls_encrypted encryption_handling(const struct tls_parser *parser)
 {
     const struct tls_settings *settings = app_settings(parser->context);
 
@@ -162,23 +162,23 @@ static enum tls_encrypted handling(const struct tls_parser *parser)
 }
 
 /* Stops parsing the flow, because further data is encrypted; bypasses the flow if configured. */
-static void no_more(const struct tls_parser *parser)
+static void stop_parsing(const struct tls_parser *parser)
 {
-    parser->state->over = true;
+    parser->state->finished = true;
     app_no_more(parser->context, true);
-    if (handling(parser) == TLS_ENCRYPTED_BYPASS)
+    if (encryption_handling(parser) == TLS_ENCRYPTED_BYPASS)
         app_bypass(parser->context);
 }
 
-static void application_data(const struct tls_parser *parser)
+static void handle_application_data(const struct tls_parser *parser)
 {
     unsigned flags = parser->tx->flags;
 
     if ((flags & TLS_EARLY_DATA) && !(flags & TLS_SAW_SERVER_HELLO)) /* 0-RTT */
         return;
     tls_handshake_done(parser);
-    if (handling(parser) != TLS_ENCRYPTED_FULL)
-        no_more(parser);
+    if (encryption_handling(parser) != TLS_ENCRYPTED_FULL)
+        stop_parsing(parser);
 }
 
 struct record {
@@ -210,17 +210,17 @@ static int check_header(const struct tls_parser *parser, const struct record *re
     return 0;
 }
 
-static int record_body(struct tls_parser *parser, uint8_t type, struct cursor body)
+static int handle_record(struct tls_parser *parser, uint8_t type, struct cursor body)
 {
     switch (type) {
     case RECORD_CHANGE_CIPHER_SPEC:
-        return change_cipher_spec(parser, body);
+        return handle_change_cipher_spec(parser, body);
     case RECORD_ALERT:
-        return alert(parser, body);
+        return handle_alert(parser, body);
     case RECORD_HANDSHAKE:
-        return handshake(parser, body);
+        return handle_handshake(parser, body);
     default:
-        return heartbeat(parser, body);
+        return handle_heartbeat(parser, body);
     }
 }
 
@@ -245,7 +245,7 @@ static int read_record(struct tls_parser *parser, struct cursor *cur, uint32_t *
         tls_reader_of(parser)->skip = record.length;
         *cur = at;
         if (!skips)
-            application_data(parser);
+            handle_application_data(parser);
         return 0;
     }
     const uint8_t *body = cursor_take(&at, record.length);
@@ -254,14 +254,14 @@ static int read_record(struct tls_parser *parser, struct cursor *cur, uint32_t *
     if (!body)
         return -EAGAIN;
     *cur = at;
-    return record_body(parser, record.type, cursor_of(body, record.length));
+    return handle_record(parser, record.type, cursor_of(body, record.length));
 }
 
 /* --- SSLv2 ---------------------------------------------------------------------------------------- */
 
 enum ssl2_type { SSL2_ERROR, SSL2_CLIENT_HELLO, SSL2_CLIENT_MASTER_KEY, SSL2_CLIENT_FINISHED, SSL2_SERVER_HELLO };
 
-static int ssl2_client_hello(const struct tls_parser *parser, struct cursor body)
+static int handle_ssl2_client_hello(const struct tls_parser *parser, struct cursor body)
 {
     uint16_t version, ciphers, session;
 
@@ -271,23 +271,23 @@ static int ssl2_client_hello(const struct tls_parser *parser, struct cursor body
     }
     parser->tx->flags |= TLS_SAW_CLIENT_HELLO;
     tls_side_of(parser)->version = version;
-    tls_reach(parser, FLOW_TO_SERVER, TLS_CLIENT_HELLO_DONE);
+    tls_advance(parser, FLOW_TO_SERVER, TLS_CLIENT_HELLO_DONE);
     return 0;
 }
 
 /* After the client's master key, even message types are encrypted, so parsing ends. */
-static void ssl2_client_key(const struct tls_parser *parser)
+static void handle_ssl2_client_key(const struct tls_parser *parser)
 {
     parser->tx->flags |= TLS_SAW_CLIENT_KEY;
     if (!(parser->tx->flags & TLS_SAW_SERVER_HELLO))
         return;
     tls_handshake_done(parser);
-    parser->state->over = true;
-    if (handling(parser) != TLS_ENCRYPTED_FULL)
-        no_more(parser);
+    parser->state->finished = true;
+    if (encryption_handling(parser) != TLS_ENCRYPTED_FULL)
+        stop_parsing(parser);
 }
 
-static int ssl2_message(const struct tls_parser *parser, struct cursor body)
+static int handle_ssl2_message(const struct tls_parser *parser, struct cursor body)
 {
     uint8_t type;
 
@@ -296,14 +296,14 @@ static int ssl2_message(const struct tls_parser *parser, struct cursor body)
         return -EINVAL;
     }
     if (type == SSL2_CLIENT_HELLO && parser->direction == FLOW_TO_SERVER)
-        return ssl2_client_hello(parser, body);
+        return handle_ssl2_client_hello(parser, body);
     if (type == SSL2_ERROR)
         tls_event(parser, TLS_ERROR_MESSAGE_ENCOUNTERED);
     if (type == SSL2_CLIENT_MASTER_KEY && parser->direction == FLOW_TO_SERVER)
-        ssl2_client_key(parser);
+        handle_ssl2_client_key(parser);
     if (type == SSL2_SERVER_HELLO && parser->direction == FLOW_TO_CLIENT) {
         parser->tx->flags |= TLS_SAW_SERVER_HELLO;
-        tls_reach(parser, FLOW_TO_CLIENT, TLS_SERVER_HELLO);
+        tls_advance(parser, FLOW_TO_CLIENT, TLS_SERVER_HELLO);
     }
     return 0;
 }
@@ -330,7 +330,7 @@ static int read_ssl2_record(const struct tls_parser *parser, struct cursor *cur,
     if (!body)
         return -EAGAIN;
     *cur = at;
-    return ssl2_message(parser, cursor_of(body, length));
+    return handle_ssl2_message(parser, cursor_of(body, length));
 }
 
 /* --- Parser entry --------------------------------------------------------------------------------- */
@@ -346,7 +346,7 @@ static int read_next(struct tls_parser *parser, struct cursor *cur, uint32_t *ne
     return read_record(parser, cur, needed);
 }
 
-static void skip(struct tls_reader *reader, struct cursor *cur)
+static void skip_record_bytes(struct tls_reader *reader, struct cursor *cur)
 {
     uint32_t count = cursor_left(cur) < reader->skip ? (uint32_t)cursor_left(cur) : reader->skip;
 
@@ -355,15 +355,15 @@ static void skip(struct tls_reader *reader, struct cursor *cur)
 }
 
 /* Reads all complete records. Returns 0, -EAGAIN when one is incomplete, or another -errno. */
-static int read_all(struct tls_parser *parser, struct cursor *cur, uint32_t *needed)
+static int read_records(struct tls_parser *parser, struct cursor *cur, uint32_t *needed)
 {
     struct tls_reader *reader = tls_reader_of(parser);
     int err = 0;
 
-    skip(reader, cur);
-    while (err == 0 && !parser->state->over && cursor_left(cur) > 0) {
+    skip_record_bytes(reader, cur);
+    while (err == 0 && !parser->state->finished && cursor_left(cur) > 0) {
         err = read_next(parser, cur, needed);
-        skip(reader, cur);
+        skip_record_bytes(reader, cur);
     }
     return err;
 }
@@ -372,14 +372,14 @@ struct tls_tx *tls_transaction(struct app_context *context, struct tls_state *st
 {
     struct tls_tx *tx = (struct tls_tx *)app_tx_last(context);
 
-    if (tx || state->has_begun)
+    if (tx || state->has_transaction)
         return tx;
     tx = tls_new_transaction(context);
     if (!tx) {
         *err = -ENOMEM;
         return NULL;
     }
-    state->has_begun = true;
+    state->has_transaction = true;
     return tx;
 }
 
@@ -391,8 +391,8 @@ struct tls_tx *tls_new_transaction(struct app_context *context)
     if (!tx)
         return NULL;
     tx->heap = app_heap(context);
-    tx->ja3_off = settings && settings->ja3 == TLS_PRINT_NEVER;
-    tx->ja4_off = settings && settings->ja4 == TLS_PRINT_NEVER;
+    tx->ja3_off = settings && settings->ja3 == TLS_FINGERPRINT_NEVER;
+    tx->ja4_off = settings && settings->ja4 == TLS_FINGERPRINT_NEVER;
     tx->from_proto = (uint8_t)app_original(app_context_flow(context));
     return tx;
 }
@@ -404,15 +404,15 @@ struct app_result tls_feed(struct app_context *context, void *state, const struc
     struct cursor cur = cursor_of(in->length > 0 ? in->bytes : (const uint8_t *)"", in->length);
     int err = 0;
 
-    if (parser.state->over)
+    if (parser.state->finished)
         return result;
     parser.tx = tls_transaction(context, state, &err);
     if (!parser.tx) {
-        parser.state->over = true;
+        parser.state->finished = true;
         result.status = err ? APP_ERROR : APP_OK;
         return result;
     }
-    err = read_all(&parser, &cur, &result.needed);
+    err = read_records(&parser, &cur, &result.needed);
     if (err == -EAGAIN)
         result.consumed = in->length - (uint32_t)cursor_left(&cur);
     else
@@ -420,6 +420,7 @@ struct app_result tls_feed(struct app_context *context, void *state, const struc
     if (err && err != -EAGAIN)
         result.status = APP_ERROR;
     if (in->end)
-        tls_reach(&parser, in->direction, in->direction == FLOW_TO_SERVER ? TLS_CLIENT_FINISHED : TLS_SERVER_FINISHED);
+        tls_advance(&parser, in->direction,
+                    in->direction == FLOW_TO_SERVER ? TLS_CLIENT_FINISHED : TLS_SERVER_FINISHED);
     return result;
 }

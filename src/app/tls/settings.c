@@ -12,7 +12,7 @@
 #define EVENTS "eve.types.tls."
 
 static const char *const encrypted_choices[] = { "track-only", "default", "bypass", "full", NULL };
-static const char *const print_choices[] = { "auto", "yes", "no", "true", "false", "on", "off", NULL };
+static const char *const fingerprint_choices[] = { "auto", "yes", "no", "true", "false", "on", "off", NULL };
 
 /* In the order of the bits TLS_FIELD_*. */
 static const char *const field_choices[] = {
@@ -46,7 +46,7 @@ enum {
     EXTENDED_FIELDS = BASIC_FIELDS | TLS_FIELD_VERSION | TLS_FIELD_SERIAL | TLS_FIELD_FINGERPRINT |
                       TLS_FIELD_NOT_BEFORE | TLS_FIELD_NOT_AFTER | TLS_FIELD_JA3 | TLS_FIELD_JA3S | TLS_FIELD_JA4 |
                       TLS_FIELD_CLIENT | TLS_FIELD_CLIENT_ALPNS | TLS_FIELD_SERVER_ALPNS | TLS_FIELD_SNI,
-    PRINT_FIELDS = TLS_FIELD_JA3 | TLS_FIELD_JA3S | TLS_FIELD_JA4,
+    FINGERPRINT_FIELDS = TLS_FIELD_JA3 | TLS_FIELD_JA3S | TLS_FIELD_JA4,
 };
 
 const struct setting tls_settings_table[] = {
@@ -59,13 +59,13 @@ const struct setting tls_settings_table[] = {
     { .name = PROTOCOL "ja3-fingerprints",
       .type = SETTING_ENUM,
       .default_value = "auto",
-      .choices = print_choices,
+      .choices = fingerprint_choices,
       .help = "Compute JA3 and JA3S fingerprints: no, yes (and write them in every event), auto (when a rule or "
               "eve.types.tls.custom needs them)" },
     { .name = PROTOCOL "ja4-fingerprints",
       .type = SETTING_ENUM,
       .default_value = "auto",
-      .choices = print_choices,
+      .choices = fingerprint_choices,
       .help = "Compute JA4 fingerprints: no, yes (and write them in every event), auto (when a rule or the fields of "
               "eve.types.tls need them, as they do by default)" },
     { .name = "eve.types.tls", .type = SETTING_SECTION, .help = "Event type tls: a TLS handshake" },
@@ -88,11 +88,12 @@ const struct setting tls_settings_table[] = {
     { 0 },
 };
 
-static enum tls_print_mode print_mode(const char *value)
+static enum tls_fingerprint_mode fingerprint_mode(const char *value)
 {
     if (!strcmp(value, "auto"))
-        return TLS_PRINT_AUTO;
-    return !strcmp(value, "yes") || !strcmp(value, "true") || !strcmp(value, "on") ? TLS_PRINT_ALWAYS : TLS_PRINT_NEVER;
+        return TLS_FINGERPRINT_AUTO;
+    return !strcmp(value, "yes") || !strcmp(value, "true") || !strcmp(value, "on") ? TLS_FINGERPRINT_ALWAYS
+                                                                                   : TLS_FINGERPRINT_NEVER;
 }
 
 static enum tls_encrypted encrypted_mode(const char *value)
@@ -127,17 +128,17 @@ static void configure_fields(const struct config *config, struct tls_settings *s
 {
     if (config_list_count(config, EVENTS "custom") > 0) {
         settings->fields = custom_fields(config);
-        settings->wanted = settings->fields & PRINT_FIELDS;
+        settings->computed = settings->fields & FINGERPRINT_FIELDS;
     } else {
         settings->fields = config_bool(config, EVENTS "extended") ? EXTENDED_FIELDS : BASIC_FIELDS;
         if (config_bool(config, EVENTS "ja4"))
             settings->fields |= TLS_FIELD_JA4;
-        settings->wanted = settings->fields & TLS_FIELD_JA4;
+        settings->computed = settings->fields & TLS_FIELD_JA4;
     }
-    if (settings->ja3 == TLS_PRINT_ALWAYS)
-        settings->wanted |= TLS_FIELD_JA3 | TLS_FIELD_JA3S;
-    if (settings->ja4 == TLS_PRINT_ALWAYS)
-        settings->wanted |= TLS_FIELD_JA4;
+    if (settings->ja3 == TLS_FINGERPRINT_ALWAYS)
+        settings->computed |= TLS_FIELD_JA3 | TLS_FIELD_JA3S;
+    if (settings->ja4 == TLS_FINGERPRINT_ALWAYS)
+        settings->computed |= TLS_FIELD_JA4;
     settings->log_resumed = config_bool(config, EVENTS "session-resumption");
     if (settings->log_resumed)
         settings->fields |= TLS_FIELD_SESSION_RESUMED;
@@ -151,8 +152,8 @@ int tls_configure(const struct config *config, struct diag *diag, void **out)
     if (!settings)
         return -ENOMEM;
     settings->encrypted = encrypted_mode(config_string(config, PROTOCOL "encryption-handling"));
-    settings->ja3 = print_mode(config_string(config, PROTOCOL "ja3-fingerprints"));
-    settings->ja4 = print_mode(config_string(config, PROTOCOL "ja4-fingerprints"));
+    settings->ja3 = fingerprint_mode(config_string(config, PROTOCOL "ja3-fingerprints"));
+    settings->ja4 = fingerprint_mode(config_string(config, PROTOCOL "ja4-fingerprints"));
     configure_fields(config, settings);
     *out = settings;
     return 0;

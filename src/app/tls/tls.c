@@ -58,26 +58,26 @@ enum {
 };
 
 /* First handshake bytes, reassembled from records. */
-struct begun {
+struct handshake_start {
     uint8_t bytes[HELLO_BEGIN];
     unsigned count;
     bool odd_version; /* a record has a major version other than 3 */
 };
 
 /* Whether the bytes start a ClientHello. With an odd record version, length and version are checked as well. */
-static enum app_guess is_hello(const struct begun *begun)
+static enum app_guess is_hello(const struct handshake_start *start)
 {
-    if (begun->count == 0)
+    if (start->count == 0)
         return APP_UNSURE;
-    if (begun->bytes[0] != 1)
+    if (start->bytes[0] != 1)
         return APP_NO;
-    if (!begun->odd_version)
+    if (!start->odd_version)
         return APP_YES;
-    if (begun->count < HELLO_BEGIN)
+    if (start->count < HELLO_BEGIN)
         return APP_UNSURE;
-    uint32_t length = load_be32(begun->bytes) & 0xffffff;
+    uint32_t length = load_be32(start->bytes) & 0xffffff;
 
-    return length >= TLS_HELLO_MIN && length <= TLS_MESSAGE_MAX && begun->bytes[4] >= 3 ? APP_YES : APP_NO;
+    return length >= TLS_HELLO_MIN && length <= TLS_MESSAGE_MAX && start->bytes[4] >= 3 ? APP_YES : APP_NO;
 }
 
 /*
@@ -87,7 +87,7 @@ static enum app_guess is_hello(const struct begun *begun)
  */
 static enum app_guess probe_records(struct cursor cur)
 {
-    struct begun begun = { .count = 0 };
+    struct handshake_start start = { .count = 0 };
 
     for (unsigned i = 0; i < RECORDS_MAX; i++) {
         uint8_t type, major, minor;
@@ -100,15 +100,15 @@ static enum app_guess probe_records(struct cursor cur)
             return APP_NO;
         if (!cursor_u8(&cur, &major) || !cursor_u8(&cur, &minor) || !cursor_be16(&cur, &length))
             return APP_UNSURE;
-        begun.odd_version |= major != 3;
+        start.odd_version |= major != 3;
         if (length > LENGTH_MAX)
             return APP_NO;
-        for (; type == HANDSHAKE && length > 0 && begun.count < HELLO_BEGIN; length--)
-            if (!cursor_u8(&cur, &begun.bytes[begun.count]))
+        for (; type == HANDSHAKE && length > 0 && start.count < HELLO_BEGIN; length--)
+            if (!cursor_u8(&cur, &start.bytes[start.count]))
                 break;
             else
-                begun.count++;
-        guess = is_hello(&begun);
+                start.count++;
+        guess = is_hello(&start);
         if (guess != APP_UNSURE)
             return guess;
         if (!cursor_skip(&cur, length))
@@ -132,7 +132,7 @@ static enum app_guess probe(const struct app_probe *in)
 
 /* --- Cleanup -------------------------------------------------------------------------------------- */
 
-static void stop(struct app_context *context, void *data)
+static void free_state(struct app_context *context, void *data)
 {
     struct tls_state *state = data;
 
@@ -148,14 +148,14 @@ static void free_tx(struct app_context *context, struct app_tx *base)
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         tls_free_hello(heap, &tx->side[direction].hello);
         tls_free_certificates(heap, &tx->side[direction].certificates);
-        tls_free_prints(heap, tx->side[direction].prints);
+        tls_free_fingerprints(heap, tx->side[direction].fingerprints);
     }
 }
 
 /* --- Names ---------------------------------------------------------------------------------------- */
 
-const char *const tls_words[] = { "tls", NULL };
-static const char *const other_words[] = { "ssl", NULL };
+const char *const tls_applications[] = { "tls", NULL };
+static const char *const tls_aliases[] = { "ssl", NULL };
 
 static const char *const client_steps[] = { "client_in_progress",    "client_hello_done", "client_cert_done",
                                             "client_handshake_done", "client_finished",   NULL };
@@ -229,7 +229,7 @@ static const struct app_condition conditions[] = {
 
 const struct app_proto app_tls = {
     .name = "tls",
-    .words = other_words,
+    .words = tls_aliases,
     .help = "TLS 1.0 to 1.3, SSLv3 and SSLv2 (handshake)",
     .transports = APP_TCP,
     .tcp_ports = "443",
@@ -239,7 +239,7 @@ const struct app_proto app_tls = {
     .probe_any_port = true,
     .joins_others = true, /* its first bytes may also be a DNS message over TCP */
     .state_size = sizeof(struct tls_state),
-    .stop = stop,
+    .stop = free_state,
     .feed = tls_feed,
     .transfer = tls_transfer,
     .tx_size = sizeof(struct tls_tx),
@@ -256,7 +256,7 @@ const struct app_proto app_tls = {
     .log_key = "tls",
     .log_progress = { TLS_CLIENT_HANDSHAKE_DONE, TLS_SERVER_HANDSHAKE_DONE },
     .log = tls_log,
-    .wants_log = tls_wants_log,
+    .wants_log = tls_is_logged,
     .settings = tls_settings_table,
     .configure = tls_configure,
     .unconfigure = tls_unconfigure,

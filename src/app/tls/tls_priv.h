@@ -155,8 +155,8 @@ struct tls_certificates {
     int64_t not_before, not_after;
 };
 
-struct tls_prints {
-    bool ja3_made, ja4_made;
+struct tls_fingerprints {
+    bool ja3_computed, ja4_computed;
     struct buffer ja3;
     char ja3_hash[32];
     char ja4[36];
@@ -167,7 +167,7 @@ struct tls_side {
     uint16_t version;
     struct tls_hello hello;
     struct tls_certificates certificates;
-    struct tls_prints *prints; /* allocated with the hello, computed on first use; NULL without hello */
+    struct tls_fingerprints *fingerprints; /* allocated with the hello, computed on first use; NULL without hello */
 };
 
 struct tls_tx {
@@ -193,9 +193,9 @@ struct tls_reader {
 
 struct tls_state {
     struct tls_reader reader[FLOW_DIRECTIONS];
-    bool over;      /* finished: no more data is parsed */
-    bool has_begun; /* a transaction was created */
-    bool heartbeat; /* a request awaits its response */
+    bool finished;        /* finished: no more data is parsed */
+    bool has_transaction; /* a transaction was created */
+    bool heartbeat;       /* a request awaits its response */
     uint8_t heartbeat_from;
     uint32_t heartbeat_length; /* length of its record if encrypted, otherwise 0 */
 };
@@ -229,7 +229,7 @@ static inline void tls_event(const struct tls_parser *parser, enum tls_event eve
 }
 
 /* Advances the progress of a direction; it never decreases. */
-static inline void tls_reach(const struct tls_parser *parser, enum flow_direction direction, uint8_t progress)
+static inline void tls_advance(const struct tls_parser *parser, enum flow_direction direction, uint8_t progress)
 {
     if (parser->tx->tx.progress[direction] < progress)
         app_tx_advance(&parser->tx->tx, direction, progress);
@@ -262,10 +262,10 @@ int tls_handshake_bytes(struct tls_parser *parser, struct cursor bytes);
 
 /* Whether another ClientHello is equal to the first in everything visible to rules: server names, protocols,
  * fingerprints. */
-bool tls_hello_is_alike(const struct tls_hello *before, struct cursor body);
+bool tls_hello_is_equal(const struct tls_hello *before, struct cursor body);
 /* Parse the body of a message. 0, -ENOMEM, or (hello) -EMSGSIZE when it exceeds a limit. */
-int tls_read_hello(const struct tls_parser *parser, struct cursor body);
-int tls_read_certificates(const struct tls_parser *parser, struct cursor body);
+int tls_parse_hello(const struct tls_parser *parser, struct cursor body);
+int tls_parse_certificates(const struct tls_parser *parser, struct cursor body);
 void tls_free_hello(struct heap *heap, struct tls_hello *hello);
 void tls_free_certificates(struct heap *heap, struct tls_certificates *certificates);
 
@@ -285,9 +285,9 @@ static inline bool tls_is_grease(uint16_t value) /* RFC 8701 */
 int tls_reserve_ja3(struct tls_tx *tx, enum flow_direction direction);
 /* Compute on first use and return JA3 (client) or JA3S (server), and JA4. NULL without a valid hello, or if disabled.
  */
-const struct tls_prints *tls_ja3(const struct tls_tx *tx, enum flow_direction direction);
-const struct tls_prints *tls_ja4(const struct tls_tx *tx);
-void tls_free_prints(struct heap *heap, struct tls_prints *prints);
+const struct tls_fingerprints *tls_ja3(const struct tls_tx *tx, enum flow_direction direction);
+const struct tls_fingerprints *tls_ja4(const struct tls_tx *tx);
+void tls_free_fingerprints(struct heap *heap, struct tls_fingerprints *fingerprints);
 
 /* --- log.c, settings.c ---------------------------------------------------------------------------- */
 
@@ -326,12 +326,12 @@ enum tls_encrypted {
     TLS_ENCRYPTED_BYPASS, /* ... and the flow is bypassed */
     TLS_ENCRYPTED_FULL,   /* encrypted data is inspected */
 };
-enum tls_print_mode { TLS_PRINT_AUTO, TLS_PRINT_ALWAYS, TLS_PRINT_NEVER };
+enum tls_fingerprint_mode { TLS_FINGERPRINT_AUTO, TLS_FINGERPRINT_ALWAYS, TLS_FINGERPRINT_NEVER };
 
 struct tls_settings {
     enum tls_encrypted encrypted;
-    enum tls_print_mode ja3, ja4;
-    unsigned fields, wanted; /* wanted: fingerprint fields computed for the event even if no rule needs them */
+    enum tls_fingerprint_mode ja3, ja4;
+    unsigned fields, computed; /* computed: fingerprint fields computed for the event even if no rule needs them */
     bool log_resumed;
 };
 
@@ -339,7 +339,7 @@ extern const struct setting tls_settings_table[];
 int tls_configure(const struct config *config, struct diag *diag, void **out);
 void tls_unconfigure(void *settings);
 void tls_log(const struct app_tx *tx, const void *settings, struct fields *out);
-bool tls_wants_log(const struct app_tx *tx, const void *settings);
+bool tls_is_logged(const struct app_tx *tx, const void *settings);
 
 /* --- buffers.c ------------------------------------------------------------------------------------ */
 
@@ -355,7 +355,7 @@ int tls_finish_serial(struct rule_parser *parser, const struct condition *condit
 
 /* --- keywords ------------------------------------------------------------------------------------- */
 
-extern const char *const tls_words[]; /* keyword.applications */
+extern const char *const tls_applications[]; /* keyword.applications */
 
 extern const struct keyword keyword_tls_sni, keyword_tls_cert_subject, keyword_tls_cert_issuer, keyword_tls_cert_serial,
     keyword_tls_cert_fingerprint, keyword_tls_certs, keyword_tls_subjectaltname, keyword_tls_alpn, keyword_tls_random,

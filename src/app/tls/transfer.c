@@ -28,12 +28,12 @@ static void transfer_reader(struct app_context *context, struct transfer *t, str
     transfer_require(t, reader->message_skips || reader->message_length <= TLS_MESSAGE_MAX);
 }
 
-static void transfer_place_in(struct app_context *context, struct transfer *t, struct tls_state *state)
+static void transfer_state(struct app_context *context, struct transfer *t, struct tls_state *state)
 {
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++)
         transfer_reader(context, t, &state->reader[direction]);
-    transfer_bool(t, &state->over);
-    transfer_bool(t, &state->has_begun);
+    transfer_bool(t, &state->finished);
+    transfer_bool(t, &state->has_transaction);
     transfer_bool(t, &state->heartbeat);
     transfer_u8(t, &state->heartbeat_from);
     transfer_u32(t, &state->heartbeat_length);
@@ -42,7 +42,7 @@ static void transfer_place_in(struct app_context *context, struct transfer *t, s
 
 /* --- Handshake messages --------------------------------------------------------------------------- */
 
-struct carried {
+struct transferred_side {
     uint16_t version;
     uint8_t progress;
     uint32_t hello_length, chain_length;
@@ -68,7 +68,7 @@ static void write_side(struct transfer *t, struct tls_tx *tx, enum flow_directio
     transfer_bytes(t, chain->bytes, chain->length);
 }
 
-static void read_side(struct transfer *t, struct carried *out)
+static void read_side(struct transfer *t, struct transferred_side *out)
 {
     transfer_u16(t, &out->version);
     transfer_u8(t, &out->progress);
@@ -81,18 +81,18 @@ static void read_side(struct transfer *t, struct carried *out)
 }
 
 /* Parses hello and chain again. Errors are ignored: the writer had the same, and its events are transferred. */
-static void read_again(struct tls_parser *parser, enum flow_direction direction, const struct carried *carried)
+static void parse_again(struct tls_parser *parser, enum flow_direction direction, const struct transferred_side *from)
 {
     struct tls_side *side = &parser->tx->side[direction];
 
     parser->direction = direction;
-    side->version = carried->version;
-    if (carried->hello_length > 0)
-        tls_read_hello(parser, cursor_of(carried->hello, carried->hello_length));
-    if (carried->chain_length > 0)
-        tls_read_certificates(parser, cursor_of(carried->chain, carried->chain_length));
-    side->version = carried->version;
-    tls_reach(parser, direction, carried->progress);
+    side->version = from->version;
+    if (from->hello_length > 0)
+        tls_parse_hello(parser, cursor_of(from->hello, from->hello_length));
+    if (from->chain_length > 0)
+        tls_parse_certificates(parser, cursor_of(from->chain, from->chain_length));
+    side->version = from->version;
+    tls_advance(parser, direction, from->progress);
 }
 
 static void transfer_flags(struct transfer *t, struct tls_tx *tx)
@@ -115,15 +115,15 @@ static void write_tx(struct app_context *context, struct transfer *t, struct tls
 static void read_tx(struct app_context *context, struct transfer *t, struct tls_state *state)
 {
     struct tls_parser parser = { .context = context, .state = state };
-    struct carried side[FLOW_DIRECTIONS] = { { .version = 0 } };
+    struct transferred_side side[FLOW_DIRECTIONS] = { { .version = 0 } };
     int err = 0;
 
     read_side(t, &side[FLOW_TO_SERVER]);
     read_side(t, &side[FLOW_TO_CLIENT]);
     if (t->error || !(parser.tx = tls_transaction(context, state, &err)))
         return;
-    read_again(&parser, FLOW_TO_SERVER, &side[FLOW_TO_SERVER]);
-    read_again(&parser, FLOW_TO_CLIENT, &side[FLOW_TO_CLIENT]);
+    parse_again(&parser, FLOW_TO_SERVER, &side[FLOW_TO_SERVER]);
+    parse_again(&parser, FLOW_TO_CLIENT, &side[FLOW_TO_CLIENT]);
     transfer_flags(t, parser.tx);
     parser.tx->from_proto = (uint8_t)app_original(app_context_flow(context));
     app_transfer_tx(context, t, &parser.tx->tx);
@@ -141,5 +141,5 @@ void tls_transfer(struct app_context *context, void *data, struct transfer *t)
     else if (has_tx && !t->error)
         read_tx(context, t, state);
     if (!t->error)
-        transfer_place_in(context, t, state);
+        transfer_state(context, t, state);
 }

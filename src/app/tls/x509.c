@@ -16,19 +16,19 @@ static bool read_version(struct cursor *tbs)
 
     if (!next || *next != VERSION_FIELD)
         return true; /* v1 */
-    return der_take(tbs, VERSION_FIELD, &field) && der_take(&field, DER_INTEGER, &number) && cursor_left(&number) == 1;
+    return der_read(tbs, VERSION_FIELD, &field) && der_read(&field, DER_INTEGER, &number) && cursor_left(&number) == 1;
 }
 
 static bool is_name(struct cursor name)
 {
-    struct x509_text nowhere = { 0 };
+    struct x509_text count_only = { 0 };
 
-    return x509_name_text(name, &nowhere);
+    return x509_name_text(name, &count_only);
 }
 
 static bool read_name(struct cursor *tbs, struct cursor *name)
 {
-    return der_take(tbs, DER_SEQUENCE, name) && is_name(*name);
+    return der_read(tbs, DER_SEQUENCE, name) && is_name(*name);
 }
 
 static bool read_validity(struct cursor *tbs, struct x509 *out)
@@ -36,7 +36,7 @@ static bool read_validity(struct cursor *tbs, struct x509 *out)
     struct cursor validity;
     struct der_value from, until;
 
-    return der_take(tbs, DER_SEQUENCE, &validity) && der_next(&validity, &from) && der_next(&validity, &until) &&
+    return der_read(tbs, DER_SEQUENCE, &validity) && der_next(&validity, &from) && der_next(&validity, &until) &&
            der_time(&from, &out->not_before) && der_time(&until, &out->not_after);
 }
 
@@ -47,13 +47,13 @@ static bool read_extension(struct cursor *list, struct x509 *out)
     enum { BOOLEAN = 0x01 };
     struct cursor extension, id, value;
 
-    if (!der_take(list, DER_SEQUENCE, &extension) || !der_take(&extension, DER_OID, &id) ||
-        !der_skip_optional(&extension, BOOLEAN) || !der_take(&extension, DER_OCTET_STRING, &value))
+    if (!der_read(list, DER_SEQUENCE, &extension) || !der_read(&extension, DER_OID, &id) ||
+        !der_skip_optional(&extension, BOOLEAN) || !der_read(&extension, DER_OCTET_STRING, &value))
         return false;
     if (cursor_left(&id) != sizeof(subject_alternative_name) ||
         memcmp(id.at, subject_alternative_name, sizeof(subject_alternative_name)) != 0)
         return true;
-    return der_take(&value, DER_SEQUENCE, &out->alternatives);
+    return der_read(&value, DER_SEQUENCE, &out->alternatives);
 }
 
 static bool read_extensions(struct cursor *tbs, struct x509 *out)
@@ -65,7 +65,7 @@ static bool read_extensions(struct cursor *tbs, struct x509 *out)
         return false;
     if (cursor_left(tbs) == 0)
         return true;
-    if (!der_take(tbs, EXTENSIONS_FIELD, &field) || !der_take(&field, DER_SEQUENCE, &list))
+    if (!der_read(tbs, EXTENSIONS_FIELD, &field) || !der_read(&field, DER_SEQUENCE, &list))
         return false;
     while (cursor_left(&list) > 0) {
         if (!read_extension(&list, out))
@@ -74,9 +74,9 @@ static bool read_extensions(struct cursor *tbs, struct x509 *out)
     return true;
 }
 
-static enum x509_result read_outer(struct cursor *cur, struct cursor *body)
+static enum x509_result read_outer_sequence(struct cursor *cur, struct cursor *body)
 {
-    if (der_take(cur, DER_SEQUENCE, body))
+    if (der_read(cur, DER_SEQUENCE, body))
         return X509_OK;
     return der_header_is_cut(*cur) ? X509_LENGTH : X509_BROKEN;
 }
@@ -86,17 +86,17 @@ enum x509_result x509_read(const uint8_t *bytes, size_t length, struct x509 *out
     struct cursor whole = cursor_of(bytes, length), certificate, tbs, ignored;
 
     *out = (struct x509){ 0 };
-    enum x509_result result = read_outer(&whole, &certificate);
+    enum x509_result result = read_outer_sequence(&whole, &certificate);
 
     if (result == X509_OK)
-        result = read_outer(&certificate, &tbs);
+        result = read_outer_sequence(&certificate, &tbs);
     if (result != X509_OK)
         return result;
     if (!read_version(&tbs))
         return X509_VERSION;
-    if (!der_take(&tbs, DER_INTEGER, &out->serial) || cursor_left(&out->serial) == 0)
+    if (!der_read(&tbs, DER_INTEGER, &out->serial) || cursor_left(&out->serial) == 0)
         return X509_SERIAL;
-    if (!der_take(&tbs, DER_SEQUENCE, &ignored))
+    if (!der_read(&tbs, DER_SEQUENCE, &ignored))
         return X509_ALGORITHM;
     if (!read_name(&tbs, &out->issuer))
         return X509_ISSUER;
@@ -104,18 +104,18 @@ enum x509_result x509_read(const uint8_t *bytes, size_t length, struct x509 *out
         return X509_DATE;
     if (!read_name(&tbs, &out->subject))
         return X509_SUBJECT;
-    if (!der_take(&tbs, DER_SEQUENCE, &ignored)) /* subjectPublicKeyInfo */
+    if (!der_read(&tbs, DER_SEQUENCE, &ignored)) /* subjectPublicKeyInfo */
         return X509_DER;
     if (!read_extensions(&tbs, out))
         return X509_EXTENSIONS;
-    if (!der_take(&certificate, DER_SEQUENCE, &ignored))
+    if (!der_read(&certificate, DER_SEQUENCE, &ignored))
         return X509_ALGORITHM;
-    return der_take(&certificate, DER_BIT_STRING, &ignored) ? X509_OK : X509_DER;
+    return der_read(&certificate, DER_BIT_STRING, &ignored) ? X509_OK : X509_DER;
 }
 
 /* --- Text ----------------------------------------------------------------------------------------- */
 
-static void put(struct x509_text *out, const void *bytes, size_t length)
+static void append(struct x509_text *out, const void *bytes, size_t length)
 {
     if (length == 0)
         return;
@@ -127,20 +127,20 @@ static void put(struct x509_text *out, const void *bytes, size_t length)
     out->length += length;
 }
 
-static void put_string(struct x509_text *out, const char *string)
+static void append_string(struct x509_text *out, const char *string)
 {
-    put(out, string, strlen(string));
+    append(out, string, strlen(string));
 }
 
-static void put_hex(struct x509_text *out, uint8_t byte)
+static void append_hex(struct x509_text *out, uint8_t byte)
 {
     static const char digits[] = "0123456789ABCDEF";
 
-    put(out, &digits[byte >> 4], 1);
-    put(out, &digits[byte & 15], 1);
+    append(out, &digits[byte >> 4], 1);
+    append(out, &digits[byte & 15], 1);
 }
 
-static void put_decimal(struct x509_text *out, unsigned value)
+static void append_decimal(struct x509_text *out, unsigned value)
 {
     char digits[10];
     size_t count = sizeof(digits);
@@ -149,14 +149,14 @@ static void put_decimal(struct x509_text *out, unsigned value)
         digits[--count] = (char)('0' + value % 10);
         value /= 10;
     } while (value > 0);
-    put(out, digits + count, sizeof(digits) - count);
+    append(out, digits + count, sizeof(digits) - count);
 }
 
-static void put_oid(struct x509_text *out, struct cursor id)
+static void append_oid(struct x509_text *out, struct cursor id)
 {
     char text[DER_OID_TEXT_MAX];
 
-    put(out, text, der_oid_text(id, text));
+    append(out, text, der_oid_text(id, text));
 }
 
 struct short_name {
@@ -206,17 +206,17 @@ static const struct short_name short_names[] = {
     { "msJurisdictionCountry", 11, { 0x2b, 6, 1, 4, 1, 0x82, 0x37, 0x3c, 2, 1, 3 } },
 };
 
-static void put_attribute_type(struct x509_text *out, struct cursor id)
+static void append_attribute_type(struct x509_text *out, struct cursor id)
 {
     for (size_t i = 0; i < sizeof(short_names) / sizeof(short_names[0]); i++) {
         if (cursor_left(&id) == short_names[i].length && memcmp(id.at, short_names[i].id, short_names[i].length) == 0) {
-            put_string(out, short_names[i].name);
+            append_string(out, short_names[i].name);
             return;
         }
     }
-    put_string(out, "OID(");
-    put_oid(out, id);
-    put_string(out, ")");
+    append_string(out, "OID(");
+    append_oid(out, id);
+    append_string(out, ")");
 }
 
 static bool is_string(uint8_t tag)
@@ -240,22 +240,22 @@ static bool is_string(uint8_t tag)
 }
 
 /* Writes one attribute. Strings are copied without escapes: rules may search for a NUL in a name. */
-static bool put_attribute(struct x509_text *out, struct cursor *set)
+static bool append_attribute(struct x509_text *out, struct cursor *set)
 {
     struct cursor attribute, id;
     struct der_value value;
 
-    if (!der_take(set, DER_SEQUENCE, &attribute) || !der_take(&attribute, DER_OID, &id) || cursor_left(&id) == 0 ||
+    if (!der_read(set, DER_SEQUENCE, &attribute) || !der_read(&attribute, DER_OID, &id) || cursor_left(&id) == 0 ||
         !der_next(&attribute, &value))
         return false;
-    put_attribute_type(out, id);
-    put_string(out, "=");
+    append_attribute_type(out, id);
+    append_string(out, "=");
     if (is_string(value.tag)) {
-        put(out, value.body.at, cursor_left(&value.body));
+        append(out, value.body.at, cursor_left(&value.body));
         return true;
     }
     for (const uint8_t *byte = value.body.at; byte < value.body.end; byte++)
-        put_hex(out, *byte);
+        append_hex(out, *byte);
     return true;
 }
 
@@ -265,12 +265,12 @@ bool x509_name_text(struct cursor name, struct x509_text *out)
     struct cursor set;
 
     while (cursor_left(&name) > 0) {
-        if (!der_take(&name, DER_SET, &set))
+        if (!der_read(&name, DER_SET, &set))
             return false;
         for (bool is_first_of_set = true; cursor_left(&set) > 0; is_first_of_set = false) {
             if (!is_first)
-                put_string(out, is_first_of_set ? ", " : " + ");
-            if (!put_attribute(out, &set))
+                append_string(out, is_first_of_set ? ", " : " + ");
+            if (!append_attribute(out, &set))
                 return false;
             is_first = false;
         }
@@ -282,24 +282,24 @@ void x509_serial_text(struct cursor serial, struct x509_text *out)
 {
     for (const uint8_t *byte = serial.at; byte < serial.end; byte++) {
         if (byte > serial.at)
-            put_string(out, ":");
-        put_hex(out, *byte);
+            append_string(out, ":");
+        append_hex(out, *byte);
     }
 }
 
 /* --- Alternative names ---------------------------------------------------------------------------- */
 
-static void put_ipv4(struct x509_text *out, const uint8_t *bytes)
+static void append_ipv4(struct x509_text *out, const uint8_t *bytes)
 {
     for (unsigned i = 0; i < 4; i++) {
         if (i > 0)
-            put_string(out, ".");
-        put_decimal(out, bytes[i]);
+            append_string(out, ".");
+        append_decimal(out, bytes[i]);
     }
 }
 
 /* Finds the longest run of at least two zero groups, which is written as "::" (RFC 5952). */
-static void find_zeros(const uint8_t *bytes, unsigned *start, unsigned *count)
+static void find_zero_run(const uint8_t *bytes, unsigned *start, unsigned *count)
 {
     *start = *count = 0;
     for (unsigned i = 0; i < 8; i++) {
@@ -314,7 +314,7 @@ static void find_zeros(const uint8_t *bytes, unsigned *start, unsigned *count)
     }
 }
 
-static void put_group(struct x509_text *out, uint16_t group)
+static void append_group(struct x509_text *out, uint16_t group)
 {
     static const char digits[] = "0123456789abcdef";
     bool begun = false;
@@ -324,24 +324,24 @@ static void put_group(struct x509_text *out, uint16_t group)
 
         begun |= digit != 0 || shift == 0;
         if (begun)
-            put(out, &digits[digit], 1);
+            append(out, &digits[digit], 1);
     }
 }
 
-static void put_ipv6(struct x509_text *out, const uint8_t *bytes)
+static void append_ipv6(struct x509_text *out, const uint8_t *bytes)
 {
     unsigned start, count;
 
-    find_zeros(bytes, &start, &count);
+    find_zero_run(bytes, &start, &count);
     for (unsigned i = 0; i < 8; i++) {
         if (count > 0 && i == start) {
-            put_string(out, "::");
+            append_string(out, "::");
             i += count - 1;
             continue;
         }
         if (i > 0 && (count == 0 || i != start + count))
-            put_string(out, ":");
-        put_group(out, load_be16(bytes + 2 * (size_t)i));
+            append_string(out, ":");
+        append_group(out, load_be16(bytes + 2 * (size_t)i));
     }
 }
 
@@ -356,7 +356,7 @@ enum {
     REGISTERED_ID = DER_CONTEXT | 8,
 };
 
-static void put_general_name(struct x509_text *out, const struct der_value *value)
+static void append_general_name(struct x509_text *out, const struct der_value *value)
 {
     struct cursor body = value->body, inner;
 
@@ -364,24 +364,24 @@ static void put_general_name(struct x509_text *out, const struct der_value *valu
     case RFC822_NAME:
     case DNS_NAME:
     case URI_NAME:
-        put(out, body.at, cursor_left(&body));
+        append(out, body.at, cursor_left(&body));
         break;
     case IP_ADDRESS:
         if (cursor_left(&body) == 4)
-            put_ipv4(out, body.at);
+            append_ipv4(out, body.at);
         else if (cursor_left(&body) == 16)
-            put_ipv6(out, body.at);
+            append_ipv6(out, body.at);
         break;
     case DIRECTORY_NAME:
-        if (der_take(&body, DER_SEQUENCE, &inner))
+        if (der_read(&body, DER_SEQUENCE, &inner))
             x509_name_text(inner, out);
         break;
     case OTHER_NAME:
-        if (der_take(&body, DER_OID, &inner))
-            put_oid(out, inner);
+        if (der_read(&body, DER_OID, &inner))
+            append_oid(out, inner);
         break;
     case REGISTERED_ID:
-        put_oid(out, body);
+        append_oid(out, body);
         break;
     default:
         break;
@@ -394,6 +394,6 @@ bool x509_alternative_text(struct cursor *alternatives, struct x509_text *out)
 
     if (!der_next(alternatives, &value))
         return false;
-    put_general_name(out, &value);
+    append_general_name(out, &value);
     return true;
 }
