@@ -20,7 +20,9 @@ static const struct {
 };
 
 /* Commands without effect on the parser. */
-static const char *const others[] = { "noop", "vrfy", "expn", "help", "turn", "etrn", "send", "soml", "saml" };
+static const char *const ignored_commands[] = {
+    "noop", "vrfy", "expn", "help", "turn", "etrn", "send", "soml", "saml"
+};
 
 static bool has_prefix(const uint8_t *line, uint32_t length, const char *word, uint32_t word_length)
 {
@@ -37,15 +39,15 @@ static enum smtp_command find_command(const uint8_t *line, uint32_t length)
 
 static bool is_command(enum smtp_command command, const uint8_t *line, uint32_t length)
 {
-    for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-        if (has_prefix(line, length, others[i], 4))
+    for (unsigned i = 0; i < sizeof(ignored_commands) / sizeof(ignored_commands[0]); i++)
+        if (has_prefix(line, length, ignored_commands[i], 4))
             return true;
     return command != SMTP_OTHER;
 }
 
 /* --- Reply queue ---------------------------------------------------------------------------------- */
 
-static bool make_room(struct heap *heap, struct smtp_state *state)
+static bool reserve_queue_entry(struct heap *heap, struct smtp_state *state)
 {
     if (state->queue_first + state->queue_count < state->queue_room)
         return true;
@@ -55,7 +57,7 @@ static bool make_room(struct heap *heap, struct smtp_state *state)
         return true;
     }
     uint32_t room = state->queue_room ? state->queue_room * 2 : 8;
-    struct smtp_waiting *grown =
+    struct smtp_pending_reply *grown =
         heap_grow(heap, state->queue, state->queue_room * sizeof(*grown), room * sizeof(*grown));
 
     if (!grown)
@@ -65,22 +67,22 @@ static bool make_room(struct heap *heap, struct smtp_state *state)
     return true;
 }
 
-int smtp_expect_reply(struct smtp_feed *f, enum smtp_command command, const struct smtp_tx *tx)
+int smtp_queue_command(struct smtp_feed *f, enum smtp_command command, const struct smtp_tx *tx)
 {
     struct smtp_state *state = f->state;
 
     if (state->queue_count >= SMTP_QUEUE_MAX)
         return -EINVAL;
-    if (!make_room(app_heap(f->context), state))
+    if (!reserve_queue_entry(app_heap(f->context), state))
         return -ENOMEM;
-    struct smtp_waiting *end = state->queue + state->queue_first + state->queue_count;
+    struct smtp_pending_reply *end = state->queue + state->queue_first + state->queue_count;
 
     if (state->queue_count > 0 &&
-        (end[-1].command == SMTP_STARTTLS || (end[-1].command == SMTP_DATA_COMMAND && !end[-1].has_reading)))
+        (end[-1].command == SMTP_STARTTLS || (end[-1].command == SMTP_DATA_COMMAND && !end[-1].has_alternative)))
         smtp_event(f, f->current, SMTP_INVALID_PIPELINED_SEQUENCE);
-    *end = (struct smtp_waiting){ .command = command, .tx = tx ? tx->tx.id + 1 : 0 };
+    *end = (struct smtp_pending_reply){ .command = command, .tx = tx ? tx->tx.id + 1 : 0 };
     state->queue_count++;
-    state->data_waiting += command == SMTP_DATA_COMMAND;
+    state->data_pending += command == SMTP_DATA_COMMAND;
     return 0;
 }
 
@@ -92,7 +94,7 @@ static bool is_blank(uint8_t byte)
 }
 
 /* Returns the first word from offset `at` on; extensions may follow it. */
-static const uint8_t *argument(const uint8_t *line, uint32_t length, uint32_t at, uint32_t *size)
+static const uint8_t *find_argument(const uint8_t *line, uint32_t length, uint32_t at, uint32_t *size)
 {
     uint32_t end;
 
@@ -108,7 +110,7 @@ static const uint8_t *argument(const uint8_t *line, uint32_t length, uint32_t at
 
 /* Returns the address after the colon of MAIL FROM: and RCPT TO:, without extensions. Servers accept blanks around
  * these words and within the angle brackets; Exim accepts text before the brackets. */
-static const uint8_t *address_argument(const uint8_t *line, uint32_t length, uint32_t *size)
+static const uint8_t *find_address(const uint8_t *line, uint32_t length, uint32_t *size)
 {
     const uint8_t *colon = memchr(line, ':', length);
     uint32_t at = colon ? (uint32_t)(colon + 1 - line) : length;
@@ -116,17 +118,17 @@ static const uint8_t *address_argument(const uint8_t *line, uint32_t length, uin
     uint32_t end;
 
     if (!open)
-        return argument(line, length, at, size);
+        return find_argument(line, length, at, size);
     at = (uint32_t)(open - line);
     for (end = at; end < length && line[end] != '>';)
         end++;
     if (end == length)
-        return argument(line, length, at, size);
+        return find_argument(line, length, at, size);
     *size = end + 1 - at;
     return open;
 }
 
-static int keep(struct heap *heap, struct buffer *buffer, const uint8_t *bytes, uint32_t length)
+static int store_argument(struct heap *heap, struct buffer *buffer, const uint8_t *bytes, uint32_t length)
 {
     return buffer_append(heap, buffer, bytes, length, SMTP_LINE_MAX) < length ? -ENOMEM : 0;
 }
@@ -134,8 +136,8 @@ static int keep(struct heap *heap, struct buffer *buffer, const uint8_t *bytes, 
 /* Appends the argument of a further HELO or MAIL FROM command to `texts` if it differs from the first: servers may use
  * another command than the first, and some use the whole line of HELO. Older ones are dropped when the limit is
  * reached. */
-static void keep_other(struct heap *heap, struct buffer *texts, const struct buffer *first, const uint8_t *text,
-                       uint32_t length)
+static void add_alternative_argument(struct heap *heap, struct buffer *texts, const struct buffer *first,
+                                     const uint8_t *text, uint32_t length)
 {
     while (length > 0 && is_blank(text[length - 1]))
         length--;
@@ -148,43 +150,43 @@ static void keep_other(struct heap *heap, struct buffer *texts, const struct buf
         buffer_clear(heap, texts);
 }
 
-static int take_helo(struct smtp_feed *f, struct smtp_tx *tx, const uint8_t *line, uint32_t length)
+static int handle_helo(struct smtp_feed *f, struct smtp_tx *tx, const uint8_t *line, uint32_t length)
 {
     struct heap *heap = app_heap(f->context);
     uint32_t size;
-    const uint8_t *name = argument(line, length, 5, &size);
+    const uint8_t *name = find_argument(line, length, 5, &size);
 
     if (f->state->has_helo)
         smtp_event(f, tx, SMTP_DUPLICATE_FIELDS);
     if (f->state->has_helo || name + size < line + length)
-        keep_other(heap, &tx->other_helos, &tx->helo, name, (uint32_t)(line + length - name));
+        add_alternative_argument(heap, &tx->other_helos, &tx->helo, name, (uint32_t)(line + length - name));
     if (f->state->has_helo)
         return 0;
     f->state->has_helo = tx->has_helo = true;
-    int err = keep(heap, &f->state->helo, name, size);
+    int err = store_argument(heap, &f->state->helo, name, size);
 
-    return err ? err : keep(heap, &tx->helo, name, size);
+    return err ? err : store_argument(heap, &tx->helo, name, size);
 }
 
-static int take_sender(struct smtp_feed *f, struct smtp_tx *tx, const uint8_t *line, uint32_t length)
+static int handle_mail(struct smtp_feed *f, struct smtp_tx *tx, const uint8_t *line, uint32_t length)
 {
     uint32_t size;
-    const uint8_t *address = address_argument(line, length, &size);
+    const uint8_t *address = find_address(line, length, &size);
 
     if (tx->has_mail_from) {
         smtp_event(f, tx, SMTP_DUPLICATE_FIELDS);
-        keep_other(app_heap(f->context), &tx->other_senders, &tx->mail_from, address, size);
+        add_alternative_argument(app_heap(f->context), &tx->other_senders, &tx->mail_from, address, size);
         return 0;
     }
     tx->has_mail_from = true;
-    return keep(app_heap(f->context), &tx->mail_from, address, size);
+    return store_argument(app_heap(f->context), &tx->mail_from, address, size);
 }
 
-static int take_recipient(struct smtp_feed *f, struct smtp_tx *tx, const uint8_t *line, uint32_t length)
+static int handle_rcpt(struct smtp_feed *f, struct smtp_tx *tx, const uint8_t *line, uint32_t length)
 {
     struct heap *heap = app_heap(f->context);
     uint32_t size;
-    const uint8_t *address = address_argument(line, length, &size);
+    const uint8_t *address = find_address(line, length, &size);
 
     if (tx->recipient_count == SMTP_RECIPIENTS_MAX || tx->recipient_text.length + size > SMTP_RECIPIENT_BYTES)
         return 0;
@@ -205,29 +207,29 @@ static int take_recipient(struct smtp_feed *f, struct smtp_tx *tx, const uint8_t
     return 0;
 }
 
-static int take_data(struct smtp_feed *f, struct smtp_tx **tx)
+static int handle_data(struct smtp_feed *f, struct smtp_tx **tx)
 {
     int err;
 
     if ((*tx)->mime || (*tx)->raw) {
         /* A second message, although the end of the first was not seen. */
         smtp_event(f, *tx, SMTP_UNPARSABLE_CONTENT);
-        smtp_break_message(f, *tx);
-        smtp_complete(f, *tx);
-        *tx = smtp_new(f);
+        smtp_abort_message(f, *tx);
+        smtp_complete_tx(f, *tx);
+        *tx = smtp_new_tx(f);
         if (!*tx)
             return -ENOMEM;
     }
-    err = smtp_begin_message(f, *tx);
+    err = smtp_start_message(f, *tx);
     f->state->cut[FLOW_TO_SERVER] = false;
     return err;
 }
 
 /* Parses "BDAT length [LAST]"; false when the arguments are invalid. */
-static bool read_chunk(struct smtp_state *state, const uint8_t *line, uint32_t length)
+static bool parse_bdat(struct smtp_state *state, const uint8_t *line, uint32_t length)
 {
     uint32_t size, rest;
-    const uint8_t *number = argument(line, length, 4, &size), *last;
+    const uint8_t *number = find_argument(line, length, 4, &size), *last;
     uint64_t value = 0;
 
     if (length < 6 || !is_blank(line[4]) || size == 0 || size > 18)
@@ -237,7 +239,7 @@ static bool read_chunk(struct smtp_state *state, const uint8_t *line, uint32_t l
             return false;
         value = value * 10 + (uint64_t)(number[i] - '0');
     }
-    last = argument(line, length, (uint32_t)(number - line) + size, &rest);
+    last = find_argument(line, length, (uint32_t)(number - line) + size, &rest);
     if (rest > 0 && !mime_equal_nocase(last, rest, "last"))
         return false;
     state->chunk_left = value;
@@ -245,10 +247,10 @@ static bool read_chunk(struct smtp_state *state, const uint8_t *line, uint32_t l
     return true;
 }
 
-static int take_chunk(struct smtp_feed *f, struct smtp_tx *tx, enum smtp_command *command, const uint8_t *line,
-                      uint32_t length)
+static int handle_bdat(struct smtp_feed *f, struct smtp_tx *tx, enum smtp_command *command, const uint8_t *line,
+                       uint32_t length)
 {
-    if (!read_chunk(f->state, line, length)) {
+    if (!parse_bdat(f->state, line, length)) {
         smtp_event(f, tx, SMTP_INVALID_BDAT);
         *command = SMTP_OTHER;
         return 0;
@@ -258,39 +260,39 @@ static int take_chunk(struct smtp_feed *f, struct smtp_tx *tx, enum smtp_command
     if (f->state->partial.length == 0 && !tx->has_data)
         f->state->cut[FLOW_TO_SERVER] = false;
     f->state->mode = SMTP_IN_CHUNK;
-    return smtp_begin_message(f, tx);
+    return smtp_start_message(f, tx);
 }
 
-static void take_reset(struct smtp_feed *f, struct smtp_tx *tx)
+static void handle_rset(struct smtp_feed *f, struct smtp_tx *tx)
 {
     buffer_clear(app_heap(f->context), &f->state->partial);
     if (!tx)
         return;
-    smtp_break_message(f, tx);
+    smtp_abort_message(f, tx);
     tx->request_over = true;
     app_tx_advance(&tx->tx, FLOW_TO_SERVER, SMTP_COMPLETE);
 }
 
 /* --- Command lines -------------------------------------------------------------------------------- */
 
-static int act(struct smtp_feed *f, struct smtp_tx **tx, enum smtp_command *command, const uint8_t *line,
-               uint32_t length)
+static int handle_command(struct smtp_feed *f, struct smtp_tx **tx, enum smtp_command *command, const uint8_t *line,
+                          uint32_t length)
 {
     switch (*command) {
     case SMTP_HELO:
         if ((*tx)->has_mail_from || (*tx)->has_data)
             *command = SMTP_HELO_AGAIN;
-        return take_helo(f, *tx, line, length);
+        return handle_helo(f, *tx, line, length);
     case SMTP_MAIL:
-        return take_sender(f, *tx, line, length);
+        return handle_mail(f, *tx, line, length);
     case SMTP_RCPT:
-        return take_recipient(f, *tx, line, length);
+        return handle_rcpt(f, *tx, line, length);
     case SMTP_DATA_COMMAND:
-        return take_data(f, tx);
+        return handle_data(f, tx);
     case SMTP_BDAT:
-        return take_chunk(f, *tx, command, line, length);
+        return handle_bdat(f, *tx, command, line, length);
     case SMTP_RSET:
-        take_reset(f, *tx);
+        handle_rset(f, *tx);
         return 0;
     default:
         return 0;
@@ -298,21 +300,21 @@ static int act(struct smtp_feed *f, struct smtp_tx **tx, enum smtp_command *comm
 }
 
 /* Updates the parser mode after the command was queued for its reply. */
-static void follow(struct smtp_feed *f, enum smtp_command command)
+static void update_mode(struct smtp_feed *f, enum smtp_command command)
 {
     struct smtp_state *state = f->state;
 
     if (command == SMTP_DATA_COMMAND && state->replies_lost)
         state->mode = SMTP_IN_DATA;
     else if (command == SMTP_DATA_COMMAND)
-        state->in_doubt = true;
+        state->is_ambiguous = true;
     if (state->mode == SMTP_IN_CHUNK && state->chunk_left == 0)
         smtp_end_chunk(f);
     else if (state->mode == SMTP_IN_CHUNK && !state->chunking && !state->replies_lost)
-        state->in_doubt = true;
+        state->is_ambiguous = true;
 }
 
-int smtp_take_command(struct smtp_feed *f, const uint8_t *line, uint32_t length)
+int smtp_parse_command(struct smtp_feed *f, const uint8_t *line, uint32_t length)
 {
     /* Servers ignore blanks before a command. */
     while (!f->state->in_auth && length > 0 && is_blank(*line)) {
@@ -328,20 +330,20 @@ int smtp_take_command(struct smtp_feed *f, const uint8_t *line, uint32_t length)
     if (too_long)
         smtp_event(f, tx, SMTP_BDAT_CHUNK_TOO_LONG);
     if ((!tx || tx->request_over) && begins) {
-        tx = smtp_new(f);
+        tx = smtp_new_tx(f);
         if (!tx)
             return -ENOMEM;
     }
     if (!f->state->greeted)
         smtp_event(f, tx, SMTP_NO_WELCOME);
-    int err = act(f, &tx, &command, line, length);
+    int err = handle_command(f, &tx, &command, line, length);
 
     if (err)
         return err;
     if (tx)
         app_tx_touch(&tx->tx, FLOW_TO_SERVER);
-    err = smtp_expect_reply(f, command, tx);
+    err = smtp_queue_command(f, command, tx);
     if (!err)
-        follow(f, command);
+        update_mode(f, command);
     return err;
 }

@@ -5,14 +5,14 @@
  */
 #include "smtp_priv.h"
 
-static const char *const words[] = { "smtp", NULL };
+static const char *const smtp_applications[] = { "smtp", NULL };
 
 static const struct smtp_tx *smtp_of(const struct app_tx *tx)
 {
     return (const struct smtp_tx *)tx;
 }
 
-static bool lend(const uint8_t *bytes, uint32_t length, struct app_bytes *out)
+static bool set_bytes(const uint8_t *bytes, uint32_t length, struct app_bytes *out)
 {
     static const uint8_t nothing[1];
 
@@ -23,7 +23,7 @@ static bool lend(const uint8_t *bytes, uint32_t length, struct app_bytes *out)
 /* --- Envelope ------------------------------------------------------------------------------------- */
 
 /* Returns text number `index`, counted from 1, of a list of texts that each end with a line feed. */
-static bool lend_other(const struct buffer *others, unsigned index, struct app_bytes *out)
+static bool set_listed_text(const struct buffer *others, unsigned index, struct app_bytes *out)
 {
     const uint8_t *at = others->bytes, *limit, *end;
 
@@ -32,7 +32,7 @@ static bool lend_other(const struct buffer *others, unsigned index, struct app_b
     limit = at + others->length;
     while (at < limit && (end = memchr(at, '\n', (size_t)(limit - at)))) {
         if (--index == 0)
-            return lend(at, (uint32_t)(end - at), out);
+            return set_bytes(at, (uint32_t)(end - at), out);
         at = end + 1;
     }
     return false;
@@ -44,8 +44,8 @@ static bool get_helo(const struct app_tx *tx, enum flow_direction direction, uns
 
     (void)direction;
     if (index > 0)
-        return lend_other(&smtp->other_helos, index, out);
-    return smtp->has_helo && lend(smtp->helo.bytes, smtp->helo.length, out);
+        return set_listed_text(&smtp->other_helos, index, out);
+    return smtp->has_helo && set_bytes(smtp->helo.bytes, smtp->helo.length, out);
 }
 
 static bool get_mail_from(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
@@ -54,8 +54,8 @@ static bool get_mail_from(const struct app_tx *tx, enum flow_direction direction
 
     (void)direction;
     if (index > 0)
-        return lend_other(&smtp->other_senders, index, out);
-    return smtp->has_mail_from && lend(smtp->mail_from.bytes, smtp->mail_from.length, out);
+        return set_listed_text(&smtp->other_senders, index, out);
+    return smtp->has_mail_from && set_bytes(smtp->mail_from.bytes, smtp->mail_from.length, out);
 }
 
 static bool get_recipient(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
@@ -64,7 +64,7 @@ static bool get_recipient(const struct app_tx *tx, enum flow_direction direction
 
     (void)direction;
     return index < smtp->recipient_count &&
-           lend(buffer_at(&smtp->recipient_text, smtp->recipients[index].at), smtp->recipients[index].length, out);
+           set_bytes(buffer_at(&smtp->recipient_text, smtp->recipients[index].at), smtp->recipients[index].length, out);
 }
 
 /* --- Message -------------------------------------------------------------------------------------- */
@@ -74,7 +74,7 @@ static bool get_header(const struct app_tx *tx, const char *name, unsigned index
     const struct mime *mime = smtp_of(tx)->mime;
     const struct mime_header *header = mime && mime->main_done ? mime_headers_find(&mime->main, name, index) : NULL;
 
-    return header && lend(buffer_at(&mime->main.text, header->value), header->value_length, out);
+    return header && set_bytes(buffer_at(&mime->main.text, header->value), header->value_length, out);
 }
 
 static bool get_url(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
@@ -83,7 +83,7 @@ static bool get_url(const struct app_tx *tx, enum flow_direction direction, unsi
 
     (void)direction;
     return mime && index < mime->urls.count &&
-           lend(buffer_at(&mime->urls.text, mime->urls.list[index].at), mime->urls.list[index].length, out);
+           set_bytes(buffer_at(&mime->urls.text, mime->urls.list[index].at), mime->urls.list[index].length, out);
 }
 
 /* Returns the MD5 in hexadecimal, as rules specify it. */
@@ -93,7 +93,7 @@ static bool get_body_md5(const struct app_tx *tx, enum flow_direction direction,
 
     (void)direction;
     (void)index;
-    return mime && mime->md5_done && lend(mime->md5_text, sizeof(mime->md5_text), out);
+    return mime && mime->md5_done && set_bytes(mime->md5_text, sizeof(mime->md5_text), out);
 }
 
 static bool get_from(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
@@ -159,7 +159,7 @@ const struct keyword keyword_smtp_helo = {
     .help = "argument of HELO or EHLO: first the one that started the session, then differing ones of the transaction",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
-    .applications = words,
+    .applications = smtp_applications,
     .directions = APP_TO_SERVER,
     .parse = smtp_helo_parse,
 };
@@ -176,7 +176,7 @@ const struct keyword keyword_smtp_mail_from = {
     .help = "envelope sender (MAIL FROM): <a@example.com>",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
-    .applications = words,
+    .applications = smtp_applications,
     .directions = APP_TO_SERVER,
     .parse = smtp_mail_from_parse,
 };
@@ -193,7 +193,7 @@ const struct keyword keyword_smtp_rcpt_to = {
     .help = "each envelope recipient (RCPT TO)",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
-    .applications = words,
+    .applications = smtp_applications,
     .directions = APP_TO_SERVER,
     .parse = smtp_rcpt_to_parse,
 };
@@ -210,7 +210,7 @@ const struct keyword keyword_email_from = {
     .help = "From header of the message",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
-    .applications = words,
+    .applications = smtp_applications,
     .directions = APP_TO_SERVER,
     .parse = email_from_parse,
 };
@@ -227,7 +227,7 @@ const struct keyword keyword_email_to = {
     .help = "To header of the message",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
-    .applications = words,
+    .applications = smtp_applications,
     .directions = APP_TO_SERVER,
     .parse = email_to_parse,
 };
@@ -244,7 +244,7 @@ const struct keyword keyword_email_cc = {
     .help = "Cc header of the message",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
-    .applications = words,
+    .applications = smtp_applications,
     .directions = APP_TO_SERVER,
     .parse = email_cc_parse,
 };
@@ -261,7 +261,7 @@ const struct keyword keyword_email_subject = {
     .help = "Subject header of the message",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
-    .applications = words,
+    .applications = smtp_applications,
     .directions = APP_TO_SERVER,
     .parse = email_subject_parse,
 };
@@ -278,7 +278,7 @@ const struct keyword keyword_email_date = {
     .help = "Date header of the message",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
-    .applications = words,
+    .applications = smtp_applications,
     .directions = APP_TO_SERVER,
     .parse = email_date_parse,
 };
@@ -295,7 +295,7 @@ const struct keyword keyword_email_message_id = {
     .help = "Message-ID header of the message",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
-    .applications = words,
+    .applications = smtp_applications,
     .directions = APP_TO_SERVER,
     .parse = email_message_id_parse,
 };
@@ -312,7 +312,7 @@ const struct keyword keyword_email_x_mailer = {
     .help = "X-Mailer header of the message",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
-    .applications = words,
+    .applications = smtp_applications,
     .directions = APP_TO_SERVER,
     .parse = email_x_mailer_parse,
 };
@@ -329,7 +329,7 @@ const struct keyword keyword_email_received = {
     .help = "each Received header of the message",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
-    .applications = words,
+    .applications = smtp_applications,
     .directions = APP_TO_SERVER,
     .parse = email_received_parse,
 };
@@ -346,7 +346,7 @@ const struct keyword keyword_email_url = {
     .help = "each URL in the text of the message (setting mime.extract-urls)",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
-    .applications = words,
+    .applications = smtp_applications,
     .directions = APP_TO_SERVER,
     .parse = email_url_parse,
 };
@@ -364,7 +364,7 @@ const struct keyword keyword_email_body_md5 = {
     .help = "MD5 of the message body, in hexadecimal",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
-    .applications = words,
+    .applications = smtp_applications,
     .directions = APP_TO_SERVER,
     .parse = email_body_md5_parse,
 };

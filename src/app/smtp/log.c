@@ -7,7 +7,7 @@
 
 #include "smtp_priv.h"
 
-enum field_kind { FIELD_TEXT, FIELD_ALL, FIELD_COMMAS };
+enum field_kind { FIELD_TEXT, FIELD_ALL, FIELD_ADDRESSES };
 
 /* Fields that eve.types.smtp.custom can select; `extended`: also selected by eve.types.smtp.extended. */
 static const struct {
@@ -15,7 +15,7 @@ static const struct {
     enum field_kind kind;
     bool extended;
 } email_fields[] = {
-    { "reply_to", "reply-to", FIELD_TEXT, false },       { "bcc", "bcc", FIELD_COMMAS, true },
+    { "reply_to", "reply-to", FIELD_TEXT, false },       { "bcc", "bcc", FIELD_ADDRESSES, true },
     { "message_id", "message-id", FIELD_TEXT, true },    { "subject", "subject", FIELD_TEXT, true },
     { "x_mailer", "x-mailer", FIELD_TEXT, true },        { "user_agent", "user-agent", FIELD_TEXT, true },
     { "received", "received", FIELD_ALL, false },        { "x_originating_ip", "x-originating-ip", FIELD_TEXT, false },
@@ -104,7 +104,7 @@ static uint32_t address_length(const uint8_t *bytes, uint32_t length)
     return at;
 }
 
-static void log_commas(const struct mime *mime, const char *key, const char *name, struct fields *out)
+static void log_addresses(const struct mime *mime, const char *key, const char *name, struct fields *out)
 {
     const struct mime_header *header = mime_headers_find(&mime->main, name, 0);
     const uint8_t *bytes;
@@ -134,8 +134,8 @@ static void log_custom(const struct mime *mime, const struct smtp_settings *sett
             continue;
         if (email_fields[i].kind == FIELD_ALL)
             log_all(mime, email_fields[i].name, email_fields[i].header, out);
-        else if (email_fields[i].kind == FIELD_COMMAS)
-            log_commas(mime, email_fields[i].name, email_fields[i].header, out);
+        else if (email_fields[i].kind == FIELD_ADDRESSES)
+            log_addresses(mime, email_fields[i].name, email_fields[i].header, out);
         else
             log_text(mime, email_fields[i].name, email_fields[i].header, out);
     }
@@ -193,8 +193,8 @@ void smtp_log_email(const struct app_tx *tx, const void *data, struct fields *ou
         return;
     fields_object_open(out, "email");
     log_text(mime, "from", "from", out);
-    log_commas(mime, "to", "to", out);
-    log_commas(mime, "cc", "cc", out);
+    log_addresses(mime, "to", "to", out);
+    log_addresses(mime, "cc", "cc", out);
     fields_string(out, "status", status_of(mime));
     log_attachments(tx, out);
     log_urls(mime, out);

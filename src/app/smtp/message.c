@@ -28,7 +28,7 @@ static struct mime_target target_of(const struct smtp_feed *f, struct smtp_tx *t
 }
 
 /* Reports new results of the MIME parser: anomalies as events, new content and complete headers to the framework. */
-static void tell(struct smtp_feed *f, struct smtp_tx *tx, const struct mime_target *target)
+static void report_results(struct smtp_feed *f, struct smtp_tx *tx, const struct mime_target *target)
 {
     static const struct {
         enum mime_anomaly anomaly;
@@ -45,27 +45,27 @@ static void tell(struct smtp_feed *f, struct smtp_tx *tx, const struct mime_targ
         { MIME_LONG_BOUNDARY, SMTP_MIME_LONG_BOUNDARY },
         { MIME_LONG_FILE_NAME, SMTP_MIME_LONG_FILE_NAME },
     };
-    unsigned fresh = tx->mime->anomalies & ~tx->told;
+    unsigned fresh = tx->mime->anomalies & ~tx->reported_anomalies;
 
     for (unsigned i = 0; fresh && i < sizeof(events) / sizeof(events[0]); i++)
         if (fresh & events[i].anomaly)
             app_event(f->context, &tx->tx, events[i].event);
-    tx->told = tx->mime->anomalies;
-    if (target->grown || tx->mime->urls.count > tx->told_urls)
+    tx->reported_anomalies = tx->mime->anomalies;
+    if (target->grown || tx->mime->urls.count > tx->reported_urls)
         app_tx_touch(&tx->tx, FLOW_TO_SERVER);
-    tx->told_urls = tx->mime->urls.count;
+    tx->reported_urls = tx->mime->urls.count;
     if (tx->mime->main_done && tx->tx.progress[FLOW_TO_SERVER] < SMTP_HEADERS)
         app_tx_advance(&tx->tx, FLOW_TO_SERVER, SMTP_HEADERS);
 }
 
-static bool wants_body_md5(const struct smtp_feed *f)
+static bool needs_body_md5(const struct smtp_feed *f)
 {
     if (f->settings->body_md5 == SMTP_MD5_AUTO)
         return f->settings->log_body_md5 || app_wanted(f->context) & RULE_MESSAGE_MD5;
     return f->settings->body_md5 == SMTP_MD5_ALWAYS;
 }
 
-int smtp_begin_message(struct smtp_feed *f, struct smtp_tx *tx)
+int smtp_start_message(struct smtp_feed *f, struct smtp_tx *tx)
 {
     tx->has_data = true;
     if (tx->tx.progress[FLOW_TO_SERVER] < SMTP_DATA)
@@ -78,14 +78,14 @@ int smtp_begin_message(struct smtp_feed *f, struct smtp_tx *tx)
         tx->mime = heap_take(app_heap(f->context), sizeof(*tx->mime));
         if (!tx->mime)
             return -ENOMEM;
-        mime_init(tx->mime, &f->settings->mime, wants_body_md5(f));
+        mime_init(tx->mime, &f->settings->mime, needs_body_md5(f));
     }
     return 0;
 }
 
 int smtp_copy_message(struct smtp_feed *f, struct smtp_tx *tx, const struct smtp_tx *other)
 {
-    int err = smtp_begin_message(f, tx);
+    int err = smtp_start_message(f, tx);
 
     if (err || !tx->mime || !other->mime)
         return err;
@@ -96,7 +96,7 @@ int smtp_copy_message(struct smtp_feed *f, struct smtp_tx *tx, const struct smtp
 
 void smtp_drop_message(struct smtp_feed *f, struct smtp_tx *tx)
 {
-    smtp_break_message(f, tx);
+    smtp_abort_message(f, tx);
     if (f->state->mode == SMTP_IN_DATA)
         f->state->mode = SMTP_COMMANDS;
     f->state->cut[FLOW_TO_SERVER] = false;
@@ -119,10 +119,10 @@ static void end_message(struct smtp_feed *f, struct smtp_tx *tx, bool complete)
     if (!tx->mime)
         return;
     mime_end(tx->mime, &target, complete);
-    tell(f, tx, &target);
+    report_results(f, tx, &target);
 }
 
-void smtp_break_message(struct smtp_feed *f, struct smtp_tx *tx)
+void smtp_abort_message(struct smtp_feed *f, struct smtp_tx *tx)
 {
     bool begun = tx->mime && (tx->mime->main.count > 0 || tx->mime->main_done);
 
@@ -130,14 +130,14 @@ void smtp_break_message(struct smtp_feed *f, struct smtp_tx *tx)
         end_message(f, tx, false);
 }
 
-static void finish(struct smtp_feed *f, struct smtp_tx *tx)
+static void complete_message(struct smtp_feed *f, struct smtp_tx *tx)
 {
     end_message(f, tx, true);
     tx->request_over = true;
     app_tx_advance(&tx->tx, FLOW_TO_SERVER, SMTP_COMPLETE);
 }
 
-static void take_line(struct smtp_feed *f, struct smtp_tx *tx, const struct mime_line *line)
+static void parse_line(struct smtp_feed *f, struct smtp_tx *tx, const struct mime_line *line)
 {
     struct mime_target target = target_of(f, tx);
 
@@ -148,7 +148,7 @@ static void take_line(struct smtp_feed *f, struct smtp_tx *tx, const struct mime
     if (!tx->mime)
         return;
     mime_line(tx->mime, &target, line);
-    tell(f, tx, &target);
+    report_results(f, tx, &target);
 }
 
 /* Finds the next piece of a line. Returns its length including the line end, or 0 when it is incomplete. A CRLF is
@@ -173,7 +173,7 @@ static uint32_t next_piece(const uint8_t *bytes, uint32_t length, uint32_t seen,
 
 /* --- DATA ----------------------------------------------------------------------------------------- */
 
-uint32_t smtp_take_data(struct smtp_feed *f, const uint8_t *bytes, uint32_t length, uint32_t seen, int *err)
+uint32_t smtp_consume_data(struct smtp_feed *f, const uint8_t *bytes, uint32_t length, uint32_t seen, int *err)
 {
     struct smtp_tx *tx = f->current;
     bool *cut = &f->state->cut[FLOW_TO_SERVER];
@@ -183,24 +183,24 @@ uint32_t smtp_take_data(struct smtp_feed *f, const uint8_t *bytes, uint32_t leng
     if (size == 0)
         return 0;
     /* Servers differ in whether a bare LF ends a line and thus a message: both interpretations are inspected. */
-    const bool after_lf = f->state->after_lf, doubtful = line.end_length == 1 || after_lf;
+    const bool after_lf = f->state->after_lf, ambiguous = line.end_length == 1 || after_lf;
 
     *cut = line.end_length == 0;
     f->state->after_lf = line.end_length == 1;
     if (line.begins && line.length == 1 && line.bytes[0] == '.' && line.end_length > 0 &&
-        !(doubtful && f->state->strict)) {
-        bool adds = doubtful && tx;
+        !(ambiguous && f->state->strict)) {
+        bool adds = ambiguous && tx;
 
         f->state->after_lf = after_lf;
-        if (adds && (*err = smtp_add_strict_reading(f, tx)))
+        if (adds && (*err = smtp_add_strict_alternative(f, tx)))
             return 0;
         f->state->after_lf = false;
         f->state->mode = SMTP_COMMANDS;
-        *err = smtp_expect_reply(f, SMTP_MESSAGE, tx);
+        *err = smtp_queue_command(f, SMTP_MESSAGE, tx);
         if (!*err && adds)
-            f->state->queue[f->state->queue_first + f->state->queue_count - 1].has_reading = true;
+            f->state->queue[f->state->queue_first + f->state->queue_count - 1].has_alternative = true;
         if (tx)
-            finish(f, tx);
+            complete_message(f, tx);
         return size;
     }
     if (!tx)
@@ -209,7 +209,7 @@ uint32_t smtp_take_data(struct smtp_feed *f, const uint8_t *bytes, uint32_t leng
         line.bytes++;
         line.length--;
     }
-    take_line(f, tx, &line);
+    parse_line(f, tx, &line);
     return size;
 }
 
@@ -229,7 +229,7 @@ static void flush_partial(struct smtp_feed *f, struct smtp_tx *tx, bool all)
         if (size == 0)
             line.length = size = partial->length;
         f->state->cut[FLOW_TO_SERVER] = line.end_length == 0;
-        take_line(f, tx, &line);
+        parse_line(f, tx, &line);
         buffer_consume(partial, size);
     }
 }
@@ -244,14 +244,14 @@ void smtp_end_chunk(struct smtp_feed *f)
         return;
     if (tx) {
         flush_partial(f, tx, true);
-        finish(f, tx);
+        complete_message(f, tx);
     }
     buffer_clear(app_heap(f->context), &f->state->partial);
     f->state->cut[FLOW_TO_SERVER] = false;
 }
 
 /* Passes a complete line on without copying it to the buffer. */
-static uint32_t take_whole_line(struct smtp_feed *f, struct smtp_tx *tx, const uint8_t *bytes, uint32_t length)
+static uint32_t parse_whole_line(struct smtp_feed *f, struct smtp_tx *tx, const uint8_t *bytes, uint32_t length)
 {
     struct mime_line line = { .begins = !f->state->cut[FLOW_TO_SERVER] };
     uint32_t size = f->state->partial.length == 0 ? next_piece(bytes, length, 0, &line) : 0;
@@ -259,18 +259,18 @@ static uint32_t take_whole_line(struct smtp_feed *f, struct smtp_tx *tx, const u
     if (size == 0)
         return 0;
     f->state->cut[FLOW_TO_SERVER] = line.end_length == 0;
-    take_line(f, tx, &line);
+    parse_line(f, tx, &line);
     return size;
 }
 
-uint32_t smtp_take_chunk(struct smtp_feed *f, const uint8_t *bytes, uint32_t length, int *err)
+uint32_t smtp_consume_chunk(struct smtp_feed *f, const uint8_t *bytes, uint32_t length, int *err)
 {
     struct smtp_state *state = f->state;
     struct smtp_tx *tx = f->current;
     uint32_t size = length < state->chunk_left ? length : (uint32_t)state->chunk_left, done;
 
     if (tx) {
-        done = take_whole_line(f, tx, bytes, size);
+        done = parse_whole_line(f, tx, bytes, size);
         if (done == 0) {
             const uint8_t *end = memchr(bytes, '\n', size);
             uint32_t room = 2 * MIME_PIECE_MAX - state->partial.length;
@@ -305,5 +305,5 @@ void smtp_message_gap(struct smtp_feed *f, uint64_t length)
     if (!tx->mime)
         return;
     mime_gap(tx->mime, &target, length);
-    tell(f, tx, &target);
+    report_results(f, tx, &target);
 }

@@ -19,8 +19,8 @@ void mime_init(struct mime *mime, const struct mime_options *options, bool body_
 {
     memset(mime, 0, sizeof(*mime));
     mime->options = options;
-    mime->looks_for_urls = options->extract_urls;
-    mime->md5_wanted = body_md5;
+    mime->extracts_urls = options->extract_urls;
+    mime->computes_md5 = body_md5;
     if (body_md5)
         md5_init(&mime->md5);
 }
@@ -85,7 +85,8 @@ static uint32_t file_name(struct mime *mime, const struct mime_headers *headers,
 }
 
 /* Whether the value without its parameters is `kind`, or starts with it (`prefix`). */
-static bool is_kind(const struct mime_headers *headers, const struct mime_header *header, const char *kind, bool prefix)
+static bool value_matches(const struct mime_headers *headers, const struct mime_header *header, const char *kind,
+                          bool prefix)
 {
     const uint8_t *value = value_of(headers, header), *end;
     uint32_t length = header->value_length, word = (uint32_t)strlen(kind);
@@ -100,7 +101,7 @@ static bool is_kind(const struct mime_headers *headers, const struct mime_header
 enum { ENCODING_HEADERS_MAX = 4 };
 
 /* Returns a bit set of the encodings that receivers may use for a part; *first is the one by RFC 2045. */
-static unsigned encodings_of(const struct mime_headers *headers, enum mime_encoding *first)
+static unsigned possible_encodings(const struct mime_headers *headers, enum mime_encoding *first)
 {
     static const struct {
         const char *word;
@@ -117,7 +118,7 @@ static unsigned encodings_of(const struct mime_headers *headers, enum mime_encod
         if (!header)
             break;
         for (unsigned w = 0; w < sizeof(words) / sizeof(words[0]); w++) {
-            bool is = is_kind(headers, header, words[w].word, false);
+            bool is = value_matches(headers, header, words[w].word, false);
 
             exact |= is;
             if (is || mime_contains(value_of(headers, header), header->value_length, words[w].word))
@@ -185,7 +186,7 @@ static void find_names(struct mime *mime, const struct mime_headers *headers, st
 }
 
 /* Opens the files of a part that has a name: one for each possible encoding. */
-static void open_part(struct mime *mime, struct mime_target *target, const struct mime_headers *headers)
+static void open_part_files(struct mime *mime, struct mime_target *target, const struct mime_headers *headers)
 {
     struct names names;
     enum mime_encoding first;
@@ -196,7 +197,7 @@ static void open_part(struct mime *mime, struct mime_target *target, const struc
     find_names(mime, headers, &names);
     if (names.first_length == 0)
         return;
-    encodings = encodings_of(headers, &first);
+    encodings = possible_encodings(headers, &first);
     for (unsigned i = 0; i <= MIME_QUOTED; i++) {
         enum mime_encoding encoding = i == 0 ? first : i <= first ? i - 1 : i;
 
@@ -209,36 +210,36 @@ static void open_part(struct mime *mime, struct mime_target *target, const struc
 
 /* --- Boundaries of parts -------------------------------------------------------------------------- */
 
-struct pushing {
+struct boundary_list {
     struct mime *mime;
     uint8_t level;
 };
 
-static void push_one(void *user, const uint8_t *bytes, uint32_t length)
+static void add_boundary(void *user, const uint8_t *bytes, uint32_t length)
 {
-    struct pushing *pushing = user;
-    struct mime *mime = pushing->mime;
+    struct boundary_list *list = user;
+    struct mime *mime = list->mime;
     struct mime_boundary *boundary = &mime->boundary[mime->boundaries];
 
     if (length > MIME_BOUNDARY_MAX) {
         mime->anomalies |= MIME_LONG_BOUNDARY;
         length = MIME_BOUNDARY_MAX;
     }
-    for (unsigned i = mime->boundaries; i > 0 && mime->boundary[i - 1].level == pushing->level; i--)
+    for (unsigned i = mime->boundaries; i > 0 && mime->boundary[i - 1].level == list->level; i--)
         if (mime->boundary[i - 1].length == length + 2 && memcmp(mime->boundary[i - 1].bytes + 2, bytes, length) == 0)
             return;
-    if (mime->boundaries == MIME_BOUNDARIES_MAX || pushing->level > MIME_DEPTH_MAX) {
+    if (mime->boundaries == MIME_BOUNDARIES_MAX || list->level > MIME_DEPTH_MAX) {
         mime->anomalies |= MIME_MALFORMED;
         return;
     }
-    *boundary = (struct mime_boundary){ .level = pushing->level, .length = (uint16_t)(length + 2), .bytes = "--" };
+    *boundary = (struct mime_boundary){ .level = list->level, .length = (uint16_t)(length + 2), .bytes = "--" };
     memcpy(boundary->bytes + 2, bytes, length);
     mime->boundaries++;
 }
 
-static void push_boundary(struct mime *mime, const struct mime_headers *headers)
+static void add_boundaries(struct mime *mime, const struct mime_headers *headers)
 {
-    struct pushing pushing = { .mime = mime, .level = (uint8_t)(mime->level + 1) };
+    struct boundary_list list = { .mime = mime, .level = (uint8_t)(mime->level + 1) };
     const struct mime_header *type;
     uint8_t boundary[MIME_BOUNDARY_MAX + 1];
     uint32_t length;
@@ -247,13 +248,13 @@ static void push_boundary(struct mime *mime, const struct mime_headers *headers)
         const uint8_t *value = value_of(headers, type);
 
         if (mime_parameter(value, type->value_length, "boundary", boundary, sizeof(boundary), &length) && length > 0)
-            push_one(&pushing, boundary, length);
-        mime_each_parameter(value, type->value_length, "boundary", push_one, &pushing);
+            add_boundary(&list, boundary, length);
+        mime_each_parameter(value, type->value_length, "boundary", add_boundary, &list);
     }
 }
 
 /* Starts a nested message, whose headers follow; those of the enclosing part do not apply to it. */
-static bool begin_nested(struct mime *mime, struct heap *heap)
+static bool start_nested_message(struct mime *mime, struct heap *heap)
 {
     if (mime->nested == MIME_NESTED_MAX) {
         mime->anomalies |= MIME_MALFORMED;
@@ -267,15 +268,15 @@ static bool begin_nested(struct mime *mime, struct heap *heap)
 
 static bool is_message(const struct mime_headers *headers, const struct mime_header *type)
 {
-    return is_kind(headers, type, "message/rfc822", false) || is_kind(headers, type, "message/news", false) ||
-           is_kind(headers, type, "message/global", false);
+    return value_matches(headers, type, "message/rfc822", false) ||
+           value_matches(headers, type, "message/news", false) || value_matches(headers, type, "message/global", false);
 }
 
 /* Starts the body of a part with complete headers. */
-static void begin_body(struct mime *mime, struct mime_target *target, const struct mime_headers *headers)
+static void start_body(struct mime *mime, struct mime_target *target, const struct mime_headers *headers)
 {
-    push_boundary(mime, headers);
-    open_part(mime, target, headers);
+    add_boundaries(mime, headers);
+    open_part_files(mime, target, headers);
 }
 
 static void end_headers(struct mime *mime, struct mime_target *target)
@@ -286,30 +287,31 @@ static void end_headers(struct mime *mime, struct mime_target *target)
     mime->header_open = false;
     mime->main_done = true;
     mime->state = MIME_IN_BODY;
-    mime->looks_for_urls = mime->options->extract_urls && (!type || is_kind(headers, type, "text/plain", false) ||
-                                                           is_kind(headers, type, "text/html", false));
-    if (type && is_message(headers, type) && begin_nested(mime, target->heap))
+    mime->extracts_urls = mime->options->extract_urls && (!type || value_matches(headers, type, "text/plain", false) ||
+                                                          value_matches(headers, type, "text/html", false));
+    if (type && is_message(headers, type) && start_nested_message(mime, target->heap))
         return;
-    begin_body(mime, target, headers);
+    start_body(mime, target, headers);
     mime->early = 0;
 }
 
 /* Starts the body where some receivers expect it while others wait for an empty line. `again`: even without a new
  * header since the last such position. */
-static void begin_early(struct mime *mime, struct mime_target *target, const struct mime_headers *headers, bool again)
+static void start_body_early(struct mime *mime, struct mime_target *target, const struct mime_headers *headers,
+                             bool again)
 {
     if (headers->count == 0 || (headers->count == mime->early && !again))
         return;
-    begin_body(mime, target, headers);
+    start_body(mime, target, headers);
     mime->early = headers->count;
 }
 
 /* --- Body lines ----------------------------------------------------------------------------------- */
 
-static void header_line(struct mime *mime, struct mime_target *target, const struct mime_line *line);
+static void parse_header_line(struct mime *mime, struct mime_target *target, const struct mime_line *line);
 
 /* Whether a body line starts the headers of a message within text: programs that save attachments detect these. */
-static bool begins_headers(struct mime *mime, const struct mime_line *line)
+static bool starts_nested_headers(struct mime *mime, const struct mime_line *line)
 {
     static const char word[] = "content-type:";
     const uint32_t length = sizeof(word) - 1;
@@ -318,20 +320,20 @@ static bool begins_headers(struct mime *mime, const struct mime_line *line)
            mime_equal_nocase(line->bytes, length, word);
 }
 
-static void body_line(struct mime *mime, struct mime_target *target, const struct mime_line *line)
+static void parse_body_line(struct mime *mime, struct mime_target *target, const struct mime_line *line)
 {
-    bool in_file = mime->writers > 0 && !mime->writer[0].second;
+    bool in_file = mime->writers > 0 && !mime->writer[0].alternative;
 
-    if (!in_file && mime->state == MIME_IN_BODY && begins_headers(mime, line)) {
+    if (!in_file && mime->state == MIME_IN_BODY && starts_nested_headers(mime, line)) {
         mime->nested++;
         mime->early = 0;
         mime->state = MIME_IN_HEADERS;
         mime_headers_clear(target->heap, &mime->part);
-        header_line(mime, target, line);
+        parse_header_line(mime, target, line);
         return;
     }
     mime_write_line(mime, target, line);
-    if (!in_file && mime->looks_for_urls && mime->state == MIME_IN_BODY) {
+    if (!in_file && mime->extracts_urls && mime->state == MIME_IN_BODY) {
         if (!mime_find_urls(target->heap, mime, line->bytes, line->length + line->end_length))
             mime->anomalies |= MIME_PARSE_FAILED;
     }
@@ -376,7 +378,7 @@ static bool is_mbox(const struct mime_line *line)
            (line->length > 6 && memcmp(line->bytes, ">From ", 6) == 0);
 }
 
-static void header_line(struct mime *mime, struct mime_target *target, const struct mime_line *line)
+static void parse_header_line(struct mime *mime, struct mime_target *target, const struct mime_line *line)
 {
     struct mime_headers *headers = mime->main_done ? &mime->part : &mime->main;
     const uint8_t *bytes = line->bytes;
@@ -394,7 +396,7 @@ static void header_line(struct mime *mime, struct mime_target *target, const str
         kept = mime_headers_add(target->heap, headers, bytes, line->length);
         mime->header_open = headers->count > count;
         if (kept && !mime->header_open && !is_mbox(line) && bytes[0] != '\r') {
-            begin_early(mime, target, headers, false);
+            start_body_early(mime, target, headers, false);
             early = true;
         }
     }
@@ -407,9 +409,9 @@ static void header_line(struct mime *mime, struct mime_target *target, const str
     if (!kept)
         mime->anomalies |= MIME_PARSE_FAILED;
     if (early)
-        body_line(mime, target, line);
+        parse_body_line(mime, target, line);
     if (ends) /* the body starts after this line */
-        begin_early(mime, target, headers, bytes[0] == '\r');
+        start_body_early(mime, target, headers, bytes[0] == '\r');
 }
 
 /* --- Boundaries ----------------------------------------------------------------------------------- */
@@ -419,7 +421,7 @@ enum { DELIMITERS_MAX = 16 }; /* candidate positions per line */
 struct delimiter {
     const struct mime_boundary *boundary; /* NULL: not a delimiter */
     bool closes;
-    bool doubtful; /* only some receivers treat the line as a delimiter */
+    bool ambiguous; /* only some receivers treat the line as a delimiter */
 };
 
 /* Returns the longest boundary at the start of the bytes; of equally long ones the innermost. */
@@ -459,27 +461,27 @@ static struct delimiter find_delimiter(const struct mime *mime, const struct mim
     }
     if (!found.boundary)
         return found;
-    found.doubtful = at > 1;
+    found.ambiguous = at > 1;
     at += found.boundary->length - 1u;
     found.closes = at + 2 <= line->length && line->bytes[at] == '-' && line->bytes[at + 1] == '-';
     for (at += found.closes ? 2 : 0; at < line->length; at++)
-        found.doubtful |= line->bytes[at] != ' ' && line->bytes[at] != '\t';
+        found.ambiguous |= line->bytes[at] != ' ' && line->bytes[at] != '\t';
     return found;
 }
 
 /* Ends the current part and starts the next. An ambiguous delimiter is also written to the open files, and the
  * boundaries of nested parts stay valid. */
-static void take_delimiter(struct mime *mime, struct mime_target *target, const struct mime_line *line,
-                           const struct delimiter *delimiter)
+static void handle_delimiter(struct mime *mime, struct mime_target *target, const struct mime_line *line,
+                             const struct delimiter *delimiter)
 {
-    if (delimiter->doubtful)
+    if (delimiter->ambiguous)
         mime_write_line(mime, target, line);
     else
         end_part(mime, target, true);
-    while (!delimiter->doubtful && mime->boundary[mime->boundaries - 1].level > delimiter->boundary->level)
+    while (!delimiter->ambiguous && mime->boundary[mime->boundaries - 1].level > delimiter->boundary->level)
         mime->boundaries--;
     mime->header_open = false;
-    mime->looks_for_urls = false;
+    mime->extracts_urls = false;
     mime->early = 0;
     mime->level = delimiter->boundary->level;
     mime->state = delimiter->closes ? MIME_IN_BODY : MIME_IN_HEADERS;
@@ -488,9 +490,9 @@ static void take_delimiter(struct mime *mime, struct mime_target *target, const 
 
 /* --- Lines ---------------------------------------------------------------------------------------- */
 
-static void digest(struct mime *mime, const struct mime_line *line, bool in_body)
+static void update_digest(struct mime *mime, const struct mime_line *line, bool in_body)
 {
-    if (!mime->md5_wanted || (!mime->md5_begun && !in_body))
+    if (!mime->computes_md5 || (!mime->md5_begun && !in_body))
         return;
     mime->md5_begun = true;
     md5_update(&mime->md5, line->length + line->end_length, line->bytes);
@@ -516,25 +518,25 @@ void mime_line(struct mime *mime, struct mime_target *target, const struct mime_
     mime->line_length = (line->begins ? 0 : mime->line_length) + line->length;
     if (mime->line_length > LINE_MAX_LENGTH)
         mime->anomalies |= MIME_LONG_LINE;
-    digest(mime, line, mime->state == MIME_IN_BODY);
+    update_digest(mime, line, mime->state == MIME_IN_BODY);
     const struct delimiter delimiter = find_delimiter(mime, line);
 
     if (delimiter.boundary) {
         /* Headers without a following empty line: a part without a body. */
-        if (mime->state == MIME_IN_HEADERS && mime->part.count > 0 && !delimiter.doubtful)
+        if (mime->state == MIME_IN_HEADERS && mime->part.count > 0 && !delimiter.ambiguous)
             end_headers(mime, target);
-        take_delimiter(mime, target, line, &delimiter);
+        handle_delimiter(mime, target, line, &delimiter);
         return;
     }
     /* While the end of a file is ambiguous, following header lines are also written to it. The empty line is written
-     * before header_line(), since it does not belong to the files opened there. */
+     * before parse_header_line(), since it does not belong to the files opened there. */
     if (mime->state == MIME_IN_BODY) {
-        body_line(mime, target, line);
+        parse_body_line(mime, target, line);
         return;
     }
     if (line->begins && line->length == 0 && line->end_length > 0 && mime->writers > 0)
         mime_write_line(mime, target, line);
-    header_line(mime, target, line);
+    parse_header_line(mime, target, line);
 }
 
 void mime_gap(struct mime *mime, struct mime_target *target, uint64_t length)
@@ -543,7 +545,7 @@ void mime_gap(struct mime *mime, struct mime_target *target, uint64_t length)
     for (unsigned i = 0; i < mime->writers; i++) {
         struct mime_writer *writer = &mime->writer[i];
 
-        writer->base64.count = writer->quoted.count = writer->held_count = 0;
+        writer->base64.count = writer->quoted.count = writer->line_end_length = 0;
         /* The decoded length of the gap is unknown. */
         file_gap(target->files, writer->file, writer->encoding == MIME_PLAIN ? length : 0);
         target->grown = true;
@@ -558,7 +560,7 @@ void mime_end(struct mime *mime, struct mime_target *target, bool complete)
         end_headers(mime, target);
     end_part(mime, target, complete);
     mime->ended = true;
-    if (mime->md5_wanted && mime->md5_begun && complete) {
+    if (mime->computes_md5 && mime->md5_begun && complete) {
         finish_digest(mime);
     }
 }

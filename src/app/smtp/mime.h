@@ -105,8 +105,8 @@ struct mime_writer {
     enum mime_encoding encoding;
     struct mime_base64 base64;
     struct mime_quoted quoted;
-    uint8_t held[2], held_count; /* the last line end: before a delimiter it belongs to the delimiter */
-    bool second;                 /* an alternative interpretation: URLs are extracted from the first one only */
+    uint8_t line_end[2], line_end_length; /* the last line end: before a delimiter it belongs to the delimiter */
+    bool alternative; /* an alternative interpretation: URLs are extracted from the first one only */
 };
 
 struct mime {
@@ -116,7 +116,7 @@ struct mime {
     struct mime_headers main, part;
     bool main_done, ended;
     bool header_open; /* the last header may continue on the next line */
-    bool looks_for_urls;
+    bool extracts_urls;
     uint8_t boundaries; /* number of entries in boundary[] */
     uint8_t level;      /* of the current part; 0: the message */
     uint8_t nested;
@@ -128,7 +128,7 @@ struct mime {
     struct mime_writer writer[MIME_WRITERS_MAX];
     struct mime_urls urls;
     struct md5_ctx md5;
-    bool md5_wanted, md5_begun, md5_done;
+    bool computes_md5, md5_begun, md5_done;
     uint8_t md5_text[2 * MD5_DIGEST_SIZE]; /* hexadecimal */
 };
 
@@ -203,9 +203,10 @@ uint32_t mime_decode_uuencode(const uint8_t *line, uint32_t length, uint8_t *out
 
 /* --- mime_writer.c -------------------------------------------------------------------------------- */
 
-/* Opens a file that starts with the next line. `second`: an alternative to a file that started with the same line. */
+/* Opens a file that starts with the next line. `alternative`: an alternative to a file that started with the same line.
+ */
 void mime_open_file(struct mime *mime, struct mime_target *target, const uint8_t *name, uint32_t length,
-                    enum mime_encoding encoding, bool second);
+                    enum mime_encoding encoding, bool alternative);
 /* Writes the line to all open files. */
 void mime_write_line(struct mime *mime, struct mime_target *target, const struct mime_line *line);
 /* Opens copies of the open files of another message state; they start with the buffered ends of those files. */

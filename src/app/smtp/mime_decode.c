@@ -16,7 +16,7 @@ static int digit_of(uint8_t c)
 }
 
 /* Converts the digits of a group, which may be incomplete, to bytes; returns their number. */
-static uint32_t flush(struct mime_base64 *state, uint8_t *out)
+static uint32_t decode_group(struct mime_base64 *state, uint8_t *out)
 {
     const uint8_t *digits = state->digits;
     uint32_t bytes = state->count > 1 ? state->count - 1u : 0;
@@ -33,7 +33,7 @@ static uint32_t flush(struct mime_base64 *state, uint8_t *out)
 
 uint32_t mime_decode_base64(struct mime_base64 *state, const uint8_t *in, uint32_t length, uint8_t *out, bool *invalid)
 {
-    uint32_t made = 0;
+    uint32_t written = 0;
 
     for (uint32_t i = 0; i < length; i++) {
         int digit = digit_of(in[i]);
@@ -41,19 +41,19 @@ uint32_t mime_decode_base64(struct mime_base64 *state, const uint8_t *in, uint32
         if (digit >= 0) {
             state->digits[state->count++] = (uint8_t)digit;
             if (state->count == 4)
-                made += flush(state, out + made);
+                written += decode_group(state, out + written);
         } else if (in[i] == '=') {
-            made += flush(state, out + made);
+            written += decode_group(state, out + written);
         } else if (in[i] != ' ' && in[i] != '\t' && in[i] != '\r') {
             *invalid = true;
         }
     }
-    return made;
+    return written;
 }
 
 uint32_t mime_finish_base64(struct mime_base64 *state, uint8_t *out)
 {
-    return flush(state, out);
+    return decode_group(state, out);
 }
 
 static int hex_of(uint8_t c)
@@ -66,7 +66,7 @@ static int hex_of(uint8_t c)
 }
 
 /* Decodes a complete escape sequence; returns the number of bytes. Like receivers, copies an invalid one unchanged. */
-static uint32_t escape(const uint8_t *bytes, uint8_t *out, bool *invalid)
+static uint32_t decode_escape(const uint8_t *bytes, uint8_t *out, bool *invalid)
 {
     int high = hex_of(bytes[0]), low = hex_of(bytes[1]);
 
@@ -93,12 +93,12 @@ static bool only_blanks(const uint8_t *in, uint32_t length)
 uint32_t mime_decode_quoted(struct mime_quoted *state, const uint8_t *in, uint32_t length, bool ends, uint8_t *out,
                             bool *soft, bool *invalid)
 {
-    uint32_t made = 0;
+    uint32_t written = 0;
 
     *soft = false;
     for (uint32_t i = 0; i < length; i++) {
         if (state->count == 0 && in[i] != '=') {
-            out[made++] = in[i];
+            out[written++] = in[i];
         } else if (state->count == 0) {
             state->count = 1;
             if (ends && i + 1 < length && only_blanks(in + i + 1, length - i - 1))
@@ -108,29 +108,29 @@ uint32_t mime_decode_quoted(struct mime_quoted *state, const uint8_t *in, uint32
         } else if (in[i] == '=') {
             /* The previous escape is invalid; this `=` may start another one. */
             *invalid = true;
-            out[made++] = '=';
+            out[written++] = '=';
             if (state->count == 2)
-                out[made++] = state->bytes[0];
+                out[written++] = state->bytes[0];
             state->count = 1;
         } else if (state->count == 1) {
             state->bytes[0] = in[i];
             state->count = 2;
         } else {
             state->bytes[1] = in[i];
-            made += escape(state->bytes, out + made, invalid);
+            written += decode_escape(state->bytes, out + written, invalid);
             state->count = 0;
         }
     }
     if (!ends)
-        return made;
+        return written;
     *soft = state->count == 1;
     if (state->count == 2) {
         *invalid = true;
-        out[made++] = '=';
-        out[made++] = state->bytes[0];
+        out[written++] = '=';
+        out[written++] = state->bytes[0];
     }
     state->count = 0;
-    return made;
+    return written;
 }
 
 /* --- Uuencode ------------------------------------------------------------------------------------- */
@@ -163,15 +163,15 @@ const uint8_t *mime_uuencode_begin(const uint8_t *line, uint32_t length, uint32_
 /* Trailing blanks may be lost in transit: missing characters count as zeros. */
 uint32_t mime_decode_uuencode(const uint8_t *line, uint32_t length, uint8_t *out)
 {
-    uint32_t want = length > 0 ? (uint32_t)(line[0] - ' ') & UU_LINE_MAX : 0, made = 0;
+    uint32_t size = length > 0 ? (uint32_t)(line[0] - ' ') & UU_LINE_MAX : 0, written = 0;
 
-    for (uint32_t at = 1; made < want; at += 4) {
+    for (uint32_t at = 1; written < size; at += 4) {
         uint32_t group = 0;
 
         for (uint32_t i = at; i < at + 4; i++)
             group = group << 6 | (i < length ? (uint32_t)(line[i] - ' ') & UU_LINE_MAX : 0);
-        for (int shift = 16; shift >= 0 && made < want; shift -= 8)
-            out[made++] = (uint8_t)(group >> shift);
+        for (int shift = 16; shift >= 0 && written < size; shift -= 8)
+            out[written++] = (uint8_t)(group >> shift);
     }
-    return made;
+    return written;
 }

@@ -207,19 +207,19 @@ static int section_of(const struct parameter *parameter, const char *name, bool 
     return at + (*encoded && at > length + 1) == parameter->name_length || at == length + 1 ? section : -1;
 }
 
-struct writing {
+struct text_writer {
     uint8_t *out;
     uint32_t room, length;
 };
 
-static void write_byte(struct writing *w, uint8_t byte)
+static void write_byte(struct text_writer *w, uint8_t byte)
 {
     if (w->length < w->room)
         w->out[w->length] = byte;
     w->length++;
 }
 
-static int hex(uint8_t c)
+static int hex_digit(uint8_t c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -228,7 +228,7 @@ static int hex(uint8_t c)
 }
 
 /* Decodes a value of RFC 2231: charset'language'text in the first section, and %XX escapes. */
-static void write_encoded(struct writing *w, const struct parameter *parameter, bool first)
+static void write_encoded(struct text_writer *w, const struct parameter *parameter, bool first)
 {
     const uint8_t *value = parameter->value;
     uint32_t length = parameter->value_length, at = 0;
@@ -240,8 +240,8 @@ static void write_encoded(struct writing *w, const struct parameter *parameter, 
         at = second ? (uint32_t)(second - value) + 1 : 0;
     }
     while (at < length) {
-        if (value[at] == '%' && length - at > 2 && hex(value[at + 1]) >= 0 && hex(value[at + 2]) >= 0) {
-            write_byte(w, (uint8_t)(hex(value[at + 1]) << 4 | hex(value[at + 2])));
+        if (value[at] == '%' && length - at > 2 && hex_digit(value[at + 1]) >= 0 && hex_digit(value[at + 2]) >= 0) {
+            write_byte(w, (uint8_t)(hex_digit(value[at + 1]) << 4 | hex_digit(value[at + 2])));
             at += 3;
         } else {
             write_byte(w, value[at++]);
@@ -253,10 +253,10 @@ bool mime_parameter(const uint8_t *value, uint32_t value_length, const char *nam
                     uint32_t *length)
 {
     const uint8_t *semicolon = value_length ? memchr(value, ';', value_length) : NULL;
-    struct writing w = { .out = out, .room = room };
+    struct text_writer w = { .out = out, .room = room };
     struct parameter sections[SECTIONS_MAX], parameter;
     bool encoded[SECTIONS_MAX], is_encoded;
-    uint64_t there = 0;
+    uint64_t present = 0;
     int section;
 
     if (!semicolon)
@@ -265,13 +265,13 @@ bool mime_parameter(const uint8_t *value, uint32_t value_length, const char *nam
 
     while (next_parameter(&cur, &parameter)) {
         section = section_of(&parameter, name, &is_encoded);
-        if (section < 0 || there >> section & 1)
+        if (section < 0 || present >> section & 1)
             continue;
         sections[section] = parameter;
         encoded[section] = is_encoded;
-        there |= UINT64_C(1) << section;
+        present |= UINT64_C(1) << section;
     }
-    for (section = 0; section < SECTIONS_MAX && there >> section & 1; section++) {
+    for (section = 0; section < SECTIONS_MAX && present >> section & 1; section++) {
         if (encoded[section])
             write_encoded(&w, &sections[section], section == 0);
         else
@@ -279,12 +279,12 @@ bool mime_parameter(const uint8_t *value, uint32_t value_length, const char *nam
                 write_byte(&w, sections[section].value[i]);
     }
     *length = w.length;
-    return there & 1;
+    return present & 1;
 }
 
 /* --- Parameters of lenient receivers -------------------------------------------------------------- */
 
-enum { LOOSE_MAX = 512, LOOSE_FOUND_MAX = 8 }; /* bytes of a value; occurrences in a header */
+enum { LENIENT_VALUE_MAX = 512, LENIENT_FOUND_MAX = 8 }; /* bytes of a value; occurrences in a header */
 
 bool mime_contains(const uint8_t *value, uint32_t length, const char *word)
 {
@@ -318,12 +318,12 @@ static uint32_t value_start(const uint8_t *value, uint32_t length, uint32_t at, 
     return at;
 }
 
-struct loose {
+struct value_callback {
     void (*found)(void *user, const uint8_t *bytes, uint32_t length);
     void *user;
 };
 
-static void tell(const struct loose *to, const uint8_t *bytes, uint32_t length)
+static void report_value(const struct value_callback *to, const uint8_t *bytes, uint32_t length)
 {
     while (length > 0 && is_space(bytes[length - 1]))
         length--;
@@ -332,20 +332,20 @@ static void tell(const struct loose *to, const uint8_t *bytes, uint32_t length)
 }
 
 /* Reports the value without backslashes, line breaks and quotes, if it contains any. */
-static void tell_plain(const struct loose *to, const uint8_t *bytes, uint32_t length)
+static void report_unquoted(const struct value_callback *to, const uint8_t *bytes, uint32_t length)
 {
-    uint8_t out[LOOSE_MAX];
-    uint32_t made = 0;
+    uint8_t out[LENIENT_VALUE_MAX];
+    uint32_t written = 0;
 
-    for (uint32_t i = 0; i < length && made < LOOSE_MAX; i++)
+    for (uint32_t i = 0; i < length && written < LENIENT_VALUE_MAX; i++)
         if (bytes[i] != '\\' && bytes[i] != '"' && bytes[i] != '\'' && bytes[i] != '\r' && bytes[i] != '\n')
-            out[made++] = bytes[i];
-    if (made < length)
-        tell(to, out, made);
+            out[written++] = bytes[i];
+    if (written < length)
+        report_value(to, out, written);
 }
 
 /* Returns the length of a value, including quotes, that all receivers interpret in the same way; 0 otherwise. */
-static uint32_t clear_length(const uint8_t *value, uint32_t length)
+static uint32_t unambiguous_length(const uint8_t *value, uint32_t length)
 {
     uint32_t end = 0, behind;
 
@@ -366,7 +366,7 @@ static uint32_t clear_length(const uint8_t *value, uint32_t length)
 }
 
 /* Reports each interpretation of the value that starts at `value`. */
-static void tell_value(const struct loose *to, const uint8_t *value, uint32_t length, bool encoded)
+static void report_interpretations(const struct value_callback *to, const uint8_t *value, uint32_t length, bool encoded)
 {
     bool quoted = length > 0 && value[0] == '"';
     uint32_t end = quoted;
@@ -374,38 +374,38 @@ static void tell_value(const struct loose *to, const uint8_t *value, uint32_t le
     if (encoded) {
         struct parameter parameter = { .value = value, .value_length = length };
         const uint8_t *semicolon = memchr(value, ';', length);
-        uint8_t out[LOOSE_MAX];
-        struct writing w = { .out = out, .room = sizeof(out) };
+        uint8_t out[LENIENT_VALUE_MAX];
+        struct text_writer w = { .out = out, .room = sizeof(out) };
 
         if (semicolon)
             parameter.value_length = (uint32_t)(semicolon - value);
         write_encoded(&w, &parameter, true);
-        tell(to, out, w.length < w.room ? w.length : w.room);
+        report_value(to, out, w.length < w.room ? w.length : w.room);
     }
-    const uint32_t clear = clear_length(value, length);
+    const uint32_t clear = unambiguous_length(value, length);
 
     if (clear > 0 && (encoded || value[quoted] != '<')) {
         if (!encoded)
-            tell(to, value + quoted, clear - 2 * quoted);
+            report_value(to, value + quoted, clear - 2 * quoted);
         return;
     }
     while (end < length && !(quoted ? value[end] == '"' : value[end] == ';'))
         end += quoted && value[end] == '\\' && end + 1 < length ? 2 : 1;
-    tell(to, value + quoted, (end < length ? end : length) - quoted);
-    tell_plain(to, value + quoted, (end < length ? end : length) - quoted);
+    report_value(to, value + quoted, (end < length ? end : length) - quoted);
+    report_unquoted(to, value + quoted, (end < length ? end : length) - quoted);
     /* Receivers that ignore the opening quote or end the value before the closing one. */
     for (end = quoted; end < length && value[end] != ';' && value[end] != '"' && value[end] != '(';)
         end++;
-    tell(to, value + quoted, end - quoted);
+    report_value(to, value + quoted, end - quoted);
     for (end = quoted; end < length && value[end] != ';' && value[end] != ',' && !is_space(value[end]);)
         end++;
-    tell_plain(to, value, end);
-    tell(to, value + quoted, end - quoted);
+    report_unquoted(to, value, end);
+    report_value(to, value + quoted, end - quoted);
     if (length > 2 && value[quoted] == '<') {
         const uint8_t *close = memchr(value, '>', length);
 
         if (close)
-            tell(to, value + quoted + 1, (uint32_t)(close - value) - quoted - 1);
+            report_value(to, value + quoted + 1, (uint32_t)(close - value) - quoted - 1);
     }
 }
 
@@ -424,12 +424,12 @@ static uint32_t skip_quoted(const uint8_t *value, uint32_t length, uint32_t at)
 void mime_each_parameter(const uint8_t *value, uint32_t value_length, const char *name,
                          void (*found)(void *user, const uint8_t *bytes, uint32_t length), void *user)
 {
-    const struct loose to = { .found = found, .user = user };
+    const struct value_callback to = { .found = found, .user = user };
     uint32_t size = (uint32_t)strlen(name), start;
     unsigned places = 0;
     bool encoded;
 
-    for (uint32_t at = 0; at + size < value_length && places < LOOSE_FOUND_MAX; at++) {
+    for (uint32_t at = 0; at + size < value_length && places < LENIENT_FOUND_MAX; at++) {
         at = skip_quoted(value, value_length, at);
         if (at + size >= value_length)
             break;
@@ -438,7 +438,9 @@ void mime_each_parameter(const uint8_t *value, uint32_t value_length, const char
         start = value_start(value, value_length, at + size, &encoded);
         if (start == 0 || start >= value_length)
             continue;
-        tell_value(&to, value + start, value_length - start < LOOSE_MAX ? value_length - start : LOOSE_MAX, encoded);
+        report_interpretations(&to, value + start,
+                               value_length - start < LENIENT_VALUE_MAX ? value_length - start : LENIENT_VALUE_MAX,
+                               encoded);
         places++;
     }
 }

@@ -12,8 +12,8 @@ static bool ends_url(uint8_t c)
     return c == ' ' || c == '\t' || c == '"' || c == '\'' || c == '<' || c == '>' || c == ']' || c == '\r' || c == '\n';
 }
 
-static bool add(struct heap *heap, const struct mime *mime, struct mime_urls *urls, const uint8_t *url, uint32_t length,
-                uint32_t scheme_length)
+static bool add_url(struct heap *heap, const struct mime *mime, struct mime_urls *urls, const uint8_t *url,
+                    uint32_t length, uint32_t scheme_length)
 {
     uint32_t skipped = mime->options->keep_scheme ? 0 : scheme_length;
 
@@ -35,7 +35,7 @@ static bool add(struct heap *heap, const struct mime *mime, struct mime_urls *ur
 }
 
 /* Adds all URLs of one scheme: finds each colon, then compares the scheme that ends with "://" there. */
-static bool scan(struct heap *heap, struct mime *mime, const char *scheme, const uint8_t *text, uint32_t length)
+static bool scan_scheme(struct heap *heap, struct mime *mime, const char *scheme, const uint8_t *text, uint32_t length)
 {
     uint32_t scheme_length = (uint32_t)strlen(scheme), at = 0, low = 0;
 
@@ -53,7 +53,7 @@ static bool scan(struct heap *heap, struct mime *mime, const char *scheme, const
             continue;
         for (end = begin; end < length && !ends_url(text[end]);)
             end++;
-        if (!add(heap, mime, &mime->urls, text + begin, end - begin, scheme_length))
+        if (!add_url(heap, mime, &mime->urls, text + begin, end - begin, scheme_length))
             return false;
         at = low = end;
     }
@@ -65,7 +65,7 @@ static bool scan_line(struct heap *heap, struct mime *mime, const uint8_t *text,
     if (!memchr(text, ':', length))
         return true;
     for (const char *const *scheme = mime->options->schemes; *scheme; scheme++)
-        if (!scan(heap, mime, *scheme, text, length))
+        if (!scan_scheme(heap, mime, *scheme, text, length))
             return false;
     return true;
 }

@@ -17,7 +17,7 @@ static void append(struct mime *mime, struct mime_target *target, struct mime_wr
 {
     if (length == 0)
         return;
-    if (!writer->second && mime->options->extract_urls && !mime_find_urls(target->heap, mime, bytes, length))
+    if (!writer->alternative && mime->options->extract_urls && !mime_find_urls(target->heap, mime, bytes, length))
         mime->anomalies |= MIME_PARSE_FAILED;
     file_append(target->files, writer->file, bytes, length);
     target->grown = true;
@@ -43,7 +43,7 @@ void mime_close_files(struct mime *mime, struct mime_target *target, bool comple
 }
 
 void mime_open_file(struct mime *mime, struct mime_target *target, const uint8_t *name, uint32_t length,
-                    enum mime_encoding encoding, bool second)
+                    enum mime_encoding encoding, bool alternative)
 {
     struct file *file;
 
@@ -58,7 +58,8 @@ void mime_open_file(struct mime *mime, struct mime_target *target, const uint8_t
         mime->anomalies |= MIME_PARSE_FAILED;
         return;
     }
-    mime->writer[mime->writers++] = (struct mime_writer){ .file = file, .encoding = encoding, .second = second };
+    mime->writer[mime->writers++] =
+        (struct mime_writer){ .file = file, .encoding = encoding, .alternative = alternative };
     mime->files++;
     target->grown = true;
 }
@@ -72,15 +73,16 @@ void mime_copy_files(struct mime *mime, struct mime_target *target, const struct
         const struct buffer *data = &from->file->data;
         uint32_t kept = data->length < KEPT_MAX ? data->length : KEPT_MAX;
 
-        mime_open_file(mime, target, from->file->name.bytes, from->file->name.length, from->encoding, from->second);
+        mime_open_file(mime, target, from->file->name.bytes, from->file->name.length, from->encoding,
+                       from->alternative);
         if (mime->writers <= i)
             return;
         struct mime_writer *writer = &mime->writer[i];
 
         writer->base64 = from->base64;
         writer->quoted = from->quoted;
-        memcpy(writer->held, from->held, sizeof(writer->held));
-        writer->held_count = from->held_count;
+        memcpy(writer->line_end, from->line_end, sizeof(writer->line_end));
+        writer->line_end_length = from->line_end_length;
         if (from->file->size == from->file->data_offset + data->length)
             append(mime, target, writer, buffer_at(data, data->length - kept), kept);
     }
@@ -88,48 +90,48 @@ void mime_copy_files(struct mime *mime, struct mime_target *target, const struct
 
 /* --- Lines ---------------------------------------------------------------------------------------- */
 
-static void append_held(struct mime *mime, struct mime_target *target, struct mime_writer *writer)
+static void append_line_end(struct mime *mime, struct mime_target *target, struct mime_writer *writer)
 {
-    append(mime, target, writer, writer->held, writer->held_count);
-    writer->held_count = 0;
+    append(mime, target, writer, writer->line_end, writer->line_end_length);
+    writer->line_end_length = 0;
 }
 
-static void hold_end(struct mime_writer *writer, const struct mime_line *line)
+static void store_line_end(struct mime_writer *writer, const struct mime_line *line)
 {
-    memcpy(writer->held, line->bytes + line->length, line->end_length);
-    writer->held_count = line->end_length;
+    memcpy(writer->line_end, line->bytes + line->length, line->end_length);
+    writer->line_end_length = line->end_length;
 }
 
-static void base64_line(struct mime *mime, struct mime_target *target, struct mime_writer *writer,
-                        const struct mime_line *line)
+static void write_base64_line(struct mime *mime, struct mime_target *target, struct mime_writer *writer,
+                              const struct mime_line *line)
 {
     uint8_t out[MIME_PIECE_MAX];
     bool invalid = false;
     uint32_t length = mime_decode_base64(&writer->base64, line->bytes, line->length, out, &invalid);
 
-    if (invalid && !writer->second)
+    if (invalid && !writer->alternative)
         mime->anomalies |= MIME_INVALID_BASE64;
     append(mime, target, writer, out, length);
 }
 
-static void quoted_line(struct mime *mime, struct mime_target *target, struct mime_writer *writer,
-                        const struct mime_line *line)
+static void write_quoted_line(struct mime *mime, struct mime_target *target, struct mime_writer *writer,
+                              const struct mime_line *line)
 {
     uint8_t out[2 * MIME_PIECE_MAX];
     bool invalid = false, soft;
     uint32_t length =
         mime_decode_quoted(&writer->quoted, line->bytes, line->length, line->end_length > 0, out, &soft, &invalid);
 
-    if (invalid && !writer->second)
+    if (invalid && !writer->alternative)
         mime->anomalies |= MIME_INVALID_QUOTED;
-    append_held(mime, target, writer);
+    append_line_end(mime, target, writer);
     append(mime, target, writer, out, length);
     if (!soft)
-        hold_end(writer, line);
+        store_line_end(writer, line);
 }
 
-static void uuencode_line(struct mime *mime, struct mime_target *target, struct mime_writer *writer,
-                          const struct mime_line *line)
+static void write_uuencode_line(struct mime *mime, struct mime_target *target, struct mime_writer *writer,
+                                const struct mime_line *line)
 {
     uint8_t out[64];
 
@@ -142,24 +144,24 @@ static void write_line(struct mime *mime, struct mime_target *target, struct mim
 {
     bool encoded = writer->encoding == MIME_BASE64 || writer->encoding == MIME_QUOTED;
 
-    if (encoded && !writer->second && mime->line_length > ENCODED_LINE_MAX)
+    if (encoded && !writer->alternative && mime->line_length > ENCODED_LINE_MAX)
         mime->anomalies |= MIME_LONG_ENCODED_LINE;
     switch (writer->encoding) {
     case MIME_BASE64:
         if (mime->options->decode_base64)
-            base64_line(mime, target, writer, line);
+            write_base64_line(mime, target, writer, line);
         break;
     case MIME_QUOTED:
         if (mime->options->decode_quoted)
-            quoted_line(mime, target, writer, line);
+            write_quoted_line(mime, target, writer, line);
         break;
     case MIME_UUENCODE:
-        uuencode_line(mime, target, writer, line);
+        write_uuencode_line(mime, target, writer, line);
         break;
     default:
-        append_held(mime, target, writer);
+        append_line_end(mime, target, writer);
         append(mime, target, writer, line->bytes, line->length);
-        hold_end(writer, line);
+        store_line_end(writer, line);
     }
 }
 

@@ -15,7 +15,7 @@ static const uint16_t codes[] = {
 };
 
 /* Returns the reply code; 0 when there is none or it is unknown. */
-static unsigned code_of(const uint8_t *line, uint32_t length)
+static unsigned parse_code(const uint8_t *line, uint32_t length)
 {
     unsigned code = 0;
 
@@ -34,22 +34,22 @@ static unsigned code_of(const uint8_t *line, uint32_t length)
 
 bool smtp_is_reply(const uint8_t *line, uint32_t length)
 {
-    return code_of(line, length) > 0;
+    return parse_code(line, length) > 0;
 }
 
-static void answer_tls(struct smtp_feed *f, struct smtp_tx *tx, unsigned code)
+static void handle_starttls_reply(struct smtp_feed *f, struct smtp_tx *tx, unsigned code)
 {
     if (code != 220) {
         smtp_event(f, tx, SMTP_TLS_REJECTED);
         return;
     }
     if (tx)
-        smtp_complete(f, tx);
-    f->state->changing = true;
+        smtp_complete_tx(f, tx);
+    f->state->awaits_tls = true;
     app_change(f->context, "tls", true);
 }
 
-static void answer_data(struct smtp_feed *f, struct smtp_tx *tx, unsigned code)
+static void handle_data_reply(struct smtp_feed *f, struct smtp_tx *tx, unsigned code)
 {
     bool waits = tx && tx == f->current && !tx->request_over;
 
@@ -65,88 +65,88 @@ static void answer_data(struct smtp_feed *f, struct smtp_tx *tx, unsigned code)
         smtp_drop_message(f, tx);
 }
 
-static void answer_greeting(struct smtp_feed *f, struct smtp_tx *tx, unsigned code)
+static void handle_helo_reply(struct smtp_feed *f, struct smtp_tx *tx, unsigned code)
 {
     if (code != 250 || !tx)
         return;
-    smtp_break_message(f, tx);
-    smtp_complete(f, tx);
+    smtp_abort_message(f, tx);
+    smtp_complete_tx(f, tx);
 }
 
 /* Handles 354 to an unknown command, which the server must have interpreted as DATA: starts a message. */
-static int answer_other(struct smtp_feed *f, struct smtp_tx *tx, unsigned code)
+static int handle_other_reply(struct smtp_feed *f, struct smtp_tx *tx, unsigned code)
 {
     if (code != 354 || !tx || tx != f->current || tx->request_over)
         return 0;
     f->state->mode = SMTP_IN_DATA;
     f->state->cut[FLOW_TO_SERVER] = false;
-    return smtp_begin_message(f, tx);
+    return smtp_start_message(f, tx);
 }
 
 /* Handles the last line of a reply. 0 or -errno. */
-static int answer(struct smtp_feed *f, const struct smtp_waiting *waiting, unsigned code)
+static int handle_reply(struct smtp_feed *f, const struct smtp_pending_reply *pending, unsigned code)
 {
-    struct smtp_tx *tx = smtp_find(f, waiting->tx);
+    struct smtp_tx *tx = smtp_find_tx(f, pending->tx);
 
     if (tx)
         app_tx_touch(&tx->tx, FLOW_TO_CLIENT);
-    switch (waiting->command) {
+    switch (pending->command) {
     case SMTP_STARTTLS:
-        answer_tls(f, tx, code);
+        handle_starttls_reply(f, tx, code);
         return 0;
     case SMTP_DATA_COMMAND:
-        answer_data(f, tx, code);
+        handle_data_reply(f, tx, code);
         return 0;
     case SMTP_HELO_AGAIN:
-        answer_greeting(f, tx, code);
+        handle_helo_reply(f, tx, code);
         return 0;
     case SMTP_MESSAGE:
     case SMTP_BDAT_LAST:
     case SMTP_RSET:
         if (tx)
-            smtp_complete(f, tx);
+            smtp_complete_tx(f, tx);
         return 0;
     case SMTP_OTHER:
-        return answer_other(f, tx, code);
+        return handle_other_reply(f, tx, code);
     default:
         return 0;
     }
 }
 
 /* Records the extensions PIPELINING and CHUNKING from a line of the reply to EHLO (RFC 2920, RFC 3030). */
-static void note_extension(struct smtp_state *state, const struct smtp_waiting *waiting, unsigned code,
-                           const uint8_t *line, uint32_t length)
+static void record_extension(struct smtp_state *state, const struct smtp_pending_reply *pending, unsigned code,
+                             const uint8_t *line, uint32_t length)
 {
-    if ((waiting->command != SMTP_HELO && waiting->command != SMTP_HELO_AGAIN) || code != 250 || length < 4)
+    if ((pending->command != SMTP_HELO && pending->command != SMTP_HELO_AGAIN) || code != 250 || length < 4)
         return;
     state->pipelining |= mime_equal_nocase(line + 4, length - 4, "pipelining");
     state->chunking |= mime_equal_nocase(line + 4, length - 4, "chunking");
 }
 
 /* On 354, which only answers DATA, drops older commands from the queue: their replies were missed or misattributed. */
-static void catch_up(struct smtp_feed *f)
+static void skip_to_data(struct smtp_feed *f)
 {
     struct smtp_state *state = f->state;
     uint32_t first = state->queue_first, end = first + state->queue_count, data = first;
 
-    if (state->data_waiting == 0)
+    if (state->data_pending == 0)
         return;
     while (data < end && state->queue[data].command != SMTP_DATA_COMMAND)
         data++;
     for (uint32_t at = first; at < data; at++) {
-        struct smtp_tx *tx = smtp_find(f, state->queue[at].tx);
+        struct smtp_tx *tx = smtp_find_tx(f, state->queue[at].tx);
 
-        if (state->queue[at].has_reading)
-            smtp_resolve_reading(f, true);
+        if (state->queue[at].has_alternative)
+            smtp_resolve_alternative(f, true);
         if (tx && tx->request_over)
-            smtp_complete(f, tx);
+            smtp_complete_tx(f, tx);
     }
     state->queue_count = end - data;
     state->queue_first = data;
 }
 
 /* Handles a line that answers no command: the greeting. */
-static void greet(struct smtp_feed *f, struct smtp_tx *tx, unsigned code, bool more)
+static void handle_greeting(struct smtp_feed *f, struct smtp_tx *tx, unsigned code, bool more)
 {
     if (f->state->greeted)
         return;
@@ -155,67 +155,67 @@ static void greet(struct smtp_feed *f, struct smtp_tx *tx, unsigned code, bool m
         smtp_event(f, tx, SMTP_INVALID_REPLY);
 }
 
-int smtp_take_reply(struct smtp_feed *f, const uint8_t *line, uint32_t length, uint32_t end_length)
+int smtp_parse_reply(struct smtp_feed *f, const uint8_t *line, uint32_t length, uint32_t end_length)
 {
     struct smtp_state *state = f->state;
-    unsigned code = code_of(line, length);
+    unsigned code = parse_code(line, length);
     bool more = length > 3 && line[3] == '-';
 
     if (length == 0 && end_length == 1)
         return 0;
     if (code == 354)
-        catch_up(f);
-    const struct smtp_waiting *waiting = state->queue_count > 0 ? &state->queue[state->queue_first] : NULL;
+        skip_to_data(f);
+    const struct smtp_pending_reply *pending = state->queue_count > 0 ? &state->queue[state->queue_first] : NULL;
 
     if (code == 0) {
-        smtp_event(f, waiting ? smtp_find(f, waiting->tx) : f->current, SMTP_INVALID_REPLY);
+        smtp_event(f, pending ? smtp_find_tx(f, pending->tx) : f->current, SMTP_INVALID_REPLY);
         return -EINVAL;
     }
-    if (!waiting || (!state->greeted && code == 220 && waiting->command != SMTP_STARTTLS)) {
-        greet(f, f->current, code, more);
+    if (!pending || (!state->greeted && code == 220 && pending->command != SMTP_STARTTLS)) {
+        handle_greeting(f, f->current, code, more);
         return 0;
     }
     state->greeted = true;
-    note_extension(state, waiting, code, line, length);
+    record_extension(state, pending, code, line, length);
     if (more)
         return 0;
-    struct smtp_waiting done = *waiting;
+    struct smtp_pending_reply done = *pending;
 
     state->in_auth = done.command == SMTP_AUTH && code == 334;
-    state->data_waiting -= done.command == SMTP_DATA_COMMAND;
+    state->data_pending -= done.command == SMTP_DATA_COMMAND;
     state->queue_first++;
     if (--state->queue_count == 0)
         state->queue_first = 0;
-    if (done.has_reading) {
+    if (done.has_alternative) {
         /* A server without CHUNKING refuses BDAT as an unknown command and interprets the chunk as commands. Others
          * skip the chunk. */
         bool accepted = done.command == SMTP_DATA_COMMAND ? code < 400 : code < 400 || state->chunking;
 
-        int err = answer(f, &done, code);
+        int err = handle_reply(f, &done, code);
 
-        smtp_resolve_reading(f, accepted);
+        smtp_resolve_alternative(f, accepted);
         return err;
     }
     if (done.command == SMTP_DATA_COMMAND || done.command == SMTP_BDAT || done.command == SMTP_BDAT_LAST)
-        state->in_doubt = false;
-    return answer(f, &done, code);
+        state->is_ambiguous = false;
+    return handle_reply(f, &done, code);
 }
 
-void smtp_forget_replies(struct smtp_feed *f)
+void smtp_clear_queue(struct smtp_feed *f)
 {
     struct smtp_state *state = f->state;
 
-    smtp_end_readings(f);
-    state->in_doubt = false;
+    smtp_end_alternatives(f);
+    state->is_ambiguous = false;
     for (uint32_t i = 0; i < state->queue_count; i++) {
-        const struct smtp_waiting *waiting = &state->queue[state->queue_first + i];
-        struct smtp_tx *tx = smtp_find(f, waiting->tx);
+        const struct smtp_pending_reply *pending = &state->queue[state->queue_first + i];
+        struct smtp_tx *tx = smtp_find_tx(f, pending->tx);
 
         if (tx && tx->request_over)
-            smtp_complete(f, tx);
-        if (tx && waiting->command == SMTP_DATA_COMMAND && tx == f->current && state->mode == SMTP_COMMANDS)
+            smtp_complete_tx(f, tx);
+        if (tx && pending->command == SMTP_DATA_COMMAND && tx == f->current && state->mode == SMTP_COMMANDS)
             state->mode = SMTP_IN_DATA;
     }
-    state->queue_first = state->queue_count = state->data_waiting = 0;
+    state->queue_first = state->queue_count = state->data_pending = 0;
     state->replies_lost = state->greeted = true;
 }

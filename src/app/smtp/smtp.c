@@ -5,7 +5,7 @@
  * or a further EHLO).
  *
  * Commands are queued until their replies arrive, which come in the same order. A message starts with the reply to
- * DATA, so that bytes after a refused DATA are commands. For bytes before that reply see reading.c.
+ * DATA, so that bytes after a refused DATA are commands. For bytes before that reply see alternative.c.
  *
  * The state refers to transactions by number, because they may be freed between two calls.
  */
@@ -17,7 +17,7 @@
 
 /* --- Transactions --------------------------------------------------------------------------------- */
 
-struct smtp_tx *smtp_find(const struct smtp_feed *f, uint64_t number)
+struct smtp_tx *smtp_find_tx(const struct smtp_feed *f, uint64_t number)
 {
     struct app_tx *tx;
 
@@ -31,7 +31,7 @@ struct smtp_tx *smtp_find(const struct smtp_feed *f, uint64_t number)
     return NULL;
 }
 
-struct smtp_tx *smtp_new(struct smtp_feed *f)
+struct smtp_tx *smtp_new_tx(struct smtp_feed *f)
 {
     struct smtp_tx *tx = (struct smtp_tx *)app_tx_new(f->context);
     const struct buffer *helo = &f->state->helo;
@@ -39,8 +39,8 @@ struct smtp_tx *smtp_new(struct smtp_feed *f)
     if (!tx)
         return NULL;
     tx->has_helo = f->state->has_helo;
-    tx->reading = f->state->depth > 0 ? f->state : NULL;
-    tx->tx.log_never = tx->reading != NULL; /* until this instance replaces the main one */
+    tx->alternative = f->state->depth > 0 ? f->state : NULL;
+    tx->tx.log_never = tx->alternative != NULL; /* until this instance replaces the main one */
     if (buffer_append(app_heap(f->context), &tx->helo, helo->bytes, helo->length, SMTP_LINE_MAX) < helo->length)
         tx->has_helo = false;
     f->current = tx;
@@ -49,7 +49,7 @@ struct smtp_tx *smtp_new(struct smtp_feed *f)
     return tx;
 }
 
-void smtp_complete(struct smtp_feed *f, struct smtp_tx *tx)
+void smtp_complete_tx(struct smtp_feed *f, struct smtp_tx *tx)
 {
     tx->request_over = true;
     app_tx_advance(&tx->tx, FLOW_TO_SERVER, SMTP_COMPLETE);
@@ -85,11 +85,11 @@ static void free_tx(struct app_context *context, struct app_tx *base)
 
 void smtp_clear_state(struct heap *heap, struct smtp_state *state)
 {
-    for (unsigned i = 0; i < state->refused_count; i++) {
-        smtp_clear_state(heap, state->refused[i]);
-        heap_give(heap, state->refused[i]);
+    for (unsigned i = 0; i < state->alternative_count; i++) {
+        smtp_clear_state(heap, state->alternatives[i]);
+        heap_give(heap, state->alternatives[i]);
     }
-    state->refused_count = 0;
+    state->alternative_count = 0;
     buffer_clear(heap, &state->unread);
     buffer_clear(heap, &state->helo);
     buffer_clear(heap, &state->partial);
@@ -97,7 +97,7 @@ void smtp_clear_state(struct heap *heap, struct smtp_state *state)
     state->queue = NULL;
 }
 
-static void stop(struct app_context *context, void *data)
+static void free_state(struct app_context *context, void *data)
 {
     smtp_clear_state(app_heap(context), data);
 }
@@ -114,8 +114,8 @@ static uint32_t skip_rest(bool *skip, const uint8_t *bytes, uint32_t length)
 }
 
 /* Consumes a line of commands or replies. Returns the number of bytes consumed; 0 when the line is incomplete. */
-static uint32_t take_line(struct smtp_feed *f, enum flow_direction direction, const uint8_t *bytes, uint32_t length,
-                          uint32_t seen, int *err)
+static uint32_t consume_line(struct smtp_feed *f, enum flow_direction direction, const uint8_t *bytes, uint32_t length,
+                             uint32_t seen, int *err)
 {
     bool to_server = direction == FLOW_TO_SERVER;
     const uint8_t *end = length > seen ? memchr(bytes + seen, '\n', length - seen) : NULL;
@@ -131,9 +131,9 @@ static uint32_t take_line(struct smtp_feed *f, enum flow_direction direction, co
     uint32_t line = size - (size > 0 && bytes[size - 1] == '\r');
 
     if (to_server)
-        *err = smtp_take_command(f, bytes, line);
+        *err = smtp_parse_command(f, bytes, line);
     else if (!cut || smtp_is_reply(bytes, line))
-        *err = smtp_take_reply(f, bytes, line, taken - line);
+        *err = smtp_parse_reply(f, bytes, line, taken - line);
     if (cut) {
         smtp_event(f, f->current, SMTP_TRUNCATED_LINE);
         smtp_event(f, f->current, to_server ? SMTP_COMMAND_LINE_TOO_LONG : SMTP_REPLY_LINE_TOO_LONG);
@@ -141,20 +141,20 @@ static uint32_t take_line(struct smtp_feed *f, enum flow_direction direction, co
     return taken;
 }
 
-uint32_t smtp_take(struct smtp_feed *f, enum flow_direction direction, const uint8_t *bytes, uint32_t length,
-                   uint32_t seen, int *err)
+uint32_t smtp_consume(struct smtp_feed *f, enum flow_direction direction, const uint8_t *bytes, uint32_t length,
+                      uint32_t seen, int *err)
 {
     struct smtp_state *state = f->state;
 
     if (state->skip[direction])
         return skip_rest(&state->skip[direction], bytes, length);
-    if (direction == FLOW_TO_SERVER && state->in_doubt && (*err = smtp_add_reading(f)))
+    if (direction == FLOW_TO_SERVER && state->is_ambiguous && (*err = smtp_add_alternative(f)))
         return 0;
     if (direction == FLOW_TO_SERVER && state->mode == SMTP_IN_DATA)
-        return smtp_take_data(f, bytes, length, seen, err);
+        return smtp_consume_data(f, bytes, length, seen, err);
     if (direction == FLOW_TO_SERVER && state->mode == SMTP_IN_CHUNK)
-        return smtp_take_chunk(f, bytes, length, err);
-    return take_line(f, direction, bytes, length, seen, err);
+        return smtp_consume_chunk(f, bytes, length, err);
+    return consume_line(f, direction, bytes, length, seen, err);
 }
 
 /* --- Gaps ----------------------------------------------------------------------------------------- */
@@ -173,12 +173,12 @@ static bool skip_in_chunk(struct smtp_feed *f, uint64_t gap)
     return within;
 }
 
-static void take_gap(struct smtp_feed *f, const struct app_input *in)
+static void handle_gap(struct smtp_feed *f, const struct app_input *in)
 {
     struct smtp_state *state = f->state;
 
     if (in->direction == FLOW_TO_CLIENT) {
-        smtp_forget_replies(f);
+        smtp_clear_queue(f);
         state->skip[FLOW_TO_CLIENT] = true;
         return;
     }
@@ -189,17 +189,17 @@ static void take_gap(struct smtp_feed *f, const struct app_input *in)
     state->skip[FLOW_TO_SERVER] = true;
     state->cut[FLOW_TO_SERVER] = false;
     if (state->mode == SMTP_COMMANDS)
-        smtp_forget_replies(f);
+        smtp_clear_queue(f);
 }
 
 /* --- Parser entry --------------------------------------------------------------------------------- */
 
 /* Handles data that is not TLS although STARTTLS was accepted: SMTP continues. */
-static void come_back(struct smtp_feed *f)
+static void resume_smtp(struct smtp_feed *f)
 {
-    f->state->changing = false;
+    f->state->awaits_tls = false;
     if (!f->current)
-        smtp_new(f);
+        smtp_new_tx(f);
     smtp_event(f, f->current, SMTP_FAILED_CHANGE);
 }
 
@@ -210,12 +210,12 @@ static struct app_result smtp_feed(struct app_context *context, void *data, cons
     uint32_t seen = in->seen, size;
     int err = 0;
 
-    f.current = smtp_find(&f, f.state->current);
-    if (f.state->changing)
-        come_back(&f);
+    f.current = smtp_find_tx(&f, f.state->current);
+    if (f.state->awaits_tls)
+        resume_smtp(&f);
     if (in->gap) {
-        smtp_end_readings(&f);
-        take_gap(&f, in);
+        smtp_end_alternatives(&f);
+        handle_gap(&f, in);
     }
     if (in->direction == FLOW_TO_SERVER && f.state->unread.length > 0 && in->length > 0) {
         /* This instance has replaced another one, which had consumed the bytes in `unread`. */
@@ -223,10 +223,10 @@ static struct app_result smtp_feed(struct app_context *context, void *data, cons
         if (smtp_feed_unread(&f, in->bytes, in->length))
             result.status = APP_ERROR;
     }
-    while (result.consumed < in->length && !f.state->changing) {
-        size = smtp_take(&f, in->direction, in->bytes + result.consumed, in->length - result.consumed, seen, &err);
+    while (result.consumed < in->length && !f.state->awaits_tls) {
+        size = smtp_consume(&f, in->direction, in->bytes + result.consumed, in->length - result.consumed, seen, &err);
         if (!err && in->direction == FLOW_TO_SERVER && size > 0)
-            err = smtp_feed_readings(&f, in->bytes + result.consumed, size);
+            err = smtp_feed_alternatives(&f, in->bytes + result.consumed, size);
         if (err)
             return (struct app_result){ .status = APP_ERROR };
         if (size == 0)
@@ -235,7 +235,7 @@ static struct app_result smtp_feed(struct app_context *context, void *data, cons
         seen = 0;
     }
     if (in->end && in->direction == FLOW_TO_SERVER && f.current)
-        smtp_break_message(&f, f.current);
+        smtp_abort_message(&f, f.current);
     return result;
 }
 
@@ -340,7 +340,7 @@ const struct app_proto app_smtp = {
     .probe = probe,
     .probe_any_port = true,
     .state_size = sizeof(struct smtp_state),
-    .stop = stop,
+    .stop = free_state,
     .feed = smtp_feed,
     .transfer = smtp_transfer,
     .accepts_gaps = true,

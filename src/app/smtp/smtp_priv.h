@@ -6,7 +6,7 @@
  *   command.c   client commands
  *   reply.c     server replies
  *   message.c   message data of DATA and BDAT
- *   reading.c   parser instances for client data whose interpretation depends on a pending reply
+ *   alternative.c   parser instances for client data whose interpretation depends on a pending reply
  *   mime*.c     MIME parser (mime.h)
  *   transfer*.c state transfer to another process
  */
@@ -23,8 +23,8 @@ enum {
     SMTP_RECIPIENT_BYTES = 256 << 10, /* of all recipients of a transaction; further ones are not stored */
     SMTP_QUEUE_MAX = 8192,            /* commands without reply */
     SMTP_TX_MAX = 128,                /* transactions without reply to their message */
-    SMTP_READINGS_MAX = 4,            /* alternatives per parser instance: commands with a pending reply */
-    SMTP_READING_DEPTH_MAX = 3,       /* nesting of parser instances */
+    SMTP_ALTERNATIVES_MAX = 4,        /* alternatives per parser instance: commands with a pending reply */
+    SMTP_ALTERNATIVE_DEPTH_MAX = 3,   /* nesting of parser instances */
 };
 
 /* In the order of the names in smtp.c. */
@@ -74,11 +74,11 @@ struct smtp_tx {
     struct buffer recipient_text;
     struct smtp_text *recipients;
     uint32_t recipient_count, recipient_room;
-    struct mime *mime;                /* NULL without a message, or with decode-mime off */
-    struct file *raw;                 /* the whole message as a file (raw-extraction) */
-    const struct smtp_state *reading; /* alternative parser instance that created it; NULL: the main one */
-    unsigned told;                    /* anomalies of the message already reported as events */
-    uint32_t told_urls;               /* URLs of the message already reported as new content */
+    struct mime *mime;                    /* NULL without a message, or with decode-mime off */
+    struct file *raw;                     /* the whole message as a file (raw-extraction) */
+    const struct smtp_state *alternative; /* alternative parser instance that created it; NULL: the main one */
+    unsigned reported_anomalies;          /* anomalies of the message already reported as events */
+    uint32_t reported_urls;               /* URLs of the message already reported as new content */
 };
 
 enum smtp_command {
@@ -98,10 +98,10 @@ enum smtp_command {
 };
 
 /* A command with a pending reply. */
-struct smtp_waiting {
+struct smtp_pending_reply {
     enum smtp_command command;
-    uint64_t tx;      /* id + 1 of its transaction; 0: none */
-    bool has_reading; /* the oldest alternative parser instance started after it */
+    uint64_t tx;          /* id + 1 of its transaction; 0: none */
+    bool has_alternative; /* the oldest alternative parser instance started after it */
 };
 
 enum smtp_mode { SMTP_COMMANDS, SMTP_IN_DATA, SMTP_IN_CHUNK };
@@ -113,12 +113,12 @@ struct smtp_state {
     uint64_t begun;   /* number of transactions so far */
     enum smtp_mode mode;
     bool pipelining, chunking;  /* extensions announced by the server */
-    bool in_doubt;              /* DATA or BDAT has a pending reply: a message or commands may follow */
+    bool is_ambiguous;          /* DATA or BDAT has a pending reply: a message or commands may follow */
     bool greeted;               /* the greeting is complete */
     bool replies_lost;          /* after a gap: messages start without the reply to DATA */
     bool in_auth;               /* the next line is a response to 334, not a command */
     bool after_chunk;           /* the next line follows a chunk */
-    bool changing;              /* STARTTLS was accepted; further SMTP data means that no TLS followed */
+    bool awaits_tls;            /* STARTTLS was accepted; further SMTP data means that no TLS followed */
     bool skip[FLOW_DIRECTIONS]; /* skip bytes up to the end of the line */
     bool cut[FLOW_DIRECTIONS];  /* in a message: pieces of the current line were already passed on */
     bool after_lf;              /* in a message: the previous line ended with a bare LF */
@@ -127,13 +127,14 @@ struct smtp_state {
     bool chunk_is_last;
     struct buffer partial; /* incomplete line at the end of a chunk */
     bool partial_begins;
-    struct smtp_waiting *queue;
-    uint32_t data_waiting; /* DATA commands in the queue */
+    struct smtp_pending_reply *queue;
+    uint32_t data_pending; /* DATA commands in the queue */
     uint32_t queue_first, queue_count, queue_room;
-    /* Parser instances that apply if the server refuses a DATA or BDAT, in the order of these commands (reading.c). */
-    struct smtp_state *refused[SMTP_READINGS_MAX];
-    uint8_t refused_count, depth; /* depth 0: the main parser instance */
-    struct buffer unread;         /* of an alternative instance: bytes not consumed yet */
+    /* Parser instances that apply if the server refuses a DATA or BDAT, in the order of these commands (alternative.c).
+     */
+    struct smtp_state *alternatives[SMTP_ALTERNATIVES_MAX];
+    uint8_t alternative_count, depth; /* depth 0: the main parser instance */
+    struct buffer unread;             /* of an alternative instance: bytes not consumed yet */
 };
 
 enum smtp_md5 { SMTP_MD5_NEVER, SMTP_MD5_ALWAYS, SMTP_MD5_AUTO };
@@ -159,64 +160,64 @@ struct smtp_feed {
 
 /* Consumes the next line or piece. Returns the number of bytes; 0 when more are needed. The first `seen` bytes were in
  * the input before and contain no line end. */
-uint32_t smtp_take(struct smtp_feed *f, enum flow_direction direction, const uint8_t *bytes, uint32_t length,
-                   uint32_t seen, int *err);
+uint32_t smtp_consume(struct smtp_feed *f, enum flow_direction direction, const uint8_t *bytes, uint32_t length,
+                      uint32_t seen, int *err);
 /* Returns a transaction by its id + 1; NULL when it was freed. */
-struct smtp_tx *smtp_find(const struct smtp_feed *f, uint64_t number);
+struct smtp_tx *smtp_find_tx(const struct smtp_feed *f, uint64_t number);
 
 /* --- transfer.c ----------------------------------------------------------------------------------- */
 
 void smtp_transfer(struct app_context *context, void *data, struct transfer *t);
 /* transfer_mime.c: transfers an incomplete message. */
 void smtp_transfer_message(struct smtp_feed *f, struct transfer *t, struct smtp_tx *tx);
-struct smtp_tx *smtp_new(struct smtp_feed *f); /* NULL without memory */
-void smtp_complete(struct smtp_feed *f, struct smtp_tx *tx);
+struct smtp_tx *smtp_new_tx(struct smtp_feed *f); /* NULL without memory */
+void smtp_complete_tx(struct smtp_feed *f, struct smtp_tx *tx);
 /* Sets an event on a transaction; no effect without one. */
 void smtp_event(const struct smtp_feed *f, struct smtp_tx *tx, enum smtp_event event);
 
 /* --- command.c, reply.c: parse a line without its end; 0, or -errno to end parsing ---------------- */
 
-int smtp_take_command(struct smtp_feed *f, const uint8_t *line, uint32_t length);
-int smtp_take_reply(struct smtp_feed *f, const uint8_t *line, uint32_t length, uint32_t end_length);
+int smtp_parse_command(struct smtp_feed *f, const uint8_t *line, uint32_t length);
+int smtp_parse_reply(struct smtp_feed *f, const uint8_t *line, uint32_t length, uint32_t end_length);
 bool smtp_is_reply(const uint8_t *line, uint32_t length); /* whether it starts with a known code */
 /* Clears the reply queue after a gap: replies can no longer be assigned to commands. */
-void smtp_forget_replies(struct smtp_feed *f);
+void smtp_clear_queue(struct smtp_feed *f);
 /* Queues a command until its reply. 0, -ENOMEM, or -EINVAL when the queue is full. */
-int smtp_expect_reply(struct smtp_feed *f, enum smtp_command command, const struct smtp_tx *tx);
+int smtp_queue_command(struct smtp_feed *f, enum smtp_command command, const struct smtp_tx *tx);
 
-/* --- reading.c: parser instances for bytes after a command with a pending reply ------------------- */
+/* --- alternative.c: parser instances for bytes after a command with a pending reply ------------------- */
 
 /* Adds a parser instance for the bytes after such a command. 0, -ENOMEM, or -EINVAL when there are too many. */
-int smtp_add_reading(struct smtp_feed *f);
+int smtp_add_alternative(struct smtp_feed *f);
 /* Adds a parser instance in which the message does not end at the line that ends it in this instance. 0 or -errno, as
- * smtp_take_command(). */
-int smtp_add_strict_reading(struct smtp_feed *f, const struct smtp_tx *tx);
+ * smtp_parse_command(). */
+int smtp_add_strict_alternative(struct smtp_feed *f, const struct smtp_tx *tx);
 /* Passes the client's bytes that the instance of `f` has consumed to its alternative instances. 0 or -errno, as
- * smtp_take_command(). */
-int smtp_feed_readings(struct smtp_feed *f, const uint8_t *bytes, uint32_t length);
-/* Appends client bytes to `unread` and parses it as far as possible. 0 or -errno, as smtp_take_command(). */
+ * smtp_parse_command(). */
+int smtp_feed_alternatives(struct smtp_feed *f, const uint8_t *bytes, uint32_t length);
+/* Appends client bytes to `unread` and parses it as far as possible. 0 or -errno, as smtp_parse_command(). */
 int smtp_feed_unread(struct smtp_feed *f, const uint8_t *bytes, uint32_t length);
 /* Handles the reply to the oldest such command: ends the alternative instance, or replaces that of `f` by it. */
-void smtp_resolve_reading(struct smtp_feed *f, bool accepted);
+void smtp_resolve_alternative(struct smtp_feed *f, bool accepted);
 /* Ends all alternative parser instances of `f`. */
-void smtp_end_readings(struct smtp_feed *f);
+void smtp_end_alternatives(struct smtp_feed *f);
 /* Frees everything that a state owns, but not the state itself. */
 void smtp_clear_state(struct heap *heap, struct smtp_state *state);
 
 /* --- message.c ------------------------------------------------------------------------------------ */
 
-int smtp_begin_message(struct smtp_feed *f, struct smtp_tx *tx);
+int smtp_start_message(struct smtp_feed *f, struct smtp_tx *tx);
 /* Starts the message of another parser instance at the current position of `other`. 0 or -ENOMEM. */
 int smtp_copy_message(struct smtp_feed *f, struct smtp_tx *tx, const struct smtp_tx *other);
 /* Ends a message whose DATA the server refused. */
 void smtp_drop_message(struct smtp_feed *f, struct smtp_tx *tx);
 /* Consume message bytes. Return their number; 0 when more are needed. */
-uint32_t smtp_take_data(struct smtp_feed *f, const uint8_t *bytes, uint32_t length, uint32_t seen, int *err);
-uint32_t smtp_take_chunk(struct smtp_feed *f, const uint8_t *bytes, uint32_t length, int *err);
+uint32_t smtp_consume_data(struct smtp_feed *f, const uint8_t *bytes, uint32_t length, uint32_t seen, int *err);
+uint32_t smtp_consume_chunk(struct smtp_feed *f, const uint8_t *bytes, uint32_t length, int *err);
 void smtp_end_chunk(struct smtp_feed *f);
 void smtp_message_gap(struct smtp_feed *f, uint64_t length);
 /* Ends an incomplete message; its files are truncated. */
-void smtp_break_message(struct smtp_feed *f, struct smtp_tx *tx);
+void smtp_abort_message(struct smtp_feed *f, struct smtp_tx *tx);
 
 /* --- keywords.c, log.c, settings.c ---------------------------------------------------------------- */
 

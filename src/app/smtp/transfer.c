@@ -10,18 +10,18 @@
 
 #include "smtp_priv.h"
 
-enum { WAITING_SIZE = 9, TEXT_SIZE = 8 };
+enum { PENDING_SIZE = 9, TEXT_SIZE = 8 };
 
 /* --- Session -------------------------------------------------------------------------------------- */
 
-static void transfer_waiting(struct transfer *t, struct smtp_waiting *waiting)
+static void transfer_pending_reply(struct transfer *t, struct smtp_pending_reply *pending)
 {
-    uint8_t command = (uint8_t)waiting->command;
+    uint8_t command = (uint8_t)pending->command;
 
     transfer_u8(t, &command);
-    transfer_u64(t, &waiting->tx);
+    transfer_u64(t, &pending->tx);
     transfer_require(t, command <= SMTP_QUIT);
-    waiting->command = (enum smtp_command)command;
+    pending->command = (enum smtp_command)command;
 }
 
 static void transfer_queue(struct app_context *context, struct transfer *t, struct smtp_state *state)
@@ -29,7 +29,7 @@ static void transfer_queue(struct app_context *context, struct transfer *t, stru
     uint32_t count = state->queue_count;
 
     transfer_u32(t, &count);
-    transfer_require(t, count <= SMTP_QUEUE_MAX && transfer_has_room(t, count, WAITING_SIZE));
+    transfer_require(t, count <= SMTP_QUEUE_MAX && transfer_has_room(t, count, PENDING_SIZE));
     if (t->error)
         return;
     if (t->reading && count > 0) {
@@ -41,11 +41,11 @@ static void transfer_queue(struct app_context *context, struct transfer *t, stru
         state->queue_room = state->queue_count = count;
     }
     for (uint32_t i = 0; i < count && !t->error; i++) {
-        transfer_waiting(t, &state->queue[state->queue_first + i]);
-        state->data_waiting += t->reading && state->queue[i].command == SMTP_DATA_COMMAND;
+        transfer_pending_reply(t, &state->queue[state->queue_first + i]);
+        state->data_pending += t->reading && state->queue[i].command == SMTP_DATA_COMMAND;
     }
     if (t->reading && !t->error && count > 0 && state->mode == SMTP_COMMANDS)
-        state->in_doubt = state->queue[count - 1].command == SMTP_DATA_COMMAND;
+        state->is_ambiguous = state->queue[count - 1].command == SMTP_DATA_COMMAND;
 }
 
 static void transfer_session(struct app_context *context, struct transfer *t, struct smtp_state *state)
@@ -62,7 +62,7 @@ static void transfer_session(struct app_context *context, struct transfer *t, st
     transfer_bool(t, &state->replies_lost);
     transfer_bool(t, &state->in_auth);
     transfer_bool(t, &state->after_chunk);
-    transfer_bool(t, &state->changing);
+    transfer_bool(t, &state->awaits_tls);
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         transfer_bool(t, &state->skip[direction]);
         transfer_bool(t, &state->cut[direction]);
@@ -152,7 +152,7 @@ static void transfer_tx(struct smtp_feed *f, struct transfer *t, struct smtp_tx 
     app_transfer_tx(f->context, t, &tx->tx);
 }
 
-static void write_all(struct smtp_feed *f, struct transfer *t)
+static void write_transactions(struct smtp_feed *f, struct transfer *t)
 {
     uint32_t count = app_tx_open_count(f->context);
 
@@ -161,7 +161,7 @@ static void write_all(struct smtp_feed *f, struct transfer *t)
         transfer_tx(f, t, (struct smtp_tx *)tx);
 }
 
-static void read_all(struct smtp_feed *f, struct transfer *t)
+static void read_transactions(struct smtp_feed *f, struct transfer *t)
 {
     uint32_t count = 0;
 
@@ -184,8 +184,8 @@ void smtp_transfer(struct app_context *context, void *data, struct transfer *t)
     if (t->error)
         return;
     if (!t->reading) {
-        write_all(&f, t);
+        write_transactions(&f, t);
         return;
     }
-    read_all(&f, t);
+    read_transactions(&f, t);
 }

@@ -23,8 +23,8 @@ static bool is_within(const struct buffer *text, uint32_t at, uint32_t length)
 }
 
 /* Allocates a list for reading; false on error or when the list is empty. */
-static bool make_list(struct transfer *t, struct heap *heap, uint32_t count, uint32_t max, size_t size, size_t least,
-                      void **list)
+static bool alloc_list(struct transfer *t, struct heap *heap, uint32_t count, uint32_t max, size_t size, size_t least,
+                       void **list)
 {
     transfer_require(t, count <= max && transfer_has_room(t, count, least));
     if (t->error || count == 0)
@@ -43,7 +43,7 @@ static void transfer_headers(struct app_context *context, struct transfer *t, st
     app_transfer_buffer(context, t, &headers->text);
     transfer_u32(t, &count);
     if (t->reading) {
-        if (!make_list(t, app_heap(context), count, MIME_HEADERS_MAX, sizeof(*headers->list), HEADER_SIZE, &list))
+        if (!alloc_list(t, app_heap(context), count, MIME_HEADERS_MAX, sizeof(*headers->list), HEADER_SIZE, &list))
             return;
         headers->list = list;
         headers->room = count;
@@ -71,7 +71,7 @@ static void transfer_urls(struct app_context *context, struct transfer *t, struc
     transfer_require(t, urls->line.length <= MIME_URL_LINE_MAX);
     transfer_u32(t, &count);
     if (t->reading) {
-        if (!make_list(t, app_heap(context), count, MIME_URLS_MAX, sizeof(*urls->list), URL_SIZE, &list))
+        if (!alloc_list(t, app_heap(context), count, MIME_URLS_MAX, sizeof(*urls->list), URL_SIZE, &list))
             return;
         urls->list = list;
         urls->room = count;
@@ -112,16 +112,16 @@ static void transfer_writer(struct transfer *t, struct mime_writer *writer)
     uint8_t encoding = (uint8_t)writer->encoding;
 
     transfer_u8(t, &encoding);
-    transfer_bool(t, &writer->second);
+    transfer_bool(t, &writer->alternative);
     transfer_bytes(t, writer->base64.digits, sizeof(writer->base64.digits));
     transfer_u8(t, &writer->base64.count);
     transfer_bytes(t, writer->quoted.bytes, sizeof(writer->quoted.bytes));
     transfer_u8(t, &writer->quoted.count);
-    transfer_bytes(t, writer->held, sizeof(writer->held));
-    transfer_u8(t, &writer->held_count);
+    transfer_bytes(t, writer->line_end, sizeof(writer->line_end));
+    transfer_u8(t, &writer->line_end_length);
     transfer_require(t, encoding <= MIME_UUENCODE && writer->base64.count < sizeof(writer->base64.digits) &&
                             writer->quoted.count <= sizeof(writer->quoted.bytes) &&
-                            writer->held_count <= sizeof(writer->held));
+                            writer->line_end_length <= sizeof(writer->line_end));
     for (unsigned i = 0; i < sizeof(writer->base64.digits); i++)
         transfer_require(t, writer->base64.digits[i] < 64 || i >= writer->base64.count);
     writer->encoding = (enum mime_encoding)encoding;
@@ -142,7 +142,7 @@ static void transfer_digest(struct transfer *t, struct mime *mime)
     uint64_t blocks = mime->md5.count;
     uint32_t index = mime->md5.index;
 
-    transfer_bool(t, &mime->md5_wanted);
+    transfer_bool(t, &mime->computes_md5);
     transfer_bool(t, &mime->md5_begun);
     for (unsigned i = 0; i < sizeof(mime->md5.state) / sizeof(mime->md5.state[0]); i++)
         transfer_u32(t, &mime->md5.state[i]);
@@ -154,7 +154,7 @@ static void transfer_digest(struct transfer *t, struct mime *mime)
     mime->md5.index = index;
 }
 
-static void transfer_place_in(struct transfer *t, struct mime *mime)
+static void transfer_parser(struct transfer *t, struct mime *mime)
 {
     uint8_t state = (uint8_t)mime->state;
     uint32_t anomalies = mime->anomalies;
@@ -164,7 +164,7 @@ static void transfer_place_in(struct transfer *t, struct mime *mime)
     transfer_bool(t, &mime->main_done);
     transfer_bool(t, &mime->ended);
     transfer_bool(t, &mime->header_open);
-    transfer_bool(t, &mime->looks_for_urls);
+    transfer_bool(t, &mime->extracts_urls);
     transfer_u8(t, &mime->nested);
     transfer_u16(t, &mime->files);
     transfer_u32(t, &mime->line_length);
@@ -173,7 +173,7 @@ static void transfer_place_in(struct transfer *t, struct mime *mime)
                             mime->early <= MIME_HEADERS_MAX);
     mime->state = (enum mime_state)state;
     mime->anomalies = anomalies;
-    mime->looks_for_urls &= mime->options->extract_urls;
+    mime->extracts_urls &= mime->options->extract_urls;
     transfer_boundaries(t, mime);
     transfer_writers(t, mime);
     transfer_digest(t, mime);
@@ -182,7 +182,7 @@ static void transfer_place_in(struct transfer *t, struct mime *mime)
 /* --- Files ---------------------------------------------------------------------------------------- */
 
 /* Transferred state of a file. */
-struct carried {
+struct transferred_file {
     const uint8_t *name, *kept;
     uint32_t name_length, kept_length, id;
     uint64_t size;
@@ -190,9 +190,9 @@ struct carried {
     bool gaps;
 };
 
-static struct carried carry(const struct file *file)
+static struct transferred_file describe_file(const struct file *file)
 {
-    struct carried carried = {
+    struct transferred_file from = {
         .name = file->name.bytes,
         .name_length = file->name.length,
         .id = file->id,
@@ -202,13 +202,13 @@ static struct carried carry(const struct file *file)
     };
 
     if (file_received(file) == file->data_offset + file->data.length && file->data.length > 0) {
-        carried.kept_length = file->data.length < FILE_KEPT ? file->data.length : FILE_KEPT;
-        carried.kept = file->data.bytes + (file->data.length - carried.kept_length);
+        from.kept_length = file->data.length < FILE_KEPT ? file->data.length : FILE_KEPT;
+        from.kept = file->data.bytes + (file->data.length - from.kept_length);
     }
-    return carried;
+    return from;
 }
 
-static void transfer_carried_bytes(struct transfer *t, const uint8_t **bytes, uint32_t *length, uint32_t max)
+static void transfer_lent_bytes(struct transfer *t, const uint8_t **bytes, uint32_t *length, uint32_t max)
 {
     transfer_u32(t, length);
     transfer_require(t, *length <= max);
@@ -218,34 +218,33 @@ static void transfer_carried_bytes(struct transfer *t, const uint8_t **bytes, ui
         transfer_bytes(t, (void *)*bytes, *length);
 }
 
-static void transfer_carried(struct transfer *t, struct carried *carried)
+static void transfer_file(struct transfer *t, struct transferred_file *from)
 {
-    transfer_carried_bytes(t, &carried->name, &carried->name_length, FILE_NAME_MAX);
-    transfer_carried_bytes(t, &carried->kept, &carried->kept_length, FILE_KEPT);
-    transfer_u32(t, &carried->id);
-    transfer_u64(t, &carried->size);
-    transfer_u8(t, &carried->state);
-    transfer_bool(t, &carried->gaps);
-    transfer_require(t, carried->state <= FILE_ERROR && carried->kept_length <= carried->size);
+    transfer_lent_bytes(t, &from->name, &from->name_length, FILE_NAME_MAX);
+    transfer_lent_bytes(t, &from->kept, &from->kept_length, FILE_KEPT);
+    transfer_u32(t, &from->id);
+    transfer_u64(t, &from->size);
+    transfer_u8(t, &from->state);
+    transfer_bool(t, &from->gaps);
+    transfer_require(t, from->state <= FILE_ERROR && from->kept_length <= from->size);
 }
 
-static struct file *make_file(struct app_context *context, struct smtp_tx *tx, const struct carried *carried)
+static struct file *restore_file(struct app_context *context, struct smtp_tx *tx, const struct transferred_file *from)
 {
     struct file_engine *files = app_files(context);
-    struct file *file =
-        file_open(files, &tx->tx.files[FLOW_TO_SERVER], carried->id, carried->name, carried->name_length);
+    struct file *file = file_open(files, &tx->tx.files[FLOW_TO_SERVER], from->id, from->name, from->name_length);
 
     if (!file)
         return NULL;
-    if (carried->size > carried->kept_length)
-        file_gap(files, file, carried->size - carried->kept_length);
-    else if (carried->gaps)
+    if (from->size > from->kept_length)
+        file_gap(files, file, from->size - from->kept_length);
+    else if (from->gaps)
         file_gap(files, file, 0);
-    if (carried->kept_length > 0)
-        file_append(files, file, carried->kept, carried->kept_length);
-    if (carried->state != FILE_OPEN)
-        file_close(files, file, (enum file_state)carried->state);
-    return carried->state == FILE_OPEN ? file : NULL;
+    if (from->kept_length > 0)
+        file_append(files, file, from->kept, from->kept_length);
+    if (from->state != FILE_OPEN)
+        file_close(files, file, (enum file_state)from->state);
+    return from->state == FILE_OPEN ? file : NULL;
 }
 
 /* Reads the files. An open file belongs to a writer of the current part, or is the raw message. */
@@ -254,11 +253,11 @@ static void read_files(struct app_context *context, struct transfer *t, struct s
     unsigned open = 0, writers = tx->mime ? tx->mime->writers : 0;
 
     for (uint32_t i = 0; i < count && !t->error; i++) {
-        struct carried carried = { .name = NULL };
+        struct transferred_file from = { .name = NULL };
         struct file *file;
 
-        transfer_carried(t, &carried);
-        file = t->error ? NULL : make_file(context, tx, &carried);
+        transfer_file(t, &from);
+        file = t->error ? NULL : restore_file(context, tx, &from);
         if (file && tx->mime && open < writers)
             tx->mime->writer[open++].file = file;
         else if (file && !tx->mime)
@@ -279,22 +278,22 @@ static void transfer_files(struct app_context *context, struct transfer *t, stru
         return;
     }
     for (const struct file *file = tx->tx.files[FLOW_TO_SERVER].first; file; file = file->next) {
-        struct carried carried = carry(file);
+        struct transferred_file from = describe_file(file);
 
-        transfer_carried(t, &carried);
+        transfer_file(t, &from);
     }
 }
 
 /* --- Message -------------------------------------------------------------------------------------- */
 
 /* Whether the message can be read: this process must have the setting (raw or decoded) that the writer had. */
-static bool make_again(struct smtp_feed *f, struct transfer *t, struct smtp_tx *tx, bool raw)
+static bool is_accepted(struct smtp_feed *f, struct transfer *t, struct smtp_tx *tx, bool raw)
 {
     if (raw ? !f->settings->raw : f->settings->raw || !f->settings->decode)
         return false;
     if (raw)
         return true; /* read_files() sets tx->raw */
-    if (smtp_begin_message(f, tx))
+    if (smtp_start_message(f, tx))
         t->error = -ENOMEM;
     return !t->error && tx->mime;
 }
@@ -304,15 +303,15 @@ static void transfer_message(struct smtp_feed *f, struct transfer *t, struct smt
     bool raw = tx->raw != NULL;
 
     transfer_bool(t, &raw);
-    if (t->error || (t->reading && !make_again(f, t, tx, raw)))
+    if (t->error || (t->reading && !is_accepted(f, t, tx, raw)))
         return;
     if (!raw) {
-        transfer_u32(t, &tx->told_urls);
-        transfer_place_in(t, tx->mime);
+        transfer_u32(t, &tx->reported_urls);
+        transfer_parser(t, tx->mime);
         transfer_headers(f->context, t, &tx->mime->main);
         transfer_headers(f->context, t, &tx->mime->part);
         transfer_urls(f->context, t, &tx->mime->urls);
-        tx->told = tx->mime->anomalies;
+        tx->reported_anomalies = tx->mime->anomalies;
     }
     transfer_files(f->context, t, tx);
 }

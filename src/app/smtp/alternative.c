@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Parser instances for ambiguous client data.
+ *
+ * A client may send a message without waiting for the reply to DATA. If the server refuses DATA, it interprets these
+ * bytes as commands, and they may contain another message; the same applies to BDAT and a server without CHUNKING. The
+ * correct interpretation is known from the reply only, after the bytes have passed. So two parser instances, each with
+ * its own transactions, parse both interpretations, and rules inspect all transactions. The reply ends one instance.
+ *
+ * A message ends with a line that contains only a dot. Servers that accept a bare LF as line end find it earlier than
+ * those that require CRLF and treat what follows as part of the message. So after such an end a separate parser
+ * instance continues the message up to the server's reply to it.
+ *
+ * The number of instances is limited. When a client exceeds it, parsing ends with an error (app-layer.error-policy).
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "smtp_priv.h"
+
+static struct smtp_feed feed_of(const struct smtp_feed *f, struct smtp_state *alternative)
+{
+    struct smtp_feed out = { .context = f->context, .state = alternative, .settings = f->settings };
+
+    out.current = smtp_find_tx(&out, alternative->current);
+    return out;
+}
+
+/* Creates an alternative parser instance. 0, -ENOMEM, or -EINVAL when there are too many. */
+static int new_alternative(struct smtp_feed *f, struct smtp_state **out)
+{
+    struct smtp_state *state = f->state, *alternative;
+    struct heap *heap = app_heap(f->context);
+
+    if (state->alternative_count == SMTP_ALTERNATIVES_MAX || state->depth == SMTP_ALTERNATIVE_DEPTH_MAX)
+        return -EINVAL;
+    alternative = heap_take(heap, sizeof(*alternative));
+    if (!alternative)
+        return -ENOMEM;
+    memset(alternative, 0, sizeof(*alternative));
+    alternative->depth = state->depth + 1;
+    alternative->has_helo = state->has_helo;
+    alternative->begun = state->begun;
+    alternative->pipelining = state->pipelining;
+    alternative->chunking = state->chunking;
+    alternative->greeted = state->greeted;
+    state->alternatives[state->alternative_count++] = alternative;
+    *out = alternative;
+    if (buffer_append(heap, &alternative->helo, state->helo.bytes, state->helo.length, SMTP_LINE_MAX) <
+        state->helo.length)
+        return -ENOMEM;
+    return 0;
+}
+
+int smtp_add_alternative(struct smtp_feed *f)
+{
+    struct smtp_state *state = f->state, *alternative;
+    struct smtp_pending_reply *pending = &state->queue[state->queue_first + state->queue_count - 1];
+    int err;
+
+    state->is_ambiguous = false;
+    if (pending->command == SMTP_DATA_COMMAND) {
+        state->mode = SMTP_IN_DATA;
+        smtp_event(f, f->current, SMTP_INVALID_PIPELINED_SEQUENCE);
+    }
+    const unsigned count = state->alternative_count;
+
+    err = new_alternative(f, &alternative);
+    pending->has_alternative = state->alternative_count > count;
+    return err;
+}
+
+int smtp_add_strict_alternative(struct smtp_feed *f, const struct smtp_tx *tx)
+{
+    struct smtp_state *state = f->state, *alternative;
+    struct smtp_tx *copy;
+    int err;
+
+    err = new_alternative(f, &alternative);
+    if (err)
+        return err;
+    alternative->strict = true;
+    alternative->mode = SMTP_IN_DATA;
+    alternative->after_lf = state->after_lf;
+    struct smtp_feed within = feed_of(f, alternative);
+
+    copy = smtp_new_tx(&within);
+    return copy ? smtp_copy_message(&within, copy, tx) : -ENOMEM;
+}
+
+int smtp_feed_unread(struct smtp_feed *f, const uint8_t *bytes, uint32_t length)
+{
+    /* An incomplete line, plus the bytes consumed by the main instance in one step. */
+    enum { UNREAD_MAX = 3 * SMTP_LINE_MAX };
+    struct buffer *unread = &f->state->unread;
+
+    for (uint32_t done = 0; done < length;) {
+        uint32_t size = buffer_append(app_heap(f->context), unread, bytes + done, length - done, UNREAD_MAX);
+        uint32_t used = 0, taken;
+        int err = 0;
+
+        if (size == 0)
+            return -ENOMEM;
+        done += size;
+        while (used < unread->length) {
+            taken = smtp_consume(f, FLOW_TO_SERVER, unread->bytes + used, unread->length - used, 0, &err);
+            if (!err && taken > 0)
+                err = smtp_feed_alternatives(f, unread->bytes + used, taken);
+            if (err)
+                return err;
+            if (taken == 0)
+                break;
+            used += taken;
+        }
+        buffer_consume(unread, used);
+    }
+    return 0;
+}
+
+int smtp_feed_alternatives(struct smtp_feed *f, const uint8_t *bytes, uint32_t length)
+{
+    int err = 0;
+
+    for (unsigned i = 0; i < f->state->alternative_count && !err; i++) {
+        struct smtp_feed alternative = feed_of(f, f->state->alternatives[i]);
+
+        err = smtp_feed_unread(&alternative, bytes, length);
+    }
+    return err;
+}
+
+/* Ends an alternative parser instance, its transactions, and the instances nested in it. */
+static void end_alternative(struct smtp_feed *f, struct smtp_state *alternative)
+{
+    struct smtp_feed ended = feed_of(f, alternative);
+    struct heap *heap = app_heap(f->context);
+
+    smtp_end_alternatives(&ended);
+    for (struct app_tx *base = app_tx_first(f->context); base; base = base->next) {
+        struct smtp_tx *tx = (struct smtp_tx *)base;
+
+        if (tx->alternative != alternative)
+            continue;
+        smtp_abort_message(&ended, tx);
+        smtp_complete_tx(&ended, tx);
+    }
+    smtp_clear_state(heap, alternative);
+    heap_give(heap, alternative);
+}
+
+void smtp_end_alternatives(struct smtp_feed *f)
+{
+    struct smtp_state *state = f->state;
+
+    while (state->alternative_count > 0)
+        end_alternative(f, state->alternatives[--state->alternative_count]);
+    for (uint32_t i = 0; i < state->queue_count; i++)
+        state->queue[state->queue_first + i].has_alternative = false;
+}
+
+/* Replaces the main parser instance: the server refused the command, so the following bytes were commands. The skip
+ * state of replies is kept, because only the main instance parses replies. */
+static void replace_by_alternative(struct smtp_feed *f, struct smtp_state *alternative)
+{
+    struct smtp_state *state = f->state;
+    bool skip_replies = state->skip[FLOW_TO_CLIENT];
+
+    smtp_end_alternatives(f);
+    if (f->current)
+        smtp_abort_message(f, f->current);
+    for (uint32_t i = 0; i < state->queue_count; i++) {
+        struct smtp_tx *tx = smtp_find_tx(f, state->queue[state->queue_first + i].tx);
+
+        if (tx)
+            smtp_complete_tx(f, tx);
+    }
+    if (f->current)
+        smtp_complete_tx(f, f->current);
+    for (struct app_tx *base = app_tx_first(f->context); base; base = base->next) {
+        struct smtp_tx *tx = (struct smtp_tx *)base;
+
+        if (tx->alternative == alternative) {
+            tx->alternative = NULL;
+            tx->tx.log_never = false;
+        }
+    }
+    smtp_clear_state(app_heap(f->context), state);
+    *state = *alternative;
+    heap_give(app_heap(f->context), alternative);
+    state->depth = 0;
+    state->skip[FLOW_TO_CLIENT] = skip_replies;
+    f->current = smtp_find_tx(f, state->current);
+}
+
+void smtp_resolve_alternative(struct smtp_feed *f, bool accepted)
+{
+    struct smtp_state *state = f->state, *alternative;
+
+    if (state->alternative_count == 0)
+        return;
+    alternative = state->alternatives[0];
+    state->alternative_count--;
+    memmove(state->alternatives, state->alternatives + 1, state->alternative_count * sizeof(state->alternatives[0]));
+    if (accepted)
+        end_alternative(f, alternative);
+    else
+        replace_by_alternative(f, alternative);
+}
