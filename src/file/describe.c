@@ -11,23 +11,18 @@ static void log_digest(const struct file *file, enum file_digest kind, const cha
         fields_hex(out, key, file->digest[kind], length);
 }
 
-static void log_sids(const struct file *file, struct fields *out)
-{
-    if (file->sid_count == 0)
-        return;
-    fields_array_open(out, "sid");
-    for (unsigned i = 0; i < file->sid_count; i++)
-        fields_uint(out, NULL, file->sids[i]);
-    fields_array_close(out);
-}
-
 void file_describe(const struct file *file, uint64_t tx_id, const struct file_engine *now, struct fields *out)
 {
     bool stored = file->stored && (!now || file->stored_tick < now->tick);
 
     if (file->name.length > 0)
         fields_bytes(out, "filename", file->name.bytes, file->name.length);
-    log_sids(file, out);
+    if (file->sid_count > 0) {
+        fields_array_open(out, "sid");
+        for (unsigned i = 0; i < file->sid_count; i++)
+            fields_uint(out, NULL, file->sids[i]);
+        fields_array_close(out);
+    }
     fields_string(out, "magic", file->magic);
     fields_bool(out, "gaps", file->has_gaps);
     fields_string(out, "state", file_state_name(file->state));

@@ -183,14 +183,6 @@ static void slide_window(struct file_engine *engine, struct file *file)
     file->data_offset += length;
 }
 
-/* Without memory for the window: restarts it at the next byte. */
-static void restart_window(struct file_engine *engine, struct file *file)
-{
-    engine->counts.no_memory++;
-    buffer_clear(engine->heap, &file->data);
-    file->data_offset = file_received(file);
-}
-
 static void append_part(struct file_engine *engine, struct file *file, const void *bytes, uint32_t length)
 {
     uint32_t room = engine->options.inspect_limit + engine->options.inspect_window, kept;
@@ -205,8 +197,11 @@ static void append_part(struct file_engine *engine, struct file *file, const voi
     }
     spool_append(engine, file, bytes, length);
     file->size += length;
-    if (kept < length)
-        restart_window(engine, file);
+    if (kept < length) { /* without memory for the window: restart it at the next byte */
+        engine->counts.no_memory++;
+        buffer_clear(engine->heap, &file->data);
+        file->data_offset = file_received(file);
+    }
 }
 
 static void find_magic(struct file_engine *engine, struct file *file)
@@ -276,10 +271,15 @@ void file_gap(struct file_engine *engine, struct file *file, uint64_t length)
     file->fresh_offset = file->data_offset;
 }
 
-static void finish_digests(struct file *file)
+void file_close(struct file_engine *engine, struct file *file, enum file_state state)
 {
-    bool whole = file->state == FILE_CLOSED;
+    if (file->state != FILE_OPEN || state == FILE_OPEN)
+        return;
+    file->state = state == FILE_CLOSED && file->has_gaps ? FILE_TRUNCATED : state;
+    const bool whole = file->state == FILE_CLOSED;
 
+    if (engine->magic && !file->magic_done)
+        find_magic(engine, file);
     for (unsigned kind = 0; kind < FILE_DIGESTS; kind++) {
         if (!(hash_kinds(file->hash) >> kind & 1))
             continue;
@@ -289,30 +289,9 @@ static void finish_digests(struct file *file)
         if (whole || (kind == FILE_SHA256 && file->state == FILE_TRUNCATED))
             file->digests |= 1 << kind;
     }
-}
-
-void file_close(struct file_engine *engine, struct file *file, enum file_state state)
-{
-    if (file->state != FILE_OPEN || state == FILE_OPEN)
-        return;
-    file->state = state == FILE_CLOSED && file->has_gaps ? FILE_TRUNCATED : state;
-    if (engine->magic && !file->magic_done)
-        find_magic(engine, file);
-    finish_digests(file);
     spool_close(engine, file);
     heap_give(engine->heap, file->hash);
     file->hash = NULL;
-}
-
-static void free_file(struct file_engine *engine, struct file *file)
-{
-    file_close(engine, file, FILE_TRUNCATED);
-    spool_clear(engine, file);
-    buffer_clear(engine->heap, &file->name);
-    buffer_clear(engine->heap, &file->other_names);
-    buffer_clear(engine->heap, &file->data);
-    heap_give(engine->heap, (void *)(uintptr_t)file->magic);
-    heap_give(engine->heap, file);
 }
 
 void file_list_shed(struct file_engine *engine, struct file_list *list)
@@ -333,7 +312,13 @@ void file_list_clear(struct file_engine *engine, struct file_list *list)
 {
     for (struct file *file = list->first, *next; file; file = next) {
         next = file->next;
-        free_file(engine, file);
+        file_close(engine, file, FILE_TRUNCATED);
+        spool_clear(engine, file);
+        buffer_clear(engine->heap, &file->name);
+        buffer_clear(engine->heap, &file->other_names);
+        buffer_clear(engine->heap, &file->data);
+        heap_give(engine->heap, (void *)(uintptr_t)file->magic);
+        heap_give(engine->heap, file);
     }
     *list = (struct file_list){ 0 };
 }

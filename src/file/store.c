@@ -76,30 +76,23 @@ struct file_store {
 
 /* --- Worker threads ------------------------------------------------------------------------------- */
 
-static struct record *reserve_record(struct file_spool *spool, size_t length, size_t rest)
-{
-    const struct timespec pause = { .tv_nsec = LOSSLESS_WAIT_NS };
-    size_t size = sizeof(struct record) + length;
-
-    for (;;) {
-        struct record *record = NULL;
-
-        if (ring_capacity(spool->ring) - ring_used(spool->ring) >= size + rest)
-            record = ring_reserve(spool->ring, size);
-        if (record || !spool->lossless)
-            return record;
-        nanosleep(&pause, NULL);
-    }
-}
-
 static bool write_record(struct file_spool *spool, enum record_kind kind, uint64_t number, const void *bytes,
                          size_t length)
 {
-    struct record *record =
-        reserve_record(spool, length, kind == RECORD_FINISH || kind == RECORD_DISCARD ? 0 : RESERVE);
+    const struct timespec pause = { .tv_nsec = LOSSLESS_WAIT_NS };
+    const size_t size = sizeof(struct record) + length;
+    const size_t rest = kind == RECORD_FINISH || kind == RECORD_DISCARD ? 0 : RESERVE;
+    struct record *record = NULL;
 
-    if (!record)
-        return false;
+    for (;;) {
+        if (ring_capacity(spool->ring) - ring_used(spool->ring) >= size + rest)
+            record = ring_reserve(spool->ring, size);
+        if (record)
+            break;
+        if (!spool->lossless)
+            return false;
+        nanosleep(&pause, NULL);
+    }
     *record = (struct record){ .kind = kind, .length = (uint32_t)length, .number = number };
     if (length > 0)
         memcpy(record->bytes, bytes, length);
@@ -202,19 +195,6 @@ static bool open_file(struct file_store *store, struct stored_file *file, int fl
     return file->fd >= 0;
 }
 
-static void handle_open(struct file_store *store, unsigned worker, const struct record *record)
-{
-    if (store->file_count == FILES_MAX) {
-        increment(&store->errors);
-        return;
-    }
-    struct stored_file *file = &store->files[store->file_count++];
-
-    *file = (struct stored_file){ .worker = worker, .number = record->number, .fd = -1 };
-    if (!open_file(store, file, O_CREAT | O_TRUNC))
-        abort_file(store, file);
-}
-
 static void handle_bytes(struct file_store *store, struct stored_file *file, const struct record *record)
 {
     size_t done = 0;
@@ -251,15 +231,6 @@ static void final_path(const uint8_t *sha256, char *out)
     out[2] = '/';
 }
 
-static bool move_to_final_path(struct file_store *store, const char *temporary, char *path)
-{
-    path[2] = '\0';
-    if (mkdirat(store->dir_fd, path, 0750) && errno != EEXIST)
-        return false;
-    path[2] = '/';
-    return renameat(store->tmp_fd, temporary, store->dir_fd, path) == 0;
-}
-
 static void handle_finish(struct file_store *store, struct stored_file *file, const struct record *record)
 {
     char name[NAME_SIZE], path[PATH_SIZE];
@@ -267,25 +238,39 @@ static void handle_finish(struct file_store *store, struct stored_file *file, co
     close_file(store, file);
     temporary_name(file, name);
     final_path(record->bytes, path);
-    if (utimensat(store->dir_fd, path, NULL, AT_SYMLINK_NOFOLLOW) ==
-        0) { /* content already stored: update its time only */
+    /* Content that is already stored only gets a new time. */
+    if (utimensat(store->dir_fd, path, NULL, AT_SYMLINK_NOFOLLOW) == 0) {
         remove_temporary(store, file);
-    } else if (move_to_final_path(store, name, path)) {
-        remove_file(store, file);
     } else {
-        abort_file(store, file);
-        return;
+        path[2] = '\0'; /* the directory alone */
+        bool has_directory = mkdirat(store->dir_fd, path, 0750) == 0 || errno == EEXIST;
+
+        path[2] = '/';
+        if (!has_directory || renameat(store->tmp_fd, name, store->dir_fd, path) != 0) {
+            abort_file(store, file);
+            return;
+        }
+        remove_file(store, file);
     }
     increment(&store->written);
 }
 
 static void handle_record(struct file_store *store, unsigned worker, const struct record *record)
 {
+    struct stored_file *file;
+
     if (record->kind == RECORD_OPEN) {
-        handle_open(store, worker, record);
+        if (store->file_count == FILES_MAX) {
+            increment(&store->errors);
+            return;
+        }
+        file = &store->files[store->file_count++];
+        *file = (struct stored_file){ .worker = worker, .number = record->number, .fd = -1 };
+        if (!open_file(store, file, O_CREAT | O_TRUNC))
+            abort_file(store, file);
         return;
     }
-    struct stored_file *file = find_file(store, worker, record->number);
+    file = find_file(store, worker, record->number);
 
     if (!file)
         return; /* writing failed before */
