@@ -45,26 +45,10 @@ void count_rule_limit(struct rule_tally *tallies, const struct rule *rule)
         increment(&tallies[rule->number].limits);
 }
 
-static struct flow_history_rule *find_or_add_entry(struct flow_history *history, const struct rule *rule,
-                                                   uint64_t now_ns)
-{
-    struct flow_history_rule *entry = history->rules;
-
-    for (uint32_t i = 0; i < history->count; i++, entry++) {
-        if (entry->sid == rule->sid && entry->gid == rule->gid)
-            return entry;
-    }
-    if (history->count == FLOW_HISTORY_RULES)
-        return NULL;
-    history->count++;
-    *entry = (struct flow_history_rule){ .gid = rule->gid, .sid = rule->sid, .first_ns = now_ns };
-    return entry;
-}
-
 void history_record_match(struct pool *pool, struct flow *flow, const struct packet *pkt,
                           const struct history_match *match)
 {
-    struct flow_history_rule *entry;
+    const struct rule *rule = match->rule;
 
     if (!flow->history) {
         flow->history = pool_take(pool);
@@ -72,10 +56,18 @@ void history_record_match(struct pool *pool, struct flow *flow, const struct pac
             return; /* the decision itself is stored in the flow and not affected */
         *flow->history = (struct flow_history){ .count = 0 };
     }
-    entry = find_or_add_entry(flow->history, match->rule, pkt->time_ns);
-    if (!entry) {
-        flow->history->others++;
-        return;
+    struct flow_history *history = flow->history;
+    struct flow_history_rule *entry = history->rules, *end = entry + history->count;
+
+    while (entry < end && (entry->sid != rule->sid || entry->gid != rule->gid))
+        entry++;
+    if (entry == end) {
+        if (history->count == FLOW_HISTORY_RULES) {
+            history->others++;
+            return;
+        }
+        history->count++;
+        *entry = (struct flow_history_rule){ .gid = rule->gid, .sid = rule->sid, .first_ns = pkt->time_ns };
     }
     entry->count++;
     entry->last_ns = pkt->time_ns;
@@ -88,21 +80,6 @@ void history_record_match(struct pool *pool, struct flow *flow, const struct pac
 
 /* --- State transfer ------------------------------------------------------------------------------- */
 
-static void transfer_rule(struct transfer *t, struct flow_history_rule *rule)
-{
-    transfer_u32(t, &rule->gid);
-    transfer_u32(t, &rule->sid);
-    transfer_u32(t, &rule->count);
-    transfer_u8(t, &rule->action);
-    transfer_bool(t, &rule->reported);
-    transfer_bool(t, &rule->blocked);
-    transfer_bool(t, &rule->would_drop);
-    transfer_bool(t, &rule->silenced);
-    transfer_u64(t, &rule->first_ns);
-    transfer_u64(t, &rule->last_ns);
-    transfer_require(t, rule->action < ACTION_COUNT);
-}
-
 void history_transfer(struct transfer *t, struct pool *pool, struct flow *flow)
 {
     struct flow_history read = { .count = 0 }, *history = t->reading ? &read : flow->history;
@@ -110,8 +87,21 @@ void history_transfer(struct transfer *t, struct pool *pool, struct flow *flow)
     transfer_u32(t, &history->count);
     transfer_u32(t, &history->others);
     transfer_require(t, history->count <= FLOW_HISTORY_RULES);
-    for (uint32_t i = 0; i < history->count && !t->error; i++)
-        transfer_rule(t, &history->rules[i]);
+    for (uint32_t i = 0; i < history->count && !t->error; i++) {
+        struct flow_history_rule *rule = &history->rules[i];
+
+        transfer_u32(t, &rule->gid);
+        transfer_u32(t, &rule->sid);
+        transfer_u32(t, &rule->count);
+        transfer_u8(t, &rule->action);
+        transfer_bool(t, &rule->reported);
+        transfer_bool(t, &rule->blocked);
+        transfer_bool(t, &rule->would_drop);
+        transfer_bool(t, &rule->silenced);
+        transfer_u64(t, &rule->first_ns);
+        transfer_u64(t, &rule->last_ns);
+        transfer_require(t, rule->action < ACTION_COUNT);
+    }
     if (t->reading && !t->error && !flow->history && (flow->history = pool_take(pool)))
         *flow->history = read;
 }

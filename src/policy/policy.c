@@ -332,14 +332,6 @@ static void apply_alert_only(struct policy *policy, struct packet *pkt, const st
     pkt->would_reject |= reject_kind_of(action) != REJECT_NONE;
 }
 
-/* IDS mode drops and sends nothing, but events name the action that the rule demands, as in Suricata. */
-static void apply_passive(struct packet *pkt, const struct rule *rule, enum rule_action action, struct flow *flow)
-{
-    if (flow && flow->drop_sid == 0 && !(flow->flags & FLOW_PASSED))
-        set_flow_drop_reason(flow, DROP_REASON_RULES, rule);
-    pkt->reject |= reject_kind_of(action);
-}
-
 static void apply_action(struct policy *policy, struct packet *pkt, const struct hit *hit, enum rule_action action,
                          struct decision *decision)
 {
@@ -353,7 +345,10 @@ static void apply_action(struct policy *policy, struct packet *pkt, const struct
     if (!is_drop_action(action))
         return;
     if (!policy->options.inline_mode) {
-        apply_passive(pkt, rule, action, flow);
+        /* IDS mode drops and sends nothing, but events name the action that the rule demands, as in Suricata. */
+        if (flow && flow->drop_sid == 0 && !(flow->flags & FLOW_PASSED))
+            set_flow_drop_reason(flow, DROP_REASON_RULES, rule);
+        pkt->reject |= reject_kind_of(action);
         return;
     }
     if (is_alert_only(policy, rule)) {
@@ -462,24 +457,6 @@ void policy_drop(struct policy *policy, struct packet *pkt, enum drop_reason rea
         drop_packet(pkt, reason);
 }
 
-/* Releases a dropped flow in alert-only mode. Stream reassembly was stopped: its packets are inspected one by one. */
-static void release_flow(struct flow *flow)
-{
-    flow->flags &= (uint16_t) ~(FLOW_DROPPED | FLOW_DROP_LOGGED | FLOW_DROP_LOGGED_TO_CLIENT);
-    flow->would_drop = FLOW_WOULD_DROP_BY_MODE;
-    flow->offload = OFFLOAD_NONE;
-}
-
-/* Restarts the evaluation of a flow when drops are enforced again: only new matches drop it. Rules on addresses alone
- * match once per flow, so they are evaluated again. */
-static void evaluate_flow_again(struct flow *flow)
-{
-    flow->would_drop = FLOW_WOULD_DROP_NO;
-    flow->drop_gid = flow->drop_sid = 0;
-    flow->flags &=
-        (uint16_t) ~(FLOW_IP_ONLY_TO_SERVER | FLOW_IP_ONLY_TO_CLIENT | FLOW_DROP_LOGGED | FLOW_DROP_LOGGED_TO_CLIENT);
-}
-
 bool policy_demands_drop(const struct policy *policy, const struct flow *flow)
 {
     return !policy->options.inline_mode && flow->drop_sid != 0;
@@ -490,10 +467,20 @@ bool policy_flow(struct policy *policy, struct packet *pkt)
     struct flow *flow = pkt->flow;
     enum drop_reason reason = flow->drop_by_exception ? DROP_REASON_EXCEPTION_FLOW : DROP_REASON_FLOW;
 
-    if (flow->flags & FLOW_DROPPED && policy->options.mode == IPS_MODE_ALERT_ONLY)
-        release_flow(flow);
-    if (flow->would_drop == FLOW_WOULD_DROP_BY_MODE && policy->options.mode == IPS_MODE_DROP)
-        evaluate_flow_again(flow);
+    /* Alert-only releases a dropped flow. Stream reassembly was stopped: its packets are inspected one by one. */
+    if (flow->flags & FLOW_DROPPED && policy->options.mode == IPS_MODE_ALERT_ONLY) {
+        flow->flags &= (uint16_t) ~(FLOW_DROPPED | FLOW_DROP_LOGGED | FLOW_DROP_LOGGED_TO_CLIENT);
+        flow->would_drop = FLOW_WOULD_DROP_BY_MODE;
+        flow->offload = OFFLOAD_NONE;
+    }
+    /* When drops are enforced again, only new matches drop the flow. Rules on addresses alone match once per flow, so
+     * they are evaluated again. */
+    if (flow->would_drop == FLOW_WOULD_DROP_BY_MODE && policy->options.mode == IPS_MODE_DROP) {
+        flow->would_drop = FLOW_WOULD_DROP_NO;
+        flow->drop_gid = flow->drop_sid = 0;
+        flow->flags &= (uint16_t) ~(FLOW_IP_ONLY_TO_SERVER | FLOW_IP_ONLY_TO_CLIENT | FLOW_DROP_LOGGED |
+                                    FLOW_DROP_LOGGED_TO_CLIENT);
+    }
     if (flow->flags & FLOW_DROPPED) {
         policy->counters.flow_drops++;
         policy_drop(policy, pkt, reason);
@@ -522,16 +509,6 @@ static bool is_drop_policy(enum exception_policy action)
     return action >= EXCEPTION_DROP_PACKET;
 }
 
-static void apply_exception_to_flow(struct flow *flow, enum exception_policy action, enum drop_reason reason)
-{
-    if (action > EXCEPTION_DROP_PACKET)
-        drop_flow(flow, reason, NULL);
-    if (action == EXCEPTION_PASS_FLOW && !(flow->flags & FLOW_DROPPED))
-        flow->flags |= FLOW_PASSED | FLOW_ACCEPTED_WHOLE;
-    if (action == EXCEPTION_BYPASS)
-        flow->flags |= FLOW_BYPASS_WANTED;
-}
-
 bool policy_exception_drops(const struct policy *policy, enum exception_cause cause)
 {
     return policy->options.inline_mode && is_drop_policy(policy->options.exceptions[cause]);
@@ -555,8 +532,15 @@ bool policy_exception(struct policy *policy, struct packet *pkt, enum exception_
     }
     policy->counters.exceptions[cause][action]++;
     if (pkt->flow) {
-        pkt->flow->exceptions[cause] = (uint8_t)(action + 1);
-        apply_exception_to_flow(pkt->flow, action, reason);
+        struct flow *flow = pkt->flow;
+
+        flow->exceptions[cause] = (uint8_t)(action + 1);
+        if (action > EXCEPTION_DROP_PACKET)
+            drop_flow(flow, reason, NULL);
+        if (action == EXCEPTION_PASS_FLOW && !(flow->flags & FLOW_DROPPED))
+            flow->flags |= FLOW_PASSED | FLOW_ACCEPTED_WHOLE;
+        if (action == EXCEPTION_BYPASS)
+            flow->flags |= FLOW_BYPASS_WANTED;
     }
     if (is_drop_policy(action)) {
         drop_packet(pkt, reason);

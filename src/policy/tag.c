@@ -124,13 +124,6 @@ static bool has_ended(const struct tag *tag, uint64_t now_ns)
     return tag->used > tag->count;
 }
 
-static void count_packet(struct tag *tag, const struct packet *pkt)
-{
-    uint32_t more = tag->unit == TAG_PACKETS ? 1 : pkt->wire_length;
-
-    tag->used = tag->used > UINT32_MAX - more ? UINT32_MAX : tag->used + more;
-}
-
 /* Counts the packet for all tags of the list and removes ended ones; true when one of them requests logging. */
 static bool count_packet_in_list(struct tag_list *list, const struct packet *pkt)
 {
@@ -138,8 +131,9 @@ static bool count_packet_in_list(struct tag_list *list, const struct packet *pkt
 
     for (uint32_t i = list->count; i-- > 0;) {
         struct tag *tag = &list->tags[i];
+        uint32_t more = tag->unit == TAG_PACKETS ? 1 : pkt->wire_length;
 
-        count_packet(tag, pkt);
+        tag->used = tag->used > UINT32_MAX - more ? UINT32_MAX : tag->used + more;
         if (!tag->match_counted)
             tag->match_counted = true; /* the matching packet is logged by its alert */
         else if (has_ended(tag, pkt->time_ns))

@@ -86,15 +86,6 @@ static enum threshold_outcome update_backoff(struct threshold_update *u)
     return OUTCOME_REPORT;
 }
 
-static void count_port(struct threshold_update *u, uint16_t port, uint32_t before)
-{
-    enum port_status seen = threshold_table_add_port(u->table, u->shard, u->state, port);
-
-    if (seen != PORT_NEW)
-        u->state->count = before;
-    *u->memcap_hits += seen == PORT_NO_MEMORY;
-}
-
 /* With unique_on, a port that was already seen in the window is not counted again. */
 static enum threshold_outcome update_detection_filter(struct threshold_update *u)
 {
@@ -106,10 +97,15 @@ static enum threshold_outcome update_detection_filter(struct threshold_update *u
 
         if (opened)
             threshold_table_clear_ports(u->table, u->shard, u->state);
-        if (before > u->threshold->count && !opened)
+        if (before > u->threshold->count && !opened) {
             u->state->count = before; /* the count is exceeded: no need to store further ports */
-        else
-            count_port(u, port, opened ? 0 : before);
+        } else {
+            enum port_status status = threshold_table_add_port(u->table, u->shard, u->state, port);
+
+            if (status != PORT_NEW)
+                u->state->count = opened ? 0 : before;
+            *u->memcap_hits += status == PORT_NO_MEMORY;
+        }
     }
     return u->state->count > u->threshold->count ? OUTCOME_REPORT : OUTCOME_IGNORE;
 }

@@ -36,14 +36,6 @@ struct threshold_table {
 _Static_assert(offsetof(struct threshold_state, key) == sizeof(struct shared_entry), "the key follows the head");
 _Static_assert(sizeof(struct threshold_key) == 48, "keys are hashed whole: no padding");
 
-static int port_blocks_init(struct port_blocks *ports, size_t memcap)
-{
-    ports->count = (uint32_t)(memcap / sizeof(*ports->blocks)) + 2;
-    ports->fresh = 1;
-    ports->blocks = calloc(ports->count, sizeof(*ports->blocks));
-    return ports->blocks ? 0 : -ENOMEM;
-}
-
 static void free_ports(struct port_blocks *ports, struct threshold_state *state)
 {
     uint32_t next;
@@ -114,8 +106,14 @@ int threshold_table_new(struct threshold_table **out, size_t memcap, uint64_t se
     };
     int err = table ? shared_table_new(&table->states, &options) : -ENOMEM;
 
-    for (unsigned i = 0; i < SHARED_TABLE_SHARDS && !err; i++)
-        err = port_blocks_init(&table->ports[i], memcap / PORT_SHARE / SHARED_TABLE_SHARDS);
+    for (unsigned i = 0; i < SHARED_TABLE_SHARDS && !err; i++) {
+        struct port_blocks *ports = &table->ports[i];
+
+        ports->count = (uint32_t)(memcap / PORT_SHARE / SHARED_TABLE_SHARDS / sizeof(*ports->blocks)) + 2;
+        ports->fresh = 1;
+        ports->blocks = calloc(ports->count, sizeof(*ports->blocks));
+        err = ports->blocks ? 0 : -ENOMEM;
+    }
     if (err)
         threshold_table_free(table);
     else
@@ -202,19 +200,6 @@ static void transfer_state(struct transfer *t, struct threshold_state *state)
     transfer_u32(t, &state->next_count);
 }
 
-static void write_ports(struct transfer *t, const struct port_blocks *ports, const struct threshold_state *state)
-{
-    uint32_t count = 0;
-
-    for (uint32_t block = state->seen_block; block; block = ports->blocks[block].next)
-        count += ports->blocks[block].used;
-    transfer_u32(t, &count);
-    for (uint32_t block = state->seen_block; block; block = ports->blocks[block].next) {
-        for (uint16_t i = 0; i < ports->blocks[block].used; i++)
-            transfer_u16(t, &ports->blocks[block].ports[i]);
-    }
-}
-
 static void write_state(struct shared_shard *shard, void *entry, void *user)
 {
     struct threshold_writer *writer = user;
@@ -223,7 +208,17 @@ static void write_state(struct shared_shard *shard, void *entry, void *user)
     if (state->entry.expires_ns != 0 && state->entry.expires_ns < writer->now_ns)
         return;
     transfer_state(writer->t, state);
-    write_ports(writer->t, &writer->table->ports[shared_shard_number(shard)], state);
+
+    const struct port_blocks *ports = &writer->table->ports[shared_shard_number(shard)];
+    uint32_t count = 0;
+
+    for (uint32_t block = state->seen_block; block; block = ports->blocks[block].next)
+        count += ports->blocks[block].used;
+    transfer_u32(writer->t, &count);
+    for (uint32_t block = state->seen_block; block; block = ports->blocks[block].next) {
+        for (uint16_t i = 0; i < ports->blocks[block].used; i++)
+            transfer_u16(writer->t, &ports->blocks[block].ports[i]);
+    }
 }
 
 /* Reads seen ports and stores them while there is memory; each once, so that the cost is bounded by the number of
