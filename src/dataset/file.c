@@ -34,20 +34,6 @@ static void report_line(struct load *load, const char *text, const char *message
         diag_error(load->diag, at, "%s", message);
 }
 
-static void load_line(struct load *load, struct span line, const char *text)
-{
-    uint16_t value;
-    size_t length;
-    const char *error = dataset_parse_line(dataset_type_of(load->set), line, load->bytes, &length, &value);
-
-    if (error) {
-        report_line(load, text, error);
-    } else if (dataset_set_value(load->set, load->bytes, length, value) == DATASET_FULL) {
-        load->full = true;
-        report_line(load, text, "the dataset is full: raise its memcap to load the rest of this file");
-    }
-}
-
 static int load_lines(struct load *load, FILE *file)
 {
     char *text = NULL;
@@ -56,14 +42,24 @@ static int load_lines(struct load *load, FILE *file)
 
     while (!load->full && (length = getline(&text, &size, file)) >= 0) {
         struct span line = { text, (size_t)length };
+        const char *error;
+        size_t value_length;
+        uint16_t value;
 
         load->line++;
         while (line.length > 0 && strchr("\r\n", line.at[line.length - 1]))
             line.length--;
         text[line.length] = '\0';
         line = span_trim(line);
-        if (line.length > 0)
-            load_line(load, line, text);
+        if (line.length == 0)
+            continue;
+        error = dataset_parse_line(dataset_type_of(load->set), line, load->bytes, &value_length, &value);
+        if (error) {
+            report_line(load, text, error);
+        } else if (dataset_set_value(load->set, load->bytes, value_length, value) == DATASET_FULL) {
+            load->full = true;
+            report_line(load, text, "the dataset is full: raise its memcap to load the rest of this file");
+        }
     }
     free(text);
     return ferror(file) ? -EIO : load->full ? -ENOSPC : load->errors ? -EINVAL : 0;
@@ -141,15 +137,6 @@ static int compare_lines(const void *left, const void *right, void *user)
     return strcmp(lines->text.bytes + *(const size_t *)left, lines->text.bytes + *(const size_t *)right);
 }
 
-static int write_lines(const struct lines *lines, FILE *file)
-{
-    for (size_t i = 0; i < lines->count; i++)
-        fprintf(file, "%s\n", lines->text.bytes + lines->starts[i]);
-    if (fflush(file) || ferror(file))
-        return errno ? -errno : -EIO;
-    return fsync(fileno(file)) ? -errno : 0;
-}
-
 static int replace_file(const struct lines *lines, const char *path)
 {
     char temporary[4096];
@@ -166,7 +153,12 @@ static int replace_file(const struct lines *lines, const char *path)
         err = -errno;
         close(fd);
     } else {
-        err = write_lines(lines, file);
+        for (size_t i = 0; i < lines->count; i++)
+            fprintf(file, "%s\n", lines->text.bytes + lines->starts[i]);
+        if (fflush(file) || ferror(file))
+            err = errno ? -errno : -EIO;
+        else
+            err = fsync(fileno(file)) ? -errno : 0;
         if (fclose(file) && !err)
             err = -errno;
     }

@@ -46,40 +46,28 @@ static int digit64(char c)
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Decodes four characters to one, two or three bytes and returns their number; 0 for invalid Base64. Padding is allowed
- * in the last group only. */
-static size_t decode_group(const char *in, bool last, uint8_t out[3])
-{
-    size_t length = !last || in[3] != '=' ? 3 : in[2] != '=' ? 2 : 1;
-    uint32_t bits = 0;
-
-    for (size_t i = 0; i < 4; i++) {
-        int digit = i <= length ? digit64(in[i]) : 0;
-
-        if (digit < 0)
-            return 0;
-        bits = bits << 6 | (uint32_t)digit;
-    }
-    for (size_t i = 0; i < length; i++)
-        out[i] = (uint8_t)(bits >> (16 - 8 * i));
-    return length;
-}
-
 static const char *parse_string(struct span text, uint8_t *bytes, size_t *length)
 {
     *length = 0;
     if (text.length % 4 != 0)
         return "the length of a Base64 value must be a multiple of 4";
     for (size_t i = 0; i < text.length; i += 4) {
-        uint8_t group[3];
-        size_t count = decode_group(text.at + i, i + 4 == text.length, group);
+        const char *group = text.at + i;
+        const bool may_be_padded = i + 4 == text.length;
+        const size_t count = !may_be_padded || group[3] != '=' ? 3 : group[2] != '=' ? 2 : 1;
+        uint32_t bits = 0;
 
-        if (count == 0)
-            return "the value is not valid Base64";
+        for (size_t k = 0; k < 4; k++) {
+            int digit = k <= count ? digit64(group[k]) : 0;
+
+            if (digit < 0)
+                return "the value is not valid Base64";
+            bits = bits << 6 | (uint32_t)digit;
+        }
         if (*length + count > DATASET_MAX_STRING)
             return "the value is longer than 65535 bytes";
-        memcpy(bytes + *length, group, count);
-        *length += count;
+        for (size_t k = 0; k < count; k++)
+            bytes[(*length)++] = (uint8_t)(bits >> (16 - 8 * k));
     }
     return NULL;
 }
@@ -108,24 +96,11 @@ static const char *parse_hash(struct span text, size_t size, uint8_t *bytes, siz
     return NULL;
 }
 
-static const char *parse_address(struct span text, bool only4, uint8_t *bytes, size_t *length)
-{
-    struct address address;
-    int version = address_parse(text.at, text.length, &address);
-
-    if (only4 && version != 4)
-        return "the value is not an IPv4 address";
-    if (version < 0)
-        return "the value is not an IP address";
-    *length = version == 4 ? 4 : 16;
-    memcpy(bytes, address.bytes, *length);
-    return NULL;
-}
-
 const char *dataset_parse_line(enum dataset_type type, struct span line, uint8_t *bytes, size_t *length,
                                uint16_t *value)
 {
     struct span rest = line, text = { NULL, 0 };
+    struct address address;
     uint64_t number = 0;
 
     *length = 0;
@@ -143,8 +118,17 @@ const char *dataset_parse_line(enum dataset_type type, struct span line, uint8_t
     case DATASET_SHA256:
         return parse_hash(text, 32, bytes, length);
     default:
-        return parse_address(text, type == DATASET_IPV4, bytes, length);
+        break;
     }
+    int version = address_parse(text.at, text.length, &address);
+
+    if (type == DATASET_IPV4 && version != 4)
+        return "the value is not an IPv4 address";
+    if (version < 0)
+        return "the value is not an IP address";
+    *length = version == 4 ? 4 : 16;
+    memcpy(bytes, address.bytes, *length);
+    return NULL;
 }
 
 /* --- Writing -------------------------------------------------------------------------------------- */
@@ -166,24 +150,19 @@ static void print_string(const uint8_t *bytes, size_t length, struct text *out)
     }
 }
 
-static void print_address(const uint8_t *bytes, size_t length, struct text *out)
-{
-    static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
-    bool mapped = length == 16 && memcmp(bytes, prefix, sizeof(prefix)) == 0;
-    struct address address = { 0 };
-    char text[ADDRESS_TEXT_SIZE];
-
-    memcpy(address.bytes, mapped ? bytes + 12 : bytes, mapped ? 4 : length);
-    address_format(&address, mapped || length == 4 ? 4 : 6, false, text);
-    text_puts(out, text);
-}
-
 void dataset_print_value(enum dataset_type type, const uint8_t *bytes, size_t length, struct text *out)
 {
     if (type == DATASET_STRING) {
         print_string(bytes, length, out);
     } else if (type == DATASET_IPV4 || type == DATASET_IP) {
-        print_address(bytes, length, out);
+        static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
+        bool is_mapped = length == 16 && memcmp(bytes, prefix, sizeof(prefix)) == 0;
+        struct address address = { 0 };
+        char text[ADDRESS_TEXT_SIZE];
+
+        memcpy(address.bytes, is_mapped ? bytes + 12 : bytes, is_mapped ? 4 : length);
+        address_format(&address, is_mapped || length == 4 ? 4 : 6, false, text);
+        text_puts(out, text);
     } else {
         for (size_t i = 0; i < length; i++)
             text_printf(out, "%02x", bytes[i]);

@@ -103,14 +103,6 @@ static char *join_path(struct span folder, struct span name)
     return path;
 }
 
-/* Returns the directory part of a path; "." when it has none. */
-static struct span directory_of(const char *file)
-{
-    const char *slash = strrchr(file, '/');
-
-    return slash ? (struct span){ file, slash == file ? 1 : (size_t)(slash - file) } : span_of(".");
-}
-
 /* Returns the path of an existing file in the directory, NULL otherwise. */
 static char *find_in_directory(struct span folder, struct span name)
 {
@@ -128,8 +120,13 @@ static int resolve_load_path(const struct datasets *datasets, const struct datas
     char *path = NULL;
 
     if (spec->load.at[0] != '/') {
-        if (spec->rule_file)
-            path = find_in_directory(directory_of(spec->rule_file), spec->load);
+        const char *rule_file = spec->rule_file, *slash = rule_file ? strrchr(rule_file, '/') : NULL;
+        struct span directory = span_of(".");
+
+        if (slash)
+            directory = (struct span){ rule_file, slash == rule_file ? 1 : (size_t)(slash - rule_file) };
+        if (rule_file)
+            path = find_in_directory(directory, spec->load);
         if (!path && datasets->data_dir)
             path = find_in_directory(span_of(datasets->data_dir), spec->load);
     }
@@ -139,24 +136,18 @@ static int resolve_load_path(const struct datasets *datasets, const struct datas
     return path ? 0 : -ENOMEM;
 }
 
-static bool has_parent_reference(struct span path)
-{
-    for (struct span part; span_next(&path, '/', &part);) {
-        if (span_equal(part, ".."))
-            return true;
-    }
-    return false;
-}
-
 static int resolve_save_path(const struct datasets *datasets, const struct dataset_spec *spec, struct span name,
                              char **out, char error[DATASET_ERROR_SIZE])
 {
     const struct datasets_options *options = &datasets->options;
-    bool absolute = name.at[0] == '/';
+    bool absolute = name.at[0] == '/', leaves_data_dir = absolute;
+
+    for (struct span rest = name, part; span_next(&rest, '/', &part);)
+        leaves_data_dir |= span_equal(part, "..");
 
     if (spec->from_rule && !options->allow_write)
         return set_error(error, "rules may not save datasets: datasets.rules.allow-write is off");
-    if (spec->from_rule && !options->allow_absolute_names && (absolute || has_parent_reference(name)))
+    if (spec->from_rule && !options->allow_absolute_names && leaves_data_dir)
         return set_error(error,
                          "a rule must save to a path relative to data-dir, without a leading '/' and without '..', "
                          "unless datasets.rules.allow-absolute-filenames is on");
@@ -235,7 +226,7 @@ static int create_set(struct datasets *datasets, const struct dataset_spec *spec
                                       : strerror(-err));
 }
 
-static char *copy_path(const char *path, bool *failed)
+static char *copy_string(const char *path, bool *failed)
 {
     char *copy = path ? strdup(path) : NULL;
 
@@ -249,49 +240,31 @@ static bool is_static(const struct set_entry *entry)
     return entry->load && !entry->save;
 }
 
-static int share_set(struct datasets *datasets, const struct set_entry *before)
-{
-    struct set_entry *entry = calloc(1, sizeof(*entry));
-    bool failed = false;
-
-    if (!entry)
-        return -ENOMEM;
-    entry->name = copy_path(before->name, &failed);
-    entry->load = copy_path(before->load, &failed);
-    entry->save = copy_path(before->save, &failed);
-    entry->type = before->type;
-    entry->inherited = true;
-    if (failed) {
-        free_entry(entry);
-        return -ENOMEM;
-    }
-    entry->set = dataset_share(before->set);
-    *datasets->last = entry;
-    datasets->last = &entry->next;
-    return 0;
-}
-
 int datasets_inherit(struct datasets *datasets, const struct datasets *before)
 {
-    int err = 0;
+    for (const struct set_entry *old = before->first; old; old = old->next) {
+        struct set_entry *entry;
+        bool failed = false;
 
-    for (const struct set_entry *entry = before->first; entry && !err; entry = entry->next) {
-        if (entry->set && !is_static(entry))
-            err = share_set(datasets, entry);
+        if (!old->set || is_static(old))
+            continue;
+        entry = calloc(1, sizeof(*entry));
+        if (!entry)
+            return -ENOMEM;
+        entry->name = copy_string(old->name, &failed);
+        entry->load = copy_string(old->load, &failed);
+        entry->save = copy_string(old->save, &failed);
+        entry->type = old->type;
+        entry->inherited = true;
+        if (failed) {
+            free_entry(entry);
+            return -ENOMEM;
+        }
+        entry->set = dataset_share(old->set);
+        *datasets->last = entry;
+        datasets->last = &entry->next;
     }
-    return err;
-}
-
-static void remove_entry(struct datasets *datasets, struct set_entry *gone)
-{
-    struct set_entry **link = &datasets->first;
-
-    while (*link != gone)
-        link = &(*link)->next;
-    *link = gone->next;
-    if (datasets->last == &gone->next)
-        datasets->last = link;
-    free_entry(gone);
+    return 0;
 }
 
 /* Appends a set without content. Takes ownership of the paths, also on failure. */
@@ -330,7 +303,15 @@ int datasets_get(struct datasets *datasets, const struct dataset_spec *spec, str
         return set_error(error, "unknown dataset '" SPAN_FORMAT "': specify its type", SPAN_ARGS(spec->name));
     err = resolve_paths(datasets, spec, &load, &save, error);
     if (!err && entry && entry->inherited && spec->has_type && check_definition(entry, spec, load, save, error)) {
-        remove_entry(datasets, entry);
+        /* The definition has changed: the shared set is replaced by a new one. */
+        struct set_entry **link = &datasets->first;
+
+        while (*link != entry)
+            link = &(*link)->next;
+        *link = entry->next;
+        if (datasets->last == &entry->next)
+            datasets->last = link;
+        free_entry(entry);
         entry = NULL;
     }
     if (entry)
@@ -370,30 +351,6 @@ int datasets_save(struct datasets *datasets, struct diag *diag)
 
 enum { PART_SET };
 
-static void write_set(struct transfer *t, const struct set_entry *entry)
-{
-    size_t start = transfer_part_start(t, PART_SET);
-    uint8_t type = (uint8_t)entry->type;
-
-    transfer_put_text(t, entry->name);
-    transfer_u8(t, &type);
-    dataset_transfer(t, entry->set);
-    transfer_part_end(t, start);
-}
-
-static void read_set(struct transfer *t, const struct datasets *datasets)
-{
-    struct span name = { .at = NULL };
-    struct set_entry *entry;
-    uint8_t type = 0;
-
-    name.at = transfer_lend_text(t, &name.length);
-    transfer_u8(t, &type);
-    entry = t->error ? NULL : find_entry(datasets, name);
-    if (entry && entry->set && entry->type == type && !is_static(entry))
-        dataset_transfer(t, entry->set);
-}
-
 void datasets_transfer(struct transfer *t, struct datasets *datasets)
 {
     struct transfer part;
@@ -401,14 +358,31 @@ void datasets_transfer(struct transfer *t, struct datasets *datasets)
 
     if (!t->reading) {
         for (const struct set_entry *entry = datasets->first; entry; entry = entry->next) {
-            if (entry->set && !is_static(entry))
-                write_set(t, entry);
+            uint8_t type = (uint8_t)entry->type;
+            size_t start;
+
+            if (!entry->set || is_static(entry))
+                continue;
+            start = transfer_part_start(t, PART_SET);
+            transfer_put_text(t, entry->name);
+            transfer_u8(t, &type);
+            dataset_transfer(t, entry->set);
+            transfer_part_end(t, start);
         }
         return;
     }
     while (!t->error && transfer_next_part(t, &kind, &part)) {
-        if (kind == PART_SET)
-            read_set(&part, datasets);
+        if (kind == PART_SET) {
+            struct span name = { .at = NULL };
+            struct set_entry *entry;
+            uint8_t type = 0;
+
+            name.at = transfer_lend_text(&part, &name.length);
+            transfer_u8(&part, &type);
+            entry = part.error ? NULL : find_entry(datasets, name);
+            if (entry && entry->set && entry->type == type && !is_static(entry))
+                dataset_transfer(&part, entry->set);
+        }
         t->error = part.error;
     }
 }

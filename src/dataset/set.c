@@ -148,29 +148,26 @@ enum dataset_type dataset_type_of(const struct dataset *set)
 
 /* --- Keys ----------------------------------------------------------------------------------------- */
 
-/* Stores an IPv4 address in an `ip` set as ::ffff:a.b.c.d (RFC 4291 §2.5.5.2), which is no valid source address. */
-static void map_address(struct key *key, const uint8_t *bytes)
-{
-    static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
-
-    memcpy(key->address, prefix, sizeof(prefix));
-    memcpy(key->address + sizeof(prefix), bytes, 4);
-    key->bytes = key->address;
-    key->length = sizeof(key->address);
-}
-
 static bool make_key(const struct dataset *set, const uint8_t *bytes, size_t length, struct key *key)
 {
+    static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
     static const uint8_t lengths[DATASET_TYPE_COUNT] = {
         [DATASET_MD5] = 16, [DATASET_SHA256] = 32, [DATASET_IPV4] = 4, [DATASET_IP] = 16
     };
 
     key->bytes = bytes;
     key->length = (uint32_t)length;
-    if (set->type == DATASET_IP && length == 4)
-        map_address(key, bytes);
-    else if (set->type == DATASET_STRING ? length == 0 || length > DATASET_MAX_STRING : length != lengths[set->type])
+    if (set->type == DATASET_IP && length == 4) {
+        /* An `ip` set stores an IPv4 address as ::ffff:a.b.c.d (RFC 4291 §2.5.5.2), which is no valid source address.
+         */
+        memcpy(key->address, prefix, sizeof(prefix));
+        memcpy(key->address + sizeof(prefix), bytes, 4);
+        key->bytes = key->address;
+        key->length = sizeof(key->address);
+    } else if (set->type == DATASET_STRING ? length == 0 || length > DATASET_MAX_STRING
+                                           : length != lengths[set->type]) {
         return false;
+    }
     key->hash = XXH3_64bits_withSeed(key->bytes, key->length, set->seed);
     return true;
 }
@@ -184,11 +181,6 @@ static struct shard *lock_shard(struct dataset *set, const struct key *key)
 }
 
 /* --- Blocks --------------------------------------------------------------------------------------- */
-
-static uint32_t blocks_needed(uint32_t length)
-{
-    return length <= ENTRY_BYTES ? 1 : 1 + (length - ENTRY_BYTES + CONTINUATION_BYTES - 1) / CONTINUATION_BYTES;
-}
 
 static uint32_t alloc_block(struct shard *shard)
 {
@@ -285,24 +277,6 @@ bool dataset_has(struct dataset *set, const uint8_t *bytes, size_t length)
     return dataset_value(set, bytes, length, &value);
 }
 
-static enum dataset_change set_value_locked(struct shard *shard, const struct key *key, uint16_t value)
-{
-    uint32_t *link = find_link(shard, key);
-
-    if (*link) {
-        shard->blocks[*link].entry.value = value;
-        return DATASET_UNCHANGED;
-    }
-    if (blocks_needed(key->length) > shard->free_count + (shard->block_count - shard->first_unused))
-        return DATASET_FULL;
-    uint32_t index = store_value(shard, key);
-
-    shard->blocks[index].entry.value = value;
-    *link = index;
-    shard->entries++;
-    return DATASET_CHANGED;
-}
-
 enum dataset_change dataset_set_value(struct dataset *set, const uint8_t *bytes, size_t length, uint16_t value)
 {
     struct key key;
@@ -310,8 +284,24 @@ enum dataset_change dataset_set_value(struct dataset *set, const uint8_t *bytes,
     if (!make_key(set, bytes, length, &key))
         return DATASET_UNCHANGED;
     struct shard *shard = lock_shard(set, &key);
-    enum dataset_change change = set_value_locked(shard, &key, value);
+    enum dataset_change change = DATASET_UNCHANGED;
+    uint32_t *link = find_link(shard, &key), blocks_needed = 1;
 
+    if (key.length > ENTRY_BYTES)
+        blocks_needed += (key.length - ENTRY_BYTES + CONTINUATION_BYTES - 1) / CONTINUATION_BYTES;
+
+    if (*link) {
+        shard->blocks[*link].entry.value = value;
+    } else if (blocks_needed > shard->free_count + (shard->block_count - shard->first_unused)) {
+        change = DATASET_FULL;
+    } else {
+        uint32_t index = store_value(shard, &key);
+
+        shard->blocks[index].entry.value = value;
+        *link = index;
+        shard->entries++;
+        change = DATASET_CHANGED;
+    }
     pthread_mutex_unlock(&shard->lock);
     if (change == DATASET_FULL)
         atomic_fetch_add_explicit(&set->memcap_hits, 1, memory_order_relaxed);
@@ -367,29 +357,22 @@ static void copy_value(const struct shard *shard, uint32_t index, uint8_t *bytes
     }
 }
 
-static int each_in_shard(struct shard *shard, uint8_t *bytes,
-                         int (*each)(const uint8_t *bytes, size_t length, void *user), void *user)
-{
-    int err = 0;
-
-    for (uint32_t bucket = 0; bucket <= shard->bucket_mask && !err; bucket++) {
-        for (uint32_t i = shard->buckets[bucket]; i && !err; i = shard->blocks[i].entry.next) {
-            copy_value(shard, i, bytes);
-            err = each(bytes, shard->blocks[i].entry.length, user);
-        }
-    }
-    return err;
-}
-
 int dataset_each(struct dataset *set, int (*each)(const uint8_t *bytes, size_t length, void *user), void *user)
 {
     uint8_t *bytes = malloc(DATASET_MAX_STRING);
     int err = bytes ? 0 : -ENOMEM;
 
     for (unsigned i = 0; i < SHARDS && !err; i++) {
-        pthread_mutex_lock(&set->shard[i].lock);
-        err = each_in_shard(&set->shard[i], bytes, each, user);
-        pthread_mutex_unlock(&set->shard[i].lock);
+        struct shard *shard = &set->shard[i];
+
+        pthread_mutex_lock(&shard->lock);
+        for (uint32_t bucket = 0; bucket <= shard->bucket_mask && !err; bucket++) {
+            for (uint32_t k = shard->buckets[bucket]; k && !err; k = shard->blocks[k].entry.next) {
+                copy_value(shard, k, bytes);
+                err = each(bytes, shard->blocks[k].entry.length, user);
+            }
+        }
+        pthread_mutex_unlock(&shard->lock);
     }
     free(bytes);
     return err;
@@ -413,18 +396,6 @@ void dataset_clear(struct dataset *set)
 
 enum { VALUE_SIZE = 6 }; /* size of a value's header: length and reputation */
 
-static void write_shard(struct transfer *t, struct shard *shard, uint8_t *bytes)
-{
-    for (uint32_t bucket = 0; bucket <= shard->bucket_mask && !t->error; bucket++) {
-        for (uint32_t i = shard->buckets[bucket]; i && !t->error; i = shard->blocks[i].entry.next) {
-            copy_value(shard, i, bytes);
-            transfer_u32(t, &shard->blocks[i].entry.length);
-            transfer_u16(t, &shard->blocks[i].entry.value);
-            transfer_bytes(t, bytes, shard->blocks[i].entry.length);
-        }
-    }
-}
-
 static void write_values(struct transfer *t, struct dataset *set)
 {
     uint8_t *bytes = malloc(DATASET_MAX_STRING);
@@ -434,9 +405,20 @@ static void write_values(struct transfer *t, struct dataset *set)
     if (!bytes && !t->error)
         t->error = -ENOMEM;
     for (unsigned i = 0; i < SHARDS && !t->error; i++) {
-        pthread_mutex_lock(&set->shard[i].lock);
-        write_shard(t, &set->shard[i], bytes);
-        pthread_mutex_unlock(&set->shard[i].lock);
+        struct shard *shard = &set->shard[i];
+
+        pthread_mutex_lock(&shard->lock);
+        for (uint32_t bucket = 0; bucket <= shard->bucket_mask && !t->error; bucket++) {
+            for (uint32_t k = shard->buckets[bucket]; k && !t->error; k = shard->blocks[k].entry.next) {
+                struct entry *entry = &shard->blocks[k].entry;
+
+                copy_value(shard, k, bytes);
+                transfer_u32(t, &entry->length);
+                transfer_u16(t, &entry->value);
+                transfer_bytes(t, bytes, entry->length);
+            }
+        }
+        pthread_mutex_unlock(&shard->lock);
     }
     free(bytes);
 }

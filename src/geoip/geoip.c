@@ -39,27 +39,22 @@ void geoip_close(struct geoip *geoip)
     free(geoip);
 }
 
-static MMDB_lookup_result_s lookup(const struct geoip *geoip, int ip_version, const struct address *address,
-                                   int *status)
-{
-    struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
-    struct sockaddr_in v4 = { .sin_family = AF_INET };
-
-    if (ip_version == 4) {
-        memcpy(&v4.sin_addr, address->bytes, sizeof(v4.sin_addr));
-        return MMDB_lookup_sockaddr(&geoip->database, (const struct sockaddr *)&v4, status);
-    }
-    memcpy(&v6.sin6_addr, address->bytes, sizeof(v6.sin6_addr));
-    return MMDB_lookup_sockaddr(&geoip->database, (const struct sockaddr *)&v6, status);
-}
-
 bool geoip_country(const struct geoip *geoip, int ip_version, const struct address *address, char country[3])
 {
     /* MMDB_aget_value() takes the path as an array; the variadic MMDB_get_value() allocates. */
     static const char *const path[] = { "country", "iso_code", NULL };
+    struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
+    struct sockaddr_in v4 = { .sin_family = AF_INET };
+    const struct sockaddr *key = ip_version == 4 ? (const struct sockaddr *)&v4 : (const struct sockaddr *)&v6;
     MMDB_entry_data_s data;
+    MMDB_lookup_result_s result;
     int status;
-    MMDB_lookup_result_s result = lookup(geoip, ip_version, address, &status);
+
+    if (ip_version == 4)
+        memcpy(&v4.sin_addr, address->bytes, sizeof(v4.sin_addr));
+    else
+        memcpy(&v6.sin6_addr, address->bytes, sizeof(v6.sin6_addr));
+    result = MMDB_lookup_sockaddr(&geoip->database, key, &status);
 
     if (status != MMDB_SUCCESS || !result.found_entry || MMDB_aget_value(&result.entry, &data, path) != MMDB_SUCCESS ||
         !data.has_data || data.type != MMDB_DATA_TYPE_UTF8_STRING || data.data_size != 2)
