@@ -12,11 +12,6 @@ static bool set_bytes(struct cursor bytes, struct app_bytes *out)
     return true;
 }
 
-static bool set_piece(const struct buffer *of, struct tls_piece piece, struct app_bytes *out)
-{
-    return piece.length > 0 && set_bytes(tls_piece_cursor(of, piece), out);
-}
-
 static const struct tls_hello *hello_of(const struct app_tx *tx, enum flow_direction direction)
 {
     return &tls_tx_of(tx)->side[direction].hello;
@@ -44,7 +39,7 @@ static bool get_random_part(const struct app_tx *tx, enum flow_direction directi
     const struct tls_hello *hello = hello_of(tx, direction);
     struct tls_piece piece = { hello->random.at + at, length };
 
-    return hello->random.length > 0 && set_piece(&hello->body, piece, out);
+    return hello->random.length > 0 && set_bytes(tls_piece_cursor(&hello->body, piece), out);
 }
 
 static bool get_random(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)

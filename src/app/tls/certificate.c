@@ -37,18 +37,6 @@ static bool next_certificate(struct cursor *chain, struct cursor *certificate)
     return true;
 }
 
-/* Counts the certificates, at most TLS_CERTIFICATES_MAX. *whole is true when nothing follows the last one. */
-static uint32_t count_certificates(struct cursor chain, bool *whole)
-{
-    struct cursor certificate;
-    uint32_t count = 0;
-
-    while (count < TLS_CERTIFICATES_MAX && cursor_left(&chain) > 0 && next_certificate(&chain, &certificate))
-        count++;
-    *whole = cursor_left(&chain) == 0;
-    return count;
-}
-
 /* --- Certificate fields --------------------------------------------------------------------------- */
 
 static enum tls_event event_for_result(enum x509_result result)
@@ -137,32 +125,19 @@ static int store_fields(const struct tls_parser *parser, const struct x509 *from
     return 0;
 }
 
-static int decode_certificate(const struct tls_parser *parser, const struct cursor *certificate,
-                              struct tls_certificates *out)
-{
-    struct x509 x509;
-    enum x509_result result = x509_read(certificate->at, cursor_left(certificate), &x509);
-
-    if (result != X509_OK) {
-        tls_event(parser, event_for_result(result));
-        return 0;
-    }
-    compute_fingerprint(out, certificate);
-    return store_fields(parser, &x509, out);
-}
-
 /* --- Certificate message -------------------------------------------------------------------------- */
 
 static int store_chain(const struct tls_parser *parser, struct cursor chain, struct tls_certificates *out)
 {
     struct heap *heap = parser->tx->heap;
-    uint32_t length = (uint32_t)cursor_left(&chain), count;
-    bool whole;
+    uint32_t length = (uint32_t)cursor_left(&chain), count = 0;
+    struct cursor certificate;
 
     if (buffer_append(heap, &out->chain, chain.at, length, TLS_MESSAGE_MAX) < length)
         return -ENOMEM;
-    count = count_certificates(chain, &whole);
-    if (!whole)
+    while (count < TLS_CERTIFICATES_MAX && cursor_left(&chain) > 0 && next_certificate(&chain, &certificate))
+        count++;
+    if (cursor_left(&chain) > 0)
         tls_event(parser, TLS_INVALID_CERTIFICATE);
     out->certs = heap_take_raw(heap, (count + 1) * sizeof(*out->certs));
     if (!out->certs)
@@ -181,8 +156,17 @@ static int decode_chain(const struct tls_parser *parser, struct tls_certificates
         out->certs[i] =
             (struct tls_piece){ (uint32_t)(certificate.at - out->chain.bytes), (uint32_t)cursor_left(&certificate) };
     chain = cursor_of(out->chain.bytes, out->chain.length);
-    for (uint32_t i = 0; err == 0 && !out->decoded && i < out->count && next_certificate(&chain, &certificate); i++)
-        err = decode_certificate(parser, &certificate, out);
+    for (uint32_t i = 0; err == 0 && !out->decoded && i < out->count && next_certificate(&chain, &certificate); i++) {
+        struct x509 x509;
+        enum x509_result result = x509_read(certificate.at, cursor_left(&certificate), &x509);
+
+        if (result != X509_OK) {
+            tls_event(parser, event_for_result(result));
+            continue;
+        }
+        compute_fingerprint(out, &certificate);
+        err = store_fields(parser, &x509, out);
+    }
     return err;
 }
 

@@ -16,15 +16,10 @@ static struct content *content_of(const struct condition *condition)
     return condition->keyword->literal ? (struct content *)condition->data : NULL;
 }
 
-static uint8_t convert_byte(uint8_t byte, bool is_upper)
-{
-    if (is_upper)
-        return byte >= 'a' && byte <= 'z' ? (uint8_t)(byte - 'a' + 'A') : byte;
-    return byte >= 'A' && byte <= 'Z' ? (uint8_t)(byte - 'A' + 'a') : byte;
-}
-
 static int convert_contents(struct rule_parser *parser, const struct condition *conditions, bool is_upper)
 {
+    const uint8_t from = is_upper ? 'a' : 'A'; /* first letter of the other case */
+
     for (const struct condition *c = conditions; c; c = c->next) {
         struct content *content = content_of(c);
 
@@ -35,7 +30,8 @@ static int convert_contents(struct rule_parser *parser, const struct condition *
         if (!bytes)
             return -ENOMEM;
         for (uint16_t i = 0; i < content->length; i++)
-            bytes[i] = convert_byte(content->bytes[i], is_upper);
+            bytes[i] = content->bytes[i] >= from && content->bytes[i] < from + 26 ? content->bytes[i] ^ 0x20
+                                                                                  : content->bytes[i];
         content->bytes = bytes;
     }
     return 0;

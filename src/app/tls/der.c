@@ -134,40 +134,30 @@ static bool is_digit_next(const struct cursor *cur)
     return next && *next >= '0' && *next <= '9';
 }
 
-static void skip_fraction(struct cursor *cur)
-{
-    const uint8_t *next = cursor_peek(cur, 1);
-
-    if (!next || (*next != '.' && *next != ','))
-        return;
-    cursor_skip(cur, 1);
-    while (is_digit_next(cur))
-        cursor_skip(cur, 1);
-}
-
-static bool read_year(struct cursor *cur, uint8_t tag, unsigned *year)
-{
-    if (tag == DER_GENERALIZED_TIME)
-        return read_digits(cur, 4, year);
-    if (tag != DER_UTC_TIME || !read_digits(cur, 2, year))
-        return false;
-    *year += *year < 50 ? 2000 : 1900; /* RFC 5280 §4.1.2.5.1 */
-    return true;
-}
-
 bool der_time(const struct der_value *value, int64_t *seconds)
 {
     struct cursor cur = value->body;
     unsigned year, month, day, hour, minute, second = 0;
     int64_t zone;
 
-    if (!read_year(&cur, value->tag, &year) || !read_digits(&cur, 2, &month) || !read_digits(&cur, 2, &day) ||
-        !read_digits(&cur, 2, &hour) || !read_digits(&cur, 2, &minute))
+    if (value->tag == DER_GENERALIZED_TIME ? !read_digits(&cur, 4, &year)
+                                           : value->tag != DER_UTC_TIME || !read_digits(&cur, 2, &year))
+        return false;
+    if (value->tag == DER_UTC_TIME)
+        year += year < 50 ? 2000 : 1900; /* RFC 5280 §4.1.2.5.1 */
+    if (!read_digits(&cur, 2, &month) || !read_digits(&cur, 2, &day) || !read_digits(&cur, 2, &hour) ||
+        !read_digits(&cur, 2, &minute))
         return false;
     if (is_digit_next(&cur) && !read_digits(&cur, 2, &second))
         return false;
-    if (value->tag == DER_GENERALIZED_TIME)
-        skip_fraction(&cur);
+    /* A fraction of a second is skipped. */
+    const uint8_t *next = value->tag == DER_GENERALIZED_TIME ? cursor_peek(&cur, 1) : NULL;
+
+    if (next && (*next == '.' || *next == ',')) {
+        do
+            cursor_skip(&cur, 1);
+        while (is_digit_next(&cur));
+    }
     if (month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 60 ||
         !read_zone(&cur, &zone))
         return false;

@@ -43,17 +43,6 @@ static bool is_parsed(uint8_t type)
 
 /* --- Message types -------------------------------------------------------------------------------- */
 
-/* After the server's certificate, ServerHelloDone completes the visible handshake unless a client certificate was
- * requested. */
-static void handle_server_hello_done(const struct tls_parser *parser)
-{
-    const struct tls_tx *tx = parser->tx;
-
-    tls_advance(parser, FLOW_TO_CLIENT, TLS_SERVER_HELLO_DONE);
-    if (!(tx->flags & TLS_WANTS_CLIENT_CERTIFICATE) && tx->side[FLOW_TO_CLIENT].certificates.decoded)
-        tls_handshake_done(parser);
-}
-
 static int handle_certificate(const struct tls_parser *parser, struct cursor body)
 {
     bool from_client = parser->direction == FLOW_TO_SERVER;
@@ -140,8 +129,13 @@ static int handle_message(struct tls_parser *parser, uint8_t type, struct cursor
         tx->flags |= from_client ? 0 : TLS_WANTS_CLIENT_CERTIFICATE;
         return 0;
     case SERVER_HELLO_DONE:
-        if (!from_client)
-            handle_server_hello_done(parser);
+        if (from_client)
+            return 0;
+        tls_advance(parser, FLOW_TO_CLIENT, TLS_SERVER_HELLO_DONE);
+        /* After the server's certificate, this completes the visible handshake unless a client certificate was
+         * requested. */
+        if (!(tx->flags & TLS_WANTS_CLIENT_CERTIFICATE) && tx->side[FLOW_TO_CLIENT].certificates.decoded)
+            tls_handshake_done(parser);
         return 0;
     default:
         return 0;
@@ -217,13 +211,6 @@ static int read_message(struct tls_parser *parser, struct cursor *bytes)
     return err;
 }
 
-static bool read_message_header(struct tls_reader *reader, struct cursor *bytes)
-{
-    while (reader->header_length < MESSAGE_HEADER && cursor_u8(bytes, &reader->header[reader->header_length]))
-        reader->header_length++;
-    return reader->header_length == MESSAGE_HEADER;
-}
-
 int tls_handshake_bytes(struct tls_parser *parser, struct cursor bytes)
 {
     struct tls_reader *reader = tls_reader_of(parser);
@@ -231,7 +218,9 @@ int tls_handshake_bytes(struct tls_parser *parser, struct cursor bytes)
 
     while (err == 0 && cursor_left(&bytes) > 0 && !parser->state->finished) {
         if (reader->header_length < MESSAGE_HEADER) {
-            if (!read_message_header(reader, &bytes))
+            while (reader->header_length < MESSAGE_HEADER && cursor_u8(&bytes, &reader->header[reader->header_length]))
+                reader->header_length++;
+            if (reader->header_length < MESSAGE_HEADER)
                 return 0;
             err = start_message(parser);
             if (err)

@@ -45,18 +45,6 @@ bool tls_version_is_known(uint16_t version)
     return (version >= TLS_SSL3 && version <= TLS_13) || tls_version_is_draft(version);
 }
 
-/* Stores the version of the fixed part. Drafts before 22 have their own version or that of TLS 1.3 there. */
-static void set_version(const struct tls_parser *parser, uint16_t version)
-{
-    struct tls_side *side = tls_side_of(parser);
-
-    side->version = version;
-    if (parser->direction == FLOW_TO_CLIENT && (version == TLS_13 || version >> 8 == 0x7f))
-        parser->tx->flags |= TLS_NO_CERTIFICATE;
-    if (version == TLS_13 || (version >= 0x7f01 && version < 0x7f10))
-        side->version = TLS_13_EARLY_DRAFT;
-}
-
 /* --- Extensions ----------------------------------------------------------------------------------- */
 
 struct hello_parser {
@@ -116,19 +104,6 @@ static bool next_server_name(struct cursor *list, uint8_t *type, struct cursor *
     return cursor_u8(list, type) && read_vector16(list, name);
 }
 
-static void add_server_name(struct hello_parser *r, const struct cursor *name)
-{
-    uint32_t length = (uint32_t)cursor_left(name);
-
-    if (length == 0 || length > SERVER_NAME_MAX)
-        tls_event(r->parser, TLS_INVALID_SNI_LENGTH);
-    if (length == 0)
-        return;
-    if (r->hello->name_count++ == 0)
-        r->hello->sni = piece_of(r, name);
-    r->too_many |= r->hello->name_count > TLS_SERVER_NAMES_MAX;
-}
-
 /* Parses all entries and ignores the length of the list: it should contain one entry (RFC 6066 §3), and servers differ
  * in which of several they use. */
 static bool parse_server_names(struct hello_parser *r, struct cursor body)
@@ -146,10 +121,19 @@ static bool parse_server_names(struct hello_parser *r, struct cursor body)
             tls_event(r->parser, TLS_INVALID_SNI_LENGTH);
             return false;
         }
-        if (type == 0)
-            add_server_name(r, &name);
-        else
+        if (type != 0) {
             tls_event(r->parser, TLS_INVALID_SNI_TYPE);
+            continue;
+        }
+        const size_t length = cursor_left(&name);
+
+        if (length == 0 || length > SERVER_NAME_MAX)
+            tls_event(r->parser, TLS_INVALID_SNI_LENGTH);
+        if (length == 0)
+            continue;
+        if (r->hello->name_count++ == 0)
+            r->hello->sni = piece_of(r, &name);
+        r->too_many |= r->hello->name_count > TLS_SERVER_NAMES_MAX;
     }
     return true;
 }
@@ -198,16 +182,6 @@ static bool parse_number_list(struct hello_parser *r, struct cursor body, struct
     return true;
 }
 
-static bool parse_point_formats(struct hello_parser *r, struct cursor body)
-{
-    struct cursor list;
-
-    if (!read_vector8(&body, &list))
-        return report_invalid_length(r);
-    r->hello->formats = piece_of(r, &list);
-    return true;
-}
-
 /* Parses all entries; a wrong list length only sets an event, because GnuTLS ignores it. */
 static bool parse_alpn(struct hello_parser *r, struct cursor body)
 {
@@ -231,6 +205,7 @@ static bool parse_alpn(struct hello_parser *r, struct cursor body)
 static void parse_extension(struct hello_parser *r, uint16_t type, struct cursor body)
 {
     unsigned from_client = r->parser->direction == FLOW_TO_SERVER ? ~0u : 0;
+    struct cursor list;
 
     if (type == EXTENSION_SESSION_TICKET)
         r->parser->tx->flags |= TLS_RESUMES & from_client;
@@ -246,7 +221,10 @@ static void parse_extension(struct hello_parser *r, uint16_t type, struct cursor
         parse_number_list(r, body, &r->hello->curves);
         break;
     case EXTENSION_POINT_FORMATS:
-        parse_point_formats(r, body);
+        if (read_vector8(&body, &list))
+            r->hello->formats = piece_of(r, &list);
+        else
+            report_invalid_length(r);
         break;
     case EXTENSION_SIGNATURE_ALGORITHMS:
         parse_number_list(r, body, &r->hello->algorithms);
@@ -293,16 +271,6 @@ static void parse_extensions(struct hello_parser *r, struct cursor *cur)
 
 /* --- Hello message -------------------------------------------------------------------------------- */
 
-static void compare_sessions(struct hello_parser *r)
-{
-    const struct tls_hello *client = &r->parser->tx->side[FLOW_TO_SERVER].hello;
-    uint32_t length = r->hello->session.length;
-
-    if (r->parser->direction == FLOW_TO_CLIENT && length > 0 && client->session.length == length &&
-        memcmp(client->body.bytes + client->session.at, r->start + r->hello->session.at, length) == 0)
-        r->parser->tx->flags |= TLS_RESUMES;
-}
-
 /* False for a ServerHello of TLS 1.3 drafts before 22: it has neither session ID nor compression method. */
 static bool has_session(const struct hello_parser *r)
 {
@@ -311,23 +279,36 @@ static bool has_session(const struct hello_parser *r)
 
 static bool parse_fixed_part(struct hello_parser *r, struct cursor *cur)
 {
+    struct tls_tx *tx = r->parser->tx;
+    const bool from_client = r->parser->direction == FLOW_TO_SERVER;
+    const struct tls_hello *client = &tx->side[FLOW_TO_SERVER].hello;
+    struct tls_hello *hello = r->hello;
     const uint8_t *random;
     struct cursor session;
+    uint32_t length;
 
-    if (!cursor_be16(cur, &r->hello->version))
+    if (!cursor_be16(cur, &hello->version))
         return report_invalid_length(r);
-    set_version(r->parser, r->hello->version);
-    r->hello->offered = r->hello->version;
+    hello->offered = hello->version;
+    /* Drafts before 22 have their own version or that of TLS 1.3 here. */
+    tls_side_of(r->parser)->version = hello->version;
+    if (!from_client && (hello->version == TLS_13 || hello->version >> 8 == 0x7f))
+        tx->flags |= TLS_NO_CERTIFICATE;
+    if (hello->version == TLS_13 || (hello->version >= 0x7f01 && hello->version < 0x7f10))
+        tls_side_of(r->parser)->version = TLS_13_EARLY_DRAFT;
     random = cursor_take(cur, TLS_RANDOM_LENGTH);
     if (!random)
         return report_invalid_length(r);
-    r->hello->random = (struct tls_piece){ (uint32_t)(random - r->start), TLS_RANDOM_LENGTH };
+    hello->random = (struct tls_piece){ (uint32_t)(random - r->start), TLS_RANDOM_LENGTH };
     if (!has_session(r))
         return true;
     if (!read_vector8(cur, &session))
         return report_invalid_length(r);
-    r->hello->session = piece_of(r, &session);
-    compare_sessions(r);
+    hello->session = piece_of(r, &session);
+    length = hello->session.length;
+    if (!from_client && length > 0 && client->session.length == length &&
+        memcmp(client->body.bytes + client->session.at, r->start + hello->session.at, length) == 0)
+        tx->flags |= TLS_RESUMES;
     return true;
 }
 
@@ -355,16 +336,10 @@ static bool parse_cipher_suites(struct hello_parser *r, struct cursor *cur)
     return true;
 }
 
-/* True for extensions that may change after a HelloRetryRequest (RFC 8446 §4.1.2) and are not visible to rules. */
-static bool content_may_change(uint16_t type)
+static bool extensions_are_equal(struct cursor before, struct cursor after)
 {
     enum { PADDING = 21, PRE_SHARED_KEY = 41, KEY_SHARE = 51 };
 
-    return type == PADDING || type == PRE_SHARED_KEY || type == KEY_SHARE;
-}
-
-static bool extensions_are_equal(struct cursor before, struct cursor after)
-{
     while (cursor_left(&before) > 0 && cursor_left(&after) > 0) {
         struct cursor body[2];
         uint16_t type[2];
@@ -372,8 +347,11 @@ static bool extensions_are_equal(struct cursor before, struct cursor after)
         if (!cursor_be16(&before, &type[0]) || !cursor_be16(&after, &type[1]) || type[0] != type[1] ||
             !read_vector16(&before, &body[0]) || !read_vector16(&after, &body[1]))
             return false;
-        if (!content_may_change(type[0]) && (cursor_left(&body[0]) != cursor_left(&body[1]) ||
-                                             memcmp(body[0].at, body[1].at, cursor_left(&body[0])) != 0))
+        /* These may change after a HelloRetryRequest (RFC 8446 §4.1.2) and are not visible to rules. */
+        if (type[0] == PADDING || type[0] == PRE_SHARED_KEY || type[0] == KEY_SHARE)
+            continue;
+        if ((cursor_left(&body[0]) != cursor_left(&body[1]) ||
+             memcmp(body[0].at, body[1].at, cursor_left(&body[0])) != 0))
             return false;
     }
     return cursor_left(&before) == cursor_left(&after);

@@ -3,6 +3,7 @@
  * Conditions on the server's certificate: the legacy keywords tls.subject, tls.issuerdn and tls.fingerprint, the length
  * of the chain, and the validity period.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
@@ -93,17 +94,12 @@ const struct keyword keyword_tls_issuerdn = {
 
 /* --- tls.fingerprint ------------------------------------------------------------------------------ */
 
-static bool is_hex(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
 static bool is_fingerprint(struct span text)
 {
     if (text.length != sizeof((struct tls_certificates){ 0 }.fingerprint))
         return false;
     for (size_t i = 0; i < text.length; i++) {
-        if (i % 3 == 2 ? text.at[i] != ':' : !is_hex(text.at[i]))
+        if (i % 3 == 2 ? text.at[i] != ':' : !isxdigit((unsigned char)text.at[i]))
             return false;
     }
     return true;

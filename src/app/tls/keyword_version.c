@@ -40,11 +40,6 @@ struct version_condition {
     bool is_raw; /* hexadecimal: exactly this version, drafts not included */
 };
 
-static bool is_hexadecimal(struct span text)
-{
-    return text.length > 2 && text.at[0] == '0' && (text.at[1] == 'x' || text.at[1] == 'X');
-}
-
 static int tls_version_parse(struct rule_parser *parser, struct span value, bool negated)
 {
     static const struct name_value names[] = {
@@ -58,7 +53,8 @@ static int tls_version_parse(struct rule_parser *parser, struct span value, bool
         return -ENOMEM;
     if (find_name(names, value, &named))
         *condition = (struct version_condition){ (uint16_t)named, false };
-    else if (is_hexadecimal(value) && span_to_uint(value, 1, UINT16_MAX, &number))
+    else if (value.length > 2 && value.at[0] == '0' && (value.at[1] == 'x' || value.at[1] == 'X') &&
+             span_to_uint(value, 1, UINT16_MAX, &number))
         *condition = (struct version_condition){ (uint16_t)number, true };
     else
         return rule_parser_error(parser, value,

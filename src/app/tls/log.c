@@ -9,16 +9,6 @@
 
 /* --- Versions ------------------------------------------------------------------------------------- */
 
-static void format_draft(uint16_t version, char out[TLS_VERSION_TEXT_MAX])
-{
-    const char *tail = version >> 8 == 0xfb ? "-fb" : "";
-
-    if (version == TLS_13_EARLY_DRAFT)
-        snprintf(out, TLS_VERSION_TEXT_MAX, "TLS 1.3 draft-<16");
-    else
-        snprintf(out, TLS_VERSION_TEXT_MAX, "TLS 1.3 draft-%u%s", version & 0xff, tail);
-}
-
 void tls_version_text(uint16_t version, char out[TLS_VERSION_TEXT_MAX])
 {
     static const char *const names[] = { "SSLv3", "TLSv1", "TLS 1.1", "TLS 1.2", "TLS 1.3" };
@@ -29,8 +19,10 @@ void tls_version_text(uint16_t version, char out[TLS_VERSION_TEXT_MAX])
         snprintf(out, TLS_VERSION_TEXT_MAX, "SSLv2");
     else if (version >= TLS_SSL3 && version <= TLS_13)
         snprintf(out, TLS_VERSION_TEXT_MAX, "%s", names[version - TLS_SSL3]);
+    else if (version == TLS_13_EARLY_DRAFT)
+        snprintf(out, TLS_VERSION_TEXT_MAX, "TLS 1.3 draft-<16");
     else if (tls_version_is_draft(version))
-        format_draft(version, out);
+        snprintf(out, TLS_VERSION_TEXT_MAX, "TLS 1.3 draft-%u%s", version & 0xff, version >> 8 == 0xfb ? "-fb" : "");
     else
         snprintf(out, TLS_VERSION_TEXT_MAX, "0x%04x", version);
 }
@@ -50,16 +42,6 @@ static void log_text(struct fields *out, const char *key, const struct tls_certi
 {
     if (certificates->decoded)
         fields_bytes(out, key, certificates->text + piece.at, piece.length);
-}
-
-static void log_names(struct fields *out, const struct tls_certificates *certificates)
-{
-    if (!certificates->decoded || certificates->name_count == 0)
-        return;
-    fields_array_open(out, "subjectaltname");
-    for (uint32_t i = 0; i < certificates->name_count; i++)
-        log_text(out, NULL, certificates, certificates->names[i]);
-    fields_array_close(out);
 }
 
 static void log_der(struct fields *out, const char *key, const struct tls_certificates *certificates, uint32_t index)
@@ -116,14 +98,6 @@ static void log_client(struct fields *out, const struct tls_certificates *certif
 }
 
 /* --- Hellos --------------------------------------------------------------------------------------- */
-
-static void log_sni(struct fields *out, const struct tls_hello *hello)
-{
-    struct cursor sni = tls_piece_cursor(&hello->body, hello->sni);
-
-    if (hello->sni.length > 0)
-        fields_bytes(out, "sni", sni.at, cursor_left(&sni));
-}
 
 static void log_alpns(struct fields *out, const char *key, const struct tls_side *side)
 {
@@ -197,47 +171,37 @@ static void log_server_handshake(struct fields *out, const struct tls_hello *hel
 
 /* --- EVE object ----------------------------------------------------------------------------------- */
 
-static bool is_resumed(const struct tls_tx *tx)
+/* Logs the fields of the session and of the server's certificate, in Suricata's order. */
+static void log_session(struct fields *out, const struct tls_tx *tx, unsigned fields)
 {
-    return (tx->flags & TLS_RESUMES) && !tx->side[FLOW_TO_CLIENT].certificates.decoded &&
-           (tx->flags & TLS_SAW_SERVER_HELLO) && !(tx->flags & TLS_NO_CERTIFICATE);
-}
-
-/* Logs the first fields, mostly of the server's certificate, in Suricata's order. */
-static void log_server(struct fields *out, const struct tls_tx *tx, unsigned fields)
-{
-    const struct tls_certificates *certificates = &tx->side[FLOW_TO_CLIENT].certificates;
+    const struct tls_side *client = &tx->side[FLOW_TO_SERVER], *server = &tx->side[FLOW_TO_CLIENT];
+    const struct tls_certificates *certificates = &server->certificates;
+    const bool is_resumed = (tx->flags & TLS_RESUMES) && !certificates->decoded && (tx->flags & TLS_SAW_SERVER_HELLO) &&
+                            !(tx->flags & TLS_NO_CERTIFICATE);
 
     if (fields & TLS_FIELD_SUBJECT)
         log_text(out, "subject", certificates, certificates->subject);
     if (fields & TLS_FIELD_ISSUER)
         log_text(out, "issuerdn", certificates, certificates->issuer);
-    if (fields & TLS_FIELD_ALTERNATIVES)
-        log_names(out, certificates);
-    if ((fields & TLS_FIELD_SESSION_RESUMED) && is_resumed(tx))
+    if (fields & TLS_FIELD_ALTERNATIVES && certificates->decoded && certificates->name_count > 0) {
+        fields_array_open(out, "subjectaltname");
+        for (uint32_t i = 0; i < certificates->name_count; i++)
+            log_text(out, NULL, certificates, certificates->names[i]);
+        fields_array_close(out);
+    }
+    if (fields & TLS_FIELD_SESSION_RESUMED && is_resumed)
         fields_bool(out, "session_resumed", true);
     if (fields & TLS_FIELD_SERIAL)
         log_text(out, "serial", certificates, certificates->serial);
     if (fields & TLS_FIELD_FINGERPRINT)
         log_fingerprint(out, certificates);
-}
+    if (fields & TLS_FIELD_SNI && client->hello.sni.length > 0) {
+        struct cursor sni = tls_piece_cursor(&client->hello.body, client->hello.sni);
 
-/* Returns the version selected by the server, or the offered one if the server did not answer. */
-static uint16_t version_of(const struct tls_tx *tx)
-{
-    uint16_t version = tx->side[FLOW_TO_CLIENT].version;
-
-    return version != TLS_VERSION_NONE ? version : tx->side[FLOW_TO_SERVER].version;
-}
-
-static void log_validity(struct fields *out, const struct tls_tx *tx, unsigned fields)
-{
-    const struct tls_certificates *certificates = &tx->side[FLOW_TO_CLIENT].certificates;
-
-    if (fields & TLS_FIELD_SNI)
-        log_sni(out, &tx->side[FLOW_TO_SERVER].hello);
-    if (fields & TLS_FIELD_VERSION)
-        log_version(out, "version", version_of(tx));
+        fields_bytes(out, "sni", sni.at, cursor_left(&sni));
+    }
+    if (fields & TLS_FIELD_VERSION) /* selected by the server, or offered if the server did not answer */
+        log_version(out, "version", server->version != TLS_VERSION_NONE ? server->version : client->version);
     if (fields & TLS_FIELD_NOT_BEFORE)
         log_time(out, "notbefore", certificates, certificates->not_before);
     if (fields & TLS_FIELD_NOT_AFTER)
@@ -259,7 +223,7 @@ static bool ja3_is_computed(const struct tls_side *side)
     return side->fingerprints && side->fingerprints->ja3_computed;
 }
 
-static void log_prints(struct fields *out, const struct tls_tx *tx, const struct tls_settings *settings)
+static void log_fingerprints(struct fields *out, const struct tls_tx *tx, const struct tls_settings *settings)
 {
     const struct tls_side *client = &tx->side[FLOW_TO_SERVER], *server = &tx->side[FLOW_TO_CLIENT];
 
@@ -282,9 +246,8 @@ void tls_log(const struct app_tx *base, const void *data, struct fields *out)
     const struct tls_side *client = &tx->side[FLOW_TO_SERVER], *server = &tx->side[FLOW_TO_CLIENT];
     unsigned fields = settings->fields;
 
-    log_server(out, tx, fields);
-    log_validity(out, tx, fields);
-    log_prints(out, tx, settings);
+    log_session(out, tx, fields);
+    log_fingerprints(out, tx, settings);
     if (fields & TLS_FIELD_CLIENT_ALPNS)
         log_alpns(out, "client_alpns", client);
     if (fields & TLS_FIELD_SERVER_ALPNS)

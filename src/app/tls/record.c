@@ -48,26 +48,19 @@ void tls_handshake_done(const struct tls_parser *parser)
 /* --- Record types --------------------------------------------------------------------------------- */
 
 /*
- * Whether ChangeCipherSpec starts encryption. It has no effect before the hello of its direction and in TLS 1.3 (RFC
- * 8446 appendix D.4), where a second ClientHello may follow it. Without a ServerHello or a client key exchange the
- * peers have no keys yet.
+ * ChangeCipherSpec starts encryption, except before the hello of its direction and in TLS 1.3 (RFC 8446 appendix D.4),
+ * where a second ClientHello may follow it. Without a ServerHello or a client key exchange the peers have no keys yet.
  */
-static bool starts_encryption(const struct tls_tx *tx)
+static void handle_change_cipher_spec(const struct tls_parser *parser)
 {
-    return tx->flags & TLS_SAW_CLIENT_KEY ||
-           (tx->flags & (TLS_SAW_SERVER_HELLO | TLS_NO_CERTIFICATE)) == TLS_SAW_SERVER_HELLO;
-}
+    const bool from_client = parser->direction == FLOW_TO_SERVER;
+    const unsigned flags = parser->tx->flags;
 
-static int handle_change_cipher_spec(const struct tls_parser *parser, struct cursor body)
-{
-    bool from_client = parser->direction == FLOW_TO_SERVER;
-
-    (void)body;
-    if (!(parser->tx->flags & (from_client ? TLS_SAW_CLIENT_HELLO : TLS_SAW_SERVER_HELLO)))
-        return 0;
-    tls_reader_of(parser)->encrypted |= starts_encryption(parser->tx);
+    if (!(flags & (from_client ? TLS_SAW_CLIENT_HELLO : TLS_SAW_SERVER_HELLO)))
+        return;
+    if (flags & TLS_SAW_CLIENT_KEY || (flags & (TLS_SAW_SERVER_HELLO | TLS_NO_CERTIFICATE)) == TLS_SAW_SERVER_HELLO)
+        tls_reader_of(parser)->encrypted = true;
     tls_advance(parser, parser->direction, from_client ? TLS_CLIENT_HANDSHAKE_DONE : TLS_SERVER_HANDSHAKE_DONE);
-    return 0;
 }
 
 static int handle_alert(const struct tls_parser *parser, struct cursor body)
@@ -85,71 +78,51 @@ static int handle_alert(const struct tls_parser *parser, struct cursor body)
     return 0;
 }
 
-static int handle_handshake(struct tls_parser *parser, struct cursor body)
+/* A heartbeat is a request unless one is pending; the next heartbeat must then be the response of the other direction.
+ */
+static int handle_heartbeat(const struct tls_parser *parser, struct cursor body)
 {
-    return tls_reader_of(parser)->encrypted ? 0 : tls_handshake_bytes(parser, body);
-}
-
-/* Records a heartbeat request; the next heartbeat must be the response of the other direction. */
-static int start_heartbeat(const struct tls_parser *parser, struct cursor body, bool encrypted)
-{
+    enum { REQUEST = 1, RESPONSE = 2 };
     struct tls_state *state = parser->state;
-    uint32_t record = (uint32_t)cursor_left(&body);
+    const bool encrypted = state->reader[FLOW_TO_SERVER].encrypted || state->reader[FLOW_TO_CLIENT].encrypted;
+    const uint32_t length = (uint32_t)cursor_left(&body);
+    uint16_t payload = 0;
     uint8_t type;
-    uint16_t payload;
 
+    if (length < HEARTBEAT_HEADER || !cursor_u8(&body, &type) || !cursor_be16(&body, &payload))
+        return 0;
+    if (!encrypted && type != REQUEST && type != RESPONSE) {
+        tls_event(parser, TLS_INVALID_HEARTBEAT_MESSAGE);
+        return -EINVAL;
+    }
+    if (state->heartbeat) {
+        const bool leaks = encrypted && state->heartbeat_length > 0 && state->heartbeat_length < length;
+
+        if (state->heartbeat_from == parser->direction) { /* a second request before the response */
+            tls_event(parser, TLS_INVALID_HEARTBEAT_MESSAGE);
+            return -EINVAL;
+        }
+        state->heartbeat = false;
+        state->heartbeat_length = 0;
+        if (leaks)
+            tls_event(parser, TLS_DATALEAK_HEARTBEAT_MISMATCH);
+        return leaks ? -EINVAL : 0;
+    }
     state->heartbeat = true;
     state->heartbeat_from = (uint8_t)parser->direction;
     if (encrypted) {
-        state->heartbeat_length = record;
+        state->heartbeat_length = length;
         return 0;
     }
-    if (!cursor_u8(&body, &type) || !cursor_be16(&body, &payload))
-        return 0;
-    if ((uint32_t)payload + HEARTBEAT_HEADER > record) { /* CVE-2014-0160 */
+    if ((uint32_t)payload + HEARTBEAT_HEADER > length) { /* CVE-2014-0160 */
         tls_event(parser, TLS_OVERFLOW_HEARTBEAT_MESSAGE);
         return -EINVAL;
     }
-    if (record - payload - HEARTBEAT_HEADER < HEARTBEAT_PADDING) {
+    if (length - payload - HEARTBEAT_HEADER < HEARTBEAT_PADDING) {
         tls_event(parser, TLS_INVALID_HEARTBEAT_MESSAGE);
         return -EINVAL;
     }
     return 0;
-}
-
-static int end_heartbeat(const struct tls_parser *parser, uint32_t record, bool encrypted)
-{
-    struct tls_state *state = parser->state;
-    bool leaks = encrypted && state->heartbeat_length > 0 && state->heartbeat_length < record;
-
-    state->heartbeat = false;
-    state->heartbeat_length = 0;
-    if (!leaks)
-        return 0;
-    tls_event(parser, TLS_DATALEAK_HEARTBEAT_MISMATCH);
-    return -EINVAL;
-}
-
-static int handle_heartbeat(const struct tls_parser *parser, struct cursor body)
-{
-    enum { REQUEST = 1, RESPONSE = 2 };
-    const struct tls_state *state = parser->state;
-    bool encrypted = state->reader[FLOW_TO_SERVER].encrypted || state->reader[FLOW_TO_CLIENT].encrypted;
-    const uint8_t *type = cursor_peek(&body, 1);
-
-    if (!type || cursor_left(&body) < HEARTBEAT_HEADER)
-        return 0;
-    if (!encrypted && *type != REQUEST && *type != RESPONSE) {
-        tls_event(parser, TLS_INVALID_HEARTBEAT_MESSAGE);
-        return -EINVAL;
-    }
-    if (!state->heartbeat)
-        return start_heartbeat(parser, body, encrypted);
-    if (state->heartbeat_from == parser->direction) { /* a second request before the response */
-        tls_event(parser, TLS_INVALID_HEARTBEAT_MESSAGE);
-        return -EINVAL;
-    }
-    return end_heartbeat(parser, (uint32_t)cursor_left(&body), encrypted);
 }
 
 /* --- Records of SSLv3 and TLS --------------------------------------------------------------------- */
@@ -214,11 +187,12 @@ static int handle_record(struct tls_parser *parser, uint8_t type, struct cursor 
 {
     switch (type) {
     case RECORD_CHANGE_CIPHER_SPEC:
-        return handle_change_cipher_spec(parser, body);
+        handle_change_cipher_spec(parser);
+        return 0;
     case RECORD_ALERT:
         return handle_alert(parser, body);
     case RECORD_HANDSHAKE:
-        return handle_handshake(parser, body);
+        return tls_reader_of(parser)->encrypted ? 0 : tls_handshake_bytes(parser, body);
     default:
         return handle_heartbeat(parser, body);
     }
@@ -261,32 +235,6 @@ static int read_record(struct tls_parser *parser, struct cursor *cur, uint32_t *
 
 enum ssl2_type { SSL2_ERROR, SSL2_CLIENT_HELLO, SSL2_CLIENT_MASTER_KEY, SSL2_CLIENT_FINISHED, SSL2_SERVER_HELLO };
 
-static int handle_ssl2_client_hello(const struct tls_parser *parser, struct cursor body)
-{
-    uint16_t version, ciphers, session;
-
-    if (!cursor_be16(&body, &version) || !cursor_be16(&body, &ciphers) || !cursor_be16(&body, &session)) {
-        tls_event(parser, TLS_INVALID_SSL_RECORD);
-        return -EINVAL;
-    }
-    parser->tx->flags |= TLS_SAW_CLIENT_HELLO;
-    tls_side_of(parser)->version = version;
-    tls_advance(parser, FLOW_TO_SERVER, TLS_CLIENT_HELLO_DONE);
-    return 0;
-}
-
-/* After the client's master key, even message types are encrypted, so parsing ends. */
-static void handle_ssl2_client_key(const struct tls_parser *parser)
-{
-    parser->tx->flags |= TLS_SAW_CLIENT_KEY;
-    if (!(parser->tx->flags & TLS_SAW_SERVER_HELLO))
-        return;
-    tls_handshake_done(parser);
-    parser->state->finished = true;
-    if (encryption_handling(parser) != TLS_ENCRYPTED_FULL)
-        stop_parsing(parser);
-}
-
 static int handle_ssl2_message(const struct tls_parser *parser, struct cursor body)
 {
     uint8_t type;
@@ -295,12 +243,29 @@ static int handle_ssl2_message(const struct tls_parser *parser, struct cursor bo
         tls_event(parser, TLS_INVALID_SSLV2_HEADER);
         return -EINVAL;
     }
-    if (type == SSL2_CLIENT_HELLO && parser->direction == FLOW_TO_SERVER)
-        return handle_ssl2_client_hello(parser, body);
+    if (type == SSL2_CLIENT_HELLO && parser->direction == FLOW_TO_SERVER) {
+        uint16_t version, ciphers, session;
+
+        if (!cursor_be16(&body, &version) || !cursor_be16(&body, &ciphers) || !cursor_be16(&body, &session)) {
+            tls_event(parser, TLS_INVALID_SSL_RECORD);
+            return -EINVAL;
+        }
+        parser->tx->flags |= TLS_SAW_CLIENT_HELLO;
+        tls_side_of(parser)->version = version;
+        tls_advance(parser, FLOW_TO_SERVER, TLS_CLIENT_HELLO_DONE);
+        return 0;
+    }
     if (type == SSL2_ERROR)
         tls_event(parser, TLS_ERROR_MESSAGE_ENCOUNTERED);
-    if (type == SSL2_CLIENT_MASTER_KEY && parser->direction == FLOW_TO_SERVER)
-        handle_ssl2_client_key(parser);
+    if (type == SSL2_CLIENT_MASTER_KEY && parser->direction == FLOW_TO_SERVER) {
+        parser->tx->flags |= TLS_SAW_CLIENT_KEY;
+        if (parser->tx->flags & TLS_SAW_SERVER_HELLO) { /* from here on even message types are encrypted */
+            tls_handshake_done(parser);
+            parser->state->finished = true;
+            if (encryption_handling(parser) != TLS_ENCRYPTED_FULL)
+                stop_parsing(parser);
+        }
+    }
     if (type == SSL2_SERVER_HELLO && parser->direction == FLOW_TO_CLIENT) {
         parser->tx->flags |= TLS_SAW_SERVER_HELLO;
         tls_advance(parser, FLOW_TO_CLIENT, TLS_SERVER_HELLO);
@@ -335,17 +300,6 @@ static int read_ssl2_record(const struct tls_parser *parser, struct cursor *cur,
 
 /* --- Parser entry --------------------------------------------------------------------------------- */
 
-static int read_next(struct tls_parser *parser, struct cursor *cur, uint32_t *needed)
-{
-    struct tls_side *side = tls_side_of(parser);
-
-    if (*cur->at & 0xc0 && !side->hello.body.bytes) /* after a TLS hello this is a record of unknown type */
-        return read_ssl2_record(parser, cur, needed);
-    if (side->version == TLS_SSL2)
-        side->version = TLS_VERSION_NONE;
-    return read_record(parser, cur, needed);
-}
-
 static void skip_record_bytes(struct tls_reader *reader, struct cursor *cur)
 {
     uint32_t count = cursor_left(cur) < reader->skip ? (uint32_t)cursor_left(cur) : reader->skip;
@@ -362,7 +316,15 @@ static int read_records(struct tls_parser *parser, struct cursor *cur, uint32_t 
 
     skip_record_bytes(reader, cur);
     while (err == 0 && !parser->state->finished && cursor_left(cur) > 0) {
-        err = read_next(parser, cur, needed);
+        struct tls_side *side = tls_side_of(parser);
+
+        if (*cur->at & 0xc0 && !side->hello.body.bytes) { /* after a TLS hello this is a record of unknown type */
+            err = read_ssl2_record(parser, cur, needed);
+        } else {
+            if (side->version == TLS_SSL2)
+                side->version = TLS_VERSION_NONE;
+            err = read_record(parser, cur, needed);
+        }
         skip_record_bytes(reader, cur);
     }
     return err;

@@ -96,13 +96,6 @@ static enum tls_fingerprint_mode fingerprint_mode(const char *value)
                                                                                    : TLS_FINGERPRINT_NEVER;
 }
 
-static enum tls_encrypted encrypted_mode(const char *value)
-{
-    if (!strcmp(value, "bypass"))
-        return TLS_ENCRYPTED_BYPASS;
-    return !strcmp(value, "full") ? TLS_ENCRYPTED_FULL : TLS_ENCRYPTED_TRACK;
-}
-
 static unsigned field_bit(const char *name)
 {
     for (unsigned i = 0; field_choices[i]; i++) {
@@ -112,22 +105,15 @@ static unsigned field_bit(const char *name)
     return 0;
 }
 
-static unsigned custom_fields(const struct config *config)
-{
-    size_t count = config_list_count(config, EVENTS "custom");
-    unsigned fields = 0;
-
-    for (size_t i = 0; i < count; i++)
-        fields |= field_bit(config_list_get(config, EVENTS "custom", i));
-    if (fields & (TLS_FIELD_CLIENT_CERTIFICATE | TLS_FIELD_CLIENT_CHAIN))
-        fields |= TLS_FIELD_CLIENT;
-    return fields;
-}
-
 static void configure_fields(const struct config *config, struct tls_settings *settings)
 {
-    if (config_list_count(config, EVENTS "custom") > 0) {
-        settings->fields = custom_fields(config);
+    size_t count = config_list_count(config, EVENTS "custom");
+
+    if (count > 0) {
+        for (size_t i = 0; i < count; i++)
+            settings->fields |= field_bit(config_list_get(config, EVENTS "custom", i));
+        if (settings->fields & (TLS_FIELD_CLIENT_CERTIFICATE | TLS_FIELD_CLIENT_CHAIN))
+            settings->fields |= TLS_FIELD_CLIENT;
         settings->computed = settings->fields & FINGERPRINT_FIELDS;
     } else {
         settings->fields = config_bool(config, EVENTS "extended") ? EXTENDED_FIELDS : BASIC_FIELDS;
@@ -146,12 +132,16 @@ static void configure_fields(const struct config *config, struct tls_settings *s
 
 int tls_configure(const struct config *config, struct diag *diag, void **out)
 {
+    const char *encryption = config_string(config, PROTOCOL "encryption-handling");
     struct tls_settings *settings = calloc(1, sizeof(*settings));
 
     (void)diag;
     if (!settings)
         return -ENOMEM;
-    settings->encrypted = encrypted_mode(config_string(config, PROTOCOL "encryption-handling"));
+    if (!strcmp(encryption, "bypass"))
+        settings->encrypted = TLS_ENCRYPTED_BYPASS;
+    else
+        settings->encrypted = !strcmp(encryption, "full") ? TLS_ENCRYPTED_FULL : TLS_ENCRYPTED_TRACK;
     settings->ja3 = fingerprint_mode(config_string(config, PROTOCOL "ja3-fingerprints"));
     settings->ja4 = fingerprint_mode(config_string(config, PROTOCOL "ja4-fingerprints"));
     configure_fields(config, settings);

@@ -12,26 +12,24 @@
 
 enum { CHAIN_LENGTH = 3 };
 
-static void transfer_reader(struct app_context *context, struct transfer *t, struct tls_reader *reader)
-{
-    transfer_u32(t, &reader->skip);
-    transfer_bool(t, &reader->encrypted);
-    transfer_bytes(t, reader->header, sizeof(reader->header));
-    transfer_u8(t, &reader->header_length);
-    transfer_u32(t, &reader->message_length);
-    transfer_u32(t, &reader->message_skipped);
-    transfer_bool(t, &reader->message_skips);
-    app_transfer_buffer(context, t, &reader->message);
-    transfer_require(t, reader->header_length <= sizeof(reader->header) &&
-                            reader->message.length <= reader->message_length &&
-                            reader->message_skipped <= reader->message_length);
-    transfer_require(t, reader->message_skips || reader->message_length <= TLS_MESSAGE_MAX);
-}
-
 static void transfer_state(struct app_context *context, struct transfer *t, struct tls_state *state)
 {
-    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++)
-        transfer_reader(context, t, &state->reader[direction]);
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        struct tls_reader *reader = &state->reader[direction];
+
+        transfer_u32(t, &reader->skip);
+        transfer_bool(t, &reader->encrypted);
+        transfer_bytes(t, reader->header, sizeof(reader->header));
+        transfer_u8(t, &reader->header_length);
+        transfer_u32(t, &reader->message_length);
+        transfer_u32(t, &reader->message_skipped);
+        transfer_bool(t, &reader->message_skips);
+        app_transfer_buffer(context, t, &reader->message);
+        transfer_require(t, reader->header_length <= sizeof(reader->header) &&
+                                reader->message.length <= reader->message_length &&
+                                reader->message_skipped <= reader->message_length);
+        transfer_require(t, reader->message_skips || reader->message_length <= TLS_MESSAGE_MAX);
+    }
     transfer_bool(t, &state->finished);
     transfer_bool(t, &state->has_transaction);
     transfer_bool(t, &state->heartbeat);
@@ -104,14 +102,6 @@ static void transfer_flags(struct transfer *t, struct tls_tx *tx)
     tx->flags = flags;
 }
 
-static void write_tx(struct app_context *context, struct transfer *t, struct tls_tx *tx)
-{
-    write_side(t, tx, FLOW_TO_SERVER);
-    write_side(t, tx, FLOW_TO_CLIENT);
-    transfer_flags(t, tx);
-    app_transfer_tx(context, t, &tx->tx);
-}
-
 static void read_tx(struct app_context *context, struct transfer *t, struct tls_state *state)
 {
     struct tls_parser parser = { .context = context, .state = state };
@@ -136,10 +126,14 @@ void tls_transfer(struct app_context *context, void *data, struct transfer *t)
     bool has_tx = tx != NULL;
 
     transfer_bool(t, &has_tx);
-    if (tx)
-        write_tx(context, t, tx);
-    else if (has_tx && !t->error)
+    if (tx) {
+        write_side(t, tx, FLOW_TO_SERVER);
+        write_side(t, tx, FLOW_TO_CLIENT);
+        transfer_flags(t, tx);
+        app_transfer_tx(context, t, &tx->tx);
+    } else if (has_tx && !t->error) {
         read_tx(context, t, state);
+    }
     if (!t->error)
         transfer_state(context, t, state);
 }

@@ -19,16 +19,11 @@ static bool read_version(struct cursor *tbs)
     return der_read(tbs, VERSION_FIELD, &field) && der_read(&field, DER_INTEGER, &number) && cursor_left(&number) == 1;
 }
 
-static bool is_name(struct cursor name)
+static bool read_name(struct cursor *tbs, struct cursor *name)
 {
     struct x509_text count_only = { 0 };
 
-    return x509_name_text(name, &count_only);
-}
-
-static bool read_name(struct cursor *tbs, struct cursor *name)
-{
-    return der_read(tbs, DER_SEQUENCE, name) && is_name(*name);
+    return der_read(tbs, DER_SEQUENCE, name) && x509_name_text(*name, &count_only);
 }
 
 static bool read_validity(struct cursor *tbs, struct x509 *out)
@@ -289,15 +284,6 @@ void x509_serial_text(struct cursor serial, struct x509_text *out)
 
 /* --- Alternative names ---------------------------------------------------------------------------- */
 
-static void append_ipv4(struct x509_text *out, const uint8_t *bytes)
-{
-    for (unsigned i = 0; i < 4; i++) {
-        if (i > 0)
-            append_string(out, ".");
-        append_decimal(out, bytes[i]);
-    }
-}
-
 /* Finds the longest run of at least two zero groups, which is written as "::" (RFC 5952). */
 static void find_zero_run(const uint8_t *bytes, unsigned *start, unsigned *count)
 {
@@ -367,9 +353,12 @@ static void append_general_name(struct x509_text *out, const struct der_value *v
         append(out, body.at, cursor_left(&body));
         break;
     case IP_ADDRESS:
-        if (cursor_left(&body) == 4)
-            append_ipv4(out, body.at);
-        else if (cursor_left(&body) == 16)
+        for (unsigned i = 0; cursor_left(&body) == 4 && i < 4; i++) {
+            if (i > 0)
+                append_string(out, ".");
+            append_decimal(out, body.at[i]);
+        }
+        if (cursor_left(&body) == 16)
             append_ipv6(out, body.at);
         break;
     case DIRECTORY_NAME:
