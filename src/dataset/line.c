@@ -133,27 +133,22 @@ const char *dataset_parse_line(enum dataset_type type, struct span line, uint8_t
 
 /* --- Writing -------------------------------------------------------------------------------------- */
 
-static void print_string(const uint8_t *bytes, size_t length, struct text *out)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-    for (size_t i = 0; i < length; i += 3) {
-        size_t count = length - i < 3 ? length - i : 3;
-        uint32_t bits = (uint32_t)bytes[i] << 16;
-        char group[4];
-
-        for (size_t k = 1; k < count; k++)
-            bits |= (uint32_t)bytes[i + k] << (16 - 8 * k);
-        for (size_t k = 0; k < 4; k++)
-            group[k] = k <= count ? digits[bits >> (18 - 6 * k) & 63] : '=';
-        text_append(out, group, sizeof(group));
-    }
-}
-
 void dataset_print_value(enum dataset_type type, const uint8_t *bytes, size_t length, struct text *out)
 {
     if (type == DATASET_STRING) {
-        print_string(bytes, length, out);
+        static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+        for (size_t i = 0; i < length; i += 3) {
+            size_t count = length - i < 3 ? length - i : 3;
+            uint32_t bits = (uint32_t)bytes[i] << 16;
+            char group[4];
+
+            for (size_t k = 1; k < count; k++)
+                bits |= (uint32_t)bytes[i + k] << (16 - 8 * k);
+            for (size_t k = 0; k < 4; k++)
+                group[k] = k <= count ? digits[bits >> (18 - 6 * k) & 63] : '=';
+            text_append(out, group, sizeof(group));
+        }
     } else if (type == DATASET_IPV4 || type == DATASET_IP) {
         static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
         bool is_mapped = length == 16 && memcmp(bytes, prefix, sizeof(prefix)) == 0;

@@ -31,7 +31,7 @@ static void check_line(struct dataset *set, enum dataset_type type, struct span 
     if (dataset_parse_line(type, line, bytes, &length, &value))
         return;
     require(length > 0 && length <= DATASET_MAX_STRING);
-    if (dataset_put(set, bytes, length, value) == DATASET_FULL)
+    if (dataset_set_value(set, bytes, length, value) == DATASET_FULL)
         return;
     require(dataset_value(set, bytes, length, &value_again) && value_again == value);
     text_init(&text);

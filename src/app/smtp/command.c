@@ -37,14 +37,6 @@ static enum smtp_command find_command(const uint8_t *line, uint32_t length)
     return SMTP_OTHER;
 }
 
-static bool is_command(enum smtp_command command, const uint8_t *line, uint32_t length)
-{
-    for (unsigned i = 0; i < sizeof(ignored_commands) / sizeof(ignored_commands[0]); i++)
-        if (has_prefix(line, length, ignored_commands[i], 4))
-            return true;
-    return command != SMTP_OTHER;
-}
-
 /* --- Reply queue ---------------------------------------------------------------------------------- */
 
 static bool reserve_queue_entry(struct heap *heap, struct smtp_state *state)
@@ -225,52 +217,37 @@ static int handle_data(struct smtp_feed *f, struct smtp_tx **tx)
     return err;
 }
 
-/* Parses "BDAT length [LAST]"; false when the arguments are invalid. */
-static bool parse_bdat(struct smtp_state *state, const uint8_t *line, uint32_t length)
-{
-    uint32_t size, rest;
-    const uint8_t *number = find_argument(line, length, 4, &size), *last;
-    uint64_t value = 0;
-
-    if (length < 6 || !is_blank(line[4]) || size == 0 || size > 18)
-        return false;
-    for (uint32_t i = 0; i < size; i++) {
-        if (number[i] < '0' || number[i] > '9')
-            return false;
-        value = value * 10 + (uint64_t)(number[i] - '0');
-    }
-    last = find_argument(line, length, (uint32_t)(number - line) + size, &rest);
-    if (rest > 0 && !mime_equal_nocase(last, rest, "last"))
-        return false;
-    state->chunk_left = value;
-    state->chunk_is_last = rest > 0;
-    return true;
-}
-
+/* Handles "BDAT length [LAST]". Invalid arguments make it an unknown command. */
 static int handle_bdat(struct smtp_feed *f, struct smtp_tx *tx, enum smtp_command *command, const uint8_t *line,
                        uint32_t length)
 {
-    if (!parse_bdat(f->state, line, length)) {
+    struct smtp_state *state = f->state;
+    uint32_t size, rest = 0;
+    const uint8_t *number = find_argument(line, length, 4, &size), *last;
+    bool is_valid = length >= 6 && is_blank(line[4]) && size > 0 && size <= 18;
+    uint64_t value = 0;
+
+    for (uint32_t i = 0; is_valid && i < size; i++) {
+        is_valid = number[i] >= '0' && number[i] <= '9';
+        value = value * 10 + (uint64_t)(number[i] - '0');
+    }
+    if (is_valid) {
+        last = find_argument(line, length, (uint32_t)(number - line) + size, &rest);
+        is_valid = rest == 0 || mime_equal_nocase(last, rest, "last");
+    }
+    if (!is_valid) {
         smtp_event(f, tx, SMTP_INVALID_BDAT);
         *command = SMTP_OTHER;
         return 0;
     }
-    if (f->state->chunk_is_last)
+    state->chunk_left = value;
+    state->chunk_is_last = rest > 0;
+    if (state->chunk_is_last)
         *command = SMTP_BDAT_LAST;
-    if (f->state->partial.length == 0 && !tx->has_data)
-        f->state->cut[FLOW_TO_SERVER] = false;
-    f->state->mode = SMTP_IN_CHUNK;
+    if (state->partial.length == 0 && !tx->has_data)
+        state->cut[FLOW_TO_SERVER] = false;
+    state->mode = SMTP_IN_CHUNK;
     return smtp_start_message(f, tx);
-}
-
-static void handle_rset(struct smtp_feed *f, struct smtp_tx *tx)
-{
-    buffer_clear(app_heap(f->context), &f->state->partial);
-    if (!tx)
-        return;
-    smtp_abort_message(f, tx);
-    tx->request_over = true;
-    app_tx_advance(&tx->tx, FLOW_TO_SERVER, SMTP_COMPLETE);
 }
 
 /* --- Command lines -------------------------------------------------------------------------------- */
@@ -292,26 +269,16 @@ static int handle_command(struct smtp_feed *f, struct smtp_tx **tx, enum smtp_co
     case SMTP_BDAT:
         return handle_bdat(f, *tx, command, line, length);
     case SMTP_RSET:
-        handle_rset(f, *tx);
+        buffer_clear(app_heap(f->context), &f->state->partial);
+        if (*tx) {
+            smtp_abort_message(f, *tx);
+            (*tx)->request_over = true;
+            app_tx_advance(&(*tx)->tx, FLOW_TO_SERVER, SMTP_COMPLETE);
+        }
         return 0;
     default:
         return 0;
     }
-}
-
-/* Updates the parser mode after the command was queued for its reply. */
-static void update_mode(struct smtp_feed *f, enum smtp_command command)
-{
-    struct smtp_state *state = f->state;
-
-    if (command == SMTP_DATA_COMMAND && state->replies_lost)
-        state->mode = SMTP_IN_DATA;
-    else if (command == SMTP_DATA_COMMAND)
-        state->is_ambiguous = true;
-    if (state->mode == SMTP_IN_CHUNK && state->chunk_left == 0)
-        smtp_end_chunk(f);
-    else if (state->mode == SMTP_IN_CHUNK && !state->chunking && !state->replies_lost)
-        state->is_ambiguous = true;
 }
 
 int smtp_parse_command(struct smtp_feed *f, const uint8_t *line, uint32_t length)
@@ -322,11 +289,16 @@ int smtp_parse_command(struct smtp_feed *f, const uint8_t *line, uint32_t length
         length--;
     }
     enum smtp_command command = f->state->in_auth ? SMTP_AUTH : find_command(line, length);
+    struct smtp_state *state = f->state;
     struct smtp_tx *tx = f->current;
     bool begins = (command != SMTP_RSET && command != SMTP_QUIT) || f->state->begun == 0;
-    bool too_long = f->state->after_chunk && !is_command(command, line, length);
+    bool is_command = command != SMTP_OTHER;
 
-    f->state->after_chunk = f->state->in_auth = false;
+    for (unsigned i = 0; !is_command && i < sizeof(ignored_commands) / sizeof(ignored_commands[0]); i++)
+        is_command = has_prefix(line, length, ignored_commands[i], 4);
+    bool too_long = state->after_chunk && !is_command;
+
+    state->after_chunk = state->in_auth = false;
     if (too_long)
         smtp_event(f, tx, SMTP_BDAT_CHUNK_TOO_LONG);
     if ((!tx || tx->request_over) && begins) {
@@ -343,7 +315,15 @@ int smtp_parse_command(struct smtp_feed *f, const uint8_t *line, uint32_t length
     if (tx)
         app_tx_touch(&tx->tx, FLOW_TO_SERVER);
     err = smtp_queue_command(f, command, tx);
-    if (!err)
-        update_mode(f, command);
-    return err;
+    if (err)
+        return err;
+    if (command == SMTP_DATA_COMMAND && state->replies_lost)
+        state->mode = SMTP_IN_DATA;
+    else if (command == SMTP_DATA_COMMAND)
+        state->is_ambiguous = true;
+    if (state->mode == SMTP_IN_CHUNK && state->chunk_left == 0)
+        smtp_end_chunk(f);
+    else if (state->mode == SMTP_IN_CHUNK && !state->chunking && !state->replies_lost)
+        state->is_ambiguous = true;
+    return 0;
 }

@@ -141,53 +141,11 @@ static void log_custom(const struct mime *mime, const struct smtp_settings *sett
     }
 }
 
-static void log_attachments(const struct app_tx *tx, struct fields *out)
-{
-    if (!tx->files[FLOW_TO_SERVER].first)
-        return;
-    fields_array_open(out, "attachment");
-    for (const struct file *file = tx->files[FLOW_TO_SERVER].first; file; file = file->next)
-        fields_bytes(out, NULL, text_of(file->name.bytes, file->name.length), file->name.length);
-    fields_array_close(out);
-}
-
-/* Logs the URLs in reverse order, as Suricata does. */
-static void log_urls(const struct mime *mime, struct fields *out)
-{
-    if (mime->urls.count == 0)
-        return;
-    fields_array_open(out, "url");
-    for (uint32_t i = mime->urls.count; i-- > 0;)
-        fields_bytes(out, NULL, text_of(buffer_at(&mime->urls.text, mime->urls.list[i].at), mime->urls.list[i].length),
-                     mime->urls.list[i].length);
-    fields_array_close(out);
-}
-
-static void log_subject_md5(const struct mime *mime, struct fields *out)
-{
-    const struct mime_header *header = mime_headers_find(&mime->main, "subject", 0);
-    uint8_t result[MD5_DIGEST_SIZE];
-    struct md5_ctx md5;
-
-    if (!header)
-        return;
-    md5_init(&md5);
-    md5_update(&md5, header->value_length, value_of(mime, header));
-    md5_digest(&md5, sizeof(result), result);
-    fields_hex(out, "subject_md5", result, sizeof(result));
-}
-
-static const char *status_of(const struct mime *mime)
-{
-    if (mime->ended)
-        return "PARSE_DONE";
-    return mime->main_done ? "BODY_STARTED" : "HEADER_STARTED";
-}
-
 void smtp_log_email(const struct app_tx *tx, const void *data, struct fields *out)
 {
     const struct mime *mime = ((const struct smtp_tx *)tx)->mime;
     const struct smtp_settings *settings = data;
+    const struct mime_header *subject;
 
     if (!mime || (mime->main.count == 0 && !mime->main_done))
         return;
@@ -195,13 +153,33 @@ void smtp_log_email(const struct app_tx *tx, const void *data, struct fields *ou
     log_text(mime, "from", "from", out);
     log_addresses(mime, "to", "to", out);
     log_addresses(mime, "cc", "cc", out);
-    fields_string(out, "status", status_of(mime));
-    log_attachments(tx, out);
-    log_urls(mime, out);
+    fields_string(out, "status", mime->ended ? "PARSE_DONE" : mime->main_done ? "BODY_STARTED" : "HEADER_STARTED");
+    if (tx->files[FLOW_TO_SERVER].first) {
+        fields_array_open(out, "attachment");
+        for (const struct file *file = tx->files[FLOW_TO_SERVER].first; file; file = file->next)
+            fields_bytes(out, NULL, text_of(file->name.bytes, file->name.length), file->name.length);
+        fields_array_close(out);
+    }
+    if (mime->urls.count > 0) {
+        fields_array_open(out, "url");
+        for (uint32_t i = mime->urls.count; i-- > 0;) { /* in reverse order, as in Suricata */
+            const struct mime_text *url = &mime->urls.list[i];
+
+            fields_bytes(out, NULL, text_of(buffer_at(&mime->urls.text, url->at), url->length), url->length);
+        }
+        fields_array_close(out);
+    }
     if (settings && (settings->log_fields || settings->log_extended))
         log_custom(mime, settings, out);
-    if (settings && settings->log_subject_md5)
-        log_subject_md5(mime, out);
+    if (settings && settings->log_subject_md5 && (subject = mime_headers_find(&mime->main, "subject", 0))) {
+        uint8_t digest[MD5_DIGEST_SIZE];
+        struct md5_ctx md5;
+
+        md5_init(&md5);
+        md5_update(&md5, subject->value_length, value_of(mime, subject));
+        md5_digest(&md5, sizeof(digest), digest);
+        fields_hex(out, "subject_md5", digest, sizeof(digest));
+    }
     if (settings && settings->log_body_md5 && mime->md5_done)
         fields_bytes(out, "body_md5", mime->md5_text, sizeof(mime->md5_text));
     fields_object_close(out);

@@ -58,13 +58,6 @@ static void report_results(struct smtp_feed *f, struct smtp_tx *tx, const struct
         app_tx_advance(&tx->tx, FLOW_TO_SERVER, SMTP_HEADERS);
 }
 
-static bool needs_body_md5(const struct smtp_feed *f)
-{
-    if (f->settings->body_md5 == SMTP_MD5_AUTO)
-        return f->settings->log_body_md5 || app_wanted(f->context) & RULE_MESSAGE_MD5;
-    return f->settings->body_md5 == SMTP_MD5_ALWAYS;
-}
-
 int smtp_start_message(struct smtp_feed *f, struct smtp_tx *tx)
 {
     tx->has_data = true;
@@ -78,7 +71,11 @@ int smtp_start_message(struct smtp_feed *f, struct smtp_tx *tx)
         tx->mime = heap_take(app_heap(f->context), sizeof(*tx->mime));
         if (!tx->mime)
             return -ENOMEM;
-        mime_init(tx->mime, &f->settings->mime, needs_body_md5(f));
+        bool needs_md5 = f->settings->body_md5 == SMTP_MD5_AUTO
+                             ? f->settings->log_body_md5 || app_wanted(f->context) & RULE_MESSAGE_MD5
+                             : f->settings->body_md5 == SMTP_MD5_ALWAYS;
+
+        mime_init(tx->mime, &f->settings->mime, needs_md5);
     }
     return 0;
 }
@@ -250,19 +247,6 @@ void smtp_end_chunk(struct smtp_feed *f)
     f->state->cut[FLOW_TO_SERVER] = false;
 }
 
-/* Passes a complete line on without copying it to the buffer. */
-static uint32_t parse_whole_line(struct smtp_feed *f, struct smtp_tx *tx, const uint8_t *bytes, uint32_t length)
-{
-    struct mime_line line = { .begins = !f->state->cut[FLOW_TO_SERVER] };
-    uint32_t size = f->state->partial.length == 0 ? next_piece(bytes, length, 0, &line) : 0;
-
-    if (size == 0)
-        return 0;
-    f->state->cut[FLOW_TO_SERVER] = line.end_length == 0;
-    parse_line(f, tx, &line);
-    return size;
-}
-
 uint32_t smtp_consume_chunk(struct smtp_feed *f, const uint8_t *bytes, uint32_t length, int *err)
 {
     struct smtp_state *state = f->state;
@@ -270,8 +254,14 @@ uint32_t smtp_consume_chunk(struct smtp_feed *f, const uint8_t *bytes, uint32_t 
     uint32_t size = length < state->chunk_left ? length : (uint32_t)state->chunk_left, done;
 
     if (tx) {
-        done = parse_whole_line(f, tx, bytes, size);
-        if (done == 0) {
+        struct mime_line line = { .begins = !state->cut[FLOW_TO_SERVER] };
+
+        /* A complete line is parsed without copying it to the buffer. */
+        done = state->partial.length == 0 ? next_piece(bytes, size, 0, &line) : 0;
+        if (done > 0) {
+            state->cut[FLOW_TO_SERVER] = line.end_length == 0;
+            parse_line(f, tx, &line);
+        } else {
             const uint8_t *end = memchr(bytes, '\n', size);
             uint32_t room = 2 * MIME_PIECE_MAX - state->partial.length;
 

@@ -266,12 +266,6 @@ static bool start_nested_message(struct mime *mime, struct heap *heap)
     return true;
 }
 
-static bool is_message(const struct mime_headers *headers, const struct mime_header *type)
-{
-    return value_matches(headers, type, "message/rfc822", false) ||
-           value_matches(headers, type, "message/news", false) || value_matches(headers, type, "message/global", false);
-}
-
 /* Starts the body of a part with complete headers. */
 static void start_body(struct mime *mime, struct mime_target *target, const struct mime_headers *headers)
 {
@@ -289,7 +283,11 @@ static void end_headers(struct mime *mime, struct mime_target *target)
     mime->state = MIME_IN_BODY;
     mime->extracts_urls = mime->options->extract_urls && (!type || value_matches(headers, type, "text/plain", false) ||
                                                           value_matches(headers, type, "text/html", false));
-    if (type && is_message(headers, type) && start_nested_message(mime, target->heap))
+    const bool is_message = type && (value_matches(headers, type, "message/rfc822", false) ||
+                                     value_matches(headers, type, "message/news", false) ||
+                                     value_matches(headers, type, "message/global", false));
+
+    if (is_message && start_nested_message(mime, target->heap))
         return;
     start_body(mime, target, headers);
     mime->early = 0;
@@ -341,16 +339,6 @@ static void parse_body_line(struct mime *mime, struct mime_target *target, const
 
 /* --- Header lines --------------------------------------------------------------------------------- */
 
-static void check_header(struct mime *mime, const struct mime_headers *headers)
-{
-    const struct mime_header *header = &headers->list[headers->count - 1];
-
-    if (header->name_length > HEADER_NAME_MAX)
-        mime->anomalies |= MIME_LONG_HEADER_NAME;
-    if (header->value_length > mime->options->value_depth)
-        mime->anomalies |= MIME_LONG_HEADER_VALUE;
-}
-
 /* Adds the headers that receivers find within this line if a bare CR ends a line for them. *ends: such receivers see an
  * empty line, which ends the headers. False without memory or when a limit is exceeded. */
 static bool split_header(struct mime_target *target, struct mime_headers *headers, const struct mime_line *line,
@@ -372,12 +360,6 @@ static bool split_header(struct mime_target *target, struct mime_headers *header
     return kept;
 }
 
-static bool is_mbox(const struct mime_line *line)
-{
-    return (line->length > 5 && memcmp(line->bytes, "From ", 5) == 0) ||
-           (line->length > 6 && memcmp(line->bytes, ">From ", 6) == 0);
-}
-
 static void parse_header_line(struct mime *mime, struct mime_target *target, const struct mime_line *line)
 {
     struct mime_headers *headers = mime->main_done ? &mime->part : &mime->main;
@@ -395,13 +377,22 @@ static void parse_header_line(struct mime *mime, struct mime_target *target, con
     } else {
         kept = mime_headers_add(target->heap, headers, bytes, line->length);
         mime->header_open = headers->count > count;
-        if (kept && !mime->header_open && !is_mbox(line) && bytes[0] != '\r') {
+        const bool is_mbox_line = (line->length > 5 && memcmp(bytes, "From ", 5) == 0) ||
+                                  (line->length > 6 && memcmp(bytes, ">From ", 6) == 0);
+
+        if (kept && !mime->header_open && !is_mbox_line && bytes[0] != '\r') {
             start_body_early(mime, target, headers, false);
             early = true;
         }
     }
-    if (mime->header_open && headers->count > 0)
-        check_header(mime, headers);
+    if (mime->header_open && headers->count > 0) {
+        const struct mime_header *header = &headers->list[headers->count - 1];
+
+        if (header->name_length > HEADER_NAME_MAX)
+            mime->anomalies |= MIME_LONG_HEADER_NAME;
+        if (header->value_length > mime->options->value_depth)
+            mime->anomalies |= MIME_LONG_HEADER_VALUE;
+    }
     if (line->length > 0 && memchr(bytes, '\r', line->length)) {
         kept &= split_header(target, headers, line, &ends);
         mime->header_open = false;
@@ -490,27 +481,6 @@ static void handle_delimiter(struct mime *mime, struct mime_target *target, cons
 
 /* --- Lines ---------------------------------------------------------------------------------------- */
 
-static void update_digest(struct mime *mime, const struct mime_line *line, bool in_body)
-{
-    if (!mime->computes_md5 || (!mime->md5_begun && !in_body))
-        return;
-    mime->md5_begun = true;
-    md5_update(&mime->md5, line->length + line->end_length, line->bytes);
-}
-
-static void finish_digest(struct mime *mime)
-{
-    static const char hex[] = "0123456789abcdef";
-    uint8_t result[MD5_DIGEST_SIZE];
-
-    md5_digest(&mime->md5, sizeof(result), result);
-    for (unsigned i = 0; i < sizeof(result); i++) {
-        mime->md5_text[2 * i] = (uint8_t)hex[result[i] >> 4];
-        mime->md5_text[2 * i + 1] = (uint8_t)hex[result[i] & 15];
-    }
-    mime->md5_done = true;
-}
-
 void mime_line(struct mime *mime, struct mime_target *target, const struct mime_line *line)
 {
     if (mime->ended)
@@ -518,7 +488,10 @@ void mime_line(struct mime *mime, struct mime_target *target, const struct mime_
     mime->line_length = (line->begins ? 0 : mime->line_length) + line->length;
     if (mime->line_length > LINE_MAX_LENGTH)
         mime->anomalies |= MIME_LONG_LINE;
-    update_digest(mime, line, mime->state == MIME_IN_BODY);
+    if (mime->computes_md5 && (mime->md5_begun || mime->state == MIME_IN_BODY)) {
+        mime->md5_begun = true;
+        md5_update(&mime->md5, line->length + line->end_length, line->bytes);
+    }
     const struct delimiter delimiter = find_delimiter(mime, line);
 
     if (delimiter.boundary) {
@@ -554,13 +527,21 @@ void mime_gap(struct mime *mime, struct mime_target *target, uint64_t length)
 
 void mime_end(struct mime *mime, struct mime_target *target, bool complete)
 {
+    static const char hex[] = "0123456789abcdef";
+    uint8_t digest[MD5_DIGEST_SIZE];
+
     if (mime->ended)
         return;
     if (mime->state == MIME_IN_HEADERS)
         end_headers(mime, target);
     end_part(mime, target, complete);
     mime->ended = true;
-    if (mime->computes_md5 && mime->md5_begun && complete) {
-        finish_digest(mime);
+    if (!mime->computes_md5 || !mime->md5_begun || !complete)
+        return;
+    md5_digest(&mime->md5, sizeof(digest), digest);
+    for (unsigned i = 0; i < sizeof(digest); i++) {
+        mime->md5_text[2 * i] = (uint8_t)hex[digest[i] >> 4];
+        mime->md5_text[2 * i + 1] = (uint8_t)hex[digest[i] & 15];
     }
+    mime->md5_done = true;
 }

@@ -102,61 +102,40 @@ static void store_line_end(struct mime_writer *writer, const struct mime_line *l
     writer->line_end_length = line->end_length;
 }
 
-static void write_base64_line(struct mime *mime, struct mime_target *target, struct mime_writer *writer,
-                              const struct mime_line *line)
-{
-    uint8_t out[MIME_PIECE_MAX];
-    bool invalid = false;
-    uint32_t length = mime_decode_base64(&writer->base64, line->bytes, line->length, out, &invalid);
-
-    if (invalid && !writer->alternative)
-        mime->anomalies |= MIME_INVALID_BASE64;
-    append(mime, target, writer, out, length);
-}
-
-static void write_quoted_line(struct mime *mime, struct mime_target *target, struct mime_writer *writer,
-                              const struct mime_line *line)
-{
-    uint8_t out[2 * MIME_PIECE_MAX];
-    bool invalid = false, soft;
-    uint32_t length =
-        mime_decode_quoted(&writer->quoted, line->bytes, line->length, line->end_length > 0, out, &soft, &invalid);
-
-    if (invalid && !writer->alternative)
-        mime->anomalies |= MIME_INVALID_QUOTED;
-    append_line_end(mime, target, writer);
-    append(mime, target, writer, out, length);
-    if (!soft)
-        store_line_end(writer, line);
-}
-
-static void write_uuencode_line(struct mime *mime, struct mime_target *target, struct mime_writer *writer,
-                                const struct mime_line *line)
-{
-    uint8_t out[64];
-
-    if (line->begins)
-        append(mime, target, writer, out, mime_decode_uuencode(line->bytes, line->length, out));
-}
-
+/* Decodes the line and appends it to the file of one writer. */
 static void write_line(struct mime *mime, struct mime_target *target, struct mime_writer *writer,
                        const struct mime_line *line)
 {
-    bool encoded = writer->encoding == MIME_BASE64 || writer->encoding == MIME_QUOTED;
+    bool encoded = writer->encoding == MIME_BASE64 || writer->encoding == MIME_QUOTED, invalid = false, soft;
+    uint8_t out[2 * MIME_PIECE_MAX];
+    uint32_t length;
 
     if (encoded && !writer->alternative && mime->line_length > ENCODED_LINE_MAX)
         mime->anomalies |= MIME_LONG_ENCODED_LINE;
     switch (writer->encoding) {
     case MIME_BASE64:
-        if (mime->options->decode_base64)
-            write_base64_line(mime, target, writer, line);
+        if (!mime->options->decode_base64)
+            break;
+        length = mime_decode_base64(&writer->base64, line->bytes, line->length, out, &invalid);
+        if (invalid && !writer->alternative)
+            mime->anomalies |= MIME_INVALID_BASE64;
+        append(mime, target, writer, out, length);
         break;
     case MIME_QUOTED:
-        if (mime->options->decode_quoted)
-            write_quoted_line(mime, target, writer, line);
+        if (!mime->options->decode_quoted)
+            break;
+        length =
+            mime_decode_quoted(&writer->quoted, line->bytes, line->length, line->end_length > 0, out, &soft, &invalid);
+        if (invalid && !writer->alternative)
+            mime->anomalies |= MIME_INVALID_QUOTED;
+        append_line_end(mime, target, writer);
+        append(mime, target, writer, out, length);
+        if (!soft)
+            store_line_end(writer, line);
         break;
     case MIME_UUENCODE:
-        write_uuencode_line(mime, target, writer, line);
+        if (line->begins)
+            append(mime, target, writer, out, mime_decode_uuencode(line->bytes, line->length, out));
         break;
     default:
         append_line_end(mime, target, writer);

@@ -37,68 +37,42 @@ bool smtp_is_reply(const uint8_t *line, uint32_t length)
     return parse_code(line, length) > 0;
 }
 
-static void handle_starttls_reply(struct smtp_feed *f, struct smtp_tx *tx, unsigned code)
-{
-    if (code != 220) {
-        smtp_event(f, tx, SMTP_TLS_REJECTED);
-        return;
-    }
-    if (tx)
-        smtp_complete_tx(f, tx);
-    f->state->awaits_tls = true;
-    app_change(f->context, "tls", true);
-}
-
-static void handle_data_reply(struct smtp_feed *f, struct smtp_tx *tx, unsigned code)
-{
-    bool waits = tx && tx == f->current && !tx->request_over;
-
-    if (code == 354) {
-        if (waits)
-            f->state->mode = SMTP_IN_DATA;
-        if (tx && tx->tx.progress[FLOW_TO_CLIENT] < SMTP_REPLIES_DATA)
-            app_tx_advance(&tx->tx, FLOW_TO_CLIENT, SMTP_REPLIES_DATA);
-        return;
-    }
-    smtp_event(f, tx, SMTP_DATA_REJECTED);
-    if (waits && code >= 400)
-        smtp_drop_message(f, tx);
-}
-
-static void handle_helo_reply(struct smtp_feed *f, struct smtp_tx *tx, unsigned code)
-{
-    if (code != 250 || !tx)
-        return;
-    smtp_abort_message(f, tx);
-    smtp_complete_tx(f, tx);
-}
-
-/* Handles 354 to an unknown command, which the server must have interpreted as DATA: starts a message. */
-static int handle_other_reply(struct smtp_feed *f, struct smtp_tx *tx, unsigned code)
-{
-    if (code != 354 || !tx || tx != f->current || tx->request_over)
-        return 0;
-    f->state->mode = SMTP_IN_DATA;
-    f->state->cut[FLOW_TO_SERVER] = false;
-    return smtp_start_message(f, tx);
-}
-
 /* Handles the last line of a reply. 0 or -errno. */
 static int handle_reply(struct smtp_feed *f, const struct smtp_pending_reply *pending, unsigned code)
 {
     struct smtp_tx *tx = smtp_find_tx(f, pending->tx);
+    const bool is_current = tx && tx == f->current && !tx->request_over;
 
     if (tx)
         app_tx_touch(&tx->tx, FLOW_TO_CLIENT);
     switch (pending->command) {
     case SMTP_STARTTLS:
-        handle_starttls_reply(f, tx, code);
+        if (code != 220) {
+            smtp_event(f, tx, SMTP_TLS_REJECTED);
+            return 0;
+        }
+        if (tx)
+            smtp_complete_tx(f, tx);
+        f->state->awaits_tls = true;
+        app_change(f->context, "tls", true);
         return 0;
     case SMTP_DATA_COMMAND:
-        handle_data_reply(f, tx, code);
+        if (code == 354) {
+            if (is_current)
+                f->state->mode = SMTP_IN_DATA;
+            if (tx && tx->tx.progress[FLOW_TO_CLIENT] < SMTP_REPLIES_DATA)
+                app_tx_advance(&tx->tx, FLOW_TO_CLIENT, SMTP_REPLIES_DATA);
+            return 0;
+        }
+        smtp_event(f, tx, SMTP_DATA_REJECTED);
+        if (is_current && code >= 400)
+            smtp_drop_message(f, tx);
         return 0;
     case SMTP_HELO_AGAIN:
-        handle_helo_reply(f, tx, code);
+        if (code == 250 && tx) {
+            smtp_abort_message(f, tx);
+            smtp_complete_tx(f, tx);
+        }
         return 0;
     case SMTP_MESSAGE:
     case SMTP_BDAT_LAST:
@@ -107,20 +81,15 @@ static int handle_reply(struct smtp_feed *f, const struct smtp_pending_reply *pe
             smtp_complete_tx(f, tx);
         return 0;
     case SMTP_OTHER:
-        return handle_other_reply(f, tx, code);
+        /* The server must have interpreted the unknown command as DATA if it replies 354: a message follows. */
+        if (code != 354 || !is_current)
+            return 0;
+        f->state->mode = SMTP_IN_DATA;
+        f->state->cut[FLOW_TO_SERVER] = false;
+        return smtp_start_message(f, tx);
     default:
         return 0;
     }
-}
-
-/* Records the extensions PIPELINING and CHUNKING from a line of the reply to EHLO (RFC 2920, RFC 3030). */
-static void record_extension(struct smtp_state *state, const struct smtp_pending_reply *pending, unsigned code,
-                             const uint8_t *line, uint32_t length)
-{
-    if ((pending->command != SMTP_HELO && pending->command != SMTP_HELO_AGAIN) || code != 250 || length < 4)
-        return;
-    state->pipelining |= mime_equal_nocase(line + 4, length - 4, "pipelining");
-    state->chunking |= mime_equal_nocase(line + 4, length - 4, "chunking");
 }
 
 /* On 354, which only answers DATA, drops older commands from the queue: their replies were missed or misattributed. */
@@ -145,16 +114,6 @@ static void skip_to_data(struct smtp_feed *f)
     state->queue_first = data;
 }
 
-/* Handles a line that answers no command: the greeting. */
-static void handle_greeting(struct smtp_feed *f, struct smtp_tx *tx, unsigned code, bool more)
-{
-    if (f->state->greeted)
-        return;
-    f->state->greeted = !more;
-    if (code != 220)
-        smtp_event(f, tx, SMTP_INVALID_REPLY);
-}
-
 int smtp_parse_reply(struct smtp_feed *f, const uint8_t *line, uint32_t length, uint32_t end_length)
 {
     struct smtp_state *state = f->state;
@@ -171,12 +130,19 @@ int smtp_parse_reply(struct smtp_feed *f, const uint8_t *line, uint32_t length, 
         smtp_event(f, pending ? smtp_find_tx(f, pending->tx) : f->current, SMTP_INVALID_REPLY);
         return -EINVAL;
     }
+    /* The greeting, or another line that answers no command. */
     if (!pending || (!state->greeted && code == 220 && pending->command != SMTP_STARTTLS)) {
-        handle_greeting(f, f->current, code, more);
+        if (!state->greeted && code != 220)
+            smtp_event(f, f->current, SMTP_INVALID_REPLY);
+        state->greeted |= !more;
         return 0;
     }
     state->greeted = true;
-    record_extension(state, pending, code, line, length);
+    /* Lines of the reply to EHLO announce extensions (RFC 2920, RFC 3030). */
+    if ((pending->command == SMTP_HELO || pending->command == SMTP_HELO_AGAIN) && code == 250 && length >= 4) {
+        state->pipelining |= mime_equal_nocase(line + 4, length - 4, "pipelining");
+        state->chunking |= mime_equal_nocase(line + 4, length - 4, "chunking");
+    }
     if (more)
         return 0;
     struct smtp_pending_reply done = *pending;

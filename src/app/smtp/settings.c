@@ -106,17 +106,16 @@ static int read_schemes(struct smtp_settings *settings, const struct config *con
     return 0;
 }
 
-static enum smtp_md5 md5_mode(const char *value)
-{
-    if (strcmp(value, "auto") == 0)
-        return SMTP_MD5_AUTO;
-    return strcmp(value, "no") == 0 || strcmp(value, "false") == 0 || strcmp(value, "off") == 0 ? SMTP_MD5_NEVER
-                                                                                                : SMTP_MD5_ALWAYS;
-}
-
 static void read_mime(struct smtp_settings *settings, const struct config *config)
 {
-    settings->body_md5 = md5_mode(config_string(config, PROTOCOL "mime.body-md5"));
+    const char *md5 = config_string(config, PROTOCOL "mime.body-md5");
+
+    if (strcmp(md5, "auto") == 0)
+        settings->body_md5 = SMTP_MD5_AUTO;
+    else if (strcmp(md5, "no") == 0 || strcmp(md5, "false") == 0 || strcmp(md5, "off") == 0)
+        settings->body_md5 = SMTP_MD5_NEVER;
+    else
+        settings->body_md5 = SMTP_MD5_ALWAYS;
     settings->decode = config_bool(config, PROTOCOL "mime.decode-mime");
     settings->raw = config_bool(config, PROTOCOL "raw-extraction") && !settings->decode;
     settings->mime = (struct mime_options){
@@ -127,15 +126,6 @@ static void read_mime(struct smtp_settings *settings, const struct config *confi
         .value_depth = (uint32_t)config_number(config, PROTOCOL "mime.header-value-depth"),
         .schemes = (const char *const *)settings->schemes,
     };
-}
-
-static void read_events(struct smtp_settings *settings, const struct config *config)
-{
-    settings->log_extended = config_bool(config, EVENTS "extended");
-    for (size_t i = 0; i < config_list_count(config, EVENTS "custom"); i++)
-        settings->log_fields |= smtp_log_field(config_list_get(config, EVENTS "custom", i));
-    settings->log_body_md5 = list_has(config, EVENTS "md5", "body");
-    settings->log_subject_md5 = list_has(config, EVENTS "md5", "subject");
 }
 
 int smtp_configure(const struct config *config, struct diag *diag, void **out)
@@ -150,7 +140,11 @@ int smtp_configure(const struct config *config, struct diag *diag, void **out)
         return -ENOMEM;
     }
     read_mime(settings, config);
-    read_events(settings, config);
+    settings->log_extended = config_bool(config, EVENTS "extended");
+    for (size_t i = 0; i < config_list_count(config, EVENTS "custom"); i++)
+        settings->log_fields |= smtp_log_field(config_list_get(config, EVENTS "custom", i));
+    settings->log_body_md5 = list_has(config, EVENTS "md5", "body");
+    settings->log_subject_md5 = list_has(config, EVENTS "md5", "subject");
     *out = settings;
     return 0;
 }

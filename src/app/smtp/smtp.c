@@ -104,15 +104,6 @@ static void free_state(struct app_context *context, void *data)
 
 /* --- Lines ---------------------------------------------------------------------------------------- */
 
-/* Skips the rest of a line that was truncated or started in a gap. Returns the number of bytes skipped. */
-static uint32_t skip_rest(bool *skip, const uint8_t *bytes, uint32_t length)
-{
-    const uint8_t *end = memchr(bytes, '\n', length);
-
-    *skip = !end;
-    return end ? (uint32_t)(end + 1 - bytes) : length;
-}
-
 /* Consumes a line of commands or replies. Returns the number of bytes consumed; 0 when the line is incomplete. */
 static uint32_t consume_line(struct smtp_feed *f, enum flow_direction direction, const uint8_t *bytes, uint32_t length,
                              uint32_t seen, int *err)
@@ -146,8 +137,12 @@ uint32_t smtp_consume(struct smtp_feed *f, enum flow_direction direction, const 
 {
     struct smtp_state *state = f->state;
 
-    if (state->skip[direction])
-        return skip_rest(&state->skip[direction], bytes, length);
+    if (state->skip[direction]) { /* the rest of a line that was truncated or started in a gap */
+        const uint8_t *end = memchr(bytes, '\n', length);
+
+        state->skip[direction] = !end;
+        return end ? (uint32_t)(end + 1 - bytes) : length;
+    }
     if (direction == FLOW_TO_SERVER && state->is_ambiguous && (*err = smtp_add_alternative(f)))
         return 0;
     if (direction == FLOW_TO_SERVER && state->mode == SMTP_IN_DATA)
@@ -158,20 +153,6 @@ uint32_t smtp_consume(struct smtp_feed *f, enum flow_direction direction, const 
 }
 
 /* --- Gaps ----------------------------------------------------------------------------------------- */
-
-/* Handles a gap in a chunk of known length. True when the gap ends within the chunk. */
-static bool skip_in_chunk(struct smtp_feed *f, uint64_t gap)
-{
-    struct smtp_state *state = f->state;
-    bool within = gap <= state->chunk_left;
-
-    state->chunk_left -= within ? gap : state->chunk_left;
-    state->cut[FLOW_TO_SERVER] = true;
-    if (state->chunk_left == 0)
-        smtp_end_chunk(f);
-    state->after_chunk = false;
-    return within;
-}
 
 static void handle_gap(struct smtp_feed *f, const struct app_input *in)
 {
@@ -184,8 +165,17 @@ static void handle_gap(struct smtp_feed *f, const struct app_input *in)
     }
     if (state->mode != SMTP_COMMANDS)
         smtp_message_gap(f, in->gap);
-    if (state->mode == SMTP_IN_CHUNK && skip_in_chunk(f, in->gap))
-        return;
+    if (state->mode == SMTP_IN_CHUNK) { /* the length of the chunk is known: the gap may end within it */
+        bool within = in->gap <= state->chunk_left;
+
+        state->chunk_left -= within ? in->gap : state->chunk_left;
+        state->cut[FLOW_TO_SERVER] = true;
+        if (state->chunk_left == 0)
+            smtp_end_chunk(f);
+        state->after_chunk = false;
+        if (within)
+            return;
+    }
     state->skip[FLOW_TO_SERVER] = true;
     state->cut[FLOW_TO_SERVER] = false;
     if (state->mode == SMTP_COMMANDS)
@@ -193,15 +183,6 @@ static void handle_gap(struct smtp_feed *f, const struct app_input *in)
 }
 
 /* --- Parser entry --------------------------------------------------------------------------------- */
-
-/* Handles data that is not TLS although STARTTLS was accepted: SMTP continues. */
-static void resume_smtp(struct smtp_feed *f)
-{
-    f->state->awaits_tls = false;
-    if (!f->current)
-        smtp_new_tx(f);
-    smtp_event(f, f->current, SMTP_FAILED_CHANGE);
-}
 
 static struct app_result smtp_feed(struct app_context *context, void *data, const struct app_input *in)
 {
@@ -211,8 +192,12 @@ static struct app_result smtp_feed(struct app_context *context, void *data, cons
     int err = 0;
 
     f.current = smtp_find_tx(&f, f.state->current);
-    if (f.state->awaits_tls)
-        resume_smtp(&f);
+    if (f.state->awaits_tls) { /* data that is not TLS although STARTTLS was accepted: SMTP continues */
+        f.state->awaits_tls = false;
+        if (!f.current)
+            smtp_new_tx(&f);
+        smtp_event(&f, f.current, SMTP_FAILED_CHANGE);
+    }
     if (in->gap) {
         smtp_end_alternatives(&f);
         handle_gap(&f, in);
@@ -242,14 +227,6 @@ static struct app_result smtp_feed(struct app_context *context, void *data, cons
 /* --- Protocol detection --------------------------------------------------------------------------- */
 
 enum { PROBE_MAX = 512, FTP_PORT = 21 };
-
-static bool has_smtp(const uint8_t *bytes, size_t length)
-{
-    for (size_t i = 0; i + 4 <= length; i++)
-        if (mime_equal_nocase(bytes + i, 4, "smtp"))
-            return true;
-    return false;
-}
 
 static const struct app_pattern patterns[] = {
     { .bytes = "EHLO", .length = 4, .nocase = true, .direction = FLOW_TO_SERVER },
@@ -281,7 +258,7 @@ static enum app_guess probe_server(const struct app_probe *in)
         return APP_YES;
     if (!end)
         return in->length < PROBE_MAX ? APP_UNSURE : APP_NO;
-    return has_smtp(in->bytes, (size_t)(end - in->bytes)) ? APP_YES : APP_NO;
+    return mime_contains(in->bytes, (uint32_t)(end - in->bytes), "smtp") ? APP_YES : APP_NO;
 }
 
 static enum app_guess probe(const struct app_probe *in)

@@ -14,16 +14,6 @@ enum { PENDING_SIZE = 9, TEXT_SIZE = 8 };
 
 /* --- Session -------------------------------------------------------------------------------------- */
 
-static void transfer_pending_reply(struct transfer *t, struct smtp_pending_reply *pending)
-{
-    uint8_t command = (uint8_t)pending->command;
-
-    transfer_u8(t, &command);
-    transfer_u64(t, &pending->tx);
-    transfer_require(t, command <= SMTP_QUIT);
-    pending->command = (enum smtp_command)command;
-}
-
 static void transfer_queue(struct app_context *context, struct transfer *t, struct smtp_state *state)
 {
     uint32_t count = state->queue_count;
@@ -41,7 +31,13 @@ static void transfer_queue(struct app_context *context, struct transfer *t, stru
         state->queue_room = state->queue_count = count;
     }
     for (uint32_t i = 0; i < count && !t->error; i++) {
-        transfer_pending_reply(t, &state->queue[state->queue_first + i]);
+        struct smtp_pending_reply *pending = &state->queue[state->queue_first + i];
+        uint8_t command = (uint8_t)pending->command;
+
+        transfer_u8(t, &command);
+        transfer_u64(t, &pending->tx);
+        transfer_require(t, command <= SMTP_QUIT);
+        pending->command = (enum smtp_command)command;
         state->data_pending += t->reading && state->queue[i].command == SMTP_DATA_COMMAND;
     }
     if (t->reading && !t->error && count > 0 && state->mode == SMTP_COMMANDS)
@@ -122,24 +118,18 @@ static void transfer_envelope(struct app_context *context, struct transfer *t, s
     transfer_recipients(context, t, tx);
 }
 
-/* Whether the transaction has an incomplete message that is parsed or stored. */
-static bool has_message(const struct smtp_tx *tx)
-{
-    return tx->has_data && !tx->request_over && (tx->raw || tx->mime);
-}
-
 static void transfer_tx(struct smtp_feed *f, struct transfer *t, struct smtp_tx *tx)
 {
     uint8_t progress[FLOW_DIRECTIONS] = { tx->tx.progress[0], tx->tx.progress[1] };
-    bool has = has_message(tx);
+    bool has_message = tx->has_data && !tx->request_over && (tx->raw || tx->mime); /* an incomplete one */
 
     transfer_u64(t, &tx->tx.id);
-    transfer_bool(t, &has);
+    transfer_bool(t, &has_message);
     transfer_envelope(f->context, t, tx);
     transfer_u8(t, &progress[FLOW_TO_SERVER]);
     transfer_u8(t, &progress[FLOW_TO_CLIENT]);
     transfer_require(t, progress[FLOW_TO_SERVER] <= SMTP_COMPLETE && progress[FLOW_TO_CLIENT] <= SMTP_REPLIES_COMPLETE);
-    if (has && !t->error)
+    if (has_message && !t->error)
         smtp_transfer_message(f, t, tx);
     if (t->error)
         return;
@@ -152,40 +142,27 @@ static void transfer_tx(struct smtp_feed *f, struct transfer *t, struct smtp_tx 
     app_transfer_tx(f->context, t, &tx->tx);
 }
 
-static void write_transactions(struct smtp_feed *f, struct transfer *t)
-{
-    uint32_t count = app_tx_open_count(f->context);
-
-    transfer_u32(t, &count);
-    for (struct app_tx *tx = app_tx_first_open(f->context); tx; tx = app_tx_next_open(tx))
-        transfer_tx(f, t, (struct smtp_tx *)tx);
-}
-
-static void read_transactions(struct smtp_feed *f, struct transfer *t)
-{
-    uint32_t count = 0;
-
-    transfer_u32(t, &count);
-    for (uint32_t i = 0; i < count && !t->error; i++) {
-        struct smtp_tx *tx = (struct smtp_tx *)app_tx_new(f->context);
-
-        if (!tx)
-            return;
-        transfer_tx(f, t, tx);
-    }
-}
-
 void smtp_transfer(struct app_context *context, void *data, struct transfer *t)
 {
     struct smtp_feed f = { .context = context, .state = data, .settings = app_settings(context) };
     struct smtp_state *state = data;
+    uint32_t count;
 
     transfer_session(context, t, state);
     if (t->error)
         return;
+    count = t->reading ? 0 : app_tx_open_count(context);
+    transfer_u32(t, &count);
     if (!t->reading) {
-        write_transactions(&f, t);
+        for (struct app_tx *tx = app_tx_first_open(context); tx; tx = app_tx_next_open(tx))
+            transfer_tx(&f, t, (struct smtp_tx *)tx);
         return;
     }
-    read_transactions(&f, t);
+    for (uint32_t i = 0; i < count && !t->error; i++) {
+        struct smtp_tx *tx = (struct smtp_tx *)app_tx_new(context);
+
+        if (!tx)
+            return;
+        transfer_tx(&f, t, tx);
+    }
 }

@@ -127,16 +127,6 @@ static void transfer_writer(struct transfer *t, struct mime_writer *writer)
     writer->encoding = (enum mime_encoding)encoding;
 }
 
-static void transfer_writers(struct transfer *t, struct mime *mime)
-{
-    transfer_u8(t, &mime->writers);
-    transfer_require(t, mime->writers <= MIME_WRITERS_MAX);
-    for (unsigned i = 0; i < mime->writers && !t->error; i++)
-        transfer_writer(t, &mime->writer[i]);
-    if (t->reading && t->error)
-        mime->writers = 0;
-}
-
 static void transfer_digest(struct transfer *t, struct mime *mime)
 {
     uint64_t blocks = mime->md5.count;
@@ -175,7 +165,12 @@ static void transfer_parser(struct transfer *t, struct mime *mime)
     mime->anomalies = anomalies;
     mime->extracts_urls &= mime->options->extract_urls;
     transfer_boundaries(t, mime);
-    transfer_writers(t, mime);
+    transfer_u8(t, &mime->writers);
+    transfer_require(t, mime->writers <= MIME_WRITERS_MAX);
+    for (unsigned i = 0; i < mime->writers && !t->error; i++)
+        transfer_writer(t, &mime->writer[i]);
+    if (t->reading && t->error)
+        mime->writers = 0;
     transfer_digest(t, mime);
 }
 
