@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * App: protocols above TCP and UDP. A protocol is one folder, src/app/NAME/, which exports one constant
+ * Application protocols above TCP and UDP. A protocol is one folder, src/app/NAME/, which exports one constant
  *
  *     const struct app_proto app_NAME = { .name = "NAME", ... };
  *
- * CMake collects the constants into a table; nothing else names a protocol. With it come its keywords (constants
- * keyword_NAME in the same folder, which CMake collects too), events, settings and its page of the manual
- * (src/app/NAME/NAME.md).
+ * CMake collects these constants into the table app_list; no other code names a protocol. The folder also contains the
+ * protocol's keywords (constants keyword_NAME, collected by CMake as well), its events, its settings and its manual
+ * page (src/app/NAME/NAME.md).
  *
- * The framework (src/app/ itself) finds out which protocol a flow speaks, feeds the parser, keeps the transactions, and
- * gives them back when both directions are complete and everybody has seen them. A protocol's code sees bytes, its own
- * state, and the functions below; it knows no rules, no packets and no output.
+ * The framework (the files in src/app/) detects the protocol of a flow, feeds the bytes to its parser, keeps the
+ * transactions, and frees a transaction when both directions are complete, inspected and logged. A parser uses its
+ * input, its state and the functions below; it has no access to rules, packets or output.
  *
- * A transaction is what the field means by it: a request with its response, an e-mail, a handshake. Each of its
- * directions has a progress, a number of the protocol's own that only grows. A buffer is available from a progress on
- * and does not change any more, except those that grow (bodies).
+ * A transaction is a request with its response, an e-mail, or a handshake. Each direction of a transaction has a
+ * progress: a number defined by the protocol that only grows. A buffer is available from a certain progress on and does
+ * not change afterwards, except growing buffers (bodies).
  *
- * Threads:   a struct app belongs to one worker; struct app_proto and prepared settings are shared, read only.
- * Ownership: state and transactions live in the worker's heap and end with their flow at the latest.
+ * Threads:   a struct app belongs to one worker; struct app_proto and protocol settings are shared and read-only.
+ * Ownership: parser states and transactions are allocated from the worker's heap and are freed with their flow at the
+ *            latest.
+ * Units:     lengths and offsets are bytes; names that end in _ns are nanoseconds; progress is defined by the protocol.
  */
 #ifndef SLUICE_APP_H
 #define SLUICE_APP_H
@@ -36,8 +38,8 @@
 #include "sluice/stream_event.h"
 
 struct app;
-struct app_context; /* what a parser is called with: the worker's, for one flow */
-struct app_flow;    /* a flow's application state; flow->app */
+struct app_context; /* argument of all parser functions: the worker and the flow; valid during the call */
+struct app_flow;    /* application state of a flow: flow->app */
 struct transfer;
 
 /* Bit sets of directions: 1 << FLOW_TO_SERVER, 1 << FLOW_TO_CLIENT. */
@@ -45,38 +47,39 @@ enum { APP_TO_SERVER = 1 << FLOW_TO_SERVER, APP_TO_CLIENT = 1 << FLOW_TO_CLIENT,
 enum { APP_TCP = 1, APP_UDP = 2 }; /* bit set of transports */
 enum {
     APP_EVENT_WORDS = 2,
-    APP_MAX_EVENTS = APP_EVENT_WORDS * 64, /* of one protocol */
+    APP_MAX_EVENTS = APP_EVENT_WORDS * 64, /* maximum number of events of one protocol */
     APP_MAX_PROTOCOLS = 48,
 };
 
-/* What the search for a protocol finds wrong: events of the packet, numbered behind those of streams. */
+/* Anomalies found by protocol detection: events of the packet, numbered after the events of the stream module. */
 enum app_layer_event {
     APP_LAYER_EVENT_FIRST = STREAM_EVENT_END,
     APP_LAYER_MISMATCH = APP_LAYER_EVENT_FIRST, /* the two directions speak different protocols */
-    APP_LAYER_WRONG_DIRECTION,                  /* the server began, and should not have */
+    APP_LAYER_WRONG_DIRECTION,                  /* the server sent first, but in this protocol the client does */
     APP_LAYER_ONE_DIRECTION,
     APP_LAYER_SKIPPED,
-    APP_LAYER_NO_TLS,     /* after STARTTLS */
-    APP_LAYER_UNEXPECTED, /* another protocol than the one that was announced */
+    APP_LAYER_NO_TLS,     /* no TLS after STARTTLS */
+    APP_LAYER_UNEXPECTED, /* the protocol differs from the announced one */
     APP_LAYER_EVICTED,    /* the parser's state was evicted: app_evict() */
-    APP_LAYER_LIMIT,      /* the evaluation of a rule reached a limit of work: detect's */
+    APP_LAYER_LIMIT,      /* the evaluation of a rule reached a work limit; set by detect */
     APP_LAYER_EVENT_END,
 };
 _Static_assert((int)APP_LAYER_EVENT_END <= PACKET_EVENT_WORDS * 64, "a packet has no room for all events");
-const char *app_layer_event_name(enum app_layer_event event); /* as app-layer-event has it */
+const char *app_layer_event_name(enum app_layer_event event); /* the name in app-layer-event */
 
-/* --- A transaction -------------------------------------------------------------------------------- */
+/* --- Transactions -------------------------------------------------------------------------------- */
 
-struct app_detection; /* detect's */
+struct app_detection; /* defined by detect */
 
 /*
- * A flow may have thousands of open transactions, and a packet changes one of them. So that it costs no more than that
- * one, those that something is to be done about are in lists besides, each in the order of their begin.
+ * Lists of transactions that need work. A flow may have thousands of open transactions, of which a packet changes one;
+ * the lists keep the cost of a packet independent of the number of open transactions. Each list is ordered by the start
+ * of the transactions.
  */
 enum app_tx_list {
-    APP_TX_OPEN,    /* not complete in all its directions */
-    APP_TX_CHANGED, /* since app_tidy() */
-    APP_TX_UNSEEN,  /* + direction: something came that rules were not asked about yet */
+    APP_TX_OPEN,    /* not complete in all directions */
+    APP_TX_CHANGED, /* changed since the last app_tidy() */
+    APP_TX_UNSEEN,  /* + direction: has data that rules have not inspected */
     APP_TX_LISTS = APP_TX_UNSEEN + FLOW_DIRECTIONS,
 };
 
@@ -84,36 +87,37 @@ struct app_tx_link {
     struct app_tx *next, *previous;
 };
 
-/* The first member of a protocol's own transaction. A parser writes directions, log_never and tentative, calls
- * app_tx_advance() and app_tx_touch(), and reads; the rest is the framework's. One that is complete in both directions
- * may be gone when the parser is called next: a state keeps no pointer to it. */
+/* The first member of a protocol's transaction type. A parser may write directions, log_never and tentative, may read
+ * all fields, and calls app_tx_advance() and app_tx_touch(); the framework writes the other fields. A transaction that
+ * is complete in both directions may have been freed before the next call of the parser, so a parser state must not
+ * keep a pointer to it. */
 struct app_tx {
     struct app_tx *next, *previous;
     struct app_flow *flow;
     struct app_tx_link link[APP_TX_LISTS];
-    uint8_t listed; /* 1 << enum app_tx_list */
+    uint8_t listed; /* lists that contain it: 1 << enum app_tx_list */
     const struct app_proto *proto;
-    uint8_t protocol; /* its id */
-    uint64_t id;      /* from 0 on in each flow */
-    uint64_t number;  /* EVE's tx_id: the same, but it begins anew when the protocol of the flow changes */
+    uint8_t protocol; /* id of the protocol */
+    uint64_t id;      /* counts from 0 in each flow */
+    uint64_t number;  /* tx_id in EVE: like id, but restarts at 0 when the protocol of the flow changes */
     uint8_t progress[FLOW_DIRECTIONS];
-    uint8_t inspected[FLOW_DIRECTIONS]; /* progress up to which rules were asked */
-    bool fresh[FLOW_DIRECTIONS];        /* a buffer has grown, or an event or file came, since it was inspected last */
-    uint8_t directions;                 /* those that it will ever have; APP_BOTH at first */
+    uint8_t inspected[FLOW_DIRECTIONS]; /* progress at the last inspection by rules */
+    bool fresh[FLOW_DIRECTIONS]; /* a buffer has grown, or an event or file was added, since the last inspection */
+    uint8_t directions;          /* directions that the transaction has; initially APP_BOTH */
     bool logged;
-    uint8_t guessed;       /* alerts with this transaction whose rules have no condition on transactions */
-    bool log_never;        /* not worth an event */
-    bool beside;           /* app_tx_new_beside() made it */
-    struct buffer matches; /* rules that have matched in any reading of the message: uint64_t: direction << 63 | gid <<
-                              32 | sid */
-    bool only_events;      /* made to report a protocol's event: it has an anomaly event only */
-    bool moved;            /* another process continues it */
-    bool tentative;        /* rules do not inspect it before app_tx_confirm(): it may turn out to be no message */
+    uint8_t guessed;       /* number of alerts with this transaction from rules without transaction conditions */
+    bool log_never;        /* exclude from the log */
+    bool beside;           /* created by app_tx_new_beside() */
+    struct buffer matches; /* rules that have matched in any reading of the message, as uint64_t: direction << 63 | gid
+                              << 32 | sid */
+    bool only_events;      /* created only to carry an event of the protocol: logged as an anomaly event only */
+    bool moved;            /* transferred to another process, which continues it */
+    bool tentative;        /* not inspected until app_tx_confirm(): it may turn out not to be a message */
     uint64_t events[APP_EVENT_WORDS];
     struct file_list files[FLOW_DIRECTIONS];
-    bool settled[FLOW_DIRECTIONS]; /* for detect: rules were asked when the direction was complete, */
-    uint64_t settled_events[FLOW_DIRECTIONS][APP_EVENT_WORDS]; /* and these were its events then */
-    struct app_detection *detection[FLOW_DIRECTIONS];          /* owned by detect; NULL */
+    bool settled[FLOW_DIRECTIONS]; /* for detect: rules have inspected the complete direction */
+    uint64_t settled_events[FLOW_DIRECTIONS][APP_EVENT_WORDS]; /* events at that inspection */
+    struct app_detection *detection[FLOW_DIRECTIONS];          /* owned by detect; NULL if none */
     uint64_t begin_ns;
 };
 
@@ -128,94 +132,95 @@ static inline bool app_tx_has_event(const struct app_tx *tx, unsigned event)
     return tx->events[event / 64] >> (event % 64) & 1;
 }
 
-/* --- Finding the protocol ------------------------------------------------------------------------- */
+/* --- Protocol detection --------------------------------------------------------------------------- */
 
-/* A literal by which a direction's first bytes are known. */
+/* A literal in the first bytes of a direction that identifies the protocol. */
 struct app_pattern {
     const char *bytes;
     uint8_t length;
-    uint8_t offset; /* first place where it may begin */
-    uint8_t depth;  /* it ends at this place at the latest; 0: it is at `offset` exactly */
+    uint8_t offset; /* lowest position at which the literal may start */
+    uint8_t depth;  /* position at which the literal must have ended; 0: the literal starts exactly at `offset` */
     bool nocase;
     enum flow_direction direction;
 };
 
 enum app_guess {
     APP_NO,
-    APP_UNSURE, /* more bytes would tell */
+    APP_UNSURE, /* more bytes are needed */
     APP_YES,
-    APP_REVERSED, /* yes, but what was taken for the client is the server */
+    APP_REVERSED, /* yes, but client and server are swapped */
 };
 
-/* One line of what a protocol is probed with. */
+/* Input of app_proto.probe. */
 struct app_probe {
-    const uint8_t *bytes; /* the first ones of the direction, or a datagram */
+    const uint8_t *bytes; /* the first bytes of the direction, or a datagram */
     uint32_t length;
     enum flow_direction direction;
     unsigned transport; /* APP_TCP or APP_UDP */
     uint16_t client_port, server_port;
-    bool port_hint; /* the server's port is one of the protocol's: a weaker probe will do */
+    bool port_hint; /* the server's port is a port of the protocol: a weaker test is sufficient */
 };
 
-/* A way in which messages of a protocol begin: (the first 8 bytes in network byte order & mask) == value. */
+/* A start of messages of the protocol: the first 8 bytes, read in network byte order, & mask == value. */
 struct app_head {
     uint64_t mask, value;
 };
 enum { APP_HEADS_MAX = 2 };
 
-/* --- Feeding -------------------------------------------------------------------------------------- */
+/* --- Parser input and result ---------------------------------------------------------------------- */
 
-/* Bytes of one direction, in order, or one datagram. */
+/* Consecutive bytes of one direction, or one datagram. */
 struct app_input {
     enum flow_direction direction;
     unsigned transport;
-    const uint8_t *bytes; /* what was not consumed before, and the new ones behind it, in one piece */
+    const uint8_t *bytes; /* bytes not consumed by the previous call, followed by the new ones, contiguous; valid during
+                             the call */
     uint32_t length;
-    uint32_t seen;   /* the first so many were there in the call before, too: a search need not begin anew */
+    uint32_t seen;   /* number of leading bytes that the previous call has seen, so that a search can resume there */
     uint64_t offset; /* of bytes[0] in the direction */
-    uint64_t gap; /* so many bytes before bytes[0] are lost (what was not consumed is, too): only with accepts_gaps */
-    bool end;     /* nothing will follow: FIN, or the flow's end; may come alone, without bytes */
+    uint64_t gap; /* number of bytes lost before bytes[0], including unconsumed ones; non-zero only with accepts_gaps */
+    bool end;     /* the direction has ended (FIN or end of the flow); may be set without bytes */
 };
 
 enum app_status {
-    APP_OK, /* `consumed` bytes are done; the rest comes again, in front of what follows, when there are `needed` bytes
-             * in all (0: any more than now) */
-    APP_ERROR, /* not this protocol, or broken beyond repair: no more of this flow is parsed, and it is counted */
+    APP_OK,    /* `consumed` bytes are done. The remaining bytes are passed again, followed by new ones, when at least
+                  `needed` bytes are available (0: at least one more than now). */
+    APP_ERROR, /* not this protocol, or damaged beyond recovery: parsing of the flow stops, and an error is counted */
 };
 struct app_result {
     enum app_status status;
     uint32_t consumed, needed;
 };
 
-/* --- A protocol ----------------------------------------------------------------------------------- */
+/* --- Protocol descriptor -------------------------------------------------------------------------- */
 
 struct app_event {
-    const char *name; /* as app-layer-event:PROTO.NAME has it: "request_field_missing_colon" */
+    const char *name; /* name in app-layer-event:PROTO.NAME, e.g. "request_field_missing_colon" */
     const char *help; /* one line for the manual */
 };
 
 struct app_bytes {
-    const uint8_t *bytes; /* not NULL when the buffer is there, even when it is empty */
+    const uint8_t *bytes; /* not NULL if the buffer exists, even when it is empty */
     uint32_t length;
-    uint64_t offset; /* buffers that grow: of bytes[0] in the whole */
-    bool partial;    /* more may follow behind these */
-    bool little;     /* numbers in it stand in this order: for byte_test:...,dce and its like */
+    uint64_t offset; /* growing buffers: offset of bytes[0] in the whole buffer */
+    bool partial;    /* more bytes may follow */
+    bool little;     /* numbers in the buffer are little-endian, for byte_test:...,dce and similar keywords */
 };
 
 /*
- * How a buffer keyword reads a transaction of this protocol; one row a direction. `index` counts the buffers of a
- * keyword with KEYWORD_MULTI; otherwise it is 0. False: there is no (further) such buffer. The bytes are lent until the
- * transaction is fed again.
+ * The getter of a buffer keyword for a transaction of this protocol; one row for each direction. `index` selects
+ * a buffer of a keyword with KEYWORD_MULTI and is 0 otherwise. get() returns false if there is no such buffer. The
+ * bytes are valid until the transaction is fed again.
  */
 struct app_buffer {
     const struct keyword *keyword;
     enum flow_direction direction;
-    uint8_t progress; /* of the direction, from which on it is available */
-    bool grows;       /* asked whenever tx->fresh, from `progress` on, until it is not partial */
+    uint8_t progress; /* progress of the direction from which on the buffer is available */
+    bool grows;       /* evaluated from `progress` on whenever tx->fresh is set, until it is no longer partial */
     bool (*get)(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
 };
 
-/* From when on a KEYWORD_TRANSACTION may be asked, by direction. */
+/* The progress from which on a KEYWORD_TRANSACTION condition may be evaluated, by direction. */
 struct app_condition {
     const struct keyword *keyword;
     enum flow_direction direction;
@@ -223,116 +228,126 @@ struct app_condition {
 };
 
 struct app_proto {
-    const char *name;                  /* EVE's app_proto, and the word in rules: "tls" */
-    const char *const *words;          /* other words for rules: { "ssl", NULL }; NULL for none */
-    const char *help;                  /* one line */
+    const char *name;                  /* app_proto in EVE and protocol name in rules, e.g. "tls" */
+    const char *const *words;          /* aliases in rules, NULL-terminated, e.g. { "ssl", NULL }; NULL for none */
+    const char *help;                  /* one line for the manual */
     unsigned transports;               /* APP_TCP, APP_UDP */
-    const char *tcp_ports, *udp_ports; /* "80,8080": hints for probing; NULL */
+    const char *tcp_ports, *udp_ports; /* default ports for probing, e.g. "80,8080"; NULL for none */
 
-    /* Detection. Either may be missing; without both it is reached by app_change() and app_expect() alone. */
+    /* Detection. Patterns and probe are both optional; a protocol without either is reached by app_change() and
+     * app_expect() only. */
     const struct app_pattern *patterns;
     size_t pattern_count;
     enum app_guess (*probe)(const struct app_probe *in);
-    bool probe_any_port; /* the probe is strict enough to be asked for any port */
-    bool own_ports_only; /* with it: the probe accepts the ports of udp_ports only, whatever the settings name */
+    bool probe_any_port; /* the probe is strict enough for every port */
+    bool own_ports_only; /* with probe_any_port: the probe accepts the ports in udp_ports only, regardless of the
+                            settings */
     /*
-     * UDP: the beginnings of datagrams that the probe accepts on ports other than those of the protocol. The probe
-     * refuses all other datagrams, and those of fewer than 8 bytes, so it is not called for them. NULL, or more than
-     * APP_HEADS_MAX: it is called for all.
+     * UDP: the starts of datagrams that the probe accepts on ports other than those of the protocol. The probe rejects
+     * all other datagrams, and those shorter than 8 bytes, so it is not called for them. NULL, or more than
+     * APP_HEADS_MAX heads: the probe is called for every datagram.
      */
     const struct app_head *heads;
     size_t head_count;
-    /* TCP: its servers answer what they can't read with an error, and read on: on its ports all bytes are parsed as
-     * this protocol. */
+    /* TCP: servers of this protocol answer unreadable input with an error and continue to read, so all bytes on its
+     * ports are parsed as this protocol. */
     bool survives_junk;
-    /* TCP: where another protocol was found and the probe takes the bytes too, they are parsed as both. */
+    /* TCP: if another protocol was detected and the probe accepts the bytes too, they are parsed as both protocols. */
     bool joins_others;
-    bool is_text; /* with joins_others: its first word is text when another protocol takes the bytes */
+    bool is_text; /* with joins_others: bytes of another protocol are parsed as this one only if their first word is
+                     text */
 
-    /* State: `state_size` zeroed bytes a flow. start and stop may be NULL. stop gives back what the state itself holds,
-     * not its transactions. */
+    /* Parser state: `state_size` zeroed bytes for each flow. start and stop may be NULL. start returns 0 or a negative
+     * errno. stop frees memory owned by the state, but not the transactions. */
     size_t state_size;
     int (*start)(struct app_context *context, void *state);
     void (*stop)(struct app_context *context, void *state);
     struct app_result (*feed)(struct app_context *context, void *state, const struct app_input *in);
     bool accepts_gaps;
-    /* Optional: the state goes to another process, or comes from one into a state that has just been started
-     * (sluice/transfer.h, which says what `t` is). With it go the transactions that app_transfer_tx() is called for;
-     * others end with the process. Without it the parser begins anew where this one stopped. */
+    /* Optional: writes the state for another process, or reads it into a state that has just been started
+     * (sluice/transfer.h describes `t`). The transactions for which app_transfer_tx() is called are transferred too;
+     * all others end with the process. Without this function the parser restarts at the current position. */
     void (*transfer)(struct app_context *context, void *state, struct transfer *t);
-    uint32_t pending_max; /* bytes that may stay unconsumed in a direction; more is an error; 0: 64 KiB */
+    uint32_t
+        pending_max; /* maximum number of unconsumed bytes in a direction; exceeding it is a parser error; 0: 64 KiB */
 
-    /* Transactions: `tx_size` bytes that begin with struct app_tx. tx_free gives back what it holds besides its files;
-     * it may be called after stop, and does not look at the state. */
+    /* Transactions: `tx_size` bytes that start with struct app_tx. tx_free frees memory owned by the transaction except
+     * its files; it may be called after stop and must not use the parser state. */
     size_t tx_size;
     void (*tx_free)(struct app_context *context, struct app_tx *tx);
-    uint8_t complete[FLOW_DIRECTIONS]; /* the progress at which nothing more will come; 0: 1 */
-    uint32_t tx_max;                   /* live ones of this protocol in a reading; more is an error; 0: 512 */
+    uint8_t complete[FLOW_DIRECTIONS]; /* progress of a complete direction; 0 means 1 */
+    uint32_t tx_max; /* maximum number of live transactions of this protocol in a reading; exceeding it is a parser
+                        error; 0: 512 */
     const char *const
-        *steps[FLOW_DIRECTIONS]; /* names of the progress values, NULL-terminated: "request_line" ...; or NULL */
+        *steps[FLOW_DIRECTIONS]; /* names of the progress values, NULL-terminated, e.g. "request_line"; or NULL */
 
     const struct app_event *events;
     size_t event_count;
-    const char *const *old_events; /* pairs of what rules called an event before and its name, then NULL; or NULL */
+    const char *const *old_events; /* pairs of former event name and current name, NULL-terminated; or NULL */
     const struct app_buffer *buffers;
     size_t buffer_count;
     const struct app_condition *conditions;
     size_t condition_count;
-    bool sends_as_is; /* its growing buffers grow by what segments end with, mostly: one search does for both */
+    bool sends_as_is; /* growing buffers usually grow by the last bytes of a segment, so one search serves the stream
+                         and the buffer */
 
-    /* EVE: members of the object `log_key` of an event of type `log_type`; both NULL: not logged. A transaction is
-     * logged once, when its progress has reached log_progress in all its directions (0: complete), or its flow ends.
-     * `log` also describes it in alerts. */
+    /* EVE: members of the object `log_key` in an event of type `log_type`; both NULL: not logged. A transaction is
+     * logged once: when its progress has reached log_progress in all directions (0: complete), or when its flow ends.
+     * `log` also describes the transaction in alerts. */
     const char *log_type, *log_key;
-    const char *log_switch; /* the name in eve.types by which it is chosen; NULL: log_type */
+    const char *log_switch; /* name in eve.types that enables the event; NULL: log_type */
     uint8_t log_progress[FLOW_DIRECTIONS];
     void (*log)(const struct app_tx *tx, const void *settings, struct fields *out);
-    /* Optional: what alerts and events of files say of it, where that is not what `log` writes. */
+    /* Optional: replaces `log` in alerts and file events. */
     void (*describe)(const struct app_tx *tx, const void *settings, struct fields *out);
-    /* Optional: members that it has in alerts besides, behind those. */
+    /* Optional: additional members in alerts, written after those of `describe` or `log`. */
     void (*describe_alert)(const struct app_tx *tx, const void *settings, struct fields *out);
-    /* Optional: objects that stand beside it in the event. */
+    /* Optional: further top-level objects of the event. */
     void (*log_more)(const struct app_tx *tx, const void *settings, struct fields *out);
-    /* Optional: whether this one is worth an event (tls sessions that never got to a certificate...). */
+    /* Optional: whether to log the transaction (a TLS session without certificate, for example, is not logged). */
     bool (*wants_log)(const struct app_tx *tx, const void *settings);
-    /* Optional: whether the event goes from the server to the client, as what it tells of does (a response of DNS);
-     * otherwise it is the flow's, from the client to the server. */
+    /* Optional: whether the event has the direction from the server to the client, like the message it describes (a DNS
+     * response). Otherwise the event has the direction of the flow, from the client to the server. */
     bool (*logs_from_server)(const struct app_tx *tx, const void *settings);
-    /* Optional: the value of a header that the client sent, by its name in any case, for what proxies tell of a client.
-     * False: it is not there (yet). Lent until the transaction is fed again. */
+    /* Optional: the value of a header sent by the client, by its case-insensitive name; used for the headers in which
+     * proxies report the client's address. Returns false if there is no such header (yet). The bytes are valid until
+     * the transaction is fed again. */
     bool (*header)(const struct app_tx *tx, const char *name, struct app_bytes *out);
 
-    /* Settings of the protocol below "app-layer.protocols.NAME." and "eve.types.TYPE."; ends with a row without a name;
-     * or NULL. "app-layer.protocols.NAME.enabled" is there for all. configure makes what is lent as app_settings(); 0,
-     * -ENOMEM, or -EINVAL with diag. */
+    /* Settings of the protocol below "app-layer.protocols.NAME." and "eve.types.TYPE.", terminated by a row without a
+     * name; or NULL. The framework provides "app-layer.protocols.NAME.enabled". configure creates the object that
+     * app_settings() returns, and returns 0, -ENOMEM, or -EINVAL with a message in `diag`; unconfigure frees it. */
     const struct setting *settings;
     int (*configure)(const struct config *config, struct diag *diag, void **out);
     void (*unconfigure)(void *settings);
 
-    /* Optional: releases bodies of the transaction that are not in its files, and that rules have seen. */
+    /* Optional: frees bodies of the transaction that are not in its files and that rules have inspected. */
     void (*shed)(struct app_context *context, struct app_tx *tx);
 };
 
-/* All protocols of the build, ordered by name, made by CMake. An id is an index in it + 1; 0 is none. */
+/* All protocols of the build, sorted by name; generated by CMake. The id of a protocol is its index + 1; id 0 means
+ * none. */
 extern const struct app_proto *const app_list[];
 extern const size_t app_list_count;
-/* By name or by one of its words; 0 for none. */
+/* Returns the id of the protocol with this name or alias, in any case; 0 for none. */
 unsigned app_find(const char *name);
-/* The tables of the protocols' settings, for config_new(); how many (at most app_list_count). */
+/* Writes the protocols' settings tables for config_new() and returns their number (at most app_list_count). */
 size_t app_setting_tables(const struct setting **out);
-/* The words that rules may use, NULL-terminated; how many. At most `max` - 1 are written. */
+/* Writes the names and aliases of all protocols, NULL-terminated, at most `max` - 1 of them, and returns their
+ * number. */
 size_t app_words(const char **out, size_t max);
-const struct app_proto *app_by_id(unsigned id); /* NULL for 0 */
+const struct app_proto *app_by_id(unsigned id); /* NULL for id 0 and unknown ids */
 
-/* --- For parsers ---------------------------------------------------------------------------------- */
+/* --- Functions for parsers ------------------------------------------------------------------------ */
 
 struct heap *app_heap(struct app_context *context);
 struct file_engine *app_files(struct app_context *context);
-const void *app_settings(const struct app_context *context); /* what configure made; NULL without one */
+const void *
+app_settings(const struct app_context *context); /* the object created by configure; NULL if there is none */
 const struct flow *app_context_flow(const struct app_context *context);
-uint64_t app_now_ns(const struct app_context *context); /* the packet's time */
-unsigned app_wanted(const struct app_context *context); /* what app_want() was told */
-/* Numbers for file_open(), from 0 on. */
+uint64_t app_now_ns(const struct app_context *context); /* time of the current packet */
+unsigned app_wanted(const struct app_context *context); /* needs of the loaded rules, as passed to app_want() */
+/* Returns an id for file_open(); ids count from 0 in each flow. */
 uint32_t app_next_file_id(struct app_context *context);
 
 /* A byte range of a file; other transactions carry the other ranges. See src/app/byterange.c. */
@@ -357,15 +372,17 @@ bool app_byterange_start(struct app_context *context, struct app_byterange *rang
 bool app_byterange_add(struct app_context *context, struct app_byterange *range, struct app_tx *tx,
                        enum flow_direction direction, const uint8_t *bytes, uint32_t length);
 
-/* A new transaction behind the last; NULL when there is no memory, or too many are open: return APP_ERROR then. */
+/* Adds a transaction. Returns NULL if there is no memory or too many transactions are open; the parser must return
+ * APP_ERROR then. */
 struct app_tx *app_tx_new(struct app_context *context);
 /* Adds a transaction with the existing id `id`: another reading of the same bytes. Rules inspect it; it is neither
- * logged nor counted. */
+ * logged nor counted. Returns NULL as app_tx_new(). */
 struct app_tx *app_tx_new_beside(struct app_context *context, uint64_t id);
 struct app_tx *
-app_tx_first(const struct app_context *context); /* the oldest that is kept, of this protocol; NULL for none */
+app_tx_first(const struct app_context *context); /* the oldest live one of this protocol; NULL for none */
 struct app_tx *app_tx_last(const struct app_context *context);
-/* The oldest and the newest that is not complete in all its directions, and how many are not. */
+/* The oldest and the newest transaction that is not complete in all directions (NULL for none), and the number of
+ * them. */
 struct app_tx *app_tx_first_open(const struct app_context *context);
 struct app_tx *app_tx_last_open(const struct app_context *context);
 uint32_t app_tx_open_count(const struct app_context *context);
@@ -373,41 +390,44 @@ static inline struct app_tx *app_tx_next_open(const struct app_tx *tx)
 {
     return tx->link[APP_TX_OPEN].next;
 }
-/* The progress of a direction is this now. */
+/* Sets the progress of a direction. */
 void app_tx_advance(struct app_tx *tx, enum flow_direction direction, uint8_t progress);
-/* Rules inspect a transaction that was marked as tentative from now on. A tentative one that is never confirmed is
- * released without inspection. */
+/* Ends the tentative state: rules inspect the transaction from now on. A tentative transaction that is never confirmed
+ * is freed without inspection. */
 void app_tx_confirm(struct app_tx *tx);
 /*
- * Notes that the rule has matched in the direction, for all readings of the message (app_tx_new_beside()). False when
- * it had matched already: then it has its alert. Without memory it may have an alert in each reading.
+ * Records that a rule has matched in the direction, for all readings of the message (app_tx_new_beside()). Returns
+ * false if the rule had matched already, so its alert exists. Without memory each reading may produce an alert.
  */
 bool app_tx_note_match(struct app_tx *tx, enum flow_direction direction, uint32_t gid, uint32_t sid);
-/* A buffer of a direction has grown, or a file of it came, grew or ended; a new progress need not be told so. */
+/* Reports that a buffer of the direction has grown, or that a file was added, has grown or has ended. Not needed after
+ * app_tx_advance(). */
 void app_tx_touch(struct app_tx *tx, enum flow_direction direction);
-/* An event (index in proto->events) on a transaction; NULL: on the last one, made if there is none. */
+/* Sets an event (index in proto->events) on a transaction. tx == NULL: on the newest one, which is created if there is
+ * none. */
 void app_event(struct app_context *context, struct app_tx *tx, unsigned event);
 
-/* A datagram says by its content that it goes the other way than its flow: rules of both directions are evaluated. */
+/* Reports that the content of a datagram contradicts the direction of its flow: rules of both directions are
+ * evaluated. */
 void app_doubt_direction(struct app_context *context);
 
-/* Endpoints read the message in different ways, and the setting of the protocol is to drop it: inline the flow is
- * dropped. */
+/* Reports that endpoints may interpret the message in different ways and that the protocol is set to drop it: inline
+ * the flow is dropped. */
 void app_drop_ambiguous(struct app_context *context);
 
-/* Behind the bytes that this call consumes another protocol speaks, in both directions: the named one, or any (NULL: it
- * is looked for anew). The state and its transactions stay until the new one is known. `optional`: when none is found,
- * this one goes on. */
+/* Announces another protocol, in both directions, after the bytes consumed by this call: the named one, or any (NULL:
+ * detection restarts). The state and its transactions are kept until the new protocol is known. `optional`: if none is
+ * detected, the current protocol continues. */
 void app_change(struct app_context *context, const char *name, bool optional);
-/* What follows is of no use to anybody (encrypted): `whole` also for rules on raw bytes, and the flow may be bypassed
- * when the settings say so. */
+/* Stops parsing the flow (the rest is encrypted). `whole`: rules on raw bytes do not need the rest either, and the flow
+ * may be bypassed if the settings allow it. */
 void app_no_more(struct app_context *context, bool whole);
-/* After app_no_more(whole): the flow may be bypassed, whatever the settings say. */
+/* After app_no_more(whole): allows bypassing the flow regardless of the settings. */
 void app_bypass(struct app_context *context);
 
-/* A flow that will come (ftp-data): from any port of one host to a port of the other. `tag` is lent to the new flow's
- * parser by app_expected(); freed with heap rules of the framework: a copy of `tag_length` bytes is made. False when it
- * can't be kept. */
+/* An expected flow (ftp-data), from any port of the client to `server_port` of the server. app_expect() copies the
+ * `tag_length` bytes of `tag`; the copy belongs to the framework. app_expected() returns it to the parser of the new
+ * flow, valid as long as that flow. app_expect() returns false if the expectation cannot be stored. */
 struct app_expectation {
     struct address client, server;
     int ip_version;
@@ -417,28 +437,28 @@ struct app_expectation {
 bool app_expect(struct app_context *context, const struct app_expectation *what, const void *tag, uint32_t tag_length);
 const void *app_expected(const struct app_context *context, uint32_t *tag_length); /* NULL for none */
 
-/* For app_proto.transfer. Reading: of a transaction that the parser has made again; all that was found in doing so is
- * known already. */
+/* For app_proto.transfer: writes or reads the framework's part of a transaction. When reading, the parser calls it for
+ * a transaction that it has recreated; events and changes recorded while recreating it do not count as new. */
 void app_transfer_tx(struct app_context *context, struct transfer *t, struct app_tx *tx);
-/* Whether it is worth it: it is not complete, or rules have not seen all of it. */
+/* Whether the transaction needs to be transferred: it is incomplete, or rules have not inspected all of it. */
 bool app_tx_is_pending(const struct app_tx *tx);
 void app_transfer_buffer(struct app_context *context, struct transfer *t, struct buffer *buffer);
 
-/* The buffer of the content of files, and a getter for it, for the buffer tables of protocols that carry files: the
- * window of file `index`, which grows. */
+/* The keyword file.data and its getter, for the buffer tables of protocols that carry files: the inspection window of
+ * file `index`, which grows. */
 extern const struct keyword keyword_file_data;
 bool app_file_data(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
-/* file.name and file.magic: every protocol with file.data has them. NULL for other keywords. */
+/* Rows for file.name and file.magic, which every protocol with file.data has. NULL for other keywords. */
 extern const struct keyword keyword_file_name, keyword_file_magic;
-extern const char *const app_file_protocols[]; /* words */
-extern const char *const app_common_bodies[];  /* struct keyword.common of what they carry */
+extern const char *const app_file_protocols[]; /* names of the protocols that carry files */
+extern const char *const app_common_bodies[];  /* struct keyword.common of the bodies in which they carry files */
 const struct app_buffer *app_file_buffer(const struct keyword *keyword, enum flow_direction direction);
-/* All files of the flow's direction are to be stored, those that come, too (filestore:...,flow). */
+/* Stores all present and future files of a direction of the flow (filestore:...,flow). */
 void app_keep_files(struct flow *flow, struct file_engine *files, enum flow_direction direction, uint32_t sid);
 
-/* --- For the pipeline ----------------------------------------------------------------------------- */
+/* --- Functions for the pipeline ------------------------------------------------------------------- */
 
-/* Ports at which a protocol is probed for, where the configuration names some. */
+/* Configured ports on which a protocol is probed. */
 enum { APP_PORTS_MAX = 64 };
 struct app_ports {
     bool set, any;
@@ -447,49 +467,50 @@ struct app_ports {
 };
 
 struct app_options {
-    size_t memcap; /* bytes of heap, of this worker */
+    size_t memcap; /* bytes of heap for this worker */
     struct file_options files;
     bool enabled[APP_MAX_PROTOCOLS];              /* by index in app_list */
-    uint8_t transports[APP_MAX_PROTOCOLS];        /* over which it is looked for: APP_TCP, APP_UDP */
+    uint8_t transports[APP_MAX_PROTOCOLS];        /* transports on which the protocol is detected: APP_TCP, APP_UDP */
     struct app_ports ports[APP_MAX_PROTOCOLS][2]; /* for TCP, UDP */
     void *settings[APP_MAX_PROTOCOLS];
-    bool bypass_encrypted;        /* app_no_more(whole) asks for bypass */
-    uint32_t detect_limit;        /* bytes of a direction after which a protocol is not looked for any more */
-    uint32_t expectation_seconds; /* how long an announced flow is waited for */
+    bool bypass_encrypted;        /* app_no_more(whole) requests a bypass */
+    uint32_t detect_limit;        /* bytes of a direction after which protocol detection gives up */
+    uint32_t expectation_seconds; /* lifetime of an expectation */
 };
 void app_options_default(struct app_options *options);
-/* Reads what all protocols have, and asks each for its own settings. 0, -ENOMEM, or -EINVAL with diag; then nothing is
- * kept. */
+/* Reads the settings common to all protocols and calls configure of each protocol. Returns 0, -ENOMEM, or -EINVAL with
+ * a message in `diag`; on failure nothing is allocated. */
 int app_options_configure(struct app_options *options, const struct config *config, struct diag *diag);
-void app_options_clear(struct app_options *options); /* gives back what configure made */
+void app_options_clear(struct app_options *options); /* frees what configure created */
 
-struct app_shared; /* expectations of all workers, names of counters */
+struct app_shared; /* shared by all workers: expectations and counter names */
 int app_shared_new(struct app_shared **out);
 void app_shared_free(struct app_shared *shared);
 
 int app_new(struct app **out, const struct app_options *options, struct app_shared *shared); /* 0 or -ENOMEM */
 void app_free(struct app *app);
 struct file_engine *app_file_engine(const struct app *app);
-/* What the rules at hand ask for: RULE_FILE_..., RULE_MESSAGE_MD5. Between packets. */
+/* Sets the needs of the loaded rules: RULE_FILE_..., RULE_MESSAGE_MD5. Call between packets only. */
 void app_want(struct app *app, unsigned needs);
-void app_set_turn(struct app *app, struct turn *turn); /* for expectations; NULL in a daemon */
+void app_set_turn(struct app *app, struct turn *turn); /* replay ordering for expectations; NULL in the daemon */
 
 typedef void app_release_function(void *user, struct app_detection *detection);
 
-/* What came of it. */
+/* Result of app_stream() and app_datagram(). */
 struct app_verdict {
     enum exception_cause exception; /* EXCEPTION_APP_ERROR, _MEMCAP, _AMBIGUOUS or EXCEPTION_NONE */
     uint8_t events;                 /* bits: enum app_layer_event - APP_LAYER_EVENT_FIRST */
-    bool reversed;                  /* the datagram's flow was swapped: the packet goes the other way */
-    bool either_direction;          /* the datagram may go either way: rules of both directions are evaluated */
-    bool stop_stream; /* app_no_more(whole): nobody needs the bytes that follow; told again with further pieces */
+    bool reversed;                  /* the flow of the datagram was swapped, so the packet has the other direction */
+    bool either_direction;          /* the datagram may have either direction: rules of both are evaluated */
+    bool
+        stop_stream; /* app_no_more(whole): the following bytes are not needed; reported again with every later chunk */
 };
 
-/* Bytes of a TCP stream, in order. The flow's state may ask for FLOW_BYPASS_WANTED. */
+/* Consecutive bytes of a TCP stream. flow->state may request FLOW_BYPASS_WANTED. */
 struct app_stream_bytes {
     const uint8_t *bytes;
     uint32_t length;
-    uint64_t offset; /* of bytes[0] in the direction: what lies between it and the bytes before was lost */
+    uint64_t offset; /* of bytes[0] in the direction; bytes between the previous chunk and this offset were lost */
     bool end;
     const int64_t *urgent; /* offsets of bytes that the receiver may not read in the stream (stream_urgent_places()) */
     unsigned urgent_count;
@@ -497,67 +518,72 @@ struct app_stream_bytes {
 void app_stream(struct app *app, struct flow *flow, enum flow_direction direction, const struct app_stream_bytes *in,
                 uint64_t now_ns, struct app_verdict *verdict);
 /*
- * Whether the protocols of the flow are parsed with and without the urgent byte at `place`, one of `places`: there is
- * no parser, or the flow has readings without that byte, which begin when the protocol is not known yet. is_data_mark:
- * the byte is DM behind IAC, as it comes with Telnet's Synch (RFC 854).
+ * Whether the protocols of the flow are parsed with and without the urgent byte at `place`, one of the `count` offsets
+ * in `places`: there is no parser, or the flow has readings without that byte, which are created while the protocol is
+ * unknown. is_data_mark: the byte is DM after IAC, as sent by Telnet's Synch (RFC 854).
  */
 bool app_inspects_without(const struct flow *flow, enum flow_direction direction, uint64_t place, const int64_t *places,
                           unsigned count, bool is_data_mark);
-/* Identifies and parses a datagram. False: nothing in the flow has changed, and the verdict is empty. */
+/* Identifies and parses a datagram. Returns false if nothing in the flow has changed and the verdict is empty. */
 bool app_datagram(struct app *app, struct flow *flow, enum flow_direction direction, const uint8_t *bytes,
                   uint32_t length, uint64_t now_ns, struct app_verdict *verdict);
-/* Whether protocol detection finished in the direction, and no later packet of the direction has been seen. As in
- * Suricata it is true for the packet on which it finished, when that goes the same way, and for the next one; `next`
- * ends it. */
+/* Whether protocol detection has finished in the direction and no later packet of the direction has been seen. As in
+ * Suricata it is true for the packet that completed detection, if that packet has this direction, and for the next one;
+ * `next` ends the condition. */
 bool app_is_just_detected(struct flow *flow, enum flow_direction direction, bool next);
-/* The flow is over: nothing more will come; what is open is closed. */
+/* Completes all open transactions at the end of the flow: no more data will come. */
 void app_finish(struct app *app, struct flow *flow);
-/* Gives back all there is of a flow; flow->app is NULL afterwards. `release` as for app_tidy(). */
+/* Frees the application state of the flow and sets flow->app to NULL. `release` as for app_tidy(). */
 void app_end(struct app *app, struct flow *flow, app_release_function *release, void *user);
 
 /*
- * When app_is_short_of_memory(), before a packet is inspected: app_find_idle() returns a flow that is to give memory
- * back; NULL: there is none. Its files and bodies are released first: what comes of them later is inspected, but no
- * match goes across that place. False when there are none; then app_evict() releases its parser and transactions, after
- * they were inspected and logged. From then on the flow's bytes are inspected as a stream alone, until a message of its
- * protocol begins.
+ * Memory relief, before a packet is inspected while app_is_short_of_memory(): app_find_idle() returns the flow that has
+ * to free memory; NULL: there is none. First app_shed_files() frees its files and bodies: later data of them is
+ * inspected, but no match spans the freed part; it returns false when there are none. Then app_evict() frees the parser
+ * and the transactions, which must have been inspected and logged. From then on the bytes of the flow are inspected as
+ * a stream only, until a message of its protocol starts.
  */
 bool app_is_short_of_memory(const struct app *app);
 struct flow *app_find_idle(struct app *app);
 bool app_shed_files(struct app *app, struct flow *flow);
-bool app_is_within_message(const struct flow *flow); /* before app_finish(): a message is not complete */
+bool app_is_within_message(const struct flow *flow); /* before app_finish(): whether a message is incomplete */
 void app_evict(struct app *app, struct flow *flow, bool within_message, app_release_function *release, void *user);
-/* flow->app_evicted */
+/* values of flow->app_evicted */
 enum { APP_EVICTED_BETWEEN_MESSAGES = 1, APP_EVICTED_WITHIN_MESSAGE, APP_EVICTED_REPORTED };
 
 struct app_memory_counts {
     uint64_t memcap, used;                 /* bytes */
     uint64_t shed_flows, shed_bytes;       /* by app_shed_files() */
     uint64_t evicted_flows, evicted_bytes; /* by app_evict() */
-    uint64_t resumed_flows;                /* evicted flows whose parser started again */
+    uint64_t resumed_flows;                /* evicted flows whose parser was restarted */
 };
 void app_count_memory(const struct app *app, struct app_memory_counts *out);
-/* Abandons all files that are being reassembled. */
+/* Abandons all files that are being reassembled from byte ranges. */
 void app_byterange_clear(struct app *app);
 
-/* To another process (sluice/transfer.h). Ids of protocols are those of the build: what the writer's are here. */
+/* Transfer to another process (sluice/transfer.h). Protocol ids depend on the build: here[] maps an id of the writer to
+ * the local id. */
 struct app_numbers {
     uint8_t here[256];
 };
 void app_numbers_write(struct transfer *t);
 int app_numbers_read(struct transfer *t, const struct app *app, struct app_numbers *out); /* 0 or -EBADMSG */
-uint32_t app_application_here(const struct app_numbers *numbers, uint32_t application);   /* flow->application */
+uint32_t app_application_here(const struct app_numbers *numbers,
+                              uint32_t application); /* maps a value of flow->application */
 struct app_transfer_options {
-    const struct app_numbers *numbers;                                  /* reading */
-    void (*each_tx)(struct transfer *t, struct app_tx *tx, void *user); /* what others hang on a transaction */
+    const struct app_numbers *numbers; /* when reading */
+    void (*each_tx)(struct transfer *t, struct app_tx *tx,
+                    void *user); /* transfers data that other modules attach to a transaction */
     void *user;
 };
-/* Of a flow that has an app, when it is written. Reading: without memory it has none afterwards. */
+/* Writes or reads the application state of a flow. Write only flows with flow->app. After reading without memory
+ * flow->app is NULL. */
 void app_transfer(struct transfer *t, struct app *app, struct flow *flow, const struct app_transfer_options *options);
-/* Flows that are expected. */
+/* Transfers the expectations. */
 void app_shared_transfer(struct transfer *t, struct app_shared *shared);
 
-/* The protocol: 0 not known (yet); APP_FAILED when it was given up. flow->application holds all of them. */
+/* The id of the protocol: 0 if not known (yet), APP_FAILED if detection failed. flow->application holds the ids of the
+ * flow, of both directions and of the original protocol. */
 enum { APP_FAILED = 255 };
 static inline unsigned app_of_flow(const struct flow *flow)
 {
@@ -567,18 +593,18 @@ static inline unsigned app_of_direction(const struct flow *flow, enum flow_direc
 {
     return flow->application >> (direction == FLOW_TO_SERVER ? 8 : 16) & 0xff;
 }
-/* What it was before a change; 0. */
+/* The protocol before a change; 0 for none. */
 static inline unsigned app_original(const struct flow *flow)
 {
     return flow->application >> 24;
 }
 const char *app_name_of_id(unsigned id); /* "failed" for APP_FAILED, NULL for 0 */
-/* Gives the open transactions of a reading of the flow (0: the main one), linked by link[APP_TX_OPEN]. False when there
- * is no such reading. */
+/* Sets *first to the open transactions of a reading of the flow (0: the main one), linked by link[APP_TX_OPEN]. Returns
+ * false if there is no such reading. */
 bool app_open_transactions(const struct flow *flow, unsigned reading, const struct app_tx **first);
-/* Bits of the ids of the protocols that the flow is parsed as besides its own. */
+/* Bit set of the ids of the other protocols as which the flow is parsed. */
 uint64_t app_other_protocols(const struct flow *flow);
-/* Bits of all of them. */
+/* Bit set of the ids of all protocols as which the flow is parsed. */
 static inline uint64_t app_protocols(const struct flow *flow)
 {
     unsigned id = app_of_flow(flow);
@@ -588,29 +614,30 @@ static inline uint64_t app_protocols(const struct flow *flow)
 
 /* The transactions of a flow, oldest first. */
 struct app_tx *app_transactions(const struct flow *flow);
-/* Those in one of the lists, oldest first: the next is tx->link[list].next. */
+/* The transactions in one of the lists, oldest first; the next one is tx->link[list].next. */
 struct app_tx *app_transactions_in(const struct flow *flow, enum app_tx_list list);
-/* Rules have been asked about all there is of the direction. */
+/* Records that rules have inspected all present data of the direction. */
 void app_tx_note_inspected(struct app_tx *tx, enum flow_direction direction);
-/* No rule will be asked: all of them are as if. */
+/* Marks all transactions as inspected without evaluating rules. */
 void app_skip_inspection(const struct flow *flow);
-/* Its event has been written. */
+/* Records that the event of the transaction has been written. */
 void app_tx_note_logged(struct app_tx *tx);
-/* Number of transactions that the flow has begun, released ones included. app_tx_begun(): of all its protocols, so also
- * the id of the next transaction; app_tx_count(): of its last protocol. */
+/* Number of transactions that the flow has started, including freed ones. app_tx_begun(): of all its protocols, which
+ * is also the id of the next transaction; app_tx_count(): of its last protocol. */
 uint64_t app_tx_begun(const struct flow *flow);
 uint64_t app_tx_count(const struct flow *flow);
 bool app_tx_is_complete(const struct app_tx *tx, enum flow_direction direction);
-/* Whether its event should be written now. `flow_ends`: nothing more will come. */
+/* Whether the event of the transaction is to be written now. `flow_ends`: no more data will come. */
 bool app_tx_wants_log(const struct app *app, const struct app_tx *tx, bool flow_ends);
 const void *app_proto_settings(const struct app *app, const struct app_proto *proto);
-/* app_bypass() was called for it. */
+/* Whether app_bypass() was called for the flow. */
 bool app_wants_bypass(const struct flow *flow);
-/* Frees what is complete, inspected and logged (or not to be): `release` is called with what detect left on it. */
+/* Frees the transactions that are complete, inspected and logged (or excluded from the log). `release` is called with
+ * each app_detection that detect has attached. */
 void app_tidy(struct app *app, struct flow *flow, app_release_function *release, void *user);
 
-/* "app_layer.flow.http", "app_layer.tx.http", "app_layer.error.http.parser"...; a protocol of both transports has
- * "dns_tcp" and "dns_udp". Names live as long as `shared`. */
+/* Counters: "app_layer.flow.http", "app_layer.tx.http", "app_layer.error.http.parser" and so on; a protocol with both
+ * transports has "dns_tcp" and "dns_udp". Names are valid as long as `shared`. */
 size_t app_counter_count(void);
 const char *app_counter_name(const struct app_shared *shared, size_t index);
 uint64_t app_counter_value(const struct app *app, size_t index);

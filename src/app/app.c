@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The worker's engine for application protocols: its heap, its files, its counters. See feed.c for what it does with
- * bytes.
+ * The application engine of a worker: its heap, its file engine and its counters. feed.c feeds the bytes to the
+ * parsers.
  */
 #include "app_priv.h"
 
@@ -38,7 +38,7 @@ void app_list_ports(struct app_ports *ports, const char *text)
     }
 }
 
-/* The ports that the settings name, otherwise those of the protocol. */
+/* Uses the ports in the settings, or else the default ports of the protocol. */
 static void init_ports(struct app *app)
 {
     for (size_t i = 0; i < app_list_count; i++) {
@@ -112,7 +112,7 @@ const void *app_proto_settings(const struct app *app, const struct app_proto *pr
     return app->options.settings[app_index(proto)];
 }
 
-/* --- For parsers ---------------------------------------------------------------------------------- */
+/* --- Functions for parsers ----------------------------------------------------------------------- */
 
 struct heap *app_heap(struct app_context *context)
 {
@@ -190,7 +190,7 @@ bool app_wants_bypass(const struct flow *flow)
 
 enum { PER_PROTOCOL = 2 * COUNT_KINDS };
 
-/* Those of no protocol come last. */
+/* Counters that belong to no protocol; they come after those of the protocols. */
 static const char *const other_counters[] = {
     "app_layer.flow.failed_tcp",
     "app_layer.flow.failed_udp",
@@ -246,8 +246,9 @@ static bool is_of_both(const struct app_proto *proto)
     return proto->transports == (APP_TCP | APP_UDP);
 }
 
-/* Which counter the index stands for: those of one transport are left out where a protocol has the other alone. False:
- * one of no protocol, the `transport`th. */
+/* Maps a counter index to protocol, transport and kind; a protocol with a single transport has counters for that
+ * transport only. Returns false for a counter that belongs to no protocol; *transport is then its index in
+ * other_counters. */
 static bool counter_at(size_t index, size_t *proto, unsigned *transport, enum app_count *kind)
 {
     for (size_t i = 0; i < app_list_count; i++) {
@@ -286,7 +287,7 @@ static const char *make_name(struct arena *arena, size_t index)
     snprintf(called, sizeof(called), is_of_both(app_list[proto]) ? "%s_%s" : "%s", app_list[proto]->name,
              transports[transport]);
     for (char *at = called; (at = strchr(at, '-')) != NULL;)
-        *at = '_'; /* as the field writes them: ftp_data */
+        *at = '_'; /* as in Suricata: ftp_data */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     return arena_printf(arena, count_formats[kind], called);
@@ -324,7 +325,7 @@ uint64_t app_counter_value(const struct app *app, size_t index)
     return app->counters[proto][transport][kind];
 }
 
-/* --- What workers share --------------------------------------------------------------------------- */
+/* --- State shared by workers --------------------------------------------------------------------- */
 
 int app_shared_new(struct app_shared **out)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * app-layer-event: what a protocol's parser, or the search for the protocol, found wrong. The first are conditions on a
- * transaction, the second on the packet with which it was found.
+ * app-layer-event: an anomaly found by a protocol's parser or by protocol detection. The former is a condition on a
+ * transaction, the latter on the packet with which it was found.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 extern const struct keyword keyword_app_layer_event;
 
 struct wanted_event {
-    unsigned proto; /* id; 0: of the search */
-    unsigned event; /* of the protocol, or enum app_layer_event */
+    unsigned proto; /* id of the protocol; 0: an event of protocol detection */
+    unsigned event; /* event of the protocol, or enum app_layer_event */
     const char *words[2];
 };
 
@@ -86,7 +86,7 @@ static int unknown_event(struct rule_parser *parser, struct span name, const str
                              nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
 
-/* The name of today. */
+/* Returns the current name of an event that had another name before. */
 static struct span event_name(const struct app_proto *proto, struct span name)
 {
     for (const char *const *pair = proto->old_events; pair && *pair; pair += 2) {
@@ -147,8 +147,8 @@ static int app_layer_event_parse(struct rule_parser *parser, struct span value, 
 const struct keyword keyword_app_layer_event = {
     .name = "app-layer-event",
     .value = "PROTOCOL.NAME or NAME",
-    .help = "a protocol's parser, or the search for the protocol, found this anomaly",
-    .manual = "The pages of the protocols list their events.",
+    .help = "matches an anomaly found by a protocol parser or by protocol detection",
+    .manual = "The manual page of each protocol lists its events.",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_STATE,
     .parse = app_layer_event_parse,

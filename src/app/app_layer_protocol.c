@@ -16,7 +16,7 @@ enum asked { ASK_DIRECTION, ASK_FINAL, ASK_ORIGINAL, ASK_EITHER, ASK_TO_SERVER, 
 
 struct wanted_protocol {
     uint8_t asked; /* enum asked */
-    uint8_t id;    /* APP_FAILED */
+    uint8_t id;    /* may be APP_FAILED */
     bool unknown;  /* matches before a protocol is known */
     bool negated;
 };
@@ -136,12 +136,13 @@ static int app_layer_protocol_parse(struct rule_parser *parser, struct span valu
 const struct keyword keyword_app_layer_protocol = {
     .name = "app-layer-protocol",
     .value = "[!]PROTOCOL[,MODE]",
-    .help = "the protocol that the flow speaks; failed when none was found, unknown before that",
-    .manual =
-        "MODE: direction (the default: as found in the packet's direction), final, original (before a change), either, "
-        "to_server, to_client. A rule that has no condition besides this one is evaluated only when detection has "
-        "finished in the direction of the packet: for that packet inline, and for the next one of the direction. Its "
-        "drop or pass applies to the flow.",
+    .help =
+        "matches the application protocol of the flow; failed: none was detected; unknown: detection has not finished",
+    .manual = "MODE: direction (the default: the protocol detected in the direction of the packet), final, original "
+              "(before a change), either, "
+              "to_server, to_client. A rule without other conditions is evaluated only when detection has finished in "
+              "the direction of the packet: "
+              "inline for that packet, and for the next one of the direction. Its drop or pass applies to the flow.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE | KEYWORD_NEGATABLE | KEYWORD_PROTOCOL_DETECTED,
     .cost = 1,

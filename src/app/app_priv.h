@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside app:
+ * Private declarations of the application framework:
  *
- *   app.c        the worker's engine, counters
- *   identify.c   which protocol the first bytes speak
- *   feed.c       bytes of streams to parsers: what was not consumed, changes of protocol, gaps, the end
- *   datagram.c   datagrams to parsers
+ *   app.c        the engine of a worker, counters
+ *   identify.c   detection of the protocol by the first bytes
+ *   feed.c       feeding of stream bytes to parsers: unconsumed bytes, protocol changes, gaps, the end
+ *   datagram.c   feeding of datagrams to parsers
  *   reading.c    readings of a flow as several protocols
  *   tx.c         transactions
- *   memory.c     which flow gives memory back when the memcap is nearly used up
- *   expect.c     flows that were announced by another one
+ *   memory.c     selection of the flow that frees memory when the memcap is nearly used up
+ *   expect.c     flows announced by another flow
  *   byterange.c  reassembly of files from byte ranges of several transactions
- *   transfer.c   flows for another process
+ *   transfer.c   transfer of flows to another process
  *   registry.c   the table of protocols
- *   options.c    settings that all of them have
+ *   options.c    settings common to all protocols
  */
 #ifndef APP_PRIV_H
 #define APP_PRIV_H
@@ -30,91 +30,94 @@
 enum {
     DEFAULT_PENDING_MAX = 64 << 10,
     APP_DEFAULT_TX_MAX = 512,
-    UNKNOWN_URGENT_MAX = 3, /* urgent bytes before the protocol is known; each doubles the readings */
-    READINGS_MAX = 12,      /* of a flow, besides the main one: no more than there are protocols over UDP */
-    CANDIDATE_MAX = 1024,   /* bytes of a direction after which a reading that is not certain is given up */
+    UNKNOWN_URGENT_MAX = 3, /* urgent bytes before the protocol is known; each doubles the number of readings */
+    READINGS_MAX = 12,      /* readings of a flow besides the main one: no more than there are protocols over UDP */
+    CANDIDATE_MAX = 1024, /* bytes of a direction after which a reading is dropped if its protocol is still uncertain */
     COMPARED_MAX =
-        128, /* first bytes of a direction that are probed again when the protocol of the other one is known */
-    ANNOUNCED_MAX = 512, /* flows that are expected, of all workers */
+        128, /* first bytes of a direction that are probed again when the protocol of the other direction is known */
+    ANNOUNCED_MAX = 512, /* expected flows of all workers */
     DATAGRAM_HEADS_MAX = APP_HEADS_MAX * APP_MAX_PROTOCOLS,
-    APP_SIZE_CLASSES = 8, /* lists of flows by the memory that they hold: below 2 KiB, 8 KiB, 32 KiB ... 8 MiB, above */
+    APP_SIZE_CLASSES = 8, /* lists of flows by the memory they use: below 2 KiB, 8 KiB, 32 KiB ... 8 MiB, above */
 };
 
-/* One direction of a flow. */
+/* State of one direction of a flow. */
 struct app_side {
-    struct buffer pending; /* not consumed, or not known yet what it is */
-    uint64_t offset;       /* of pending.bytes[0], or of what comes next */
-    uint32_t seen;         /* bytes of pending that the parser, or the patterns, have had before them already */
-    uint32_t needed;       /* the parser is not called before so many are there */
-    uint64_t excluded;     /* protocols (by index) that it is not: APP_MAX_PROTOCOLS bits */
-    uint8_t datagrams;     /* that were looked at in vain */
+    struct buffer pending; /* bytes that were not consumed, or whose protocol is not known yet */
+    uint64_t offset;       /* stream offset of pending.bytes[0], or of the next byte if nothing is pending */
+    uint32_t seen;         /* leading bytes of `pending` that the parser, or the pattern search, has already seen */
+    uint32_t needed;       /* the parser is not called before this number of bytes is pending */
+    uint64_t excluded;     /* bit set of protocol indices that are ruled out (APP_MAX_PROTOCOLS bits) */
+    uint8_t datagrams;     /* datagrams that no protocol was identified in */
     bool failed, ended, has_begun;
-    bool truncated; /* ended at the stream's depth: transactions are complete in it from their begin */
-    bool foreign;   /* its first bytes are of another protocol: if the parser fails on them, it still parses the other
-                       direction */
-    bool unparsed;  /* the parser failed in this direction and still parses the other one */
-    bool comparing; /* the other direction said which protocol it is: the first bytes are asked, too */
-    struct buffer compared; /* those that were not enough */
+    bool truncated; /* ended at the stream depth: new transactions start complete in this direction */
+    bool foreign;  /* the first bytes belong to another protocol: if the parser fails on them, it still parses the other
+                      direction */
+    bool unparsed; /* the parser failed in this direction and still parses the other one */
+    bool comparing; /* the protocol is known from the other direction; the first bytes of this one are still probed */
+    struct buffer compared; /* the first bytes, as long as they are too few for the probes */
 };
 
-/* A byte that the receiver may read in the stream or not (stream.urgent-policy both). */
+/* A byte that the receiver may or may not read in the stream (stream.urgent-policy both). */
 struct urgent_byte {
     enum flow_direction direction;
     uint64_t place;
 };
 
 /*
- * One reading of a flow: its bytes as one protocol. A flow has one reading as long as there is no doubt. Where an
- * endpoint may read the bytes as another protocol, each protocol has its own reading, and all are inspected. flow->app
- * is the main reading: the flow's protocol, and the owner of the transactions of all readings.
+ * One reading of a flow: its bytes parsed as one protocol. A flow has one reading as long as its protocol is
+ * unambiguous. Where an endpoint may interpret the bytes as another protocol, each protocol has a separate reading, and
+ * all of them are inspected. flow->app is the main reading: it has the flow's protocol and owns the transactions of all
+ * readings.
  */
 struct app_flow {
     struct flow *flow;
-    struct app_flow *main;         /* the flow's main reading; itself in that one */
-    struct app_flow *next_reading; /* in the main reading: the first of the others */
-    const struct app_proto *proto; /* whose parser is fed; NULL while it is looked for */
-    uint8_t protocol;              /* its id, and after a change the last one's */
+    struct app_flow *main;         /* main reading of the flow; points to itself in the main reading */
+    struct app_flow *next_reading; /* list of the other readings; the main reading points to the first */
+    const struct app_proto *proto; /* protocol of the parser; NULL during detection */
+    uint8_t protocol;              /* id of `proto`; during a change the id of the previous protocol */
     void *state;
     struct app_side side[FLOW_DIRECTIONS];
-    uint32_t open_count, tx_count; /* transactions of this reading */
-    /* The main reading has these for all readings. */
+    uint32_t open_count, tx_count; /* numbers of open and of all live transactions of this reading */
+    /* main reading: the transactions of all readings */
     struct app_tx *first, *last;
-    struct app_tx_link
-        lists[APP_TX_LISTS]; /* next: the first of it; previous: the last. APP_TX_OPEN: of this reading */
-    uint8_t unsorted;        /* bits of them */
-    uint8_t detected; /* bits of directions in which detection finished; cleared by the direction's next packet */
+    struct app_tx_link lists[APP_TX_LISTS]; /* next: the first transaction of the list; previous: the last. APP_TX_OPEN:
+                                               those of this reading only */
+    uint8_t unsorted;                       /* bit set of lists that need sorting */
+    uint8_t detected; /* bit set of directions in which detection has finished; the next packet of the direction clears
+                         the bit */
     uint64_t next_tx;
-    struct heap *heap; /* main reading: the worker's */
-    bool has_beside;   /* main reading: app_tx_new_beside() has made transactions */
-    uint64_t first_tx; /* main reading: id of the first transaction since the protocol changed */
+    struct heap *heap; /* main reading: the worker's heap */
+    bool has_beside;   /* main reading: app_tx_new_beside() has created transactions */
+    uint64_t first_tx; /* main reading: id of the first transaction since the last protocol change */
     uint32_t next_file;
-    bool stopped;    /* nothing is parsed any more */
-    uint8_t without; /* a further reading of the stream without these urgent bytes: bits of main->urgent */
-    struct urgent_byte urgent[UNKNOWN_URGENT_MAX]; /* main reading: those that came before the protocol was known */
+    bool stopped;    /* parsing has stopped */
+    uint8_t without; /* another reading that omits these urgent bytes of the stream: bits of main->urgent */
+    struct urgent_byte urgent[UNKNOWN_URGENT_MAX]; /* main reading: urgent bytes before the protocol was known */
     uint8_t urgent_count;
-    bool urgent_unread; /* main reading: urgent bytes have no readings, because their direction was of no protocol */
-    bool stop_stream;   /* and nobody needs the bytes: app_no_more(whole) */
-    bool bypass;        /* nor the packets */
-    bool change_wanted, change_optional; /* app_change(): what comes next is another protocol */
-    bool changing;                       /* it is being looked for; `old` goes on when there is none */
-    uint8_t change_to;                   /* id, or 0: any */
-    uint8_t old;                         /* id of the one before; 0 */
-    const struct app_proto *fallback;    /* of an optional change; its state is kept */
+    bool urgent_unread; /* main reading: urgent bytes have no readings, because no protocol was detected in their
+                           direction */
+    bool stop_stream;   /* app_no_more(whole): rules on raw bytes do not need the rest either */
+    bool bypass;        /* the flow may be bypassed */
+    bool change_wanted, change_optional; /* app_change(): another protocol follows */
+    bool changing;                    /* detection of the new protocol is running; if it fails, `fallback` continues */
+    uint8_t change_to;                /* id of the announced protocol; 0: any */
+    uint8_t old;                      /* id of the protocol before the change; 0 for none */
+    const struct app_proto *fallback; /* previous protocol of an optional change; its state is kept */
     void *fallback_state;
-    void *tag; /* of the expectation that it fulfils */
+    void *tag; /* tag of the expectation that the flow fulfils */
     uint32_t tag_length;
-    struct app_flow *newer, *older; /* main reading: in the list of its size class */
-    size_t held;                    /* main reading: bytes of the heap, of all readings */
+    struct app_flow *newer, *older; /* main reading: links in the list of its size class */
+    size_t held;                    /* main reading: heap bytes of all readings */
     uint64_t used_ns;               /* main reading: time of the last packet that was fed */
     uint8_t size_class;
-    uint8_t ports;       /* UDP: bits of PORTS_..., 0: not looked at since they were swapped */
-    uint8_t candidate;   /* another reading: id of its protocol, which is certain when there is a parser */
-    bool failed;         /* stopped because the parser, or memory, failed */
-    bool doubted;        /* main reading: the client's bytes are parsed as another protocol, too, and the server has not
+    uint8_t ports;       /* UDP: bits PORTS_...; 0: not computed since the directions were swapped */
+    uint8_t candidate;   /* another reading: id of its protocol, which is certain once the reading has a parser */
+    bool failed;         /* stopped because the parser failed or memory ran out */
+    bool doubted;        /* main reading: the client's bytes are also parsed as another protocol, and the server has not
                             confirmed this one; see app_stream() */
-    bool drop_ambiguous; /* main reading: app_drop_ambiguous() of any reading */
+    bool drop_ambiguous; /* main reading: app_drop_ambiguous() was called in any reading */
     bool resumed;        /* the parser was restarted after app_evict() */
-    bool keep_files[FLOW_DIRECTIONS]; /* main reading: filestore for the whole flow, and the rule that asked for it */
+    bool keep_files[FLOW_DIRECTIONS]; /* main reading: filestore applies to the whole flow, and the sid of the rule */
     uint32_t keep_sid[FLOW_DIRECTIONS];
 };
 
@@ -123,39 +126,39 @@ enum app_count { COUNT_FLOW, COUNT_TX, COUNT_PARSER, COUNT_ALLOC, COUNT_GAP, COU
 struct announced {
     struct app_expectation what;
     uint64_t until_ns;
-    void *tag; /* of malloc: it goes from one worker to another */
+    void *tag; /* allocated with malloc(), because it moves from one worker to another */
     uint32_t tag_length;
-    uint8_t proto; /* id */
+    uint8_t proto; /* id of the protocol */
 };
 
 struct app_shared {
     pthread_mutex_t lock;
-    atomic_uint count; /* looked at without the lock: most flows are expected by nobody */
+    atomic_uint count; /* read without the lock: most of the time there are no expectations */
     struct announced announced[ANNOUNCED_MAX];
     struct arena *arena;
-    const char **names; /* of the counters */
+    const char **names; /* names of the counters */
     size_t name_count;
 };
 
-/* Flows whose memory is of about the same size, in no certain order: oldest and newest are by when they came here. */
+/* Flows that use about the same amount of memory. `oldest` and `newest` refer to the time of entry into the list. */
 struct app_size_class {
     struct app_flow *oldest, *newest;
-    size_t bytes; /* held by all of them */
+    size_t bytes; /* total memory of these flows */
 };
 
-/* Computed once, so that no probe is called for most datagrams. */
+/* Tables for datagrams, computed once, with which most datagrams need no call of a probe. */
 struct datagram_head {
     struct app_head head;
-    unsigned index; /* of the protocol */
+    unsigned index; /* index of the protocol */
 };
 struct datagram_table {
-    struct datagram_head heads[DATAGRAM_HEADS_MAX]; /* of protocols that may be on any port */
+    struct datagram_head heads[DATAGRAM_HEADS_MAX]; /* starts of messages of protocols that may use any port */
     unsigned head_count;
     unsigned protocol_count;
-    uint8_t protocols[APP_MAX_PROTOCOLS];      /* indices of those that UDP may carry */
-    struct app_ports own[APP_MAX_PROTOCOLS];   /* a protocol's own ports, whichever the settings name */
-    uint64_t services[UINT16_MAX / 64 + 1];    /* a bit for each port at which a protocol is expected */
-    uint64_t known_ports[UINT16_MAX / 64 + 1]; /* and for each that is one of the own ports besides */
+    uint8_t protocols[APP_MAX_PROTOCOLS];      /* indices of the protocols over UDP */
+    struct app_ports own[APP_MAX_PROTOCOLS];   /* default ports of each protocol, regardless of the settings */
+    uint64_t services[UINT16_MAX / 64 + 1];    /* bit set of the ports on which a protocol is expected */
+    uint64_t known_ports[UINT16_MAX / 64 + 1]; /* bit set of these ports and of all default ports */
 };
 
 struct app {
@@ -164,12 +167,14 @@ struct app {
     struct file_engine *files;
     struct app_shared *shared;
     struct turn *turn;
-    struct app_ports ports[APP_MAX_PROTOCOLS][2]; /* at which a protocol is expected: of the settings, or its own */
+    struct app_ports ports[APP_MAX_PROTOCOLS]
+                          [2]; /* ports on which a protocol is expected: those in the settings, or the default ports */
     struct datagram_table datagrams;
-    /* Bits of the indices of protocols with a pattern that may begin with the byte. */
+    /* For each first byte: bit set of the protocol indices with a pattern that may start with it. */
     uint64_t beginnings[FLOW_DIRECTIONS][UINT8_MAX + 1];
-    uint64_t reads_others; /* bits of those that may be read beside another: survives_junk, joins_others */
-    unsigned wanted;       /* what the loaded rules need: RULE_FILE_..., RULE_MESSAGE_MD5 */
+    uint64_t
+        reads_others; /* bit set of protocol indices with survives_junk or joins_others: possible further readings */
+    unsigned wanted;  /* needs of the loaded rules: RULE_FILE_..., RULE_MESSAGE_MD5 */
     uint64_t counters[APP_MAX_PROTOCOLS][2][COUNT_KINDS]; /* by transport: TCP, UDP */
     uint64_t failed_flows[2];                             /* by transport: TCP, UDP */
     uint64_t other_readings[2];
@@ -181,16 +186,16 @@ struct app {
     uint64_t reassembled_files, abandoned_files;
 };
 
-/* What a parser is called with; lives for the call. */
+/* Argument of parser functions; valid during the call. */
 struct app_context {
     struct app *app;
     struct app_flow *af;
     uint64_t now_ns;
     bool no_memory, stop_stream, either_direction;
-    const struct app_transfer_options *moving; /* NULL unless the flow is written or read */
+    const struct app_transfer_options *moving; /* NULL unless the flow is being transferred */
 };
 
-/* Its place in app_list, of which it is one. */
+/* Returns the index in app_list of a protocol, which must be in it. */
 static inline unsigned app_index(const struct app_proto *proto)
 {
     unsigned index = 0;
@@ -205,7 +210,7 @@ static inline void app_count(struct app *app, const struct app_flow *af, enum ap
     app->counters[af->protocol - 1][af->flow->protocol == IPPROTO_UDP][what]++;
 }
 
-/* Adds the ports of a text like "80,8080"; NULL: none. */
+/* Adds the ports in a text like "80,8080"; NULL adds none. */
 void app_list_ports(struct app_ports *ports, const char *text);
 
 /* --- options.c ------------------------------------------------------------------------------------ */
@@ -215,37 +220,38 @@ int app_options_read(struct app_options *options, const struct config *config, s
 
 /* --- identify.c ----------------------------------------------------------------------------------- */
 
-/* The id of what the bytes at the start of a direction speak; 0: none of those that are left; *unsure: more bytes may
- * tell. *reversed: the other way round. `only`: no other protocol than this id is asked; 0: all. */
+/* Returns the id of the protocol that the bytes at the start of a direction belong to; 0: none of the remaining ones.
+ * *unsure: more bytes may identify one. *reversed: client and server are swapped. `only`: test this id only; 0: all. */
 unsigned app_identify(const struct app *app, struct app_side *side, const struct app_probe *probe, unsigned only,
                       bool *unsure, bool *reversed);
 
-/* By patterns alone. */
+/* Like app_identify(), with patterns only. */
 unsigned app_identify_by_pattern(const struct app *app, struct app_side *side, const struct app_probe *probe);
 
-/* Whether the protocol with this index is enabled, and the port is one of its. */
+/* Whether the protocol with this index is enabled and the port is one of its ports. */
 bool app_is_expected_at(const struct app *app, size_t index, unsigned transport, uint16_t port);
 
-/* Fills app->beginnings and app->datagrams; app->ports is there. */
+/* Fills app->beginnings and app->datagrams; app->ports must be set. */
 void app_init_identification(struct app *app);
-/* Whether one of the ports of a UDP flow is a port of a protocol. When none is, app_is_no_message() recognises most
- * datagrams that no probe accepts. */
+/* Whether one of the ports of a UDP flow is a port of a protocol. If not, app_is_no_message() recognises most datagrams
+ * that no probe accepts. */
 bool app_knows_ports(const struct app *app, uint16_t one, uint16_t other);
 bool app_is_no_message(const struct app *app, const uint8_t *bytes, uint32_t length);
 
-/* A protocol that a datagram may be a message of. */
+/* A protocol that may have sent a datagram. */
 struct app_claim {
     uint8_t id;
-    bool reversed; /* the message goes the other way than the packet's flow says */
+    bool reversed; /* the message has the opposite direction of the packet */
 };
-/* All of them but `except` (an id, or 0), those first that the ports hint at; how many. */
+/* Finds all protocols except `except` (an id, or 0) of which the datagram may be a message, those hinted at by the
+ * ports first, and returns their number. */
 unsigned app_identify_datagram(const struct app *app, const struct app_probe *probe, unsigned except,
                                struct app_claim claims[APP_MAX_PROTOCOLS]);
 
 /* --- memory.c ------------------------------------------------------------------------------------- */
 
 size_t app_memory_reserve(const struct heap *heap);
-/* Into the lists, when the flow is made. */
+/* Adds a new flow to the lists. */
 void app_memory_add(struct app *app, struct app_flow *af);
 /* Updates the memory use of a flow after a call that allocated or freed memory of this flow only; `before` is
  * app_flow_memory() before that call. */
@@ -253,7 +259,7 @@ void app_memory_update(struct app *app, struct app_flow *af, size_t before);
 void app_memory_remove(struct app *app, struct app_flow *af);
 /* Moves `size` bytes from the account of the flow to app->byterange_memory. */
 void app_memory_move_to_byteranges(struct app *app, struct app_flow *af, size_t size);
-/* Heap bytes that belong to flows. */
+/* Heap bytes used by flows. */
 static inline size_t app_flow_memory(const struct app *app)
 {
     return heap_memory(app->heap) - app->byterange_memory;
@@ -261,7 +267,7 @@ static inline size_t app_flow_memory(const struct app *app)
 
 /* --- feed.c --------------------------------------------------------------------------------------- */
 
-/* Bytes on their way to the parser of a reading. */
+/* Context for feeding bytes to the parser of a reading. */
 struct feeding {
     struct app *app;
     struct app_flow *af;
@@ -270,43 +276,45 @@ struct feeding {
     unsigned transport;
 };
 
-/* The flow's main reading, made if need be; NULL for a flow that was given up, or without memory (verdict->exception).
- */
+/* Returns the main reading of the flow, created if necessary; NULL for a flow whose detection failed, or without memory
+ * (verdict->exception). */
 struct app_flow *app_get_flow(struct app *app, struct flow *flow, struct app_verdict *verdict);
 bool app_start_parser(struct feeding *f, unsigned id);
-/* Bytes at their place in what a further reading reads; it may have had some of them. */
+/* Feeds bytes with their stream offset to a reading besides the main one; bytes that it has already got are skipped. */
 void app_feed_other(struct feeding *f, enum flow_direction direction, struct app_stream_bytes in);
 void app_note_direction(struct app_flow *af, enum flow_direction direction, unsigned id);
 void app_note_flow(struct app_flow *af, unsigned id);
-void app_note_detected(struct app_flow *af, enum flow_direction direction); /* detection finished in the direction */
+void app_note_detected(struct app_flow *af,
+                       enum flow_direction direction); /* records that detection has finished in the direction */
 
 /* --- reading.c ------------------------------------------------------------------------------------ */
 
-/* One more reading of the flow, as protocol `id`; NULL when there is one already, when there are too many, or without
- * memory. */
+/* Adds a reading of the flow as protocol `id`. Returns NULL if there is one already, if there are too many, or if there
+ * is no memory. */
 struct app_flow *app_reading_add(struct feeding *f, unsigned id);
-/* The same; the protocol is not certain, and the parser is started later. */
+/* Like app_reading_add(), for a protocol that is not certain: the parser is started later. */
 struct app_flow *app_reading_add_candidate(struct feeding *f, unsigned id);
 struct app_flow *app_reading_find(struct app_flow *main, unsigned id); /* NULL for none */
-bool app_has_other_readings(const struct app_flow *main);              /* that go on */
-/* Before the main reading gets the bytes: begins readings without the urgent bytes of the direction, as long as the
- * protocol is not known. */
+bool app_has_other_readings(const struct app_flow *main);              /* that have not stopped */
+/* Before the main reading gets the bytes: creates readings that omit the urgent bytes of the direction, as long as the
+ * protocol is unknown. */
 void app_read_urgent(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *in);
-/* With urgent_unread: whether the flow has a parser after all, so that readings of its bytes are missing. True once. */
+/* With urgent_unread: whether the flow has a parser after all, so that readings of its bytes are missing. Clears
+ * urgent_unread, so true is returned once. */
 bool app_misses_readings(struct app_flow *main);
-/* Bytes of the stream to a further reading, without the urgent bytes that it does not have. */
+/* Feeds stream bytes to another reading, without the urgent bytes that it omits. */
 void app_feed_reading(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *in);
-bool app_is_read_otherwise(const struct app_flow *main); /* a protocol that joins others takes the bytes, too */
-/* Whether the client's bytes are also a message of the protocol: "QUIT /path HTTP/1.1" begins like FTP. */
+bool app_is_read_otherwise(const struct app_flow *main); /* a protocol with joins_others parses the bytes, too */
+/* Whether the client's bytes are also a message of the protocol: "QUIT /path HTTP/1.1" starts like FTP. */
 enum app_guess app_reading_guess(const struct feeding *f, const struct app_proto *proto, const struct app_side *side);
-/* Client and server of the flow change places, in all readings. */
+/* Swaps client and server of the flow in all readings. */
 void app_swap_directions(struct feeding *f);
 
 /* --- tx.c ----------------------------------------------------------------------------------------- */
 
-/* No more will come for any of the flow's transactions. */
+/* Completes all transactions of the reading: no more data will come. */
 void app_tx_complete_all(struct app_flow *af);
-/* The same for one direction. */
+/* Like app_tx_complete_all(), for one direction. */
 void app_tx_complete_direction(struct app_flow *af, enum flow_direction direction);
 void app_tx_release(struct app *app, struct app_tx *tx, app_release_function *release, void *user);
 
@@ -318,7 +326,8 @@ void app_byterange_detach_files(struct app *app, struct app_tx *tx, enum flow_di
 
 /* --- expect.c ------------------------------------------------------------------------------------- */
 
-/* The id of the protocol of a flow that was announced, 0 otherwise; its tag goes to `af`. Forgets it. */
+/* Returns the id of the protocol of an expected flow, 0 otherwise. Moves the tag to `af` and removes the
+ * expectation. */
 unsigned app_take_expected(struct app *app, struct app_flow *af, uint64_t now_ns);
 
 #endif

@@ -53,8 +53,8 @@ struct byterange_table {
 
 /* --- Memory --------------------------------------------------------------------------------------- */
 
-/* Accounts memory to the table instead of a flow: to be called before code that allocates or frees memory of the table.
- * What it returns goes to stop_table_accounting() after that code. */
+/* Accounts memory to the table instead of a flow; call it before code that allocates or frees memory of the table, and
+ * pass its result to stop_table_accounting() after that code. */
 static size_t start_table_accounting(const struct app *app)
 {
     return heap_memory(app->heap);
@@ -246,7 +246,7 @@ bool app_byterange_start(struct app_context *context, struct app_byterange *rang
 
 /* --- Bytes ---------------------------------------------------------------------------------------- */
 
-/* Stores bytes that follow a gap; `offset` is beyond the present end of the file. */
+/* Stores bytes that follow a gap; `offset` is beyond the current end of the file. */
 static bool store_piece(struct app *app, struct byterange_file *entry, uint64_t offset, const uint8_t *bytes,
                         uint32_t length)
 {

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Datagrams to parsers. The sender of the first packet, whose address may be forged, must not decide which protocol a
- * pair of ports speaks and which end is the client. So each datagram is identified by itself: it goes to the parser of
- * the flow's protocol, and to those of all other protocols that it may be a message of (reading.c).
+ * Feeding of datagrams to parsers. The source address of the first packet may be forged, so its sender must not decide
+ * which protocol a pair of ports speaks and which end is the client. Therefore each datagram is identified on its own:
+ * it goes to the parser of the flow's protocol, and to those of all other protocols of which it may be a message
+ * (reading.c).
  *
- * The first packet says which end is the client. Where a message says otherwise by its content, or the ports do, rules
- * of both directions are evaluated (app_verdict.either_direction).
+ * The first packet defines which end is the client. If the content of a message or the ports contradict that, rules of
+ * both directions are evaluated (app_verdict.either_direction).
  */
 #include "app_priv.h"
 
 enum {
-    DATAGRAMS_MAX = 2,        /* of a direction that were not identified before that is noted of the flow */
-    SERVICE_PORTS_END = 1024, /* below it are ports of services (RFC 6335: system ports) */
-    EPHEMERAL_PORTS = 32768   /* from here on are ports that Linux and others give to clients */
+    DATAGRAMS_MAX = 2,        /* unidentified datagrams of a direction after which detection has failed in it */
+    SERVICE_PORTS_END = 1024, /* lower ports are system ports (RFC 6335) */
+    EPHEMERAL_PORTS = 32768   /* lowest port that Linux and other systems assign to clients */
 };
 
 static enum flow_direction opposite(enum flow_direction direction)
@@ -25,7 +26,7 @@ static bool is_service_port(const struct app *app, uint16_t port)
     return port < SERVICE_PORTS_END || app->datagrams.services[port / 64] >> (port % 64) & 1;
 }
 
-/* A flow from the port of a service to one that is none: probably the service sent the first packet that was seen. */
+/* A flow from a service port to a port that is none: probably the service sent the first packet seen. */
 static bool ports_are_reversed(const struct app *app, const struct flow *flow)
 {
     if (is_service_port(app, flow->server_port))
@@ -42,7 +43,7 @@ static uint8_t look_at_ports(const struct app *app, const struct flow *flow)
            (ports_are_reversed(app, flow) ? PORTS_REVERSED : 0);
 }
 
-/* Whether bytes that the parser could not read look like a message of its protocol. */
+/* Whether bytes that the parser rejected look like a message of its protocol. */
 static bool is_message(const struct app_flow *reading, const struct app_input *in)
 {
     const struct app_probe probe = {
@@ -81,7 +82,8 @@ static void feed(struct feeding *f, struct app_flow *reading, enum flow_directio
     if (result.status != APP_ERROR && !no_memory)
         return;
     app_count(f->app, reading, no_memory ? COUNT_ALLOC : COUNT_PARSER);
-    if (no_memory || is_message(reading, &in)) /* anybody can send something else to the ports */
+    if (no_memory ||
+        is_message(reading, &in)) /* otherwise it is unrelated data, which anybody can send to these ports */
         f->verdict->exception = EXCEPTION_APP_ERROR;
 }
 
@@ -101,7 +103,8 @@ static void note_unidentified(struct feeding *f, enum flow_direction direction)
     f->app->failed_flows[1]++;
 }
 
-/* The flow's first identified message makes the protocol and, if need be, who is the client. False without memory. */
+/* Sets the protocol of the flow, and swaps client and server if necessary, from the first identified message. Returns
+ * false without memory. */
 static bool begin(struct feeding *f, struct app_claim *first, enum flow_direction *direction)
 {
     struct app_flow *af = f->af;
@@ -123,7 +126,8 @@ static bool begin(struct feeding *f, struct app_claim *first, enum flow_directio
     return true;
 }
 
-/* `claims` are of the direction that the packet had; `turned`: the flow was turned round since. */
+/* Feeds the datagram to the other readings. The directions in `claims` refer to the original direction of the packet;
+ * `turned`: the flow has been swapped since. */
 static void feed_others(struct feeding *f, const struct app_claim *claims, unsigned count, bool turned,
                         enum flow_direction direction, const uint8_t *bytes, uint32_t length)
 {
@@ -156,7 +160,7 @@ static void identify_and_feed(struct feeding *f, enum flow_direction direction, 
     unsigned count, first = 0;
 
     if (af->proto && (app_of_direction(flow, direction) == 0 || app_of_direction(flow, direction) == APP_FAILED)) {
-        app_note_direction(af, direction, af->protocol); /* the other direction has told which one it is */
+        app_note_direction(af, direction, af->protocol); /* the protocol is known from the other direction */
         app_note_detected(af, direction);
     }
     count = app_identify_datagram(f->app, &probe, af->proto ? af->protocol : 0, claims);
@@ -173,8 +177,8 @@ static void identify_and_feed(struct feeding *f, enum flow_direction direction, 
     feed_others(f, claims + first, count - first, f->verdict->reversed, direction, bytes, length);
 }
 
-/* The usual datagram of an unknown protocol: it is none of a known one either, and there is nothing to note of the flow
- * any more. */
+/* Fast path for datagrams of an unknown protocol: no known protocol claims the datagram, and the state of the flow does
+ * not change. */
 static bool is_nothing_new(const struct app *app, const struct app_flow *af, enum flow_direction direction,
                            const uint8_t *bytes, uint32_t length)
 {

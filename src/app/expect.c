@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Flows that another one announces: the data connections of FTP. The connection may come to another worker than the one
- * that read of it, so the list is shared. It is short, and as long as it is empty a flow costs a look at a counter.
+ * Flows that are announced by another flow: the data connections of FTP. The connection may be assigned to another
+ * worker than its control connection, so the list is shared. It is short, and while it is empty a new flow only reads a
+ * counter.
  *
- * When it is full the oldest entry gives way. An entry of a client that has PER_CLIENT already replaces that client's
+ * When the list is full, the oldest entry is replaced. A client that already has PER_CLIENT entries replaces its own
  * oldest one, so a client that announces many connections does not remove those of others.
  */
 #include <stdlib.h>
@@ -33,8 +34,8 @@ static bool is_same(const struct app_expectation *one, const struct app_expectat
            memcmp(&one->server, &other->server, sizeof(one->server)) == 0;
 }
 
-/* Ends an earlier entry of the same connection. Returns an unused or expired entry, otherwise the oldest entry of the
- * client or of all clients. */
+/* Removes an earlier entry of the same connection. Returns an unused or expired entry, otherwise the oldest entry of
+ * the client or of all clients. */
 static struct announced *find_place(struct app_shared *shared, const struct app_expectation *what, uint64_t now_ns)
 {
     const struct address *client = &what->client;
@@ -100,7 +101,7 @@ static bool is_for(const struct announced *one, const struct flow *flow, uint64_
            memcmp(&one->what.server, &flow->server, sizeof(flow->server)) == 0;
 }
 
-/* The announced one is handed over with its tag; false when there is none. */
+/* Moves the expectation of the flow, with its tag, to *out; false if there is none. */
 static bool take(struct app_shared *shared, const struct flow *flow, uint64_t now_ns, struct announced *out)
 {
     for (size_t i = 0; i < ANNOUNCED_MAX; i++) {
@@ -145,7 +146,7 @@ const void *app_expected(const struct app_context *context, uint32_t *tag_length
     return context->af->tag;
 }
 
-/* --- To another process --------------------------------------------------------------------------- */
+/* --- Transfer to another process ----------------------------------------------------------------- */
 
 static void transfer_announced(struct transfer *t, struct announced *one)
 {
@@ -168,7 +169,7 @@ static void write_announced(struct transfer *t, struct announced *one)
     transfer_bytes(t, one->tag, one->tag_length);
 }
 
-/* What has no place, or no protocol here, is not expected any more. */
+/* Drops entries for which there is no room, and those of protocols that this build does not have. */
 static void read_announced(struct transfer *t, struct app_shared *shared, size_t *place)
 {
     struct announced one = { .proto = 0 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Bytes to parsers. A direction's bytes go to the parser where they lie; what it does not consume is kept and comes
- * again in front of what follows, in one piece.
+ * Feeding of stream bytes to parsers. The parser gets the bytes of a direction without copying; bytes that it does not
+ * consume are kept and passed again in front of the following ones, contiguous.
  *
  * Until the protocol is known, both directions are buffered up to a limit. Then the parser gets them, first the
  * direction whose bytes arrived first. The same happens when a parser announces another protocol (CONNECT, STARTTLS).
  *
- * Beyond the stream's depth a direction is not parsed, and the other one may not have reached its depth: the parser
+ * Beyond the stream depth a direction is not parsed, and the other one may not have reached its depth: the parser
  * treats it as ended. Open transactions do not wait for it, and later ones start complete in that direction.
  *
  * Where endpoints may parse the bytes as another protocol than the detected one, the flow has further readings
@@ -24,9 +24,9 @@ static void feed_waiting(struct feeding *f, enum flow_direction direction);
 static void look_for_protocol(struct feeding *f, enum flow_direction direction);
 static void feed_known(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *bytes);
 
-/* --- What is known of the flow -------------------------------------------------------------------- */
+/* --- State of the flow --------------------------------------------------------------------------- */
 
-/* The flow's protocol is that of its main reading. */
+/* The protocol of a flow is that of its main reading. */
 void app_note_direction(struct app_flow *af, enum flow_direction direction, unsigned id)
 {
     unsigned shift = direction == FLOW_TO_SERVER ? 8 : 16;
@@ -65,7 +65,7 @@ static void forget_bytes(struct feeding *f)
         buffer_clear(f->app->heap, &f->af->side[direction].pending);
 }
 
-/* Nothing of the reading is parsed any more. */
+/* Stops parsing of the reading. */
 static void stop(struct feeding *f)
 {
     f->af->stopped = true;
@@ -88,8 +88,8 @@ static void fail(struct feeding *f, enum app_count why)
     stop(f);
 }
 
-/* The parser cannot go on with a direction. When the bytes of that direction were of another protocol from the start,
- * the peer may still read the other direction as the flow's protocol: the parser goes on with that one. */
+/* Handles a parser failure in one direction. If the bytes of that direction belonged to another protocol from the
+ * start, the peer may still read the other direction as the flow's protocol, so the parser continues with that one. */
 static void fail_direction(struct feeding *f, enum flow_direction direction, enum app_count why)
 {
     struct app_side *side = &f->af->side[direction];
@@ -104,8 +104,8 @@ static void fail_direction(struct feeding *f, enum flow_direction direction, enu
     app_tx_complete_direction(f->af, direction);
 }
 
-/* If the server's bytes are not of the protocol, the client's were not either, but of another one. As long as another
- * reading parses them as that protocol, they are inspected, and the failure is no exception. */
+/* If the server's bytes do not belong to the protocol, neither did the client's. As long as another reading parses them
+ * as the right protocol, they are inspected, and the failure is no exception. */
 static void fail_to_parse(struct feeding *f, enum flow_direction direction)
 {
     bool is_read_otherwise = direction == FLOW_TO_CLIENT && f->af == f->af->main && app_is_read_otherwise(f->af);
@@ -123,9 +123,9 @@ static void note_event(struct feeding *f, enum app_layer_event event)
     f->verdict->events |= (uint8_t)(1u << (event - APP_LAYER_EVENT_FIRST));
 }
 
-/* --- A known protocol ----------------------------------------------------------------------------- */
+/* --- Known protocol ------------------------------------------------------------------------------ */
 
-/* The protocol that follows is looked for; what was not consumed is its beginning. */
+/* Starts detection of the following protocol; the unconsumed bytes are its first ones. */
 static void begin_change(struct feeding *f)
 {
     struct app_flow *af = f->af;
@@ -154,13 +154,13 @@ static void begin_change(struct feeding *f)
         side->excluded = 0;
         side->seen = side->needed = 0;
         side->failed = side->comparing = side->foreign = false;
-        side->truncated &= !side->unparsed; /* found again where the stream's depth is reached */
+        side->truncated &= !side->unparsed; /* set again when the stream depth is reached */
         side->unparsed = false;
         side->datagrams = 0;
     }
 }
 
-/* Calls the parser once. What is left is in side->pending afterwards. False when parsing is over. */
+/* Calls the parser once; the unconsumed bytes are in side->pending afterwards. Returns false if parsing has ended. */
 static bool call_parser(struct feeding *f, enum flow_direction direction, struct app_input *in, bool in_pending)
 {
     struct app_flow *af = f->af;
@@ -171,14 +171,14 @@ static bool call_parser(struct feeding *f, enum flow_direction direction, struct
     static const uint8_t nothing[1];
 
     if (!in->bytes)
-        in->bytes = nothing; /* that adding 0 to it is no mistake */
+        in->bytes = nothing; /* NULL + 0 is undefined */
 
     struct app_result result = proto->feed(&context, af->state, in);
     uint32_t limit = proto->pending_max > 0 ? proto->pending_max : DEFAULT_PENDING_MAX;
     uint32_t consumed = result.consumed < in->length ? result.consumed : in->length;
     uint32_t left = in->length - consumed;
 
-    if (heap_refused(f->app->heap) != refused) { /* whatever the parser left out, rules would miss it in silence */
+    if (heap_refused(f->app->heap) != refused) { /* the parser may have skipped data, which rules would miss silently */
         fail(f, COUNT_ALLOC);
         return false;
     }
@@ -211,12 +211,12 @@ static void go_on(struct feeding *f, enum flow_direction direction)
     begin_change(f);
     if (f->af->side[direction].pending.length > 0)
         look_for_protocol(f, direction);
-    /* The client may have begun before it had the response that changes the protocol. */
+    /* The client may have started before it received the response that changes the protocol. */
     if (f->af->changing && !f->af->stopped && f->af->side[!direction].pending.length > 0)
         look_for_protocol(f, !direction);
 }
 
-/* The bytes that are pending, all of them. */
+/* Feeds all pending bytes. */
 static void feed_waiting(struct feeding *f, enum flow_direction direction)
 {
     struct app_side *side = &f->af->side[direction];
@@ -259,7 +259,7 @@ static bool take_gap(struct feeding *f, enum flow_direction direction, struct ap
     return true;
 }
 
-/* Who the first bytes of a direction say it is, and whether more could tell. */
+/* Identifies the protocol by the first bytes of a direction; *unsure: more bytes may identify it. */
 static unsigned identify_first(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *bytes,
                                bool *unsure)
 {
@@ -282,7 +282,7 @@ static unsigned identify_first(struct feeding *f, enum flow_direction direction,
     return id;
 }
 
-/* Keeps the bytes for when there are more. */
+/* Keeps the bytes until more arrive. */
 static bool keep_first(struct feeding *f, struct app_side *side, const struct app_stream_bytes *bytes)
 {
     uint32_t room = COMPARED_MAX - side->compared.length, length = bytes->length < room ? bytes->length : room;
@@ -290,7 +290,8 @@ static bool keep_first(struct feeding *f, struct app_side *side, const struct ap
     return buffer_append(f->app->heap, &side->compared, bytes->bytes, length, COMPARED_MAX) == length;
 }
 
-/* Also parses a direction as another protocol, from its first byte. The other direction is parsed from here on. */
+/* Also parses a direction as another protocol, from its first byte on; the other direction is parsed from the current
+ * position on. */
 static void read_as(struct feeding *f, unsigned id, enum flow_direction direction, const struct app_stream_bytes *bytes)
 {
     const struct app_side *main = f->af->side;
@@ -316,11 +317,11 @@ static void read_as(struct feeding *f, unsigned id, enum flow_direction directio
 
         feed_known(&other, direction, &first);
     }
-    /* app_stream() feeds the rest. */
+    /* app_stream() feeds the remaining bytes. */
 }
 
-/* The first bytes of a direction when the other one has said which protocol it is. They may say otherwise, or nothing:
- * that is an event, and the protocol that was found first stays the flow's. */
+/* Probes the first bytes of a direction after the protocol was detected in the other one. If they indicate another
+ * protocol, or none, an event is set, and the flow keeps the protocol that was detected first. */
 static void compare_directions(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *bytes)
 {
     struct app_flow *af = f->af;
@@ -384,7 +385,7 @@ static void feed_known(struct feeding *f, enum flow_direction direction, const s
         feed_waiting(f, direction);
 }
 
-/* --- A protocol that is not known yet ------------------------------------------------------------- */
+/* --- Unknown protocol ---------------------------------------------------------------------------- */
 
 bool app_start_parser(struct feeding *f, unsigned id)
 {
@@ -417,7 +418,7 @@ static void drop_fallback(struct feeding *f)
     af->fallback_state = NULL;
 }
 
-/* Both directions' bytes go to the parser, those of `first` last unless it alone has some: they came last. */
+/* Feeds the pending bytes of both directions, those of `newest`, which arrived last, after the others. */
 static void feed_both(struct feeding *f, enum flow_direction newest)
 {
     enum flow_direction other = newest == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
@@ -431,7 +432,7 @@ static void feed_both(struct feeding *f, enum flow_direction newest)
         feed_waiting(f, newest);
 }
 
-/* A further reading gets the bytes that the main one has kept. */
+/* Feeds the bytes kept by the main reading to another reading. */
 static void feed_kept(struct feeding *f, struct app_flow *reading, enum flow_direction direction)
 {
     const struct app_side *kept = &f->af->side[direction];
@@ -457,7 +458,8 @@ static void feed_kept(struct feeding *f, struct app_flow *reading, enum flow_dir
         fail(&other, COUNT_ALLOC);
 }
 
-/* A reading whose protocol is not certain yet. Both directions are kept until the client's bytes tell. */
+/* Decides on a reading whose protocol is uncertain. Both directions are buffered until the client's bytes identify
+ * it. */
 static void decide_candidate(struct feeding *f, enum flow_direction newest)
 {
     struct app_side *client = &f->af->side[FLOW_TO_SERVER];
@@ -479,9 +481,9 @@ static void decide_candidate(struct feeding *f, enum flow_direction newest)
 }
 
 /*
- * Servers of some protocols answer what they do not understand with an error and read on. On the ports of such a
- * protocol the bytes are read as that one too, whatever the first of them look like. A protocol that joins others is
- * read beside them on any port when its probe takes the bytes.
+ * Servers of some protocols answer unreadable input with an error and continue to read. On the ports of such a protocol
+ * the bytes are also parsed as that protocol, whatever the first of them look like. A protocol with joins_others is
+ * parsed besides the detected one on any port if its probe accepts the bytes.
  */
 static void read_by_port(struct feeding *f, unsigned id, enum flow_direction newest)
 {
@@ -508,7 +510,8 @@ static void read_by_port(struct feeding *f, unsigned id, enum flow_direction new
     }
 }
 
-/* Bytes of the other direction that did not tell yet may still turn out to be another protocol's. */
+/* Unidentified bytes of the other direction may still turn out to belong to another protocol, so they are kept for
+ * comparison. */
 static void go_on_comparing(struct feeding *f, enum flow_direction direction)
 {
     struct app_side *side = &f->af->side[direction];
@@ -544,7 +547,7 @@ static void found(struct feeding *f, unsigned id, enum flow_direction direction)
     feed_both(f, direction);
 }
 
-/* None was found in either direction. */
+/* Ends detection: no protocol was found in either direction. */
 static void give_up(struct feeding *f, enum flow_direction direction)
 {
     struct app_flow *af = f->af;
@@ -573,7 +576,7 @@ static void give_up(struct feeding *f, enum flow_direction direction)
     stop(f);
 }
 
-/* What was taken for the client is the server: possible only where the beginning was not seen. */
+/* Swaps client and server; possible only if the start of the connection was not seen. */
 static bool turn_round(struct feeding *f)
 {
     if (f->af != f->af->main || !stream_turn_round(f->af->flow))
@@ -582,7 +585,8 @@ static bool turn_round(struct feeding *f)
     return true;
 }
 
-/* In a flow without its beginning the client may be the server: these are the other direction's first bytes then. */
+/* If the start of the flow was not seen, client and server may be swapped: tests the bytes as those of the other
+ * direction. */
 static unsigned identify_reversed(struct feeding *f, struct app_side *side, const struct app_probe *probe)
 {
     struct app_probe reversed = *probe;
@@ -593,7 +597,7 @@ static unsigned identify_reversed(struct feeding *f, struct app_side *side, cons
     return app_identify_by_pattern(f->app, side, &reversed);
 }
 
-/* The protocol of the server's port, when its servers read on after bytes that they do not understand; 0 for none. */
+/* Returns the id of the protocol of the server's port whose servers continue after unreadable input; 0 for none. */
 static unsigned survivor_at_port(const struct feeding *f)
 {
     if ((f->af != f->af->main && !f->af->without) || f->af->old > 0)
@@ -605,7 +609,7 @@ static unsigned survivor_at_port(const struct feeding *f)
     return 0;
 }
 
-/* The bytes of a direction are in its pending. */
+/* Detects the protocol by the pending bytes of a direction. */
 static void look_for_protocol(struct feeding *f, enum flow_direction direction)
 {
     struct app_flow *af = f->af;
@@ -669,7 +673,7 @@ static void feed_unknown(struct feeding *f, enum flow_direction direction, const
         stop(f);
         return;
     }
-    if (gap > 0) { /* the beginning is lost */
+    if (gap > 0) { /* the first bytes are lost */
         side->failed = true;
         side->offset += gap + side->pending.length;
         buffer_clear(f->app->heap, &side->pending);
@@ -684,7 +688,7 @@ static void feed_unknown(struct feeding *f, enum flow_direction direction, const
         look_for_protocol(f, direction);
 }
 
-/* --- For the pipeline ----------------------------------------------------------------------------- */
+/* --- Functions for the pipeline ------------------------------------------------------------------ */
 
 struct app_flow *app_get_flow(struct app *app, struct flow *flow, struct app_verdict *verdict)
 {
@@ -701,7 +705,7 @@ struct app_flow *app_get_flow(struct app *app, struct flow *flow, struct app_ver
     return flow->app;
 }
 
-/* Whether the client's first bytes after app_evict() begin a message of the flow's protocol, or of any if unknown. */
+/* Whether the client's first bytes after app_evict() start a message of the flow's protocol, or of any if unknown. */
 static bool begins_message(struct feeding *f, struct flow *flow, enum flow_direction direction,
                            const struct app_stream_bytes *in, unsigned *id)
 {
@@ -719,7 +723,7 @@ static bool begins_message(struct feeding *f, struct flow *flow, enum flow_direc
     return *id > 0 && (app_of_flow(flow) == 0 || app_of_flow(flow) == *id);
 }
 
-/* After app_evict() only stream rules inspect a flow until its client begins a message. This is reported once. */
+/* After app_evict() only stream rules inspect a flow until its client starts a message. This is reported once. */
 static void resume(struct feeding *f, struct flow *flow, enum flow_direction direction,
                    const struct app_stream_bytes *in)
 {
@@ -751,7 +755,7 @@ static void resume(struct feeding *f, struct flow *flow, enum flow_direction dir
     f->verdict->exception = EXCEPTION_APP_MEMCAP;
 }
 
-/* Ends a direction for its parser when no more of it is inspected, unless its last bytes did so. */
+/* Ends a direction for its parser when the stream depth is reached, unless it has already ended. */
 static void truncate_direction(struct feeding *f, enum flow_direction direction)
 {
     struct app_side *side = &f->af->side[direction];
@@ -778,7 +782,7 @@ static void feed_main(struct feeding *f, enum flow_direction direction, const st
     struct app_side *side = &af->side[direction];
 
     if (af->stopped) {
-        /* The parser failed before this direction could say which protocol it is. */
+        /* The parser failed before the protocol of this direction was compared. */
         if (!side->has_begun && in->length > 0 && af->failed && af->protocol > 0)
             side->has_begun = side->comparing = true;
         if (side->comparing && in->length > 0)
@@ -801,7 +805,7 @@ static void feed_main(struct feeding *f, enum flow_direction direction, const st
     truncate_at_depth(f);
 }
 
-/* Another reading has had the bytes that were there when it began. */
+/* Skips the bytes that the reading got when it was created. */
 void app_feed_other(struct feeding *f, enum flow_direction direction, struct app_stream_bytes in)
 {
     struct app_side *side = &f->af->side[direction];
@@ -845,13 +849,14 @@ void app_stream(struct app *app, struct flow *flow, enum flow_direction directio
     if (in->urgent_count > 0)
         app_read_urgent(&f, direction, in);
     feed_main(&f, direction, in);
-    f.verdict = &unused; /* an error of another reading alone is none of the flow: `doubted` decides */
+    f.verdict = &unused; /* an error of another reading does not affect the flow; `doubted` decides */
     for (struct app_flow *other = flow->app->next_reading; other; other = other->next_reading) {
         f.af = other;
         if (!other->stopped)
             app_feed_reading(&f, direction, in);
     }
-    if (heap_refused(app->heap) != refused && verdict->exception == EXCEPTION_NONE) /* of any reading, or to compare */
+    if (heap_refused(app->heap) != refused &&
+        verdict->exception == EXCEPTION_NONE) /* in any reading, or for the comparison */
         verdict->exception = EXCEPTION_APP_ERROR;
     if (flow->app->urgent_unread && app_misses_readings(flow->app))
         verdict->exception = EXCEPTION_APP_ERROR;
@@ -859,14 +864,14 @@ void app_stream(struct app *app, struct flow *flow, enum flow_direction directio
         flow->app->doubted = false;
         verdict->exception = EXCEPTION_APP_ERROR;
     }
-    if (flow->app->drop_ambiguous) /* also when the message cannot be parsed: the policy for that may be another one */
+    if (flow->app->drop_ambiguous) /* overrides a parser error: the policies may differ */
         verdict->exception = EXCEPTION_APP_AMBIGUOUS;
     flow->app->drop_ambiguous = false;
     verdict->stop_stream = flow->app->stop_stream && !app_has_other_readings(flow->app);
     app_memory_update(app, flow->app, before);
 }
 
-/* --- The end -------------------------------------------------------------------------------------- */
+/* --- End of a flow ------------------------------------------------------------------------------- */
 
 static void finish_reading(struct app *app, struct app_flow *af)
 {
@@ -887,7 +892,7 @@ static void finish_reading(struct app *app, struct app_flow *af)
     }
     if (f.transport == APP_UDP && !af->proto && app_of_flow(af->flow) == 0 &&
         (af->side[FLOW_TO_SERVER].failed || af->side[FLOW_TO_CLIENT].failed))
-        app_note_flow(af, APP_FAILED); /* the other direction never spoke */
+        app_note_flow(af, APP_FAILED); /* the other direction never sent data */
     stop(&f);
 }
 

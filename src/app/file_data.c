@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * file.data: the content of files, whatever protocol carries them. A file that can't be had as one (a body that is no
- * file) is not here.
- */
+/* file.data: the content of files of all protocols. Bodies that do not form a file are not included. */
 #include "app_priv.h"
 
 static int file_data_parse(struct rule_parser *parser, struct span value, bool negated)
@@ -32,7 +29,7 @@ bool app_file_data(const struct app_tx *tx, enum flow_direction direction, unsig
 
 const char *const app_file_protocols[] = { "http", "http2", "smtp", "ftp-data", "smb", "nfs", NULL };
 
-/* Most are pages. Nothing but speed depends on it (struct keyword.common). */
+/* Mostly parts of web pages. They affect performance only (struct keyword.common). */
 const char *const app_common_bodies[] = {
     "<!DOCTYPE html>",
     "<html lang=\"en\">",
@@ -68,10 +65,9 @@ const char *const app_common_bodies[] = {
 const struct keyword keyword_file_data = {
     .name = "file.data",
     .aliases = { "file_data" },
-    .help = "selects the content of files: bodies of HTTP, attachments of e-mail, what FTP and SMB carry",
-    .manual = "The content as it is after decoding (chunks, gzip, base64). It is inspected while it arrives: the first "
-              "100 kB "
-              "in one piece, then a window that slides.",
+    .help = "selects the content of files: HTTP bodies, e-mail attachments, files in FTP, SMB and NFS",
+    .manual = "The content after decoding (chunked coding, gzip, base64). It is inspected as it arrives: the first 100 "
+              "kB as a whole, then in a sliding window.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_STATE | KEYWORD_MULTI,
     .applications = app_file_protocols,

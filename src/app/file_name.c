@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * file.name and file.magic: what is known of files besides their content. Whatever protocol has file.data has these;
- * its table need not name them.
+ * file.name and file.magic: properties of files besides their content. Every protocol with file.data has these buffers
+ * without listing them in its table.
  */
 #include <string.h>
 
 #include "app_priv.h"
 
-/* The name `*index` of the file's other ones, each of which ends with a line feed; otherwise *index is less by their
- * number. */
+/* Finds the alternative name number *index of a file; each name ends with a line feed. If there are fewer, subtracts
+ * their number from *index and returns false. */
 static bool find_other_name(const struct file *file, unsigned *index, struct app_bytes *out)
 {
     const uint8_t *at = file->other_names.bytes, *limit = at + file->other_names.length, *end;
@@ -22,7 +22,7 @@ static bool find_other_name(const struct file *file, unsigned *index, struct app
     return false;
 }
 
-/* The names of all files; behind the name of each one, those that some receivers take for its name. */
+/* The names of all files. The name of each file is followed by its alternative names, which some receivers use. */
 static bool get_name(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {
     static const uint8_t nothing[1];
@@ -38,7 +38,7 @@ static bool get_name(const struct app_tx *tx, enum flow_direction direction, uns
     return false;
 }
 
-/* A file of which it is not known yet hides those behind it, so that each keeps its index. */
+/* A file whose type is not known yet hides the files after it, so that each file keeps its index. */
 static bool get_magic(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {
     const struct file *file = tx->files[direction].first;
@@ -80,8 +80,8 @@ const struct keyword keyword_file_name = {
 
 const struct keyword keyword_file_magic = {
     .name = "file.magic",
-    .help = "selects what libmagic says of files: \"PDF document, version 1.4\"",
-    .manual = "libmagic is asked once a file, when its first 4096 bytes or all of it are there.",
+    .help = "selects the file type reported by libmagic: \"PDF document, version 1.4\"",
+    .manual = "libmagic examines a file once: when its first 4096 bytes, or the whole file, have arrived.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_STATE | KEYWORD_MULTI,
     .applications = app_file_protocols,

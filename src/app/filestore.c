@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * filestore: what the rule matched is written to the file store. As a condition it holds for every file, so that a rule
- * with it needs one; as an action it is done when the rest of the rule holds, too.
+ * filestore: writes the files that a rule matched to the file store. As a condition it is true for every file, so that
+ * a rule with it requires one; as an action it is executed when the rest of the rule matches.
  *
- * Without arguments it is about the files for which all of the rule's conditions on files hold.
+ * Without arguments it applies to the files for which all file conditions of the rule are true.
  */
 #include <errno.h>
 
@@ -14,7 +14,7 @@ enum scope { SCOPE_FILE, SCOPE_TRANSACTION, SCOPE_FLOW };
 struct filestore {
     const struct rule *rule;
     enum scope scope;
-    unsigned directions; /* APP_TO_SERVER, APP_TO_CLIENT; 0: that of the packet */
+    unsigned directions; /* APP_TO_SERVER, APP_TO_CLIENT; 0: direction of the packet */
 };
 
 static enum file_match filestore_match(const struct match_input *in, const struct file *file, const void *data)
@@ -41,7 +41,7 @@ static void keep_file(const struct match_input *in, const struct filestore *stor
 {
     enum flow_direction direction = in->direction;
 
-    if (store->rule->transactional) /* decided to the client, whatever it is about */
+    if (store->rule->transactional) /* evaluated in the direction to the client, whatever its direction */
         direction = store->directions == APP_TO_SERVER ? FLOW_TO_SERVER : FLOW_TO_CLIENT;
     if (store->directions && !(store->directions >> direction & 1))
         return;
@@ -88,7 +88,7 @@ static int parse_direction(struct rule_parser *parser, struct span word, struct 
         return 0;
     }
     return rule_parser_error(parser, word,
-                             "the direction of 'filestore' is request, response or both, not '" SPAN_FORMAT "'",
+                             "the direction of 'filestore' must be request, response or both, got '" SPAN_FORMAT "'",
                              SPAN_ARGS(word));
 }
 
@@ -101,8 +101,8 @@ static int parse_scope(struct rule_parser *parser, struct span word, struct file
     else if (span_equal_nocase(word, "flow") || span_equal_nocase(word, "ssn"))
         store->scope = SCOPE_FLOW;
     else
-        return rule_parser_error(parser, word, "the scope of 'filestore' is file, tx or flow, not '" SPAN_FORMAT "'",
-                                 SPAN_ARGS(word));
+        return rule_parser_error(
+            parser, word, "the scope of 'filestore' must be file, tx or flow, got '" SPAN_FORMAT "'", SPAN_ARGS(word));
     return 0;
 }
 
@@ -117,7 +117,7 @@ static int parse_words(struct rule_parser *parser, struct span value, struct fil
     if (!err && span_next(&value, ',', &word))
         err = parse_scope(parser, word, store);
     if (!err && value.at)
-        err = rule_parser_error(parser, value, "'filestore' has a direction and a scope, and nothing else");
+        err = rule_parser_error(parser, value, "'filestore' has at most two arguments, a direction and a scope");
     return err;
 }
 
@@ -145,12 +145,12 @@ static int filestore_parse(struct rule_parser *parser, struct span value, bool n
 const struct keyword keyword_filestore = {
     .name = "filestore",
     .value = "[DIRECTION[,SCOPE]]",
-    .help = "writes the file to the file store",
-    .manual =
-        "DIRECTION is request, response or both, SCOPE is file, tx or flow. Without them it is the file for which the\n"
-        "rule's conditions on files hold; with a direction alone all files of the transaction. Where the store is and "
-        "what\n"
-        "it costs: file-store in sluice.yaml(5).",
+    .help = "stores the file in the file store",
+    .manual = "DIRECTION is request, response or both, SCOPE is file, tx or flow. Without arguments the rule stores "
+              "the files that "
+              "match its file conditions; with a direction only, all files of the transaction. Location and cost of "
+              "the store: "
+              "file-store in sluice.yaml(5).",
     .kind = KEYWORD_FILE,
     .flags = KEYWORD_OPTIONAL_VALUE | KEYWORD_ONCE,
     .applications = app_file_protocols,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which protocol a flow speaks. Patterns come first, the longest that is there wins; then the probes of protocols that
- * the ports hint at; then those that are strict enough to be asked for any port. A protocol that said no is not asked
- * again for the direction.
+ * Protocol detection. Patterns come first, and the longest match wins; then the probes of protocols that the ports hint
+ * at; then the probes that are strict enough for any port. A protocol whose probe returned APP_NO is not probed again
+ * in that direction.
  *
- * A stream is identified by its first bytes, each datagram on its own. Two tables keep the number of calls low: the
- * protocols that can begin with a given byte, and the beginnings of messages that are accepted on any port
- * (app_proto.heads). They are computed once.
+ * A stream is identified by its first bytes, each datagram on its own. Two tables, computed once, keep the number of
+ * calls low: the protocols that can start with a given byte, and the starts of messages that are accepted on any port
+ * (app_proto.heads).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,17 +30,19 @@ static bool bytes_equal(const uint8_t *bytes, const char *want, uint32_t length,
     return i == length;
 }
 
-/* Most patterns are refuted by their first byte. */
+/* The first byte rules out most patterns. */
 static bool may_begin(const struct app_pattern *pattern, const struct app_probe *probe)
 {
-    uint8_t letters = pattern->nocase ? 0x20 : 0; /* of both cases are taken for one, and some other bytes with them */
+    uint8_t letters =
+        pattern->nocase ? 0x20
+                        : 0; /* ignoring bit 5 treats both cases of a letter, and some other pairs of bytes, as equal */
 
     if (pattern->depth > 0 || pattern->offset >= probe->length)
         return true;
     return ((probe->bytes[pattern->offset] ^ (uint8_t)pattern->bytes[0]) & (uint8_t)~letters) == 0;
 }
 
-/* Whether the pattern is there; *possible: more bytes could show it. */
+/* Whether the pattern occurs; *possible: it may occur when more bytes are available. */
 static bool pattern_occurs(const struct app_pattern *pattern, const struct app_probe *probe, bool *possible)
 {
     uint32_t last = pattern->depth > 0 ? pattern->depth - pattern->length : pattern->offset;
@@ -58,7 +60,7 @@ static bool pattern_occurs(const struct app_pattern *pattern, const struct app_p
     return false;
 }
 
-/* The length of the longest pattern that is there; 0 for none. */
+/* Returns the length of the longest pattern that occurs; 0 for none. */
 static unsigned match_patterns(const struct app_proto *proto, const struct app_probe *probe, bool *possible)
 {
     unsigned longest = 0;
@@ -245,7 +247,7 @@ void app_init_identification(struct app *app)
 
 /* --- Datagrams ------------------------------------------------------------------------------------ */
 
-/* Bits of the indices of protocols that any port may have, and whose messages begin as the datagram does. */
+/* Returns the bit set of protocol indices that may use any port and whose messages start like the datagram. */
 static uint64_t by_head(const struct datagram_table *table, const uint8_t *bytes, uint32_t length)
 {
     uint64_t begin = length >= sizeof(begin) ? load_be64(bytes) : 0, found = 0;
@@ -259,7 +261,7 @@ static uint64_t by_head(const struct datagram_table *table, const uint8_t *bytes
     return found;
 }
 
-/* The same for those whose ports these are. */
+/* Returns the bit set of protocol indices that use one of the ports. */
 static uint64_t by_port(const struct app *app, const struct app_probe *probe)
 {
     const struct datagram_table *table = &app->datagrams;
@@ -305,7 +307,7 @@ static bool claims(size_t index, const struct app_probe *probe, struct app_claim
     return guess == APP_YES || guess == APP_REVERSED;
 }
 
-/* Splits the protocols into those that the ports hint at and the others. */
+/* Lists the protocols that the ports hint at before the others. */
 static unsigned ask(const struct app *app, const struct app_probe *probe, uint64_t possible, struct app_claim *out)
 {
     struct app_claim others[APP_MAX_PROTOCOLS];

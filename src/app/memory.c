@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Selects the flow that releases memory when app-layer.memcap is nearly used up. Otherwise connections that are idle in
- * the middle of a body would use all of it, and the parsers of all others would fail.
+ * Selects the flow that frees memory when app-layer.memcap is nearly used up. Otherwise connections that are idle in
+ * the middle of a body would use all of it, and the parsers of all other connections would fail.
  *
- * Flows are in lists by the size of what they hold, in powers of four. The list that holds the most bytes in total
- * gives memory back: when a thousand connections hold bodies, small requests stay; when a million connections hold a
- * little, a large download stays. Of the IDLE_SAMPLES oldest entries of that list the flow that has been idle for the
- * longest time is taken, so no packet has to move its flow within a list, and the cost is bounded.
+ * Flows are in lists by the amount of memory they use, in powers of four. The list with the largest total frees memory:
+ * when a thousand connections hold bodies, small requests stay; when a million connections hold a little, a large
+ * download stays. Of the IDLE_SAMPLES oldest entries of that list the flow with the longest idle time is selected, so
+ * no packet has to move its flow within a list, and the cost is bounded.
  *
- * A part of the memcap is reserved for the current packet: parsers allocate memory in the middle of a packet, where no
- * other flow can be inspected and released.
+ * A part of the memcap is reserved for the current packet: parsers allocate memory while a packet is processed, when no
+ * other flow can be inspected and freed.
  */
 #include "app_priv.h"
 
 enum {
     IDLE_SAMPLES = 16,
-    SMALLEST_BITS = 11,   /* the first list has flows that hold less than 2 KiB */
-    RESERVE_SHARE = 8,    /* of the memcap, one part is reserved */
-    RESERVE_SMALL = 2,    /* the same for a small memcap, where RESERVE_MIN is not reached */
+    SMALLEST_BITS = 11,   /* flows in the first list use less than 2 KiB */
+    RESERVE_SHARE = 8,    /* one part of this number of the memcap is reserved */
+    RESERVE_SMALL = 2,    /* the same for a memcap too small for RESERVE_MIN */
     RESERVE_MIN = 1 << 20 /* bytes */
 };
 
@@ -96,7 +96,7 @@ void app_memory_remove(struct app *app, struct app_flow *af)
     list_remove(app, af);
 }
 
-/* --- When the memcap is nearly used up ------------------------------------------------------------ */
+/* --- Memory relief ------------------------------------------------------------------------------- */
 
 bool app_is_within_message(const struct flow *flow)
 {
@@ -156,7 +156,7 @@ void app_evict(struct app *app, struct flow *flow, bool within_message, app_rele
 
     app->evicted_bytes += af->held;
     app->evicted_flows++;
-    if (flow->protocol == IPPROTO_TCP) /* a datagram has whole messages */
+    if (flow->protocol == IPPROTO_TCP) /* a datagram contains whole messages */
         flow->app_evicted = within_message ? APP_EVICTED_WITHIN_MESSAGE : APP_EVICTED_BETWEEN_MESSAGES;
     app_end(app, flow, release, user);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Settings that all protocols have: whether and over which transports they are looked for, and at which ports. */
+/* Settings common to all protocols: on which transports and ports they are detected. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -65,7 +65,7 @@ static int read_list(struct app_ports *ports, const struct config *config, const
     return 0;
 }
 
-/* Those of the transport, or of both. */
+/* Reads the ports of the transport, or else those common to both transports. */
 static int read_ports(struct app_ports *ports, const struct config *config, const char *name, const char *transport,
                       struct diag *diag)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Readings: a flow whose bytes may be those of several protocols is parsed as each of them. Which one an endpoint takes
- * them for is not known here, and rules of each protocol must find their messages.
+ * Readings: a flow whose bytes may belong to several protocols is parsed as each of them. It is not known which one an
+ * endpoint assumes, and rules of each protocol must find their messages.
  *
- * A receiver may take an urgent byte out of the stream, or read it there. Each of the first UNKNOWN_URGENT_MAX bytes
- * that come before the protocol is known doubles the readings: the main one has them all, each other one is without
- * some, and its protocol is looked for on its own. For a later byte the pipeline clears URG as long as a parser is
- * active (app_inspects_without()): receiver and parser then both read the byte in the stream.
+ * A receiver may take an urgent byte out of the stream or read it in the stream. Each of the first UNKNOWN_URGENT_MAX
+ * urgent bytes before the protocol is known doubles the readings: the main one has all bytes, each other one omits
+ * some, with separate protocol detection. For a later byte the pipeline clears URG as long as a parser is active
+ * (app_inspects_without()): receiver and parser then both read the byte in the stream.
  *
- * Memory: a reading lives as long as its flow; it has READINGS_MAX at most. All of them go to the next process.
+ * Memory: a reading lives as long as its flow, which has at most READINGS_MAX of them. All readings are transferred to
+ * the next process.
  */
 #include "app_priv.h"
 
@@ -21,7 +22,7 @@ struct app_flow *app_reading_find(struct app_flow *main, unsigned id)
     return reading;
 }
 
-/* A reading without parser, behind the others; NULL when there is no memory. */
+/* Appends a reading without parser; NULL without memory. */
 static struct app_flow *append(struct feeding *f)
 {
     struct app_flow *main = f->af->main, **end = &main->next_reading,
@@ -38,7 +39,7 @@ static struct app_flow *append(struct feeding *f)
     return reading;
 }
 
-/* The same, unless there is a reading as the protocol already, or there are too many. */
+/* Like append(), but returns NULL if the protocol already has a reading, or if there are too many. */
 static struct app_flow *add(struct feeding *f, unsigned id)
 {
     const struct app_flow *same = app_reading_find(f->af->main, id);
@@ -77,7 +78,7 @@ struct app_flow *app_reading_add_candidate(struct feeding *f, unsigned id)
     return reading;
 }
 
-/* --- Without urgent bytes ------------------------------------------------------------------------- */
+/* --- Readings without urgent bytes --------------------------------------------------------------- */
 
 static bool is_unknown(const struct app_flow *af)
 {
@@ -93,7 +94,8 @@ static bool knows_urgent(const struct app_flow *main, enum flow_direction direct
     return false;
 }
 
-/* Its bit in app_flow.without; 0 when it is known already, or too late. */
+/* Records the urgent byte and returns its bit in app_flow.without; 0 if it is already recorded, or if it is too
+ * late. */
 static unsigned note_urgent(struct app_flow *main, enum flow_direction direction, uint64_t place)
 {
     if (!is_unknown(main) || main->urgent_count == UNKNOWN_URGENT_MAX || knows_urgent(main, direction, place))
@@ -102,7 +104,8 @@ static unsigned note_urgent(struct app_flow *main, enum flow_direction direction
     return 1u << main->urgent_count++;
 }
 
-/* The other direction may still tell a protocol: the bytes of this one are not parsed in all readings then. */
+/* Whether no reading detects a protocol in the direction. The other direction may still identify one; then the bytes of
+ * this direction are not parsed in all readings. */
 static bool is_of_no_protocol(struct app_flow *main, enum flow_direction direction)
 {
     for (const struct app_flow *reading = main; reading; reading = reading->next_reading) {
@@ -143,14 +146,14 @@ bool app_inspects_without(const struct flow *flow, enum flow_direction direction
     if (is_unknown(main))
         return main->urgent_count + to_come <= UNKNOWN_URGENT_MAX || is_of_no_protocol(flow->app, direction);
     if (is_data_mark && main->proto && main->protocol == app_find("ftp"))
-        return true; /* ftp.md: Telnet's commands are not decoded, with or without this byte */
+        return true; /* ftp.md: Telnet commands are not decoded, with or without this byte */
     is_parsed = main->side[FLOW_TO_SERVER].comparing || main->side[FLOW_TO_CLIENT].comparing;
     for (const struct app_flow *reading = main; reading && !is_parsed; reading = reading->next_reading)
         is_parsed = !reading->stopped;
     return !is_parsed;
 }
 
-/* Where the next byte is that the reading is without, from `at` on; `end` when there is none before. */
+/* Returns the offset of the next byte that the reading omits, from `at` on; `end` if there is none before it. */
 static uint64_t next_urgent(const struct app_flow *af, enum flow_direction direction, uint64_t at, uint64_t end)
 {
     const struct app_flow *main = af->main;
@@ -164,7 +167,7 @@ static uint64_t next_urgent(const struct app_flow *af, enum flow_direction direc
     return end;
 }
 
-/* To the parser of a reading without urgent bytes those behind one follow those before it. */
+/* A parser of a reading without urgent bytes sees the bytes before and after an omitted byte as consecutive. */
 void app_feed_reading(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *in)
 {
     uint64_t end = in->offset + in->length, at = in->offset, next, left_out = 0;
@@ -187,7 +190,7 @@ void app_feed_reading(struct feeding *f, enum flow_direction direction, const st
     }
 }
 
-/* A reading without urgent bytes begins with what the main one has kept of both directions. */
+/* Creates a reading without urgent bytes, starting with the bytes that the main reading has kept of both directions. */
 static void read_without(struct feeding *f, uint8_t without)
 {
     struct app_verdict unused = { 0 };
@@ -209,7 +212,7 @@ static void read_without(struct feeding *f, uint8_t without)
     }
 }
 
-/* Each urgent byte that is new doubles the readings, as long as the protocol is not known. */
+/* Each new urgent byte doubles the readings as long as the protocol is unknown. */
 void app_read_urgent(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *in)
 {
     for (unsigned i = 0; i < in->urgent_count; i++) {
@@ -238,7 +241,7 @@ bool app_is_read_otherwise(const struct app_flow *main)
     return reading != NULL;
 }
 
-/* Whether the bytes may be the line of a text protocol that has a second word soon. */
+/* Whether the bytes may be the start of a line in a text protocol: a printable word of limited length. */
 static bool is_text(const uint8_t *bytes, uint32_t length)
 {
     enum { WORD_MAX = 64 };

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Application state for another process. What the framework knows of a flow goes as it is: bytes that were not
- * consumed, what was ruled out in the search for its protocol, a change that is under way. A parser's state is its own
- * business (struct app_proto's transfer); that of a protocol that says nothing of it begins anew behind the last byte,
- * which is right for those whose messages stand alone.
+ * Transfer of application state to another process. The framework's state of a flow is written unchanged: unconsumed
+ * bytes, results of protocol detection, a pending change of protocol. Each protocol transfers its parser state (struct
+ * app_proto's transfer); a protocol without that function restarts after the last byte, which is correct for protocols
+ * whose messages are independent.
  *
- * A transaction ends with the process, unless its protocol makes it again: then `each_tx` adds what others hung on it.
+ * A transaction ends with the process, unless its protocol recreates it: then `each_tx` adds the data attached by other
+ * modules.
  *
- * Ids of protocols are those of the build: they go by their names. A flow whose protocol is not there any more is one
- * that was given up.
+ * Protocol ids depend on the build, so they are mapped by name. A flow whose protocol does not exist in the new build
+ * is treated as one whose detection failed.
  */
 #include "sluice/transfer.h"
 
@@ -61,7 +62,7 @@ uint32_t app_application_here(const struct app_numbers *numbers, uint32_t applic
            id_here(numbers, application >> 16) << 16 | id_here(numbers, application >> 24) << 24;
 }
 
-/* --- The framework's own -------------------------------------------------------------------------- */
+/* --- Framework state ----------------------------------------------------------------------------- */
 
 static void transfer_buffer(struct transfer *t, struct heap *heap, struct buffer *buffer)
 {
@@ -82,7 +83,7 @@ static void transfer_buffer(struct transfer *t, struct heap *heap, struct buffer
 static void transfer_side(struct transfer *t, struct heap *heap, struct app_side *side)
 {
     if (!t->reading && side->seen > side->pending.length)
-        side->seen = 0; /* they were given back */
+        side->seen = 0; /* the bytes were freed */
     transfer_buffer(t, heap, &side->pending);
     transfer_buffer(t, heap, &side->compared);
     transfer_u64(t, &side->offset);
@@ -118,7 +119,7 @@ static void transfer_flags(struct transfer *t, struct app_flow *af)
     transfer_u8(t, &af->urgent_count);
     transfer_bool(t, &af->urgent_unread);
     transfer_require(t, af->urgent_count <= UNKNOWN_URGENT_MAX && af->without < 1 << UNKNOWN_URGENT_MAX);
-    if (t->error && t->reading) /* the flow may go on without what is broken */
+    if (t->error && t->reading) /* the flow may continue without the damaged part */
         af->urgent_count = af->without = af->candidate = 0;
     for (unsigned i = 0; i < af->urgent_count && !t->error; i++) {
         uint8_t direction = af->urgent[i].direction;
@@ -152,7 +153,7 @@ void app_transfer_buffer(struct app_context *context, struct transfer *t, struct
     transfer_buffer(t, context->app->heap, buffer);
 }
 
-/* How many of its files have their events. */
+/* Transfers the number of files whose event has been written. */
 static void transfer_logged(struct transfer *t, struct file_list *files)
 {
     uint32_t count = 0;
@@ -182,7 +183,7 @@ static void transfer_transaction(struct transfer *t, struct app_tx *tx)
     }
 }
 
-/* Nothing is new of it but what was new when it was written. */
+/* Restores which changes of the transaction were uninspected when it was written. */
 static void settle(struct app_tx *tx)
 {
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
@@ -220,7 +221,7 @@ static bool begin_state(struct app_context *context, const struct app_proto *pro
     return *state != NULL;
 }
 
-/* It may be the one that another is about to follow: for the call it is the flow's. */
+/* The state may be that of the fallback protocol: sets it as the flow's protocol during the call. */
 static void transfer_state(struct app_context *context, struct transfer *t, const struct app_proto *proto, void *state)
 {
     const struct app_proto *own = context->af->proto;
@@ -241,7 +242,7 @@ static void write_state(struct app_context *context, struct transfer *t, const s
     transfer_part_end(t, start);
 }
 
-/* Without memory nothing more of the flow is parsed. */
+/* Without memory parsing of the flow stops. */
 static void read_state(struct app_context *context, struct transfer *t, const struct app_proto *proto, void **state)
 {
     struct app_flow *af = context->af;
@@ -267,7 +268,7 @@ static void write_flow(struct app_context *context, struct transfer *t)
     uint64_t next_tx = af->next_tx;
     size_t start;
 
-    /* Readings that have stopped stay behind: when they did not fail, none of the others can either. */
+    /* Stopped readings are not transferred: if they did not fail, none of the others can either. */
     af->doubted &= app_has_other_readings(af->main);
     start = transfer_part_start(t, PART_FLAGS);
     transfer_flags(t, af);
@@ -296,8 +297,7 @@ static void write_flow(struct app_context *context, struct transfer *t)
     transfer_part_end(t, start);
 }
 
-/* Writes the other readings of the flow. A reading that has stopped is left out, because nothing more is parsed in it.
- */
+/* Writes the other readings of the flow, except stopped ones, which parse nothing any more. */
 static void write_readings(struct app_context *context, struct transfer *t)
 {
     struct app_flow *main = context->af;
@@ -314,14 +314,14 @@ static void write_readings(struct app_context *context, struct transfer *t)
     context->af = main;
 }
 
-/* Ids become those of here; a flow whose protocol is not here has been given up. */
+/* Maps protocol ids to the local ones; a flow whose protocol does not exist here is stopped. */
 static void read_flags(struct app_context *context, struct transfer *t)
 {
     const struct app_numbers *numbers = context->moving->numbers;
     struct app_flow *af = context->af;
     bool has_proto = false, has_fallback = false;
 
-    transfer_require(t, !af->proto && !af->fallback); /* once: a parser's state must stay that of its protocol */
+    transfer_require(t, !af->proto && !af->fallback); /* once only: a parser state must match its protocol */
     transfer_flags(t, af);
     transfer_bool(t, &has_proto);
     transfer_bool(t, &has_fallback);
@@ -340,7 +340,8 @@ static void read_flags(struct app_context *context, struct transfer *t)
         af->fallback = app_by_id(af->old);
 }
 
-/* As long as the protocol is not known its first bytes are asked anew: what was ruled out was so by other numbers. */
+/* While the protocol is unknown, the first bytes are probed again: the excluded protocols were recorded with other
+ * indices. */
 static void read_side(struct app_context *context, struct transfer *t, unsigned number)
 {
     struct app_side *side = &context->af->side[number];
@@ -356,7 +357,7 @@ static void read_side(struct app_context *context, struct transfer *t, unsigned 
 
 static void read_flow(struct app_context *context, struct transfer *t);
 
-/* A reading for which there is no memory is one that has stopped. */
+/* A reading for which there is no memory is treated as stopped. */
 static void read_reading(struct app_context *context, struct transfer *t)
 {
     struct app_flow *main = context->af, **end = &main->next_reading, *reading;
@@ -414,11 +415,11 @@ static void read_part(struct app_context *context, struct transfer *t, uint16_t 
         read_reading(context, t);
         break;
     default:
-        break; /* of nobody here */
+        break; /* unknown part of a newer version */
     }
 }
 
-/* What is there of a parser is there as a whole. */
+/* Stops the parsing of a flow whose parser state is missing. */
 static void complete_flow(struct app_context *context)
 {
     struct app_flow *af = context->af;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Transactions: a list for each flow, in the order of their begin. They are freed from anywhere in it, as soon as both
- * directions are complete and have been inspected and the event has been written.
+ * Transactions: one list per flow, in order of their start. A transaction is freed at any position of the list as soon
+ * as both directions are complete and inspected and its event has been written.
  *
- * Whatever makes a transaction worth another look puts it into the list of those that are looked at, so nobody walks
- * all of them for a packet. It goes to the end, which nearly always is its place; where it is not, the list is sorted
- * before it is read.
+ * A transaction that needs work is added to the list for that work, so no packet has to walk all transactions. It is
+ * appended, which nearly always keeps the order; if not, the list is sorted before it is read.
  */
 #include "app_priv.h"
 
@@ -18,7 +17,7 @@ static uint8_t end_of(const struct app_proto *proto, enum flow_direction directi
 
 /* --- Lists ---------------------------------------------------------------------------------------- */
 
-/* Parsers walk the open transactions, which are those of their own reading; the other lists are the flow's. */
+/* Parsers walk the open transactions of their reading; the other lists cover the whole flow. */
 static struct app_flow *owner_of(const struct app_tx *tx, unsigned list)
 {
     return list == APP_TX_OPEN ? tx->flow : tx->flow->main;
@@ -51,7 +50,7 @@ static void list_take(struct app_tx *tx, unsigned list)
     tx->flow->open_count -= list == APP_TX_OPEN;
 }
 
-/* Two sorted ones, linked forwards; either may be NULL. */
+/* Merges two sorted lists, linked forwards; either may be NULL. */
 static struct app_tx *merge(struct app_tx *a, struct app_tx *b, unsigned list)
 {
     struct app_tx *first = NULL, **end = &first;
@@ -67,7 +66,7 @@ static struct app_tx *merge(struct app_tx *a, struct app_tx *b, unsigned list)
     return first;
 }
 
-/* run[i] has 2^i of them, or none. Seldom needed: what reads a list is to cost little when there is nothing in it. */
+/* Merge sort: run[i] has 2^i transactions or none. Rarely needed; reading an empty list must stay cheap. */
 static __attribute__((noinline, cold)) void sort(struct app_flow *af, unsigned list)
 {
     struct app_tx *run[SORT_RUNS] = { NULL }, *tx = af->lists[list].next, *next, *all = NULL;
@@ -165,9 +164,9 @@ void app_skip_inspection(const struct flow *flow)
     }
 }
 
-/* --- A transaction -------------------------------------------------------------------------------- */
+/* --- Transactions -------------------------------------------------------------------------------- */
 
-/* Nothing will come for it in a direction that goes on unseen. */
+/* Completes the directions beyond the stream depth, for which no data will come. */
 static void begin_truncated(struct app_tx *tx)
 {
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
@@ -176,10 +175,10 @@ static void begin_truncated(struct app_tx *tx)
     }
 }
 
-enum { MATCHES_MAX = 1024 * sizeof(uint64_t) }; /* bytes of a transaction's matches */
+enum { MATCHES_MAX = 1024 * sizeof(uint64_t) }; /* bytes of app_tx.matches */
 
-/* Whether the reading has as many transactions of its protocol as there may be. Those of the protocol before are not
- * counted: they may wait for an event. */
+/* Whether the reading has the maximum number of transactions of its protocol. Those of the previous protocol are not
+ * counted: they may wait for their event. */
 static bool has_most(const struct app_flow *af)
 {
     unsigned most = af->proto->tx_max > 0 ? af->proto->tx_max : APP_DEFAULT_TX_MAX, count = 0;
@@ -272,7 +271,7 @@ bool app_tx_note_match(struct app_tx *tx, enum flow_direction direction, uint32_
 
     if (main->has_beside && has_matched(tx, rule))
         return false;
-    add_match(tx, rule); /* also for readings that begin later */
+    add_match(tx, rule); /* also needed by readings that are added later */
     for (struct app_tx *other = main->has_beside ? main->first : NULL; other; other = other->next) {
         if (other->id == tx->id && other != tx)
             add_match(other, rule);

@@ -38,9 +38,9 @@ static const struct {
     { "filestore:response;", NULL, RULE_FILE_STORE },
     { "filestore:both,flow;", NULL, RULE_FILE_STORE },
     { "filestore:to_server , file;", NULL, RULE_FILE_STORE },
-    { "filestore:up;", "the direction of 'filestore' is request, response or both, not 'up'", 0 },
-    { "filestore:both,all;", "the scope of 'filestore' is file, tx or flow, not 'all'", 0 },
-    { "filestore:both,tx,x;", "'filestore' has a direction and a scope, and nothing else", 0 },
+    { "filestore:up;", "the direction of 'filestore' must be request, response or both, got 'up'", 0 },
+    { "filestore:both,all;", "the scope of 'filestore' must be file, tx or flow, got 'all'", 0 },
+    { "filestore:both,tx,x;", "'filestore' has at most two arguments, a direction and a scope", 0 },
 };
 
 START_TEST(parses)
