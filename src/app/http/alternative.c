@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Alternative readings of responses. Clients differ about responses that are not well-formed: which bytes end a line,
- * whether the first line is a status line, where the body begins and ends, whether a 1xx is the response or precedes
- * it, how the file is called. Which client reads the response is not known here. So the main reading is that of
- * browsers, and where others differ (http_doubt()) the bytes are parsed once more in each of the other ways, from the
- * beginning of the response to the end of the connection. An alternative reading has transactions of its own, which
- * have the request of the main one; rules inspect them, they are not logged, and they have no events.
+ * Alternative readings of responses. Clients differ on malformed responses: which bytes end a line, whether the first
+ * line is a status line, where the body starts and ends, whether a 1xx is the response or precedes it, and the name of
+ * the file. It is not known which client reads the response. So the main reading is that of browsers, and where others
+ * differ (http_doubt()) the bytes are parsed again in each of the other ways, from the start of the response to the end
+ * of the connection. An alternative reading has separate transactions with the request of the main one; rules inspect
+ * them, they are not logged, and they have no events.
  *
- * Cost: the main reading calls http_doubt() only where it handles unusual bytes; an ordinary response costs nothing
- * more.
+ * Cost: the main reading calls http_doubt() only where it handles unusual bytes; an ordinary response has no extra
+ * cost.
  *
- * Memory: a flow has at most one reading of each way, with at most UNREAD_MAX bytes that it has not consumed. The
- * readings are not transferred to the next process.
+ * Memory: a flow has at most one reading of each way, with at most UNREAD_MAX unconsumed bytes. The readings are not
+ * transferred to the next process.
  */
 #include <string.h>
 
@@ -19,7 +19,7 @@
 
 enum { UNREAD_MAX = HTTP_PENDING_MAX };
 
-/* The flags of each way. LF as the only line end goes together with what other tolerant clients do. */
+/* The flags of each way. LF as the only line end is combined with other behaviour of tolerant clients. */
 static const uint16_t flags_of[HTTP_WAYS] = {
     [HTTP_WAY_LINES] = HTTP_READ_LF | HTTP_READ_ANY_LINE | HTTP_READ_INTERIM,
     [HTTP_WAY_CR] = HTTP_READ_CR,
@@ -38,8 +38,8 @@ static const uint16_t flags_of[HTTP_WAYS] = {
     [HTTP_WAY_NO_EMPTY_LINE] = HTTP_READ_NO_EMPTY_LINE,
 };
 
-/* Ordinary responses need these: "filename" beside "filename*" is how servers send names that are not ASCII, and some
- * send headers with a 100. */
+/* Ordinary responses use these: servers send "filename" with "filename*" for names that are not ASCII, and some send
+ * headers with a 100. */
 enum {
     ORDINARY_WAYS = 1 << HTTP_WAY_SURPLUS | 1 << HTTP_WAY_FINAL_100 | 1 << HTTP_WAY_NAME_1 | 1 << HTTP_WAY_NAME_2 |
                     1 << HTTP_WAY_NAME_3
@@ -77,8 +77,8 @@ static bool copy_buffer(struct http_feed *f, struct buffer *to, const struct buf
            buffer_append(app_heap(f->context), to, from->bytes, from->length, UINT32_MAX) == from->length;
 }
 
-/* Copies what rules and events of the response need of its request. Without memory nothing is copied, and call_parser()
- * of app stops the parser. */
+/* Copies the parts of the request that rules and events of the response need. Without memory nothing is copied, and
+ * call_parser() of app stops the parser. */
 static void copy_request(struct http_feed *f, struct http_tx *to, const struct http_tx *from)
 {
     struct http_message *message = &to->message[FLOW_TO_SERVER];
@@ -159,7 +159,7 @@ static void end_alternative(struct http_feed *f, unsigned way)
     f->state->alternative_count--;
 }
 
-/* Keeps the bytes that the reading has not consumed. False when the reading has ended. */
+/* Feeds bytes to the reading and keeps those that it does not consume. Returns false if the reading has ended. */
 static bool run_alternative(struct http_feed *f, struct http_alternative *alternative, const uint8_t *bytes,
                             uint32_t length)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Bodies. They lose their chunks before they come here, and their encodings on the way (decode.c). What is left is kept
- * for rules up to the limit of the direction; then nothing is decoded any more.
+ * Bodies. The chunked coding is removed before bytes reach this file, and content encodings are decoded here
+ * (decode.c). The decoded bytes are kept for rules up to the limit of the direction; after that decoding stops.
  *
- * Responses, and what PUT and POST send, are files named by the path or by Content-Disposition, and lie there alone:
- * http.response_body and file.data are the same bytes. A form's files come out of multipart.c, besides the body itself.
+ * Bodies of responses, and of PUT and POST, are files named by the path or by Content-Disposition, and are stored only
+ * as files: http.response_body and file.data are the same bytes. multipart.c extracts the files of a form, in addition
+ * to the body itself.
  */
 #include "http_priv.h"
 
@@ -133,7 +134,7 @@ static void close_file(struct http_feed *f, struct http_message *message, enum f
     message->file = NULL;
 }
 
-/* --- What is kept --------------------------------------------------------------------------------- */
+/* --- Kept bytes ---------------------------------------------------------------------------------- */
 
 static void keep(struct http_feed *f, struct http_message *message, const uint8_t *bytes, uint32_t length)
 {
@@ -148,7 +149,7 @@ static void keep(struct http_feed *f, struct http_message *message, const uint8_
     }
 }
 
-/* How much of `length` bytes is within the limit. */
+/* Returns the number of the next `length` bytes that are within the limit. */
 static uint32_t allowed(const struct http_feed *f, const struct http_message *message, uint32_t length)
 {
     uint32_t limit = f->settings->body_limit[f->direction];
@@ -196,7 +197,7 @@ bool http_body_decoded(struct http_feed *f, struct http_tx *tx, const uint8_t *b
     return false;
 }
 
-/* --- The body ------------------------------------------------------------------------------------- */
+/* --- Body ---------------------------------------------------------------------------------------- */
 
 void http_body_begin(struct http_feed *f, struct http_tx *tx)
 {
@@ -226,13 +227,13 @@ void http_body_data(struct http_feed *f, struct http_tx *tx, const uint8_t *byte
         http_decoder_feed(f, tx, message->decoder, bytes, length);
     else
         http_body_decoded(f, tx, bytes, length);
-    if (message->body_cut && message->decoder) { /* a window of 32 KiB that is of no more use */
+    if (message->body_cut && message->decoder) { /* frees a window of 32 KiB */
         http_decoder_free(app_heap(f->context), message->decoder);
         message->decoder = NULL;
     }
 }
 
-/* The lengths that are told do not count it: whether it came at once must make no difference to them. */
+/* The reported lengths do not include these bytes, so that they do not depend on segmentation. */
 void http_body_more(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length)
 {
     struct http_message *message = message_of(f, tx);
@@ -258,7 +259,7 @@ void http_body_gap(struct http_feed *f, struct http_tx *tx, uint64_t length)
     message->wire_length += length;
     if (message->body_cut)
         return;
-    if (message->decoder || message->form) { /* what follows can't be understood */
+    if (message->decoder || message->form) { /* the following bytes cannot be decoded */
         if (message->form)
             http_form_cut(f, tx);
         if (message->file)

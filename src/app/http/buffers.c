@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * When each buffer is there. What stands in the first line is as soon as the line is complete, the rest with the end of
- * the headers; bodies from then on, as they grow.
+ * The progress from which on each buffer is available: the parts of the first line when the line is complete, the
+ * others at the end of the headers; bodies from then on, as they grow.
  */
 #include "http_priv.h"
 
 #include "keywords.h"
 
-/* A header of its own word. */
+/* Defines the getter of a keyword for a single header. */
 #define HEADER_GETTER(function, known)                                                                                 \
     static bool function(const struct app_tx *tx, enum flow_direction direction, unsigned index,                       \
                          struct app_bytes *out)                                                                        \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What much of HTTP's traffic has: what today's browsers, tools and servers send. A rule's words that lie in one of
- * these texts say little, so the rule is found by others of its words where it has any (struct keyword.common). Nothing
- * but speed depends on it.
+ * Texts that are common in HTTP traffic of current browsers, tools and servers. A content of a rule that is part of one
+ * of these texts is a weak prefilter pattern, so another content of the rule is preferred if there is one (struct
+ * keyword.common). They affect performance only.
  */
 #include "keywords.h"
 
@@ -25,7 +25,7 @@ const char *const http_common_agents[] = {
     NULL,
 };
 
-/* Names of headers stand in lines of their own for http.header_names. */
+/* In http.header_names each header name is on a separate line. */
 const char *const http_common_headers[] = {
     " HTTP/1.1\r\nHost: ",
     "HTTP/1.1 200 OK\r\nServer: ",

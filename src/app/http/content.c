@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What rules look at. Most buffers are places in the message. The concatenations (http.header, http.header_names,
- * http.start) are either such places too, when the sender wrote his headers the way they are put together here, or room
- * is reserved for them when the headers are parsed and filled when a rule asks for the first time: most messages are
- * never asked for all of them.
+ * The buffers for rules. Most buffers are parts of the message. The concatenations (http.header, http.header_names,
+ * http.start) are parts of the message too, if the sender wrote the headers in the same form. Otherwise memory is
+ * reserved for them when the headers are parsed, and filled when a rule first uses them: for most messages not all of
+ * them are needed.
  */
 #include "http_priv.h"
 
@@ -68,7 +68,7 @@ bool http_get_host(const struct app_tx *tx, enum flow_direction direction, unsig
     return give_request(tx, &tx_of(tx)->host, index, out);
 }
 
-/* The one of the URI comes first. */
+/* The host in the URI has priority. */
 bool http_get_host_raw(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {
     if (index > 0)
@@ -153,7 +153,7 @@ bool http_get_named(const struct app_tx *tx, const char *name, struct app_bytes 
     return false;
 }
 
-/* As they came, with the empty line, and the trailers behind it. */
+/* The headers as sent, with the empty line and the trailers. */
 bool http_get_header_raw(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {
     const struct http_message *message = message_of(tx, direction);
@@ -169,13 +169,13 @@ bool http_get_header_raw(const struct app_tx *tx, enum flow_direction direction,
 
 /* --- Concatenations ------------------------------------------------------------------------------- */
 
-/* http.header is without cookies. */
+/* http.header does not include cookies. */
 static enum http_known cookie_of(const struct http_message *message, const struct http_tx *tx)
 {
     return message == &tx->message[FLOW_TO_SERVER] ? HTTP_COOKIE : HTTP_SET_COOKIE;
 }
 
-/* In head, unless a cookie stands in the middle. */
+/* http.header is a part of `head`, unless a cookie separates the headers. */
 static bool place_headers(struct http_message *message, uint16_t cookie)
 {
     struct http_joining *joining = &message->joining[HTTP_JOINED_HEADER];
@@ -287,7 +287,7 @@ static void make_start(const struct http_message *message, uint32_t length, uint
 static bool give_joined(const struct app_tx *tx, enum flow_direction direction, enum http_joined which, unsigned index,
                         struct app_bytes *out)
 {
-    /* The room was reserved for this, and the worker is the only one that sees it. */
+    /* The memory was reserved for this buffer, and only this worker accesses it. */
     struct http_message *message = (struct http_message *)message_of(tx, direction);
     struct http_joining *joining = &message->joining[which];
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Content encodings: a chain of decoders, the last encoding of the header first, whose end is the body.
+ * Content encodings: a chain of decoders, the last encoding in the header first; the last decoder outputs the body.
  *
- * gzip and deflate are told apart by their bytes, not by the header's word, as browsers do. A gzip's own header is read
- * here and its checksum is not: zlib would refuse what browsers show. Bytes that cannot be decoded, and those behind
- * the end, go through as they are: clients that do not decode (Python's urllib, wget, curl without --compressed)
+ * gzip and deflate are distinguished by their bytes, not by the header value, as in browsers. The gzip header is parsed
+ * here, and its checksum is ignored, because zlib rejects streams that browsers display. Undecodable bytes, and those
+ * after the end, are passed through: clients that do not decode (Python's urllib, wget, curl without --compressed)
  * deliver them.
  *
- * The dictionary of LZMA is as large as the settings allow, whatever the header says: a stream that refers to nothing
- * farther away is decoded.
+ * The LZMA dictionary is limited by the settings, whatever the header says: a stream without references beyond it is
+ * decoded.
  *
- * Bombs: the body has its limit, and decoding ends there. What passes between two decoders is limited too.
+ * Compression bombs: decoding stops at the body limit. The output of each decoder in the chain is limited too.
  *
- * Ownership: the libraries take their memory from the worker's heap.
+ * Ownership: the libraries allocate from the worker's heap.
  */
 #include "http_priv.h"
 
@@ -20,18 +20,18 @@
 #include <lzma.h>
 #include <string.h>
 #include <zlib.h>
-#define ZSTD_STATIC_LINKING_ONLY /* memory of our own */
+#define ZSTD_STATIC_LINKING_ONLY /* custom memory functions */
 #include <zstd.h>
 
 enum {
     OUTPUT_SIZE = 16 << 10,
     BOMB_RATIO = 2048,
-    FIRST_BYTES = 1024, /* kept to go through as they are */
+    FIRST_BYTES = 1024, /* kept to be passed through if decoding fails */
     GUESS_BYTES = 512,
     TEXT_DECODED_MAX = 64,     /* bytes; plain text may decode as deflate to this many by chance */
-    PIECE = 256,               /* bytes that are decoded at a time before there is output */
+    PIECE = 256,               /* bytes decoded at a time before the first output */
     BROTLI_PIECE = 32,         /* bytes that brotli decodes at a time */
-    ZLIB_CHECKSUM = 4,         /* bytes behind deflate */
+    ZLIB_CHECKSUM = 4,         /* bytes after the deflate data */
     ZSTD_WINDOW_LOG = 21,      /* 2 MiB */
     LZMA_HEADER = 13,          /* bytes: properties, size of the dictionary, size of the content */
     LZMA_OVERHEAD = 128 << 10, /* memory of a decoder besides its dictionary, with the default properties */
@@ -40,29 +40,29 @@ enum {
 
 enum coding { CODING_NONE, CODING_DEFLATE, CODING_BROTLI, CODING_ZSTD, CODING_LZMA };
 
-/* Where a gzip is. */
+/* Position in a gzip stream. */
 enum gzip_step {
-    GZIP_UNKNOWN, /* two bytes tell gzip, zlib and raw deflate apart */
-    GZIP_FIXED,   /* the rest of the ten bytes */
+    GZIP_UNKNOWN, /* the first two bytes distinguish gzip, zlib and raw deflate */
+    GZIP_FIXED,   /* the rest of the ten bytes of fixed header */
     GZIP_EXTRA_LENGTH,
     GZIP_EXTRA,
     GZIP_NAME,
     GZIP_COMMENT,
     GZIP_CHECKSUM,
-    GZIP_GUESS, /* it may be raw deflate, or not encoded at all: a part of it is tried */
+    GZIP_GUESS, /* raw deflate, or not encoded at all: a part is decoded on trial */
     GZIP_DATA,
     GZIP_TRAILER,
     GZIP_NEXT, /* another member may follow */
 };
 
 struct http_decoder {
-    struct http_decoder *next; /* gets what comes out; NULL: the body */
+    struct http_decoder *next; /* receives the output; NULL: the body does */
     struct heap *heap;
     enum coding coding;
-    bool plain; /* what comes goes through */
-    bool dead;  /* nothing more is decoded */
+    bool plain; /* bytes are passed through */
+    bool dead;  /* decoding has stopped */
     bool started, is_gzip, is_zlib;
-    uint8_t first[FIRST_BYTES]; /* what came before the first output */
+    uint8_t first[FIRST_BYTES]; /* bytes before the first output */
     uint32_t first_length;
     uint64_t in, out;
     enum gzip_step step;
@@ -72,8 +72,8 @@ struct http_decoder {
     z_stream zlib;
     BrotliDecoderState *brotli;
     ZSTD_DStream *zstd;
-    lzma_ret lzma_status; /* of the header */
-    bool lzma_capped;     /* the dictionary is smaller than the header says */
+    lzma_ret lzma_status; /* result of the header */
+    bool lzma_capped;     /* the dictionary is smaller than the header requires */
     uint8_t lzma_header[LZMA_HEADER];
     lzma_stream lzma;
     lzma_allocator lzma_allocator;
@@ -153,7 +153,7 @@ void http_decoder_free(struct heap *heap, struct http_decoder *decoder)
     }
 }
 
-/* --- Which ---------------------------------------------------------------------------------------- */
+/* --- Selection of decoders ----------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -211,14 +211,14 @@ struct http_decoder *http_decoder_new(struct http_feed *f, struct http_tx *tx, c
         d->next = chain;
         chain = d;
     }
-    /* Python's requests decodes an unknown or empty name in a list as deflate; where that fails it delivers the body as
+    /* Python's requests decodes an unknown or empty name in a list as deflate; if that fails it delivers the body as
      * received. */
     if (f->direction == FLOW_TO_CLIENT && layers == 1 && (has_undecoded_name || is_list))
         http_doubt(f, 1 << HTTP_WAY_RAW);
     return chain;
 }
 
-/* --- What comes out ------------------------------------------------------------------------------- */
+/* --- Output -------------------------------------------------------------------------------------- */
 
 static void report_bomb(struct http_feed *f, struct http_tx *tx, struct http_decoder *d)
 {
@@ -245,7 +245,7 @@ static void emit(struct http_feed *f, struct http_tx *tx, struct http_decoder *d
         report_bomb(f, tx, d);
 }
 
-/* Nothing more is decoded: the bytes that follow go through as they are. */
+/* Stops decoding: the following bytes are passed through. */
 static void pass(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *bytes, uint32_t length)
 {
     stop(d);
@@ -255,7 +255,7 @@ static void pass(struct http_feed *f, struct http_tx *tx, struct http_decoder *d
     emit(f, tx, d, bytes, length);
 }
 
-/* The body is not encoded as its header says. `rest`: the bytes that were not decoded. */
+/* Handles a body that is not encoded as its header says. `rest`: the bytes that were not decoded. */
 static void fail(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *rest, uint32_t length)
 {
     http_event(f, tx, HTTP_EVENT_GZIP_DECOMPRESSION_FAILED);
@@ -275,7 +275,7 @@ static void enter(struct http_decoder *d, enum gzip_step step)
     d->count = 0;
 }
 
-/* The next part of the header that this gzip has. */
+/* Enters the next part of the gzip header that is present. */
 static void next_part(struct http_decoder *d, enum gzip_step after)
 {
     if (after < GZIP_EXTRA_LENGTH && d->flags & GZIP_HAS_EXTRA)
@@ -290,7 +290,7 @@ static void next_part(struct http_decoder *d, enum gzip_step after)
         enter(d, GZIP_DATA);
 }
 
-/* Two bytes at the start. */
+/* Determines the format from the first two bytes. */
 static void judge_start(struct http_decoder *d)
 {
     if (d->two[0] == 0x1f && d->two[1] == 0x8b) {
@@ -326,12 +326,12 @@ static bool inflate_some(struct http_feed *f, struct http_tx *tx, struct http_de
     return status == Z_OK || status == Z_BUF_ERROR;
 }
 
-/* A byte of what surrounds the data. */
+/* Parses a byte of the gzip header or trailer. */
 static void take_gzip_byte(struct http_decoder *d, uint8_t byte)
 {
     d->count++;
     switch (d->step) {
-    case GZIP_FIXED: /* counted with the two bytes before */
+    case GZIP_FIXED: /* count includes the first two bytes */
         if (d->count == 4)
             d->flags = byte;
         if (d->count == 10)
@@ -368,7 +368,7 @@ static void take_gzip_byte(struct http_decoder *d, uint8_t byte)
     }
 }
 
-/* Decides whether the bytes behind a member of gzip begin another member. */
+/* Decides whether the bytes after a gzip member start another member. */
 static void take_next_byte(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, uint8_t byte)
 {
     d->two[d->count++] = byte;
@@ -408,7 +408,7 @@ static bool is_text(const uint8_t *bytes, uint32_t length)
     return true;
 }
 
-/* `last`: no more bytes will be waited for. */
+/* Decides whether the bytes are raw deflate. `last`: no more bytes will arrive. */
 static void judge_guess(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, bool last)
 {
     uint32_t used = 0, produced;
@@ -418,8 +418,7 @@ static void judge_guess(struct http_feed *f, struct http_tx *tx, struct http_dec
         return;
     enter(d, GZIP_DATA);
     /* On a decoding error, curl delivers the bytes decoded so far, and other clients deliver the body as received: pass
-     * both. Text that is not encoded may decode to a few bytes by chance, so text needs more than TEXT_DECODED_MAX of
-     * them. */
+     * both. Unencoded text may decode to a few bytes by chance, so text needs more than TEXT_DECODED_MAX of them. */
     if (!possible && produced > (is_text(d->first, d->first_length) ? TEXT_DECODED_MAX : 0)) {
         inflate_some(f, tx, d, d->first, d->first_length, &used);
         http_event(f, tx, HTTP_EVENT_GZIP_DECOMPRESSION_FAILED);
@@ -452,12 +451,12 @@ static void decode_deflate(struct http_feed *f, struct http_tx *tx, struct http_
             d->two[d->count++] = bytes[at++];
             if (d->count == 2)
                 judge_start(d);
-        } else if (d->step == GZIP_GUESS) { /* all that came is in d->first */
+        } else if (d->step == GZIP_GUESS) { /* all bytes so far are in d->first */
             judge_guess(f, tx, d, d->first_length >= GUESS_BYTES);
             return;
         } else if (!d->is_gzip) {
             if (!d->is_zlib || d->count == ZLIB_CHECKSUM)
-                break; /* behind the end */
+                break; /* after the end */
             d->count++;
             at++;
         } else if (d->step == GZIP_NEXT) {
@@ -522,7 +521,8 @@ static void decode_zstd(struct http_feed *f, struct http_tx *tx, struct http_dec
     } while (!d->dead && (full || in.pos < in.size));
 }
 
-/* Takes the header, with a dictionary that fits in the memory of the settings; how many bytes of it there were. */
+/* Parses the header, with the dictionary limited to the memory in the settings; returns the number of consumed
+ * bytes. */
 static uint32_t take_lzma_header(struct http_feed *f, struct http_decoder *d, const uint8_t *bytes, uint32_t length)
 {
     uint32_t room = LZMA_HEADER - d->count, size = length < room ? length : room, dictionary = 0;
@@ -541,7 +541,7 @@ static uint32_t take_lzma_header(struct http_feed *f, struct http_decoder *d, co
         d->lzma_header[1 + i] = (uint8_t)(most >> 8 * i);
     d->lzma.next_in = d->lzma_header;
     d->lzma.avail_in = LZMA_HEADER;
-    d->lzma.next_out = nothing; /* without room for output the header is not read */
+    d->lzma.next_out = nothing; /* without output space the library does not parse the header */
     d->lzma.avail_out = sizeof(nothing);
     d->lzma_status = lzma_code(&d->lzma, LZMA_RUN);
     return size;
@@ -616,7 +616,7 @@ void http_decoder_feed(struct http_feed *f, struct http_tx *tx, struct http_deco
         decoder->dead = true;
         return;
     }
-    /* Pieces, so that what was seen before the first output does not depend on how the bytes came. */
+    /* Fixed-size pieces, so that the bytes seen before the first output do not depend on segmentation. */
     for (uint32_t at = 0; at < length && !decoder->dead;) {
         uint32_t size = decoder->out == 0 && !decoder->plain && length - at > PIECE ? PIECE : length - at;
 

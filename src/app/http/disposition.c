@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names in Content-Disposition. The main reading takes the first "filename". Clients take the last one, "filename*"
- * (RFC 8187), one in several parts (RFC 2231), or decode it: each name that differs gets an alternative reading of the
- * response.
+ * File names in Content-Disposition. The main reading uses the first "filename". Clients may use the last one,
+ * "filename*" (RFC 8187), one in several parts (RFC 2231), or decode it: each different name gets an alternative
+ * reading of the response.
  */
 #include <string.h>
 
@@ -27,7 +27,7 @@ static void add_bytes(struct http_name *name, const uint8_t *bytes, uint32_t len
     }
 }
 
-/* False: it is there already, or one too many. */
+/* Returns false if the name is already present or the list is full. */
 static bool add_name(struct http_names *names, const struct http_name *name)
 {
     if (name->length == 0 ||
@@ -42,7 +42,8 @@ static bool add_name(struct http_names *names, const struct http_name *name)
     return true;
 }
 
-/* One parameter of the form filename, filename*, filename*0 or filename*0*; `suffix`: what stands behind the word. */
+/* Adds one parameter of the form filename, filename*, filename*0 or filename*0*; `suffix`: the characters after
+ * "filename". */
 static void take_parameter(struct http_names *names, struct http_name *parts, const uint8_t *suffix,
                            uint32_t suffix_length, const uint8_t *value, uint32_t length)
 {

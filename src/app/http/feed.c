@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Bytes of a direction go through the steps of request.c or response.c until they are used up. A step takes a complete
- * unit (a line, what there is of a body) or nothing, so that the result does not depend on how the bytes were cut.
+ * The bytes of a direction are processed by the steps in request.c or response.c. A step consumes a complete unit (a
+ * line, the available bytes of a body) or nothing, so that the result does not depend on segmentation.
  *
- * Lost bytes: within a body of known length, or one that ends with the connection, the body has a hole and goes on.
- * Elsewhere what came before the hole is taken as it is, and the next line counts as the one that was expected: most
- * often it is none, and the flow is given up for a parser's error, unless the direction was between two messages.
+ * Gaps: within a body of known length, or one that ends with the connection, the body continues after the gap.
+ * Elsewhere the bytes before the gap are used unchanged, and the next line is treated as the expected one: usually it
+ * is invalid, so the parser fails, unless the direction was between two messages.
  */
 #include "http_priv.h"
 
@@ -18,7 +18,7 @@ uint32_t http_chomp(const uint8_t *line, uint32_t length)
     return length;
 }
 
-/* The end of a line that a CR alone may end, too. */
+/* Finds the end of a line that may also end with CR alone. */
 static const uint8_t *find_any_end(const uint8_t *at, const uint8_t *stop, const uint8_t *end)
 {
     const uint8_t *cr = memchr(at, '\r', (size_t)(stop - at));
@@ -28,8 +28,7 @@ static const uint8_t *find_any_end(const uint8_t *at, const uint8_t *stop, const
     return cr;
 }
 
-/* In pieces: to look for one of the two ends of a line as far as it may be would look at what follows again for each
- * line. */
+/* Searches in pieces: searching the rest of the buffer for each of the two line ends would take quadratic time. */
 static uint32_t any_line_length(const uint8_t *bytes, uint32_t length, uint32_t from)
 {
     enum { PIECE = 128 };
@@ -58,7 +57,7 @@ uint32_t http_line_length(const uint8_t *bytes, uint32_t length, uint32_t from, 
 
         found = end ? (uint32_t)(end - bytes) + 1 : 0;
     }
-    return found == 0 && last ? length : found; /* else what follows decides */
+    return found == 0 && last ? length : found; /* the following bytes decide */
 }
 
 bool http_is_too_long(struct http_feed *f, uint32_t length)
@@ -68,10 +67,10 @@ bool http_is_too_long(struct http_feed *f, uint32_t length)
     if (length <= f->settings->field_limit)
         return false;
     http_event(f, f->parser->tx, is_request ? HTTP_EVENT_REQUEST_FIELD_TOO_LONG : HTTP_EVENT_RESPONSE_FIELD_TOO_LONG);
-    return is_request || length > HTTP_RESPONSE_FIELD_MAX; /* clients deliver responses with such lines */
+    return is_request || length > HTTP_RESPONSE_FIELD_MAX; /* clients accept responses with such lines */
 }
 
-/* The line of a server to which LF alone is nothing. */
+/* Line length for a server that does not accept LF alone as line end. */
 static uint32_t crlf_line_length(const uint8_t *bytes, uint32_t length, uint32_t from, bool last)
 {
     const uint8_t *end = from < length ? memmem(bytes + from, length - from, "\r\n", 2) : NULL;
@@ -81,7 +80,7 @@ static uint32_t crlf_line_length(const uint8_t *bytes, uint32_t length, uint32_t
     return last ? length : 0;
 }
 
-/* The line of PHP: CR, LF or both end it. The byte behind a CR decides. */
+/* Line length as in PHP: CR, LF or both end the line. The byte after a CR decides. */
 static uint32_t either_line_length(const uint8_t *bytes, uint32_t length, uint32_t from, bool last)
 {
     for (uint32_t at = from; at < length; at++) {
@@ -128,7 +127,7 @@ enum http_turn http_next_line(struct http_feed *f, const uint8_t **line, uint32_
     return HTTP_GO;
 }
 
-/* Bytes 0 do not count: servers and browsers that stop at one and those that skip it read the same word. */
+/* NUL bytes are ignored: servers and browsers that stop at NUL and those that skip it read the same word. */
 static uint32_t match_word(const uint8_t *bytes, uint32_t length, const char *word)
 {
     uint32_t at = 0;
@@ -152,7 +151,7 @@ bool http_equal_nocase(const uint8_t *bytes, uint32_t length, const char *word)
     return at > 0 && at == length;
 }
 
-/* PHP takes any four bytes for "TTP/". */
+/* PHP accepts any four bytes in place of "TTP/". */
 static bool is_version_of_php(const uint8_t *bytes, uint32_t length)
 {
     return length >= 7 && bytes[0] == 'H' && http_is_digit(bytes[5]) && (bytes[6] == '.' || http_is_digit(bytes[6]));
@@ -171,7 +170,8 @@ bool http_has_version(const uint8_t *bytes, uint32_t length)
 const uint8_t *http_find_nocase(const uint8_t *bytes, uint32_t length, const char *word)
 {
     for (uint32_t at = 0; at < length; at++) {
-        /* A word behind zeros is found at its own place: otherwise many zeros would be looked at from each of them. */
+        /* A word after NUL bytes is found at its own position: otherwise a run of NUL bytes would be scanned from each
+         * of them. */
         if (bytes[at] != 0 && match_word(bytes + at, length - at, word) > 0)
             return bytes + at;
     }
@@ -188,7 +188,7 @@ bool http_chunk_is_impossible(const struct http_feed *f)
     return at < f->length && f->bytes[at] != '\n' && http_hex(f->bytes[at]) < 0;
 }
 
-/* --- Steps that both directions have -------------------------------------------------------------- */
+/* --- Steps of both directions -------------------------------------------------------------------- */
 
 static uint32_t left_of_body(const struct http_feed *f)
 {
@@ -204,7 +204,7 @@ static void take_body(struct http_feed *f, uint32_t length)
     f->parser->left -= length;
 }
 
-/* What is next when left is 0 is the caller's to say. */
+/* If `left` is 0, the caller sets the next step. */
 enum http_turn http_take_identity(struct http_feed *f)
 {
     take_body(f, left_of_body(f));
@@ -220,7 +220,7 @@ enum http_turn http_take_chunk_data(struct http_feed *f)
     return HTTP_GO;
 }
 
-/* Whatever stands up to the line end belongs to nothing. */
+/* Skips the rest of the line after chunk data; it belongs to no message. */
 enum http_turn http_take_chunk_end(struct http_feed *f)
 {
     const uint8_t *end = f->at < f->length ? memchr(f->bytes + f->at, '\n', f->length - f->at) : NULL;
@@ -264,7 +264,7 @@ bool http_chunk_length(const uint8_t *line, uint32_t length, uint64_t *out, bool
 
 /* --- Gaps ----------------------------------------------------------------------------------------- */
 
-/* Lost bytes. True when they fell into a body. */
+/* Records lost bytes that are part of a body. */
 void http_take_gap(struct http_feed *f, uint64_t length)
 {
     struct http_parser *parser = f->parser;
@@ -296,13 +296,13 @@ enum http_turn http_run(struct http_feed *f)
         if (turn == HTTP_GO && f->state->reading_count > readings)
             return f->failed ? HTTP_FAIL : HTTP_GO;
         idle_turns = f->at == before ? idle_turns + 1 : 0;
-        if (idle_turns > HTTP_STEPS) /* a mistake of ours: no two steps lead to each other without bytes */
+        if (idle_turns > HTTP_STEPS) /* internal error: no two steps may lead to each other without consuming bytes */
             return HTTP_FAIL;
     }
     return f->failed ? HTTP_FAIL : turn;
 }
 
-/* The main reading has failed. Other readings are still parsed. */
+/* Skips responses after the main reading has failed; other readings are still parsed. */
 static void skip_responses(struct http_feed *f)
 {
     f->state->skips_responses = true;
@@ -311,7 +311,7 @@ static void skip_responses(struct http_feed *f)
     f->at = f->length;
 }
 
-/* The server's bytes, in all readings. */
+/* Feeds the server's bytes to all readings. */
 static enum http_turn feed_response(struct http_feed *f, const struct app_input *in)
 {
     struct http_state *state = f->state;

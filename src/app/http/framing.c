@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the body of a request ends. Nearly all requests leave no doubt; of the others each server has its own idea. A
+ * Determines where the body of a request ends. Nearly all requests are unambiguous; servers differ on the others. A
  * dialect is one way in which servers read them. The table has the ways of nginx, Apache, lighttpd, Node, Go, Python,
- * PHP, gunicorn and IIS, as tests/differential observes them, where that is possible; several servers share one. When
- * the dialects of a reading differ about a request, reading.c splits it.
+ * PHP, gunicorn and IIS, as observed by tests/differential, where that is possible; several servers share one. When the
+ * dialects of a reading differ on a request, reading.c splits the reading.
  *
- * No dialect refuses a request here, though most servers do so: a dialect that takes no length from a header reads a
+ * No dialect rejects a request here, though most servers do: a dialect that finds no length in the headers reads a
  * request without a body.
  */
 #include "http_priv.h"
 
 #include <string.h>
 
-/* The values of Transfer-Encoding that a server takes for chunks. */
+/* Values of Transfer-Encoding that a server treats as chunked. */
 enum coding {
-    CODING_CONTAINED, /* the word is in it */
-    CODING_ONLY,      /* it is "chunked" and nothing else */
-    CODING_LAST,      /* the last one of the list is "chunked" */
+    CODING_CONTAINED, /* contains "chunked" */
+    CODING_ONLY,      /* exactly "chunked" */
+    CODING_LAST,      /* the last coding in the list is "chunked" */
     CODING_NONE,      /* the header is ignored */
 };
 
-/* The values of Content-Length that a server takes for a number. */
+/* Values of Content-Length that a server accepts. */
 enum number {
-    NUMBER_FOUND,   /* the first digits in it */
-    NUMBER_DIGITS,  /* nothing but digits */
-    NUMBER_INTEGER, /* what Python's int() takes: "+5", "1_000" */
+    NUMBER_FOUND,   /* the first digits in the value */
+    NUMBER_DIGITS,  /* digits only */
+    NUMBER_INTEGER, /* accepted by Python's int(): "+5", "1_000" */
 };
 
 static const struct dialect {
     enum coding coding;
-    bool needs_1_1; /* chunks need HTTP/1.1 */
+    bool needs_1_1; /* the chunked coding requires HTTP/1.1 */
     enum number number;
-    bool last_length; /* of several Content-Length the last one counts, not the first */
-    bool strict_name; /* a header whose name has blanks around it is another one */
+    bool last_length; /* the last of several Content-Length headers is used, not the first */
+    bool strict_name; /* a header name with surrounding blanks is a different name */
 } dialects[HTTP_DIALECTS] = {
     [HTTP_DIALECT_LENIENT] = { .coding = CODING_CONTAINED, .number = NUMBER_FOUND },
     [HTTP_DIALECT_STRICT] = { .coding = CODING_ONLY, .number = NUMBER_DIGITS, .strict_name = true },
@@ -49,7 +49,7 @@ static const struct dialect {
 
 /* --- Numbers -------------------------------------------------------------------------------------- */
 
-/* As Python's int(text, base) does for base 10 and 16. */
+/* Like Python's int(text, base) for base 10 and 16. */
 static bool parse_integer(const uint8_t *bytes, uint32_t length, bool hex, uint64_t *out)
 {
     uint64_t number = 0;
@@ -99,7 +99,7 @@ static bool parse_number(const uint8_t *bytes, uint32_t length, enum number numb
     return (number == NUMBER_FOUND || is_digits(bytes, length)) && http_parse_length(bytes, length, out);
 }
 
-/* The digits after the last comma, for a list. */
+/* Selects the part of a list after the last comma. */
 static void last_of_list(const uint8_t **bytes, uint32_t *length)
 {
     const uint8_t *comma = memrchr(*bytes, ',', *length);
@@ -110,7 +110,7 @@ static void last_of_list(const uint8_t **bytes, uint32_t *length)
     *bytes = comma + 1;
 }
 
-/* --- What a dialect makes of a request ------------------------------------------------------------ */
+/* --- Dialects ------------------------------------------------------------------------------------ */
 
 static bool is_last_coding(const uint8_t *value, uint32_t length)
 {
@@ -146,7 +146,7 @@ static bool reads_chunks(const struct http_message *message, const struct dialec
     return false;
 }
 
-/* The value of Content-Length that counts. */
+/* Selects the Content-Length value that the dialect uses. */
 static bool length_value(const struct http_message *message, const struct dialect *dialect, const uint8_t **value,
                          uint32_t *length)
 {
@@ -201,7 +201,7 @@ bool http_framing_is_clear(const struct http_message *message)
 
 /* --- Chunks --------------------------------------------------------------------------------------- */
 
-/* Hexadecimal digits with blanks around them, up to a line end or an extension: what all servers read. */
+/* Hexadecimal digits with surrounding blanks, up to a line end or an extension: all servers accept these. */
 static bool parse_plain_chunk(const uint8_t *line, uint32_t length, uint64_t *out)
 {
     uint32_t at = 0;
@@ -224,7 +224,7 @@ bool http_request_chunk(const uint8_t *line, uint32_t length, uint64_t *out, boo
     *extension = end != NULL;
     if (parse_plain_chunk(line, length, out))
         return true;
-    /* "0x5", "+5": gunicorn alone reads these. */
+    /* "0x5", "+5": accepted only by gunicorn. */
     if (parse_integer(line, before, true, out))
         return *out <= HTTP_CHUNK_LENGTH_MAX;
     return http_chunk_length(line, length, out, extension);

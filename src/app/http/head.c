@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The lines before a body, and the trailers behind it. They are copied as they come, and read when the empty line is
- * there: then each header is in one piece, which most are as sent ("Name: value").
+ * The lines before a body, and the trailers after it. They are copied as received, and parsed when the empty line has
+ * arrived: then each header is contiguous, and most need no conversion ("Name: value").
  *
- * A line that begins with a blank belongs to the header before it. Headers of the same name are joined by ", ", as the
- * field does, except Content-Length, of which the first counts.
+ * A line that starts with a blank continues the previous header. Headers with the same name are joined by ", ", as in
+ * Suricata, except Content-Length, of which the first is used.
  *
- * Nearly all lines are plain: they end with CR LF, have no other CR, and begin with no blank, so that each is a header
- * of its own. As long as a message has no others its lines are found by the C library alone, and none of the rules for
- * odd ones is asked.
+ * Nearly all lines are plain: they end with CR LF, contain no other CR, and do not start with a blank, so that each is
+ * a separate header. While a message has only plain lines, they are split with memchr(), and the rules for unusual
+ * lines are not evaluated.
  */
 #include "http_priv.h"
 
@@ -16,18 +16,18 @@
 
 enum {
     BUCKETS = 128,
-    ROOM_FOR_HEADERS = 1024, /* at most this much is taken before it is known to be needed */
-    PLAIN_LINE_LIMIT = 4096, /* so far the end of a plain line is looked for */
+    ROOM_FOR_HEADERS = 1024, /* upper limit of memory reserved before it is known to be needed */
+    PLAIN_LINE_LIMIT = 4096, /* a plain line must end within this number of bytes */
 };
 
-/* While a block of lines is read. */
+/* State while a block of lines is parsed. */
 struct reading {
     struct http_feed *f;
     struct http_message *message;
     struct http_tx *tx;
     bool is_request;
     bool cr_ends;   /* requests: CR alone ends a line */
-    uint16_t flags; /* of the reading of responses: HTTP_READ_... */
+    uint16_t flags; /* responses: flags HTTP_READ_... of the reading */
     uint32_t repeated;
     uint16_t bucket[BUCKETS];
 };
@@ -145,7 +145,7 @@ void http_message_forget(struct app_context *context, struct http_message *messa
     http_message_init(message);
 }
 
-/* The headers most often came with the line: room for both is taken at once. */
+/* Reserves memory for line and headers at once, since they usually arrive together. */
 bool http_keep_line(struct http_feed *f, struct http_message *message, const uint8_t *line, uint32_t length)
 {
     uint32_t size = http_chomp(line, length), left = f->length - f->at;
@@ -171,14 +171,14 @@ bool http_value(const struct http_message *message, enum http_known known, const
     return true;
 }
 
-/* --- One header ----------------------------------------------------------------------------------- */
+/* --- Headers ------------------------------------------------------------------------------------- */
 
 static void complain(struct reading *r, enum http_event of_request, enum http_event of_response)
 {
     http_event(r->f, r->tx, r->is_request ? of_request : of_response);
 }
 
-/* What a name may have: a token of RFC 9110. */
+/* Characters of a header name: token in RFC 9110. */
 static const bool token_characters[256] = {
     ['!'] = true, ['#'] = true, ['$'] = true, ['%'] = true, ['&'] = true, ['\''] = true, ['*'] = true, ['+'] = true,
     ['-'] = true, ['.'] = true, ['0'] = true, ['1'] = true, ['2'] = true, ['3'] = true,  ['4'] = true, ['5'] = true,
@@ -192,7 +192,7 @@ static const bool token_characters[256] = {
     ['x'] = true, ['y'] = true, ['z'] = true, ['|'] = true, ['~'] = true,
 };
 
-/* How many bytes at the start are a token's. */
+/* Returns the number of leading bytes that are token characters. */
 static uint32_t token_length(const uint8_t *bytes, uint32_t length)
 {
     uint32_t at = 0;
@@ -202,8 +202,8 @@ static uint32_t token_length(const uint8_t *bytes, uint32_t length)
     return at;
 }
 
-/* The factor is nobody's to know, or a thousand long names could be made alike; what comes of the names does not depend
- * on it. */
+/* The factor must be unpredictable, or a sender could choose a thousand long names with equal hashes; the results do
+ * not depend on it. */
 static uint32_t hash_of(const struct reading *r, const uint8_t *name, uint32_t length)
 {
     return http_name_hash(name, length, ((uint64_t)(uintptr_t)r->message >> 4) * UINT64_C(0x9e3779b97f4a7c15) | 1);
@@ -242,7 +242,7 @@ static void check_lengths(struct reading *r, const struct http_header *first, co
         http_doubt(r->f, 1 << HTTP_WAY_CLOSE);
 }
 
-/* A header of a name that was there: its value is joined to the first one's later. */
+/* Adds a header whose name has occurred before: its value is joined to that of the first one later. */
 static void add_repeated(struct reading *r, struct http_header *first, uint16_t index)
 {
     struct http_header *header = &r->message->headers[index];
@@ -263,7 +263,7 @@ static void add_repeated(struct reading *r, struct http_header *first, uint16_t 
     first->last = index;
 }
 
-/* "Name: value" put together in extra, of a name and a value in `line`. */
+/* Builds "Name: value" in `extra` from a name and a value in `text`. */
 static bool compose(struct reading *r, struct http_header *header, const struct http_text *text, const uint8_t *name,
                     const uint8_t *value, uint32_t value_length)
 {
@@ -271,7 +271,7 @@ static bool compose(struct reading *r, struct http_header *header, const struct 
     struct buffer *extra = &r->message->extra;
     uint32_t at = extra->length;
 
-    /* The bytes may lie in the same buffer, which moves as it grows. */
+    /* The bytes may be in the same buffer, which moves when it grows. */
     ptrdiff_t name_at = name - http_bytes(r->message, text), value_at = value - http_bytes(r->message, text);
 
     if (header->length > HTTP_EXTRA_LIMIT - at || !buffer_require(heap, extra, at + header->length)) {
@@ -288,7 +288,7 @@ static bool compose(struct reading *r, struct http_header *header, const struct 
     return true;
 }
 
-/* A header that is not written the plain way. *is_token: its name is one. */
+/* Parses a header that is not plain. *is_token: its name is a token. */
 static bool place_odd(struct reading *r, struct http_header *header, const struct http_text *text, bool *is_token)
 {
     const uint8_t *line = http_bytes(r->message, text);
@@ -326,7 +326,7 @@ static bool place_odd(struct reading *r, struct http_header *header, const struc
     return compose(r, header, text, line + name_at, line + value_at, value_end - value_at);
 }
 
-/* Whether it is "Name: value" with a token and no more blanks: it stays where it is. */
+/* Whether the line is "Name: value" with a token and no further blanks, so that it can be used in place. */
 static bool is_plain_header(const uint8_t *line, uint32_t length, uint32_t name_length)
 {
     return name_length > 0 && length > name_length + 2 && line[name_length] == ':' && line[name_length + 1] == ' ' &&
@@ -341,7 +341,7 @@ static void note_header(struct reading *r, uint16_t index, bool is_token)
     struct http_header *first;
 
     header->known = (uint8_t)http_known_of(name, header->name_length, is_token);
-    /* Other bytes are known by the same name only when they are no token, and none of those is equal to one. */
+    /* Names that are not tokens are never equal to a token, so a known token is hashed by its number. */
     header->hash = is_token && header->known < HTTP_KNOWN_COUNT ? header->known : hash_of(r, name, header->name_length);
     first = find_same(r, header->hash, name, header->name_length);
     if (first) {
@@ -354,7 +354,8 @@ static void note_header(struct reading *r, uint16_t index, bool is_token)
         message->known[header->known] = index;
 }
 
-/* `text`: the header without line ends, folded lines joined. False: too many, or no memory. */
+/* Adds a header; `text` has no line ends, and folded lines are joined. Returns false if there are too many, or no
+ * memory. */
 static bool add_header(struct reading *r, struct http_text text)
 {
     struct http_message *message = r->message;
@@ -384,13 +385,13 @@ static bool add_header(struct reading *r, struct http_text text)
 
 /* --- Blocks of lines ------------------------------------------------------------------------------ */
 
-/* Also a byte 0, for some. */
+/* Some endpoints also treat a NUL byte as blank. */
 static bool is_blank(uint8_t c)
 {
     return c == ' ' || c == '\t' || c == 0;
 }
 
-/* Whether a line that begins with a blank continues the header before it. In a response, such a line is a separate
+/* Whether a line that starts with a blank continues the previous header. In a response, such a line is a separate
  * header if it looks like one; some clients read it as a continuation. */
 static bool is_folded(const struct reading *r, const uint8_t *line, uint32_t length)
 {
@@ -416,7 +417,7 @@ static uint32_t line_length(const struct reading *r, const uint8_t *line, uint32
                          : http_response_line_length(r->flags, line, length, 0, true);
 }
 
-/* The header at `at` that goes on in the lines behind it, in one piece. *next: behind it. */
+/* Joins the header at `at` with its continuation lines. *next: position after them. */
 static struct http_text unfold(struct reading *r, uint32_t at, uint32_t length, uint32_t *next)
 {
     struct http_message *message = r->message;
@@ -464,7 +465,7 @@ static bool make_room(struct reading *r, uint32_t lines)
     return true;
 }
 
-/* Bytes of a header with the values of all headers that have its name. */
+/* Length of a header with the values of all headers with the same name. */
 static uint32_t joined_length(const struct http_message *message, const struct http_header *header)
 {
     uint32_t length = header->length;
@@ -474,7 +475,7 @@ static uint32_t joined_length(const struct http_message *message, const struct h
     return length;
 }
 
-/* A header whose name was there again gets all values. */
+/* Joins the values of headers with the same name. */
 static bool join_repeated(struct reading *r)
 {
     struct http_message *message = r->message;
@@ -487,7 +488,7 @@ static bool join_repeated(struct reading *r)
         if (header->next == HTTP_NONE || header->joined)
             continue;
         length = joined_length(message, header);
-        /* The values lie in the same buffer, which must not move while they are copied. */
+        /* The values are in the same buffer, which must not move while they are copied. */
         if (length > HTTP_EXTRA_LIMIT - at || !buffer_require(heap, &message->extra, at + length)) {
             r->f->failed = true;
             return false;
@@ -531,7 +532,8 @@ static bool is_all_space(const uint8_t *line, uint32_t length)
     return at == length;
 }
 
-/* The header at `at`, without the line end; an empty text: the line behind the last one. *next: the line behind it. */
+/* Returns the header at `at` without line end; an empty text is the line after the last header. *next: position of the
+ * following line. */
 static struct http_text plain_header(const struct http_message *message, uint32_t at, uint32_t *next)
 {
     uint32_t end = message->head.length;
@@ -543,7 +545,7 @@ static struct http_text plain_header(const struct http_message *message, uint32_
     return text;
 }
 
-/* The header at `at` with what is folded into it; an empty text when there is none. */
+/* Returns the header at `at` with its continuation lines; an empty text if there is none. */
 static struct http_text odd_header(struct reading *r, uint32_t at, uint32_t *next)
 {
     struct http_message *message = r->message;
@@ -580,7 +582,7 @@ static bool read_lines(struct reading *r, uint32_t at)
     return true;
 }
 
-/* At least as many as there are lines from `at` on; not all dialects count them alike. */
+/* Returns an upper bound of the number of lines from `at` on, because dialects count them differently. */
 static uint32_t count_line_ends(const struct http_message *message, uint32_t at)
 {
     uint32_t count = 1;
@@ -592,7 +594,7 @@ static uint32_t count_line_ends(const struct http_message *message, uint32_t at)
 
 bool http_finish_headers(struct http_feed *f, struct http_message *message)
 {
-    struct reading r; /* all of it is set: fill_buckets() has the rest */
+    struct reading r; /* all other fields are set below; fill_buckets() sets `bucket` */
     uint32_t at = message->parsed_to;
 
     r.f = f;
@@ -606,20 +608,20 @@ bool http_finish_headers(struct http_feed *f, struct http_message *message)
     message->parsed_to = message->head.length;
     if (f->parser->lines == 0)
         return true;
-    message->canonical &= at == message->headers_at; /* trailers stand behind the empty line */
+    message->canonical &= at == message->headers_at; /* trailers follow the empty line */
     if (!make_room(&r, f->reading ? count_line_ends(message, at) : f->parser->lines))
         return false;
     fill_buckets(&r);
     bool good = read_lines(&r, at) && (r.repeated == 0 || join_repeated(&r));
 
-    http_prepare_joined(f, message); /* after a failure, too: its room must be that of the headers that were added */
+    http_prepare_joined(f, message); /* even after a failure: its size must match the headers added so far */
     if (!good)
         return false;
     f->parser->lines = 0;
     return !f->failed;
 }
 
-/* --- Taking lines --------------------------------------------------------------------------------- */
+/* --- Consumption of lines ------------------------------------------------------------------------ */
 
 static enum http_turn keep_lines(struct http_feed *f, struct http_message *message, uint32_t from)
 {
@@ -632,7 +634,7 @@ static enum http_turn keep_lines(struct http_feed *f, struct http_message *messa
     return HTTP_FAIL;
 }
 
-/* Whether a header with what is folded into it is too long. */
+/* Counts a header line; returns false if the header with its continuation lines is too long. */
 static bool count_line(struct http_feed *f, const uint8_t *line, uint32_t length)
 {
     struct http_parser *parser = f->parser;
@@ -642,8 +644,8 @@ static bool count_line(struct http_feed *f, const uint8_t *line, uint32_t length
     return !http_is_too_long(f, parser->field_length);
 }
 
-/* Whether a line ends the headers. Servers that write odd line ends are read as browsers do; for these the bytes that
- * follow count: HTTP_MORE. */
+/* Whether a line ends the headers. Responses with unusual line ends are read as in browsers; for these the following
+ * bytes are needed (HTTP_MORE). */
 static enum http_turn ends_headers(const struct http_feed *f, const uint8_t *line, uint32_t length, bool *ends)
 {
     uint32_t left = f->length - f->at;
@@ -655,7 +657,7 @@ static enum http_turn ends_headers(const struct http_feed *f, const uint8_t *lin
     *ends |= f->parser->flags & HTTP_READ_BLANK && is_all_space(line, length);
     if (f->direction == FLOW_TO_SERVER || f->parser->flags & (HTTP_READ_LF | HTTP_READ_CR))
         return HTTP_GO;
-    /* LF CR is one line end, and so is CR LF CR with blanks behind it. */
+    /* LF CR is one line end, and so is CR LF CR followed by blanks. */
     if (length == 1 && line[0] == '\r' && (f->parser->bare_lf || (left > 0 && is_blank(next[0]))))
         *ends = false;
     bool blank = length == 2 && is_blank(line[0]) && line[1] == '\n';
@@ -671,7 +673,7 @@ static enum http_turn ends_headers(const struct http_feed *f, const uint8_t *lin
     return HTTP_GO;
 }
 
-/* Length of a plain line at the start, with its end; 0: it is another one, or not all there. */
+/* Returns the length of a plain line at the start, with its line end; 0: not plain, or incomplete. */
 static uint32_t plain_line_length(const uint8_t *line, uint32_t length)
 {
     uint32_t size = length < PLAIN_LINE_LIMIT ? length : PLAIN_LINE_LIMIT;
@@ -682,7 +684,7 @@ static uint32_t plain_line_length(const uint8_t *line, uint32_t length)
     return (uint32_t)(cr - line) + 2;
 }
 
-/* What the steps below would do with them. True: the empty line was behind them and is taken, too. */
+/* Consumes plain lines; equivalent to the general code, but faster. Returns true if the empty line was consumed too. */
 static bool take_plain_lines(struct http_feed *f)
 {
     struct http_parser *parser = f->parser;
@@ -704,7 +706,7 @@ static bool take_plain_lines(struct http_feed *f)
     return true;
 }
 
-/* Begins a reading for PHP at the first header line that has a CR within: for PHP it is two lines. */
+/* Splits off a reading for PHP at the first header line with a CR inside: for PHP it is two lines. */
 static bool split_at_cr(struct http_feed *f, struct http_message *message, uint32_t length, uint32_t *from)
 {
     const uint8_t *line = f->bytes + f->at - length;
@@ -723,7 +725,7 @@ static bool split_at_cr(struct http_feed *f, struct http_message *message, uint3
     return true;
 }
 
-/* Clients differ about a line with a CR that is no part of CR LF at its end, and about one of blanks alone. */
+/* Clients differ on a line with a CR that is not part of the final CR LF, and on a line of blanks only. */
 unsigned http_doubts_of_line(const uint8_t *line, uint32_t length)
 {
     const uint8_t *cr = memchr(line, '\r', length);
@@ -736,7 +738,7 @@ unsigned http_doubts_of_line(const uint8_t *line, uint32_t length)
     return ways;
 }
 
-/* *ends: it is the one behind the headers. */
+/* Consumes a line. *ends: it is the empty line after the headers. */
 static enum http_turn take_line(struct http_feed *f, struct http_message *message, uint32_t *length, bool *ends)
 {
     const uint8_t *line;
@@ -757,7 +759,7 @@ static enum http_turn take_line(struct http_feed *f, struct http_message *messag
     return HTTP_GO;
 }
 
-/* `length`: of the line behind them. */
+/* Completes the headers; `length`: length of the line after them. */
 static enum http_turn end_headers(struct http_feed *f, struct http_message *message, uint32_t from, uint32_t length)
 {
     if (message->parsed_to <= message->headers_at)
@@ -775,7 +777,7 @@ static bool is_line_without_colon(const uint8_t *line, uint32_t length)
     return size > 0 && !is_blank(line[0]) && !is_all_space(line, size) && !memchr(line, ':', size);
 }
 
-/* Whether one of several complete lines is such a line. */
+/* Whether one of several complete lines has no colon. */
 static bool contains_line_without_colon(const uint8_t *line, uint32_t left)
 {
     uint32_t length;
@@ -826,7 +828,7 @@ enum http_turn http_take_headers(struct http_feed *f, struct http_message *messa
             return end_headers(f, message, from, length);
         if (!count_line(f, f->bytes + f->at - length, length))
             return HTTP_FAIL;
-        if (f->state->reading_count > readings) /* the new reading begins with the same line */
+        if (f->state->reading_count > readings) /* the new reading starts with the same line */
             return keep_lines(f, message, from) == HTTP_FAIL ? HTTP_FAIL : HTTP_MORE;
     }
 }

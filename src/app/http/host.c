@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of hosts with their ports, and the numbers and parameters in headers. */
+/* Host names with ports, and numbers and parameters in headers. */
 #include "http_priv.h"
 
 #include <arpa/inet.h>
@@ -62,7 +62,7 @@ bool http_host_is_valid(const uint8_t *host, uint32_t length)
     return true;
 }
 
-/* The host's length: up to a port, a path, a query. */
+/* Returns the length of the host: up to a port, path or query. */
 static uint32_t host_length(const uint8_t *bytes, uint32_t length)
 {
     uint32_t at = 0;
@@ -142,7 +142,7 @@ static int64_t take_number(const uint8_t *bytes, uint32_t length, uint32_t *at)
     return *at > from ? number : -1;
 }
 
-/* "bytes 0-499/1234", with * for what is not known. */
+/* Parses "bytes 0-499/1234", with * for unknown values. */
 bool http_parse_range(const uint8_t *bytes, uint32_t length, struct http_range *out)
 {
     uint32_t at = 0;

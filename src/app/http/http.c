@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * HTTP/1 as a protocol of a flow. A transaction is a request with its response.
+ * HTTP/1: the protocol descriptor. A transaction is a request with its response.
  *
- * It is known by its methods, whatever the port, by the version at the end of a request line, and by the version in a
- * response; case does not matter to those who answer. On its ports two words are enough: HTTP/0.9 has no version.
+ * HTTP is detected by its methods on any port, by the version at the end of a request line, and by the version in a
+ * response; case does not matter to servers and clients. On HTTP ports two words are sufficient: HTTP/0.9 has no
+ * version.
  */
 #include "http_priv.h"
 
@@ -53,15 +54,16 @@ static const struct app_pattern patterns[] = {
     TO_CLIENT("HTTP/1.1"),
 };
 
-enum { PATTERN_MAX = 17 }; /* bytes of the longest */
+enum { PATTERN_MAX = 17 }; /* bytes of the longest pattern */
 
 enum {
-    METHOD_MAX = 64,   /* a longer first word with bytes that are no text is no method, unless HTTP is expected */
-    BLANKS_MAX = 1024, /* so many line ends before a request line prove HTTP: servers skip any number of them */
-    LINE_MAX = 1024,   /* an unfinished line of this length is a request line when a path follows the first word */
+    METHOD_MAX = 64,   /* a longer first word with non-text bytes is not a method, unless HTTP is expected */
+    BLANKS_MAX = 1024, /* this number of line ends before a request line proves HTTP: servers skip any number of them */
+    LINE_MAX = 1024,   /* an unfinished line of this length is a request line if a path follows the first word */
 };
 
-/* Identification compares the patterns with the first bytes of a direction only, not with those behind blank lines. */
+/* Protocol detection compares the patterns with the first bytes of a direction only, not with those after blank
+ * lines. */
 static bool begins_with_method(const uint8_t *bytes, uint32_t length)
 {
     for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
@@ -75,9 +77,9 @@ static bool begins_with_method(const uint8_t *bytes, uint32_t length)
 }
 
 /* Servers accept any method, blank lines before it, and tabs between the words. The version at the end of the line
- * proves HTTP. A byte 0 in the first word, or a long word with other bytes that are no text, is that of another
- * protocol, unless HTTP is expected: Python alone serves such a method, and the first bytes of other protocols must not
- * be unsure for long. */
+ * proves HTTP. A NUL byte in the first word, or a long word with other non-text bytes, belongs to another protocol,
+ * unless HTTP is expected: only Python accepts such a method, and the first bytes of other protocols must not stay
+ * unsure for long. */
 static enum app_guess probe_request(const struct app_probe *in)
 {
     uint32_t at = 0, word, target;
@@ -110,7 +112,7 @@ static enum app_guess probe_request(const struct app_probe *in)
                : APP_UNSURE;
 }
 
-/* A connection whose beginning was not seen may have been taken the wrong way round. */
+/* If the start of a connection was not seen, its directions may be swapped. */
 static enum app_guess probe(const struct app_probe *in)
 {
     static const char version[] = "http/1.";
@@ -121,7 +123,7 @@ static enum app_guess probe(const struct app_probe *in)
             continue;
         if (in->direction == FLOW_TO_SERVER)
             return probe_request(in);
-        return in->length < PATTERN_MAX ? APP_UNSURE : APP_NO; /* a pattern may still be found */
+        return in->length < PATTERN_MAX ? APP_UNSURE : APP_NO; /* a pattern may still match */
     }
     if (length < sizeof(version) - 1)
         return APP_UNSURE;

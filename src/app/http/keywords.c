@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The buffers of HTTP by their words. How they are read stands in buffers.c; the older form of some, modifiers of a
- * content, in modifiers.c. */
+/* Sticky buffer keywords of HTTP. buffers.c defines how they are read; modifiers.c has the older form of some of
+ * them. */
 #include "keywords.h"
 
 #include "sluice/app.h"
@@ -21,7 +21,7 @@ static const struct content *content_of(const struct condition *condition)
     return condition->keyword == &keyword_content ? condition->data : NULL;
 }
 
-/* The buffer is lower case, so a content that is not can't be found in it. */
+/* The buffer is lower case, so a content with upper-case letters cannot match. */
 static int finish_host(struct rule_parser *parser, const struct condition *conditions)
 {
     for (const struct condition *c = conditions; c; c = c->next) {
@@ -29,11 +29,11 @@ static int finish_host(struct rule_parser *parser, const struct condition *condi
 
         if (content && content->nocase)
             rule_parser_warning(parser, rule_parser_rule_span(parser),
-                                "'http.host' is lower case: 'nocase' changes nothing");
+                                "'http.host' is lower case: 'nocase' has no effect");
         for (uint16_t i = 0; content && !content->nocase && i < content->length; i++) {
             if (content->bytes[i] >= 'A' && content->bytes[i] <= 'Z')
                 return rule_parser_error(parser, rule_parser_rule_span(parser),
-                                         "'http.host' is lower case: a content in upper case can't be found in it");
+                                         "'http.host' is lower case: a content with upper-case letters never matches");
         }
     }
     return 0;
@@ -51,8 +51,9 @@ static int finish_method(struct rule_parser *parser, const struct condition *con
 
         if (content && content->length > 0 &&
             (is_blank(content->bytes[0]) || is_blank(content->bytes[content->length - 1])))
-            return rule_parser_error(parser, rule_parser_rule_span(parser),
-                                     "'http.method' has no blanks, but a content begins or ends with one");
+            return rule_parser_error(
+                parser, rule_parser_rule_span(parser),
+                "'http.method' contains no blanks: a content that starts or ends with a blank never matches");
     }
     return 0;
 }
@@ -71,7 +72,7 @@ const struct keyword keyword_http_method = {
 const struct keyword keyword_http_uri = {
     .name = "http.uri",
     .help = "selects the URI of the request, normalised",
-    .manual = "Path, query and fragment, decoded; the path with its dots resolved. Scheme and host are not in it.",
+    .manual = "Path, query and fragment, decoded, with the dot segments of the path resolved; without scheme and host.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = applications,
@@ -82,7 +83,7 @@ const struct keyword keyword_http_uri = {
 
 const struct keyword keyword_http_uri_raw = {
     .name = "http.uri.raw",
-    .help = "selects the URI of the request as it was sent",
+    .help = "selects the URI of the request as sent",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = applications,
@@ -94,7 +95,7 @@ const struct keyword keyword_http_uri_raw = {
 const struct keyword keyword_http_host = {
     .name = "http.host",
     .help = "selects the host of the request in lower case, without port",
-    .manual = "That of the URI, or of the Host header.",
+    .manual = "The host in the URI, or else in the Host header.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = applications,
@@ -106,8 +107,8 @@ const struct keyword keyword_http_host = {
 
 const struct keyword keyword_http_host_raw = {
     .name = "http.host.raw",
-    .help = "selects the Host header as it was sent",
-    .manual = "The host of the URI comes before it.",
+    .help = "selects the host of the request as sent",
+    .manual = "The host in the URI, or else the Host header.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = applications,
@@ -119,7 +120,7 @@ const struct keyword keyword_http_host_raw = {
 const struct keyword keyword_http_header = {
     .name = "http.header",
     .help = "selects the headers, as \"Name: value\" with CRLF, without cookies",
-    .manual = "Folded lines are one, and headers of the same name are joined by a comma.",
+    .manual = "Folded lines are joined, and the values of headers with the same name are joined by a comma.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = applications,
@@ -130,7 +131,7 @@ const struct keyword keyword_http_header = {
 
 const struct keyword keyword_http_header_raw = {
     .name = "http.header.raw",
-    .help = "selects the headers as they were sent, with the empty line",
+    .help = "selects the headers as sent, with the empty line",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = applications,
@@ -190,7 +191,7 @@ const struct keyword keyword_http_response_line = {
 const struct keyword keyword_http_request_header = {
     .name = "http.request_header",
     .help = "selects a header of the request: \"Name: value\"",
-    .manual = "Each selection asks for one header that fulfils all its conditions.",
+    .manual = "Each use selects one header, which must match all conditions that follow.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
     .applications = applications,
@@ -202,7 +203,7 @@ const struct keyword keyword_http_request_header = {
 const struct keyword keyword_http_response_header = {
     .name = "http.response_header",
     .help = "selects a header of the response: \"Name: value\"",
-    .manual = "Each selection asks for one header that fulfils all its conditions.",
+    .manual = "Each use selects one header, which must match all conditions that follow.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
     .applications = applications,
@@ -213,8 +214,8 @@ const struct keyword keyword_http_response_header = {
 
 const struct keyword keyword_http_request_body = {
     .name = "http.request_body",
-    .help = "selects the body of the request, without chunks and encodings",
-    .manual = "Inspected while it arrives, up to the limit that is configured.",
+    .help = "selects the decoded body of the request",
+    .manual = "Inspected as it arrives, without chunked coding and content encoding, up to the configured body limit.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = applications,
@@ -224,8 +225,8 @@ const struct keyword keyword_http_request_body = {
 
 const struct keyword keyword_http_response_body = {
     .name = "http.response_body",
-    .help = "selects the body of the response, without chunks and encodings",
-    .manual = "Inspected while it arrives, up to the limit that is configured.",
+    .help = "selects the decoded body of the response",
+    .manual = "Inspected as it arrives, without chunked coding and content encoding, up to the configured body limit.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = applications,
@@ -375,7 +376,7 @@ const struct keyword keyword_http_location = {
 
 const struct keyword keyword_http_stat_code = {
     .name = "http.stat_code",
-    .help = "selects the status of the response: 404",
+    .help = "selects the status code of the response: 404",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_COMMON_VALUES,
     .applications = applications,
@@ -385,7 +386,7 @@ const struct keyword keyword_http_stat_code = {
 
 const struct keyword keyword_http_stat_msg = {
     .name = "http.stat_msg",
-    .help = "selects the words behind the status: Not Found",
+    .help = "selects the reason phrase of the response: Not Found",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_COMMON_VALUES,
     .applications = applications,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The keywords of HTTP: constants of keywords.c. */
+/* The keywords of HTTP, defined in keywords.c. */
 #ifndef APP_HTTP_KEYWORDS_H
 #define APP_HTTP_KEYWORDS_H
 

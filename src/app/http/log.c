@@ -6,7 +6,7 @@
 
 enum { LOG_NAME_MAX = 255, LOG_VALUE_MAX = 2047 };
 
-/* Headers that eve.types.http.custom may name; a bit each, in this order. */
+/* Headers that eve.types.http.custom may name; each has the bit with its index. */
 static const struct {
     const char *name, *header;
 } custom_fields[] = {
@@ -163,7 +163,7 @@ static bool is_wanted(const struct http_settings *settings, const uint8_t *name,
     return false;
 }
 
-/* `all`: not only those that are named in the settings. */
+/* `all`: not only the headers named in the settings. */
 static void log_headers(const struct http_message *message, const struct http_settings *settings, const char *key,
                         bool all, struct fields *out)
 {
@@ -202,7 +202,7 @@ void http_log(const struct app_tx *base, const void *configured, struct fields *
         log_headers(&tx->message[FLOW_TO_CLIENT], settings, "response_headers", settings->dump_response_headers, out);
 }
 
-/* Alerts and events of files always tell all. */
+/* Alerts and file events always contain all members. */
 void http_describe(const struct app_tx *base, const void *configured, struct fields *out)
 {
     const struct http_tx *tx = (const struct http_tx *)base;
@@ -212,7 +212,7 @@ void http_describe(const struct app_tx *base, const void *configured, struct fie
     log_extended(tx, out);
 }
 
-/* What can't be printed is a dot, as in a payload. */
+/* Non-printable bytes become dots, as in a payload. */
 static void log_printable(struct fields *out, const char *key, const uint8_t *bytes, size_t length)
 {
     uint8_t text[FIELDS_VALUE_MAX];

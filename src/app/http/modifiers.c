@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The older form of some buffers: a word behind a content that moves it there. `content:"a"; http_uri;` is `http.uri;
- * content:"a";`. */
+/* The older form of some buffers: a modifier after a content that moves it to the buffer. `content:"a"; http_uri;` is
+ * `http.uri; content:"a";`. */
 #include <errno.h>
 
 #include "keywords.h"
@@ -49,7 +49,7 @@ static int move(struct rule_parser *parser, struct span value, bool negated)
 
 const struct keyword keyword_modifier_http_uri = {
     .name = "http_uri",
-    .help = "the content before is looked for in http.uri",
+    .help = "moves the preceding content to http.uri",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_NO_VALUE,
     .parse = move,
@@ -57,7 +57,7 @@ const struct keyword keyword_modifier_http_uri = {
 
 const struct keyword keyword_modifier_http_raw_uri = {
     .name = "http_raw_uri",
-    .help = "the content before is looked for in http.uri.raw",
+    .help = "moves the preceding content to http.uri.raw",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_NO_VALUE,
     .parse = move,
@@ -65,7 +65,7 @@ const struct keyword keyword_modifier_http_raw_uri = {
 
 const struct keyword keyword_modifier_http_header = {
     .name = "http_header",
-    .help = "the content before is looked for in http.header",
+    .help = "moves the preceding content to http.header",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_NO_VALUE,
     .parse = move,
@@ -73,7 +73,7 @@ const struct keyword keyword_modifier_http_header = {
 
 const struct keyword keyword_modifier_http_raw_header = {
     .name = "http_raw_header",
-    .help = "the content before is looked for in http.header.raw",
+    .help = "moves the preceding content to http.header.raw",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_NO_VALUE,
     .parse = move,
@@ -81,7 +81,7 @@ const struct keyword keyword_modifier_http_raw_header = {
 
 const struct keyword keyword_modifier_http_method = {
     .name = "http_method",
-    .help = "the content before is looked for in http.method",
+    .help = "moves the preceding content to http.method",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_NO_VALUE,
     .parse = move,
@@ -89,7 +89,7 @@ const struct keyword keyword_modifier_http_method = {
 
 const struct keyword keyword_modifier_http_cookie = {
     .name = "http_cookie",
-    .help = "the content before is looked for in http.cookie",
+    .help = "moves the preceding content to http.cookie",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_NO_VALUE,
     .parse = move,
@@ -97,7 +97,7 @@ const struct keyword keyword_modifier_http_cookie = {
 
 const struct keyword keyword_modifier_http_host = {
     .name = "http_host",
-    .help = "the content before is looked for in http.host",
+    .help = "moves the preceding content to http.host",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_NO_VALUE,
     .parse = move,
@@ -105,7 +105,7 @@ const struct keyword keyword_modifier_http_host = {
 
 const struct keyword keyword_modifier_http_raw_host = {
     .name = "http_raw_host",
-    .help = "the content before is looked for in http.host.raw",
+    .help = "moves the preceding content to http.host.raw",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_NO_VALUE,
     .parse = move,
@@ -113,7 +113,7 @@ const struct keyword keyword_modifier_http_raw_host = {
 
 const struct keyword keyword_modifier_http_stat_code = {
     .name = "http_stat_code",
-    .help = "the content before is looked for in http.stat_code",
+    .help = "moves the preceding content to http.stat_code",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_NO_VALUE,
     .parse = move,
@@ -121,7 +121,7 @@ const struct keyword keyword_modifier_http_stat_code = {
 
 const struct keyword keyword_modifier_http_stat_msg = {
     .name = "http_stat_msg",
-    .help = "the content before is looked for in http.stat_msg",
+    .help = "moves the preceding content to http.stat_msg",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_NO_VALUE,
     .parse = move,
@@ -129,7 +129,7 @@ const struct keyword keyword_modifier_http_stat_msg = {
 
 const struct keyword keyword_modifier_http_user_agent = {
     .name = "http_user_agent",
-    .help = "the content before is looked for in http.user_agent",
+    .help = "moves the preceding content to http.user_agent",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_NO_VALUE,
     .parse = move,
@@ -137,7 +137,7 @@ const struct keyword keyword_modifier_http_user_agent = {
 
 const struct keyword keyword_modifier_http_client_body = {
     .name = "http_client_body",
-    .help = "the content before is looked for in http.request_body",
+    .help = "moves the preceding content to http.request_body",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_NO_VALUE,
     .parse = move,
@@ -145,7 +145,7 @@ const struct keyword keyword_modifier_http_client_body = {
 
 const struct keyword keyword_modifier_http_server_body = {
     .name = "http_server_body",
-    .help = "the content before is looked for in http.response_body",
+    .help = "moves the preceding content to http.response_body",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_NO_VALUE,
     .parse = move,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * multipart/form-data (RFC 7578): the parts that have a file name are files.
+ * multipart/form-data (RFC 7578): the parts with a file name are files.
  *
- * A header goes on in the lines behind it that begin with a blank. Bytes wait here until a line is complete, or until
- * they can't be the start of a boundary any more.
+ * A header includes the following lines that start with a blank. Bytes are kept in `pending` until a line is complete,
+ * or until they cannot be the start of a boundary any more.
  */
 #include "http_priv.h"
 
@@ -13,7 +13,7 @@ enum { BOUNDARY_MAX = 256, LINE_MAX_LENGTH = 8192, PENDING_MAX = 1 << 20, FILES_
 
 enum form_step {
     FORM_PREAMBLE,
-    FORM_BOUNDARY, /* the rest of the boundary's line */
+    FORM_BOUNDARY, /* the rest of the boundary line */
     FORM_HEADERS,
     FORM_DATA,
     FORM_OVER,
@@ -24,8 +24,8 @@ struct http_form {
     uint8_t boundary[BOUNDARY_MAX + 4]; /* LF--boundary */
     uint32_t boundary_length;
     struct buffer pending;
-    uint32_t taken; /* of pending */
-    bool has_file;  /* of the part under way */
+    uint32_t taken; /* consumed bytes of `pending` */
+    bool has_file;  /* the current part is a file */
     bool any_line;
     struct buffer name;
     uint64_t file_length;
@@ -101,7 +101,7 @@ static void take_data(struct http_feed *f, struct http_tx *tx, struct http_form 
     form->taken += length;
 }
 
-/* filename*=UTF-8'en'a.txt (RFC 8187): the name without charset and language, as it was sent. */
+/* Parses filename*=UTF-8'en'a.txt (RFC 8187): the name without charset and language, as sent. */
 static bool extended_name(const uint8_t *line, uint32_t length, const uint8_t **name, uint32_t *size)
 {
     const uint8_t *quote;
@@ -138,14 +138,14 @@ static void take_header(struct http_feed *f, struct http_tx *tx, struct http_for
     buffer_append(app_heap(f->context), &form->name, name, size, LINE_MAX_LENGTH);
 }
 
-/* --- Steps: true when something was consumed or changed ------------------------------------------- */
+/* --- Steps: return true if bytes were consumed or the step changed ------------------------------- */
 
 static uint32_t pending_length(const struct http_form *form)
 {
     return form->pending.length - form->taken;
 }
 
-/* The place of a boundary among the pending bytes, at the LF before it; NULL. */
+/* Returns the position of a boundary in the pending bytes, at the preceding LF; NULL if there is none. */
 static const uint8_t *find_boundary(const struct http_form *form)
 {
     return memmem(form->pending.bytes + form->taken, pending_length(form), form->boundary, form->boundary_length);
@@ -167,14 +167,14 @@ static bool take_preamble(struct http_form *form)
         form->step = FORM_BOUNDARY;
         return true;
     }
-    if (left > form->boundary_length + bare) { /* no boundary begins here, nor did the form with one */
+    if (left > form->boundary_length + bare) { /* no boundary starts here, and the form did not start with one */
         form->taken += left - form->boundary_length;
         form->any_line = true;
     }
     return false;
 }
 
-/* "--" behind a boundary ends the form. */
+/* "--" after a boundary ends the form. */
 static bool take_boundary_line(struct http_feed *f, struct http_tx *tx, struct http_form *form)
 {
     const uint8_t *bytes = form->pending.bytes + form->taken, *end;
@@ -231,7 +231,7 @@ static bool take_header_line(struct http_feed *f, struct http_tx *tx, struct htt
         take_header(f, tx, form, bytes, size);
         return true;
     }
-    form->taken--; /* the LF may be that of a boundary right here: a part without data */
+    form->taken--; /* the LF may belong to a boundary right here: a part without data */
     begin_file(f, tx, form);
     form->step = FORM_DATA;
     form->any_line = false;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Names of headers. Each one of each message is looked at here, so eight bytes are taken at once.
- */
+/* Header names. This code runs for each header of each message, so it processes eight bytes at a time. */
 #include "http_priv.h"
 
 #include <string.h>
@@ -32,12 +30,12 @@ static const char *const known_names[HTTP_KNOWN_COUNT] = {
     [HTTP_X_FORWARDED_FOR] = "x-forwarded-for",
 };
 
-/* Where a name stands in the table below: in a place of its own. */
+/* Position of a name in the table below; no two names share one. */
 #define PLACE(length, first, last) (((length)*5 + ((first)&31) * 3 + ((last)&31)) % PLACES)
 #define NAME(known, length, first, last) [PLACE(length, first, last)] = { (known) + 1, length }
 
 static const struct {
-    uint8_t known; /* 1 is added; 0: none */
+    uint8_t known; /* enum http_known + 1; 0: none */
     uint8_t length;
 } places[PLACES] = {
     NAME(HTTP_ACCEPT, 6, 'a', 't'),
@@ -63,7 +61,7 @@ static const struct {
     NAME(HTTP_X_FORWARDED_FOR, 15, 'x', 'r'),
 };
 
-/* Of every byte alone: A to Z as a to z. */
+/* Converts A to Z to lower case in each byte. */
 static uint64_t lower_of(uint64_t word)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), high = 0x80 * ones;
@@ -81,7 +79,7 @@ static uint64_t read_word(const uint8_t *at)
     return word;
 }
 
-/* All of fewer than eight bytes, in an order of their own. */
+/* Reads fewer than eight bytes, each at least once, in a fixed order. */
 static uint64_t read_short(const uint8_t *at, uint32_t length)
 {
     uint32_t first, last;
@@ -122,7 +120,7 @@ bool http_name_equal(const uint8_t *a, const uint8_t *b, uint32_t length)
     return !different && lower_of(read_word(a + length - WORD)) == lower_of(read_word(b + length - WORD));
 }
 
-/* Bytes 0 in it do not count for some servers: see http_equal_nocase(). */
+/* Some servers ignore NUL bytes in names: see http_equal_nocase(). */
 static enum http_known known_with_zeros(const uint8_t *name, uint32_t length)
 {
     for (unsigned i = 0; i < HTTP_KNOWN_COUNT; i++) {
@@ -132,8 +130,8 @@ static enum http_known known_with_zeros(const uint8_t *name, uint32_t length)
     return HTTP_NOT_KNOWN;
 }
 
-/* Letters and '-' are all that known names have, and of the bytes of a token only letters become another one's by the
- * bit of the case. */
+/* Known names contain only letters and '-', and among token characters only letters change into another one of these
+ * when the case bit is set. */
 static bool token_is(const uint8_t *token, const uint8_t *word, uint32_t length)
 {
     const uint64_t spaces = UINT64_C(0x2020202020202020);

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Alternative readings of requests. Servers do not agree on where some requests end (framing.c). Which server reads the
- * bytes is not known here, and they have reached it before its response shows what it made of them. So each way to read
- * them is followed, and rules inspect the requests of all.
+ * Alternative readings of requests. Servers do not agree on the end of some requests (framing.c). It is not known which
+ * server reads the bytes, and they have reached it before its response shows how it has read them. So each way to read
+ * them is followed, and rules inspect the requests of all readings.
  *
- * The main reading stands for all dialects at first. When these differ about a request, those that agree with the first
- * dialect stay, and each other group gets a reading of its own: a parser, the bytes that it has not taken yet, and
- * transactions, beginning with a copy of the request if it has a body. A reading may be split again, so a flow has at
- * most one reading for each dialect. A reading ends when it begins a request where another one begins one too; its
- * dialects go back to the other one. It also ends when its bytes are no request of any server, and with lost bytes
- * outside of a body.
+ * Initially the main reading represents all dialects. When these differ on a request, those that agree with the first
+ * dialect stay, and each other group gets a separate reading: a parser, its unconsumed bytes, and transactions,
+ * starting with a copy of the request if it has a body. A reading may be split again, so a flow has at most one reading
+ * for each dialect. A reading ends when it starts a request at the same offset as another reading, which then
+ * represents its dialects. It also ends when its bytes are not a request for any server, and at lost bytes outside a
+ * body.
  *
- * The transactions of a reading are those of the client alone: responses belong to the main reading. They are not
- * logged, and what is wrong with them is no event. When the main reading cannot go on, the flow is parsed as long as
- * another one can.
+ * The transactions of a reading have the client's direction only: responses belong to the main reading. They are not
+ * logged, and their anomalies set no events. When the main reading fails, the flow is parsed as long as another reading
+ * can continue.
  *
- * Memory: of the worker's heap, with the flow's transactions. Only the main reading goes to another process.
+ * Memory: the worker's heap, as for the flow's transactions. Only the main reading is transferred to another process.
  */
 #include "http_priv.h"
 
@@ -54,9 +54,9 @@ static struct http_feed feed_of(const struct http_feed *f, struct http_reading *
     };
 }
 
-/* --- The beginning of a reading ------------------------------------------------------------------- */
+/* --- Start of a reading -------------------------------------------------------------------------- */
 
-/* The lines of the request, for the new reading. */
+/* Parses the lines of the request for the new reading. */
 static bool read_again(struct http_feed *f, const struct buffer *head)
 {
     enum http_turn turn = HTTP_GO;
@@ -72,7 +72,7 @@ static bool read_again(struct http_feed *f, const struct buffer *head)
     return turn != HTTP_FAIL && turn != HTTP_LEAVE && !f->failed;
 }
 
-/* Gives the reading the part of the body that was parsed before it began, as far as it is kept. */
+/* Feeds the part of the body that was parsed before the reading started, as far as it is kept. */
 static void read_body(struct http_feed *f, const struct http_message *from)
 {
     struct http_tx *tx = f->parser->tx;
@@ -95,7 +95,7 @@ static void free_reading(struct heap *heap, struct http_reading *reading)
     heap_give(heap, reading);
 }
 
-/* The transactions of a reading that ends get nothing more. */
+/* Completes the transactions of a reading that ends. */
 static void complete_transactions(struct http_feed *f, const struct http_reading *reading)
 {
     for (struct app_tx *base = app_tx_first(f->context); base; base = base->next) {
@@ -121,7 +121,7 @@ static void end_reading(struct http_feed *f, unsigned index)
     free_reading(app_heap(f->context), reading);
 }
 
-/* The bytes that the new reading has not taken: of the lines from `at` on, and behind them. */
+/* Copies the bytes that the new reading has not consumed: the lines from `at` on, and the bytes after them. */
 static bool keep_rest(const struct http_feed *f, struct http_reading *reading, const struct buffer *head, uint32_t at)
 {
     struct heap *heap = app_heap(f->context);
@@ -132,8 +132,8 @@ static bool keep_rest(const struct http_feed *f, struct http_reading *reading, c
            buffer_append(heap, &reading->unread, f->bytes + f->at, left, UINT32_MAX) == left;
 }
 
-/* Begins a reading for the dialects, and takes them out of the reading that is being fed. It begins with the same
- * request, and parses the bytes that follow. */
+/* Adds a reading for the dialects, and removes them from the current reading. It starts with the same request, and
+ * parses the bytes that follow. */
 static bool split(struct http_feed *f, uint16_t dialects, bool has_body)
 {
     struct http_state *state = f->state;
@@ -219,7 +219,7 @@ static enum http_dialect first_of(uint16_t dialects)
     return dialect;
 }
 
-/* The one that most dialects have. */
+/* Returns the framing shared by most dialects. */
 static struct http_framing most_usual(const struct http_framing framings[HTTP_DIALECTS])
 {
     unsigned most = 0, best = 0;
@@ -275,7 +275,7 @@ bool http_decide_framing(struct http_feed *f, struct http_tx *tx, struct http_fr
     return true;
 }
 
-/* --- Where readings meet -------------------------------------------------------------------------- */
+/* --- Merging of readings ------------------------------------------------------------------------- */
 
 static struct http_parser *parser_with(struct http_state *state, uint32_t id)
 {
@@ -308,7 +308,7 @@ bool http_joins_reading(struct http_feed *f, uint64_t begin)
 
 /* --- Feeding -------------------------------------------------------------------------------------- */
 
-/* The bytes that are new to the reading. */
+/* Appends the bytes that are new to the reading. */
 static bool add_bytes(struct http_feed *f, struct http_reading *reading)
 {
     uint64_t next = reading->offset + reading->unread.length;
@@ -362,7 +362,7 @@ static void run_readings(struct http_feed *f)
     }
 }
 
-/* The main reading has failed: it skips all bytes from now on. Other readings are still parsed. */
+/* Stops the main reading after a failure: it skips all following bytes. Other readings are still parsed. */
 static void end_main(struct http_feed *f)
 {
     struct http_parser *parser = f->parser;
@@ -376,7 +376,7 @@ static void end_main(struct http_feed *f)
     f->at = f->length;
 }
 
-/* All readings get the bytes up to f->length, one after another. */
+/* Feeds the bytes up to f->length to all readings, one after another. */
 static enum http_turn run_all(struct http_feed *f)
 {
     enum http_turn turn = HTTP_GO;
@@ -394,7 +394,8 @@ static enum http_turn run_all(struct http_feed *f)
     return turn;
 }
 
-/* The end of what the parser can complete next, from `at` on. A CR ends a line, or the byte behind it does. */
+/* Returns the end of the next unit that the parser can complete, from `at` on. A CR, or the byte after it, ends a
+ * line. */
 static uint32_t next_end(const struct http_feed *f, const struct http_parser *parser, uint32_t at, uint32_t most)
 {
     const uint8_t *end;
@@ -412,8 +413,8 @@ static uint32_t next_end(const struct http_feed *f, const struct http_parser *pa
 }
 
 /*
- * With several readings the bytes are fed up to the next place where one of them can complete something, then to the
- * next one, as if they came byte by byte. So which readings meet does not depend on how the bytes are cut.
+ * With several readings the bytes are fed up to the next position at which one of them can complete a unit, then to the
+ * next one, as if they arrived byte by byte. So which readings merge does not depend on segmentation.
  */
 enum http_turn http_feed_readings(struct http_feed *f, uint32_t seen)
 {
@@ -432,7 +433,7 @@ enum http_turn http_feed_readings(struct http_feed *f, uint32_t seen)
             return turn == HTTP_LEAVE ? turn : HTTP_FAIL;
         if (turn == HTTP_MORE && state->reading_count == 0 && f->length == total)
             return turn;
-        if (single) { /* readings have begun */
+        if (single) { /* readings were added */
             at = f->at;
             continue;
         }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The client's direction: a request line, headers, a body, and the next one.
+ * The client's direction: a request line, headers, a body, and the next request.
  *
- * Bytes behind a request that do not look like a request are added to its body, as a server that ignores the length
- * would read them. Whether a CONNECT is followed by a tunnel is not known before its response. Where servers differ
- * about the end of a request there are several readings (reading.c): the same steps are done for each of them.
+ * Bytes after a request that do not look like a request are added to its body, as a server that ignores the length
+ * would read them. Whether a CONNECT is followed by a tunnel is not known before its response. Where servers differ on
+ * the end of a request there are several readings (reading.c), and the same steps are executed for each of them.
  */
 #include "http_priv.h"
 
@@ -20,11 +20,11 @@ struct http_tx *http_tx_new(struct http_feed *f)
     http_message_init(&tx->message[FLOW_TO_SERVER]);
     http_message_init(&tx->message[FLOW_TO_CLIENT]);
     tx->port = -1;
-    if (f->reading) { /* nothing answers what one of several readings makes of the bytes */
+    if (f->reading) { /* responses belong to the main reading */
         tx->reading = f->reading->id;
         tx->base.directions = APP_TO_SERVER;
         tx->base.log_never = true;
-        tx->base.tentative = true; /* no server acts on headers that are not complete */
+        tx->base.tentative = true; /* no server acts on incomplete headers */
         return tx;
     }
     if (f->alternative) {
@@ -69,9 +69,9 @@ void http_request_complete(struct http_feed *f, struct http_tx *tx)
     parser->step = HTTP_IDLE;
 }
 
-/* --- The request line ----------------------------------------------------------------------------- */
+/* --- Request line -------------------------------------------------------------------------------- */
 
-/* A window of the line while it is taken apart. */
+/* The part of the request line that is not parsed yet. */
 struct line {
     const uint8_t *bytes;
     uint32_t at, end;
@@ -117,7 +117,7 @@ static void take_method(struct http_feed *f, struct http_tx *tx, struct line *li
         http_event(f, tx, HTTP_EVENT_METHOD_DELIM_NON_COMPLIANT);
 }
 
-/* The separator before the last "HTTP/"; the end when there is none. */
+/* Returns the position of the separator before the last "HTTP/"; the end if there is none. */
 static uint32_t blank_before_version(const struct line *line)
 {
     for (uint32_t at = line->end; at > line->at; at--) {
@@ -127,7 +127,7 @@ static uint32_t blank_before_version(const struct line *line)
     return line->end;
 }
 
-/* The last blank parts URI and protocol: URIs with blanks are sent, and servers understand them. */
+/* The last blank separates URI and protocol: URIs with blanks are sent, and servers accept them. */
 static uint32_t last_blank(const struct line *line, bool any)
 {
     uint32_t at = line->end;
@@ -221,7 +221,7 @@ static enum http_turn take_request_line(struct http_feed *f, const uint8_t *byte
 
 /* --- Between requests ----------------------------------------------------------------------------- */
 
-enum { METHOD_MAX = 64 }; /* a longer word with a path behind it is text */
+enum { METHOD_MAX = 64 }; /* a longer word followed by a path is text */
 
 static bool looks_like_request(const uint8_t *line, uint32_t length)
 {
@@ -236,7 +236,7 @@ static bool looks_like_request(const uint8_t *line, uint32_t length)
     return at - from <= METHOD_MAX && at > from && length - at > 1 && line[at + 1] == '/';
 }
 
-/* Bytes behind a request that are none: more of its body, as long as it is there. */
+/* Adds unexpected bytes after a request to its body, as long as the request exists. */
 static void take_unexpected(struct http_feed *f, const uint8_t *bytes, uint32_t length)
 {
     struct app_tx *base = f->reading ? NULL : app_tx_last(f->context);
@@ -245,14 +245,14 @@ static void take_unexpected(struct http_feed *f, const uint8_t *bytes, uint32_t 
     while (base && (!http_is_own(f, base) || ((struct http_tx *)base)->reading > 0))
         base = base->previous;
     last = (struct http_tx *)base;
-    /* A complete one may be gone or not, which must make no difference. */
+    /* A complete one may have been freed, which must make no difference. */
     if (!last || last->base.progress[FLOW_TO_CLIENT] == HTTP_COMPLETE)
         return;
     http_event(f, last, HTTP_EVENT_REQUEST_BODY_UNEXPECTED);
     http_body_more(f, last, bytes, length);
 }
 
-/* A line that is too long and is no request line, because it has no second word: it belongs to nothing. */
+/* Skips a line that is too long and has no second word, so that it is not a request line: it belongs to no message. */
 static bool skip_long_line(struct http_feed *f)
 {
     struct http_parser *parser = f->parser;
@@ -294,7 +294,7 @@ static enum http_turn between_requests(struct http_feed *f)
     return take_request_line(f, line, length);
 }
 
-/* Blanks may follow a request of HTTP/0.9; anything else shows that it was none. */
+/* Blanks may follow an HTTP/0.9 request; any other byte shows that headers follow. */
 static enum http_turn after_0_9(struct http_feed *f)
 {
     struct http_parser *parser = f->parser;
@@ -309,7 +309,7 @@ static enum http_turn after_0_9(struct http_feed *f)
     return HTTP_GO;
 }
 
-/* --- What the headers say ------------------------------------------------------------------------- */
+/* --- Evaluation of headers ----------------------------------------------------------------------- */
 
 static bool is_lower_case(const uint8_t *bytes, uint32_t length)
 {
@@ -320,7 +320,7 @@ static bool is_lower_case(const uint8_t *bytes, uint32_t length)
     return at == length;
 }
 
-/* A name in lower case, as nearly all are, stays where it is: behind `value`. */
+/* A lower-case name, the usual case, is used in place: in `value`. */
 static struct http_text keep_host(struct http_feed *f, struct http_message *message, const struct http_authority *from,
                                   const uint8_t *value)
 {
@@ -387,7 +387,7 @@ static void check_authorization(struct http_feed *f, struct http_tx *tx)
     http_event(f, tx, HTTP_EVENT_REQUEST_AUTH_UNRECOGNIZED);
 }
 
-/* Raises events for odd headers that say how long the body is. */
+/* Sets events for unusual headers that define the body length. */
 static void check_framing(struct http_feed *f, struct http_tx *tx)
 {
     struct http_message *message = request_of(tx);
@@ -415,7 +415,7 @@ static void check_framing(struct http_feed *f, struct http_tx *tx)
         http_event(f, tx, HTTP_EVENT_CONTENT_LENGTH_EXTRA_DATA_END);
 }
 
-/* Finds out which body follows the headers. HTTP_GO: none; HTTP_MORE: there is one. */
+/* Determines the body that follows the headers. HTTP_GO: none; HTTP_MORE: there is one. */
 static enum http_turn find_body(struct http_feed *f, struct http_tx *tx)
 {
     struct http_parser *parser = f->parser;
@@ -430,8 +430,8 @@ static enum http_turn find_body(struct http_feed *f, struct http_tx *tx)
 }
 
 /*
- * Line ends on which servers differ. CR alone ends a header for Python and PHP. LF alone ends nothing for gunicorn, so
- * that its headers go on behind an empty line that others see.
+ * Adds readings for line ends on which servers differ. CR alone ends a header for Python and PHP. LF alone ends nothing
+ * for gunicorn, so that its headers continue after an empty line that others see.
  */
 static bool split_lines(struct http_feed *f, struct http_tx *tx)
 {
@@ -479,7 +479,7 @@ static enum http_turn take_headers(struct http_feed *f)
     app_tx_confirm(&tx->base);
     if (!split_lines(f, tx))
         return HTTP_FAIL;
-    /* The headers went on behind those that the other readings know. */
+    /* The headers continued after those that the other readings parsed. */
     if (f->reading && !f->again && f->parser->messages == 1 && http_reads_as(f, HTTP_DIALECT_CRLF))
         http_note_ambiguous(f, tx);
     if (tx->method == HTTP_METHOD_CONNECT && !f->reading)
@@ -500,8 +500,8 @@ static enum http_turn refuse_chunk(struct http_feed *f)
     return HTTP_FAIL;
 }
 
-/* Begins readings at a chunk's size line: for servers that do not know chunks if it is also a request line, and for
- * gunicorn if it ends with LF alone. */
+/* Adds readings at a chunk size line: for servers without chunked coding if it is also a request line, and for gunicorn
+ * if it ends with LF alone. */
 static bool split_at_chunk(struct http_feed *f, const uint8_t *line, uint32_t length)
 {
     struct http_message *message = request_of(f->parser->tx);
@@ -512,7 +512,7 @@ static bool split_at_chunk(struct http_feed *f, const uint8_t *line, uint32_t le
     if (f->reading && http_reads_as(f, HTTP_DIALECT_CRLF))
         return true;
     f->unit_end = f->at;
-    f->at -= length; /* where the other reading begins */
+    f->at -= length; /* where the other reading starts */
     if (message->wire_length == 0 && memchr(line, '/', length) && http_has_version(line, length))
         has_memory = http_split_dialect(f, HTTP_DIALECT_LENGTH, true);
     readings = f->state->reading_count;
@@ -575,11 +575,12 @@ static enum http_turn take_trailer(struct http_feed *f)
 /* --- Steps ---------------------------------------------------------------------------------------- */
 
 /*
- * Behind CONNECT, for the response; when nothing of it will be seen there is nothing to wait for. Line ends are none of
- * the tunnel's bytes.
+ * Waits for the response to a CONNECT; if the response will not be seen, parsing stops. Line ends are not part of the
+ * tunnel.
  *
- * A server that refuses the tunnel reads what follows as the next request, possibly behind a body. A line that looks
- * like a request is therefore parsed as one before the response is known; rules on the stream see all bytes either way.
+ * A server that refuses the tunnel reads the following bytes as the next request, possibly after a body. A line that
+ * looks like a request is therefore parsed as one before the response is known; rules on the stream inspect all bytes
+ * either way.
  */
 static enum http_turn wait(struct http_feed *f)
 {

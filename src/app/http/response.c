@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The server's direction. A response belongs to the oldest request that has none. Without one a transaction is made for
- * it, whose request was not seen.
+ * The server's direction. A response belongs to the oldest request without response. If there is none, a transaction
+ * with an unseen request is created for it.
  *
- * A first line that is no status line makes everything a body, as browsers do (HTTP/0.9). Later such lines are what is
- * too much behind a response.
+ * A first line that is not a status line makes all bytes a body, as in browsers (HTTP/0.9). Later lines of this kind
+ * are surplus bytes after a response.
  */
 #include "http_priv.h"
 
 #include <string.h>
 
-static const char uri_not_seen[] = "/libhtp::request_uri_not_seen"; /* the name that the field gives it */
+static const char uri_not_seen[] = "/libhtp::request_uri_not_seen"; /* as in Suricata */
 
 static struct http_message *response_of(struct http_tx *tx)
 {
     return &tx->message[FLOW_TO_CLIENT];
 }
 
-/* Browsers look for "http" alone. *unsure: there are too few bytes to tell. */
+/* Browsers compare "http" only. *unsure: there are too few bytes to decide. */
 static bool looks_like_response(const uint8_t *bytes, uint32_t length, bool *unsure)
 {
     uint32_t at = 0;
@@ -49,7 +49,7 @@ static bool has_junk_before_status_line(const uint8_t *bytes, uint32_t length)
     return false;
 }
 
-/* Whether a line is one that a response may begin with. */
+/* Whether a response may start with the line. */
 static bool is_response_line(const uint8_t *bytes, uint32_t length)
 {
     bool unsure, has_end = bytes[length - 1] == '\n' || bytes[length - 1] == '\r';
@@ -65,8 +65,8 @@ static bool has_no_body(const struct http_tx *tx)
     return (tx->status >= 100 && tx->status < 200) || tx->status == 204 || tx->status == 304;
 }
 
-/* What follows right behind the message, in the same bytes, and is no response: browsers show it, whatever length was
- * told. It is not consumed here. */
+/* Adds the bytes right after the message, in the same input, that are not a response: browsers display them, regardless
+ * of the announced length. They are not consumed here. */
 static void take_surplus(struct http_feed *f, struct http_tx *tx)
 {
     uint32_t at = f->at, from = at, length;
@@ -94,8 +94,8 @@ static void take_surplus(struct http_feed *f, struct http_tx *tx)
     f->quiet = quiet;
 }
 
-/* The next request of the main reading. Transactions of other readings, also of other protocols, are in the same list.
- */
+/* Returns the next request of the main reading. Transactions of other readings, also of other protocols, are in the
+ * same list. */
 static struct http_tx *next_request(const struct http_feed *f, const struct http_tx *tx)
 {
     struct app_tx *base = f->alternative ? NULL : tx->base.next;
@@ -120,9 +120,9 @@ void http_response_complete(struct http_feed *f, struct http_tx *tx)
     parser->step = HTTP_IDLE;
 }
 
-/* --- The beginning -------------------------------------------------------------------------------- */
+/* --- Start of a response ------------------------------------------------------------------------- */
 
-/* The transaction of a response that nobody asked for. */
+/* Creates the transaction of a response without request. */
 static struct http_tx *make_unasked(struct http_feed *f)
 {
     struct http_tx *tx = http_tx_new(f);
@@ -137,7 +137,7 @@ static struct http_tx *make_unasked(struct http_feed *f)
     return tx;
 }
 
-/* A response begins: whose is it? */
+/* Assigns a new response to its transaction. */
 static bool begin(struct http_feed *f)
 {
     struct http_parser *parser = f->parser, *other = &f->state->parser[FLOW_TO_SERVER];
@@ -189,7 +189,7 @@ static enum http_turn skip_unexpected(struct http_feed *f)
 
     enum http_turn turn = http_next_line(f, &line, &length);
 
-    /* The one before may be gone: the next one, if there is one, tells. */
+    /* The previous transaction may have been freed, so the event is set on the next one, if there is one. */
     if (turn == HTTP_GO && http_chomp(line, length) > 0 && f->state->answer_next)
         http_event(f, f->state->answer_next, HTTP_EVENT_RESPONSE_BODY_UNEXPECTED);
     return turn;
@@ -220,7 +220,7 @@ static enum http_turn between_responses(struct http_feed *f)
     return begin(f) ? HTTP_GO : HTTP_FAIL;
 }
 
-/* --- The status line ------------------------------------------------------------------------------ */
+/* --- Status line --------------------------------------------------------------------------------- */
 
 static struct http_text word(const uint8_t *bytes, uint32_t *at, uint32_t end)
 {
@@ -269,7 +269,7 @@ static void parse_status_line(struct http_feed *f, struct http_tx *tx, uint32_t 
         http_doubt(f, 1 << HTTP_WAY_LINES);
     }
     if (f->parser->flags & HTTP_READ_ANY_LINE && tx->status_text.there && !http_is_digit(bytes[tx->status_text.at]))
-        at = tx->status_text.at; /* there is no status, and this is the reason */
+        at = tx->status_text.at; /* there is no status; this is the reason phrase */
     tx->status_message = (struct http_text){ 0 };
     if (tx->status_text.there && at < end) {
         skip_spaces(bytes, &at, end);
@@ -282,11 +282,11 @@ static bool is_interim(const struct http_tx *tx)
     return tx->status >= 100 && tx->status < 200;
 }
 
-/* A line that is no status line, the first of the connection. */
+/* Handles the first line of the connection if it is not a status line. */
 static enum http_turn take_odd_line(struct http_feed *f, uint32_t length)
 {
     if (http_chomp(f->bytes + f->at - length, length) <= 2)
-        return HTTP_GO;                  /* nothing is lost by overlooking it */
+        return HTTP_GO;                  /* skipping it loses nothing */
     if (f->at == f->length && !f->end) { /* the next byte decides */
         f->at -= length;
         return HTTP_MORE;
@@ -308,7 +308,7 @@ static enum http_turn take_status_line(struct http_feed *f)
 
     if (f->at < f->length && !any && !looks_like_response(f->bytes + f->at, f->length - f->at, &unsure)) {
         http_doubt(f, 1 << HTTP_WAY_NO_HEAD | 1 << HTTP_WAY_LINES);
-        if (f->length - f->at > f->settings->field_limit) { /* without a line that long, it is none */
+        if (f->length - f->at > f->settings->field_limit) { /* a line of this length is not a status line */
             begin_body_without_head(f);
             return HTTP_GO;
         }
@@ -327,17 +327,16 @@ static enum http_turn take_status_line(struct http_feed *f)
     if (!http_keep_line(f, message, line, length))
         return HTTP_FAIL;
     parse_status_line(f, tx, size);
-    if (tx->status != 100 &&
-        !(is_interim(tx) && f->parser->flags & HTTP_READ_INTERIM)) /* the response itself follows */
+    if (tx->status != 100 && !(is_interim(tx) && f->parser->flags & HTTP_READ_INTERIM)) /* the final response follows */
         app_tx_advance(&tx->base, FLOW_TO_CLIENT, HTTP_LINE);
     f->parser->lines = 0;
     f->parser->step = HTTP_AT_HEADERS;
     return HTTP_GO;
 }
 
-/* --- What the headers say ------------------------------------------------------------------------- */
+/* --- Evaluation of headers ----------------------------------------------------------------------- */
 
-/* "100 Continue": the response itself is still to come. */
+/* Handles "100 Continue": the final response follows. */
 static void take_continue(struct http_feed *f, struct http_tx *tx)
 {
     if (tx->seen_100)
@@ -351,7 +350,7 @@ static void take_continue(struct http_feed *f, struct http_tx *tx)
     f->head_before = 0;
 }
 
-/* What follows in both directions is something else. */
+/* Ends HTTP: another protocol follows in both directions. */
 static enum http_turn leave(struct http_feed *f, struct http_tx *tx, const char *proto, bool known)
 {
     struct http_parser *other = &f->state->parser[FLOW_TO_SERVER];
@@ -396,7 +395,7 @@ static enum http_turn take_upgrade(struct http_feed *f, struct http_tx *tx)
     return leave(f, tx, proto, !proto || app_find(proto) > 0);
 }
 
-/* The client waits with its body for a 100 that will not come. */
+/* The client waits for a 100 before it sends the body, but an error response arrived instead. */
 static void end_expectation(struct http_feed *f, struct http_tx *tx)
 {
     struct http_parser *other = &f->state->parser[FLOW_TO_SERVER];
@@ -451,7 +450,7 @@ static void begin_length(struct http_feed *f, struct http_tx *tx, const uint8_t 
     parser->step = HTTP_IDENTITY;
 }
 
-/* How long the body is: the step that takes it; HTTP_IDLE when there is none. */
+/* Determines the body length and sets the step that consumes the body; HTTP_IDLE if there is none. */
 static void find_body(struct http_feed *f, struct http_tx *tx)
 {
     struct http_message *message = response_of(tx);
@@ -469,7 +468,7 @@ static void find_body(struct http_feed *f, struct http_tx *tx)
     }
     if (tx->method == HTTP_METHOD_HEAD || (bodiless && !has_coding && !has_size))
         return;
-    if (bodiless) /* browsers take what comes nevertheless */
+    if (bodiless) /* browsers accept a body nevertheless */
         http_event(f, tx, HTTP_EVENT_RESPONSE_BODY_UNEXPECTED);
     if (has_coding && http_find_nocase(coding, coding_length, "chunked")) {
         begin_chunks(f, tx, coding, coding_length);
@@ -498,7 +497,7 @@ static bool has_length(const struct http_message *message)
            http_value(message, HTTP_CONTENT_LENGTH, &value, &length);
 }
 
-/* Clients differ about the name of the file. */
+/* Clients differ on the file name. */
 static void doubt_name(struct http_feed *f, struct http_tx *tx)
 {
     const uint8_t *value;
@@ -512,7 +511,7 @@ static void doubt_name(struct http_feed *f, struct http_tx *tx)
         http_doubt(f, ((1u << names.count) - 1) << HTTP_WAY_NAME_1);
 }
 
-/* Clients differ about a 1xx: it may be followed by the response, or be the response. */
+/* Clients differ on a 1xx: it may precede the response, or be the response. */
 static void doubt_interim(struct http_feed *f, struct http_tx *tx)
 {
     if (!is_interim(tx))
@@ -585,7 +584,7 @@ static enum http_turn take_headers(struct http_feed *f)
 
 /* --- Bodies --------------------------------------------------------------------------------------- */
 
-/* Browsers show what follows as it is. */
+/* Browsers display the following bytes without decoding. */
 static enum http_turn give_up_chunks(struct http_feed *f)
 {
     http_event(f, f->parser->tx, HTTP_EVENT_INVALID_RESPONSE_CHUNK_LEN);
@@ -595,7 +594,7 @@ static enum http_turn give_up_chunks(struct http_feed *f)
     return HTTP_GO;
 }
 
-/* wget and Python take a sign and "0x", too. Of the clients that do not, none reads more of the body than these. */
+/* wget and Python also accept a sign and "0x". Of the other clients, none reads more of the body than these. */
 static uint32_t chunk_prefix(const uint8_t *line, uint32_t length)
 {
     uint32_t at = 0;
@@ -615,7 +614,8 @@ static bool parse_chunk_length(struct http_feed *f, const uint8_t *line, uint32_
     return http_chunk_length(line + prefix, length - prefix, &f->parser->left, extension);
 }
 
-/* PHP stops decoding chunks at a size that a CR without LF ends, and delivers the rest of the connection as it is. */
+/* PHP stops decoding chunks at a size that ends with CR without LF, and delivers the rest of the connection
+ * undecoded. */
 static bool size_ends_with_cr(const struct http_feed *f)
 {
     uint32_t left = f->length - f->at, limit = left < f->settings->field_limit ? left : f->settings->field_limit;
@@ -714,5 +714,5 @@ void http_response_end(struct http_feed *f)
     }
     if (tx)
         http_response_complete(f, tx);
-    f->state->answer_next = NULL; /* nobody is answered any more, and what waits may be gone soon */
+    f->state->answer_next = NULL; /* no more responses follow, and waiting transactions may soon be freed */
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What can be configured of HTTP. The options of the parser stand where the field has them, below
- * libhtp.default-config, and also right below app-layer.http, which is shorter.
+ * Settings of HTTP. The parser options have the names that Suricata uses, below libhtp.default-config, and shorter
+ * names below app-layer.http.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #define LONG_NAME "app-layer.protocols.http.libhtp.default-config."
 #define SHORT_NAME "app-layer.http."
-/* A setting under both names. */
+/* Declares a setting with both names. */
 #define OPTION(option, ...)                                                                                            \
     { .name = LONG_NAME option, __VA_ARGS__ },                                                                         \
     {                                                                                                                  \
@@ -186,7 +186,7 @@ const struct http_settings *http_settings_of(const struct app_context *context)
 
 enum { NAME_SIZE = 128 };
 
-/* The name under which an option was given, or the long one. */
+/* Returns the name under which an option was set, or the long one. */
 static const char *name_of(const struct config *config, const char *option, char *name)
 {
     snprintf(name, NAME_SIZE, SHORT_NAME "%s", option);
@@ -216,7 +216,7 @@ static const char *string(const struct config *config, const char *option)
     return config_string(config, name_of(config, option, name));
 }
 
-/* What the personality does, unless it is said otherwise. */
+/* Replaces the value of the personality if the option is set. */
 static void override(const struct config *config, const char *option, bool *value)
 {
     char name[NAME_SIZE];

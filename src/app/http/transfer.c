@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * HTTP/1 for another process: the place in the messages under way, exactly, so that the next one is found; and
- * transactions that are not complete or not inspected, by the lines that they have so far. Those are read again,
- * quietly, so that a reader of another version or with other settings understands them in its own way. Of a body goes
- * the end, so that rules find words across the border, and short ones are there as a whole; it goes on as behind a gap,
- * and one that is compressed or a form cannot.
+ * Transfer of HTTP/1 to another process: the exact position in the current messages, so that the next one is found; and
+ * the transactions that are incomplete or not inspected, with the lines received so far. The reader parses these lines
+ * again, without events, so that a version with other code or other settings interprets them in its own way. Of a body
+ * the end is transferred, so that rules find contents across the border, and short bodies are complete; the body
+ * continues as after a gap, which a compressed body or a form cannot.
  *
- * Trailers are not told: what is behind a body's end is not worth more.
+ * Trailers are not transferred: data after the end of a body is not worth the cost.
  */
 #include "sluice/transfer.h"
 
@@ -15,7 +15,7 @@
 #include "http_priv.h"
 
 enum { PART_TRANSACTION, PART_PARSERS };
-enum { BODY_KEPT = 32 << 10 }; /* of the end of a body */
+enum { BODY_KEPT = 32 << 10 }; /* bytes from the end of a body */
 
 /* --- A message ------------------------------------------------------------------------------------ */
 
@@ -23,12 +23,12 @@ struct carried {
     const uint8_t *head, *body; /* body: its last bytes */
     uint32_t length, kept;
     uint8_t progress;
-    uint8_t step; /* enum http_step of the direction, when the message is under way; HTTP_IDLE */
+    uint8_t step; /* enum http_step of the direction if the message is the current one; otherwise HTTP_IDLE */
     bool begun;
     uint64_t wire_length, body_length;
 };
 
-/* Of the lines up to the body. */
+/* Returns the length of the lines up to the body. */
 static uint32_t head_length(const struct http_message *message, enum flow_direction direction, uint8_t progress)
 {
     uint32_t end = message->headers_end;
@@ -61,7 +61,7 @@ static void transfer_carried(struct transfer *t, struct carried *carried)
     }
 }
 
-/* What is kept of the body, decoded, where that is one piece up to its end. */
+/* Returns the kept bytes of a decoded body, if they are contiguous up to its end. */
 static const struct buffer *kept_body(const struct http_tx *tx, enum flow_direction direction)
 {
     const struct http_message *message = &tx->message[direction];
@@ -100,7 +100,7 @@ static void write_message(struct transfer *t, const struct http_state *state, st
     transfer_carried(t, &carried);
 }
 
-/* --- Reading it again ----------------------------------------------------------------------------- */
+/* --- Parsing of transferred messages ------------------------------------------------------------- */
 
 static bool read_lines(struct http_feed *f, const struct carried *carried)
 {
@@ -129,7 +129,7 @@ static void read_body(struct http_feed *f, struct http_tx *tx, const struct carr
     http_body_data(f, tx, carried->body, carried->kept);
 }
 
-/* What has gone by of the body. */
+/* Restores the part of the body that was received. */
 static void pass_body(struct http_feed *f, struct http_tx *tx, const struct carried *carried)
 {
     struct http_message *message = &tx->message[f->direction];
@@ -201,7 +201,7 @@ static void write_transaction(struct app_context *context, struct transfer *t, c
     transfer_part_end(t, start);
 }
 
-/* False when it cannot be made again. */
+/* Returns false if the transaction cannot be restored. */
 static bool read_transaction(struct transfer *t, struct http_feed *f)
 {
     struct carried request = { .head = NULL }, response = { .head = NULL };
@@ -232,7 +232,7 @@ static bool needs_tx(enum http_step step)
     return step != HTTP_IDLE && step != HTTP_WAITING && step != HTTP_TUNNEL;
 }
 
-/* `tx` is what the lines that were read again have left. */
+/* parser->tx has been set by parsing the lines again. */
 static void transfer_parser(struct transfer *t, struct http_parser *parser)
 {
     uint8_t step = (uint8_t)parser->step;
@@ -253,7 +253,7 @@ static void transfer_parser(struct transfer *t, struct http_parser *parser)
     if (!t->error)
         parser->step = (enum http_step)step;
     if (t->reading && parser->step == HTTP_AT_TRAILER)
-        parser->lines = 0; /* those before were not told */
+        parser->lines = 0; /* earlier ones were not transferred */
     if (t->reading && parser->step == HTTP_IDLE)
         parser->tx = NULL;
 }
@@ -272,7 +272,7 @@ static void write_all(struct app_context *context, struct http_state *state, str
     transfer_part_end(t, start);
 }
 
-/* Where this fails the place is lost: what follows is not understood any more. */
+/* After a failure the position is lost, and the following bytes cannot be parsed. */
 static bool read_part(struct http_feed *f, struct transfer *t, uint16_t kind)
 {
     if (kind == PART_TRANSACTION)

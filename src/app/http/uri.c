@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The URI of a request: its parts, and how the server that the personality stands for would understand it. Paths are
- * decoded, separators unified, and "." and ".." resolved (RFC 3986 §5.2.4); queries and fragments are decoded only.
+ * The URI of a request: its parts, and their normalisation as by the server selected as personality. Paths are decoded,
+ * separators unified, and "." and ".." resolved (RFC 3986 §5.2.4); queries and fragments are only decoded.
  *
- * Most URIs are what they are: a look at each byte finds that out, and then the text stays where it came.
+ * Most URIs need no normalisation: one pass over the bytes detects that, and the text is used in place.
  */
 #include "http_priv.h"
 
 #include <string.h>
 
-/* A part of the URI while it is decoded. */
+/* State of decoding one part of the URI. */
 struct decoding {
     const struct http_personality *personality;
     const uint8_t *in;
     uint32_t at, length;
-    bool ended; /* a byte 0 ends the text for this server */
+    bool ended; /* a NUL byte ends the text for this server */
 };
 
 struct parts {
-    struct http_text scheme, authority, path, query, fragment; /* in the raw URI */
+    struct http_text scheme, authority, path, query, fragment; /* positions in the raw URI */
 };
 
-/* --- Characters beyond 8 bits --------------------------------------------------------------------- */
+/* --- Characters above 8 bits --------------------------------------------------------------------- */
 
-/* What Windows takes for a character that its code page lacks; the ones that matter to paths. */
+/* Returns the replacement that Windows uses for a character outside its code page, for those relevant to paths. */
 static uint8_t best_fit(uint32_t code)
 {
     static const char latin[] =
@@ -64,7 +64,7 @@ static uint8_t best_fit(uint32_t code)
     }
 }
 
-/* The code of a UTF-8 sequence, overlong ones too; *size bytes of it. False: it is none. */
+/* Decodes a UTF-8 sequence of *size bytes, including overlong ones. Returns false if it is not a sequence. */
 static bool take_utf8(const uint8_t *bytes, uint32_t length, uint32_t *code, uint32_t *size)
 {
     static const uint8_t masks[] = { 0, 0, 0x1f, 0x0f, 0x07 };
@@ -110,7 +110,7 @@ static bool all_hex(const uint8_t *bytes, uint32_t count)
     return true;
 }
 
-/* What servers make of digits that are none. */
+/* Converts digits as servers do, including invalid ones. */
 static uint8_t sloppy_hex(const uint8_t *two)
 {
     int high = two[0] >= 'A' ? (two[0] & 0xdf) - 'A' + 10 : two[0] - '0';
@@ -119,7 +119,7 @@ static uint8_t sloppy_hex(const uint8_t *two)
     return (uint8_t)(high * 16 + low);
 }
 
-/* Behind a `%`. False: nothing comes of it. */
+/* Decodes the bytes after a `%`. Returns false if there is no output. */
 static bool decode_percent(struct decoding *d, uint8_t *out)
 {
     const struct http_personality *p = d->personality;
@@ -167,7 +167,7 @@ uint32_t http_decode_query(const struct http_personality *personality, uint8_t *
     return used;
 }
 
-/* One byte of a path. False: nothing comes of it. */
+/* Decodes one byte of a path. Returns false if there is no output. */
 static bool decode_path_byte(struct decoding *d, uint8_t *out)
 {
     const struct http_personality *p = d->personality;
@@ -178,7 +178,7 @@ static bool decode_path_byte(struct decoding *d, uint8_t *out)
         if (!decode_percent(d, out))
             return false;
         if (d->at > from && !p->decode_slashes && (*out == '/' || (*out == '\\' && p->backslash_is_slash))) {
-            *out = '%'; /* stays encoded */
+            *out = '%'; /* remains encoded */
             d->at = from;
             return true;
         }
@@ -210,7 +210,7 @@ uint32_t http_decode_path(const struct http_personality *personality, uint8_t *b
     return personality->best_fit ? fit_utf8(bytes, used) : used;
 }
 
-/* --- Dots ----------------------------------------------------------------------------------------- */
+/* --- Dot segments -------------------------------------------------------------------------------- */
 
 static uint32_t segment_end(const uint8_t *bytes, uint32_t at, uint32_t length)
 {
@@ -219,7 +219,7 @@ static uint32_t segment_end(const uint8_t *bytes, uint32_t at, uint32_t length)
     return slash ? (uint32_t)(slash - bytes) : length;
 }
 
-/* "/a/b/../c" is "/a/c"; nothing leads above the root. */
+/* "/a/b/../c" is "/a/c"; ".." at the root is ignored. */
 uint32_t http_remove_dots(uint8_t *bytes, uint32_t length)
 {
     uint32_t used = 0, at = 0;
@@ -261,7 +261,7 @@ static uint32_t find_any(const uint8_t *bytes, uint32_t at, uint32_t length, con
     return at;
 }
 
-/* An authority is looked for behind a scheme only, and behind exactly two slashes. */
+/* An authority is recognised only after a scheme, and only after exactly two slashes. */
 static struct parts split(const uint8_t *uri, uint32_t length)
 {
     struct parts parts = { 0 };
@@ -291,7 +291,7 @@ static struct parts split(const uint8_t *uri, uint32_t length)
     return parts;
 }
 
-/* --- Understanding -------------------------------------------------------------------------------- */
+/* --- Normalisation ------------------------------------------------------------------------------- */
 
 static bool is_plain(const struct http_settings *settings, const uint8_t *uri, uint32_t length, uint32_t *path_length)
 {
@@ -303,7 +303,7 @@ static bool is_plain(const struct http_settings *settings, const uint8_t *uri, u
     for (; at < length && uri[at] != '?'; at++) {
         uint8_t c = uri[at];
 
-        if (c >= 'a' && c <= 'z') /* as most are */
+        if (c >= 'a' && c <= 'z') /* the most frequent case */
             continue;
         if (c == '%' || c == '\\' || c == '#' || c >= 0x80 || c == 0 ||
             (c == '/' && at + 1 < length && (uri[at + 1] == '/' || uri[at + 1] == '.')) ||

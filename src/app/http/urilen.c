@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* urilen, the size of a URI; and uricontent, an old word for a content in it. */
+/* urilen, the length of a URI, and uricontent, an old keyword for a content in it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 extern const struct keyword keyword_content;
 
-enum { RANGE_SLACK = 2 }; /* how much longer than a range's largest number the field lets contents be */
+enum { RANGE_SLACK = 2 }; /* Suricata allows contents to exceed the upper bound of a range by this number of bytes */
 
 static enum inspect_result urilen_inspect(struct inspection *in, const struct condition *condition,
                                           struct inspect_retry *retry)
@@ -20,7 +20,7 @@ static enum inspect_result urilen_inspect(struct inspection *in, const struct co
     return number_range_has(condition->data, in->length) ? INSPECT_YES : INSPECT_GIVE_UP;
 }
 
-/* As in the field a range that nothing lies in, 33<>34, is its first number. */
+/* As in Suricata, a range that contains no number, such as 33<>34, means its first number. */
 static struct span take_size(struct rule_parser *parser, struct span size)
 {
     uint64_t low, high;
@@ -30,11 +30,11 @@ static struct span take_size(struct rule_parser *parser, struct span size)
 
     if (!span_to_uint(first, 0, UINT16_MAX, &low) || !span_to_uint(second, 0, UINT16_MAX, &high) || high > low + 1)
         return size;
-    rule_parser_warning(parser, size, "there is no number between these; the first one is taken");
+    rule_parser_warning(parser, size, "no number is between these bounds; the first one is used");
     return first;
 }
 
-/* A condition of http.uri, or http.uri.raw, whatever buffer is selected. */
+/* A condition on http.uri or http.uri.raw, whatever buffer is selected. */
 static int urilen_parse(struct rule_parser *parser, struct span value, bool negated)
 {
     struct number_range *range = arena_alloc(rule_parser_arena(parser), sizeof(*range));
@@ -49,7 +49,7 @@ static int urilen_parse(struct rule_parser *parser, struct span value, bool nega
     if (rest.at) {
         form = span_trim(rest);
         if (!span_equal_nocase(form, "raw") && !span_equal_nocase(form, "norm"))
-            return rule_parser_error(parser, form, "'urilen' counts 'raw' or 'norm'");
+            return rule_parser_error(parser, form, "the second argument of 'urilen' must be 'raw' or 'norm'");
         if (span_equal_nocase(form, "raw"))
             buffer = &keyword_http_uri_raw;
     }
@@ -69,7 +69,7 @@ static bool has_condition(const struct rule_buffer *buffer, const struct conditi
     return false;
 }
 
-/* As in the field: a content, negated or not, that is longer than the URI may be is a mistake. */
+/* As in Suricata, a content, negated or not, that is longer than the maximum URI length is an error. */
 static int urilen_finish(struct rule_parser *parser, const struct condition *condition)
 {
     const struct number_range *range = condition->data;
@@ -85,8 +85,8 @@ static int urilen_finish(struct rule_parser *parser, const struct condition *con
 
         if (c->keyword == &keyword_content && content->length > largest)
             return rule_parser_error(parser, rule_parser_rule_span(parser),
-                                     "a content has %u bytes, but by 'urilen' the URI has at most %" PRIu64,
-                                     content->length, largest);
+                                     "a content has %u bytes, but 'urilen' limits the URI to %" PRIu64, content->length,
+                                     largest);
     }
     return 0;
 }
@@ -94,8 +94,8 @@ static int urilen_finish(struct rule_parser *parser, const struct condition *con
 const struct keyword keyword_urilen = {
     .name = "urilen",
     .value = NUMBER_RANGE_FORM "[,raw|norm]",
-    .help = "the size of the URI: of http.uri, or with `raw` of http.uri.raw",
-    .manual = "A<>B is between the two, without either.",
+    .help = "compares the length of http.uri, or with `raw` of http.uri.raw",
+    .manual = "A<>B: more than A and less than B bytes.",
     .kind = KEYWORD_CONTENT,
     .parse = urilen_parse,
     .inspect = urilen_inspect,
@@ -107,7 +107,8 @@ static int uricontent_parse(struct rule_parser *parser, struct span value, bool 
     int err;
 
     if (rule_parser_current_buffer(parser))
-        return rule_parser_error(parser, value, "'uricontent' can't follow the keyword of a buffer");
+        return rule_parser_error(parser, value,
+                                 "'uricontent' can't follow a sticky buffer keyword; use 'content' with 'http.uri'");
     err = rule_parser_parse_as(parser, &keyword_content, value, negated);
     return err ? err : rule_parser_move_last_content(parser, &keyword_http_uri);
 }
@@ -115,7 +116,7 @@ static int uricontent_parse(struct rule_parser *parser, struct span value, bool 
 const struct keyword keyword_uricontent = {
     .name = "uricontent",
     .value = "[!]\"BYTES\"",
-    .help = "an old word for a content in http.uri",
+    .help = "matches bytes in http.uri; older form of http.uri with content",
     .kind = KEYWORD_CONTENT,
     .flags = KEYWORD_NEGATABLE,
     .parse = uricontent_parse,
