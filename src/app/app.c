@@ -28,7 +28,7 @@ void app_options_default(struct app_options *options)
         options->enabled[i] = true, options->transports[i] = APP_TCP | APP_UDP;
 }
 
-void app_list_ports(struct app_ports *ports, const char *text)
+void app_parse_ports(struct app_ports *ports, const char *text)
 {
     while (text && *text && ports->count < APP_PORTS_MAX) {
         char *end;
@@ -47,7 +47,7 @@ static void init_ports(struct app *app)
         for (unsigned transport = 0; transport < 2; transport++) {
             app->ports[i][transport] = app->options.ports[i][transport];
             if (!app->ports[i][transport].set)
-                app_list_ports(&app->ports[i][transport], own[transport]);
+                app_parse_ports(&app->ports[i][transport], own[transport]);
         }
     }
 }
@@ -218,7 +218,7 @@ enum {
 };
 _Static_assert(sizeof(other_counters) / sizeof(other_counters[0]) == OTHER_COUNTERS, "a name for each");
 
-static uint64_t other_counter(const struct app *app, unsigned which)
+static uint64_t get_other_counter(const struct app *app, unsigned which)
 {
     switch (which) {
     case ALSO_TCP:
@@ -241,7 +241,7 @@ static uint64_t other_counter(const struct app *app, unsigned which)
     }
 }
 
-static bool is_of_both(const struct app_proto *proto)
+static bool uses_both_transports(const struct app_proto *proto)
 {
     return proto->transports == (APP_TCP | APP_UDP);
 }
@@ -249,14 +249,15 @@ static bool is_of_both(const struct app_proto *proto)
 /* Maps a counter index to protocol, transport and kind; a protocol with a single transport has counters for that
  * transport only. Returns false for a counter that belongs to no protocol; *transport is then its index in
  * other_counters. */
-static bool counter_at(size_t index, size_t *proto, unsigned *transport, enum app_count *kind)
+static bool find_counter(size_t index, size_t *proto, unsigned *transport, enum app_count *kind)
 {
     for (size_t i = 0; i < app_list_count; i++) {
-        size_t count = is_of_both(app_list[i]) ? PER_PROTOCOL : COUNT_KINDS;
+        size_t count = uses_both_transports(app_list[i]) ? PER_PROTOCOL : COUNT_KINDS;
 
         if (index < count) {
             *proto = i;
-            *transport = is_of_both(app_list[i]) ? (unsigned)(index / COUNT_KINDS) : app_list[i]->transports == APP_UDP;
+            *transport = uses_both_transports(app_list[i]) ? (unsigned)(index / COUNT_KINDS)
+                                                           : app_list[i]->transports == APP_UDP;
             *kind = (enum app_count)(index % COUNT_KINDS);
             return true;
         }
@@ -271,20 +272,20 @@ size_t app_counter_count(void)
     size_t count = OTHER_COUNTERS;
 
     for (size_t i = 0; i < app_list_count; i++)
-        count += is_of_both(app_list[i]) ? PER_PROTOCOL : COUNT_KINDS;
+        count += uses_both_transports(app_list[i]) ? PER_PROTOCOL : COUNT_KINDS;
     return count;
 }
 
-static const char *make_name(struct arena *arena, size_t index)
+static const char *format_counter_name(struct arena *arena, size_t index)
 {
     unsigned transport;
     enum app_count kind;
     char called[64];
     size_t proto;
 
-    if (!counter_at(index, &proto, &transport, &kind))
+    if (!find_counter(index, &proto, &transport, &kind))
         return other_counters[transport];
-    snprintf(called, sizeof(called), is_of_both(app_list[proto]) ? "%s_%s" : "%s", app_list[proto]->name,
+    snprintf(called, sizeof(called), uses_both_transports(app_list[proto]) ? "%s_%s" : "%s", app_list[proto]->name,
              transports[transport]);
     for (char *at = called; (at = strchr(at, '-')) != NULL;)
         *at = '_'; /* as in Suricata: ftp_data */
@@ -294,7 +295,7 @@ static const char *make_name(struct arena *arena, size_t index)
 #pragma GCC diagnostic pop
 }
 
-static int make_names(struct app_shared *shared)
+static int format_counter_names(struct app_shared *shared)
 {
     shared->arena = arena_new(0);
     shared->name_count = app_counter_count();
@@ -302,7 +303,7 @@ static int make_names(struct app_shared *shared)
     if (!shared->arena || !shared->names)
         return -ENOMEM;
     for (size_t i = 0; i < shared->name_count; i++) {
-        shared->names[i] = make_name(shared->arena, i);
+        shared->names[i] = format_counter_name(shared->arena, i);
         if (!shared->names[i])
             return -ENOMEM;
     }
@@ -320,8 +321,8 @@ uint64_t app_counter_value(const struct app *app, size_t index)
     enum app_count kind;
     size_t proto;
 
-    if (!counter_at(index, &proto, &transport, &kind))
-        return other_counter(app, transport);
+    if (!find_counter(index, &proto, &transport, &kind))
+        return get_other_counter(app, transport);
     return app->counters[proto][transport][kind];
 }
 
@@ -334,7 +335,7 @@ int app_shared_new(struct app_shared **out)
     if (!shared)
         return -ENOMEM;
     pthread_mutex_init(&shared->lock, NULL);
-    if (make_names(shared)) {
+    if (format_counter_names(shared)) {
         app_shared_free(shared);
         return -ENOMEM;
     }
@@ -346,8 +347,8 @@ void app_shared_free(struct app_shared *shared)
 {
     if (!shared)
         return;
-    for (size_t i = 0; i < ANNOUNCED_MAX; i++)
-        free(shared->announced[i].tag);
+    for (size_t i = 0; i < EXPECTED_FLOWS_MAX; i++)
+        free(shared->expected_flows[i].tag);
     pthread_mutex_destroy(&shared->lock);
     arena_free(shared->arena);
     free(shared->names);

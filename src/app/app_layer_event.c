@@ -11,7 +11,7 @@
 
 extern const struct keyword keyword_app_layer_event;
 
-struct wanted_event {
+struct event_condition {
     unsigned proto; /* id of the protocol; 0: an event of protocol detection */
     unsigned event; /* event of the protocol, or enum app_layer_event */
     const char *words[2];
@@ -36,28 +36,28 @@ const char *app_layer_event_name(enum app_layer_event event)
 static bool match_transaction(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
                               const void *data)
 {
-    const struct wanted_event *want = data;
+    const struct event_condition *condition = data;
 
     (void)in;
     (void)direction;
-    return tx->protocol == want->proto && app_tx_has_event(tx, want->event);
+    return tx->protocol == condition->proto && app_tx_has_event(tx, condition->event);
 }
 
 static bool match_packet(const struct match_input *in, const void *data)
 {
-    const struct wanted_event *want = data;
+    const struct event_condition *condition = data;
 
-    return packet_has_event(in->packet, want->event);
+    return packet_has_event(in->packet, condition->event);
 }
 
 static int event_number(const void *data)
 {
-    const struct wanted_event *want = data;
+    const struct event_condition *condition = data;
 
-    return want->proto == 0 ? (int)want->event : -1;
+    return condition->proto == 0 ? (int)condition->event : -1;
 }
 
-static int find_layer_event(struct rule_parser *parser, struct span value, struct wanted_event *out)
+static int parse_layer_event(struct rule_parser *parser, struct span value, struct event_condition *out)
 {
     for (unsigned i = 0; i < sizeof(layer_events) / sizeof(layer_events[0]); i++) {
         if (span_equal_nocase(value, layer_events[i])) {
@@ -69,7 +69,7 @@ static int find_layer_event(struct rule_parser *parser, struct span value, struc
                              SPAN_ARGS(value));
 }
 
-static int unknown_event(struct rule_parser *parser, struct span name, const struct app_proto *proto)
+static int report_unknown_event(struct rule_parser *parser, struct span name, const struct app_proto *proto)
 {
     const char *names[APP_MAX_EVENTS];
     const char *nearest = NULL;
@@ -87,7 +87,7 @@ static int unknown_event(struct rule_parser *parser, struct span name, const str
 }
 
 /* Returns the current name of an event that had another name before. */
-static struct span event_name(const struct app_proto *proto, struct span name)
+static struct span current_event_name(const struct app_proto *proto, struct span name)
 {
     for (const char *const *pair = proto->old_events; pair && *pair; pair += 2) {
         if (span_equal_nocase(name, pair[0]))
@@ -96,34 +96,34 @@ static struct span event_name(const struct app_proto *proto, struct span name)
     return name;
 }
 
-static int find_event(struct rule_parser *parser, struct span text, struct wanted_event *want)
+static int parse_protocol_event(struct rule_parser *parser, struct span text, struct event_condition *condition)
 {
-    const struct app_proto *proto = app_by_id(want->proto);
-    struct span name = event_name(proto, text);
+    const struct app_proto *proto = app_by_id(condition->proto);
+    struct span name = current_event_name(proto, text);
 
     for (size_t i = 0; i < proto->event_count; i++) {
         if (!span_equal_nocase(name, proto->events[i].name))
             continue;
-        want->event = (unsigned)i;
-        want->words[0] = proto->name;
-        if (rule_parser_require_applications(parser, want->words))
+        condition->event = (unsigned)i;
+        condition->words[0] = proto->name;
+        if (rule_parser_require_applications(parser, condition->words))
             return -EINVAL;
-        return rule_parser_add_transaction_condition(parser, want, false);
+        return rule_parser_add_transaction_condition(parser, condition, false);
     }
-    return unknown_event(parser, text, proto);
+    return report_unknown_event(parser, text, proto);
 }
 
 static int app_layer_event_parse(struct rule_parser *parser, struct span value, bool negated)
 {
-    struct wanted_event *want = arena_alloc(rule_parser_arena(parser), sizeof(*want));
+    struct event_condition *condition = arena_alloc(rule_parser_arena(parser), sizeof(*condition));
     const char *dot = memchr(value.at, '.', value.length);
     char proto[32];
 
     (void)negated;
-    if (!want)
+    if (!condition)
         return -ENOMEM;
     if (!dot)
-        return find_layer_event(parser, value, want);
+        return parse_layer_event(parser, value, condition);
 
     struct span name = { .at = dot + 1, .length = (size_t)(value.at + value.length - dot) - 1 };
     struct span word = { .at = value.at, .length = (size_t)(dot - value.at) };
@@ -132,16 +132,16 @@ static int app_layer_event_parse(struct rule_parser *parser, struct span value, 
         return rule_parser_error(parser, word, "unknown protocol '" SPAN_FORMAT "'", SPAN_ARGS(word));
     memcpy(proto, word.at, word.length);
     proto[word.length] = '\0';
-    want->proto = app_find(proto);
-    if (want->proto == 0 && !rule_parser_knows_protocol(word))
+    condition->proto = app_find(proto);
+    if (condition->proto == 0 && !rule_parser_knows_protocol(word))
         return rule_parser_error(parser, word, "unknown protocol '%s'", proto);
-    if (want->proto == 0) {
+    if (condition->proto == 0) {
         char tag[64];
 
         snprintf(tag, sizeof(tag), "protocol %s", proto);
         return rule_parser_unsupported(parser, word, tag, "events of '%s' are not supported", proto);
     }
-    return find_event(parser, name, want);
+    return parse_protocol_event(parser, name, condition);
 }
 
 const struct keyword keyword_app_layer_event = {

@@ -12,36 +12,36 @@
 
 extern const struct keyword keyword_app_layer_protocol;
 
-enum asked { ASK_DIRECTION, ASK_FINAL, ASK_ORIGINAL, ASK_EITHER, ASK_TO_SERVER, ASK_TO_CLIENT };
+enum protocol_mode { MODE_DIRECTION, MODE_FINAL, MODE_ORIGINAL, MODE_EITHER, MODE_TO_SERVER, MODE_TO_CLIENT };
 
-struct wanted_protocol {
-    uint8_t asked; /* enum asked */
-    uint8_t id;    /* may be APP_FAILED */
-    bool unknown;  /* matches before a protocol is known */
+struct protocol_condition {
+    uint8_t mode; /* enum protocol_mode */
+    uint8_t id;   /* may be APP_FAILED */
+    bool unknown; /* matches before a protocol is known */
     bool negated;
 };
 
 static const struct {
     const char *name;
-    enum asked asked;
+    enum protocol_mode mode;
 } modes[] = {
-    { "direction", ASK_DIRECTION }, { "final", ASK_FINAL },         { "original", ASK_ORIGINAL },
-    { "either", ASK_EITHER },       { "to_server", ASK_TO_SERVER }, { "toserver", ASK_TO_SERVER },
-    { "to_client", ASK_TO_CLIENT }, { "toclient", ASK_TO_CLIENT },
+    { "direction", MODE_DIRECTION }, { "final", MODE_FINAL },         { "original", MODE_ORIGINAL },
+    { "either", MODE_EITHER },       { "to_server", MODE_TO_SERVER }, { "toserver", MODE_TO_SERVER },
+    { "to_client", MODE_TO_CLIENT }, { "toclient", MODE_TO_CLIENT },
 };
 
-static unsigned asked_of(const struct wanted_protocol *want, const struct packet *pkt)
+static unsigned get_protocol(const struct protocol_condition *condition, const struct packet *pkt)
 {
     const struct flow *flow = pkt->flow;
 
-    switch ((enum asked)want->asked) {
-    case ASK_FINAL:
+    switch ((enum protocol_mode)condition->mode) {
+    case MODE_FINAL:
         return app_of_flow(flow);
-    case ASK_ORIGINAL:
+    case MODE_ORIGINAL:
         return app_original(flow);
-    case ASK_TO_SERVER:
+    case MODE_TO_SERVER:
         return app_of_direction(flow, FLOW_TO_SERVER);
-    case ASK_TO_CLIENT:
+    case MODE_TO_CLIENT:
         return app_of_direction(flow, FLOW_TO_CLIENT);
     default:
         return app_of_direction(flow, pkt->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER);
@@ -50,31 +50,31 @@ static unsigned asked_of(const struct wanted_protocol *want, const struct packet
 
 static bool app_layer_protocol_match(const struct match_input *in, const void *data)
 {
-    const struct wanted_protocol *want = data;
+    const struct protocol_condition *condition = data;
     const struct flow *flow = in->packet->flow;
     unsigned is;
 
     if (!flow)
         return false;
-    if (want->asked == ASK_EITHER) {
+    if (condition->mode == MODE_EITHER) {
         unsigned server = app_of_direction(flow, FLOW_TO_SERVER), client = app_of_direction(flow, FLOW_TO_CLIENT);
 
-        if (want->unknown)
+        if (condition->unknown)
             return !server || !client;
-        return (server || client) && (server == want->id || client == want->id) != want->negated;
+        return (server || client) && (server == condition->id || client == condition->id) != condition->negated;
     }
-    is = asked_of(want, in->packet);
-    if (!want->negated && !want->unknown && want->asked != ASK_ORIGINAL && want->id < APP_FAILED &&
-        app_other_protocols(flow) >> want->id & 1)
+    is = get_protocol(condition, in->packet);
+    if (!condition->negated && !condition->unknown && condition->mode != MODE_ORIGINAL && condition->id < APP_FAILED &&
+        app_other_protocols(flow) >> condition->id & 1)
         return true;
-    return want->unknown ? is == 0 : is != 0 && (is == want->id) != want->negated;
+    return condition->unknown ? is == 0 : is != 0 && (is == condition->id) != condition->negated;
 }
 
-static int parse_mode(struct rule_parser *parser, struct span mode, struct wanted_protocol *out)
+static int parse_mode(struct rule_parser *parser, struct span mode, struct protocol_condition *out)
 {
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
         if (span_equal_nocase(mode, modes[i].name)) {
-            out->asked = (uint8_t)modes[i].asked;
+            out->mode = (uint8_t)modes[i].mode;
             return 0;
         }
     }
@@ -83,7 +83,7 @@ static int parse_mode(struct rule_parser *parser, struct span mode, struct wante
         SPAN_ARGS(mode));
 }
 
-static int parse_name(struct rule_parser *parser, struct span name, struct wanted_protocol *out)
+static int parse_name(struct rule_parser *parser, struct span name, struct protocol_condition *out)
 {
     char copy[32];
 
@@ -116,7 +116,7 @@ static int parse_name(struct rule_parser *parser, struct span name, struct wante
 
 static int app_layer_protocol_parse(struct rule_parser *parser, struct span value, bool negated)
 {
-    struct wanted_protocol *out = arena_alloc(rule_parser_arena(parser), sizeof(*out));
+    struct protocol_condition *out = arena_alloc(rule_parser_arena(parser), sizeof(*out));
     const char *comma = memchr(value.at, ',', value.length);
     struct span name = value;
     int err = 0;

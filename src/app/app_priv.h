@@ -35,7 +35,7 @@ enum {
     CANDIDATE_MAX = 1024, /* bytes of a direction after which a reading is dropped if its protocol is still uncertain */
     COMPARED_MAX =
         128, /* first bytes of a direction that are probed again when the protocol of the other direction is known */
-    ANNOUNCED_MAX = 512, /* expected flows of all workers */
+    EXPECTED_FLOWS_MAX = 512, /* expected flows of all workers */
     DATAGRAM_HEADS_MAX = APP_HEADS_MAX * APP_MAX_PROTOCOLS,
     APP_SIZE_CLASSES = 8, /* lists of flows by the memory they use: below 2 KiB, 8 KiB, 32 KiB ... 8 MiB, above */
 };
@@ -86,12 +86,12 @@ struct app_flow {
     uint8_t detected; /* bit set of directions in which detection has finished; the next packet of the direction clears
                          the bit */
     uint64_t next_tx;
-    struct heap *heap; /* main reading: the worker's heap */
-    bool has_beside;   /* main reading: app_tx_new_beside() has created transactions */
-    uint64_t first_tx; /* main reading: id of the first transaction since the last protocol change */
+    struct heap *heap;       /* main reading: the worker's heap */
+    bool has_alternative_tx; /* main reading: app_tx_new_beside() has created transactions */
+    uint64_t first_tx;       /* main reading: id of the first transaction since the last protocol change */
     uint32_t next_file;
-    bool stopped;    /* parsing has stopped */
-    uint8_t without; /* another reading that omits these urgent bytes of the stream: bits of main->urgent */
+    bool stopped;           /* parsing has stopped */
+    uint8_t omitted_urgent; /* another reading that omits these urgent bytes of the stream: bits of main->urgent */
     struct urgent_byte urgent[UNKNOWN_URGENT_MAX]; /* main reading: urgent bytes before the protocol was known */
     uint8_t urgent_count;
     bool urgent_unread; /* main reading: urgent bytes have no readings, because no protocol was detected in their
@@ -101,29 +101,29 @@ struct app_flow {
     bool change_wanted, change_optional; /* app_change(): another protocol follows */
     bool changing;                    /* detection of the new protocol is running; if it fails, `fallback` continues */
     uint8_t change_to;                /* id of the announced protocol; 0: any */
-    uint8_t old;                      /* id of the protocol before the change; 0 for none */
+    uint8_t previous_protocol;        /* id of the protocol before the change; 0 for none */
     const struct app_proto *fallback; /* previous protocol of an optional change; its state is kept */
     void *fallback_state;
     void *tag; /* tag of the expectation that the flow fulfils */
     uint32_t tag_length;
     struct app_flow *newer, *older; /* main reading: links in the list of its size class */
-    size_t held;                    /* main reading: heap bytes of all readings */
+    size_t memory_used;             /* main reading: heap bytes of all readings */
     uint64_t used_ns;               /* main reading: time of the last packet that was fed */
     uint8_t size_class;
     uint8_t ports;       /* UDP: bits PORTS_...; 0: not computed since the directions were swapped */
     uint8_t candidate;   /* another reading: id of its protocol, which is certain once the reading has a parser */
     bool failed;         /* stopped because the parser failed or memory ran out */
-    bool doubted;        /* main reading: the client's bytes are also parsed as another protocol, and the server has not
-                            confirmed this one; see app_stream() */
+    bool ambiguous;      /* main reading: the client's bytes are also parsed as another protocol, and the server has not
+                          confirmed this one; see app_stream() */
     bool drop_ambiguous; /* main reading: app_drop_ambiguous() was called in any reading */
     bool resumed;        /* the parser was restarted after app_evict() */
     bool keep_files[FLOW_DIRECTIONS]; /* main reading: filestore applies to the whole flow, and the sid of the rule */
-    uint32_t keep_sid[FLOW_DIRECTIONS];
+    uint32_t store_sid[FLOW_DIRECTIONS];
 };
 
 enum app_count { COUNT_FLOW, COUNT_TX, COUNT_PARSER, COUNT_ALLOC, COUNT_GAP, COUNT_KINDS };
 
-struct announced {
+struct expected_flow {
     struct app_expectation what;
     uint64_t until_ns;
     void *tag; /* allocated with malloc(), because it moves from one worker to another */
@@ -134,7 +134,7 @@ struct announced {
 struct app_shared {
     pthread_mutex_t lock;
     atomic_uint count; /* read without the lock: most of the time there are no expectations */
-    struct announced announced[ANNOUNCED_MAX];
+    struct expected_flow expected_flows[EXPECTED_FLOWS_MAX];
     struct arena *arena;
     const char **names; /* names of the counters */
     size_t name_count;
@@ -171,10 +171,10 @@ struct app {
                           [2]; /* ports on which a protocol is expected: those in the settings, or the default ports */
     struct datagram_table datagrams;
     /* For each first byte: bit set of the protocol indices with a pattern that may start with it. */
-    uint64_t beginnings[FLOW_DIRECTIONS][UINT8_MAX + 1];
-    uint64_t
-        reads_others; /* bit set of protocol indices with survives_junk or joins_others: possible further readings */
-    unsigned wanted;  /* needs of the loaded rules: RULE_FILE_..., RULE_MESSAGE_MD5 */
+    uint64_t first_bytes[FLOW_DIRECTIONS][UINT8_MAX + 1];
+    uint64_t alongside_protocols; /* bit set of protocol indices with survives_junk or joins_others: possible further
+                                     readings */
+    unsigned wanted;              /* needs of the loaded rules: RULE_FILE_..., RULE_MESSAGE_MD5 */
     uint64_t counters[APP_MAX_PROTOCOLS][2][COUNT_KINDS]; /* by transport: TCP, UDP */
     uint64_t failed_flows[2];                             /* by transport: TCP, UDP */
     uint64_t other_readings[2];
@@ -211,7 +211,7 @@ static inline void app_count(struct app *app, const struct app_flow *af, enum ap
 }
 
 /* Adds the ports in a text like "80,8080"; NULL adds none. */
-void app_list_ports(struct app_ports *ports, const char *text);
+void app_parse_ports(struct app_ports *ports, const char *text);
 
 /* --- options.c ------------------------------------------------------------------------------------ */
 
@@ -233,20 +233,20 @@ bool app_is_expected_at(const struct app *app, size_t index, unsigned transport,
 
 /* Fills app->beginnings and app->datagrams; app->ports must be set. */
 void app_init_identification(struct app *app);
-/* Whether one of the ports of a UDP flow is a port of a protocol. If not, app_is_no_message() recognises most datagrams
- * that no probe accepts. */
-bool app_knows_ports(const struct app *app, uint16_t one, uint16_t other);
-bool app_is_no_message(const struct app *app, const uint8_t *bytes, uint32_t length);
+/* Whether one of the ports of a UDP flow is a port of a protocol. If not, app_matches_no_head() recognises most
+ * datagrams that no probe accepts. */
+bool app_has_known_port(const struct app *app, uint16_t one, uint16_t other);
+bool app_matches_no_head(const struct app *app, const uint8_t *bytes, uint32_t length);
 
 /* A protocol that may have sent a datagram. */
-struct app_claim {
+struct app_datagram_match {
     uint8_t id;
     bool reversed; /* the message has the opposite direction of the packet */
 };
 /* Finds all protocols except `except` (an id, or 0) of which the datagram may be a message, those hinted at by the
  * ports first, and returns their number. */
 unsigned app_identify_datagram(const struct app *app, const struct app_probe *probe, unsigned except,
-                               struct app_claim claims[APP_MAX_PROTOCOLS]);
+                               struct app_datagram_match matches[APP_MAX_PROTOCOLS]);
 
 /* --- memory.c ------------------------------------------------------------------------------------- */
 
@@ -282,10 +282,10 @@ struct app_flow *app_get_flow(struct app *app, struct flow *flow, struct app_ver
 bool app_start_parser(struct feeding *f, unsigned id);
 /* Feeds bytes with their stream offset to a reading besides the main one; bytes that it has already got are skipped. */
 void app_feed_other(struct feeding *f, enum flow_direction direction, struct app_stream_bytes in);
-void app_note_direction(struct app_flow *af, enum flow_direction direction, unsigned id);
-void app_note_flow(struct app_flow *af, unsigned id);
-void app_note_detected(struct app_flow *af,
-                       enum flow_direction direction); /* records that detection has finished in the direction */
+void app_set_direction_protocol(struct app_flow *af, enum flow_direction direction, unsigned id);
+void app_set_flow_protocol(struct app_flow *af, unsigned id);
+/* Records that detection has finished in the direction. */
+void app_set_detected(struct app_flow *af, enum flow_direction direction);
 
 /* --- reading.c ------------------------------------------------------------------------------------ */
 
@@ -298,13 +298,13 @@ struct app_flow *app_reading_find(struct app_flow *main, unsigned id); /* NULL f
 bool app_has_other_readings(const struct app_flow *main);              /* that have not stopped */
 /* Before the main reading gets the bytes: creates readings that omit the urgent bytes of the direction, as long as the
  * protocol is unknown. */
-void app_read_urgent(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *in);
+void app_add_urgent_readings(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *in);
 /* With urgent_unread: whether the flow has a parser after all, so that readings of its bytes are missing. Clears
  * urgent_unread, so true is returned once. */
 bool app_misses_readings(struct app_flow *main);
 /* Feeds stream bytes to another reading, without the urgent bytes that it omits. */
 void app_feed_reading(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *in);
-bool app_is_read_otherwise(const struct app_flow *main); /* a protocol with joins_others parses the bytes, too */
+bool app_has_joined_reading(const struct app_flow *main); /* a protocol with joins_others parses the bytes, too */
 /* Whether the client's bytes are also a message of the protocol: "QUIT /path HTTP/1.1" starts like FTP. */
 enum app_guess app_reading_guess(const struct feeding *f, const struct app_proto *proto, const struct app_side *side);
 /* Swaps client and server of the flow in all readings. */
@@ -328,6 +328,6 @@ void app_byterange_detach_files(struct app *app, struct app_tx *tx, enum flow_di
 
 /* Returns the id of the protocol of an expected flow, 0 otherwise. Moves the tag to `af` and removes the
  * expectation. */
-unsigned app_take_expected(struct app *app, struct app_flow *af, uint64_t now_ns);
+unsigned app_consume_expectation(struct app *app, struct app_flow *af, uint64_t now_ns);
 
 #endif

@@ -37,9 +37,9 @@ static bool ports_are_reversed(const struct app *app, const struct flow *flow)
 
 enum { PORTS_SEEN = 1, PORTS_KNOWN = 2, PORTS_REVERSED = 4 };
 
-static uint8_t look_at_ports(const struct app *app, const struct flow *flow)
+static uint8_t classify_ports(const struct app *app, const struct flow *flow)
 {
-    return PORTS_SEEN | (app_knows_ports(app, flow->client_port, flow->server_port) ? PORTS_KNOWN : 0) |
+    return PORTS_SEEN | (app_has_known_port(app, flow->client_port, flow->server_port) ? PORTS_KNOWN : 0) |
            (ports_are_reversed(app, flow) ? PORTS_REVERSED : 0);
 }
 
@@ -59,8 +59,8 @@ static bool is_message(const struct app_flow *reading, const struct app_input *i
     return !reading->proto->probe || reading->proto->probe(&probe) != APP_NO;
 }
 
-static void feed(struct feeding *f, struct app_flow *reading, enum flow_direction direction, const uint8_t *bytes,
-                 uint32_t length)
+static void feed_reading(struct feeding *f, struct app_flow *reading, enum flow_direction direction,
+                         const uint8_t *bytes, uint32_t length)
 {
     struct app_context context = { .app = f->app, .af = reading, .now_ns = f->now_ns };
     struct app_side *side = &reading->side[direction];
@@ -87,7 +87,7 @@ static void feed(struct feeding *f, struct app_flow *reading, enum flow_directio
         f->verdict->exception = EXCEPTION_APP_ERROR;
 }
 
-static void note_unidentified(struct feeding *f, enum flow_direction direction)
+static void record_unidentified(struct feeding *f, enum flow_direction direction)
 {
     struct app_flow *af = f->af;
     struct app_side *side = &af->side[direction];
@@ -95,17 +95,17 @@ static void note_unidentified(struct feeding *f, enum flow_direction direction)
     if (side->failed)
         return;
     side->failed = ++side->datagrams >= DATAGRAMS_MAX;
-    app_note_direction(af, direction, APP_FAILED);
-    app_note_detected(af, direction);
+    app_set_direction_protocol(af, direction, APP_FAILED);
+    app_set_detected(af, direction);
     if (!side->failed || !af->side[opposite(direction)].failed)
         return;
-    app_note_flow(af, APP_FAILED);
+    app_set_flow_protocol(af, APP_FAILED);
     f->app->failed_flows[1]++;
 }
 
 /* Sets the protocol of the flow, and swaps client and server if necessary, from the first identified message. Returns
  * false without memory. */
-static bool begin(struct feeding *f, struct app_claim *first, enum flow_direction *direction)
+static bool start_flow(struct feeding *f, struct app_datagram_match *first, enum flow_direction *direction)
 {
     struct app_flow *af = f->af;
 
@@ -114,9 +114,9 @@ static bool begin(struct feeding *f, struct app_claim *first, enum flow_directio
         *direction = opposite(*direction);
         f->verdict->either_direction = true;
     }
-    app_note_flow(af, first->id);
-    app_note_direction(af, *direction, first->id);
-    app_note_detected(af, *direction);
+    app_set_flow_protocol(af, first->id);
+    app_set_direction_protocol(af, *direction, first->id);
+    app_set_detected(af, *direction);
     if (!app_start_parser(f, first->id)) {
         af->proto = NULL;
         f->verdict->exception = EXCEPTION_APP_ERROR;
@@ -126,21 +126,21 @@ static bool begin(struct feeding *f, struct app_claim *first, enum flow_directio
     return true;
 }
 
-/* Feeds the datagram to the other readings. The directions in `claims` refer to the original direction of the packet;
- * `turned`: the flow has been swapped since. */
-static void feed_others(struct feeding *f, const struct app_claim *claims, unsigned count, bool turned,
+/* Feeds the datagram to the other readings. The directions in `matches` refer to the original direction of the packet;
+ * `swapped`: the flow has been swapped since. */
+static void feed_others(struct feeding *f, const struct app_datagram_match *matches, unsigned count, bool swapped,
                         enum flow_direction direction, const uint8_t *bytes, uint32_t length)
 {
     for (unsigned i = 0; i < count; i++) {
-        struct app_flow *reading = app_reading_find(f->af, claims[i].id);
-        bool reversed = claims[i].reversed != turned;
+        struct app_flow *reading = app_reading_find(f->af, matches[i].id);
+        bool reversed = matches[i].reversed != swapped;
 
-        if (!reading && (reading = app_reading_add(f, claims[i].id)))
-            app_note_detected(reading, direction);
+        if (!reading && (reading = app_reading_add(f, matches[i].id)))
+            app_set_detected(reading, direction);
         if (!reading || reading->stopped)
             continue;
         f->verdict->either_direction |= reversed;
-        feed(f, reading, reversed ? opposite(direction) : direction, bytes, length);
+        feed_reading(f, reading, reversed ? opposite(direction) : direction, bytes, length);
     }
 }
 
@@ -156,43 +156,43 @@ static void identify_and_feed(struct feeding *f, enum flow_direction direction, 
         .client_port = flow->client_port,
         .server_port = flow->server_port,
     };
-    struct app_claim claims[APP_MAX_PROTOCOLS];
+    struct app_datagram_match matches[APP_MAX_PROTOCOLS];
     unsigned count, first = 0;
 
     if (af->proto && (app_of_direction(flow, direction) == 0 || app_of_direction(flow, direction) == APP_FAILED)) {
-        app_note_direction(af, direction, af->protocol); /* the protocol is known from the other direction */
-        app_note_detected(af, direction);
+        app_set_direction_protocol(af, direction, af->protocol); /* the protocol is known from the other direction */
+        app_set_detected(af, direction);
     }
-    count = app_identify_datagram(f->app, &probe, af->proto ? af->protocol : 0, claims);
+    count = app_identify_datagram(f->app, &probe, af->proto ? af->protocol : 0, matches);
     if (!af->proto && count == 0) {
-        note_unidentified(f, direction);
+        record_unidentified(f, direction);
         return;
     }
     if (!af->proto) {
         first = 1;
-        if (!begin(f, &claims[0], &direction))
+        if (!start_flow(f, &matches[0], &direction))
             return;
     }
-    feed(f, f->af, direction, bytes, length);
-    feed_others(f, claims + first, count - first, f->verdict->reversed, direction, bytes, length);
+    feed_reading(f, f->af, direction, bytes, length);
+    feed_others(f, matches + first, count - first, f->verdict->reversed, direction, bytes, length);
 }
 
 /* Fast path for datagrams of an unknown protocol: no known protocol claims the datagram, and the state of the flow does
  * not change. */
-static bool is_nothing_new(const struct app *app, const struct app_flow *af, enum flow_direction direction,
-                           const uint8_t *bytes, uint32_t length)
+static bool is_unchanged(const struct app *app, const struct app_flow *af, enum flow_direction direction,
+                         const uint8_t *bytes, uint32_t length)
 {
     return !af->proto && af->side[direction].failed && (af->ports & (PORTS_SEEN | PORTS_KNOWN)) == PORTS_SEEN &&
-           app_is_no_message(app, bytes, length);
+           app_matches_no_head(app, bytes, length);
 }
 
-static void look_at_datagram(struct feeding *f, struct flow *flow, enum flow_direction direction, const uint8_t *bytes,
+static void process_datagram(struct feeding *f, struct flow *flow, enum flow_direction direction, const uint8_t *bytes,
                              uint32_t length)
 {
     struct app *app = f->app;
     size_t before = app_flow_memory(app);
     uint64_t refused = heap_refused(app->heap);
-    uint8_t ports = flow->app && flow->app->ports ? flow->app->ports : look_at_ports(app, flow);
+    uint8_t ports = flow->app && flow->app->ports ? flow->app->ports : classify_ports(app, flow);
 
     f->verdict->either_direction = ports & PORTS_REVERSED;
     f->af = app_get_flow(app, flow, f->verdict);
@@ -216,13 +216,13 @@ bool app_datagram(struct app *app, struct flow *flow, enum flow_direction direct
     *verdict = (struct app_verdict){ 0 };
     if (length == 0)
         return false;
-    if (af && is_nothing_new(app, af, direction, bytes, length)) {
+    if (af && is_unchanged(app, af, direction, bytes, length)) {
         verdict->either_direction = af->ports & PORTS_REVERSED;
         af->used_ns = now_ns;
         return verdict->either_direction;
     }
     struct feeding f = { .app = app, .verdict = verdict, .now_ns = now_ns, .transport = APP_UDP };
 
-    look_at_datagram(&f, flow, direction, bytes, length);
+    process_datagram(&f, flow, direction, bytes, length);
     return true;
 }

@@ -15,53 +15,53 @@
 
 enum { TAG_MAX = 4096, PER_CLIENT = 32 };
 
-static void forget(struct app_shared *shared, struct announced *one)
+static void remove_entry(struct app_shared *shared, struct expected_flow *entry)
 {
-    free(one->tag);
-    memset(one, 0, sizeof(*one));
+    free(entry->tag);
+    memset(entry, 0, sizeof(*entry));
     atomic_fetch_sub(&shared->count, 1);
 }
 
-static const struct announced *older_of(const struct announced *one, const struct announced *other)
+static const struct expected_flow *older_entry(const struct expected_flow *entry, const struct expected_flow *other)
 {
-    return !other || one->until_ns < other->until_ns ? one : other;
+    return !other || entry->until_ns < other->until_ns ? entry : other;
 }
 
-static bool is_same(const struct app_expectation *one, const struct app_expectation *other)
+static bool is_same_connection(const struct app_expectation *entry, const struct app_expectation *other)
 {
-    return one->ip_version == other->ip_version && one->server_port == other->server_port &&
-           memcmp(&one->client, &other->client, sizeof(one->client)) == 0 &&
-           memcmp(&one->server, &other->server, sizeof(one->server)) == 0;
+    return entry->ip_version == other->ip_version && entry->server_port == other->server_port &&
+           memcmp(&entry->client, &other->client, sizeof(entry->client)) == 0 &&
+           memcmp(&entry->server, &other->server, sizeof(entry->server)) == 0;
 }
 
 /* Removes an earlier entry of the same connection. Returns an unused or expired entry, otherwise the oldest entry of
  * the client or of all clients. */
-static struct announced *find_place(struct app_shared *shared, const struct app_expectation *what, uint64_t now_ns)
+static struct expected_flow *alloc_entry(struct app_shared *shared, const struct app_expectation *what, uint64_t now_ns)
 {
     const struct address *client = &what->client;
-    const struct announced *free = NULL, *oldest = NULL, *own_oldest = NULL;
+    const struct expected_flow *free = NULL, *oldest = NULL, *own_oldest = NULL;
     unsigned own = 0;
 
-    for (size_t i = 0; i < ANNOUNCED_MAX; i++) {
-        struct announced *one = &shared->announced[i];
+    for (size_t i = 0; i < EXPECTED_FLOWS_MAX; i++) {
+        struct expected_flow *entry = &shared->expected_flows[i];
 
-        if (one->proto && (one->until_ns < now_ns || is_same(&one->what, what)))
-            forget(shared, one);
-        if (!one->proto) {
-            free = free ? free : one;
+        if (entry->proto && (entry->until_ns < now_ns || is_same_connection(&entry->what, what)))
+            remove_entry(shared, entry);
+        if (!entry->proto) {
+            free = free ? free : entry;
             continue;
         }
-        oldest = older_of(one, oldest);
-        if (memcmp(&one->what.client, client, sizeof(*client)) == 0) {
-            own_oldest = older_of(one, own_oldest);
+        oldest = older_entry(entry, oldest);
+        if (memcmp(&entry->what.client, client, sizeof(*client)) == 0) {
+            own_oldest = older_entry(entry, own_oldest);
             own++;
         }
     }
-    const struct announced *chosen = own >= PER_CLIENT ? own_oldest : free ? free : oldest;
-    struct announced *place = &shared->announced[chosen - shared->announced];
+    const struct expected_flow *chosen = own >= PER_CLIENT ? own_oldest : free ? free : oldest;
+    struct expected_flow *place = &shared->expected_flows[chosen - shared->expected_flows];
 
     if (place->proto)
-        forget(shared, place);
+        remove_entry(shared, place);
     return place;
 }
 
@@ -69,7 +69,7 @@ bool app_expect(struct app_context *context, const struct app_expectation *what,
 {
     struct app_shared *shared = context->app->shared;
     unsigned proto = app_find(what->proto);
-    struct announced *place;
+    struct expected_flow *place;
     void *copy;
 
     if (!shared || proto == 0 || tag_length > TAG_MAX)
@@ -80,8 +80,8 @@ bool app_expect(struct app_context *context, const struct app_expectation *what,
     memcpy(copy, tag, tag_length);
     turn_wait(context->app->turn);
     pthread_mutex_lock(&shared->lock);
-    place = find_place(shared, what, context->now_ns);
-    *place = (struct announced){
+    place = alloc_entry(shared, what, context->now_ns);
+    *place = (struct expected_flow){
         .what = *what,
         .until_ns = context->now_ns + context->app->options.expectation_seconds * UINT64_C(1000000000),
         .tag = copy,
@@ -93,32 +93,33 @@ bool app_expect(struct app_context *context, const struct app_expectation *what,
     return true;
 }
 
-static bool is_for(const struct announced *one, const struct flow *flow, uint64_t now_ns)
+static bool matches_flow(const struct expected_flow *entry, const struct flow *flow, uint64_t now_ns)
 {
-    return one->proto && one->until_ns >= now_ns && one->what.ip_version == flow->ip_version &&
-           one->what.server_port == flow->server_port &&
-           memcmp(&one->what.client, &flow->client, sizeof(flow->client)) == 0 &&
-           memcmp(&one->what.server, &flow->server, sizeof(flow->server)) == 0;
+    return entry->proto && entry->until_ns >= now_ns && entry->what.ip_version == flow->ip_version &&
+           entry->what.server_port == flow->server_port &&
+           memcmp(&entry->what.client, &flow->client, sizeof(flow->client)) == 0 &&
+           memcmp(&entry->what.server, &flow->server, sizeof(flow->server)) == 0;
 }
 
 /* Moves the expectation of the flow, with its tag, to *out; false if there is none. */
-static bool take(struct app_shared *shared, const struct flow *flow, uint64_t now_ns, struct announced *out)
+static bool consume_entry(struct app_shared *shared, const struct flow *flow, uint64_t now_ns,
+                          struct expected_flow *out)
 {
-    for (size_t i = 0; i < ANNOUNCED_MAX; i++) {
-        if (!is_for(&shared->announced[i], flow, now_ns))
+    for (size_t i = 0; i < EXPECTED_FLOWS_MAX; i++) {
+        if (!matches_flow(&shared->expected_flows[i], flow, now_ns))
             continue;
-        *out = shared->announced[i];
-        shared->announced[i].tag = NULL;
-        forget(shared, &shared->announced[i]);
+        *out = shared->expected_flows[i];
+        shared->expected_flows[i].tag = NULL;
+        remove_entry(shared, &shared->expected_flows[i]);
         return true;
     }
     return false;
 }
 
-unsigned app_take_expected(struct app *app, struct app_flow *af, uint64_t now_ns)
+unsigned app_consume_expectation(struct app *app, struct app_flow *af, uint64_t now_ns)
 {
     struct app_shared *shared = app->shared;
-    struct announced one;
+    struct expected_flow entry;
     bool found;
 
     if (!shared)
@@ -127,17 +128,17 @@ unsigned app_take_expected(struct app *app, struct app_flow *af, uint64_t now_ns
     if (atomic_load(&shared->count) == 0)
         return 0;
     pthread_mutex_lock(&shared->lock);
-    found = take(shared, af->flow, now_ns, &one);
+    found = consume_entry(shared, af->flow, now_ns, &entry);
     pthread_mutex_unlock(&shared->lock);
     if (!found)
         return 0;
-    af->tag = heap_take_raw(app->heap, one.tag_length + 1);
+    af->tag = heap_take_raw(app->heap, entry.tag_length + 1);
     if (af->tag) {
-        memcpy(af->tag, one.tag, one.tag_length);
-        af->tag_length = one.tag_length;
+        memcpy(af->tag, entry.tag, entry.tag_length);
+        af->tag_length = entry.tag_length;
     }
-    free(one.tag);
-    return app->options.enabled[one.proto - 1] ? one.proto : 0;
+    free(entry.tag);
+    return app->options.enabled[entry.proto - 1] ? entry.proto : 0;
 }
 
 const void *app_expected(const struct app_context *context, uint32_t *tag_length)
@@ -148,47 +149,48 @@ const void *app_expected(const struct app_context *context, uint32_t *tag_length
 
 /* --- Transfer to another process ----------------------------------------------------------------- */
 
-static void transfer_announced(struct transfer *t, struct announced *one)
+static void transfer_entry(struct transfer *t, struct expected_flow *entry)
 {
-    uint8_t version = (uint8_t)one->what.ip_version;
+    uint8_t version = (uint8_t)entry->what.ip_version;
 
-    transfer_bytes(t, &one->what.client, sizeof(one->what.client));
-    transfer_bytes(t, &one->what.server, sizeof(one->what.server));
+    transfer_bytes(t, &entry->what.client, sizeof(entry->what.client));
+    transfer_bytes(t, &entry->what.server, sizeof(entry->what.server));
     transfer_u8(t, &version);
-    transfer_u16(t, &one->what.server_port);
-    transfer_u64(t, &one->until_ns);
-    transfer_u32(t, &one->tag_length);
-    transfer_require(t, one->tag_length <= TAG_MAX);
-    one->what.ip_version = version;
+    transfer_u16(t, &entry->what.server_port);
+    transfer_u64(t, &entry->until_ns);
+    transfer_u32(t, &entry->tag_length);
+    transfer_require(t, entry->tag_length <= TAG_MAX);
+    entry->what.ip_version = version;
 }
 
-static void write_announced(struct transfer *t, struct announced *one)
+static void write_entry(struct transfer *t, struct expected_flow *entry)
 {
-    transfer_put_text(t, app_by_id(one->proto)->name);
-    transfer_announced(t, one);
-    transfer_bytes(t, one->tag, one->tag_length);
+    transfer_put_text(t, app_by_id(entry->proto)->name);
+    transfer_entry(t, entry);
+    transfer_bytes(t, entry->tag, entry->tag_length);
 }
 
 /* Drops entries for which there is no room, and those of protocols that this build does not have. */
-static void read_announced(struct transfer *t, struct app_shared *shared, size_t *place)
+static void read_entry(struct transfer *t, struct app_shared *shared, size_t *place)
 {
-    struct announced one = { .proto = 0 };
+    struct expected_flow entry = { .proto = 0 };
     const uint8_t *tag = NULL;
     size_t length = 0;
     const char *name = transfer_lend_text(t, &length);
 
-    transfer_announced(t, &one);
+    transfer_entry(t, &entry);
     if (!t->error)
-        tag = transfer_lend(t, one.tag_length);
+        tag = transfer_lend(t, entry.tag_length);
     for (size_t i = 0; name && i < app_list_count; i++) {
         if (strlen(app_list[i]->name) == length && memcmp(app_list[i]->name, name, length) == 0)
-            one.proto = (uint8_t)(i + 1);
+            entry.proto = (uint8_t)(i + 1);
     }
-    if (t->error || one.proto == 0 || *place >= ANNOUNCED_MAX || !(one.tag = malloc((size_t)one.tag_length + 1)))
+    if (t->error || entry.proto == 0 || *place >= EXPECTED_FLOWS_MAX ||
+        !(entry.tag = malloc((size_t)entry.tag_length + 1)))
         return;
-    memcpy(one.tag, tag, one.tag_length);
-    one.what.proto = app_by_id(one.proto)->name;
-    shared->announced[(*place)++] = one;
+    memcpy(entry.tag, tag, entry.tag_length);
+    entry.what.proto = app_by_id(entry.proto)->name;
+    shared->expected_flows[(*place)++] = entry;
     atomic_fetch_add(&shared->count, 1);
 }
 
@@ -197,11 +199,11 @@ void app_shared_transfer(struct transfer *t, struct app_shared *shared)
     size_t place = 0;
 
     pthread_mutex_lock(&shared->lock);
-    for (size_t i = 0; i < ANNOUNCED_MAX && !t->reading; i++) {
-        if (shared->announced[i].proto)
-            write_announced(t, &shared->announced[i]);
+    for (size_t i = 0; i < EXPECTED_FLOWS_MAX && !t->reading; i++) {
+        if (shared->expected_flows[i].proto)
+            write_entry(t, &shared->expected_flows[i]);
     }
     while (t->reading && !t->error && t->at < t->limit && atomic_load(&shared->count) == place)
-        read_announced(t, shared, &place);
+        read_entry(t, shared, &place);
     pthread_mutex_unlock(&shared->lock);
 }

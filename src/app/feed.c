@@ -20,14 +20,14 @@
 #include "app_priv.h"
 #include "sluice/stream.h"
 
-static void feed_waiting(struct feeding *f, enum flow_direction direction);
-static void look_for_protocol(struct feeding *f, enum flow_direction direction);
+static void feed_pending(struct feeding *f, enum flow_direction direction);
+static void detect_protocol(struct feeding *f, enum flow_direction direction);
 static void feed_known(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *bytes);
 
 /* --- State of the flow --------------------------------------------------------------------------- */
 
 /* The protocol of a flow is that of its main reading. */
-void app_note_direction(struct app_flow *af, enum flow_direction direction, unsigned id)
+void app_set_direction_protocol(struct app_flow *af, enum flow_direction direction, unsigned id)
 {
     unsigned shift = direction == FLOW_TO_SERVER ? 8 : 16;
 
@@ -35,15 +35,15 @@ void app_note_direction(struct app_flow *af, enum flow_direction direction, unsi
         af->flow->application = (af->flow->application & ~(0xffu << shift)) | id << shift;
 }
 
-void app_note_flow(struct app_flow *af, unsigned id)
+void app_set_flow_protocol(struct app_flow *af, unsigned id)
 {
     if (af == af->main)
         af->flow->application = (af->flow->application & ~0xffu) | id;
 }
 
-void app_note_detected(struct app_flow *af, enum flow_direction direction)
+void app_set_detected(struct app_flow *af, enum flow_direction direction)
 {
-    if (!af->without)
+    if (!af->omitted_urgent)
         af->main->detected |= (uint8_t)(1u << direction);
 }
 
@@ -59,21 +59,21 @@ bool app_is_just_detected(struct flow *flow, enum flow_direction direction, bool
     return true;
 }
 
-static void forget_bytes(struct feeding *f)
+static void clear_pending(struct feeding *f)
 {
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++)
         buffer_clear(f->app->heap, &f->af->side[direction].pending);
 }
 
 /* Stops parsing of the reading. */
-static void stop(struct feeding *f)
+static void stop_reading(struct feeding *f)
 {
     f->af->stopped = true;
     app_tx_complete_all(f->af);
-    forget_bytes(f);
+    clear_pending(f);
 }
 
-static void note_failure(struct feeding *f, enum app_count why)
+static void record_failure(struct feeding *f, enum app_count why)
 {
     if (f->af->proto)
         app_count(f->app, f->af, why);
@@ -81,11 +81,11 @@ static void note_failure(struct feeding *f, enum app_count why)
         f->verdict->exception = f->af->resumed ? EXCEPTION_APP_MEMCAP : EXCEPTION_APP_ERROR;
 }
 
-static void fail(struct feeding *f, enum app_count why)
+static void fail_reading(struct feeding *f, enum app_count why)
 {
-    note_failure(f, why);
+    record_failure(f, why);
     f->af->failed = true;
-    stop(f);
+    stop_reading(f);
 }
 
 /* Handles a parser failure in one direction. If the bytes of that direction belonged to another protocol from the
@@ -95,10 +95,10 @@ static void fail_direction(struct feeding *f, enum flow_direction direction, enu
     struct app_side *side = &f->af->side[direction];
 
     if (!(side->foreign || side->comparing) || f->af->side[!direction].unparsed) {
-        fail(f, why);
+        fail_reading(f, why);
         return;
     }
-    note_failure(f, why);
+    record_failure(f, why);
     side->unparsed = side->truncated = true;
     buffer_clear(f->app->heap, &side->pending);
     app_tx_complete_direction(f->af, direction);
@@ -108,17 +108,17 @@ static void fail_direction(struct feeding *f, enum flow_direction direction, enu
  * as the right protocol, they are inspected, and the failure is no exception. */
 static void fail_to_parse(struct feeding *f, enum flow_direction direction)
 {
-    bool is_read_otherwise = direction == FLOW_TO_CLIENT && f->af == f->af->main && app_is_read_otherwise(f->af);
+    bool has_joined_reading = direction == FLOW_TO_CLIENT && f->af == f->af->main && app_has_joined_reading(f->af);
     enum exception_cause before = f->verdict->exception;
 
     fail_direction(f, direction, COUNT_PARSER);
-    if (!is_read_otherwise)
+    if (!has_joined_reading)
         return;
     f->verdict->exception = before;
-    f->af->doubted = true;
+    f->af->ambiguous = true;
 }
 
-static void note_event(struct feeding *f, enum app_layer_event event)
+static void set_event(struct feeding *f, enum app_layer_event event)
 {
     f->verdict->events |= (uint8_t)(1u << (event - APP_LAYER_EVENT_FIRST));
 }
@@ -132,7 +132,7 @@ static void begin_change(struct feeding *f)
 
     af->change_wanted = false;
     af->changing = true;
-    af->old = af->protocol;
+    af->previous_protocol = af->protocol;
     if (af->change_optional) {
         af->fallback = af->proto;
         af->fallback_state = af->state;
@@ -147,7 +147,7 @@ static void begin_change(struct feeding *f)
     af->proto = NULL;
     af->state = NULL;
     if (af == af->main)
-        af->flow->application = (uint32_t)af->old << 24;
+        af->flow->application = (uint32_t)af->previous_protocol << 24;
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         struct app_side *side = &af->side[direction];
 
@@ -179,7 +179,7 @@ static bool call_parser(struct feeding *f, enum flow_direction direction, struct
     uint32_t left = in->length - consumed;
 
     if (heap_refused(f->app->heap) != refused) { /* the parser may have skipped data, which rules would miss silently */
-        fail(f, COUNT_ALLOC);
+        fail_reading(f, COUNT_ALLOC);
         return false;
     }
     if (result.status == APP_ERROR || result.needed > limit || (left > limit && !af->stopped)) {
@@ -190,13 +190,13 @@ static bool call_parser(struct feeding *f, enum flow_direction direction, struct
     side->seen = left;
     side->needed = result.needed;
     if (af->stopped) {
-        forget_bytes(f);
+        clear_pending(f);
         return false;
     }
     if (in_pending)
         buffer_consume(&side->pending, consumed);
     else if (left > 0 && buffer_append(f->app->heap, &side->pending, in->bytes + consumed, left, limit) < left) {
-        fail(f, COUNT_ALLOC);
+        fail_reading(f, COUNT_ALLOC);
         return false;
     }
     if (left == 0 && side->pending.capacity > 0)
@@ -204,20 +204,20 @@ static bool call_parser(struct feeding *f, enum flow_direction direction, struct
     return true;
 }
 
-static void go_on(struct feeding *f, enum flow_direction direction)
+static void handle_change(struct feeding *f, enum flow_direction direction)
 {
     if (!f->af->change_wanted)
         return;
     begin_change(f);
     if (f->af->side[direction].pending.length > 0)
-        look_for_protocol(f, direction);
+        detect_protocol(f, direction);
     /* The client may have started before it received the response that changes the protocol. */
     if (f->af->changing && !f->af->stopped && f->af->side[!direction].pending.length > 0)
-        look_for_protocol(f, !direction);
+        detect_protocol(f, !direction);
 }
 
 /* Feeds all pending bytes. */
-static void feed_waiting(struct feeding *f, enum flow_direction direction)
+static void feed_pending(struct feeding *f, enum flow_direction direction)
 {
     struct app_side *side = &f->af->side[direction];
     struct app_input in = {
@@ -233,7 +233,7 @@ static void feed_waiting(struct feeding *f, enum flow_direction direction)
     if (side->unparsed || (in.length < side->needed && !in.end))
         return;
     if (call_parser(f, direction, &in, true))
-        go_on(f, direction);
+        handle_change(f, direction);
 }
 
 static uint64_t gap_before(const struct app_side *side, const struct app_stream_bytes *bytes)
@@ -243,7 +243,7 @@ static uint64_t gap_before(const struct app_side *side, const struct app_stream_
     return bytes->offset > expected ? bytes->offset - expected : 0;
 }
 
-static bool take_gap(struct feeding *f, enum flow_direction direction, struct app_input *in)
+static bool handle_gap(struct feeding *f, enum flow_direction direction, struct app_input *in)
 {
     struct app_side *side = &f->af->side[direction];
 
@@ -260,8 +260,8 @@ static bool take_gap(struct feeding *f, enum flow_direction direction, struct ap
 }
 
 /* Identifies the protocol by the first bytes of a direction; *unsure: more bytes may identify it. */
-static unsigned identify_first(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *bytes,
-                               bool *unsure)
+static unsigned identify_first_bytes(struct feeding *f, enum flow_direction direction,
+                                     const struct app_stream_bytes *bytes, bool *unsure)
 {
     struct app_side *side = &f->af->side[direction];
     const struct buffer *kept = &side->compared;
@@ -283,7 +283,7 @@ static unsigned identify_first(struct feeding *f, enum flow_direction direction,
 }
 
 /* Keeps the bytes until more arrive. */
-static bool keep_first(struct feeding *f, struct app_side *side, const struct app_stream_bytes *bytes)
+static bool keep_first_bytes(struct feeding *f, struct app_side *side, const struct app_stream_bytes *bytes)
 {
     uint32_t room = COMPARED_MAX - side->compared.length, length = bytes->length < room ? bytes->length : room;
 
@@ -292,7 +292,8 @@ static bool keep_first(struct feeding *f, struct app_side *side, const struct ap
 
 /* Also parses a direction as another protocol, from its first byte on; the other direction is parsed from the current
  * position on. */
-static void read_as(struct feeding *f, unsigned id, enum flow_direction direction, const struct app_stream_bytes *bytes)
+static void add_reading_as(struct feeding *f, unsigned id, enum flow_direction direction,
+                           const struct app_stream_bytes *bytes)
 {
     const struct app_side *main = f->af->side;
     enum flow_direction opposite = direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
@@ -330,28 +331,28 @@ static void compare_directions(struct feeding *f, enum flow_direction direction,
     unsigned id = 0;
 
     if (!lost && later)
-        lost = !keep_first(f, side, bytes);
+        lost = !keep_first_bytes(f, side, bytes);
     if (!lost)
-        id = identify_first(f, direction, bytes, &unsure);
-    if (unsure && !bytes->end && (later || keep_first(f, side, bytes)))
+        id = identify_first_bytes(f, direction, bytes, &unsure);
+    if (unsure && !bytes->end && (later || keep_first_bytes(f, side, bytes)))
         return;
     side->comparing = false;
-    app_note_direction(af, direction, af->protocol);
+    app_set_direction_protocol(af, direction, af->protocol);
     if (id > 0 && id != af->protocol && !lost) {
-        app_note_direction(af, direction, id);
-        note_event(f, APP_LAYER_MISMATCH);
+        app_set_direction_protocol(af, direction, id);
+        set_event(f, APP_LAYER_MISMATCH);
         side->foreign = true;
-        read_as(f, id, direction, bytes);
+        add_reading_as(f, id, direction, bytes);
     }
     if (id == af->protocol && direction == FLOW_TO_CLIENT)
-        af->doubted = false;
+        af->ambiguous = false;
     if (id == af->protocol && af->stopped && !lost) /* the parser failed on the other direction */
-        read_as(f, id, direction, bytes);
+        add_reading_as(f, id, direction, bytes);
     buffer_clear(f->app->heap, &side->compared);
-    app_note_detected(af, direction);
+    app_set_detected(af, direction);
     if (id == 0 && !unsure && !lost) {
         side->foreign = true;
-        note_event(f, APP_LAYER_ONE_DIRECTION);
+        set_event(f, APP_LAYER_ONE_DIRECTION);
     }
 }
 
@@ -369,20 +370,20 @@ static void feed_known(struct feeding *f, enum flow_direction direction, const s
 
     if (side->unparsed)
         return;
-    if (in.gap > 0 && !take_gap(f, direction, &in))
+    if (in.gap > 0 && !handle_gap(f, direction, &in))
         return;
     in.offset = side->offset;
     if (side->pending.length == 0 && (in.length >= side->needed || in.end)) {
         if (call_parser(f, direction, &in, false))
-            go_on(f, direction);
+            handle_change(f, direction);
         return;
     }
     uint32_t limit = (f->af->proto->pending_max > 0 ? f->af->proto->pending_max : DEFAULT_PENDING_MAX) + in.length;
 
     if (buffer_append(f->app->heap, &side->pending, in.bytes, in.length, limit) < in.length)
-        fail(f, COUNT_ALLOC);
+        fail_reading(f, COUNT_ALLOC);
     else
-        feed_waiting(f, direction);
+        feed_pending(f, direction);
 }
 
 /* --- Unknown protocol ---------------------------------------------------------------------------- */
@@ -397,13 +398,13 @@ bool app_start_parser(struct feeding *f, unsigned id)
     af->protocol = (uint8_t)id;
     af->state = heap_take(f->app->heap, proto->state_size > 0 ? proto->state_size : 1);
     if (!af->state || (proto->start && proto->start(&context, af->state))) {
-        fail(f, COUNT_ALLOC);
+        fail_reading(f, COUNT_ALLOC);
         return false;
     }
     return true;
 }
 
-static void drop_fallback(struct feeding *f)
+static void free_fallback(struct feeding *f)
 {
     struct app_flow *af = f->af;
     struct app_context context = { .app = f->app, .af = af, .now_ns = f->now_ns };
@@ -427,9 +428,9 @@ static void feed_both(struct feeding *f, enum flow_direction newest)
         f->af->side[direction].seen = f->af->side[direction].needed = 0;
     }
     if (f->af->side[other].pending.length > 0)
-        feed_waiting(f, other);
+        feed_pending(f, other);
     if (!f->af->stopped && f->af->proto && f->af->side[newest].pending.length > 0)
-        feed_waiting(f, newest);
+        feed_pending(f, newest);
 }
 
 /* Feeds the bytes kept by the main reading to another reading. */
@@ -455,7 +456,7 @@ static void feed_kept(struct feeding *f, struct app_flow *reading, enum flow_dir
     if (reading->proto)
         feed_known(&other, direction, &bytes);
     else if (buffer_append(f->app->heap, &side->pending, bytes.bytes, bytes.length, UINT32_MAX) < bytes.length)
-        fail(&other, COUNT_ALLOC);
+        fail_reading(&other, COUNT_ALLOC);
 }
 
 /* Decides on a reading whose protocol is uncertain. Both directions are buffered until the client's bytes identify
@@ -469,14 +470,14 @@ static void decide_candidate(struct feeding *f, enum flow_direction newest)
         f->af->side[FLOW_TO_CLIENT].pending.length < CANDIDATE_MAX)
         return;
     if (guess != APP_YES) {
-        stop(f);
+        stop_reading(f);
         return;
     }
     if (!app_start_parser(f, f->af->candidate))
         return;
     app_count(f->app, f->af, COUNT_FLOW);
     f->app->other_readings[f->transport == APP_UDP]++;
-    f->af->main->doubted = true;
+    f->af->main->ambiguous = true;
     feed_both(f, newest);
 }
 
@@ -485,17 +486,17 @@ static void decide_candidate(struct feeding *f, enum flow_direction newest)
  * the bytes are also parsed as that protocol, whatever the first of them look like. A protocol with joins_others is
  * parsed besides the detected one on any port if its probe accepts the bytes.
  */
-static void read_by_port(struct feeding *f, unsigned id, enum flow_direction newest)
+static void add_readings_by_port(struct feeding *f, unsigned id, enum flow_direction newest)
 {
     enum flow_direction other = newest == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
 
     if (f->af != f->af->main || f->transport != APP_TCP)
         return;
-    for (uint64_t others = f->app->reads_others; others; others &= others - 1) {
+    for (uint64_t others = f->app->alongside_protocols; others; others &= others - 1) {
         unsigned i = (unsigned)__builtin_ctzll(others);
         struct app_flow *reading;
 
-        bool survives = f->af->old == 0 && app_list[i]->survives_junk &&
+        bool survives = f->af->previous_protocol == 0 && app_list[i]->survives_junk &&
                         app_is_expected_at(f->app, i, APP_TCP, f->af->flow->server_port);
         enum app_guess guess = survives ? APP_YES : app_reading_guess(f, app_list[i], &f->af->side[FLOW_TO_SERVER]);
 
@@ -504,7 +505,7 @@ static void read_by_port(struct feeding *f, unsigned id, enum flow_direction new
         reading = guess == APP_YES ? app_reading_add(f, i + 1) : app_reading_add_candidate(f, i + 1);
         if (!reading)
             return;
-        f->af->doubted |= guess == APP_YES && app_list[i]->joins_others;
+        f->af->ambiguous |= guess == APP_YES && app_list[i]->joins_others;
         feed_kept(f, reading, other);
         feed_kept(f, reading, newest);
     }
@@ -512,72 +513,72 @@ static void read_by_port(struct feeding *f, unsigned id, enum flow_direction new
 
 /* Unidentified bytes of the other direction may still turn out to belong to another protocol, so they are kept for
  * comparison. */
-static void go_on_comparing(struct feeding *f, enum flow_direction direction)
+static void start_comparing(struct feeding *f, enum flow_direction direction)
 {
     struct app_side *side = &f->af->side[direction];
 
-    if (f->af != f->af->main || f->af->old > 0 || side->failed || side->ended || side->offset > 0 ||
+    if (f->af != f->af->main || f->af->previous_protocol > 0 || side->failed || side->ended || side->offset > 0 ||
         side->pending.length == 0 || side->pending.length >= COMPARED_MAX)
         return;
     buffer_append(f->app->heap, &side->compared, side->pending.bytes, side->pending.length, COMPARED_MAX);
     side->comparing = side->compared.length == side->pending.length;
 }
 
-static void found(struct feeding *f, unsigned id, enum flow_direction direction)
+static void start_protocol(struct feeding *f, unsigned id, enum flow_direction direction)
 {
     struct app_flow *af = f->af;
 
-    drop_fallback(f);
-    go_on_comparing(f, !direction);
-    read_by_port(f, id, direction);
+    free_fallback(f);
+    start_comparing(f, !direction);
+    add_readings_by_port(f, id, direction);
     if (af->changing && af == af->main)
         af->first_tx = af->next_tx;
     af->changing = false;
-    app_note_flow(af, id);
-    app_note_direction(af, direction, id);
-    app_note_detected(af, direction);
+    app_set_flow_protocol(af, id);
+    app_set_direction_protocol(af, direction, id);
+    app_set_detected(af, direction);
     if (af->side[!direction].has_begun)
-        app_note_direction(af, !direction, id);
+        app_set_direction_protocol(af, !direction, id);
     if (!app_start_parser(f, id))
         return;
     app_count(f->app, af, COUNT_FLOW);
     af->side[!direction].foreign = af->side[!direction].has_begun && af->side[!direction].failed;
     if (af->side[!direction].foreign)
-        note_event(f, APP_LAYER_ONE_DIRECTION);
+        set_event(f, APP_LAYER_ONE_DIRECTION);
     feed_both(f, direction);
 }
 
 /* Ends detection: no protocol was found in either direction. */
-static void give_up(struct feeding *f, enum flow_direction direction)
+static void end_detection(struct feeding *f, enum flow_direction direction)
 {
     struct app_flow *af = f->af;
 
     if (af->changing && af->change_to > 0)
-        note_event(f, af->change_to == app_find("tls") ? APP_LAYER_NO_TLS : APP_LAYER_UNEXPECTED);
+        set_event(f, af->change_to == app_find("tls") ? APP_LAYER_NO_TLS : APP_LAYER_UNEXPECTED);
     if (af->fallback) {
         af->proto = af->fallback;
-        af->protocol = af->old;
+        af->protocol = af->previous_protocol;
         af->state = af->fallback_state;
         af->fallback = NULL;
         af->fallback_state = NULL;
         af->changing = false;
         if (af == af->main)
             af->flow->application = 0;
-        app_note_flow(af, af->old);
-        app_note_direction(af, FLOW_TO_SERVER, af->old);
-        app_note_direction(af, FLOW_TO_CLIENT, af->old);
+        app_set_flow_protocol(af, af->previous_protocol);
+        app_set_direction_protocol(af, FLOW_TO_SERVER, af->previous_protocol);
+        app_set_direction_protocol(af, FLOW_TO_CLIENT, af->previous_protocol);
         feed_both(f, direction);
         return;
     }
-    app_note_flow(af, APP_FAILED);
-    app_note_detected(af, FLOW_TO_SERVER);
-    app_note_detected(af, FLOW_TO_CLIENT);
+    app_set_flow_protocol(af, APP_FAILED);
+    app_set_detected(af, FLOW_TO_SERVER);
+    app_set_detected(af, FLOW_TO_CLIENT);
     f->app->failed_flows[0] += af == af->main;
-    stop(f);
+    stop_reading(f);
 }
 
 /* Swaps client and server; possible only if the start of the connection was not seen. */
-static bool turn_round(struct feeding *f)
+static bool swap_directions(struct feeding *f)
 {
     if (f->af != f->af->main || !stream_turn_round(f->af->flow))
         return false;
@@ -600,7 +601,7 @@ static unsigned identify_reversed(struct feeding *f, struct app_side *side, cons
 /* Returns the id of the protocol of the server's port whose servers continue after unreadable input; 0 for none. */
 static unsigned survivor_at_port(const struct feeding *f)
 {
-    if ((f->af != f->af->main && !f->af->without) || f->af->old > 0)
+    if ((f->af != f->af->main && !f->af->omitted_urgent) || f->af->previous_protocol > 0)
         return 0;
     for (unsigned i = 0; i < app_list_count; i++) {
         if (app_list[i]->survives_junk && app_is_expected_at(f->app, i, f->transport, f->af->flow->server_port))
@@ -610,7 +611,7 @@ static unsigned survivor_at_port(const struct feeding *f)
 }
 
 /* Detects the protocol by the pending bytes of a direction. */
-static void look_for_protocol(struct feeding *f, enum flow_direction direction)
+static void detect_protocol(struct feeding *f, enum flow_direction direction)
 {
     struct app_flow *af = f->af;
     struct app_side *side = &af->side[direction];
@@ -632,34 +633,34 @@ static void look_for_protocol(struct feeding *f, enum flow_direction direction)
         reversed = id > 0;
     }
     if (id > 0) {
-        if (reversed && turn_round(f))
+        if (reversed && swap_directions(f))
             direction = direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
-        found(f, id, direction);
+        start_protocol(f, id, direction);
         return;
     }
     side->failed |= !unsure || side->pending.length >= f->app->options.detect_limit || side->ended;
     if (side->failed && (id = survivor_at_port(f)) > 0) {
-        found(f, id, direction);
+        start_protocol(f, id, direction);
         return;
     }
     if (side->failed)
-        app_note_direction(af, direction, APP_FAILED);
+        app_set_direction_protocol(af, direction, APP_FAILED);
     if ((af->side[FLOW_TO_SERVER].failed && af->side[FLOW_TO_CLIENT].failed) ||
         side->pending.length >= 2 * f->app->options.detect_limit)
-        give_up(f, direction);
+        end_detection(f, direction);
 }
 
-static void begin(struct feeding *f, enum flow_direction direction)
+static void begin_direction(struct feeding *f, enum flow_direction direction)
 {
     struct app_side *side = &f->af->side[direction];
     bool is_first = !f->af->side[FLOW_TO_SERVER].has_begun && !f->af->side[FLOW_TO_CLIENT].has_begun;
 
     side->has_begun = true;
     if (is_first) {
-        unsigned id = app_take_expected(f->app, f->af, f->now_ns);
+        unsigned id = app_consume_expectation(f->app, f->af, f->now_ns);
 
         if (id > 0)
-            found(f, id, direction);
+            start_protocol(f, id, direction);
     }
 }
 
@@ -670,7 +671,7 @@ static void feed_unknown(struct feeding *f, enum flow_direction direction, const
     uint64_t gap = gap_before(side, bytes);
 
     if (gap > 0 && f->af->candidate > 0) {
-        stop(f);
+        stop_reading(f);
         return;
     }
     if (gap > 0) { /* the first bytes are lost */
@@ -679,13 +680,13 @@ static void feed_unknown(struct feeding *f, enum flow_direction direction, const
         buffer_clear(f->app->heap, &side->pending);
     }
     if (buffer_append(f->app->heap, &side->pending, bytes->bytes, bytes->length, UINT32_MAX) < bytes->length) {
-        fail(f, COUNT_ALLOC);
+        fail_reading(f, COUNT_ALLOC);
         return;
     }
     if (f->af->candidate > 0)
         decide_candidate(f, direction);
     else if (side->pending.length > 0 || side->failed)
-        look_for_protocol(f, direction);
+        detect_protocol(f, direction);
 }
 
 /* --- Functions for the pipeline ------------------------------------------------------------------ */
@@ -706,7 +707,7 @@ struct app_flow *app_get_flow(struct app *app, struct flow *flow, struct app_ver
 }
 
 /* Whether the client's first bytes after app_evict() start a message of the flow's protocol, or of any if unknown. */
-static bool begins_message(struct feeding *f, struct flow *flow, enum flow_direction direction,
+static bool starts_message(struct feeding *f, struct flow *flow, enum flow_direction direction,
                            const struct app_stream_bytes *in, unsigned *id)
 {
     struct app_side side = { .offset = 0 };
@@ -724,15 +725,15 @@ static bool begins_message(struct feeding *f, struct flow *flow, enum flow_direc
 }
 
 /* After app_evict() only stream rules inspect a flow until its client starts a message. This is reported once. */
-static void resume(struct feeding *f, struct flow *flow, enum flow_direction direction,
-                   const struct app_stream_bytes *in)
+static void resume_after_eviction(struct feeding *f, struct flow *flow, enum flow_direction direction,
+                                  const struct app_stream_bytes *in)
 {
     bool lost = flow->app_evicted == APP_EVICTED_WITHIN_MESSAGE, reported = flow->app_evicted == APP_EVICTED_REPORTED;
     unsigned id;
 
     if (in->length == 0)
         return;
-    if (begins_message(f, flow, direction, in, &id)) {
+    if (starts_message(f, flow, direction, in, &id)) {
         flow->app_evicted = 0;
         f->af = app_get_flow(f->app, flow, f->verdict);
     }
@@ -742,16 +743,16 @@ static void resume(struct feeding *f, struct flow *flow, enum flow_direction dir
         f->af->side[direction].offset = in->offset;
         f->af->side[!direction].offset = stream_next_offset(flow, !direction);
         f->af->side[direction].has_begun = f->af->side[!direction].has_begun = true;
-        app_note_flow(f->af, id);
-        app_note_direction(f->af, FLOW_TO_SERVER, id);
-        app_note_direction(f->af, FLOW_TO_CLIENT, id);
+        app_set_flow_protocol(f->af, id);
+        app_set_direction_protocol(f->af, FLOW_TO_SERVER, id);
+        app_set_direction_protocol(f->af, FLOW_TO_CLIENT, id);
         app_start_parser(f, id);
     }
     if (reported || (f->af && !lost))
         return;
     if (flow->app_evicted)
         flow->app_evicted = APP_EVICTED_REPORTED;
-    note_event(f, APP_LAYER_EVICTED);
+    set_event(f, APP_LAYER_EVICTED);
     f->verdict->exception = EXCEPTION_APP_MEMCAP;
 }
 
@@ -764,7 +765,7 @@ static void truncate_direction(struct feeding *f, enum flow_direction direction)
         return;
     if (!side->ended && f->af->proto) {
         side->ended = true;
-        feed_waiting(f, direction);
+        feed_pending(f, direction);
     }
     side->ended = side->truncated = true;
     app_tx_complete_direction(f->af, direction);
@@ -792,7 +793,7 @@ static void feed_main(struct feeding *f, enum flow_direction direction, const st
     side->ended |= in->end;
     if (!side->has_begun && in->length > 0) {
         side->comparing = af->proto != NULL;
-        begin(f, direction);
+        begin_direction(f, direction);
     }
     if (side->comparing && in->length > 0)
         compare_directions(f, direction, in);
@@ -840,14 +841,14 @@ void app_stream(struct app *app, struct flow *flow, enum flow_direction directio
     file_engine_tick(app->files);
     *verdict = (struct app_verdict){ 0 };
     if (flow->app_evicted)
-        resume(&f, flow, direction, in);
+        resume_after_eviction(&f, flow, direction, in);
     else
         f.af = app_get_flow(app, flow, verdict);
     if (!f.af)
         return;
     flow->app->used_ns = now_ns;
     if (in->urgent_count > 0)
-        app_read_urgent(&f, direction, in);
+        app_add_urgent_readings(&f, direction, in);
     feed_main(&f, direction, in);
     f.verdict = &unused; /* an error of another reading does not affect the flow; `doubted` decides */
     for (struct app_flow *other = flow->app->next_reading; other; other = other->next_reading) {
@@ -860,8 +861,8 @@ void app_stream(struct app *app, struct flow *flow, enum flow_direction directio
         verdict->exception = EXCEPTION_APP_ERROR;
     if (flow->app->urgent_unread && app_misses_readings(flow->app))
         verdict->exception = EXCEPTION_APP_ERROR;
-    if (flow->app->doubted && !app_is_read_otherwise(flow->app)) {
-        flow->app->doubted = false;
+    if (flow->app->ambiguous && !app_has_joined_reading(flow->app)) {
+        flow->app->ambiguous = false;
         verdict->exception = EXCEPTION_APP_ERROR;
     }
     if (flow->app->drop_ambiguous) /* overrides a parser error: the policies may differ */
@@ -888,12 +889,12 @@ static void finish_reading(struct app *app, struct app_flow *af)
         if (af->stopped || !af->proto || af->side[direction].ended || f.transport == APP_UDP)
             continue;
         af->side[direction].ended = true;
-        feed_waiting(&f, direction);
+        feed_pending(&f, direction);
     }
     if (f.transport == APP_UDP && !af->proto && app_of_flow(af->flow) == 0 &&
         (af->side[FLOW_TO_SERVER].failed || af->side[FLOW_TO_CLIENT].failed))
-        app_note_flow(af, APP_FAILED); /* the other direction never sent data */
-    stop(&f);
+        app_set_flow_protocol(af, APP_FAILED); /* the other direction never sent data */
+    stop_reading(&f);
 }
 
 void app_finish(struct app *app, struct flow *flow)

@@ -19,19 +19,19 @@ static bool byte_equal(uint8_t a, uint8_t b, bool nocase)
     return a == b || (nocase && (a ^ b) == 0x20 && (a | 0x20) >= 'a' && (a | 0x20) <= 'z');
 }
 
-static bool bytes_equal(const uint8_t *bytes, const char *want, uint32_t length, bool nocase)
+static bool bytes_equal(const uint8_t *bytes, const char *literal, uint32_t length, bool nocase)
 {
     uint32_t i = 0;
 
     if (!nocase)
-        return memcmp(bytes, want, length) == 0;
-    while (i < length && byte_equal(bytes[i], (uint8_t)want[i], true))
+        return memcmp(bytes, literal, length) == 0;
+    while (i < length && byte_equal(bytes[i], (uint8_t)literal[i], true))
         i++;
     return i == length;
 }
 
 /* The first byte rules out most patterns. */
-static bool may_begin(const struct app_pattern *pattern, const struct app_probe *probe)
+static bool may_match(const struct app_pattern *pattern, const struct app_probe *probe)
 {
     uint8_t letters =
         pattern->nocase ? 0x20
@@ -68,7 +68,7 @@ static unsigned match_patterns(const struct app_proto *proto, const struct app_p
     for (size_t i = 0; i < proto->pattern_count; i++) {
         const struct app_pattern *pattern = &proto->patterns[i];
 
-        if (pattern->direction == probe->direction && pattern->length > longest && may_begin(pattern, probe) &&
+        if (pattern->direction == probe->direction && pattern->length > longest && may_match(pattern, probe) &&
             pattern_occurs(pattern, probe, possible))
             longest = pattern->length;
     }
@@ -105,10 +105,10 @@ static bool may_be(const struct app *app, const struct app_side *side, const str
            (only == 0 || only == index + 1);
 }
 
-static unsigned by_pattern(const struct app *app, struct app_side *side, const struct app_probe *probe, unsigned only,
-                           bool *unsure)
+static unsigned identify_by_pattern(const struct app *app, struct app_side *side, const struct app_probe *probe,
+                                    unsigned only, bool *unsure)
 {
-    uint64_t candidates = probe->length > 0 ? app->beginnings[probe->direction][probe->bytes[0]] : UINT64_MAX;
+    uint64_t candidates = probe->length > 0 ? app->first_bytes[probe->direction][probe->bytes[0]] : UINT64_MAX;
     unsigned best = 0, longest = 0;
 
     for (; candidates; candidates &= candidates - 1) {
@@ -128,8 +128,8 @@ static unsigned by_pattern(const struct app *app, struct app_side *side, const s
     return best;
 }
 
-static unsigned by_probe(const struct app *app, struct app_side *side, struct app_probe *probe, unsigned only,
-                         bool hinted, bool *unsure, bool *reversed)
+static unsigned identify_by_probe(const struct app *app, struct app_side *side, struct app_probe *probe, unsigned only,
+                                  bool hinted, bool *unsure, bool *reversed)
 {
     for (size_t i = 0; i < app_list_count; i++) {
         const struct app_proto *proto = app_list[i];
@@ -160,41 +160,41 @@ unsigned app_identify_by_pattern(const struct app *app, struct app_side *side, c
 {
     bool unsure = false;
 
-    return by_pattern(app, side, probe, 0, &unsure);
+    return identify_by_pattern(app, side, probe, 0, &unsure);
 }
 
 unsigned app_identify(const struct app *app, struct app_side *side, const struct app_probe *probe, unsigned only,
                       bool *unsure, bool *reversed)
 {
-    struct app_probe asked = *probe;
+    struct app_probe input = *probe;
     unsigned id;
 
     *unsure = *reversed = false;
-    id = by_pattern(app, side, &asked, only, unsure);
+    id = identify_by_pattern(app, side, &input, only, unsure);
     if (id == 0)
-        id = by_probe(app, side, &asked, only, true, unsure, reversed);
+        id = identify_by_probe(app, side, &input, only, true, unsure, reversed);
     if (id == 0)
-        id = by_probe(app, side, &asked, only, false, unsure, reversed);
+        id = identify_by_probe(app, side, &input, only, false, unsure, reversed);
     return id;
 }
 
 /* --- Tables --------------------------------------------------------------------------------------- */
 
-static void note_port(uint64_t *ports, uint16_t port)
+static void add_port(uint64_t *ports, uint16_t port)
 {
     ports[port / 64] |= UINT64_C(1) << (port % 64);
 }
 
-static void list_own_ports(struct datagram_table *table, size_t index)
+static void add_default_ports(struct datagram_table *table, size_t index)
 {
     struct app_ports *own = &table->own[index];
 
-    app_list_ports(own, app_list[index]->udp_ports);
+    app_parse_ports(own, app_list[index]->udp_ports);
     for (unsigned i = 0; i < own->count; i++)
-        note_port(table->known_ports, own->port[i]);
+        add_port(table->known_ports, own->port[i]);
 }
 
-static void list_heads(struct datagram_table *table, size_t index)
+static void add_heads(struct datagram_table *table, size_t index)
 {
     static const struct app_head any = { 0, 0 };
     const struct app_proto *proto = app_list[index];
@@ -207,7 +207,7 @@ static void list_heads(struct datagram_table *table, size_t index)
             (struct datagram_head){ .head = asks_all ? any : proto->heads[i], .index = (unsigned)index };
 }
 
-static void list_beginnings(struct app *app, size_t index)
+static void add_first_bytes(struct app *app, size_t index)
 {
     const struct app_proto *proto = app_list[index];
 
@@ -217,7 +217,7 @@ static void list_beginnings(struct app *app, size_t index)
         for (unsigned byte = 0; byte <= UINT8_MAX; byte++)
             if (pattern->offset > 0 || pattern->depth > 0 ||
                 byte_equal((uint8_t)byte, (uint8_t)pattern->bytes[0], pattern->nocase))
-                app->beginnings[pattern->direction][byte] |= UINT64_C(1) << index;
+                app->first_bytes[pattern->direction][byte] |= UINT64_C(1) << index;
     }
 }
 
@@ -228,18 +228,18 @@ void app_init_identification(struct app *app)
     for (size_t i = 0; i < app_list_count; i++) {
         const struct app_ports *ports = &app->ports[i][1];
 
-        list_beginnings(app, i);
+        add_first_bytes(app, i);
         if (app_list[i]->survives_junk || app_list[i]->joins_others)
-            app->reads_others |= UINT64_C(1) << i;
+            app->alongside_protocols |= UINT64_C(1) << i;
         if (ports->any)
             memset(table->services, 0xff, sizeof(table->services));
         for (unsigned k = 0; k < ports->count; k++)
-            note_port(table->services, ports->port[k]);
+            add_port(table->services, ports->port[k]);
         if (!(app_list[i]->transports & APP_UDP))
             continue;
         table->protocols[table->protocol_count++] = (uint8_t)i;
-        list_own_ports(table, i);
-        list_heads(table, i);
+        add_default_ports(table, i);
+        add_heads(table, i);
     }
     for (size_t i = 0; i < sizeof(table->services) / sizeof(table->services[0]); i++)
         table->known_ports[i] |= table->services[i];
@@ -248,7 +248,7 @@ void app_init_identification(struct app *app)
 /* --- Datagrams ------------------------------------------------------------------------------------ */
 
 /* Returns the bit set of protocol indices that may use any port and whose messages start like the datagram. */
-static uint64_t by_head(const struct datagram_table *table, const uint8_t *bytes, uint32_t length)
+static uint64_t match_heads(const struct datagram_table *table, const uint8_t *bytes, uint32_t length)
 {
     uint64_t begin = length >= sizeof(begin) ? load_be64(bytes) : 0, found = 0;
 
@@ -262,7 +262,7 @@ static uint64_t by_head(const struct datagram_table *table, const uint8_t *bytes
 }
 
 /* Returns the bit set of protocol indices that use one of the ports. */
-static uint64_t by_port(const struct app *app, const struct app_probe *probe)
+static uint64_t match_ports(const struct app *app, const struct app_probe *probe)
 {
     const struct datagram_table *table = &app->datagrams;
     uint64_t found = 0;
@@ -282,18 +282,18 @@ static bool is_known_port(const struct datagram_table *table, uint16_t port)
     return table->known_ports[port / 64] >> (port % 64) & 1;
 }
 
-bool app_knows_ports(const struct app *app, uint16_t one, uint16_t other)
+bool app_has_known_port(const struct app *app, uint16_t one, uint16_t other)
 {
     return is_known_port(&app->datagrams, one) || is_known_port(&app->datagrams, other);
 }
 
-bool app_is_no_message(const struct app *app, const uint8_t *bytes, uint32_t length)
+bool app_matches_no_head(const struct app *app, const uint8_t *bytes, uint32_t length)
 {
-    return by_head(&app->datagrams, bytes, length) == 0;
+    return match_heads(&app->datagrams, bytes, length) == 0;
 }
 
 /* Whether the datagram may be a message of the protocol. */
-static bool claims(size_t index, const struct app_probe *probe, struct app_claim *out)
+static bool matches_protocol(size_t index, const struct app_probe *probe, struct app_datagram_match *out)
 {
     const struct app_proto *proto = app_list[index];
     enum app_guess guess = APP_NO;
@@ -303,40 +303,41 @@ static bool claims(size_t index, const struct app_probe *probe, struct app_claim
         guess = APP_YES;
     else if (proto->probe && (probe->port_hint || proto->probe_any_port))
         guess = proto->probe(probe);
-    *out = (struct app_claim){ .id = (uint8_t)(index + 1), .reversed = guess == APP_REVERSED };
+    *out = (struct app_datagram_match){ .id = (uint8_t)(index + 1), .reversed = guess == APP_REVERSED };
     return guess == APP_YES || guess == APP_REVERSED;
 }
 
 /* Lists the protocols that the ports hint at before the others. */
-static unsigned ask(const struct app *app, const struct app_probe *probe, uint64_t possible, struct app_claim *out)
+static unsigned test_protocols(const struct app *app, const struct app_probe *probe, uint64_t possible,
+                               struct app_datagram_match *out)
 {
-    struct app_claim others[APP_MAX_PROTOCOLS];
+    struct app_datagram_match others[APP_MAX_PROTOCOLS];
     unsigned hinted_count = 0, other_count = 0;
-    struct app_probe asked = *probe;
+    struct app_probe input = *probe;
 
     for (; possible; possible &= possible - 1) {
         size_t index = (size_t)__builtin_ctzll(possible);
 
         if (!app->options.enabled[index] || !(app->options.transports[index] & APP_UDP))
             continue;
-        asked.port_hint = has_hint(app, index, probe);
-        if (asked.port_hint)
-            hinted_count += claims(index, &asked, &out[hinted_count]);
+        input.port_hint = has_hint(app, index, probe);
+        if (input.port_hint)
+            hinted_count += matches_protocol(index, &input, &out[hinted_count]);
         else
-            other_count += claims(index, &asked, &others[other_count]);
+            other_count += matches_protocol(index, &input, &others[other_count]);
     }
     memcpy(out + hinted_count, others, other_count * sizeof(*out));
     return hinted_count + other_count;
 }
 
 unsigned app_identify_datagram(const struct app *app, const struct app_probe *probe, unsigned except,
-                               struct app_claim out[APP_MAX_PROTOCOLS])
+                               struct app_datagram_match out[APP_MAX_PROTOCOLS])
 {
-    uint64_t possible = by_head(&app->datagrams, probe->bytes, probe->length);
+    uint64_t possible = match_heads(&app->datagrams, probe->bytes, probe->length);
 
-    if (app_knows_ports(app, probe->client_port, probe->server_port))
-        possible |= by_port(app, probe);
+    if (app_has_known_port(app, probe->client_port, probe->server_port))
+        possible |= match_ports(app, probe);
     if (except > 0)
         possible &= ~(UINT64_C(1) << (except - 1));
-    return possible ? ask(app, probe, possible, out) : 0;
+    return possible ? test_protocols(app, probe, possible, out) : 0;
 }

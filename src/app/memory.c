@@ -67,9 +67,9 @@ static void set_flow_memory(struct app *app, struct app_flow *af, size_t held)
 {
     unsigned class = size_class_of(held);
 
-    app->classes[af->size_class].bytes -= af->held;
+    app->classes[af->size_class].bytes -= af->memory_used;
     app->classes[class].bytes += held;
-    af->held = held;
+    af->memory_used = held;
     if (class == af->size_class)
         return;
     list_remove(app, af);
@@ -81,18 +81,18 @@ void app_memory_update(struct app *app, struct app_flow *af, size_t before)
     size_t after = app_flow_memory(app);
 
     if (after != before)
-        set_flow_memory(app, af, af->held + after - before);
+        set_flow_memory(app, af, af->memory_used + after - before);
 }
 
 void app_memory_move_to_byteranges(struct app *app, struct app_flow *af, size_t size)
 {
-    set_flow_memory(app, af, af->held - size);
+    set_flow_memory(app, af, af->memory_used - size);
     app->byterange_memory += size;
 }
 
 void app_memory_remove(struct app *app, struct app_flow *af)
 {
-    app->classes[af->size_class].bytes -= af->held;
+    app->classes[af->size_class].bytes -= af->memory_used;
     list_remove(app, af);
 }
 
@@ -154,7 +154,7 @@ void app_evict(struct app *app, struct flow *flow, bool within_message, app_rele
 {
     struct app_flow *af = flow->app;
 
-    app->evicted_bytes += af->held;
+    app->evicted_bytes += af->memory_used;
     app->evicted_flows++;
     if (flow->protocol == IPPROTO_TCP) /* a datagram contains whole messages */
         flow->app_evicted = within_message ? APP_EVICTED_WITHIN_MESSAGE : APP_EVICTED_BETWEEN_MESSAGES;

@@ -49,7 +49,7 @@ static bool is_enabled(const struct config *config, const char *name, const char
     return strcmp(config_string_or(config, path, otherwise ? "yes" : "no"), "no") != 0;
 }
 
-static int read_list(struct app_ports *ports, const struct config *config, const char *path, struct diag *diag)
+static int read_port_list(struct app_ports *ports, const struct config *config, const char *path, struct diag *diag)
 {
     bool any = false;
 
@@ -76,7 +76,7 @@ static int read_ports(struct app_ports *ports, const struct config *config, cons
     for (unsigned part = 0; part < 2 && !ports->set; part++) {
         for (unsigned kind = 0; kind < 2; kind++) {
             snprintf(path, sizeof(path), "app-layer.protocols.%s.%sdetection-ports.%s", name, parts[part], kinds[kind]);
-            int err = read_list(ports, config, path, diag);
+            int err = read_port_list(ports, config, path, diag);
 
             if (err)
                 return err;

@@ -17,13 +17,13 @@ struct app_flow *app_reading_find(struct app_flow *main, unsigned id)
 {
     struct app_flow *reading = main;
 
-    while (reading && ((reading->protocol != id && reading->candidate != id) || reading->without))
+    while (reading && ((reading->protocol != id && reading->candidate != id) || reading->omitted_urgent))
         reading = reading->next_reading;
     return reading;
 }
 
 /* Appends a reading without parser; NULL without memory. */
-static struct app_flow *append(struct feeding *f)
+static struct app_flow *append_reading(struct feeding *f)
 {
     struct app_flow *main = f->af->main, **end = &main->next_reading,
                     *reading = heap_take(f->app->heap, sizeof(*reading));
@@ -39,8 +39,8 @@ static struct app_flow *append(struct feeding *f)
     return reading;
 }
 
-/* Like append(), but returns NULL if the protocol already has a reading, or if there are too many. */
-static struct app_flow *add(struct feeding *f, unsigned id)
+/* Like append_reading(), but returns NULL if the protocol already has a reading, or if there are too many. */
+static struct app_flow *add_reading(struct feeding *f, unsigned id)
 {
     const struct app_flow *same = app_reading_find(f->af->main, id);
     unsigned count = 0;
@@ -49,17 +49,17 @@ static struct app_flow *add(struct feeding *f, unsigned id)
     if (same == f->af->main && !same->proto)
         same = NULL;
     for (const struct app_flow *reading = f->af->main->next_reading; reading; reading = reading->next_reading)
-        count += !reading->without;
+        count += !reading->omitted_urgent;
     if (count >= READINGS_MAX || (same && !(same->stopped && f->transport == APP_TCP)))
         return NULL;
-    return append(f);
+    return append_reading(f);
 }
 
 struct app_flow *app_reading_add(struct feeding *f, unsigned id)
 {
     struct feeding other = *f;
 
-    other.af = add(f, id);
+    other.af = add_reading(f, id);
     if (!other.af)
         return NULL;
     app_start_parser(&other, id);
@@ -69,7 +69,7 @@ struct app_flow *app_reading_add(struct feeding *f, unsigned id)
 
 struct app_flow *app_reading_add_candidate(struct feeding *f, unsigned id)
 {
-    struct app_flow *reading = add(f, id);
+    struct app_flow *reading = add_reading(f, id);
 
     if (!reading)
         return NULL;
@@ -85,7 +85,7 @@ static bool is_unknown(const struct app_flow *af)
     return !af->proto && !af->stopped && !af->changing;
 }
 
-static bool knows_urgent(const struct app_flow *main, enum flow_direction direction, uint64_t place)
+static bool has_urgent(const struct app_flow *main, enum flow_direction direction, uint64_t place)
 {
     for (unsigned i = 0; i < main->urgent_count; i++) {
         if (main->urgent[i].direction == direction && main->urgent[i].place == place)
@@ -96,9 +96,9 @@ static bool knows_urgent(const struct app_flow *main, enum flow_direction direct
 
 /* Records the urgent byte and returns its bit in app_flow.without; 0 if it is already recorded, or if it is too
  * late. */
-static unsigned note_urgent(struct app_flow *main, enum flow_direction direction, uint64_t place)
+static unsigned record_urgent(struct app_flow *main, enum flow_direction direction, uint64_t place)
 {
-    if (!is_unknown(main) || main->urgent_count == UNKNOWN_URGENT_MAX || knows_urgent(main, direction, place))
+    if (!is_unknown(main) || main->urgent_count == UNKNOWN_URGENT_MAX || has_urgent(main, direction, place))
         return 0;
     main->urgent[main->urgent_count] = (struct urgent_byte){ .direction = direction, .place = place };
     return 1u << main->urgent_count++;
@@ -139,10 +139,10 @@ bool app_inspects_without(const struct flow *flow, enum flow_direction direction
         return false;
     if (!main)
         return app_of_flow(flow) == APP_FAILED || count <= UNKNOWN_URGENT_MAX;
-    if (knows_urgent(main, direction, place))
+    if (has_urgent(main, direction, place))
         return true;
     for (unsigned i = 0; i < count; i++)
-        to_come += !knows_urgent(main, direction, (uint64_t)places[i]);
+        to_come += !has_urgent(main, direction, (uint64_t)places[i]);
     if (is_unknown(main))
         return main->urgent_count + to_come <= UNKNOWN_URGENT_MAX || is_of_no_protocol(flow->app, direction);
     if (is_data_mark && main->proto && main->protocol == app_find("ftp"))
@@ -161,7 +161,7 @@ static uint64_t next_urgent(const struct app_flow *af, enum flow_direction direc
     for (unsigned i = 0; i < main->urgent_count; i++) {
         const struct urgent_byte *byte = &main->urgent[i];
 
-        if (af->without >> i & 1 && byte->direction == direction && byte->place >= at && byte->place < end)
+        if (af->omitted_urgent >> i & 1 && byte->direction == direction && byte->place >= at && byte->place < end)
             end = byte->place;
     }
     return end;
@@ -172,7 +172,7 @@ void app_feed_reading(struct feeding *f, enum flow_direction direction, const st
 {
     uint64_t end = in->offset + in->length, at = in->offset, next, left_out = 0;
 
-    if (!f->af->without) {
+    if (!f->af->omitted_urgent) {
         app_feed_other(f, direction, *in);
         return;
     }
@@ -191,15 +191,15 @@ void app_feed_reading(struct feeding *f, enum flow_direction direction, const st
 }
 
 /* Creates a reading without urgent bytes, starting with the bytes that the main reading has kept of both directions. */
-static void read_without(struct feeding *f, uint8_t without)
+static void add_reading_without(struct feeding *f, uint8_t without)
 {
     struct app_verdict unused = { 0 };
     struct feeding other = *f;
 
     other.verdict = &unused;
-    other.af = append(f);
+    other.af = append_reading(f);
     if (other.af)
-        other.af->without = without;
+        other.af->omitted_urgent = without;
     for (enum flow_direction direction = 0; other.af && direction < FLOW_DIRECTIONS; direction++) {
         const struct app_side *kept = &f->af->side[direction];
         const struct app_stream_bytes bytes = {
@@ -213,13 +213,13 @@ static void read_without(struct feeding *f, uint8_t without)
 }
 
 /* Each new urgent byte doubles the readings as long as the protocol is unknown. */
-void app_read_urgent(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *in)
+void app_add_urgent_readings(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *in)
 {
     for (unsigned i = 0; i < in->urgent_count; i++) {
-        unsigned bit = note_urgent(f->af, direction, (uint64_t)in->urgent[i]);
+        unsigned bit = record_urgent(f->af, direction, (uint64_t)in->urgent[i]);
 
         for (unsigned others = 0; others < bit; others++)
-            read_without(f, (uint8_t)(bit | others));
+            add_reading_without(f, (uint8_t)(bit | others));
     }
 }
 
@@ -232,7 +232,7 @@ bool app_has_other_readings(const struct app_flow *main)
     return reading != NULL;
 }
 
-bool app_is_read_otherwise(const struct app_flow *main)
+bool app_has_joined_reading(const struct app_flow *main)
 {
     const struct app_flow *reading = main->next_reading;
 

@@ -5,7 +5,7 @@
 
 #include "app_priv.h"
 
-static bool is_called(const struct app_proto *proto, const char *name)
+static bool has_name(const struct app_proto *proto, const char *name)
 {
     if (strcasecmp(proto->name, name) == 0)
         return true;
@@ -19,7 +19,7 @@ static bool is_called(const struct app_proto *proto, const char *name)
 unsigned app_find(const char *name)
 {
     for (size_t i = 0; i < app_list_count; i++) {
-        if (is_called(app_list[i], name))
+        if (has_name(app_list[i], name))
             return (unsigned)i + 1;
     }
     return 0;

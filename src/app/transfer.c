@@ -51,15 +51,15 @@ int app_numbers_read(struct transfer *t, const struct app *app, struct app_numbe
     return t->error;
 }
 
-static unsigned id_here(const struct app_numbers *numbers, unsigned id)
+static unsigned map_id(const struct app_numbers *numbers, unsigned id)
 {
     return numbers->here[id & 0xff];
 }
 
 uint32_t app_application_here(const struct app_numbers *numbers, uint32_t application)
 {
-    return id_here(numbers, application) | id_here(numbers, application >> 8) << 8 |
-           id_here(numbers, application >> 16) << 16 | id_here(numbers, application >> 24) << 24;
+    return map_id(numbers, application) | map_id(numbers, application >> 8) << 8 |
+           map_id(numbers, application >> 16) << 16 | map_id(numbers, application >> 24) << 24;
 }
 
 /* --- Framework state ----------------------------------------------------------------------------- */
@@ -111,16 +111,16 @@ static void transfer_flags(struct transfer *t, struct app_flow *af)
     transfer_bool(t, &af->changing);
     transfer_u8(t, &af->protocol);
     transfer_u8(t, &af->change_to);
-    transfer_u8(t, &af->old);
+    transfer_u8(t, &af->previous_protocol);
     transfer_u8(t, &af->candidate);
     transfer_bool(t, &af->failed);
-    transfer_bool(t, &af->doubted);
-    transfer_u8(t, &af->without);
+    transfer_bool(t, &af->ambiguous);
+    transfer_u8(t, &af->omitted_urgent);
     transfer_u8(t, &af->urgent_count);
     transfer_bool(t, &af->urgent_unread);
-    transfer_require(t, af->urgent_count <= UNKNOWN_URGENT_MAX && af->without < 1 << UNKNOWN_URGENT_MAX);
+    transfer_require(t, af->urgent_count <= UNKNOWN_URGENT_MAX && af->omitted_urgent < 1 << UNKNOWN_URGENT_MAX);
     if (t->error && t->reading) /* the flow may continue without the damaged part */
-        af->urgent_count = af->without = af->candidate = 0;
+        af->urgent_count = af->omitted_urgent = af->candidate = 0;
     for (unsigned i = 0; i < af->urgent_count && !t->error; i++) {
         uint8_t direction = af->urgent[i].direction;
 
@@ -132,7 +132,7 @@ static void transfer_flags(struct transfer *t, struct app_flow *af)
     }
     for (unsigned i = 0; i < FLOW_DIRECTIONS; i++) {
         transfer_bool(t, &af->keep_files[i]);
-        transfer_u32(t, &af->keep_sid[i]);
+        transfer_u32(t, &af->store_sid[i]);
     }
 }
 
@@ -184,7 +184,7 @@ static void transfer_transaction(struct transfer *t, struct app_tx *tx)
 }
 
 /* Restores which changes of the transaction were uninspected when it was written. */
-static void settle(struct app_tx *tx)
+static void restore_uninspected(struct app_tx *tx)
 {
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         uint8_t inspected = tx->inspected[direction];
@@ -206,12 +206,12 @@ void app_transfer_tx(struct app_context *context, struct transfer *t, struct app
         options->each_tx(t, tx, options->user);
     tx->moved = true;
     if (t->reading)
-        settle(tx);
+        restore_uninspected(tx);
 }
 
 /* --- Parsers -------------------------------------------------------------------------------------- */
 
-static bool begin_state(struct app_context *context, const struct app_proto *proto, void **state)
+static bool start_state(struct app_context *context, const struct app_proto *proto, void **state)
 {
     *state = heap_take(context->app->heap, proto->state_size > 0 ? proto->state_size : 1);
     if (*state && proto->start && proto->start(context, *state)) {
@@ -249,7 +249,7 @@ static void read_state(struct app_context *context, struct transfer *t, const st
 
     if (af->stopped || !proto)
         return;
-    if (begin_state(context, proto, state))
+    if (start_state(context, proto, state))
         transfer_state(context, t, proto, *state);
     if (!*state || t->error == -ENOMEM || context->no_memory) {
         af->stopped = true;
@@ -269,7 +269,7 @@ static void write_flow(struct app_context *context, struct transfer *t)
     size_t start;
 
     /* Stopped readings are not transferred: if they did not fail, none of the others can either. */
-    af->doubted &= app_has_other_readings(af->main);
+    af->ambiguous &= app_has_other_readings(af->main);
     start = transfer_part_start(t, PART_FLAGS);
     transfer_flags(t, af);
     transfer_bool(t, &has_proto);
@@ -328,16 +328,16 @@ static void read_flags(struct app_context *context, struct transfer *t)
     if (t->error)
         return;
     af->protocol = numbers->here[af->protocol];
-    af->old = numbers->here[af->old];
+    af->previous_protocol = numbers->here[af->previous_protocol];
     af->change_to = numbers->here[af->change_to];
     af->candidate = numbers->here[af->candidate];
-    if (af->candidate == APP_FAILED || af->protocol == APP_FAILED || af->old == APP_FAILED ||
+    if (af->candidate == APP_FAILED || af->protocol == APP_FAILED || af->previous_protocol == APP_FAILED ||
         af->change_to == APP_FAILED)
         af->stopped = true;
     else if (has_proto && af->protocol != 0)
         af->proto = app_by_id(af->protocol);
-    else if (has_fallback && af->old != 0)
-        af->fallback = app_by_id(af->old);
+    else if (has_fallback && af->previous_protocol != 0)
+        af->fallback = app_by_id(af->previous_protocol);
 }
 
 /* While the protocol is unknown, the first bytes are probed again: the excluded protocols were recorded with other
@@ -374,7 +374,7 @@ static void read_reading(struct app_context *context, struct transfer *t)
     *end = context->af = reading;
     read_flow(context, t);
     context->af = main;
-    if (t->error || (!reading->proto && !reading->without && !reading->candidate))
+    if (t->error || (!reading->proto && !reading->omitted_urgent && !reading->candidate))
         reading->stopped = true;
 }
 

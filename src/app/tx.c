@@ -10,7 +10,7 @@
 
 enum { SORT_RUNS = 16 };
 
-static uint8_t end_of(const struct app_proto *proto, enum flow_direction direction)
+static uint8_t complete_progress(const struct app_proto *proto, enum flow_direction direction)
 {
     return proto->complete[direction] > 0 ? proto->complete[direction] : 1;
 }
@@ -18,14 +18,14 @@ static uint8_t end_of(const struct app_proto *proto, enum flow_direction directi
 /* --- Lists ---------------------------------------------------------------------------------------- */
 
 /* Parsers walk the open transactions of their reading; the other lists cover the whole flow. */
-static struct app_flow *owner_of(const struct app_tx *tx, unsigned list)
+static struct app_flow *list_owner(const struct app_tx *tx, unsigned list)
 {
     return list == APP_TX_OPEN ? tx->flow : tx->flow->main;
 }
 
-static void list_put(struct app_tx *tx, unsigned list)
+static void list_add(struct app_tx *tx, unsigned list)
 {
-    struct app_tx_link *ends = &owner_of(tx, list)->lists[list], *link = &tx->link[list];
+    struct app_tx_link *ends = &list_owner(tx, list)->lists[list], *link = &tx->link[list];
 
     if (tx->listed >> list & 1)
         return;
@@ -34,13 +34,13 @@ static void list_put(struct app_tx *tx, unsigned list)
     *(link->previous ? &link->previous->link[list].next : &ends->next) = tx;
     ends->previous = tx;
     if (link->previous && link->previous->id > tx->id)
-        owner_of(tx, list)->unsorted |= (uint8_t)(1u << list);
+        list_owner(tx, list)->unsorted |= (uint8_t)(1u << list);
     tx->flow->open_count += list == APP_TX_OPEN;
 }
 
-static void list_take(struct app_tx *tx, unsigned list)
+static void list_remove(struct app_tx *tx, unsigned list)
 {
-    struct app_tx_link *ends = &owner_of(tx, list)->lists[list], *link = &tx->link[list];
+    struct app_tx_link *ends = &list_owner(tx, list)->lists[list], *link = &tx->link[list];
 
     if (!(tx->listed >> list & 1))
         return;
@@ -92,18 +92,18 @@ static __attribute__((noinline, cold)) void sort(struct app_flow *af, unsigned l
     af->unsorted &= (uint8_t) ~(1u << list);
 }
 
-static const struct app_tx_link *sorted(struct app_flow *af, unsigned list)
+static const struct app_tx_link *sorted_list(struct app_flow *af, unsigned list)
 {
     if (af->unsorted >> list & 1)
         sort(af, list);
     return &af->lists[list];
 }
 
-static void note_change(struct app_tx *tx, enum flow_direction direction)
+static void record_change(struct app_tx *tx, enum flow_direction direction)
 {
     if (!tx->tentative)
-        list_put(tx, APP_TX_UNSEEN + direction);
-    list_put(tx, APP_TX_CHANGED);
+        list_add(tx, APP_TX_UNSEEN + direction);
+    list_add(tx, APP_TX_CHANGED);
 }
 
 void app_tx_confirm(struct app_tx *tx)
@@ -111,47 +111,47 @@ void app_tx_confirm(struct app_tx *tx)
     tx->tentative = false;
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         if (app_tx_wants_inspection(tx, direction))
-            note_change(tx, direction);
+            record_change(tx, direction);
     }
 }
 
 void app_tx_advance(struct app_tx *tx, enum flow_direction direction, uint8_t progress)
 {
     if (tx->flow->side[direction].truncated)
-        progress = end_of(tx->proto, direction);
+        progress = complete_progress(tx->proto, direction);
     if (tx->progress[direction] == progress)
         return;
     tx->progress[direction] = progress;
-    note_change(tx, direction);
+    record_change(tx, direction);
     if (app_tx_is_complete(tx, FLOW_TO_SERVER) && app_tx_is_complete(tx, FLOW_TO_CLIENT))
-        list_take(tx, APP_TX_OPEN);
+        list_remove(tx, APP_TX_OPEN);
     else
-        list_put(tx, APP_TX_OPEN);
+        list_add(tx, APP_TX_OPEN);
 }
 
 void app_tx_touch(struct app_tx *tx, enum flow_direction direction)
 {
     tx->fresh[direction] = true;
-    note_change(tx, direction);
+    record_change(tx, direction);
 }
 
 void app_tx_note_inspected(struct app_tx *tx, enum flow_direction direction)
 {
     tx->inspected[direction] = tx->progress[direction];
     tx->fresh[direction] = false;
-    list_take(tx, APP_TX_UNSEEN + direction);
-    list_put(tx, APP_TX_CHANGED);
+    list_remove(tx, APP_TX_UNSEEN + direction);
+    list_add(tx, APP_TX_CHANGED);
 }
 
 void app_tx_note_logged(struct app_tx *tx)
 {
     tx->logged = true;
-    list_put(tx, APP_TX_CHANGED);
+    list_add(tx, APP_TX_CHANGED);
 }
 
 struct app_tx *app_transactions_in(const struct flow *flow, enum app_tx_list list)
 {
-    return flow->app ? sorted(flow->app, list)->next : NULL;
+    return flow->app ? sorted_list(flow->app, list)->next : NULL;
 }
 
 void app_skip_inspection(const struct flow *flow)
@@ -167,11 +167,11 @@ void app_skip_inspection(const struct flow *flow)
 /* --- Transactions -------------------------------------------------------------------------------- */
 
 /* Completes the directions beyond the stream depth, for which no data will come. */
-static void begin_truncated(struct app_tx *tx)
+static void complete_truncated(struct app_tx *tx)
 {
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         if (tx->flow->side[direction].truncated)
-            app_tx_advance(tx, direction, end_of(tx->proto, direction));
+            app_tx_advance(tx, direction, complete_progress(tx->proto, direction));
     }
 }
 
@@ -179,7 +179,7 @@ enum { MATCHES_MAX = 1024 * sizeof(uint64_t) }; /* bytes of app_tx.matches */
 
 /* Whether the reading has the maximum number of transactions of its protocol. Those of the previous protocol are not
  * counted: they may wait for their event. */
-static bool has_most(const struct app_flow *af)
+static bool is_full(const struct app_flow *af)
 {
     unsigned most = af->proto->tx_max > 0 ? af->proto->tx_max : APP_DEFAULT_TX_MAX, count = 0;
 
@@ -190,13 +190,13 @@ static bool has_most(const struct app_flow *af)
     return count >= most;
 }
 
-static struct app_tx *add(struct app_context *context, bool beside, uint64_t id)
+static struct app_tx *add_transaction(struct app_context *context, bool beside, uint64_t id)
 {
     struct app_flow *af = context->af, *main = af->main;
     const struct app_proto *proto = af->proto;
     struct app_tx *tx;
 
-    if (has_most(af))
+    if (is_full(af))
         return NULL;
     tx = heap_take(context->app->heap, proto->tx_size);
     if (!tx) {
@@ -214,15 +214,15 @@ static struct app_tx *add(struct app_context *context, bool beside, uint64_t id)
     tx->begin_ns = context->now_ns;
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         tx->files[direction].keep = main->keep_files[direction];
-        tx->files[direction].keep_sid = main->keep_sid[direction];
+        tx->files[direction].keep_sid = main->store_sid[direction];
     }
     tx->previous = main->last;
     *(main->last ? &main->last->next : &main->first) = tx;
     main->last = tx;
     af->tx_count++;
-    list_put(tx, APP_TX_OPEN);
-    list_put(tx, APP_TX_CHANGED);
-    begin_truncated(tx);
+    list_add(tx, APP_TX_OPEN);
+    list_add(tx, APP_TX_CHANGED);
+    complete_truncated(tx);
     if (!beside)
         app_count(context->app, af, COUNT_TX);
     return tx;
@@ -230,17 +230,17 @@ static struct app_tx *add(struct app_context *context, bool beside, uint64_t id)
 
 struct app_tx *app_tx_new(struct app_context *context)
 {
-    return add(context, false, 0);
+    return add_transaction(context, false, 0);
 }
 
 struct app_tx *app_tx_new_beside(struct app_context *context, uint64_t id)
 {
-    struct app_tx *tx = add(context, true, id);
+    struct app_tx *tx = add_transaction(context, true, id);
 
     if (!tx)
         return NULL;
     tx->log_never = true;
-    context->af->main->has_beside = true;
+    context->af->main->has_alternative_tx = true;
     for (const struct app_tx *other = context->af->main->first; other != tx; other = other->next) {
         if (other->id != id)
             continue;
@@ -269,17 +269,17 @@ bool app_tx_note_match(struct app_tx *tx, enum flow_direction direction, uint32_
     struct app_flow *main = tx->flow->main;
     uint64_t rule = (uint64_t)direction << 63 | (uint64_t)gid << 32 | sid;
 
-    if (main->has_beside && has_matched(tx, rule))
+    if (main->has_alternative_tx && has_matched(tx, rule))
         return false;
     add_match(tx, rule); /* also needed by readings that are added later */
-    for (struct app_tx *other = main->has_beside ? main->first : NULL; other; other = other->next) {
+    for (struct app_tx *other = main->has_alternative_tx ? main->first : NULL; other; other = other->next) {
         if (other->id == tx->id && other != tx)
             add_match(other, rule);
     }
     return true;
 }
 
-static bool is_of_context(const struct app_tx *tx, const struct app_context *context)
+static bool belongs_to_context(const struct app_tx *tx, const struct app_context *context)
 {
     return tx->flow == context->af && tx->proto == context->af->proto;
 }
@@ -288,7 +288,7 @@ struct app_tx *app_tx_first(const struct app_context *context)
 {
     struct app_tx *tx = context->af->main->first;
 
-    while (tx && !is_of_context(tx, context))
+    while (tx && !belongs_to_context(tx, context))
         tx = tx->next;
     return tx;
 }
@@ -299,23 +299,23 @@ struct app_tx *app_tx_last(const struct app_context *context)
 
     while (tx && tx->flow != context->af)
         tx = tx->previous;
-    return tx && is_of_context(tx, context) ? tx : NULL;
+    return tx && belongs_to_context(tx, context) ? tx : NULL;
 }
 
 struct app_tx *app_tx_first_open(const struct app_context *context)
 {
-    struct app_tx *tx = sorted(context->af, APP_TX_OPEN)->next;
+    struct app_tx *tx = sorted_list(context->af, APP_TX_OPEN)->next;
 
-    while (tx && !is_of_context(tx, context))
+    while (tx && !belongs_to_context(tx, context))
         tx = tx->link[APP_TX_OPEN].next;
     return tx;
 }
 
 struct app_tx *app_tx_last_open(const struct app_context *context)
 {
-    struct app_tx *tx = sorted(context->af, APP_TX_OPEN)->previous;
+    struct app_tx *tx = sorted_list(context->af, APP_TX_OPEN)->previous;
 
-    return tx && is_of_context(tx, context) ? tx : NULL;
+    return tx && belongs_to_context(tx, context) ? tx : NULL;
 }
 
 uint32_t app_tx_open_count(const struct app_context *context)
@@ -338,14 +338,14 @@ void app_event(struct app_context *context, struct app_tx *tx, unsigned event)
 
 bool app_tx_is_complete(const struct app_tx *tx, enum flow_direction direction)
 {
-    return !(tx->directions >> direction & 1) || tx->progress[direction] >= end_of(tx->proto, direction);
+    return !(tx->directions >> direction & 1) || tx->progress[direction] >= complete_progress(tx->proto, direction);
 }
 
-static void complete(struct app_tx *tx, enum flow_direction direction)
+static void complete_transaction(struct app_tx *tx, enum flow_direction direction)
 {
     if (app_tx_is_complete(tx, direction))
         return;
-    app_tx_advance(tx, direction, end_of(tx->proto, direction));
+    app_tx_advance(tx, direction, complete_progress(tx->proto, direction));
     app_tx_touch(tx, direction);
 }
 
@@ -353,7 +353,7 @@ void app_tx_complete_direction(struct app_flow *af, enum flow_direction directio
 {
     for (struct app_tx *tx = af->main->first; tx; tx = tx->next)
         if (tx->flow == af)
-            complete(tx, direction);
+            complete_transaction(tx, direction);
 }
 
 void app_tx_complete_all(struct app_flow *af)
@@ -404,15 +404,15 @@ void app_keep_files(struct flow *flow, struct file_engine *files, enum flow_dire
     if (!af)
         return;
     af->keep_files[direction] = true;
-    af->keep_sid[direction] = sid;
+    af->store_sid[direction] = sid;
     for (struct app_tx *tx = af->first; tx; tx = tx->next)
         file_list_keep(files, &tx->files[direction], sid);
 }
 
-static void take_out(struct app_flow *af, struct app_tx *tx)
+static void unlink_transaction(struct app_flow *af, struct app_tx *tx)
 {
     for (unsigned list = 0; list < APP_TX_LISTS; list++)
-        list_take(tx, list);
+        list_remove(tx, list);
     *(tx->previous ? &tx->previous->next : &af->first) = tx->next;
     *(tx->next ? &tx->next->previous : &af->last) = tx->previous;
 }
@@ -454,10 +454,10 @@ void app_tidy(struct app *app, struct flow *flow, app_release_function *release,
     struct app_tx *tx;
 
     while ((tx = app_transactions_in(flow, APP_TX_CHANGED))) {
-        list_take(tx, APP_TX_CHANGED);
+        list_remove(tx, APP_TX_CHANGED);
         if (!is_done(tx) || app_tx_wants_log(app, tx, false))
             continue;
-        take_out(flow->app, tx);
+        unlink_transaction(flow->app, tx);
         app_tx_release(app, tx, release, user);
     }
     if (flow->app)

@@ -3,12 +3,12 @@
  * Alternative readings of responses. Clients differ on malformed responses: which bytes end a line, whether the first
  * line is a status line, where the body starts and ends, whether a 1xx is the response or precedes it, and the name of
  * the file. It is not known which client reads the response. So the main reading is that of browsers, and where others
- * differ (http_doubt()) the bytes are parsed again in each of the other ways, from the start of the response to the end
- * of the connection. An alternative reading has separate transactions with the request of the main one; rules inspect
- * them, they are not logged, and they have no events.
+ * differ (http_request_alternatives()) the bytes are parsed again in each of the other ways, from the start of the
+ * response to the end of the connection. An alternative reading has separate transactions with the request of the main
+ * one; rules inspect them, they are not logged, and they have no events.
  *
- * Cost: the main reading calls http_doubt() only where it handles unusual bytes; an ordinary response has no extra
- * cost.
+ * Cost: the main reading calls http_request_alternatives() only where it handles unusual bytes; an ordinary response
+ * has no extra cost.
  *
  * Memory: a flow has at most one reading of each way, with at most UNREAD_MAX unconsumed bytes. The readings are not
  * transferred to the next process.
@@ -20,7 +20,7 @@
 enum { UNREAD_MAX = HTTP_PENDING_MAX };
 
 /* The flags of each way. LF as the only line end is combined with other behaviour of tolerant clients. */
-static const uint16_t flags_of[HTTP_WAYS] = {
+static const uint16_t way_flags[HTTP_WAYS] = {
     [HTTP_WAY_LINES] = HTTP_READ_LF | HTTP_READ_ANY_LINE | HTTP_READ_INTERIM,
     [HTTP_WAY_CR] = HTTP_READ_CR,
     [HTTP_WAY_BLANK] = HTTP_READ_LF | HTTP_READ_ANY_LINE | HTTP_READ_INTERIM | HTTP_READ_BLANK,
@@ -45,7 +45,7 @@ enum {
                     1 << HTTP_WAY_NAME_3
 };
 
-void http_doubt(struct http_feed *f, unsigned ways)
+void http_request_alternatives(struct http_feed *f, unsigned ways)
 {
     const struct http_state *state = f->state;
 
@@ -61,12 +61,12 @@ void http_doubt(struct http_feed *f, unsigned ways)
     for (unsigned way = 0; way < HTTP_WAYS; way++)
         if (state->alternatives[way])
             ways &= ~(1u << way);
-    if (ways != 0 && f->doubt == 0) {
-        f->doubt_tx = f->parser->tx;
-        f->doubt_from = f->parser->tx ? f->response_from : f->at;
-        f->doubt_head = f->head_before;
+    if (ways != 0 && f->requested_ways == 0) {
+        f->requested_tx = f->parser->tx;
+        f->requested_from = f->parser->tx ? f->response_from : f->at;
+        f->requested_head = f->head_before;
     }
-    f->doubt |= ways;
+    f->requested_ways |= ways;
 }
 
 /* --- Transactions --------------------------------------------------------------------------------- */
@@ -127,7 +127,7 @@ static struct http_tx *add_transaction(struct http_feed *f, const struct http_tx
 
 /* --- Readings ------------------------------------------------------------------------------------- */
 
-static struct http_feed feed_of(const struct http_feed *f, struct http_alternative *alternative)
+static struct http_feed make_feed(const struct http_feed *f, struct http_alternative *alternative)
 {
     return (struct http_feed){
         .context = f->context,
@@ -144,14 +144,14 @@ static struct http_feed feed_of(const struct http_feed *f, struct http_alternati
 
 static void free_alternative(struct heap *heap, struct http_alternative *alternative)
 {
-    buffer_clear(heap, &alternative->unread);
+    buffer_clear(heap, &alternative->unconsumed);
     heap_give(heap, alternative);
 }
 
 static void end_alternative(struct http_feed *f, unsigned way)
 {
     struct http_alternative *alternative = f->state->alternatives[way];
-    struct http_feed ended = feed_of(f, alternative);
+    struct http_feed ended = make_feed(f, alternative);
 
     http_response_end(&ended);
     free_alternative(app_heap(f->context), alternative);
@@ -160,26 +160,26 @@ static void end_alternative(struct http_feed *f, unsigned way)
 }
 
 /* Feeds bytes to the reading and keeps those that it does not consume. Returns false if the reading has ended. */
-static bool run_alternative(struct http_feed *f, struct http_alternative *alternative, const uint8_t *bytes,
-                            uint32_t length)
+static bool feed_alternative(struct http_feed *f, struct http_alternative *alternative, const uint8_t *bytes,
+                             uint32_t length)
 {
     struct heap *heap = app_heap(f->context);
-    struct buffer *unread = &alternative->unread;
-    bool waiting = unread->length > 0;
-    struct http_feed feed = feed_of(f, alternative);
+    struct buffer *unconsumed = &alternative->unconsumed;
+    bool waiting = unconsumed->length > 0;
+    struct http_feed feed = make_feed(f, alternative);
 
-    if (waiting && buffer_append(heap, unread, bytes, length, UNREAD_MAX + length) < length)
+    if (waiting && buffer_append(heap, unconsumed, bytes, length, UNREAD_MAX + length) < length)
         return false;
-    feed.bytes = waiting ? unread->bytes : bytes;
-    feed.length = waiting ? unread->length : length;
-    enum http_turn turn = http_run(&feed);
+    feed.bytes = waiting ? unconsumed->bytes : bytes;
+    feed.length = waiting ? unconsumed->length : length;
+    enum http_step_result result = http_execute_steps(&feed);
 
-    if (turn == HTTP_FAIL || turn == HTTP_LEAVE || feed.length - feed.at > UNREAD_MAX)
+    if (result == HTTP_STEP_FAILED || result == HTTP_STEP_ENDS_HTTP || feed.length - feed.at > UNREAD_MAX)
         return false;
     if (waiting)
-        buffer_consume(unread, feed.at);
+        buffer_consume(unconsumed, feed.at);
     else if (feed.at < feed.length)
-        buffer_append(heap, unread, feed.bytes + feed.at, feed.length - feed.at, UNREAD_MAX);
+        buffer_append(heap, unconsumed, feed.bytes + feed.at, feed.length - feed.at, UNREAD_MAX);
     return !f->end;
 }
 
@@ -188,7 +188,8 @@ void http_feed_alternatives(struct http_feed *f, const uint8_t *bytes, uint32_t 
     for (unsigned way = 0; way < HTTP_WAYS; way++) {
         struct http_alternative *alternative = f->state->alternatives[way];
 
-        if (alternative && !(f->doubt & 1u << way) && (lost || !run_alternative(f, alternative, bytes, length)))
+        if (alternative && !(f->requested_ways & 1u << way) &&
+            (lost || !feed_alternative(f, alternative, bytes, length)))
             end_alternative(f, way);
     }
 }
@@ -199,36 +200,36 @@ static void add_alternative(struct http_feed *f, unsigned way)
 
     if (!alternative)
         return;
-    alternative->state.parser[FLOW_TO_CLIENT].flags = flags_of[way];
+    alternative->state.parser[FLOW_TO_CLIENT].flags = way_flags[way];
     f->state->alternatives[way] = alternative;
     f->state->alternative_count++;
-    struct http_feed feed = feed_of(f, alternative);
-    bool goes_on;
+    struct http_feed feed = make_feed(f, alternative);
+    bool is_active;
 
-    alternative->tx = f->doubt_tx ? f->doubt_tx->base.id : app_tx_begun(app_context_flow(f->context)) - 1;
-    goes_on = !f->doubt_tx || add_transaction(&feed, f->doubt_tx);
-    if (goes_on && f->doubt_from == HTTP_EARLIER) { /* the lines before these bytes are kept in the message */
-        const struct buffer *head = &f->doubt_tx->message[FLOW_TO_CLIENT].head;
+    alternative->tx = f->requested_tx ? f->requested_tx->base.id : app_tx_begun(app_context_flow(f->context)) - 1;
+    is_active = !f->requested_tx || add_transaction(&feed, f->requested_tx);
+    if (is_active && f->requested_from == HTTP_EARLIER) { /* the lines before these bytes are kept in the message */
+        const struct buffer *head = &f->requested_tx->message[FLOW_TO_CLIENT].head;
         bool end = f->end;
 
         f->end = false;
-        goes_on =
-            run_alternative(f, alternative, head->bytes, f->doubt_head < head->length ? f->doubt_head : head->length);
+        is_active = feed_alternative(f, alternative, head->bytes,
+                                     f->requested_head < head->length ? f->requested_head : head->length);
         f->end = end;
     }
-    uint32_t from = f->doubt_from == HTTP_EARLIER ? 0 : f->doubt_from;
+    uint32_t from = f->requested_from == HTTP_EARLIER ? 0 : f->requested_from;
 
-    if (!goes_on || !run_alternative(f, alternative, f->bytes + from, f->length - from))
+    if (!is_active || !feed_alternative(f, alternative, f->bytes + from, f->length - from))
         end_alternative(f, way);
 }
 
 void http_add_alternatives(struct http_feed *f)
 {
     for (unsigned way = 0; way < HTTP_WAYS; way++)
-        if (f->doubt & 1u << way)
+        if (f->requested_ways & 1u << way)
             add_alternative(f, way);
-    f->doubt = 0;
-    f->doubt_tx = NULL;
+    f->requested_ways = 0;
+    f->requested_tx = NULL;
 }
 
 void http_free_alternatives(struct app_context *context, struct http_state *state)

@@ -13,7 +13,7 @@
 
 enum { NAME_MAX_LENGTH = 4096, KEY_TEXT_MAX = 8192 };
 
-static struct http_message *message_of(struct http_feed *f, struct http_tx *tx)
+static struct http_message *get_message(struct http_feed *f, struct http_tx *tx)
 {
     return &tx->message[f->direction];
 }
@@ -25,20 +25,20 @@ static bool is_file(const struct http_feed *f, const struct http_tx *tx)
     return f->direction == FLOW_TO_CLIENT || tx->method == HTTP_METHOD_POST || tx->method == HTTP_METHOD_PUT;
 }
 
-static void name_of_file(struct http_feed *f, struct http_tx *tx, const uint8_t **name, uint32_t *length,
-                         struct http_names *names)
+static void find_file_name(struct http_feed *f, struct http_tx *tx, const uint8_t **name, uint32_t *length,
+                           struct http_names *names)
 {
     const uint8_t *value;
     uint32_t value_length;
     bool has_name = f->direction == FLOW_TO_CLIENT &&
-                    http_value(message_of(f, tx), HTTP_CONTENT_DISPOSITION, &value, &value_length);
+                    http_value(get_message(f, tx), HTTP_CONTENT_DISPOSITION, &value, &value_length);
 
     *name = NULL;
     *length = 0;
     if (has_name && f->parser->flags & HTTP_READ_NAMES) {
         unsigned index = f->parser->flags & HTTP_READ_NAME_1 ? 0 : f->parser->flags & HTTP_READ_NAME_2 ? 1 : 2;
 
-        http_other_names(value, value_length, names);
+        http_find_other_names(value, value_length, names);
         if (index < names->count) {
             *name = names->name[index].bytes;
             *length = names->name[index].length;
@@ -49,7 +49,7 @@ static void name_of_file(struct http_feed *f, struct http_tx *tx, const uint8_t 
         return;
     *name = NULL;
     *length = 0;
-    if (tx->path.there) {
+    if (tx->path.is_set) {
         *name = http_bytes(&tx->message[FLOW_TO_SERVER], &tx->path);
         *length = tx->path.length;
     }
@@ -61,7 +61,7 @@ static void name_of_file(struct http_feed *f, struct http_tx *tx, const uint8_t 
 static void start_byterange(struct http_feed *f, struct http_tx *tx, const struct http_range *range)
 {
     uint8_t key[2 * sizeof(struct address) + KEY_TEXT_MAX];
-    struct http_message *request = &tx->message[FLOW_TO_SERVER], *message = message_of(f, tx);
+    struct http_message *request = &tx->message[FLOW_TO_SERVER], *message = get_message(f, tx);
     const struct flow *flow = app_context_flow(f->context);
     uint32_t length = 2 * sizeof(struct address);
     const struct app_byterange_info info = {
@@ -75,7 +75,7 @@ static void start_byterange(struct http_feed *f, struct http_tx *tx, const struc
     };
 
     if (range->end >= range->size || (range->start == 0 && range->end + 1 == range->size) || message->decoder ||
-        f->alternative || f->transferred || tx->not_seen || tx->host.length + tx->uri_raw.length > KEY_TEXT_MAX)
+        f->alternative || f->transferred || tx->request_unseen || tx->host.length + tx->uri_raw.length > KEY_TEXT_MAX)
         return;
     memcpy(key, &flow->client, sizeof(flow->client));
     memcpy(key + sizeof(flow->client), &flow->server, sizeof(flow->server));
@@ -88,13 +88,13 @@ static void start_byterange(struct http_feed *f, struct http_tx *tx, const struc
         http_event(f, tx, HTTP_EVENT_RANGE_NOT_REASSEMBLED);
 }
 
-static void note_range(struct http_feed *f, struct http_tx *tx, struct file *file)
+static void parse_range(struct http_feed *f, struct http_tx *tx, struct file *file)
 {
     const uint8_t *value;
     uint32_t length;
     struct http_range range;
 
-    if (f->direction != FLOW_TO_CLIENT || !http_value(message_of(f, tx), HTTP_CONTENT_RANGE, &value, &length))
+    if (f->direction != FLOW_TO_CLIENT || !http_value(get_message(f, tx), HTTP_CONTENT_RANGE, &value, &length))
         return;
     if (!http_parse_range(value, length, &range)) {
         http_event(f, tx, HTTP_EVENT_RANGE_INVALID);
@@ -110,12 +110,12 @@ static void note_range(struct http_feed *f, struct http_tx *tx, struct file *fil
 
 static void open_file(struct http_feed *f, struct http_tx *tx)
 {
-    struct http_message *message = message_of(f, tx);
+    struct http_message *message = get_message(f, tx);
     const uint8_t *name;
     uint32_t length;
     struct http_names names;
 
-    name_of_file(f, tx, &name, &length, &names);
+    find_file_name(f, tx, &name, &length, &names);
     if (!name)
         return;
     if (length > NAME_MAX_LENGTH)
@@ -124,7 +124,7 @@ static void open_file(struct http_feed *f, struct http_tx *tx)
         file_open(app_files(f->context), &tx->base.files[f->direction], app_next_file_id(f->context), name, length);
     message->file_is_body = message->file != NULL;
     if (message->file)
-        note_range(f, tx, message->file);
+        parse_range(f, tx, message->file);
 }
 
 static void close_file(struct http_feed *f, struct http_message *message, enum file_state state)
@@ -136,21 +136,21 @@ static void close_file(struct http_feed *f, struct http_message *message, enum f
 
 /* --- Kept bytes ---------------------------------------------------------------------------------- */
 
-static void keep(struct http_feed *f, struct http_message *message, const uint8_t *bytes, uint32_t length)
+static void keep_bytes(struct http_feed *f, struct http_message *message, const uint8_t *bytes, uint32_t length)
 {
     uint32_t most = f->settings->body_limit[f->direction] == 0 ? HTTP_WINDOW : HTTP_KEPT_MAX;
 
     buffer_append(app_heap(f->context), &message->body, bytes, length, UINT32_MAX);
     if (message->body.length > most) {
-        uint32_t gone = message->body.length - most / 2;
+        uint32_t surplus = message->body.length - most / 2;
 
-        buffer_consume(&message->body, gone);
-        message->body_offset += gone;
+        buffer_consume(&message->body, surplus);
+        message->body_offset += surplus;
     }
 }
 
 /* Returns the number of the next `length` bytes that are within the limit. */
-static uint32_t allowed(const struct http_feed *f, const struct http_message *message, uint32_t length)
+static uint32_t length_within_limit(const struct http_feed *f, const struct http_message *message, uint32_t length)
 {
     uint32_t limit = f->settings->body_limit[f->direction];
 
@@ -161,20 +161,20 @@ static uint32_t allowed(const struct http_feed *f, const struct http_message *me
     return length < limit - message->body_length ? length : (uint32_t)(limit - message->body_length);
 }
 
-static void cut(struct http_feed *f, struct http_tx *tx)
+static void truncate_body(struct http_feed *f, struct http_tx *tx)
 {
-    struct http_message *message = message_of(f, tx);
+    struct http_message *message = get_message(f, tx);
 
     message->body_cut = true;
     if (message->form)
-        http_form_cut(f, tx);
+        http_form_stop(f, tx);
     close_file(f, message, FILE_TRUNCATED);
 }
 
 bool http_body_decoded(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length)
 {
-    struct http_message *message = message_of(f, tx);
-    uint32_t size = allowed(f, message, length);
+    struct http_message *message = get_message(f, tx);
+    uint32_t size = length_within_limit(f, message, length);
 
     if (size > 0) {
         message->body_length += size;
@@ -189,11 +189,11 @@ bool http_body_decoded(struct http_feed *f, struct http_tx *tx, const uint8_t *b
             !app_byterange_add(f->context, &message->byterange, &tx->base, f->direction, bytes, size))
             http_event(f, tx, HTTP_EVENT_RANGE_NOT_REASSEMBLED);
         if (!message->file_is_body)
-            keep(f, message, bytes, size);
+            keep_bytes(f, message, bytes, size);
     }
     if (size == length)
         return true;
-    cut(f, tx);
+    truncate_body(f, tx);
     return false;
 }
 
@@ -201,7 +201,7 @@ bool http_body_decoded(struct http_feed *f, struct http_tx *tx, const uint8_t *b
 
 void http_body_begin(struct http_feed *f, struct http_tx *tx)
 {
-    struct http_message *message = message_of(f, tx);
+    struct http_message *message = get_message(f, tx);
     const uint8_t *value;
     uint32_t length;
 
@@ -218,7 +218,7 @@ void http_body_begin(struct http_feed *f, struct http_tx *tx)
 
 void http_body_data(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length)
 {
-    struct http_message *message = message_of(f, tx);
+    struct http_message *message = get_message(f, tx);
 
     message->wire_length += length;
     if (message->body_cut || length == 0)
@@ -234,9 +234,9 @@ void http_body_data(struct http_feed *f, struct http_tx *tx, const uint8_t *byte
 }
 
 /* The reported lengths do not include these bytes, so that they do not depend on segmentation. */
-void http_body_more(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length)
+void http_body_add_surplus(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length)
 {
-    struct http_message *message = message_of(f, tx);
+    struct http_message *message = get_message(f, tx);
 
     if (message->body_cut)
         return;
@@ -244,16 +244,16 @@ void http_body_more(struct http_feed *f, struct http_tx *tx, const uint8_t *byte
         http_decoder_feed(f, tx, message->decoder, bytes, length);
     else if (!message->body_ended)
         http_body_decoded(f, tx, bytes, length);
-    else if (!message->file_is_body && !message->form && allowed(f, message, length) == length) {
+    else if (!message->file_is_body && !message->form && length_within_limit(f, message, length) == length) {
         message->body_length += length;
         app_tx_touch(&tx->base, f->direction);
-        keep(f, message, bytes, length);
+        keep_bytes(f, message, bytes, length);
     }
 }
 
 void http_body_gap(struct http_feed *f, struct http_tx *tx, uint64_t length)
 {
-    struct http_message *message = message_of(f, tx);
+    struct http_message *message = get_message(f, tx);
 
     http_event(f, tx, HTTP_EVENT_BODY_DATA_LOST);
     message->wire_length += length;
@@ -261,10 +261,10 @@ void http_body_gap(struct http_feed *f, struct http_tx *tx, uint64_t length)
         return;
     if (message->decoder || message->form) { /* the following bytes cannot be decoded */
         if (message->form)
-            http_form_cut(f, tx);
+            http_form_stop(f, tx);
         if (message->file)
             file_gap(app_files(f->context), message->file, length);
-        cut(f, tx);
+        truncate_body(f, tx);
         return;
     }
     if (!message->file && is_file(f, tx) && message->body_length == 0)
@@ -275,9 +275,9 @@ void http_body_gap(struct http_feed *f, struct http_tx *tx, uint64_t length)
     message->body_length += length;
 }
 
-void http_body_settle(struct http_feed *f, struct http_tx *tx)
+void http_body_flush(struct http_feed *f, struct http_tx *tx)
 {
-    struct http_message *message = message_of(f, tx);
+    struct http_message *message = get_message(f, tx);
 
     if (message->decoder && !message->body_ended)
         http_decoder_finish(f, tx, message->decoder);
@@ -291,7 +291,7 @@ void http_body_end(struct http_feed *f, struct http_tx *tx, enum flow_direction 
     if (message->body_ended)
         return;
     if (direction == f->direction)
-        http_body_settle(f, tx);
+        http_body_flush(f, tx);
     if (message->form)
         http_form_end(f, tx, direction);
     close_file(f, message, complete ? FILE_CLOSED : FILE_TRUNCATED);

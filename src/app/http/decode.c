@@ -81,44 +81,44 @@ struct http_decoder {
 
 /* --- Memory --------------------------------------------------------------------------------------- */
 
-static void *take(void *heap, size_t size)
+static void *alloc_memory(void *heap, size_t size)
 {
     return size <= HEAP_OBJECT_MAX ? heap_take_raw(heap, size) : NULL;
 }
 
-static void give(void *heap, void *object)
+static void free_memory(void *heap, void *object)
 {
     heap_give(heap, object);
 }
 
-static void *take_array(void *heap, unsigned count, unsigned size)
+static void *alloc_array(void *heap, unsigned count, unsigned size)
 {
-    return take(heap, (size_t)count * size);
+    return alloc_memory(heap, (size_t)count * size);
 }
 
-static void *take_items(void *heap, size_t count, size_t size)
+static void *alloc_items(void *heap, size_t count, size_t size)
 {
-    return take(heap, count * size);
+    return alloc_memory(heap, count * size);
 }
 
-static bool start(struct http_decoder *d, const struct http_settings *settings)
+static bool start_decoder(struct http_decoder *d, const struct http_settings *settings)
 {
     static const lzma_stream empty = LZMA_STREAM_INIT;
 
     d->started = true;
     switch (d->coding) {
     case CODING_DEFLATE:
-        d->zlib = (z_stream){ .zalloc = take_array, .zfree = give, .opaque = d->heap };
+        d->zlib = (z_stream){ .zalloc = alloc_array, .zfree = free_memory, .opaque = d->heap };
         return inflateInit2(&d->zlib, -MAX_WBITS) == Z_OK;
     case CODING_BROTLI:
-        d->brotli = BrotliDecoderCreateInstance(take, give, d->heap);
+        d->brotli = BrotliDecoderCreateInstance(alloc_memory, free_memory, d->heap);
         return d->brotli;
     case CODING_ZSTD:
-        d->zstd = ZSTD_createDStream_advanced((ZSTD_customMem){ take, give, d->heap });
+        d->zstd = ZSTD_createDStream_advanced((ZSTD_customMem){ alloc_memory, free_memory, d->heap });
         return d->zstd && !ZSTD_isError(ZSTD_DCtx_setParameter(d->zstd, ZSTD_d_windowLogMax, ZSTD_WINDOW_LOG));
     case CODING_LZMA:
         d->lzma = empty;
-        d->lzma_allocator = (lzma_allocator){ take_items, give, d->heap };
+        d->lzma_allocator = (lzma_allocator){ alloc_items, free_memory, d->heap };
         d->lzma.allocator = &d->lzma_allocator;
         return lzma_alone_decoder(&d->lzma, settings->lzma_memory) == LZMA_OK;
     case CODING_NONE:
@@ -127,7 +127,7 @@ static bool start(struct http_decoder *d, const struct http_settings *settings)
     return false;
 }
 
-static void stop(struct http_decoder *d)
+static void stop_decoder(struct http_decoder *d)
 {
     if (!d->started)
         return;
@@ -147,7 +147,7 @@ void http_decoder_free(struct heap *heap, struct http_decoder *decoder)
     while (decoder) {
         struct http_decoder *next = decoder->next;
 
-        stop(decoder);
+        stop_decoder(decoder);
         heap_give(heap, decoder);
         decoder = next;
     }
@@ -165,7 +165,7 @@ static const struct {
     { "identity", CODING_NONE },
 };
 
-static enum coding coding_of(struct http_feed *f, struct http_tx *tx, const uint8_t *name, uint32_t length)
+static enum coding parse_coding(struct http_feed *f, struct http_tx *tx, const uint8_t *name, uint32_t length)
 {
     for (size_t i = 0; i < sizeof(codings) / sizeof(codings[0]); i++) {
         if (http_equal_nocase(name, length, codings[i].name))
@@ -193,13 +193,13 @@ struct http_decoder *http_decoder_new(struct http_feed *f, struct http_tx *tx, c
 
         if (size == 0 || http_equal_nocase(names + from, size, "chunked"))
             continue;
-        enum coding coding = coding_of(f, tx, names + from, size);
+        enum coding coding = parse_coding(f, tx, names + from, size);
 
         has_undecoded_name |= coding == CODING_NONE;
         if (coding != CODING_NONE && ++layers > f->settings->decoder_layers && f->settings->decoder_layers > 0) {
             http_event(f, tx, HTTP_EVENT_TOO_MANY_ENCODING_LAYERS);
             if (f->direction == FLOW_TO_CLIENT) /* a client may decode all of them, or none */
-                http_doubt(f, 1 << HTTP_WAY_RAW);
+                http_request_alternatives(f, 1 << HTTP_WAY_RAW);
             break;
         }
         struct http_decoder *d = coding != CODING_NONE ? heap_take(app_heap(f->context), sizeof(*d)) : NULL;
@@ -214,7 +214,7 @@ struct http_decoder *http_decoder_new(struct http_feed *f, struct http_tx *tx, c
     /* Python's requests decodes an unknown or empty name in a list as deflate; if that fails it delivers the body as
      * received. */
     if (f->direction == FLOW_TO_CLIENT && layers == 1 && (has_undecoded_name || is_list))
-        http_doubt(f, 1 << HTTP_WAY_RAW);
+        http_request_alternatives(f, 1 << HTTP_WAY_RAW);
     return chain;
 }
 
@@ -227,7 +227,8 @@ static void report_bomb(struct http_feed *f, struct http_tx *tx, struct http_dec
     d->dead = true;
 }
 
-static void emit(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *bytes, uint32_t length)
+static void output_bytes(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *bytes,
+                         uint32_t length)
 {
     const struct http_message *message = &tx->message[f->direction];
     uint32_t limit = f->settings->bomb_limit;
@@ -246,61 +247,63 @@ static void emit(struct http_feed *f, struct http_tx *tx, struct http_decoder *d
 }
 
 /* Stops decoding: the following bytes are passed through. */
-static void pass(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *bytes, uint32_t length)
+static void pass_through(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *bytes,
+                         uint32_t length)
 {
-    stop(d);
+    stop_decoder(d);
     if (d->dead)
         return;
     d->plain = true;
-    emit(f, tx, d, bytes, length);
+    output_bytes(f, tx, d, bytes, length);
 }
 
 /* Handles a body that is not encoded as its header says. `rest`: the bytes that were not decoded. */
-static void fail(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *rest, uint32_t length)
+static void handle_error(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *rest,
+                         uint32_t length)
 {
     http_event(f, tx, HTTP_EVENT_GZIP_DECOMPRESSION_FAILED);
     if (d->out == 0 && d->in <= FIRST_BYTES)
-        pass(f, tx, d, d->first, d->first_length);
+        pass_through(f, tx, d, d->first, d->first_length);
     else
-        pass(f, tx, d, rest, length);
+        pass_through(f, tx, d, rest, length);
 }
 
 /* --- gzip, deflate -------------------------------------------------------------------------------- */
 
 enum { GZIP_HAS_CHECKSUM = 2, GZIP_HAS_EXTRA = 4, GZIP_HAS_NAME = 8, GZIP_HAS_COMMENT = 16 };
 
-static void enter(struct http_decoder *d, enum gzip_step step)
+static void set_step(struct http_decoder *d, enum gzip_step step)
 {
     d->step = step;
     d->count = 0;
 }
 
 /* Enters the next part of the gzip header that is present. */
-static void next_part(struct http_decoder *d, enum gzip_step after)
+static void enter_next_part(struct http_decoder *d, enum gzip_step after)
 {
     if (after < GZIP_EXTRA_LENGTH && d->flags & GZIP_HAS_EXTRA)
-        enter(d, GZIP_EXTRA_LENGTH);
+        set_step(d, GZIP_EXTRA_LENGTH);
     else if (after < GZIP_NAME && d->flags & GZIP_HAS_NAME)
-        enter(d, GZIP_NAME);
+        set_step(d, GZIP_NAME);
     else if (after < GZIP_COMMENT && d->flags & GZIP_HAS_COMMENT)
-        enter(d, GZIP_COMMENT);
+        set_step(d, GZIP_COMMENT);
     else if (after < GZIP_CHECKSUM && d->flags & GZIP_HAS_CHECKSUM)
-        enter(d, GZIP_CHECKSUM);
+        set_step(d, GZIP_CHECKSUM);
     else
-        enter(d, GZIP_DATA);
+        set_step(d, GZIP_DATA);
 }
 
 /* Determines the format from the first two bytes. */
-static void judge_start(struct http_decoder *d)
+static void detect_format(struct http_decoder *d)
 {
     if (d->two[0] == 0x1f && d->two[1] == 0x8b) {
         d->is_gzip = true;
         d->step = GZIP_FIXED;
     } else if ((d->two[0] & 0x0f) == Z_DEFLATED && (d->two[0] << 8 | d->two[1]) % 31 == 0) {
         d->is_zlib = true;
-        enter(d, GZIP_DATA);
+        set_step(d, GZIP_DATA);
     } else {
-        enter(d, GZIP_GUESS);
+        set_step(d, GZIP_GUESS);
     }
 }
 
@@ -316,18 +319,18 @@ static bool inflate_some(struct http_feed *f, struct http_tx *tx, struct http_de
         d->zlib.next_out = output;
         d->zlib.avail_out = sizeof(output);
         status = inflate(&d->zlib, Z_SYNC_FLUSH);
-        emit(f, tx, d, output, (uint32_t)sizeof(output) - d->zlib.avail_out);
+        output_bytes(f, tx, d, output, (uint32_t)sizeof(output) - d->zlib.avail_out);
     } while (status == Z_OK && !d->dead && d->zlib.avail_out == 0);
     *used = length - d->zlib.avail_in;
     if (status == Z_STREAM_END) {
-        enter(d, GZIP_TRAILER);
+        set_step(d, GZIP_TRAILER);
         return true;
     }
     return status == Z_OK || status == Z_BUF_ERROR;
 }
 
 /* Parses a byte of the gzip header or trailer. */
-static void take_gzip_byte(struct http_decoder *d, uint8_t byte)
+static void parse_gzip_byte(struct http_decoder *d, uint8_t byte)
 {
     d->count++;
     switch (d->step) {
@@ -335,33 +338,33 @@ static void take_gzip_byte(struct http_decoder *d, uint8_t byte)
         if (d->count == 4)
             d->flags = byte;
         if (d->count == 10)
-            next_part(d, GZIP_FIXED);
+            enter_next_part(d, GZIP_FIXED);
         break;
     case GZIP_EXTRA_LENGTH:
         d->extra = d->count == 1 ? byte : d->extra | (uint32_t)byte << 8;
         if (d->count == 2) {
             if (d->extra > 0)
-                enter(d, GZIP_EXTRA);
+                set_step(d, GZIP_EXTRA);
             else
-                next_part(d, GZIP_EXTRA);
+                enter_next_part(d, GZIP_EXTRA);
         }
         break;
     case GZIP_EXTRA:
         if (d->count == d->extra)
-            next_part(d, GZIP_EXTRA);
+            enter_next_part(d, GZIP_EXTRA);
         break;
     case GZIP_NAME:
     case GZIP_COMMENT:
         if (byte == 0)
-            next_part(d, d->step);
+            enter_next_part(d, d->step);
         break;
     case GZIP_CHECKSUM:
         if (d->count == 2)
-            enter(d, GZIP_DATA);
+            set_step(d, GZIP_DATA);
         break;
     case GZIP_TRAILER:
         if (d->count == 8)
-            enter(d, GZIP_NEXT);
+            set_step(d, GZIP_NEXT);
         break;
     default:
         break;
@@ -369,13 +372,13 @@ static void take_gzip_byte(struct http_decoder *d, uint8_t byte)
 }
 
 /* Decides whether the bytes after a gzip member start another member. */
-static void take_next_byte(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, uint8_t byte)
+static void parse_member_start(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, uint8_t byte)
 {
     d->two[d->count++] = byte;
     if (d->count == 2 && d->two[1] == 0x8b && inflateReset(&d->zlib) == Z_OK)
         d->step = GZIP_FIXED;
     else if (d->count == 2 || byte != 0x1f)
-        pass(f, tx, d, d->two, d->count);
+        pass_through(f, tx, d, d->two, d->count);
 }
 
 /* Whether the first bytes can be raw deflate. *ended: the deflate stream ends within these bytes. *produced: number of
@@ -409,26 +412,26 @@ static bool is_text(const uint8_t *bytes, uint32_t length)
 }
 
 /* Decides whether the bytes are raw deflate. `last`: no more bytes will arrive. */
-static void judge_guess(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, bool last)
+static void decide_raw_deflate(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, bool last)
 {
     uint32_t used = 0, produced;
     bool ended = false, possible = try_deflate(d, &ended, &produced);
 
     if (possible && !ended && !last)
         return;
-    enter(d, GZIP_DATA);
+    set_step(d, GZIP_DATA);
     /* On a decoding error, curl delivers the bytes decoded so far, and other clients deliver the body as received: pass
      * both. Unencoded text may decode to a few bytes by chance, so text needs more than TEXT_DECODED_MAX of them. */
     if (!possible && produced > (is_text(d->first, d->first_length) ? TEXT_DECODED_MAX : 0)) {
         inflate_some(f, tx, d, d->first, d->first_length, &used);
         http_event(f, tx, HTTP_EVENT_GZIP_DECOMPRESSION_FAILED);
-        pass(f, tx, d, d->first, d->first_length);
+        pass_through(f, tx, d, d->first, d->first_length);
         return;
     }
     if (!possible || !inflate_some(f, tx, d, d->first, d->first_length, &used))
-        fail(f, tx, d, d->first + used, d->first_length - used);
+        handle_error(f, tx, d, d->first + used, d->first_length - used);
     else if (used < d->first_length && !d->dead)
-        pass(f, tx, d, d->first + used, d->first_length - used);
+        pass_through(f, tx, d, d->first + used, d->first_length - used);
 }
 
 static void decode_deflate(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *bytes,
@@ -441,7 +444,7 @@ static void decode_deflate(struct http_feed *f, struct http_tx *tx, struct http_
 
         if (d->step == GZIP_DATA) {
             if (!inflate_some(f, tx, d, bytes + at, length - at, &used)) {
-                fail(f, tx, d, bytes + at + used, length - at - used);
+                handle_error(f, tx, d, bytes + at + used, length - at - used);
                 return;
             }
             at += used;
@@ -450,9 +453,9 @@ static void decode_deflate(struct http_feed *f, struct http_tx *tx, struct http_
         } else if (d->step == GZIP_UNKNOWN) {
             d->two[d->count++] = bytes[at++];
             if (d->count == 2)
-                judge_start(d);
+                detect_format(d);
         } else if (d->step == GZIP_GUESS) { /* all bytes so far are in d->first */
-            judge_guess(f, tx, d, d->first_length >= GUESS_BYTES);
+            decide_raw_deflate(f, tx, d, d->first_length >= GUESS_BYTES);
             return;
         } else if (!d->is_gzip) {
             if (!d->is_zlib || d->count == ZLIB_CHECKSUM)
@@ -460,13 +463,13 @@ static void decode_deflate(struct http_feed *f, struct http_tx *tx, struct http_
             d->count++;
             at++;
         } else if (d->step == GZIP_NEXT) {
-            take_next_byte(f, tx, d, bytes[at++]);
+            parse_member_start(f, tx, d, bytes[at++]);
         } else {
-            take_gzip_byte(d, bytes[at++]);
+            parse_gzip_byte(d, bytes[at++]);
         }
     }
     if (at < length && !d->dead)
-        pass(f, tx, d, bytes + at, length - at);
+        pass_through(f, tx, d, bytes + at, length - at);
 }
 
 /* --- br, zstd, lzma ------------------------------------------------------------------------------- */
@@ -486,17 +489,17 @@ static void decode_brotli(struct http_feed *f, struct http_tx *tx, struct http_d
             left = end - bytes > BROTLI_PIECE ? BROTLI_PIECE : (size_t)(end - bytes);
         result = BrotliDecoderDecompressStream(d->brotli, &left, &bytes, &room, &to, NULL);
         if (room == 0) {
-            emit(f, tx, d, output, sizeof(output));
+            output_bytes(f, tx, d, output, sizeof(output));
             to = output;
             room = sizeof(output);
         }
     } while (!d->dead && result != BROTLI_DECODER_RESULT_ERROR && result != BROTLI_DECODER_RESULT_SUCCESS &&
              (bytes < end || BrotliDecoderHasMoreOutput(d->brotli)));
-    emit(f, tx, d, output, (uint32_t)(sizeof(output) - room));
+    output_bytes(f, tx, d, output, (uint32_t)(sizeof(output) - room));
     if (result == BROTLI_DECODER_RESULT_ERROR)
-        fail(f, tx, d, bytes, (uint32_t)(end - bytes));
+        handle_error(f, tx, d, bytes, (uint32_t)(end - bytes));
     else if (result == BROTLI_DECODER_RESULT_SUCCESS)
-        pass(f, tx, d, bytes, (uint32_t)(end - bytes));
+        pass_through(f, tx, d, bytes, (uint32_t)(end - bytes));
 }
 
 static void decode_zstd(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *bytes,
@@ -510,9 +513,9 @@ static void decode_zstd(struct http_feed *f, struct http_tx *tx, struct http_dec
         ZSTD_outBuffer out = { .dst = output, .size = sizeof(output) };
         size_t before = in.pos, status = ZSTD_decompressStream(d->zstd, &out, &in);
 
-        emit(f, tx, d, output, (uint32_t)out.pos);
+        output_bytes(f, tx, d, output, (uint32_t)out.pos);
         if (ZSTD_isError(status)) {
-            fail(f, tx, d, bytes + in.pos, length - (uint32_t)in.pos);
+            handle_error(f, tx, d, bytes + in.pos, length - (uint32_t)in.pos);
             return;
         }
         full = out.pos == out.size;
@@ -523,7 +526,7 @@ static void decode_zstd(struct http_feed *f, struct http_tx *tx, struct http_dec
 
 /* Parses the header, with the dictionary limited to the memory in the settings; returns the number of consumed
  * bytes. */
-static uint32_t take_lzma_header(struct http_feed *f, struct http_decoder *d, const uint8_t *bytes, uint32_t length)
+static uint32_t read_lzma_header(struct http_feed *f, struct http_decoder *d, const uint8_t *bytes, uint32_t length)
 {
     uint32_t room = LZMA_HEADER - d->count, size = length < room ? length : room, dictionary = 0;
     uint32_t memory = f->settings->lzma_memory < HEAP_OBJECT_MAX ? f->settings->lzma_memory : HEAP_OBJECT_MAX;
@@ -550,7 +553,7 @@ static uint32_t take_lzma_header(struct http_feed *f, struct http_decoder *d, co
 static void decode_lzma(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *bytes,
                         uint32_t length)
 {
-    uint32_t header = d->count < LZMA_HEADER ? take_lzma_header(f, d, bytes, length) : 0;
+    uint32_t header = d->count < LZMA_HEADER ? read_lzma_header(f, d, bytes, length) : 0;
     lzma_ret status = d->lzma_status;
 
     if (header == length && status == LZMA_OK)
@@ -563,7 +566,7 @@ static void decode_lzma(struct http_feed *f, struct http_tx *tx, struct http_dec
         d->lzma.next_out = output;
         d->lzma.avail_out = sizeof(output);
         status = lzma_code(&d->lzma, LZMA_RUN);
-        emit(f, tx, d, output, (uint32_t)(sizeof(output) - d->lzma.avail_out));
+        output_bytes(f, tx, d, output, (uint32_t)(sizeof(output) - d->lzma.avail_out));
         if (d->lzma.avail_out > 0)
             break;
     }
@@ -575,14 +578,14 @@ static void decode_lzma(struct http_feed *f, struct http_tx *tx, struct http_dec
     uint32_t left = (uint32_t)d->lzma.avail_in;
 
     if (status == LZMA_STREAM_END)
-        pass(f, tx, d, rest, left);
+        pass_through(f, tx, d, rest, left);
     else
-        fail(f, tx, d, rest, left);
+        handle_error(f, tx, d, rest, left);
 }
 
 /* --- Feeding -------------------------------------------------------------------------------------- */
 
-static void remember_first(struct http_decoder *d, const uint8_t *bytes, uint32_t length)
+static void record_input(struct http_decoder *d, const uint8_t *bytes, uint32_t length)
 {
     uint32_t room = FIRST_BYTES - d->first_length;
 
@@ -609,10 +612,10 @@ void http_decoder_feed(struct http_feed *f, struct http_tx *tx, struct http_deco
     if (decoder->dead)
         return;
     if (decoder->plain) {
-        emit(f, tx, decoder, bytes, length);
+        output_bytes(f, tx, decoder, bytes, length);
         return;
     }
-    if (!decoder->started && !start(decoder, f->settings)) {
+    if (!decoder->started && !start_decoder(decoder, f->settings)) {
         decoder->dead = true;
         return;
     }
@@ -621,9 +624,9 @@ void http_decoder_feed(struct http_feed *f, struct http_tx *tx, struct http_deco
         uint32_t size = decoder->out == 0 && !decoder->plain && length - at > PIECE ? PIECE : length - at;
 
         if (decoder->plain) {
-            emit(f, tx, decoder, bytes + at, size);
+            output_bytes(f, tx, decoder, bytes + at, size);
         } else {
-            remember_first(decoder, bytes + at, size);
+            record_input(decoder, bytes + at, size);
             decode[decoder->coding](f, tx, decoder, bytes + at, size);
         }
         at += size;
@@ -638,10 +641,10 @@ void http_decoder_finish(struct http_feed *f, struct http_tx *tx, struct http_de
         if (decoder->dead || decoder->plain || !decoder->started)
             continue;
         if (is_deflate && decoder->step == GZIP_GUESS)
-            judge_guess(f, tx, decoder, true);
+            decide_raw_deflate(f, tx, decoder, true);
         else if (is_deflate && decoder->step == GZIP_NEXT && decoder->count > 0)
-            pass(f, tx, decoder, decoder->two, decoder->count);
+            pass_through(f, tx, decoder, decoder->two, decoder->count);
         else if (decoder->out == 0 && (!is_deflate || decoder->step < GZIP_TRAILER))
-            fail(f, tx, decoder, NULL, 0);
+            handle_error(f, tx, decoder, NULL, 0);
     }
 }

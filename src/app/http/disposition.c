@@ -44,8 +44,8 @@ static bool add_name(struct http_names *names, const struct http_name *name)
 
 /* Adds one parameter of the form filename, filename*, filename*0 or filename*0*; `suffix`: the characters after
  * "filename". */
-static void take_parameter(struct http_names *names, struct http_name *parts, const uint8_t *suffix,
-                           uint32_t suffix_length, const uint8_t *value, uint32_t length)
+static void add_parameter(struct http_names *names, struct http_name *parts, const uint8_t *suffix,
+                          uint32_t suffix_length, const uint8_t *value, uint32_t length)
 {
     bool extended = suffix_length > 0 && suffix[suffix_length - 1] == '*';
     bool is_part = suffix_length > 1 && http_is_digit(suffix[1]);
@@ -68,7 +68,7 @@ static void take_parameter(struct http_names *names, struct http_name *parts, co
     add_name(names, &name);
 }
 
-void http_other_names(const uint8_t *bytes, uint32_t length, struct http_names *names)
+void http_find_other_names(const uint8_t *bytes, uint32_t length, struct http_names *names)
 {
     static const char word[] = "filename";
     struct http_name parts = { .length = 0 };
@@ -97,7 +97,7 @@ void http_other_names(const uint8_t *bytes, uint32_t length, struct http_names *
         at++;
         http_parameter_value(bytes + at, length - at, &value, &value_length);
         if (is_name && (suffix_length == 0 || suffix[0] == '*'))
-            take_parameter(names, &parts, suffix, suffix_length, value, value_length);
+            add_parameter(names, &parts, suffix, suffix_length, value, value_length);
         at = (uint32_t)(value - bytes) + value_length;
         if (at < length && bytes[at] == '"')
             at++;

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-uint32_t http_chomp(const uint8_t *line, uint32_t length)
+uint32_t http_trim_line_end(const uint8_t *line, uint32_t length)
 {
     while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r'))
         length--;
@@ -19,7 +19,7 @@ uint32_t http_chomp(const uint8_t *line, uint32_t length)
 }
 
 /* Finds the end of a line that may also end with CR alone. */
-static const uint8_t *find_any_end(const uint8_t *at, const uint8_t *stop, const uint8_t *end)
+static const uint8_t *find_cr_end(const uint8_t *at, const uint8_t *stop, const uint8_t *end)
 {
     const uint8_t *cr = memchr(at, '\r', (size_t)(stop - at));
 
@@ -37,7 +37,7 @@ static uint32_t any_line_length(const uint8_t *bytes, uint32_t length, uint32_t 
     while (at < end) {
         size_t size = end - at < PIECE ? (size_t)(end - at) : PIECE;
         const uint8_t *lf = memchr(at, '\n', size);
-        const uint8_t *cr = find_any_end(at, lf ? lf : at + size, end);
+        const uint8_t *cr = find_cr_end(at, lf ? lf : at + size, end);
 
         if (cr || lf)
             return (uint32_t)((cr ? cr : lf) - bytes) + 1;
@@ -94,9 +94,9 @@ static uint32_t either_line_length(const uint8_t *bytes, uint32_t length, uint32
 
 static uint32_t request_line_length(const struct http_feed *f, const uint8_t *bytes, uint32_t length, uint32_t from)
 {
-    if (f->reading && http_reads_as(f, HTTP_DIALECT_CRLF))
+    if (f->reading && http_is_dialect(f, HTTP_DIALECT_CRLF))
         return crlf_line_length(bytes, length, from, f->end);
-    if (f->reading && f->parser->step == HTTP_AT_HEADERS && http_reads_as(f, HTTP_DIALECT_LAST_LENGTH))
+    if (f->reading && f->parser->step == HTTP_AT_HEADERS && http_is_dialect(f, HTTP_DIALECT_LAST_LENGTH))
         return either_line_length(bytes, length, from, f->end);
     return http_line_length(bytes, length, from, false, f->end);
 }
@@ -107,7 +107,7 @@ uint32_t http_response_line_length(uint16_t flags, const uint8_t *bytes, uint32_
                                 : http_line_length(bytes, length, from, !(flags & HTTP_READ_LF), last);
 }
 
-enum http_turn http_next_line(struct http_feed *f, const uint8_t **line, uint32_t *length)
+enum http_step_result http_read_line(struct http_feed *f, const uint8_t **line, uint32_t *length)
 {
     uint32_t left = f->length - f->at;
     uint32_t from = f->parser->scanned > 0 ? f->parser->scanned - 1 : 0; /* a CR may have been the last byte */
@@ -116,15 +116,15 @@ enum http_turn http_next_line(struct http_feed *f, const uint8_t **line, uint32_
                          : http_response_line_length(f->parser->flags, f->bytes + f->at, left, from, f->end);
 
     if (http_is_too_long(f, found == 0 ? left : found))
-        return HTTP_FAIL;
+        return HTTP_STEP_FAILED;
     f->parser->scanned = found == 0 ? left : 0;
     if (found == 0)
-        return HTTP_MORE;
+        return HTTP_STEP_NEEDS_DATA;
     f->parser->chunk_blanks = 0;
     *line = f->bytes + f->at;
     *length = found;
     f->at += found;
-    return HTTP_GO;
+    return HTTP_STEP_DONE;
 }
 
 /* NUL bytes are ignored: servers and browsers that stop at NUL and those that skip it read the same word. */
@@ -190,14 +190,14 @@ bool http_chunk_is_impossible(const struct http_feed *f)
 
 /* --- Steps of both directions -------------------------------------------------------------------- */
 
-static uint32_t left_of_body(const struct http_feed *f)
+static uint32_t available_body(const struct http_feed *f)
 {
     uint32_t left = f->length - f->at;
 
     return f->parser->left < left ? (uint32_t)f->parser->left : left;
 }
 
-static void take_body(struct http_feed *f, uint32_t length)
+static void read_body(struct http_feed *f, uint32_t length)
 {
     http_body_data(f, f->parser->tx, f->bytes + f->at, length);
     f->at += length;
@@ -205,23 +205,23 @@ static void take_body(struct http_feed *f, uint32_t length)
 }
 
 /* If `left` is 0, the caller sets the next step. */
-enum http_turn http_take_identity(struct http_feed *f)
+enum http_step_result http_read_identity(struct http_feed *f)
 {
-    take_body(f, left_of_body(f));
-    return f->parser->left > 0 ? HTTP_MORE : HTTP_GO;
+    read_body(f, available_body(f));
+    return f->parser->left > 0 ? HTTP_STEP_NEEDS_DATA : HTTP_STEP_DONE;
 }
 
-enum http_turn http_take_chunk_data(struct http_feed *f)
+enum http_step_result http_read_chunk_data(struct http_feed *f)
 {
-    take_body(f, left_of_body(f));
+    read_body(f, available_body(f));
     if (f->parser->left > 0)
-        return HTTP_MORE;
+        return HTTP_STEP_NEEDS_DATA;
     f->parser->step = HTTP_CHUNK_END;
-    return HTTP_GO;
+    return HTTP_STEP_DONE;
 }
 
 /* Skips the rest of the line after chunk data; it belongs to no message. */
-enum http_turn http_take_chunk_end(struct http_feed *f)
+enum http_step_result http_skip_chunk_end(struct http_feed *f)
 {
     const uint8_t *end = f->at < f->length ? memchr(f->bytes + f->at, '\n', f->length - f->at) : NULL;
 
@@ -229,23 +229,23 @@ enum http_turn http_take_chunk_end(struct http_feed *f)
 
     /* PHP stops decoding chunks here, and delivers the rest of the connection as the body. */
     if (f->direction == FLOW_TO_CLIENT && f->at < f->length && f->bytes[f->at] != '\r' && f->bytes[f->at] != '\n')
-        http_doubt(f, 1 << HTTP_WAY_RAW);
+        http_request_alternatives(f, 1 << HTTP_WAY_RAW);
     f->parser->tx->message[f->direction].wire_length += next - f->at;
     f->at = next;
     if (!end)
-        return HTTP_MORE;
+        return HTTP_STEP_NEEDS_DATA;
     f->parser->step = HTTP_CHUNK_LENGTH;
-    return HTTP_GO;
+    return HTTP_STEP_DONE;
 }
 
-enum http_turn http_take_until_close(struct http_feed *f)
+enum http_step_result http_read_until_close(struct http_feed *f)
 {
     http_body_data(f, f->parser->tx, f->bytes + f->at, f->length - f->at);
     f->at = f->length;
-    return HTTP_MORE;
+    return HTTP_STEP_NEEDS_DATA;
 }
 
-bool http_chunk_length(const uint8_t *line, uint32_t length, uint64_t *out, bool *extension)
+bool http_parse_chunk_size(const uint8_t *line, uint32_t length, uint64_t *out, bool *extension)
 {
     uint32_t at = 0, digits = 0;
     uint64_t number = 0;
@@ -265,7 +265,7 @@ bool http_chunk_length(const uint8_t *line, uint32_t length, uint64_t *out, bool
 /* --- Gaps ----------------------------------------------------------------------------------------- */
 
 /* Records lost bytes that are part of a body. */
-void http_take_gap(struct http_feed *f, uint64_t length)
+void http_handle_gap(struct http_feed *f, uint64_t length)
 {
     struct http_parser *parser = f->parser;
     uint64_t in_body = 0;
@@ -284,22 +284,22 @@ void http_take_gap(struct http_feed *f, uint64_t length)
 
 /* --- Feeding -------------------------------------------------------------------------------------- */
 
-enum http_turn http_run(struct http_feed *f)
+enum http_step_result http_execute_steps(struct http_feed *f)
 {
-    enum http_turn turn = HTTP_GO;
+    enum http_step_result result = HTTP_STEP_DONE;
     unsigned idle_turns = 0, readings = f->state->reading_count;
 
-    while (turn == HTTP_GO && !f->failed) {
+    while (result == HTTP_STEP_DONE && !f->failed) {
         uint32_t before = f->at;
 
-        turn = f->direction == FLOW_TO_SERVER ? http_request_step(f) : http_response_step(f);
-        if (turn == HTTP_GO && f->state->reading_count > readings)
-            return f->failed ? HTTP_FAIL : HTTP_GO;
+        result = f->direction == FLOW_TO_SERVER ? http_request_step(f) : http_response_step(f);
+        if (result == HTTP_STEP_DONE && f->state->reading_count > readings)
+            return f->failed ? HTTP_STEP_FAILED : HTTP_STEP_DONE;
         idle_turns = f->at == before ? idle_turns + 1 : 0;
         if (idle_turns > HTTP_STEPS) /* internal error: no two steps may lead to each other without consuming bytes */
-            return HTTP_FAIL;
+            return HTTP_STEP_FAILED;
     }
-    return f->failed ? HTTP_FAIL : turn;
+    return f->failed ? HTTP_STEP_FAILED : result;
 }
 
 /* Skips responses after the main reading has failed; other readings are still parsed. */
@@ -312,7 +312,7 @@ static void skip_responses(struct http_feed *f)
 }
 
 /* Feeds the server's bytes to all readings. */
-static enum http_turn feed_response(struct http_feed *f, const struct app_input *in)
+static enum http_step_result feed_response(struct http_feed *f, const struct app_input *in)
 {
     struct http_state *state = f->state;
     const struct http_tx *tx = f->parser->tx;
@@ -320,19 +320,19 @@ static enum http_turn feed_response(struct http_feed *f, const struct app_input 
 
     f->response_from = HTTP_EARLIER;
     f->head_before = tx ? tx->message[FLOW_TO_CLIENT].head.length : 0;
-    enum http_turn turn = http_run(f);
+    enum http_step_result result = http_execute_steps(f);
 
-    if (turn == HTTP_LEAVE || f->failed)
-        return turn;
+    if (result == HTTP_STEP_ENDS_HTTP || f->failed)
+        return result;
     if (state->alternative_count > 0)
         http_feed_alternatives(f, f->bytes + seen, f->length - seen, in->gap > 0);
-    if (f->doubt != 0)
+    if (f->requested_ways != 0)
         http_add_alternatives(f);
-    if (turn == HTTP_FAIL && state->alternative_count > 0) {
+    if (result == HTTP_STEP_FAILED && state->alternative_count > 0) {
         skip_responses(f);
-        return HTTP_MORE;
+        return HTTP_STEP_NEEDS_DATA;
     }
-    return state->skips_responses && state->alternative_count == 0 && !in->end ? HTTP_FAIL : turn;
+    return state->skips_responses && state->alternative_count == 0 && !in->end ? HTTP_STEP_FAILED : result;
 }
 
 struct app_result http_feed(struct app_context *context, void *state, const struct app_input *in)
@@ -350,15 +350,15 @@ struct app_result http_feed(struct app_context *context, void *state, const stru
         .offset = in->offset,
         .end = in->end,
     };
-    enum http_turn turn;
+    enum http_step_result result;
 
     if (f.parser->ended)
         return (struct app_result){ .status = APP_OK, .consumed = in->length };
     f.parser->ended = in->end;
     if (in->gap > 0)
-        http_take_gap(&f, in->gap);
-    turn = in->direction == FLOW_TO_SERVER ? http_feed_readings(&f, in->seen) : feed_response(&f, in);
-    if (turn != HTTP_FAIL && turn != HTTP_LEAVE && in->end) {
+        http_handle_gap(&f, in->gap);
+    result = in->direction == FLOW_TO_SERVER ? http_feed_readings(&f, in->seen) : feed_response(&f, in);
+    if (result != HTTP_STEP_FAILED && result != HTTP_STEP_ENDS_HTTP && in->end) {
         if (in->direction == FLOW_TO_SERVER)
             http_request_end(&f);
         else
@@ -366,7 +366,7 @@ struct app_result http_feed(struct app_context *context, void *state, const stru
         f.at = f.length;
     }
     return (struct app_result){
-        .status = turn == HTTP_FAIL ? APP_ERROR : APP_OK,
+        .status = result == HTTP_STEP_FAILED ? APP_ERROR : APP_OK,
         .consumed = f.at,
     };
 }

@@ -100,7 +100,7 @@ static bool parse_number(const uint8_t *bytes, uint32_t length, enum number numb
 }
 
 /* Selects the part of a list after the last comma. */
-static void last_of_list(const uint8_t **bytes, uint32_t *length)
+static void select_last_item(const uint8_t **bytes, uint32_t *length)
 {
     const uint8_t *comma = memrchr(*bytes, ',', *length);
 
@@ -114,7 +114,7 @@ static void last_of_list(const uint8_t **bytes, uint32_t *length)
 
 static bool is_last_coding(const uint8_t *value, uint32_t length)
 {
-    last_of_list(&value, &length);
+    select_last_item(&value, &length);
     while (length > 0 && http_is_space(value[0])) {
         value++;
         length--;
@@ -124,13 +124,13 @@ static bool is_last_coding(const uint8_t *value, uint32_t length)
     return http_equal_nocase(value, length, "chunked");
 }
 
-static bool reads_chunks(const struct http_message *message, const struct dialect *dialect)
+static bool is_chunked(const struct http_message *message, const struct dialect *dialect)
 {
     const uint8_t *value;
     uint32_t length;
 
     if (!http_value(message, HTTP_TRANSFER_ENCODING, &value, &length) ||
-        (dialect->strict_name && message->headers[message->known[HTTP_TRANSFER_ENCODING]].odd_name) ||
+        (dialect->strict_name && message->headers[message->known[HTTP_TRANSFER_ENCODING]].unusual_name) ||
         (dialect->needs_1_1 && message->version != HTTP_VERSION_1_1))
         return false;
     switch (dialect->coding) {
@@ -147,8 +147,8 @@ static bool reads_chunks(const struct http_message *message, const struct dialec
 }
 
 /* Selects the Content-Length value that the dialect uses. */
-static bool length_value(const struct http_message *message, const struct dialect *dialect, const uint8_t **value,
-                         uint32_t *length)
+static bool find_length_value(const struct http_message *message, const struct dialect *dialect, const uint8_t **value,
+                              uint32_t *length)
 {
     uint16_t index = message->known[HTTP_CONTENT_LENGTH];
 
@@ -164,26 +164,26 @@ static bool length_value(const struct http_message *message, const struct dialec
 
     *value = http_header_text(message, header) + header->name_length + 2u;
     *length = header->length - header->name_length - 2u;
-    return !(dialect->strict_name && header->odd_name);
+    return !(dialect->strict_name && header->unusual_name);
 }
 
-struct http_framing http_framing_of(const struct http_message *message, enum http_dialect which)
+struct http_framing http_get_framing(const struct http_message *message, enum http_dialect which)
 {
     const struct dialect *dialect = &dialects[which];
-    struct http_framing framing = { .chunked = reads_chunks(message, dialect) };
+    struct http_framing framing = { .chunked = is_chunked(message, dialect) };
     const uint8_t *value;
     uint32_t length;
 
-    if (framing.chunked || !length_value(message, dialect, &value, &length))
+    if (framing.chunked || !find_length_value(message, dialect, &value, &length))
         return framing;
     if (dialect->last_length)
-        last_of_list(&value, &length);
+        select_last_item(&value, &length);
     if (!parse_number(value, length, dialect->number, &framing.length))
         framing.length = 0;
     return framing;
 }
 
-bool http_framing_is_clear(const struct http_message *message)
+bool http_framing_is_unambiguous(const struct http_message *message)
 {
     const uint8_t *value;
     uint32_t length;
@@ -192,11 +192,11 @@ bool http_framing_is_clear(const struct http_message *message)
     if (http_value(message, HTTP_TRANSFER_ENCODING, &value, &length))
         return !has_length && message->version == HTTP_VERSION_1_1 && length == 7 &&
                http_equal_nocase(value, length, "chunked") &&
-               !message->headers[message->known[HTTP_TRANSFER_ENCODING]].odd_name;
+               !message->headers[message->known[HTTP_TRANSFER_ENCODING]].unusual_name;
     if (!has_length || !http_value(message, HTTP_CONTENT_LENGTH, &value, &length))
         return true;
     return !message->repeated_length && is_digits(value, length) &&
-           !message->headers[message->known[HTTP_CONTENT_LENGTH]].odd_name;
+           !message->headers[message->known[HTTP_CONTENT_LENGTH]].unusual_name;
 }
 
 /* --- Chunks --------------------------------------------------------------------------------------- */
@@ -207,7 +207,7 @@ static bool parse_plain_chunk(const uint8_t *line, uint32_t length, uint64_t *ou
     uint32_t at = 0;
     bool extension;
 
-    if (!http_chunk_length(line, length, out, &extension))
+    if (!http_parse_chunk_size(line, length, out, &extension))
         return false;
     while (at < length && http_is_space(line[at]))
         at++;
@@ -216,7 +216,7 @@ static bool parse_plain_chunk(const uint8_t *line, uint32_t length, uint64_t *ou
     return at == length || line[at] == ';' || http_is_space(line[at]);
 }
 
-bool http_request_chunk(const uint8_t *line, uint32_t length, uint64_t *out, bool *extension)
+bool http_parse_request_chunk_size(const uint8_t *line, uint32_t length, uint64_t *out, bool *extension)
 {
     const uint8_t *end = memchr(line, ';', length);
     uint32_t before = end ? (uint32_t)(end - line) : length;
@@ -227,5 +227,5 @@ bool http_request_chunk(const uint8_t *line, uint32_t length, uint64_t *out, boo
     /* "0x5", "+5": accepted only by gunicorn. */
     if (parse_integer(line, before, true, out))
         return *out <= HTTP_CHUNK_LENGTH_MAX;
-    return http_chunk_length(line, length, out, extension);
+    return http_parse_chunk_size(line, length, out, extension);
 }

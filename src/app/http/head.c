@@ -21,7 +21,7 @@ enum {
 };
 
 /* State while a block of lines is parsed. */
-struct reading {
+struct header_parser {
     struct http_feed *f;
     struct http_message *message;
     struct http_tx *tx;
@@ -58,12 +58,12 @@ static const char *const other_methods[] = {
     "BASELINE-CONTROL",
 };
 
-static bool is(const uint8_t *bytes, uint32_t length, const char *word)
+static bool text_equals(const uint8_t *bytes, uint32_t length, const char *word)
 {
     return strlen(word) == length && memcmp(bytes, word, length) == 0;
 }
 
-enum http_method http_method_of(const uint8_t *name, uint32_t length)
+enum http_method http_parse_method(const uint8_t *name, uint32_t length)
 {
     static const struct {
         const char *name;
@@ -74,23 +74,23 @@ enum http_method http_method_of(const uint8_t *name, uint32_t length)
     };
 
     for (size_t i = 0; i < sizeof(special) / sizeof(special[0]); i++) {
-        if (is(name, length, special[i].name))
+        if (text_equals(name, length, special[i].name))
             return special[i].method;
     }
     for (size_t i = 0; i < sizeof(other_methods) / sizeof(other_methods[0]); i++) {
-        if (is(name, length, other_methods[i]))
+        if (text_equals(name, length, other_methods[i]))
             return HTTP_METHOD_OTHER;
     }
     return HTTP_METHOD_UNKNOWN;
 }
 
-enum http_version http_version_of(const uint8_t *text, uint32_t length)
+enum http_version http_parse_version(const uint8_t *text, uint32_t length)
 {
     uint32_t at = 4;
 
-    if (is(text, length, "HTTP/1.1"))
+    if (text_equals(text, length, "HTTP/1.1"))
         return HTTP_VERSION_1_1;
-    if (is(text, length, "HTTP/1.0"))
+    if (text_equals(text, length, "HTTP/1.0"))
         return HTTP_VERSION_1_0;
     if (length < 4 || !http_equal_nocase(text, 4, "http"))
         return HTTP_VERSION_INVALID;
@@ -102,22 +102,22 @@ enum http_version http_version_of(const uint8_t *text, uint32_t length)
         at++;
     while (length > at && http_is_space(text[length - 1]))
         length--;
-    if (is(text + at, length - at, "1.1"))
+    if (text_equals(text + at, length - at, "1.1"))
         return HTTP_VERSION_1_1;
-    if (is(text + at, length - at, "1.0"))
+    if (text_equals(text + at, length - at, "1.0"))
         return HTTP_VERSION_1_0;
-    return is(text + at, length - at, ".9") ? HTTP_VERSION_0_9 : HTTP_VERSION_INVALID;
+    return text_equals(text + at, length - at, ".9") ? HTTP_VERSION_0_9 : HTTP_VERSION_INVALID;
 }
 
 /* --- Texts ---------------------------------------------------------------------------------------- */
 
-struct http_text http_keep(struct http_feed *f, struct http_message *message, const void *bytes, uint32_t length)
+struct http_text http_store_text(struct http_feed *f, struct http_message *message, const void *bytes, uint32_t length)
 {
     struct http_text text = { .at = message->extra.length, .length = length, .extra = true };
 
-    text.there = buffer_append(app_heap(f->context), &message->extra, bytes, length, HTTP_EXTRA_LIMIT) == length &&
-                 message->extra.bytes;
-    f->failed |= !text.there;
+    text.is_set = buffer_append(app_heap(f->context), &message->extra, bytes, length, HTTP_EXTRA_LIMIT) == length &&
+                  message->extra.bytes;
+    f->failed |= !text.is_set;
     return text;
 }
 
@@ -128,7 +128,7 @@ void http_message_init(struct http_message *message)
     message->canonical = message->plain = true;
 }
 
-void http_message_forget(struct app_context *context, struct http_message *message)
+void http_message_clear(struct app_context *context, struct http_message *message)
 {
     struct heap *heap = app_heap(context);
 
@@ -141,20 +141,20 @@ void http_message_forget(struct app_context *context, struct http_message *messa
     message->header_count = message->header_room = 0;
     message->headers_at = message->headers_end = message->parsed_to = 0;
     message->line = (struct http_text){ 0 };
-    memset(message->joining, 0, sizeof(message->joining));
+    memset(message->concatenations, 0, sizeof(message->concatenations));
     http_message_init(message);
 }
 
 /* Reserves memory for line and headers at once, since they usually arrive together. */
-bool http_keep_line(struct http_feed *f, struct http_message *message, const uint8_t *line, uint32_t length)
+bool http_store_line(struct http_feed *f, struct http_message *message, const uint8_t *line, uint32_t length)
 {
-    uint32_t size = http_chomp(line, length), left = f->length - f->at;
+    uint32_t size = http_trim_line_end(line, length), left = f->length - f->at;
 
     buffer_reserve(app_heap(f->context), &message->head, length + (left < ROOM_FOR_HEADERS ? left : ROOM_FOR_HEADERS));
     if (buffer_append(app_heap(f->context), &message->head, line, length, HTTP_HEAD_LIMIT) < length)
         return false;
     message->headers_at = message->headers_end = message->parsed_to = length;
-    message->line = (struct http_text){ .length = size, .there = true };
+    message->line = (struct http_text){ .length = size, .is_set = true };
     message->line_ends_regularly = length == size + 2;
     return true;
 }
@@ -173,7 +173,7 @@ bool http_value(const struct http_message *message, enum http_known known, const
 
 /* --- Headers ------------------------------------------------------------------------------------- */
 
-static void complain(struct reading *r, enum http_event of_request, enum http_event of_response)
+static void set_event(struct header_parser *r, enum http_event of_request, enum http_event of_response)
 {
     http_event(r->f, r->tx, r->is_request ? of_request : of_response);
 }
@@ -204,29 +204,29 @@ static uint32_t token_length(const uint8_t *bytes, uint32_t length)
 
 /* The factor must be unpredictable, or a sender could choose a thousand long names with equal hashes; the results do
  * not depend on it. */
-static uint32_t hash_of(const struct reading *r, const uint8_t *name, uint32_t length)
+static uint32_t name_hash(const struct header_parser *r, const uint8_t *name, uint32_t length)
 {
     return http_name_hash(name, length, ((uint64_t)(uintptr_t)r->message >> 4) * UINT64_C(0x9e3779b97f4a7c15) | 1);
 }
 
-static bool same_name(const struct http_message *message, const struct http_header *a, const uint8_t *name,
-                      uint32_t length)
+static bool name_equals(const struct http_message *message, const struct http_header *a, const uint8_t *name,
+                        uint32_t length)
 {
     return a->name_length == length && http_name_equal(http_header_text(message, a), name, length);
 }
 
-static struct http_header *find_same(struct reading *r, uint32_t hash, const uint8_t *name, uint32_t length)
+static struct http_header *find_same(struct header_parser *r, uint32_t hash, const uint8_t *name, uint32_t length)
 {
     struct http_message *message = r->message;
 
     for (uint16_t i = r->bucket[hash % BUCKETS]; i != HTTP_NONE; i = message->headers[i].chain) {
-        if (message->headers[i].hash == hash && same_name(message, &message->headers[i], name, length))
+        if (message->headers[i].hash == hash && name_equals(message, &message->headers[i], name, length))
             return &message->headers[i];
     }
     return NULL;
 }
 
-static void check_lengths(struct reading *r, const struct http_header *first, const struct http_header *second)
+static void check_lengths(struct header_parser *r, const struct http_header *first, const struct http_header *second)
 {
     const uint8_t *a = http_header_text(r->message, first), *b = http_header_text(r->message, second);
     uint64_t x = 0, y = 0;
@@ -236,18 +236,18 @@ static void check_lengths(struct reading *r, const struct http_header *first, co
 
     if (good && x == y)
         return;
-    complain(r, HTTP_EVENT_DUPLICATE_CONTENT_LENGTH_FIELD_IN_REQUEST,
-             HTTP_EVENT_DUPLICATE_CONTENT_LENGTH_FIELD_IN_RESPONSE);
+    set_event(r, HTTP_EVENT_DUPLICATE_CONTENT_LENGTH_FIELD_IN_REQUEST,
+              HTTP_EVENT_DUPLICATE_CONTENT_LENGTH_FIELD_IN_RESPONSE);
     if (!r->is_request)
-        http_doubt(r->f, 1 << HTTP_WAY_CLOSE);
+        http_request_alternatives(r->f, 1 << HTTP_WAY_CLOSE);
 }
 
 /* Adds a header whose name has occurred before: its value is joined to that of the first one later. */
-static void add_repeated(struct reading *r, struct http_header *first, uint16_t index)
+static void add_repeated(struct header_parser *r, struct http_header *first, uint16_t index)
 {
     struct http_header *header = &r->message->headers[index];
 
-    complain(r, HTTP_EVENT_REQUEST_HEADER_REPETITION, HTTP_EVENT_RESPONSE_HEADER_REPETITION);
+    set_event(r, HTTP_EVENT_REQUEST_HEADER_REPETITION, HTTP_EVENT_RESPONSE_HEADER_REPETITION);
     header->joined = true;
     r->message->canonical = false;
     if (first->known == HTTP_CONTENT_LENGTH) {
@@ -264,8 +264,8 @@ static void add_repeated(struct reading *r, struct http_header *first, uint16_t 
 }
 
 /* Builds "Name: value" in `extra` from a name and a value in `text`. */
-static bool compose(struct reading *r, struct http_header *header, const struct http_text *text, const uint8_t *name,
-                    const uint8_t *value, uint32_t value_length)
+static bool compose(struct header_parser *r, struct http_header *header, const struct http_text *text,
+                    const uint8_t *name, const uint8_t *value, uint32_t value_length)
 {
     struct heap *heap = app_heap(r->f->context);
     struct buffer *extra = &r->message->extra;
@@ -289,7 +289,8 @@ static bool compose(struct reading *r, struct http_header *header, const struct 
 }
 
 /* Parses a header that is not plain. *is_token: its name is a token. */
-static bool place_odd(struct reading *r, struct http_header *header, const struct http_text *text, bool *is_token)
+static bool parse_unusual_header(struct header_parser *r, struct http_header *header, const struct http_text *text,
+                                 bool *is_token)
 {
     const uint8_t *line = http_bytes(r->message, text);
     const uint8_t *colon = memchr(line, ':', text->length < HTTP_NAME_MAX ? text->length : HTTP_NAME_MAX);
@@ -299,21 +300,21 @@ static bool place_odd(struct reading *r, struct http_header *header, const struc
     while (name_at < name_end && http_is_space(line[name_at]))
         name_at++;
     if (name_at > 0)
-        complain(r, HTTP_EVENT_INVALID_REQUEST_FIELD_FOLDING, HTTP_EVENT_INVALID_RESPONSE_FIELD_FOLDING);
+        set_event(r, HTTP_EVENT_INVALID_REQUEST_FIELD_FOLDING, HTTP_EVENT_INVALID_RESPONSE_FIELD_FOLDING);
     while (name_end > name_at && http_is_space(line[name_end - 1]))
         name_end--;
     *is_token = token_length(line + name_at, name_end - name_at) == name_end - name_at;
     if (!colon && !r->is_request && r->f->parser->step == HTTP_AT_HEADERS)
-        http_doubt(r->f, 1 << HTTP_WAY_NO_EMPTY_LINE);
+        http_request_alternatives(r->f, 1 << HTTP_WAY_NO_EMPTY_LINE);
     if (!colon)
-        complain(r, HTTP_EVENT_REQUEST_FIELD_MISSING_COLON, HTTP_EVENT_RESPONSE_FIELD_MISSING_COLON);
+        set_event(r, HTTP_EVENT_REQUEST_FIELD_MISSING_COLON, HTTP_EVENT_RESPONSE_FIELD_MISSING_COLON);
     else if (!*is_token)
-        complain(r, HTTP_EVENT_REQUEST_HEADER_INVALID, HTTP_EVENT_RESPONSE_HEADER_INVALID);
+        set_event(r, HTTP_EVENT_REQUEST_HEADER_INVALID, HTTP_EVENT_RESPONSE_HEADER_INVALID);
     while (value_at < value_end && http_is_space(line[value_at]))
         value_at++;
     while (value_end > value_at && http_is_space(line[value_end - 1]))
         value_end--;
-    header->odd_name = colon && (name_at > 0 || line + name_end != colon || !*is_token);
+    header->unusual_name = colon && (name_at > 0 || line + name_end != colon || !*is_token);
     header->name_length = (uint16_t)(name_end - name_at);
     header->length = header->name_length + 2 + value_end - value_at;
     r->message->canonical &= header->length == text->length;
@@ -333,16 +334,17 @@ static bool is_plain_header(const uint8_t *line, uint32_t length, uint32_t name_
            !http_is_space(line[name_length + 2]) && !http_is_space(line[length - 1]);
 }
 
-static void note_header(struct reading *r, uint16_t index, bool is_token)
+static void index_header(struct header_parser *r, uint16_t index, bool is_token)
 {
     struct http_message *message = r->message;
     struct http_header *header = &message->headers[index];
     const uint8_t *name = http_header_text(message, header);
     struct http_header *first;
 
-    header->known = (uint8_t)http_known_of(name, header->name_length, is_token);
+    header->known = (uint8_t)http_find_known(name, header->name_length, is_token);
     /* Names that are not tokens are never equal to a token, so a known token is hashed by its number. */
-    header->hash = is_token && header->known < HTTP_KNOWN_COUNT ? header->known : hash_of(r, name, header->name_length);
+    header->hash =
+        is_token && header->known < HTTP_KNOWN_COUNT ? header->known : name_hash(r, name, header->name_length);
     first = find_same(r, header->hash, name, header->name_length);
     if (first) {
         add_repeated(r, first, index);
@@ -356,7 +358,7 @@ static void note_header(struct reading *r, uint16_t index, bool is_token)
 
 /* Adds a header; `text` has no line ends, and folded lines are joined. Returns false if there are too many, or no
  * memory. */
-static bool add_header(struct reading *r, struct http_text text)
+static bool add_header(struct header_parser *r, struct http_text text)
 {
     struct http_message *message = r->message;
     const uint8_t *line = http_bytes(message, &text);
@@ -365,7 +367,7 @@ static bool add_header(struct reading *r, struct http_text text)
     bool is_token = true;
 
     if (index >= r->f->settings->headers_limit || index == message->header_room) {
-        complain(r, HTTP_EVENT_REQUEST_TOO_MANY_HEADERS, HTTP_EVENT_RESPONSE_TOO_MANY_HEADERS);
+        set_event(r, HTTP_EVENT_REQUEST_TOO_MANY_HEADERS, HTTP_EVENT_RESPONSE_TOO_MANY_HEADERS);
         return false;
     }
     message->headers[index] = (struct http_header){
@@ -376,10 +378,11 @@ static bool add_header(struct reading *r, struct http_text text)
         .chain = HTTP_NONE,
         .extra = text.extra,
     };
-    if (!is_plain_header(line, text.length, name_length) && !place_odd(r, &message->headers[index], &text, &is_token))
+    if (!is_plain_header(line, text.length, name_length) &&
+        !parse_unusual_header(r, &message->headers[index], &text, &is_token))
         return false;
     message->header_count++;
-    note_header(r, index, is_token);
+    index_header(r, index, is_token);
     return true;
 }
 
@@ -393,7 +396,7 @@ static bool is_blank(uint8_t c)
 
 /* Whether a line that starts with a blank continues the previous header. In a response, such a line is a separate
  * header if it looks like one; some clients read it as a continuation. */
-static bool is_folded(const struct reading *r, const uint8_t *line, uint32_t length)
+static bool is_folded(const struct header_parser *r, const uint8_t *line, uint32_t length)
 {
     uint32_t at = 0, from;
 
@@ -407,18 +410,18 @@ static bool is_folded(const struct reading *r, const uint8_t *line, uint32_t len
     at += token_length(line + at, length - at);
     if (at == from || at == length || line[at] != ':')
         return true;
-    http_doubt(r->f, 1 << HTTP_WAY_FOLD);
+    http_request_alternatives(r->f, 1 << HTTP_WAY_FOLD);
     return false;
 }
 
-static uint32_t line_length(const struct reading *r, const uint8_t *line, uint32_t length)
+static uint32_t line_length(const struct header_parser *r, const uint8_t *line, uint32_t length)
 {
     return r->is_request ? http_line_length(line, length, 0, r->cr_ends, true)
                          : http_response_line_length(r->flags, line, length, 0, true);
 }
 
 /* Joins the header at `at` with its continuation lines. *next: position after them. */
-static struct http_text unfold(struct reading *r, uint32_t at, uint32_t length, uint32_t *next)
+static struct http_text unfold(struct header_parser *r, uint32_t at, uint32_t length, uint32_t *next)
 {
     struct http_message *message = r->message;
     struct heap *heap = app_heap(r->f->context);
@@ -430,7 +433,7 @@ static struct http_text unfold(struct reading *r, uint32_t at, uint32_t length, 
     for (unsigned lines = 0; *next < end && lines < HTTP_FOLD_LIMIT && !r->f->failed; lines++) {
         const uint8_t *line = message->head.bytes + *next;
         uint32_t whole = line_length(r, line, end - *next);
-        uint32_t size = http_chomp(line, whole), from = 0;
+        uint32_t size = http_trim_line_end(line, whole), from = 0;
 
         if (!is_folded(r, line, size))
             break;
@@ -442,11 +445,11 @@ static struct http_text unfold(struct reading *r, uint32_t at, uint32_t length, 
         *next += whole;
     }
     text.length = extra->length - text.at;
-    text.there = extra->bytes && !r->f->failed;
+    text.is_set = extra->bytes && !r->f->failed;
     return text;
 }
 
-static bool make_room(struct reading *r, uint32_t lines)
+static bool reserve_headers(struct header_parser *r, uint32_t lines)
 {
     struct http_message *message = r->message;
     uint32_t room = message->header_count + lines;
@@ -476,7 +479,7 @@ static uint32_t joined_length(const struct http_message *message, const struct h
 }
 
 /* Joins the values of headers with the same name. */
-static bool join_repeated(struct reading *r)
+static bool join_repeated(struct header_parser *r)
 {
     struct http_message *message = r->message;
     struct heap *heap = app_heap(r->f->context);
@@ -510,7 +513,7 @@ static bool join_repeated(struct reading *r)
     return true;
 }
 
-static void fill_buckets(struct reading *r)
+static void fill_buckets(struct header_parser *r)
 {
     memset(r->bucket, 0xff, sizeof(r->bucket));
     for (uint16_t i = 0; i < r->message->header_count; i++) {
@@ -534,25 +537,25 @@ static bool is_all_space(const uint8_t *line, uint32_t length)
 
 /* Returns the header at `at` without line end; an empty text is the line after the last header. *next: position of the
  * following line. */
-static struct http_text plain_header(const struct http_message *message, uint32_t at, uint32_t *next)
+static struct http_text next_plain_header(const struct http_message *message, uint32_t at, uint32_t *next)
 {
     uint32_t end = message->head.length;
     const uint8_t *line = message->head.bytes + at;
     const uint8_t *line_end = line[0] > ' ' ? memchr(line, '\r', end - at) : NULL;
-    struct http_text text = { .at = at, .length = line_end ? (uint32_t)(line_end - line) : 0, .there = true };
+    struct http_text text = { .at = at, .length = line_end ? (uint32_t)(line_end - line) : 0, .is_set = true };
 
     *next = line_end ? at + text.length + 2 : end;
     return text;
 }
 
 /* Returns the header at `at` with its continuation lines; an empty text if there is none. */
-static struct http_text odd_header(struct reading *r, uint32_t at, uint32_t *next)
+static struct http_text next_unusual_header(struct header_parser *r, uint32_t at, uint32_t *next)
 {
     struct http_message *message = r->message;
     uint32_t end = message->head.length;
     const uint8_t *line = message->head.bytes + at;
     uint32_t whole = line_length(r, line, end - at);
-    struct http_text text = { .at = at, .length = http_chomp(line, whole), .there = true };
+    struct http_text text = { .at = at, .length = http_trim_line_end(line, whole), .is_set = true };
 
     *next = at + whole;
     if (text.length == 0 || (!r->is_request && is_all_space(line, text.length))) {
@@ -568,15 +571,16 @@ static struct http_text odd_header(struct reading *r, uint32_t at, uint32_t *nex
     return text;
 }
 
-static bool read_lines(struct reading *r, uint32_t at)
+static bool read_lines(struct header_parser *r, uint32_t at)
 {
     struct http_message *message = r->message;
     uint32_t end = message->head.length, next;
 
     for (; at < end; at = next) {
-        struct http_text text = message->plain ? plain_header(message, at, &next) : odd_header(r, at, &next);
+        struct http_text text =
+            message->plain ? next_plain_header(message, at, &next) : next_unusual_header(r, at, &next);
 
-        if (!text.there || (text.length > 0 && !add_header(r, text)))
+        if (!text.is_set || (text.length > 0 && !add_header(r, text)))
             return false;
     }
     return true;
@@ -594,7 +598,7 @@ static uint32_t count_line_ends(const struct http_message *message, uint32_t at)
 
 bool http_finish_headers(struct http_feed *f, struct http_message *message)
 {
-    struct reading r; /* all other fields are set below; fill_buckets() sets `bucket` */
+    struct header_parser r; /* all other fields are set below; fill_buckets() sets `bucket` */
     uint32_t at = message->parsed_to;
 
     r.f = f;
@@ -609,12 +613,12 @@ bool http_finish_headers(struct http_feed *f, struct http_message *message)
     if (f->parser->lines == 0)
         return true;
     message->canonical &= at == message->headers_at; /* trailers follow the empty line */
-    if (!make_room(&r, f->reading ? count_line_ends(message, at) : f->parser->lines))
+    if (!reserve_headers(&r, f->reading ? count_line_ends(message, at) : f->parser->lines))
         return false;
     fill_buckets(&r);
     bool good = read_lines(&r, at) && (r.repeated == 0 || join_repeated(&r));
 
-    http_prepare_joined(f, message); /* even after a failure: its size must match the headers added so far */
+    http_reserve_concatenations(f, message); /* even after a failure: its size must match the headers added so far */
     if (!good)
         return false;
     f->parser->lines = 0;
@@ -623,15 +627,15 @@ bool http_finish_headers(struct http_feed *f, struct http_message *message)
 
 /* --- Consumption of lines ------------------------------------------------------------------------ */
 
-static enum http_turn keep_lines(struct http_feed *f, struct http_message *message, uint32_t from)
+static enum http_step_result store_lines(struct http_feed *f, struct http_message *message, uint32_t from)
 {
     uint32_t length = f->at - from;
 
     if (buffer_append(app_heap(f->context), &message->head, f->bytes + from, length, HTTP_HEAD_LIMIT) == length)
-        return HTTP_GO;
+        return HTTP_STEP_DONE;
     http_event(f, f->parser->tx,
                f->direction == FLOW_TO_SERVER ? HTTP_EVENT_REQUEST_FIELD_TOO_LONG : HTTP_EVENT_RESPONSE_FIELD_TOO_LONG);
-    return HTTP_FAIL;
+    return HTTP_STEP_FAILED;
 }
 
 /* Counts a header line; returns false if the header with its continuation lines is too long. */
@@ -645,18 +649,18 @@ static bool count_line(struct http_feed *f, const uint8_t *line, uint32_t length
 }
 
 /* Whether a line ends the headers. Responses with unusual line ends are read as in browsers; for these the following
- * bytes are needed (HTTP_MORE). */
-static enum http_turn ends_headers(const struct http_feed *f, const uint8_t *line, uint32_t length, bool *ends)
+ * bytes are needed (HTTP_STEP_NEEDS_DATA). */
+static enum http_step_result ends_headers(const struct http_feed *f, const uint8_t *line, uint32_t length, bool *ends)
 {
     uint32_t left = f->length - f->at;
     const uint8_t *next = f->bytes + f->at;
 
-    *ends = http_chomp(line, length) == 0;
-    if (f->reading && length != 2 && http_reads_as(f, HTTP_DIALECT_CRLF))
+    *ends = http_trim_line_end(line, length) == 0;
+    if (f->reading && length != 2 && http_is_dialect(f, HTTP_DIALECT_CRLF))
         *ends = false;
     *ends |= f->parser->flags & HTTP_READ_BLANK && is_all_space(line, length);
     if (f->direction == FLOW_TO_SERVER || f->parser->flags & (HTTP_READ_LF | HTTP_READ_CR))
-        return HTTP_GO;
+        return HTTP_STEP_DONE;
     /* LF CR is one line end, and so is CR LF CR followed by blanks. */
     if (length == 1 && line[0] == '\r' && (f->parser->bare_lf || (left > 0 && is_blank(next[0]))))
         *ends = false;
@@ -664,13 +668,13 @@ static enum http_turn ends_headers(const struct http_feed *f, const uint8_t *lin
     bool returns = length == 3 && memcmp(line, "\r\r\n", 3) == 0;
 
     if (!blank && !returns)
-        return HTTP_GO;
+        return HTTP_STEP_DONE;
     if (!f->end && (left == 0 || (returns && left == 1 && next[0] == '\r')))
-        return HTTP_MORE;
+        return HTTP_STEP_NEEDS_DATA;
     bool is_followed = left > 0 && (next[0] == '\n' || (returns && left > 1 && next[0] == '\r' && next[1] == '\n'));
 
     *ends = !is_followed;
-    return HTTP_GO;
+    return HTTP_STEP_DONE;
 }
 
 /* Returns the length of a plain line at the start, with its line end; 0: not plain, or incomplete. */
@@ -685,7 +689,7 @@ static uint32_t plain_line_length(const uint8_t *line, uint32_t length)
 }
 
 /* Consumes plain lines; equivalent to the general code, but faster. Returns true if the empty line was consumed too. */
-static bool take_plain_lines(struct http_feed *f)
+static bool read_plain_lines(struct http_feed *f)
 {
     struct http_parser *parser = f->parser;
     const uint8_t *line = f->bytes + f->at;
@@ -717,7 +721,7 @@ static bool split_at_cr(struct http_feed *f, struct http_message *message, uint3
     f->parser->split_at_cr = true;
     f->unit_end = f->at;
     f->at -= length;
-    if (keep_lines(f, message, *from) == HTTP_FAIL || !http_split_dialect(f, HTTP_DIALECT_LAST_LENGTH, true))
+    if (store_lines(f, message, *from) == HTTP_STEP_FAILED || !http_split_dialect(f, HTTP_DIALECT_LAST_LENGTH, true))
         return false;
     *from = f->at;
     f->at += length;
@@ -726,7 +730,7 @@ static bool split_at_cr(struct http_feed *f, struct http_message *message, uint3
 }
 
 /* Clients differ on a line with a CR that is not part of the final CR LF, and on a line of blanks only. */
-unsigned http_doubts_of_line(const uint8_t *line, uint32_t length)
+unsigned http_line_ambiguities(const uint8_t *line, uint32_t length)
 {
     const uint8_t *cr = memchr(line, '\r', length);
     unsigned ways = 0;
@@ -739,40 +743,43 @@ unsigned http_doubts_of_line(const uint8_t *line, uint32_t length)
 }
 
 /* Consumes a line. *ends: it is the empty line after the headers. */
-static enum http_turn take_line(struct http_feed *f, struct http_message *message, uint32_t *length, bool *ends)
+static enum http_step_result read_header_line(struct http_feed *f, struct http_message *message, uint32_t *length,
+                                              bool *ends)
 {
     const uint8_t *line;
-    enum http_turn turn = f->at < f->length ? http_next_line(f, &line, length) : HTTP_MORE;
+    enum http_step_result result = f->at < f->length ? http_read_line(f, &line, length) : HTTP_STEP_NEEDS_DATA;
 
-    unsigned doubts = turn == HTTP_GO && f->direction == FLOW_TO_CLIENT ? http_doubts_of_line(line, *length) : 0;
+    unsigned ambiguities =
+        result == HTTP_STEP_DONE && f->direction == FLOW_TO_CLIENT ? http_line_ambiguities(line, *length) : 0;
 
-    if (doubts != 0)
-        http_doubt(f, doubts);
-    if (turn == HTTP_GO && ends_headers(f, line, *length, ends) == HTTP_MORE) {
+    if (ambiguities != 0)
+        http_request_alternatives(f, ambiguities);
+    if (result == HTTP_STEP_DONE && ends_headers(f, line, *length, ends) == HTTP_STEP_NEEDS_DATA) {
         f->at -= *length;
-        turn = HTTP_MORE;
+        result = HTTP_STEP_NEEDS_DATA;
     }
-    if (turn != HTTP_GO)
-        return turn;
+    if (result != HTTP_STEP_DONE)
+        return result;
     f->parser->bare_lf = line[*length - 1] == '\n' && (*length == 1 || line[*length - 2] != '\r');
     message->plain = message->plain && (*ends ? !is_blank(line[0]) : plain_line_length(line, *length) == *length);
-    return HTTP_GO;
+    return HTTP_STEP_DONE;
 }
 
 /* Completes the headers; `length`: length of the line after them. */
-static enum http_turn end_headers(struct http_feed *f, struct http_message *message, uint32_t from, uint32_t length)
+static enum http_step_result end_headers(struct http_feed *f, struct http_message *message, uint32_t from,
+                                         uint32_t length)
 {
     if (message->parsed_to <= message->headers_at)
         message->headers_end = message->head.length + (f->at - length - from);
-    if (keep_lines(f, message, from) == HTTP_FAIL || !http_finish_headers(f, message))
-        return HTTP_FAIL;
-    return HTTP_GO;
+    if (store_lines(f, message, from) == HTTP_STEP_FAILED || !http_finish_headers(f, message))
+        return HTTP_STEP_FAILED;
+    return HTTP_STEP_DONE;
 }
 
 /* Whether a line has no colon and is not a continuation. wget and Perl read it as the first line of the body. */
 static bool is_line_without_colon(const uint8_t *line, uint32_t length)
 {
-    uint32_t size = http_chomp(line, length);
+    uint32_t size = http_trim_line_end(line, length);
 
     return size > 0 && !is_blank(line[0]) && !is_all_space(line, size) && !memchr(line, ':', size);
 }
@@ -789,7 +796,7 @@ static bool contains_line_without_colon(const uint8_t *line, uint32_t left)
     return false;
 }
 
-enum http_turn http_take_headers(struct http_feed *f, struct http_message *message)
+enum http_step_result http_read_headers(struct http_feed *f, struct http_message *message)
 {
     bool is_response_head = f->direction == FLOW_TO_CLIENT && f->parser->step == HTTP_AT_HEADERS;
     bool no_empty_line = is_response_head && f->parser->flags & HTTP_READ_NO_EMPTY_LINE;
@@ -803,32 +810,32 @@ enum http_turn http_take_headers(struct http_feed *f, struct http_message *messa
         if (message->plain && f->parser->scanned == 0 && !no_empty_line) {
             uint32_t before = f->at;
 
-            if (take_plain_lines(f))
+            if (read_plain_lines(f))
                 return end_headers(f, message, from, 2);
             if (is_response_head && f->at > before && contains_line_without_colon(f->bytes + before, f->at - before))
-                http_doubt(f, 1 << HTTP_WAY_NO_EMPTY_LINE);
+                http_request_alternatives(f, 1 << HTTP_WAY_NO_EMPTY_LINE);
         }
-        enum http_turn turn = take_line(f, message, &length, &ends);
-        uint32_t taken = turn == HTTP_GO ? length : 0;
+        enum http_step_result result = read_header_line(f, message, &length, &ends);
+        uint32_t taken = result == HTTP_STEP_DONE ? length : 0;
 
         /* At the end of the connection, bytes without a line end count as a line. */
-        if (is_response_head && (turn == HTTP_GO || (turn == HTTP_MORE && f->end)) &&
-            is_line_without_colon(f->bytes + f->at - taken, turn == HTTP_GO ? length : f->length - f->at)) {
+        if (is_response_head && (result == HTTP_STEP_DONE || (result == HTTP_STEP_NEEDS_DATA && f->end)) &&
+            is_line_without_colon(f->bytes + f->at - taken, result == HTTP_STEP_DONE ? length : f->length - f->at)) {
             if (no_empty_line) {
                 f->at -= taken;
                 return end_headers(f, message, from, 0);
             }
-            http_doubt(f, 1 << HTTP_WAY_NO_EMPTY_LINE);
+            http_request_alternatives(f, 1 << HTTP_WAY_NO_EMPTY_LINE);
         }
-        if (turn != HTTP_GO)
-            return keep_lines(f, message, from) == HTTP_FAIL ? HTTP_FAIL : turn;
+        if (result != HTTP_STEP_DONE)
+            return store_lines(f, message, from) == HTTP_STEP_FAILED ? HTTP_STEP_FAILED : result;
         if (f->direction == FLOW_TO_SERVER && !message->plain && !split_at_cr(f, message, length, &from))
-            return HTTP_FAIL;
+            return HTTP_STEP_FAILED;
         if (ends)
             return end_headers(f, message, from, length);
         if (!count_line(f, f->bytes + f->at - length, length))
-            return HTTP_FAIL;
+            return HTTP_STEP_FAILED;
         if (f->state->reading_count > readings) /* the new reading starts with the same line */
-            return keep_lines(f, message, from) == HTTP_FAIL ? HTTP_FAIL : HTTP_MORE;
+            return store_lines(f, message, from) == HTTP_STEP_FAILED ? HTTP_STEP_FAILED : HTTP_STEP_NEEDS_DATA;
     }
 }

@@ -129,7 +129,7 @@ bool http_parse_length(const uint8_t *bytes, uint32_t length, uint64_t *out)
 
 /* --- Content-Range -------------------------------------------------------------------------------- */
 
-static int64_t take_number(const uint8_t *bytes, uint32_t length, uint32_t *at)
+static int64_t parse_number(const uint8_t *bytes, uint32_t length, uint32_t *at)
 {
     int64_t number = 0;
     uint32_t from = *at;
@@ -157,10 +157,10 @@ bool http_parse_range(const uint8_t *bytes, uint32_t length, struct http_range *
     if (at < length && bytes[at] == '*') {
         at++;
     } else {
-        out->start = take_number(bytes, length, &at);
+        out->start = parse_number(bytes, length, &at);
         if (out->start < 0 || at == length || bytes[at++] != '-')
             return false;
-        out->end = take_number(bytes, length, &at);
+        out->end = parse_number(bytes, length, &at);
         if (out->end < 0)
             return false;
     }
@@ -168,7 +168,7 @@ bool http_parse_range(const uint8_t *bytes, uint32_t length, struct http_range *
         return false;
     if (at < length && bytes[at] == '*')
         return at + 1 == length;
-    out->size = take_number(bytes, length, &at);
+    out->size = parse_number(bytes, length, &at);
     return out->size >= 0 && at == length && (out->start < 0 || out->start <= out->end);
 }
 

@@ -136,7 +136,7 @@ static void stop(struct app_context *context, void *state)
     http_free_alternatives(context, state);
 }
 
-static const char *const words[] = { "http1", NULL };
+static const char *const aliases[] = { "http1", NULL };
 static const char *const request_steps[] = {
     "request_started", "request_line", "request_headers", "request_body", "request_trailer", "request_complete", NULL
 };
@@ -150,7 +150,7 @@ static const char *const response_steps[] = { "response_started",
 
 const struct app_proto app_http = {
     .name = "http",
-    .words = words,
+    .words = aliases,
     .help = "HTTP/1.1 and older",
     .transports = APP_TCP,
     .tcp_ports = "80,8080",

@@ -184,7 +184,7 @@ enum {
 /* A range of a message's head or extra. */
 struct http_text {
     uint32_t at, length;
-    bool there, extra;
+    bool is_set, extra;
 };
 
 /* "Name: value", contiguous in head or extra; the value starts two bytes after the name. */
@@ -196,15 +196,20 @@ struct http_header {
     uint16_t last;      /* last header of the same name, if `next` is set */
     uint16_t chain;     /* during parsing: previous header in the same hash bucket */
     uint8_t known;      /* enum http_known */
-    bool odd_name;      /* blanks or NUL bytes surround the name */
+    bool unusual_name;  /* blanks or NUL bytes surround the name */
     bool extra, joined; /* joined: no separate header; its value is part of an earlier header */
 };
 
 /* Buffers that are concatenations, built when a rule first uses them; their memory is reserved with the headers. */
-enum http_joined { HTTP_JOINED_HEADER, HTTP_JOINED_NAMES, HTTP_JOINED_START, HTTP_JOINED_COUNT };
-struct http_joining {
+enum http_concatenation_kind {
+    HTTP_CONCATENATION_HEADER,
+    HTTP_CONCATENATION_NAMES,
+    HTTP_CONCATENATION_START,
+    HTTP_CONCATENATION_COUNT
+};
+struct http_concatenation {
     uint32_t at, length; /* in `joined`, or in `head` if in_head is set */
-    bool there, in_head, made;
+    bool is_set, in_head, made;
 };
 
 struct http_decoder;
@@ -224,7 +229,7 @@ struct http_message {
     bool plain;           /* no unusual header line so far: see head.c */
     bool repeated_length; /* several Content-Length headers */
     uint8_t *joined;
-    struct http_joining joining[HTTP_JOINED_COUNT];
+    struct http_concatenation concatenations[HTTP_CONCATENATION_COUNT];
 
     uint64_t wire_length; /* length of the body as received */
     uint64_t body_length; /* length after decoding */
@@ -242,12 +247,12 @@ struct http_tx {
     struct app_tx base;
     struct http_message message[FLOW_DIRECTIONS];
 
-    uint8_t method;                                  /* enum http_method */
-    bool is_0_9, has_host, has_uri_host, not_seen;   /* not_seen: the response came without a request */
-    struct http_text method_text, uri_raw, protocol; /* parts of the request line */
-    struct http_text uri, path;                      /* normalised */
-    struct http_text host, uri_host;                 /* lower case, without port */
-    int32_t port;                                    /* port in URI or Host; -1 if none */
+    uint8_t method;                                      /* enum http_method */
+    bool is_0_9, has_host, has_uri_host, request_unseen; /* request_unseen: the response came without a request */
+    struct http_text method_text, uri_raw, protocol;     /* parts of the request line */
+    struct http_text uri, path;                          /* normalised */
+    struct http_text host, uri_host;                     /* lower case, without port */
+    int32_t port;                                        /* port in URI or Host; -1 if none */
 
     struct http_text response_protocol, status_text, status_message;
     uint32_t reading; /* id of the reading; 0: the main one; HTTP_OF_RESPONSE: an alternative reading of responses */
@@ -276,21 +281,21 @@ enum http_step {
 
 struct http_parser {
     enum http_step step;
-    struct http_tx *tx;    /* transaction of the current message; NULL in HTTP_IDLE */
-    uint64_t left;         /* remaining bytes of the body or chunk */
-    uint64_t total;        /* Content-Length of the current message */
-    uint32_t lines;        /* number of header lines so far */
-    uint32_t field_length; /* length of the current header with its continuation lines */
-    uint32_t messages;     /* number of messages started so far */
-    uint32_t blanks;       /* blanks after an HTTP/0.9 request */
-    uint32_t scanned;      /* number of unconsumed bytes known to contain no line end */
-    uint32_t chunk_blanks; /* leading blanks of an incomplete chunk size line */
-    bool bare_lf;          /* the previous line ended with LF alone */
-    bool ended;            /* the direction has ended */
-    bool split_at_cr;      /* the current headers have a CR inside a line */
-    bool skips_line;       /* the rest of the line belongs to no message */
-    uint16_t gone;         /* requests: bits 1 << enum http_dialect of the dialects that other readings represent */
-    uint16_t flags;        /* differences of an alternative reading: HTTP_READ_... */
+    struct http_tx *tx;      /* transaction of the current message; NULL in HTTP_IDLE */
+    uint64_t left;           /* remaining bytes of the body or chunk */
+    uint64_t total;          /* Content-Length of the current message */
+    uint32_t lines;          /* number of header lines so far */
+    uint32_t field_length;   /* length of the current header with its continuation lines */
+    uint32_t messages;       /* number of messages started so far */
+    uint32_t blanks;         /* blanks after an HTTP/0.9 request */
+    uint32_t scanned;        /* number of unconsumed bytes known to contain no line end */
+    uint32_t chunk_blanks;   /* leading blanks of an incomplete chunk size line */
+    bool bare_lf;            /* the previous line ended with LF alone */
+    bool ended;              /* the direction has ended */
+    bool split_at_cr;        /* the current headers have a CR inside a line */
+    bool skips_line;         /* the rest of the line belongs to no message */
+    uint16_t other_dialects; /* requests: bits 1 << enum http_dialect of the dialects that other readings represent */
+    uint16_t flags;          /* differences of an alternative reading: HTTP_READ_... */
 };
 
 /* The way in which servers read requests: see framing.c. */
@@ -311,7 +316,7 @@ enum { HTTP_ALL_DIALECTS = (1 << HTTP_DIALECTS) - 1, HTTP_READINGS_MAX = HTTP_DI
 struct http_reading {
     uint32_t id;
     struct http_parser parser;
-    struct buffer unread;
+    struct buffer unconsumed;
     uint64_t offset; /* offset of unread.bytes[0] */
 };
 
@@ -363,7 +368,7 @@ struct http_alternative;
 
 struct http_state {
     struct http_parser parser[FLOW_DIRECTIONS];
-    struct http_tx *answer_next; /* oldest transaction whose response is incomplete */
+    struct http_tx *next_unanswered; /* oldest transaction whose response is incomplete */
     struct http_reading *readings[HTTP_READINGS_MAX];
     unsigned reading_count;
     uint32_t last_reading; /* id of the newest reading */
@@ -377,7 +382,7 @@ struct http_state {
 struct http_alternative {
     struct http_state state; /* only the server's direction is used */
     uint64_t tx;             /* id of the transaction of the main reading with which it starts */
-    struct buffer unread;
+    struct buffer unconsumed;
 };
 
 /* Context of one call of http_feed(). */
@@ -392,25 +397,25 @@ struct http_feed {
     uint64_t offset;              /* offset of bytes[0] in the direction */
     uint32_t unit_end;            /* end of the line at `at` with which a reading starts; 0: none */
     struct http_reading *reading; /* NULL: the main reading */
-    bool again;                   /* the bytes are a copy of lines that another reading has parsed */
+    bool is_repeat;               /* the bytes are a copy of lines that another reading has parsed */
     bool transferred;             /* the bytes are a copy of lines that another process has parsed */
     bool end, failed;
-    bool quiet;                           /* suppresses events and http_doubt() */
+    bool quiet;                           /* suppresses events and http_request_alternatives() */
     struct http_alternative *alternative; /* NULL: the main reading */
-    unsigned doubt;                       /* responses: bits 1 << enum http_way of the readings to be added */
+    unsigned requested_ways;              /* responses: bits 1 << enum http_way of the readings to be added */
     struct http_tx
-        *doubt_tx; /* the response with which they start, its start, and the length of its head before `bytes` */
-    uint32_t doubt_from, doubt_head;
+        *requested_tx; /* the response with which they start, its start, and the length of its head before `bytes` */
+    uint32_t requested_from, requested_head;
     uint32_t response_from; /* offset in `bytes` of the start of the current response; HTTP_EARLIER: before `bytes` */
     uint32_t head_before;
 };
 
 /* Result of a step. */
-enum http_turn {
-    HTTP_GO,   /* bytes were consumed, or another step follows */
-    HTTP_MORE, /* more bytes are needed */
-    HTTP_FAIL,
-    HTTP_LEAVE, /* the following bytes are not HTTP */
+enum http_step_result {
+    HTTP_STEP_DONE,       /* bytes were consumed, or another step follows */
+    HTTP_STEP_NEEDS_DATA, /* more bytes are needed */
+    HTTP_STEP_FAILED,
+    HTTP_STEP_ENDS_HTTP, /* the following bytes are not HTTP */
 };
 
 struct http_personality {
@@ -460,13 +465,13 @@ static inline void http_event(struct http_feed *f, struct http_tx *tx, enum http
 /* --- feed.c --------------------------------------------------------------------------------------- */
 
 struct app_result http_feed(struct app_context *context, void *state, const struct app_input *in);
-/* Executes steps until the bytes are consumed. HTTP_GO: another reading has been added. */
-enum http_turn http_run(struct http_feed *f);
+/* Executes steps until the bytes are consumed. HTTP_STEP_DONE: another reading has been added. */
+enum http_step_result http_execute_steps(struct http_feed *f);
 /* Handles `length` lost bytes. */
-void http_take_gap(struct http_feed *f, uint64_t length);
-/* Consumes the next line with its line end, which the last line may lack at the end of the direction. HTTP_GO: a line
- * was found. */
-enum http_turn http_next_line(struct http_feed *f, const uint8_t **line, uint32_t *length);
+void http_handle_gap(struct http_feed *f, uint64_t length);
+/* Consumes the next line with its line end, which the last line may lack at the end of the direction. HTTP_STEP_DONE: a
+ * line was found. */
+enum http_step_result http_read_line(struct http_feed *f, const uint8_t **line, uint32_t *length);
 /* Returns the length of the line at the start of `bytes`, with its line end; 0 if incomplete. `from`: number of bytes
  * known to contain no line end. `alone`: CR alone ends a line too. `last`: nothing follows the bytes. */
 uint32_t http_line_length(const uint8_t *bytes, uint32_t length, uint32_t from, bool alone, bool last);
@@ -475,7 +480,7 @@ uint32_t http_response_line_length(uint16_t flags, const uint8_t *bytes, uint32_
 /* Whether a line with its continuation lines exceeds the limit, which sets an event, and cannot be parsed. */
 bool http_is_too_long(struct http_feed *f, uint32_t length);
 /* Returns the length without trailing CR and LF. */
-uint32_t http_chomp(const uint8_t *line, uint32_t length);
+uint32_t http_trim_line_end(const uint8_t *line, uint32_t length);
 
 static inline bool http_is_space(uint8_t c)
 {
@@ -520,8 +525,8 @@ void http_transfer(struct app_context *context, void *state, struct transfer *t)
 
 /* --- request.c, response.c ------------------------------------------------------------------------ */
 
-enum http_turn http_request_step(struct http_feed *f);
-enum http_turn http_response_step(struct http_feed *f);
+enum http_step_result http_request_step(struct http_feed *f);
+enum http_step_result http_response_step(struct http_feed *f);
 /* Ends the direction: no bytes follow. */
 void http_request_end(struct http_feed *f);
 void http_response_end(struct http_feed *f);
@@ -530,44 +535,44 @@ void http_request_complete(struct http_feed *f, struct http_tx *tx);
 struct http_tx *http_tx_new(struct http_feed *f);
 void http_response_complete(struct http_feed *f, struct http_tx *tx);
 /* Restores a response that started in another process; `without_head`: all of it is a body. NULL without memory. */
-struct http_tx *http_response_again(struct http_feed *f, bool without_head);
+struct http_tx *http_response_restore(struct http_feed *f, bool without_head);
 void http_tx_free(struct app_context *context, struct app_tx *tx);
 /* Whether a transaction in the flow's list belongs to this parser, in any reading. */
-bool http_is_own(const struct http_feed *f, const struct app_tx *tx);
+bool http_owns_transaction(const struct http_feed *f, const struct app_tx *tx);
 
 /* --- alternative.c -------------------------------------------------------------------------------- */
 
 /* Reports that clients differ on the current response: the given readings are to be added (1 << enum http_way). */
-void http_doubt(struct http_feed *f, unsigned ways);
+void http_request_alternatives(struct http_feed *f, unsigned ways);
 /* Feeds new bytes to the alternative readings. `lost`: bytes before them were lost. */
 void http_feed_alternatives(struct http_feed *f, const uint8_t *bytes, uint32_t length, bool lost);
-/* Adds the readings requested with http_doubt(). */
+/* Adds the readings requested with http_request_alternatives(). */
 void http_add_alternatives(struct http_feed *f);
 void http_free_alternatives(struct app_context *context, struct http_state *state);
 
 /* Steps of both directions. */
-enum http_turn http_take_identity(struct http_feed *f);
-enum http_turn http_take_chunk_data(struct http_feed *f);
-enum http_turn http_take_chunk_end(struct http_feed *f);
-enum http_turn http_take_until_close(struct http_feed *f);
+enum http_step_result http_read_identity(struct http_feed *f);
+enum http_step_result http_read_chunk_data(struct http_feed *f);
+enum http_step_result http_skip_chunk_end(struct http_feed *f);
+enum http_step_result http_read_until_close(struct http_feed *f);
 /* Whether the available part of a chunk size line cannot be valid. */
 bool http_chunk_is_impossible(const struct http_feed *f);
 /* Parses the number at the start of a chunk size line. Returns false if there is none. */
-bool http_chunk_length(const uint8_t *line, uint32_t length, uint64_t *out, bool *extension);
+bool http_parse_chunk_size(const uint8_t *line, uint32_t length, uint64_t *out, bool *extension);
 
 /* --- framing.c ------------------------------------------------------------------------------------ */
 
-struct http_framing http_framing_of(const struct http_message *message, enum http_dialect dialect);
+struct http_framing http_get_framing(const struct http_message *message, enum http_dialect dialect);
 /* Whether all dialects agree on the request, by a cheap test that may return false for requests on which they do. */
-bool http_framing_is_clear(const struct http_message *message);
+bool http_framing_is_unambiguous(const struct http_message *message);
 /* Parses the size in a chunk size line of a request. Returns false if no server accepts it. */
-bool http_request_chunk(const uint8_t *line, uint32_t length, uint64_t *out, bool *extension);
+bool http_parse_request_chunk_size(const uint8_t *line, uint32_t length, uint64_t *out, bool *extension);
 
 /* --- reading.c ------------------------------------------------------------------------------------ */
 
 /* Decides how the current reading frames the request, whose headers are complete, and adds readings for the dialects
  * that differ. Returns false without memory. */
-bool http_decide_framing(struct http_feed *f, struct http_tx *tx, struct http_framing *out);
+bool http_determine_framing(struct http_feed *f, struct http_tx *tx, struct http_framing *out);
 /* Adds a reading for the dialect from the current position, which first parses the request's lines again. `ambiguous`:
  * report it. Returns false without memory. */
 bool http_split_dialect(struct http_feed *f, enum http_dialect dialect, bool ambiguous);
@@ -575,30 +580,31 @@ bool http_split_dialect(struct http_feed *f, enum http_dialect dialect, bool amb
  * its step. Returns false without memory. */
 bool http_split_repeat_body(struct http_feed *f, unsigned before, enum http_step step);
 /* Reports that servers differ on the request. */
-void http_note_ambiguous(struct http_feed *f, struct http_tx *tx);
+void http_report_ambiguous(struct http_feed *f, struct http_tx *tx);
 /* Whether the current reading represents this dialect only. */
-bool http_reads_as(const struct http_feed *f, enum http_dialect dialect);
+bool http_is_dialect(const struct http_feed *f, enum http_dialect dialect);
 /* Whether CR alone ends a header line. */
 bool http_cr_ends_lines(const struct http_feed *f);
 /* Whether another reading starts a request at the same offset. That reading then also represents the dialects of the
  * current one, which can end. */
-bool http_joins_reading(struct http_feed *f, uint64_t begin);
+bool http_merge_reading(struct http_feed *f, uint64_t begin);
 /* Feeds the client's bytes to all readings. `seen`: number of leading bytes that were fed before. */
-enum http_turn http_feed_readings(struct http_feed *f, uint32_t seen);
+enum http_step_result http_feed_readings(struct http_feed *f, uint32_t seen);
 void http_free_readings(struct app_context *context, struct http_state *state);
 
 /* --- head.c --------------------------------------------------------------------------------------- */
 
-/* Adds lines to the message, up to the empty line. HTTP_GO: the empty line was found and the headers are parsed. */
-enum http_turn http_take_headers(struct http_feed *f, struct http_message *message);
+/* Adds lines to the message, up to the empty line. HTTP_STEP_DONE: the empty line was found and the headers are parsed.
+ */
+enum http_step_result http_read_headers(struct http_feed *f, struct http_message *message);
 /* Stores the first line as received. Returns false without memory. */
-bool http_keep_line(struct http_feed *f, struct http_message *message, const uint8_t *line, uint32_t length);
+bool http_store_line(struct http_feed *f, struct http_message *message, const uint8_t *line, uint32_t length);
 /* Parses the headers received so far as complete. */
 bool http_finish_headers(struct http_feed *f, struct http_message *message);
 /* Returns the ways in which clients differ on a response line; 0: none. */
-unsigned http_doubts_of_line(const uint8_t *line, uint32_t length);
+unsigned http_line_ambiguities(const uint8_t *line, uint32_t length);
 void http_message_init(struct http_message *message);
-void http_message_forget(struct app_context *context, struct http_message *message); /* frees line and headers */
+void http_message_clear(struct app_context *context, struct http_message *message); /* frees line and headers */
 
 static inline const uint8_t *http_bytes(const struct http_message *message, const struct http_text *text)
 {
@@ -612,21 +618,21 @@ static inline const uint8_t *http_header_text(const struct http_message *message
     return (header->extra ? message->extra.bytes : message->head.bytes) + header->at;
 }
 /* Stores bytes in `extra`; text->there is false without memory. */
-struct http_text http_keep(struct http_feed *f, struct http_message *message, const void *bytes, uint32_t length);
-enum http_method http_method_of(const uint8_t *name, uint32_t length);
-enum http_version http_version_of(const uint8_t *text, uint32_t length);
+struct http_text http_store_text(struct http_feed *f, struct http_message *message, const void *bytes, uint32_t length);
+enum http_method http_parse_method(const uint8_t *name, uint32_t length);
+enum http_version http_parse_version(const uint8_t *text, uint32_t length);
 
 /* --- name.c --------------------------------------------------------------------------------------- */
 
 /* The hash is equal for names that differ only in the case of ASCII letters. `factor` must be odd. */
 uint32_t http_name_hash(const uint8_t *name, uint32_t length, uint64_t factor);
 bool http_name_equal(const uint8_t *a, const uint8_t *b, uint32_t length); /* ignores the case of ASCII letters */
-enum http_known http_known_of(const uint8_t *name, uint32_t length, bool is_token);
+enum http_known http_find_known(const uint8_t *name, uint32_t length, bool is_token);
 
 /* --- uri.c, host.c -------------------------------------------------------------------------------- */
 
 /* Sets uri, path, host and port from tx->uri_raw. */
-void http_understand_uri(struct http_feed *f, struct http_tx *tx);
+void http_parse_uri(struct http_feed *f, struct http_tx *tx);
 /* Decode in place and return the new length. */
 uint32_t http_decode_query(const struct http_personality *personality, uint8_t *bytes, uint32_t length);
 uint32_t http_decode_path(const struct http_personality *personality, uint8_t *bytes, uint32_t length);
@@ -671,7 +677,7 @@ struct http_names {
     struct http_name name[HTTP_NAMES_MAX];
 };
 /* Returns the decoded names in a Content-Disposition that differ from each other and from the main one. */
-void http_other_names(const uint8_t *bytes, uint32_t length, struct http_names *names);
+void http_find_other_names(const uint8_t *bytes, uint32_t length, struct http_names *names);
 
 /* --- body.c --------------------------------------------------------------------------------------- */
 
@@ -681,9 +687,9 @@ void http_body_begin(struct http_feed *f, struct http_tx *tx);
 void http_body_data(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length);
 void http_body_gap(struct http_feed *f, struct http_tx *tx, uint64_t length);
 /* Ends the input of the decoders, which output their remaining bytes. */
-void http_body_settle(struct http_feed *f, struct http_tx *tx);
+void http_body_flush(struct http_feed *f, struct http_tx *tx);
 /* Adds bytes that follow a message and belong to none. */
-void http_body_more(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length);
+void http_body_add_surplus(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length);
 /* Ends the body; `complete`: all of it was received. May be called repeatedly. */
 void http_body_end(struct http_feed *f, struct http_tx *tx, enum flow_direction direction, bool complete);
 void http_body_clear(struct app_context *context, struct http_message *message);
@@ -710,7 +716,7 @@ struct http_form *http_form_new(struct http_feed *f, const uint8_t *content_type
 void http_form_feed(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length);
 void http_form_end(struct http_feed *f, struct http_tx *tx, enum flow_direction direction);
 /* Stops parsing the body: the pending bytes belong to the file. */
-void http_form_cut(struct http_feed *f, struct http_tx *tx);
+void http_form_stop(struct http_feed *f, struct http_tx *tx);
 void http_form_free(struct heap *heap, struct http_form *form);
 
 /* --- buffers.c, log.c ----------------------------------------------------------------------------- */
@@ -749,6 +755,6 @@ bool http_get_known(const struct app_tx *tx, enum flow_direction direction, enum
 /* Returns the value of a request header by name, for the log. */
 bool http_get_named(const struct app_tx *tx, const char *name, struct app_bytes *out);
 /* Reserves memory for the concatenations of a message whose headers are parsed. */
-void http_prepare_joined(struct http_feed *f, struct http_message *message);
+void http_reserve_concatenations(struct http_feed *f, struct http_message *message);
 
 #endif

@@ -80,7 +80,7 @@ int http_log_field(const char *name)
 static void log_text(struct fields *out, const char *key, const struct http_message *message,
                      const struct http_text *text)
 {
-    if (text->there)
+    if (text->is_set)
         fields_bytes(out, key, text->length > 0 ? (const void *)http_bytes(message, text) : "", text->length);
 }
 
@@ -154,7 +154,7 @@ static void log_extended(const struct http_tx *tx, struct fields *out)
     fields_uint(out, "length", response->wire_length);
 }
 
-static bool is_wanted(const struct http_settings *settings, const uint8_t *name, uint32_t length)
+static bool is_custom_header(const struct http_settings *settings, const uint8_t *name, uint32_t length)
 {
     for (unsigned i = 0; i < CUSTOM_FIELDS; i++) {
         if (settings->custom >> i & 1 && http_equal_nocase(name, length, custom_fields[i].header))
@@ -174,7 +174,7 @@ static void log_headers(const struct http_message *message, const struct http_se
         const uint8_t *text = http_header_text(message, header);
         uint32_t value_at = header->name_length + 2u, length = header->length - value_at;
 
-        if (header->joined || (!all && !is_wanted(settings, text, header->name_length)))
+        if (header->joined || (!all && !is_custom_header(settings, text, header->name_length)))
             continue;
         if (!open)
             fields_array_open(out, key);

@@ -31,7 +31,7 @@ static const struct {
     { &keyword_modifier_http_server_body, &keyword_http_response_body },
 };
 
-static int move(struct rule_parser *parser, struct span value, bool negated)
+static int move_content(struct rule_parser *parser, struct span value, bool negated)
 {
     const struct keyword *modifier = rule_parser_keyword(parser);
     struct content *content = rule_parser_last_content(parser);
@@ -52,7 +52,7 @@ const struct keyword keyword_modifier_http_uri = {
     .help = "moves the preceding content to http.uri",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_NO_VALUE,
-    .parse = move,
+    .parse = move_content,
 };
 
 const struct keyword keyword_modifier_http_raw_uri = {
@@ -60,7 +60,7 @@ const struct keyword keyword_modifier_http_raw_uri = {
     .help = "moves the preceding content to http.uri.raw",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_NO_VALUE,
-    .parse = move,
+    .parse = move_content,
 };
 
 const struct keyword keyword_modifier_http_header = {
@@ -68,7 +68,7 @@ const struct keyword keyword_modifier_http_header = {
     .help = "moves the preceding content to http.header",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_NO_VALUE,
-    .parse = move,
+    .parse = move_content,
 };
 
 const struct keyword keyword_modifier_http_raw_header = {
@@ -76,7 +76,7 @@ const struct keyword keyword_modifier_http_raw_header = {
     .help = "moves the preceding content to http.header.raw",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_NO_VALUE,
-    .parse = move,
+    .parse = move_content,
 };
 
 const struct keyword keyword_modifier_http_method = {
@@ -84,7 +84,7 @@ const struct keyword keyword_modifier_http_method = {
     .help = "moves the preceding content to http.method",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_NO_VALUE,
-    .parse = move,
+    .parse = move_content,
 };
 
 const struct keyword keyword_modifier_http_cookie = {
@@ -92,7 +92,7 @@ const struct keyword keyword_modifier_http_cookie = {
     .help = "moves the preceding content to http.cookie",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_NO_VALUE,
-    .parse = move,
+    .parse = move_content,
 };
 
 const struct keyword keyword_modifier_http_host = {
@@ -100,7 +100,7 @@ const struct keyword keyword_modifier_http_host = {
     .help = "moves the preceding content to http.host",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_NO_VALUE,
-    .parse = move,
+    .parse = move_content,
 };
 
 const struct keyword keyword_modifier_http_raw_host = {
@@ -108,7 +108,7 @@ const struct keyword keyword_modifier_http_raw_host = {
     .help = "moves the preceding content to http.host.raw",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_NO_VALUE,
-    .parse = move,
+    .parse = move_content,
 };
 
 const struct keyword keyword_modifier_http_stat_code = {
@@ -116,7 +116,7 @@ const struct keyword keyword_modifier_http_stat_code = {
     .help = "moves the preceding content to http.stat_code",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_NO_VALUE,
-    .parse = move,
+    .parse = move_content,
 };
 
 const struct keyword keyword_modifier_http_stat_msg = {
@@ -124,7 +124,7 @@ const struct keyword keyword_modifier_http_stat_msg = {
     .help = "moves the preceding content to http.stat_msg",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_NO_VALUE,
-    .parse = move,
+    .parse = move_content,
 };
 
 const struct keyword keyword_modifier_http_user_agent = {
@@ -132,7 +132,7 @@ const struct keyword keyword_modifier_http_user_agent = {
     .help = "moves the preceding content to http.user_agent",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_NO_VALUE,
-    .parse = move,
+    .parse = move_content,
 };
 
 const struct keyword keyword_modifier_http_client_body = {
@@ -140,7 +140,7 @@ const struct keyword keyword_modifier_http_client_body = {
     .help = "moves the preceding content to http.request_body",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_NO_VALUE,
-    .parse = move,
+    .parse = move_content,
 };
 
 const struct keyword keyword_modifier_http_server_body = {
@@ -148,5 +148,5 @@ const struct keyword keyword_modifier_http_server_body = {
     .help = "moves the preceding content to http.response_body",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_NO_VALUE,
-    .parse = move,
+    .parse = move_content,
 };

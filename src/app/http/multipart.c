@@ -24,8 +24,8 @@ struct http_form {
     uint8_t boundary[BOUNDARY_MAX + 4]; /* LF--boundary */
     uint32_t boundary_length;
     struct buffer pending;
-    uint32_t taken; /* consumed bytes of `pending` */
-    bool has_file;  /* the current part is a file */
+    uint32_t consumed; /* consumed bytes of `pending` */
+    bool has_file;     /* the current part is a file */
     bool any_line;
     struct buffer name;
     uint64_t file_length;
@@ -62,7 +62,7 @@ void http_form_free(struct heap *heap, struct http_form *form)
 
 /* --- Parts ---------------------------------------------------------------------------------------- */
 
-static void begin_file(struct http_feed *f, struct http_tx *tx, struct http_form *form)
+static void open_part_file(struct http_feed *f, struct http_tx *tx, struct http_form *form)
 {
     struct http_message *message = &tx->message[f->direction];
 
@@ -77,8 +77,8 @@ static void begin_file(struct http_feed *f, struct http_tx *tx, struct http_form
                               form->name.bytes, form->name.length);
 }
 
-static void end_file(struct http_feed *f, struct http_tx *tx, struct http_form *form, enum flow_direction direction,
-                     enum file_state state)
+static void close_part_file(struct http_feed *f, struct http_tx *tx, struct http_form *form,
+                            enum flow_direction direction, enum file_state state)
 {
     struct http_message *message = &tx->message[direction];
 
@@ -91,18 +91,18 @@ static void end_file(struct http_feed *f, struct http_tx *tx, struct http_form *
     form->name.length = 0;
 }
 
-static void take_data(struct http_feed *f, struct http_tx *tx, struct http_form *form, uint32_t length)
+static void append_data(struct http_feed *f, struct http_tx *tx, struct http_form *form, uint32_t length)
 {
     struct http_message *message = &tx->message[f->direction];
 
     if (message->file && length > 0)
-        file_append(app_files(f->context), message->file, form->pending.bytes + form->taken, length);
+        file_append(app_files(f->context), message->file, form->pending.bytes + form->consumed, length);
     form->file_length += length;
-    form->taken += length;
+    form->consumed += length;
 }
 
 /* Parses filename*=UTF-8'en'a.txt (RFC 8187): the name without charset and language, as sent. */
-static bool extended_name(const uint8_t *line, uint32_t length, const uint8_t **name, uint32_t *size)
+static bool find_extended_name(const uint8_t *line, uint32_t length, const uint8_t **name, uint32_t *size)
 {
     const uint8_t *quote;
 
@@ -115,8 +115,8 @@ static bool extended_name(const uint8_t *line, uint32_t length, const uint8_t **
     return true;
 }
 
-static void take_header(struct http_feed *f, struct http_tx *tx, struct http_form *form, const uint8_t *line,
-                        uint32_t length)
+static void parse_header(struct http_feed *f, struct http_tx *tx, struct http_form *form, const uint8_t *line,
+                         uint32_t length)
 {
     static const char wanted[] = "content-disposition:";
     const uint8_t *name;
@@ -129,7 +129,7 @@ static void take_header(struct http_feed *f, struct http_tx *tx, struct http_for
     }
     if (length < sizeof(wanted) - 1 || !http_equal_nocase(line, sizeof(wanted) - 1, wanted))
         return;
-    if (!http_parameter(line, length, "filename", &name, &size) && !extended_name(line, length, &name, &size))
+    if (!http_parameter(line, length, "filename", &name, &size) && !find_extended_name(line, length, &name, &size))
         return;
     if (size == 0)
         return;
@@ -142,42 +142,42 @@ static void take_header(struct http_feed *f, struct http_tx *tx, struct http_for
 
 static uint32_t pending_length(const struct http_form *form)
 {
-    return form->pending.length - form->taken;
+    return form->pending.length - form->consumed;
 }
 
 /* Returns the position of a boundary in the pending bytes, at the preceding LF; NULL if there is none. */
 static const uint8_t *find_boundary(const struct http_form *form)
 {
-    return memmem(form->pending.bytes + form->taken, pending_length(form), form->boundary, form->boundary_length);
+    return memmem(form->pending.bytes + form->consumed, pending_length(form), form->boundary, form->boundary_length);
 }
 
-static bool take_preamble(struct http_form *form)
+static bool skip_preamble(struct http_form *form)
 {
-    const uint8_t *bytes = form->pending.bytes + form->taken, *found;
+    const uint8_t *bytes = form->pending.bytes + form->consumed, *found;
     uint32_t left = pending_length(form), bare = form->boundary_length - 1;
 
-    if (form->taken == 0 && !form->any_line && left >= bare && memcmp(bytes, form->boundary + 1, bare) == 0) {
-        form->taken += bare;
+    if (form->consumed == 0 && !form->any_line && left >= bare && memcmp(bytes, form->boundary + 1, bare) == 0) {
+        form->consumed += bare;
         form->step = FORM_BOUNDARY;
         return true;
     }
     found = find_boundary(form);
     if (found) {
-        form->taken += (uint32_t)(found - bytes) + form->boundary_length;
+        form->consumed += (uint32_t)(found - bytes) + form->boundary_length;
         form->step = FORM_BOUNDARY;
         return true;
     }
     if (left > form->boundary_length + bare) { /* no boundary starts here, and the form did not start with one */
-        form->taken += left - form->boundary_length;
+        form->consumed += left - form->boundary_length;
         form->any_line = true;
     }
     return false;
 }
 
 /* "--" after a boundary ends the form. */
-static bool take_boundary_line(struct http_feed *f, struct http_tx *tx, struct http_form *form)
+static bool read_boundary_line(struct http_feed *f, struct http_tx *tx, struct http_form *form)
 {
-    const uint8_t *bytes = form->pending.bytes + form->taken, *end;
+    const uint8_t *bytes = form->pending.bytes + form->consumed, *end;
     uint32_t left = pending_length(form);
 
     if (left >= 2 && bytes[0] == '-' && bytes[1] == '-') {
@@ -192,7 +192,7 @@ static bool take_boundary_line(struct http_feed *f, struct http_tx *tx, struct h
     }
     if (!end)
         return false;
-    form->taken += (uint32_t)(end - bytes) + 1;
+    form->consumed += (uint32_t)(end - bytes) + 1;
     form->step = FORM_HEADERS;
     form->any_line = false;
     return true;
@@ -200,22 +200,22 @@ static bool take_boundary_line(struct http_feed *f, struct http_tx *tx, struct h
 
 /* Returns the LF that ends the header at the start of the bytes, with its folded lines; NULL when more lines may
  * follow. An empty line counts as a header. */
-static const uint8_t *end_of_header(const uint8_t *bytes, uint32_t left)
+static const uint8_t *find_header_end(const uint8_t *bytes, uint32_t left)
 {
     const uint8_t *end = left > 0 ? memchr(bytes, '\n', left) : NULL, *stop = bytes + left;
 
-    if (end && http_chomp(bytes, (uint32_t)(end - bytes) + 1) == 0)
+    if (end && http_trim_line_end(bytes, (uint32_t)(end - bytes) + 1) == 0)
         return end;
     while (end && end + 1 < stop && (end[1] == ' ' || end[1] == '\t'))
         end = memchr(end + 1, '\n', (size_t)(stop - (end + 1)));
     return end && end + 1 < stop ? end : NULL;
 }
 
-static bool take_header_line(struct http_feed *f, struct http_tx *tx, struct http_form *form)
+static bool read_header_line(struct http_feed *f, struct http_tx *tx, struct http_form *form)
 {
-    const uint8_t *bytes = form->pending.bytes + form->taken;
+    const uint8_t *bytes = form->pending.bytes + form->consumed;
     uint32_t left = pending_length(form), size;
-    const uint8_t *end = end_of_header(bytes, left);
+    const uint8_t *end = find_header_end(bytes, left);
 
     if (!end && left > LINE_MAX_LENGTH) {
         http_event(f, tx, HTTP_EVENT_MULTIPART_INVALID_HEADER);
@@ -225,32 +225,32 @@ static bool take_header_line(struct http_feed *f, struct http_tx *tx, struct htt
     if (!end)
         return false;
     size = (uint32_t)(end - bytes) + 1;
-    form->taken += size;
-    size = http_chomp(bytes, size);
+    form->consumed += size;
+    size = http_trim_line_end(bytes, size);
     if (size > 0) {
-        take_header(f, tx, form, bytes, size);
+        parse_header(f, tx, form, bytes, size);
         return true;
     }
-    form->taken--; /* the LF may belong to a boundary right here: a part without data */
-    begin_file(f, tx, form);
+    form->consumed--; /* the LF may belong to a boundary right here: a part without data */
+    open_part_file(f, tx, form);
     form->step = FORM_DATA;
     form->any_line = false;
     return true;
 }
 
-static bool take_part(struct http_feed *f, struct http_tx *tx, struct http_form *form)
+static bool read_part_data(struct http_feed *f, struct http_tx *tx, struct http_form *form)
 {
     const uint8_t *found = find_boundary(form), *bytes;
     uint32_t left;
 
     if (!form->any_line && pending_length(form) >= form->boundary_length) { /* the LF of the header is not data */
         form->any_line = true;
-        if (found != form->pending.bytes + form->taken)
-            form->taken++;
+        if (found != form->pending.bytes + form->consumed)
+            form->consumed++;
     } else if (!form->any_line) {
         return false;
     }
-    bytes = form->pending.bytes + form->taken;
+    bytes = form->pending.bytes + form->consumed;
     left = pending_length(form);
     if (found) {
         uint32_t size = (uint32_t)(found - bytes), skip = form->boundary_length;
@@ -259,21 +259,21 @@ static bool take_part(struct http_feed *f, struct http_tx *tx, struct http_form 
             size--;
             skip++;
         }
-        take_data(f, tx, form, size);
-        end_file(f, tx, form, f->direction, FILE_CLOSED);
-        form->taken += skip;
+        append_data(f, tx, form, size);
+        close_part_file(f, tx, form, f->direction, FILE_CLOSED);
+        form->consumed += skip;
         form->step = FORM_BOUNDARY;
         return true;
     }
     if (left > form->boundary_length + 1)
-        take_data(f, tx, form, left - form->boundary_length - 1);
+        append_data(f, tx, form, left - form->boundary_length - 1);
     return false;
 }
 
 void http_form_feed(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length)
 {
     struct http_form *form = tx->message[f->direction].form;
-    bool goes_on = true;
+    bool is_active = true;
 
     if (form->step == FORM_OVER)
         return;
@@ -281,34 +281,34 @@ void http_form_feed(struct http_feed *f, struct http_tx *tx, const uint8_t *byte
         http_event(f, tx, HTTP_EVENT_MULTIPART_GENERIC_ERROR);
         form->step = FORM_OVER;
     }
-    while (goes_on && form->step != FORM_OVER) {
+    while (is_active && form->step != FORM_OVER) {
         switch (form->step) {
         case FORM_PREAMBLE:
-            goes_on = take_preamble(form);
+            is_active = skip_preamble(form);
             break;
         case FORM_BOUNDARY:
-            goes_on = take_boundary_line(f, tx, form);
+            is_active = read_boundary_line(f, tx, form);
             break;
         case FORM_HEADERS:
-            goes_on = take_header_line(f, tx, form);
+            is_active = read_header_line(f, tx, form);
             break;
         case FORM_DATA:
-            goes_on = take_part(f, tx, form);
+            is_active = read_part_data(f, tx, form);
             break;
         case FORM_OVER:
             break;
         }
     }
-    buffer_consume(&form->pending, form->taken);
-    form->taken = 0;
+    buffer_consume(&form->pending, form->consumed);
+    form->consumed = 0;
 }
 
-void http_form_cut(struct http_feed *f, struct http_tx *tx)
+void http_form_stop(struct http_feed *f, struct http_tx *tx)
 {
     struct http_form *form = tx->message[f->direction].form;
 
     if (form->step == FORM_DATA)
-        take_data(f, tx, form, pending_length(form));
+        append_data(f, tx, form, pending_length(form));
     form->step = FORM_OVER;
 }
 
@@ -319,8 +319,8 @@ void http_form_end(struct http_feed *f, struct http_tx *tx, enum flow_direction 
     if (form->step != FORM_OVER)
         http_event(f, tx, HTTP_EVENT_MULTIPART_GENERIC_ERROR);
     if (form->step == FORM_DATA && !form->any_line && pending_length(form) > 0)
-        form->taken++;
+        form->consumed++;
     if (form->step == FORM_DATA && direction == f->direction)
-        take_data(f, tx, form, pending_length(form));
-    end_file(f, tx, form, direction, FILE_TRUNCATED);
+        append_data(f, tx, form, pending_length(form));
+    close_part_file(f, tx, form, direction, FILE_TRUNCATED);
 }

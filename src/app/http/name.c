@@ -62,7 +62,7 @@ static const struct {
 };
 
 /* Converts A to Z to lower case in each byte. */
-static uint64_t lower_of(uint64_t word)
+static uint64_t to_lower(uint64_t word)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), high = 0x80 * ones;
     uint64_t low_bits = word & ~high;
@@ -99,11 +99,11 @@ uint32_t http_name_hash(const uint8_t *name, uint32_t length, uint64_t factor)
     uint32_t at = 0;
 
     for (; length - at >= WORD; at += WORD) {
-        hash = (hash ^ lower_of(read_word(name + at))) * factor;
+        hash = (hash ^ to_lower(read_word(name + at))) * factor;
         hash ^= hash >> 32;
     }
     if (at < length) {
-        hash ^= lower_of(length > WORD ? read_word(name + length - WORD) : read_short(name, length));
+        hash ^= to_lower(length > WORD ? read_word(name + length - WORD) : read_short(name, length));
         hash *= factor;
     }
     return (uint32_t)(hash >> 32) ^ (uint32_t)hash;
@@ -114,14 +114,14 @@ bool http_name_equal(const uint8_t *a, const uint8_t *b, uint32_t length)
     uint64_t different = 0;
 
     if (length < WORD)
-        return lower_of(read_short(a, length)) == lower_of(read_short(b, length));
+        return to_lower(read_short(a, length)) == to_lower(read_short(b, length));
     for (uint32_t at = 0; length - at >= WORD && !different; at += WORD)
-        different = lower_of(read_word(a + at)) ^ lower_of(read_word(b + at));
-    return !different && lower_of(read_word(a + length - WORD)) == lower_of(read_word(b + length - WORD));
+        different = to_lower(read_word(a + at)) ^ to_lower(read_word(b + at));
+    return !different && to_lower(read_word(a + length - WORD)) == to_lower(read_word(b + length - WORD));
 }
 
 /* Some servers ignore NUL bytes in names: see http_equal_nocase(). */
-static enum http_known known_with_zeros(const uint8_t *name, uint32_t length)
+static enum http_known find_known_with_nul(const uint8_t *name, uint32_t length)
 {
     for (unsigned i = 0; i < HTTP_KNOWN_COUNT; i++) {
         if (http_equal_nocase(name, length, known_names[i]))
@@ -132,7 +132,7 @@ static enum http_known known_with_zeros(const uint8_t *name, uint32_t length)
 
 /* Known names contain only letters and '-', and among token characters only letters change into another one of these
  * when the case bit is set. */
-static bool token_is(const uint8_t *token, const uint8_t *word, uint32_t length)
+static bool token_equals(const uint8_t *token, const uint8_t *word, uint32_t length)
 {
     const uint64_t spaces = UINT64_C(0x2020202020202020);
 
@@ -145,16 +145,16 @@ static bool token_is(const uint8_t *token, const uint8_t *word, uint32_t length)
     return (read_word(token + length - WORD) | spaces) == read_word(word + length - WORD);
 }
 
-enum http_known http_known_of(const uint8_t *name, uint32_t length, bool is_token)
+enum http_known http_find_known(const uint8_t *name, uint32_t length, bool is_token)
 {
     if (!is_token)
-        return memchr(name, 0, length) ? known_with_zeros(name, length) : HTTP_NOT_KNOWN;
+        return memchr(name, 0, length) ? find_known_with_nul(name, length) : HTTP_NOT_KNOWN;
     if (length == 0)
         return HTTP_NOT_KNOWN;
     unsigned place = PLACE(length, name[0], name[length - 1]);
     unsigned known = places[place].known - 1u;
 
-    if (places[place].length != length || !token_is(name, (const uint8_t *)known_names[known], length))
+    if (places[place].length != length || !token_equals(name, (const uint8_t *)known_names[known], length))
         return HTTP_NOT_KNOWN;
     return known;
 }

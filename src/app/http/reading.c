@@ -21,22 +21,22 @@
 
 #include <string.h>
 
-static uint16_t dialects_of(const struct http_parser *parser)
+static uint16_t get_dialects(const struct http_parser *parser)
 {
-    return (uint16_t)(HTTP_ALL_DIALECTS & ~parser->gone);
+    return (uint16_t)(HTTP_ALL_DIALECTS & ~parser->other_dialects);
 }
 
-bool http_reads_as(const struct http_feed *f, enum http_dialect dialect)
+bool http_is_dialect(const struct http_feed *f, enum http_dialect dialect)
 {
-    return f->direction == FLOW_TO_SERVER && dialects_of(f->parser) == 1u << dialect;
+    return f->direction == FLOW_TO_SERVER && get_dialects(f->parser) == 1u << dialect;
 }
 
 bool http_cr_ends_lines(const struct http_feed *f)
 {
-    return f->reading && (http_reads_as(f, HTTP_DIALECT_LENGTH) || http_reads_as(f, HTTP_DIALECT_LAST_LENGTH));
+    return f->reading && (http_is_dialect(f, HTTP_DIALECT_LENGTH) || http_is_dialect(f, HTTP_DIALECT_LAST_LENGTH));
 }
 
-static struct http_feed feed_of(const struct http_feed *f, struct http_reading *reading)
+static struct http_feed make_feed(const struct http_feed *f, struct http_reading *reading)
 {
     static const uint8_t nothing[1]; /* start of an empty buffer: adding an offset to NULL is undefined */
 
@@ -47,8 +47,8 @@ static struct http_feed feed_of(const struct http_feed *f, struct http_reading *
         .parser = &reading->parser,
         .reading = reading,
         .direction = FLOW_TO_SERVER,
-        .bytes = reading->unread.bytes ? reading->unread.bytes : nothing,
-        .length = reading->unread.length,
+        .bytes = reading->unconsumed.bytes ? reading->unconsumed.bytes : nothing,
+        .length = reading->unconsumed.length,
         .offset = reading->offset,
         .quiet = true,
     };
@@ -57,23 +57,23 @@ static struct http_feed feed_of(const struct http_feed *f, struct http_reading *
 /* --- Start of a reading -------------------------------------------------------------------------- */
 
 /* Parses the lines of the request for the new reading. */
-static bool read_again(struct http_feed *f, const struct buffer *head)
+static bool parse_lines_again(struct http_feed *f, const struct buffer *head)
 {
-    enum http_turn turn = HTTP_GO;
+    enum http_step_result result = HTTP_STEP_DONE;
 
     f->bytes = head->bytes;
     f->length = head->length;
     f->at = 0;
-    f->again = true;
+    f->is_repeat = true;
     f->parser->messages = 0;
-    while (turn == HTTP_GO && f->at < f->length && !f->failed)
-        turn = http_request_step(f);
-    f->again = false;
-    return turn != HTTP_FAIL && turn != HTTP_LEAVE && !f->failed;
+    while (result == HTTP_STEP_DONE && f->at < f->length && !f->failed)
+        result = http_request_step(f);
+    f->is_repeat = false;
+    return result != HTTP_STEP_FAILED && result != HTTP_STEP_ENDS_HTTP && !f->failed;
 }
 
 /* Feeds the part of the body that was parsed before the reading started, as far as it is kept. */
-static void read_body(struct http_feed *f, const struct http_message *from)
+static void feed_earlier_body(struct http_feed *f, const struct http_message *from)
 {
     struct http_tx *tx = f->parser->tx;
     const struct buffer *body = from->file_is_body && from->file ? &from->file->data : &from->body;
@@ -91,7 +91,7 @@ static void read_body(struct http_feed *f, const struct http_message *from)
 
 static void free_reading(struct heap *heap, struct http_reading *reading)
 {
-    buffer_clear(heap, &reading->unread);
+    buffer_clear(heap, &reading->unconsumed);
     heap_give(heap, reading);
 }
 
@@ -101,7 +101,7 @@ static void complete_transactions(struct http_feed *f, const struct http_reading
     for (struct app_tx *base = app_tx_first(f->context); base; base = base->next) {
         struct http_tx *tx = (struct http_tx *)base;
 
-        if (!http_is_own(f, base) || tx->reading != reading->id)
+        if (!http_owns_transaction(f, base) || tx->reading != reading->id)
             continue;
         http_body_end(f, tx, FLOW_TO_SERVER, false);
         app_tx_advance(base, FLOW_TO_SERVER, HTTP_COMPLETE);
@@ -112,7 +112,7 @@ static void end_reading(struct http_feed *f, unsigned index)
 {
     struct http_state *state = f->state;
     struct http_reading *reading = state->readings[index];
-    struct http_feed ended = feed_of(f, reading);
+    struct http_feed ended = make_feed(f, reading);
 
     complete_transactions(&ended, reading);
     state->reading_count--;
@@ -122,19 +122,20 @@ static void end_reading(struct http_feed *f, unsigned index)
 }
 
 /* Copies the bytes that the new reading has not consumed: the lines from `at` on, and the bytes after them. */
-static bool keep_rest(const struct http_feed *f, struct http_reading *reading, const struct buffer *head, uint32_t at)
+static bool copy_unconsumed(const struct http_feed *f, struct http_reading *reading, const struct buffer *head,
+                            uint32_t at)
 {
     struct heap *heap = app_heap(f->context);
     uint32_t lines = head->length - at, left = f->unit_end > f->at ? f->unit_end - f->at : 0;
 
     reading->offset = f->offset + f->at - lines;
-    return buffer_append(heap, &reading->unread, head->bytes + at, lines, UINT32_MAX) == lines &&
-           buffer_append(heap, &reading->unread, f->bytes + f->at, left, UINT32_MAX) == left;
+    return buffer_append(heap, &reading->unconsumed, head->bytes + at, lines, UINT32_MAX) == lines &&
+           buffer_append(heap, &reading->unconsumed, f->bytes + f->at, left, UINT32_MAX) == left;
 }
 
 /* Adds a reading for the dialects, and removes them from the current reading. It starts with the same request, and
  * parses the bytes that follow. */
-static bool split(struct http_feed *f, uint16_t dialects, bool has_body)
+static bool split_reading(struct http_feed *f, uint16_t dialects, bool has_body)
 {
     struct http_state *state = f->state;
     struct http_tx *tx = f->parser->tx;
@@ -142,18 +143,18 @@ static bool split(struct http_feed *f, uint16_t dialects, bool has_body)
     const struct buffer *head = &tx->message[FLOW_TO_SERVER].head;
     struct http_reading *reading;
 
-    f->parser->gone |= dialects;
+    f->parser->other_dialects |= dialects;
     if (state->reading_count == HTTP_READINGS_MAX || !(reading = heap_take(heap, sizeof(*reading))))
         return false;
     reading->id = ++state->last_reading;
-    reading->parser.gone = (uint16_t)~dialects;
-    struct http_feed begun = feed_of(f, reading);
+    reading->parser.other_dialects = (uint16_t)~dialects;
+    struct http_feed begun = make_feed(f, reading);
 
     begun.end = f->end;
     begun.at = head->length;
     reading->parser.messages = f->parser->messages;
     /* Without a body the request is the same in both readings, and the new one needs no copy of it. */
-    if ((has_body && !read_again(&begun, head)) || !keep_rest(f, reading, head, begun.at)) {
+    if ((has_body && !parse_lines_again(&begun, head)) || !copy_unconsumed(f, reading, head, begun.at)) {
         complete_transactions(&begun, reading);
         free_reading(heap, reading);
         return false;
@@ -162,7 +163,7 @@ static bool split(struct http_feed *f, uint16_t dialects, bool has_body)
     return true;
 }
 
-void http_note_ambiguous(struct http_feed *f, struct http_tx *tx)
+void http_report_ambiguous(struct http_feed *f, struct http_tx *tx)
 {
     tx->ambiguous = true;
     if (!f->transferred)
@@ -171,24 +172,24 @@ void http_note_ambiguous(struct http_feed *f, struct http_tx *tx)
         app_drop_ambiguous(f->context);
 }
 
-static bool follows_readings(const struct http_feed *f)
+static bool may_split(const struct http_feed *f)
 {
-    return !f->again && !f->transferred && f->settings->ambiguous_policy[FLOW_TO_SERVER] == HTTP_AMBIGUOUS_INSPECT;
+    return !f->is_repeat && !f->transferred && f->settings->ambiguous_policy[FLOW_TO_SERVER] == HTTP_AMBIGUOUS_INSPECT;
 }
 
 bool http_split_dialect(struct http_feed *f, enum http_dialect dialect, bool ambiguous)
 {
-    uint16_t bit = (uint16_t)(1u << dialect), own = dialects_of(f->parser);
+    uint16_t bit = (uint16_t)(1u << dialect), own = get_dialects(f->parser);
     enum http_ambiguous_policy policy = f->settings->ambiguous_policy[FLOW_TO_SERVER];
 
-    if (f->again || f->transferred)
+    if (f->is_repeat || f->transferred)
         return true;
     f->parser->tx->ambiguous = true;
     if (ambiguous)
-        http_note_ambiguous(f, f->parser->tx);
+        http_report_ambiguous(f, f->parser->tx);
     if (policy == HTTP_AMBIGUOUS_PASS || (ambiguous && policy == HTTP_AMBIGUOUS_DROP) || !(own & bit) || own == bit)
         return true;
-    return split(f, bit, true);
+    return split_reading(f, bit, true);
 }
 
 bool http_split_repeat_body(struct http_feed *f, unsigned before, enum http_step step)
@@ -196,21 +197,21 @@ bool http_split_repeat_body(struct http_feed *f, unsigned before, enum http_step
     if (f->state->reading_count == before)
         return true;
     struct http_reading *reading = f->state->readings[before];
-    struct http_feed begun = feed_of(f, reading);
+    struct http_feed begun = make_feed(f, reading);
 
     if (!reading->parser.tx)
         return true;
-    read_body(&begun, &f->parser->tx->message[FLOW_TO_SERVER]);
+    feed_earlier_body(&begun, &f->parser->tx->message[FLOW_TO_SERVER]);
     reading->parser.step = step;
     return !begun.failed;
 }
 
-static bool is_same(const struct http_framing *a, const struct http_framing *b)
+static bool framing_equals(const struct http_framing *a, const struct http_framing *b)
 {
     return a->chunked == b->chunked && a->length == b->length;
 }
 
-static enum http_dialect first_of(uint16_t dialects)
+static enum http_dialect first_dialect(uint16_t dialects)
 {
     enum http_dialect dialect = 0;
 
@@ -220,7 +221,7 @@ static enum http_dialect first_of(uint16_t dialects)
 }
 
 /* Returns the framing shared by most dialects. */
-static struct http_framing most_usual(const struct http_framing framings[HTTP_DIALECTS])
+static struct http_framing most_common_framing(const struct http_framing framings[HTTP_DIALECTS])
 {
     unsigned most = 0, best = 0;
 
@@ -228,7 +229,7 @@ static struct http_framing most_usual(const struct http_framing framings[HTTP_DI
         unsigned count = 0;
 
         for (unsigned k = 0; k < HTTP_DIALECTS; k++)
-            count += is_same(&framings[i], &framings[k]);
+            count += framing_equals(&framings[i], &framings[k]);
         if (count > most) {
             most = count;
             best = i;
@@ -237,39 +238,39 @@ static struct http_framing most_usual(const struct http_framing framings[HTTP_DI
     return framings[best];
 }
 
-bool http_decide_framing(struct http_feed *f, struct http_tx *tx, struct http_framing *out)
+bool http_determine_framing(struct http_feed *f, struct http_tx *tx, struct http_framing *out)
 {
     const struct http_message *message = &tx->message[FLOW_TO_SERVER];
     struct http_framing framings[HTTP_DIALECTS];
-    uint16_t left = dialects_of(f->parser);
+    uint16_t left = get_dialects(f->parser);
     bool is_connect = tx->method == HTTP_METHOD_CONNECT && !f->reading, ambiguous = false;
 
     /* A clear framing has one meaning, except to servers without chunked encoding; Sluice adds no reading for them. */
-    if (!is_connect && http_framing_is_clear(message)) {
-        *out = http_framing_of(message, f->reading ? first_of(left) : HTTP_DIALECT_LENIENT);
+    if (!is_connect && http_framing_is_unambiguous(message)) {
+        *out = http_get_framing(message, f->reading ? first_dialect(left) : HTTP_DIALECT_LENIENT);
         return true;
     }
     for (enum http_dialect dialect = 0; dialect < HTTP_DIALECTS; dialect++) {
         framings[dialect] = is_connect && dialect == HTTP_DIALECT_LENIENT ? (struct http_framing){ 0 }
-                                                                          : http_framing_of(message, dialect);
-        ambiguous |= !is_same(&framings[dialect], &framings[0]);
+                                                                          : http_get_framing(message, dialect);
+        ambiguous |= !framing_equals(&framings[dialect], &framings[0]);
     }
-    *out = framings[first_of(left)];
-    if (ambiguous && !f->again)
-        http_note_ambiguous(f, tx);
+    *out = framings[first_dialect(left)];
+    if (ambiguous && !f->is_repeat)
+        http_report_ambiguous(f, tx);
     if (ambiguous && f->settings->ambiguous_policy[FLOW_TO_SERVER] == HTTP_AMBIGUOUS_PASS)
-        *out = most_usual(framings);
-    if (!ambiguous || !follows_readings(f))
+        *out = most_common_framing(framings);
+    if (!ambiguous || !may_split(f))
         return true;
-    for (const struct http_framing *other = out; left; other = &framings[first_of(left)]) {
+    for (const struct http_framing *other = out; left; other = &framings[first_dialect(left)]) {
         uint16_t group = 0;
 
         for (enum http_dialect dialect = 0; dialect < HTTP_DIALECTS; dialect++) {
-            if (left >> dialect & 1 && is_same(&framings[dialect], other))
+            if (left >> dialect & 1 && framing_equals(&framings[dialect], other))
                 group |= (uint16_t)(1u << dialect);
         }
         left &= (uint16_t)~group;
-        if (other != out && !split(f, group, other->chunked || other->length > 0))
+        if (other != out && !split_reading(f, group, other->chunked || other->length > 0))
             return false;
     }
     return true;
@@ -277,7 +278,7 @@ bool http_decide_framing(struct http_feed *f, struct http_tx *tx, struct http_fr
 
 /* --- Merging of readings ------------------------------------------------------------------------- */
 
-static struct http_parser *parser_with(struct http_state *state, uint32_t id)
+static struct http_parser *find_parser(struct http_state *state, uint32_t id)
 {
     for (unsigned i = 0; i < state->reading_count; i++) {
         if (state->readings[i]->id == id)
@@ -286,21 +287,21 @@ static struct http_parser *parser_with(struct http_state *state, uint32_t id)
     return id == 0 ? &state->parser[FLOW_TO_SERVER] : NULL;
 }
 
-bool http_joins_reading(struct http_feed *f, uint64_t begin)
+bool http_merge_reading(struct http_feed *f, uint64_t begin)
 {
     struct app_tx *base = app_tx_last(f->context);
 
     for (; base; base = base->previous) {
         const struct http_tx *tx = (const struct http_tx *)base;
 
-        if (!http_is_own(f, base) || tx->begin != begin || tx->reading == f->reading->id)
+        if (!http_owns_transaction(f, base) || tx->begin != begin || tx->reading == f->reading->id)
             continue;
-        struct http_parser *other = parser_with(f->state, tx->reading);
+        struct http_parser *other = find_parser(f->state, tx->reading);
 
         if (!other || other->tx != tx || other->lines > 0 ||
             (other->step != HTTP_AT_HEADERS && other->step != HTTP_AFTER_0_9))
             continue; /* it is past the line, which it read in another way */
-        other->gone &= (uint16_t)~dialects_of(f->parser);
+        other->other_dialects &= (uint16_t)~get_dialects(f->parser);
         return true;
     }
     return false;
@@ -309,53 +310,53 @@ bool http_joins_reading(struct http_feed *f, uint64_t begin)
 /* --- Feeding -------------------------------------------------------------------------------------- */
 
 /* Appends the bytes that are new to the reading. */
-static bool add_bytes(struct http_feed *f, struct http_reading *reading)
+static bool append_bytes(struct http_feed *f, struct http_reading *reading)
 {
-    uint64_t next = reading->offset + reading->unread.length;
+    uint64_t next = reading->offset + reading->unconsumed.length;
     uint32_t known = next > f->offset ? (uint32_t)(next - f->offset) : 0;
 
     if (next < f->offset) {
-        struct http_feed lost = feed_of(f, reading);
+        struct http_feed lost = make_feed(f, reading);
         enum http_step step = reading->parser.step;
 
         if (step != HTTP_IDENTITY && step != HTTP_CHUNK_DATA)
             return false;
-        http_take_gap(&lost, f->offset - reading->offset);
-        buffer_clear(app_heap(f->context), &reading->unread);
+        http_handle_gap(&lost, f->offset - reading->offset);
+        buffer_clear(app_heap(f->context), &reading->unconsumed);
         reading->offset = f->offset;
     }
     if (known >= f->length)
         return true;
-    return buffer_append(app_heap(f->context), &reading->unread, f->bytes + known, f->length - known, UINT32_MAX) ==
+    return buffer_append(app_heap(f->context), &reading->unconsumed, f->bytes + known, f->length - known, UINT32_MAX) ==
            f->length - known;
 }
 
-static void add_to_readings(struct http_feed *f)
+static void append_to_readings(struct http_feed *f)
 {
     for (unsigned i = 0; i < f->state->reading_count;) {
-        if (add_bytes(f, f->state->readings[i]))
+        if (append_bytes(f, f->state->readings[i]))
             i++;
         else
             end_reading(f, i);
     }
 }
 
-static void run_readings(struct http_feed *f)
+static void feed_other_readings(struct http_feed *f)
 {
     for (unsigned i = 0; i < f->state->reading_count;) {
         struct http_reading *reading = f->state->readings[i];
-        struct http_feed run = feed_of(f, reading);
-        enum http_turn turn = HTTP_GO;
+        struct http_feed run = make_feed(f, reading);
+        enum http_step_result result = HTTP_STEP_DONE;
 
         run.end = f->end;
-        while (turn == HTTP_GO)
-            turn = http_run(&run);
-        buffer_consume(&reading->unread, run.at);
+        while (result == HTTP_STEP_DONE)
+            result = http_execute_steps(&run);
+        buffer_consume(&reading->unconsumed, run.at);
         reading->offset += run.at;
         f->failed |= run.failed;
-        if (f->end && turn == HTTP_MORE)
+        if (f->end && result == HTTP_STEP_NEEDS_DATA)
             http_request_end(&run);
-        if (turn == HTTP_MORE && !f->end)
+        if (result == HTTP_STEP_NEEDS_DATA && !f->end)
             i++;
         else
             end_reading(f, i);
@@ -363,7 +364,7 @@ static void run_readings(struct http_feed *f)
 }
 
 /* Stops the main reading after a failure: it skips all following bytes. Other readings are still parsed. */
-static void end_main(struct http_feed *f)
+static void stop_main_reading(struct http_feed *f)
 {
     struct http_parser *parser = f->parser;
 
@@ -377,26 +378,26 @@ static void end_main(struct http_feed *f)
 }
 
 /* Feeds the bytes up to f->length to all readings, one after another. */
-static enum http_turn run_all(struct http_feed *f)
+static enum http_step_result feed_all(struct http_feed *f)
 {
-    enum http_turn turn = HTTP_GO;
+    enum http_step_result result = HTTP_STEP_DONE;
 
-    add_to_readings(f);
-    while (turn == HTTP_GO)
-        turn = http_run(f);
-    run_readings(f);
+    append_to_readings(f);
+    while (result == HTTP_STEP_DONE)
+        result = http_execute_steps(f);
+    feed_other_readings(f);
     if (f->failed)
-        return HTTP_FAIL;
-    if (turn == HTTP_FAIL && f->state->reading_count > 0) {
-        end_main(f);
-        turn = HTTP_MORE;
+        return HTTP_STEP_FAILED;
+    if (result == HTTP_STEP_FAILED && f->state->reading_count > 0) {
+        stop_main_reading(f);
+        result = HTTP_STEP_NEEDS_DATA;
     }
-    return turn;
+    return result;
 }
 
 /* Returns the end of the next unit that the parser can complete, from `at` on. A CR, or the byte after it, ends a
  * line. */
-static uint32_t next_end(const struct http_feed *f, const struct http_parser *parser, uint32_t at, uint32_t most)
+static uint32_t next_unit_end(const struct http_feed *f, const struct http_parser *parser, uint32_t at, uint32_t most)
 {
     const uint8_t *end;
 
@@ -416,33 +417,34 @@ static uint32_t next_end(const struct http_feed *f, const struct http_parser *pa
  * With several readings the bytes are fed up to the next position at which one of them can complete a unit, then to the
  * next one, as if they arrived byte by byte. So which readings merge does not depend on segmentation.
  */
-enum http_turn http_feed_readings(struct http_feed *f, uint32_t seen)
+enum http_step_result http_feed_readings(struct http_feed *f, uint32_t seen)
 {
     struct http_state *state = f->state;
     uint32_t total = f->length, at = seen;
     bool end = f->end;
 
     for (;;) {
-        enum http_turn turn;
+        enum http_step_result result;
         bool single = state->reading_count == 0;
 
         f->length = single ? total : at;
         f->end = end && f->length == total;
-        turn = single ? http_run(f) : run_all(f);
-        if (turn == HTTP_FAIL || turn == HTTP_LEAVE || (state->main_failed && state->reading_count == 0))
-            return turn == HTTP_LEAVE ? turn : HTTP_FAIL;
-        if (turn == HTTP_MORE && state->reading_count == 0 && f->length == total)
-            return turn;
+        result = single ? http_execute_steps(f) : feed_all(f);
+        if (result == HTTP_STEP_FAILED || result == HTTP_STEP_ENDS_HTTP ||
+            (state->main_failed && state->reading_count == 0))
+            return result == HTTP_STEP_ENDS_HTTP ? result : HTTP_STEP_FAILED;
+        if (result == HTTP_STEP_NEEDS_DATA && state->reading_count == 0 && f->length == total)
+            return result;
         if (single) { /* readings were added */
             at = f->at;
             continue;
         }
-        if (at == total && turn == HTTP_MORE)
-            return turn;
-        uint32_t next = next_end(f, f->parser, at, total);
+        if (at == total && result == HTTP_STEP_NEEDS_DATA)
+            return result;
+        uint32_t next = next_unit_end(f, f->parser, at, total);
 
         for (unsigned i = 0; i < state->reading_count; i++)
-            next = next_end(f, &state->readings[i]->parser, at, next);
+            next = next_unit_end(f, &state->readings[i]->parser, at, next);
         at = next;
     }
 }

@@ -31,8 +31,8 @@ struct http_tx *http_tx_new(struct http_feed *f)
         tx->reading = HTTP_OF_RESPONSE;
         tx->base.directions = APP_TO_CLIENT;
     }
-    if (!f->state->answer_next && !f->state->parser[FLOW_TO_CLIENT].ended)
-        f->state->answer_next = tx;
+    if (!f->state->next_unanswered && !f->state->parser[FLOW_TO_CLIENT].ended)
+        f->state->next_unanswered = tx;
     return tx;
 }
 
@@ -42,18 +42,18 @@ void http_tx_free(struct app_context *context, struct app_tx *base)
 
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         http_body_clear(context, &tx->message[direction]);
-        http_message_forget(context, &tx->message[direction]);
+        http_message_clear(context, &tx->message[direction]);
     }
 }
 
-bool http_is_own(const struct http_feed *f, const struct app_tx *tx)
+bool http_owns_transaction(const struct http_feed *f, const struct app_tx *tx)
 {
     const struct app_tx *any = app_tx_last(f->context);
 
     return any && tx->flow == any->flow && tx->proto == any->proto;
 }
 
-static struct http_message *request_of(struct http_tx *tx)
+static struct http_message *get_request(struct http_tx *tx)
 {
     return &tx->message[FLOW_TO_SERVER];
 }
@@ -77,18 +77,18 @@ struct line {
     uint32_t at, end;
 };
 
-static struct http_text text_of(uint32_t at, uint32_t end)
+static struct http_text make_text(uint32_t at, uint32_t end)
 {
-    return (struct http_text){ .at = at, .length = end - at, .there = true };
+    return (struct http_text){ .at = at, .length = end - at, .is_set = true };
 }
 
-static struct http_text trimmed(const struct line *line, uint32_t at, uint32_t end)
+static struct http_text trimmed_text(const struct line *line, uint32_t at, uint32_t end)
 {
     while (at < end && http_is_space(line->bytes[at]))
         at++;
     while (end > at && http_is_space(line->bytes[end - 1]))
         end--;
-    return text_of(at, end);
+    return make_text(at, end);
 }
 
 static uint32_t skip_spaces(struct line *line, bool *only_blanks)
@@ -101,7 +101,7 @@ static uint32_t skip_spaces(struct line *line, bool *only_blanks)
     return line->at - from;
 }
 
-static void take_method(struct http_feed *f, struct http_tx *tx, struct line *line)
+static void parse_method(struct http_feed *f, struct http_tx *tx, struct line *line)
 {
     bool only_blanks;
     uint32_t from;
@@ -110,8 +110,8 @@ static void take_method(struct http_feed *f, struct http_tx *tx, struct line *li
         http_event(f, tx, HTTP_EVENT_REQUEST_LINE_LEADING_WHITESPACE);
     for (from = line->at; line->at < line->end && !http_is_separator(line->bytes[line->at]);)
         line->at++;
-    tx->method_text = text_of(from, line->at);
-    tx->method = (uint8_t)http_method_of(line->bytes + from, line->at - from);
+    tx->method_text = make_text(from, line->at);
+    tx->method = (uint8_t)http_parse_method(line->bytes + from, line->at - from);
     skip_spaces(line, &only_blanks);
     if (!only_blanks)
         http_event(f, tx, HTTP_EVENT_METHOD_DELIM_NON_COMPLIANT);
@@ -137,7 +137,7 @@ static uint32_t last_blank(const struct line *line, bool any)
     return at > line->at ? at - 1 : line->end;
 }
 
-static void take_uri(struct http_feed *f, struct http_tx *tx, struct line *line)
+static void split_uri(struct http_feed *f, struct http_tx *tx, struct line *line)
 {
     uint32_t blank;
     bool odd = false;
@@ -154,50 +154,50 @@ static void take_uri(struct http_feed *f, struct http_tx *tx, struct line *line)
     }
     if (blank == line->end)
         blank = blank_before_version(line);
-    tx->uri_raw = trimmed(line, line->at, blank);
+    tx->uri_raw = trimmed_text(line, line->at, blank);
     if (blank < line->end)
-        tx->protocol = trimmed(line, blank + 1, line->end);
+        tx->protocol = trimmed_text(line, blank + 1, line->end);
 }
 
-static void take_protocol(struct http_feed *f, struct http_tx *tx, const struct line *line)
+static void parse_protocol(struct http_feed *f, struct http_tx *tx, const struct line *line)
 {
-    struct http_message *message = request_of(tx);
+    struct http_message *message = get_request(tx);
 
-    if (!tx->protocol.there) {
+    if (!tx->protocol.is_set) {
         tx->is_0_9 = true;
         message->version = HTTP_VERSION_0_9;
         if (tx->method == HTTP_METHOD_UNKNOWN)
             http_event(f, tx,
-                       tx->uri_raw.there ? HTTP_EVENT_REQUEST_LINE_UNKNOWN_METHOD_NO_PROTOCOL
-                                         : HTTP_EVENT_REQUEST_LINE_UNKNOWN_METHOD);
+                       tx->uri_raw.is_set ? HTTP_EVENT_REQUEST_LINE_UNKNOWN_METHOD_NO_PROTOCOL
+                                          : HTTP_EVENT_REQUEST_LINE_UNKNOWN_METHOD);
         return;
     }
-    message->version = (uint8_t)http_version_of(line->bytes + tx->protocol.at, tx->protocol.length);
+    message->version = (uint8_t)http_parse_version(line->bytes + tx->protocol.at, tx->protocol.length);
     if (message->version == HTTP_VERSION_INVALID && tx->method == HTTP_METHOD_UNKNOWN) {
         http_event(f, tx, HTTP_EVENT_REQUEST_LINE_UNKNOWN_METHOD_INVALID_PROTOCOL);
         http_event(f, tx, HTTP_EVENT_REQUEST_LINE_INVALID);
     }
 }
 
-static enum http_turn take_request_line(struct http_feed *f, const uint8_t *bytes, uint32_t length)
+static enum http_step_result read_request_line(struct http_feed *f, const uint8_t *bytes, uint32_t length)
 {
     struct http_parser *parser = f->parser;
     uint64_t begin = f->offset + f->at - length;
-    struct http_tx *tx = f->reading && !f->again && http_joins_reading(f, begin) ? NULL : http_tx_new(f);
-    uint32_t size = http_chomp(bytes, length);
+    struct http_tx *tx = f->reading && !f->is_repeat && http_merge_reading(f, begin) ? NULL : http_tx_new(f);
+    uint32_t size = http_trim_line_end(bytes, length);
     struct line line = { .end = size };
 
     if (!tx)
-        return HTTP_FAIL;
+        return HTTP_STEP_FAILED;
     tx->begin = begin;
-    struct http_message *message = request_of(tx);
+    struct http_message *message = get_request(tx);
 
     parser->tx = tx;
     parser->messages++;
     parser->lines = parser->blanks = 0;
     parser->split_at_cr = false;
-    if (!http_keep_line(f, message, bytes, length))
-        return HTTP_FAIL;
+    if (!http_store_line(f, message, bytes, length))
+        return HTTP_STEP_FAILED;
     line.bytes = message->head.bytes;
     const uint8_t *nul = memchr(line.bytes, 0, size);
 
@@ -205,18 +205,18 @@ static enum http_turn take_request_line(struct http_feed *f, const uint8_t *byte
         http_event(f, tx, HTTP_EVENT_REQUEST_LINE_NUL);
     if (nul && f->settings->personality.request_line_nul_ends)
         line.end = (uint32_t)(nul - line.bytes);
-    take_method(f, tx, &line);
+    parse_method(f, tx, &line);
     if (line.at < line.end)
-        take_uri(f, tx, &line);
+        split_uri(f, tx, &line);
     else
         http_event(f, tx, HTTP_EVENT_REQUEST_LINE_INCOMPLETE);
-    take_protocol(f, tx, &line);
-    http_understand_uri(f, tx);
+    parse_protocol(f, tx, &line);
+    http_parse_uri(f, tx);
     app_tx_advance(&tx->base, FLOW_TO_SERVER, HTTP_LINE);
     parser->step = tx->is_0_9 ? HTTP_AFTER_0_9 : HTTP_AT_HEADERS;
     if (tx->is_0_9)
         app_tx_confirm(&tx->base);
-    return HTTP_GO;
+    return HTTP_STEP_DONE;
 }
 
 /* --- Between requests ----------------------------------------------------------------------------- */
@@ -231,25 +231,25 @@ static bool looks_like_request(const uint8_t *line, uint32_t length)
         at++;
     for (from = at; at < length && !http_is_separator(line[at]);)
         at++;
-    if (http_method_of(line + from, at - from) != HTTP_METHOD_UNKNOWN || http_has_version(line + at, length - at))
+    if (http_parse_method(line + from, at - from) != HTTP_METHOD_UNKNOWN || http_has_version(line + at, length - at))
         return true;
     return at - from <= METHOD_MAX && at > from && length - at > 1 && line[at + 1] == '/';
 }
 
 /* Adds unexpected bytes after a request to its body, as long as the request exists. */
-static void take_unexpected(struct http_feed *f, const uint8_t *bytes, uint32_t length)
+static void handle_unexpected(struct http_feed *f, const uint8_t *bytes, uint32_t length)
 {
     struct app_tx *base = f->reading ? NULL : app_tx_last(f->context);
     struct http_tx *last;
 
-    while (base && (!http_is_own(f, base) || ((struct http_tx *)base)->reading > 0))
+    while (base && (!http_owns_transaction(f, base) || ((struct http_tx *)base)->reading > 0))
         base = base->previous;
     last = (struct http_tx *)base;
     /* A complete one may have been freed, which must make no difference. */
     if (!last || last->base.progress[FLOW_TO_CLIENT] == HTTP_COMPLETE)
         return;
     http_event(f, last, HTTP_EVENT_REQUEST_BODY_UNEXPECTED);
-    http_body_more(f, last, bytes, length);
+    http_body_add_surplus(f, last, bytes, length);
 }
 
 /* Skips a line that is too long and has no second word, so that it is not a request line: it belongs to no message. */
@@ -272,41 +272,41 @@ static bool skip_long_line(struct http_feed *f)
     parser->scanned = 0;
     left = end ? (uint32_t)(end - line) + 1 : left;
     f->at += left;
-    take_unexpected(f, line, left);
+    handle_unexpected(f, line, left);
     return true;
 }
 
-static enum http_turn between_requests(struct http_feed *f)
+static enum http_step_result between_requests(struct http_feed *f)
 {
     const uint8_t *line;
     uint32_t length;
 
     if (f->at < f->length && skip_long_line(f))
-        return HTTP_GO;
-    enum http_turn turn = f->at < f->length ? http_next_line(f, &line, &length) : HTTP_MORE;
+        return HTTP_STEP_DONE;
+    enum http_step_result result = f->at < f->length ? http_read_line(f, &line, &length) : HTTP_STEP_NEEDS_DATA;
 
-    if (turn != HTTP_GO || http_chomp(line, length) == 0)
-        return turn;
-    if (f->parser->messages > 0 && !looks_like_request(line, http_chomp(line, length))) {
-        take_unexpected(f, line, length);
-        return HTTP_GO;
+    if (result != HTTP_STEP_DONE || http_trim_line_end(line, length) == 0)
+        return result;
+    if (f->parser->messages > 0 && !looks_like_request(line, http_trim_line_end(line, length))) {
+        handle_unexpected(f, line, length);
+        return HTTP_STEP_DONE;
     }
-    return take_request_line(f, line, length);
+    return read_request_line(f, line, length);
 }
 
 /* Blanks may follow an HTTP/0.9 request; any other byte shows that headers follow. */
-static enum http_turn after_0_9(struct http_feed *f)
+static enum http_step_result after_0_9(struct http_feed *f)
 {
     struct http_parser *parser = f->parser;
 
     for (; f->at < f->length && http_is_space(f->bytes[f->at]) && parser->blanks <= HTTP_JUNK_AFTER_0_9; f->at++)
         parser->blanks++;
     if (f->at == f->length && parser->blanks <= HTTP_JUNK_AFTER_0_9)
-        return HTTP_MORE;
+        return HTTP_STEP_NEEDS_DATA;
     parser->tx->is_0_9 = false;
     http_event(f, parser->tx, HTTP_EVENT_REQUEST_LINE_MISSING_PROTOCOL);
     parser->step = HTTP_AT_HEADERS;
-    return HTTP_GO;
+    return HTTP_STEP_DONE;
 }
 
 /* --- Evaluation of headers ----------------------------------------------------------------------- */
@@ -321,8 +321,8 @@ static bool is_lower_case(const uint8_t *bytes, uint32_t length)
 }
 
 /* A lower-case name, the usual case, is used in place: in `value`. */
-static struct http_text keep_host(struct http_feed *f, struct http_message *message, const struct http_authority *from,
-                                  const uint8_t *value)
+static struct http_text store_host(struct http_feed *f, struct http_message *message, const struct http_authority *from,
+                                   const uint8_t *value)
 {
     const struct http_header *header = &message->headers[message->known[HTTP_HOST]];
     uint8_t lower[HTTP_FIELD_LIMIT];
@@ -332,17 +332,17 @@ static struct http_text keep_host(struct http_feed *f, struct http_message *mess
         return (struct http_text){
             .at = header->at + header->name_length + 2u + (uint32_t)(from->host - value),
             .length = size,
-            .there = true,
+            .is_set = true,
             .extra = header->extra,
         };
     for (uint32_t i = 0; i < size; i++)
         lower[i] = http_lower(from->host[i]);
-    return http_keep(f, message, lower, size);
+    return http_store_text(f, message, lower, size);
 }
 
-static void take_host(struct http_feed *f, struct http_tx *tx)
+static void parse_host(struct http_feed *f, struct http_tx *tx)
 {
-    struct http_message *message = request_of(tx);
+    struct http_message *message = get_request(tx);
     struct http_authority authority;
     const uint8_t *value;
     uint32_t length;
@@ -353,12 +353,12 @@ static void take_host(struct http_feed *f, struct http_tx *tx)
         return;
     }
     if (!http_parse_authority(value, length, &authority)) {
-        http_event(f, tx, tx->host.there ? HTTP_EVENT_HOST_HEADER_AMBIGUOUS : HTTP_EVENT_REQUEST_HEADER_HOST_INVALID);
+        http_event(f, tx, tx->host.is_set ? HTTP_EVENT_HOST_HEADER_AMBIGUOUS : HTTP_EVENT_REQUEST_HEADER_HOST_INVALID);
         return;
     }
     if (!authority.valid)
         http_event(f, tx, HTTP_EVENT_REQUEST_HEADER_HOST_INVALID);
-    if (tx->host.there) {
+    if (tx->host.is_set) {
         const uint8_t *host = http_bytes(message, &tx->host);
         bool same = tx->host.length == authority.host_length;
 
@@ -369,7 +369,7 @@ static void take_host(struct http_feed *f, struct http_tx *tx)
         return;
     }
     tx->port = authority.port;
-    tx->host = keep_host(f, message, &authority, value);
+    tx->host = store_host(f, message, &authority, value);
 }
 
 static void check_authorization(struct http_feed *f, struct http_tx *tx)
@@ -378,7 +378,7 @@ static void check_authorization(struct http_feed *f, struct http_tx *tx)
     const uint8_t *value;
     uint32_t length;
 
-    if (!http_value(request_of(tx), HTTP_AUTHORIZATION, &value, &length))
+    if (!http_value(get_request(tx), HTTP_AUTHORIZATION, &value, &length))
         return;
     for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
         if (length >= strlen(schemes[i]) && http_equal_nocase(value, (uint32_t)strlen(schemes[i]), schemes[i]))
@@ -390,7 +390,7 @@ static void check_authorization(struct http_feed *f, struct http_tx *tx)
 /* Sets events for unusual headers that define the body length. */
 static void check_framing(struct http_feed *f, struct http_tx *tx)
 {
-    struct http_message *message = request_of(tx);
+    struct http_message *message = get_request(tx);
     const uint8_t *value;
     uint32_t length;
     uint64_t number;
@@ -415,30 +415,30 @@ static void check_framing(struct http_feed *f, struct http_tx *tx)
         http_event(f, tx, HTTP_EVENT_CONTENT_LENGTH_EXTRA_DATA_END);
 }
 
-/* Determines the body that follows the headers. HTTP_GO: none; HTTP_MORE: there is one. */
-static enum http_turn find_body(struct http_feed *f, struct http_tx *tx)
+/* Determines the body that follows the headers. HTTP_STEP_DONE: none; HTTP_STEP_NEEDS_DATA: there is one. */
+static enum http_step_result determine_body(struct http_feed *f, struct http_tx *tx)
 {
     struct http_parser *parser = f->parser;
     struct http_framing framing;
 
     check_framing(f, tx);
-    if (!http_decide_framing(f, tx, &framing))
-        return HTTP_FAIL;
+    if (!http_determine_framing(f, tx, &framing))
+        return HTTP_STEP_FAILED;
     parser->left = parser->total = framing.length;
     parser->step = framing.chunked ? HTTP_CHUNK_LENGTH : HTTP_IDENTITY;
-    return framing.chunked || framing.length > 0 ? HTTP_MORE : HTTP_GO;
+    return framing.chunked || framing.length > 0 ? HTTP_STEP_NEEDS_DATA : HTTP_STEP_DONE;
 }
 
 /*
  * Adds readings for line ends on which servers differ. CR alone ends a header for Python and PHP. LF alone ends nothing
  * for gunicorn, so that its headers continue after an empty line that others see.
  */
-static bool split_lines(struct http_feed *f, struct http_tx *tx)
+static bool split_by_line_ends(struct http_feed *f, struct http_tx *tx)
 {
-    const struct buffer *head = &request_of(tx)->head;
-    const uint8_t *at = head->bytes + request_of(tx)->headers_at, *end = head->bytes + head->length;
+    const struct buffer *head = &get_request(tx)->head;
+    const uint8_t *at = head->bytes + get_request(tx)->headers_at, *end = head->bytes + head->length;
 
-    if (request_of(tx)->plain && request_of(tx)->line_ends_regularly)
+    if (get_request(tx)->plain && get_request(tx)->line_ends_regularly)
         return true;
     if (head->length >= 4 && memcmp(end - 4, "\r\n\r\n", 4) != 0 && !http_split_dialect(f, HTTP_DIALECT_CRLF, false))
         return false;
@@ -447,76 +447,76 @@ static bool split_lines(struct http_feed *f, struct http_tx *tx)
     return !at || at + 1 >= end || http_split_dialect(f, HTTP_DIALECT_LENGTH, true);
 }
 
-static void understand_headers(struct http_feed *f, struct http_tx *tx)
+static void evaluate_headers(struct http_feed *f, struct http_tx *tx)
 {
-    take_host(f, tx);
+    parse_host(f, tx);
     check_authorization(f, tx);
     app_tx_advance(&tx->base, FLOW_TO_SERVER, HTTP_HEADERS);
 }
 
 /* In the main reading a CONNECT request has no body. A server that does not implement CONNECT reads a body, and
- * requests after it; http_decide_framing() adds readings for such servers. */
-static enum http_turn take_connect(struct http_feed *f, struct http_tx *tx)
+ * requests after it; http_determine_framing() adds readings for such servers. */
+static enum http_step_result start_connect(struct http_feed *f, struct http_tx *tx)
 {
     struct http_framing framing;
 
     check_framing(f, tx);
-    if (!http_decide_framing(f, tx, &framing))
-        return HTTP_FAIL;
+    if (!http_determine_framing(f, tx, &framing))
+        return HTTP_STEP_FAILED;
     f->parser->left = f->parser->total = 0;
     f->parser->step = HTTP_WAITING;
-    return HTTP_GO;
+    return HTTP_STEP_DONE;
 }
 
-static enum http_turn take_headers(struct http_feed *f)
+static enum http_step_result read_headers(struct http_feed *f)
 {
     struct http_tx *tx = f->parser->tx;
-    enum http_turn turn = http_take_headers(f, request_of(tx));
+    enum http_step_result result = http_read_headers(f, get_request(tx));
 
-    if (turn != HTTP_GO)
-        return turn;
-    understand_headers(f, tx);
+    if (result != HTTP_STEP_DONE)
+        return result;
+    evaluate_headers(f, tx);
     app_tx_confirm(&tx->base);
-    if (!split_lines(f, tx))
-        return HTTP_FAIL;
+    if (!split_by_line_ends(f, tx))
+        return HTTP_STEP_FAILED;
     /* The headers continued after those that the other readings parsed. */
-    if (f->reading && !f->again && f->parser->messages == 1 && http_reads_as(f, HTTP_DIALECT_CRLF))
-        http_note_ambiguous(f, tx);
+    if (f->reading && !f->is_repeat && f->parser->messages == 1 && http_is_dialect(f, HTTP_DIALECT_CRLF))
+        http_report_ambiguous(f, tx);
     if (tx->method == HTTP_METHOD_CONNECT && !f->reading)
-        return take_connect(f, tx);
-    turn = find_body(f, tx);
-    if (turn == HTTP_MORE)
+        return start_connect(f, tx);
+    result = determine_body(f, tx);
+    if (result == HTTP_STEP_NEEDS_DATA)
         http_body_begin(f, tx);
-    else if (turn == HTTP_GO)
+    else if (result == HTTP_STEP_DONE)
         http_request_complete(f, tx);
-    return turn == HTTP_FAIL ? HTTP_FAIL : HTTP_GO;
+    return result == HTTP_STEP_FAILED ? HTTP_STEP_FAILED : HTTP_STEP_DONE;
 }
 
 /* --- Bodies --------------------------------------------------------------------------------------- */
 
-static enum http_turn refuse_chunk(struct http_feed *f)
+static enum http_step_result reject_chunk(struct http_feed *f)
 {
     http_event(f, f->parser->tx, HTTP_EVENT_INVALID_REQUEST_CHUNK_LEN);
-    return HTTP_FAIL;
+    return HTTP_STEP_FAILED;
 }
 
 /* Adds readings at a chunk size line: for servers without chunked coding if it is also a request line, and for gunicorn
  * if it ends with LF alone. */
 static bool split_at_chunk(struct http_feed *f, const uint8_t *line, uint32_t length)
 {
-    struct http_message *message = request_of(f->parser->tx);
+    struct http_message *message = get_request(f->parser->tx);
     bool ends_with_lf = length < 2 || line[length - 2] != '\r';
     unsigned readings = f->state->reading_count;
     bool has_memory = true;
 
-    if (f->reading && http_reads_as(f, HTTP_DIALECT_CRLF))
+    if (f->reading && http_is_dialect(f, HTTP_DIALECT_CRLF))
         return true;
     f->unit_end = f->at;
     f->at -= length; /* where the other reading starts */
     if (message->wire_length == 0 && memchr(line, '/', length) && http_has_version(line, length))
         has_memory = http_split_dialect(f, HTTP_DIALECT_LENGTH, true);
     readings = f->state->reading_count;
-    if (has_memory && ends_with_lf && http_chomp(line, length) > 0)
+    if (has_memory && ends_with_lf && http_trim_line_end(line, length) > 0)
         has_memory =
             http_split_dialect(f, HTTP_DIALECT_CRLF, true) && http_split_repeat_body(f, readings, HTTP_CHUNK_LENGTH);
     f->at += length;
@@ -524,25 +524,25 @@ static bool split_at_chunk(struct http_feed *f, const uint8_t *line, uint32_t le
     return has_memory;
 }
 
-static enum http_turn take_chunk_length(struct http_feed *f)
+static enum http_step_result read_chunk_length(struct http_feed *f)
 {
     struct http_parser *parser = f->parser;
     const uint8_t *line;
     uint32_t length;
     bool extension = false;
-    enum http_turn turn;
+    enum http_step_result result;
 
     if (http_chunk_is_impossible(f) && f->bytes[f->at + parser->chunk_blanks] != '+')
-        return refuse_chunk(f);
-    turn = f->at < f->length ? http_next_line(f, &line, &length) : HTTP_MORE;
-    if (turn == HTTP_GO && !split_at_chunk(f, line, length))
-        return HTTP_FAIL;
-    if (turn == HTTP_GO)
+        return reject_chunk(f);
+    result = f->at < f->length ? http_read_line(f, &line, &length) : HTTP_STEP_NEEDS_DATA;
+    if (result == HTTP_STEP_DONE && !split_at_chunk(f, line, length))
+        return HTTP_STEP_FAILED;
+    if (result == HTTP_STEP_DONE)
         parser->tx->message[f->direction].wire_length += length;
-    if (turn != HTTP_GO || http_chomp(line, length) == 0)
-        return turn;
-    if (!http_request_chunk(line, http_chomp(line, length), &parser->left, &extension))
-        return refuse_chunk(f);
+    if (result != HTTP_STEP_DONE || http_trim_line_end(line, length) == 0)
+        return result;
+    if (!http_parse_request_chunk_size(line, http_trim_line_end(line, length), &parser->left, &extension))
+        return reject_chunk(f);
     if (extension)
         http_event(f, parser->tx, HTTP_EVENT_REQUEST_CHUNK_EXTENSION);
     parser->lines = 0;
@@ -551,25 +551,25 @@ static enum http_turn take_chunk_length(struct http_feed *f)
         http_body_end(f, parser->tx, FLOW_TO_SERVER, true);
         app_tx_advance(&parser->tx->base, FLOW_TO_SERVER, HTTP_BODY);
     }
-    return HTTP_GO;
+    return HTTP_STEP_DONE;
 }
 
-static enum http_turn take_identity(struct http_feed *f)
+static enum http_step_result read_identity(struct http_feed *f)
 {
-    enum http_turn turn = http_take_identity(f);
+    enum http_step_result result = http_read_identity(f);
 
-    if (turn == HTTP_GO)
+    if (result == HTTP_STEP_DONE)
         http_request_complete(f, f->parser->tx);
-    return turn;
+    return result;
 }
 
-static enum http_turn take_trailer(struct http_feed *f)
+static enum http_step_result read_trailer(struct http_feed *f)
 {
-    enum http_turn turn = http_take_headers(f, request_of(f->parser->tx));
+    enum http_step_result result = http_read_headers(f, get_request(f->parser->tx));
 
-    if (turn == HTTP_GO)
+    if (result == HTTP_STEP_DONE)
         http_request_complete(f, f->parser->tx);
-    return turn;
+    return result;
 }
 
 /* --- Steps ---------------------------------------------------------------------------------------- */
@@ -582,45 +582,45 @@ static enum http_turn take_trailer(struct http_feed *f)
  * looks like a request is therefore parsed as one before the response is known; rules on the stream inspect all bytes
  * either way.
  */
-static enum http_turn wait(struct http_feed *f)
+static enum http_step_result wait_for_response(struct http_feed *f)
 {
     uint32_t length;
 
     if (f->state->parser[FLOW_TO_CLIENT].ended) {
         app_no_more(f->context, false);
-        return HTTP_LEAVE;
+        return HTTP_STEP_ENDS_HTTP;
     }
     while (f->at < f->length && (f->bytes[f->at] == '\r' || f->bytes[f->at] == '\n'))
         f->at++;
     length = f->length - f->at < f->settings->field_limit ? f->length - f->at : f->settings->field_limit;
     length = http_line_length(f->bytes + f->at, length, 0, false, f->end);
     if (length == 0 || !looks_like_request(f->bytes + f->at, length))
-        return HTTP_MORE;
+        return HTTP_STEP_NEEDS_DATA;
     http_request_complete(f, f->parser->tx);
-    return HTTP_GO;
+    return HTTP_STEP_DONE;
 }
 
-static enum http_turn skip(struct http_feed *f)
+static enum http_step_result skip_bytes(struct http_feed *f)
 {
     f->at = f->length;
-    return HTTP_MORE;
+    return HTTP_STEP_NEEDS_DATA;
 }
 
-enum http_turn http_request_step(struct http_feed *f)
+enum http_step_result http_request_step(struct http_feed *f)
 {
-    static enum http_turn (*const steps[HTTP_STEPS])(struct http_feed *) = {
+    static enum http_step_result (*const steps[HTTP_STEPS])(struct http_feed *) = {
         [HTTP_IDLE] = between_requests,
         [HTTP_AT_LINE] = between_requests,
         [HTTP_AFTER_0_9] = after_0_9,
-        [HTTP_AT_HEADERS] = take_headers,
-        [HTTP_IDENTITY] = take_identity,
-        [HTTP_CHUNK_LENGTH] = take_chunk_length,
-        [HTTP_CHUNK_DATA] = http_take_chunk_data,
-        [HTTP_CHUNK_END] = http_take_chunk_end,
-        [HTTP_UNTIL_CLOSE] = http_take_until_close,
-        [HTTP_AT_TRAILER] = take_trailer,
-        [HTTP_WAITING] = wait,
-        [HTTP_TUNNEL] = skip,
+        [HTTP_AT_HEADERS] = read_headers,
+        [HTTP_IDENTITY] = read_identity,
+        [HTTP_CHUNK_LENGTH] = read_chunk_length,
+        [HTTP_CHUNK_DATA] = http_read_chunk_data,
+        [HTTP_CHUNK_END] = http_skip_chunk_end,
+        [HTTP_UNTIL_CLOSE] = http_read_until_close,
+        [HTTP_AT_TRAILER] = read_trailer,
+        [HTTP_WAITING] = wait_for_response,
+        [HTTP_TUNNEL] = skip_bytes,
     };
 
     return steps[f->parser->step](f);
@@ -633,10 +633,10 @@ void http_request_end(struct http_feed *f)
     if (!tx)
         return;
     if (f->parser->step == HTTP_AT_HEADERS || f->parser->step == HTTP_AT_TRAILER) {
-        request_of(tx)->headers_end = request_of(tx)->head.length;
-        http_finish_headers(f, request_of(tx));
+        get_request(tx)->headers_end = get_request(tx)->head.length;
+        http_finish_headers(f, get_request(tx));
     }
     if (tx->base.progress[FLOW_TO_SERVER] < HTTP_HEADERS)
-        understand_headers(f, tx);
+        evaluate_headers(f, tx);
     http_request_complete(f, tx);
 }

@@ -12,7 +12,7 @@
 
 static const char uri_not_seen[] = "/libhtp::request_uri_not_seen"; /* as in Suricata */
 
-static struct http_message *response_of(struct http_tx *tx)
+static struct http_message *get_response(struct http_tx *tx)
 {
     return &tx->message[FLOW_TO_CLIENT];
 }
@@ -67,7 +67,7 @@ static bool has_no_body(const struct http_tx *tx)
 
 /* Adds the bytes right after the message, in the same input, that are not a response: browsers display them, regardless
  * of the announced length. They are not consumed here. */
-static void take_surplus(struct http_feed *f, struct http_tx *tx)
+static void add_surplus(struct http_feed *f, struct http_tx *tx)
 {
     uint32_t at = f->at, from = at, length;
     const uint8_t *value;
@@ -83,14 +83,14 @@ static void take_surplus(struct http_feed *f, struct http_tx *tx)
         return;
     /* wget and Python reject some lengths that Sluice accepts; they then read and decode these bytes as the body, up to
      * the end of the connection. */
-    if (response_of(tx)->wire_length == 0 && http_value(response_of(tx), HTTP_CONTENT_ENCODING, &value, &length))
-        http_doubt(f, 1 << HTTP_WAY_CLOSE);
+    if (get_response(tx)->wire_length == 0 && http_value(get_response(tx), HTTP_CONTENT_ENCODING, &value, &length))
+        http_request_alternatives(f, 1 << HTTP_WAY_CLOSE);
     bool quiet = f->quiet;
 
-    http_body_settle(f, tx);
+    http_body_flush(f, tx);
     f->quiet = true;
-    http_body_more(f, tx, f->bytes + from, at - from);
-    http_body_settle(f, tx);
+    http_body_add_surplus(f, tx, f->bytes + from, at - from);
+    http_body_flush(f, tx);
     f->quiet = quiet;
 }
 
@@ -100,7 +100,7 @@ static struct http_tx *next_request(const struct http_feed *f, const struct http
 {
     struct app_tx *base = f->alternative ? NULL : tx->base.next;
 
-    while (base && (!http_is_own(f, base) || ((struct http_tx *)base)->reading > 0))
+    while (base && (!http_owns_transaction(f, base) || ((struct http_tx *)base)->reading > 0))
         base = base->next;
     return (struct http_tx *)base;
 }
@@ -110,11 +110,11 @@ void http_response_complete(struct http_feed *f, struct http_tx *tx)
     struct http_parser *parser = &f->state->parser[FLOW_TO_CLIENT];
 
     if (f->at < f->length && f->parser == parser && parser->step != HTTP_TUNNEL)
-        take_surplus(f, tx);
+        add_surplus(f, tx);
 
     http_body_end(f, tx, FLOW_TO_CLIENT, parser->left == 0);
     app_tx_advance(&tx->base, FLOW_TO_CLIENT, HTTP_COMPLETE);
-    f->state->answer_next = next_request(f, tx);
+    f->state->next_unanswered = next_request(f, tx);
     parser->tx = NULL;
     parser->left = 0;
     parser->step = HTTP_IDLE;
@@ -123,28 +123,28 @@ void http_response_complete(struct http_feed *f, struct http_tx *tx)
 /* --- Start of a response ------------------------------------------------------------------------- */
 
 /* Creates the transaction of a response without request. */
-static struct http_tx *make_unasked(struct http_feed *f)
+static struct http_tx *add_unseen_request(struct http_feed *f)
 {
     struct http_tx *tx = http_tx_new(f);
 
     if (!tx)
         return NULL;
     http_event(f, tx, HTTP_EVENT_UNABLE_TO_MATCH_RESPONSE_TO_REQUEST);
-    tx->not_seen = true;
-    tx->uri_raw = http_keep(f, &tx->message[FLOW_TO_SERVER], uri_not_seen, sizeof(uri_not_seen) - 1);
+    tx->request_unseen = true;
+    tx->uri_raw = http_store_text(f, &tx->message[FLOW_TO_SERVER], uri_not_seen, sizeof(uri_not_seen) - 1);
     tx->uri = tx->path = tx->uri_raw;
     app_tx_advance(&tx->base, FLOW_TO_SERVER, HTTP_COMPLETE);
     return tx;
 }
 
 /* Assigns a new response to its transaction. */
-static bool begin(struct http_feed *f)
+static bool begin_response(struct http_feed *f)
 {
     struct http_parser *parser = f->parser, *other = &f->state->parser[FLOW_TO_SERVER];
-    struct http_tx *tx = f->state->answer_next;
+    struct http_tx *tx = f->state->next_unanswered;
 
     if (!tx)
-        tx = make_unasked(f);
+        tx = add_unseen_request(f);
     if (!tx)
         return false;
     parser->tx = tx;
@@ -168,9 +168,9 @@ static void begin_body_without_head(struct http_feed *f)
     http_body_begin(f, tx);
 }
 
-struct http_tx *http_response_again(struct http_feed *f, bool without_head)
+struct http_tx *http_response_restore(struct http_feed *f, bool without_head)
 {
-    if (!begin(f))
+    if (!begin_response(f))
         return NULL;
     if (without_head)
         begin_body_without_head(f);
@@ -179,57 +179,57 @@ struct http_tx *http_response_again(struct http_feed *f, bool without_head)
 
 /* Skips a line after a response that is not a status line. Clients that read it as a body do not wait for the end of
  * the line, so the first byte already adds the other reading. */
-static enum http_turn skip_unexpected(struct http_feed *f)
+static enum http_step_result skip_unexpected(struct http_feed *f)
 {
     const uint8_t *line;
     uint32_t length;
 
     if (f->bytes[f->at] != '\r' && f->bytes[f->at] != '\n')
-        http_doubt(f, 1 << HTTP_WAY_SURPLUS);
+        http_request_alternatives(f, 1 << HTTP_WAY_SURPLUS);
 
-    enum http_turn turn = http_next_line(f, &line, &length);
+    enum http_step_result result = http_read_line(f, &line, &length);
 
     /* The previous transaction may have been freed, so the event is set on the next one, if there is one. */
-    if (turn == HTTP_GO && http_chomp(line, length) > 0 && f->state->answer_next)
-        http_event(f, f->state->answer_next, HTTP_EVENT_RESPONSE_BODY_UNEXPECTED);
-    return turn;
+    if (result == HTTP_STEP_DONE && http_trim_line_end(line, length) > 0 && f->state->next_unanswered)
+        http_event(f, f->state->next_unanswered, HTTP_EVENT_RESPONSE_BODY_UNEXPECTED);
+    return result;
 }
 
-static enum http_turn between_responses(struct http_feed *f)
+static enum http_step_result between_responses(struct http_feed *f)
 {
-    const struct http_tx *waiting = f->state->answer_next;
+    const struct http_tx *waiting = f->state->next_unanswered;
     bool unsure, is_response;
 
     if (f->at == f->length)
-        return HTTP_MORE;
+        return HTTP_STEP_NEEDS_DATA;
     if ((waiting && waiting->is_0_9) || (f->parser->messages == 0 && f->parser->flags & HTTP_READ_NO_HEAD)) {
-        if (!begin(f))
-            return HTTP_FAIL;
+        if (!begin_response(f))
+            return HTTP_STEP_FAILED;
         begin_body_without_head(f);
-        return HTTP_GO;
+        return HTTP_STEP_DONE;
     }
     if (f->parser->messages == 0 && f->parser->flags & HTTP_READ_ANY_LINE)
-        return begin(f) ? HTTP_GO : HTTP_FAIL;
+        return begin_response(f) ? HTTP_STEP_DONE : HTTP_STEP_FAILED;
     is_response = looks_like_response(f->bytes + f->at, f->length - f->at, &unsure);
     if (!is_response && f->parser->messages > 0 && has_junk_before_status_line(f->bytes + f->at, f->length - f->at))
-        return begin(f) ? HTTP_GO : HTTP_FAIL;
+        return begin_response(f) ? HTTP_STEP_DONE : HTTP_STEP_FAILED;
     if (is_response && unsure)
-        return f->end || f->length - f->at > f->settings->field_limit ? skip_unexpected(f) : HTTP_MORE;
+        return f->end || f->length - f->at > f->settings->field_limit ? skip_unexpected(f) : HTTP_STEP_NEEDS_DATA;
     if (!is_response && (f->parser->messages > 0 || !waiting))
         return skip_unexpected(f);
-    return begin(f) ? HTTP_GO : HTTP_FAIL;
+    return begin_response(f) ? HTTP_STEP_DONE : HTTP_STEP_FAILED;
 }
 
 /* --- Status line --------------------------------------------------------------------------------- */
 
-static struct http_text word(const uint8_t *bytes, uint32_t *at, uint32_t end)
+static struct http_text next_word(const uint8_t *bytes, uint32_t *at, uint32_t end)
 {
     struct http_text text = { .at = *at };
 
     while (*at < end && !http_is_space(bytes[*at]))
         (*at)++;
     text.length = *at - text.at;
-    text.there = text.length > 0;
+    text.is_set = text.length > 0;
     return text;
 }
 
@@ -239,7 +239,7 @@ static void skip_spaces(const uint8_t *bytes, uint32_t *at, uint32_t end)
         (*at)++;
 }
 
-static uint16_t status_of(const uint8_t *bytes, uint32_t length)
+static uint16_t parse_status(const uint8_t *bytes, uint32_t length)
 {
     if (length != 3 || !http_is_digit(bytes[0]) || !http_is_digit(bytes[1]) || !http_is_digit(bytes[2]) ||
         bytes[0] == '0')
@@ -249,31 +249,31 @@ static uint16_t status_of(const uint8_t *bytes, uint32_t length)
 
 static void parse_status_line(struct http_feed *f, struct http_tx *tx, uint32_t end)
 {
-    struct http_message *message = response_of(tx);
+    struct http_message *message = get_response(tx);
     const uint8_t *bytes = message->head.bytes;
     uint32_t at = 0;
 
     while (at < end && (http_is_space(bytes[at]) || bytes[at] == 0))
         at++;
-    tx->response_protocol = word(bytes, &at, end);
-    message->version = (uint8_t)http_version_of(bytes + tx->response_protocol.at, tx->response_protocol.length);
+    tx->response_protocol = next_word(bytes, &at, end);
+    message->version = (uint8_t)http_parse_version(bytes + tx->response_protocol.at, tx->response_protocol.length);
     if (message->version == HTTP_VERSION_INVALID)
         http_event(f, tx, HTTP_EVENT_RESPONSE_INVALID_PROTOCOL);
     if (message->version == HTTP_VERSION_INVALID || tx->response_protocol.at > 0)
-        http_doubt(f, 1 << HTTP_WAY_NO_HEAD);
+        http_request_alternatives(f, 1 << HTTP_WAY_NO_HEAD);
     skip_spaces(bytes, &at, end);
-    tx->status_text = word(bytes, &at, end);
-    tx->status = status_of(bytes + tx->status_text.at, tx->status_text.length);
+    tx->status_text = next_word(bytes, &at, end);
+    tx->status = parse_status(bytes + tx->status_text.at, tx->status_text.length);
     if (tx->status == 0) {
         http_event(f, tx, HTTP_EVENT_RESPONSE_INVALID_STATUS);
-        http_doubt(f, 1 << HTTP_WAY_LINES);
+        http_request_alternatives(f, 1 << HTTP_WAY_LINES);
     }
-    if (f->parser->flags & HTTP_READ_ANY_LINE && tx->status_text.there && !http_is_digit(bytes[tx->status_text.at]))
+    if (f->parser->flags & HTTP_READ_ANY_LINE && tx->status_text.is_set && !http_is_digit(bytes[tx->status_text.at]))
         at = tx->status_text.at; /* there is no status; this is the reason phrase */
     tx->status_message = (struct http_text){ 0 };
-    if (tx->status_text.there && at < end) {
+    if (tx->status_text.is_set && at < end) {
         skip_spaces(bytes, &at, end);
-        tx->status_message = (struct http_text){ .at = at, .length = end - at, .there = true };
+        tx->status_message = (struct http_text){ .at = at, .length = end - at, .is_set = true };
     }
 }
 
@@ -283,66 +283,66 @@ static bool is_interim(const struct http_tx *tx)
 }
 
 /* Handles the first line of the connection if it is not a status line. */
-static enum http_turn take_odd_line(struct http_feed *f, uint32_t length)
+static enum http_step_result handle_invalid_line(struct http_feed *f, uint32_t length)
 {
-    if (http_chomp(f->bytes + f->at - length, length) <= 2)
-        return HTTP_GO;                  /* skipping it loses nothing */
+    if (http_trim_line_end(f->bytes + f->at - length, length) <= 2)
+        return HTTP_STEP_DONE;           /* skipping it loses nothing */
     if (f->at == f->length && !f->end) { /* the next byte decides */
         f->at -= length;
-        return HTTP_MORE;
+        return HTTP_STEP_NEEDS_DATA;
     }
     if (f->at < f->length && f->bytes[f->at] == 'H')
-        return HTTP_GO;
+        return HTTP_STEP_DONE;
     f->at -= length;
     begin_body_without_head(f);
-    return HTTP_GO;
+    return HTTP_STEP_DONE;
 }
 
-static enum http_turn take_status_line(struct http_feed *f)
+static enum http_step_result read_status_line(struct http_feed *f)
 {
     struct http_tx *tx = f->parser->tx;
-    struct http_message *message = response_of(tx);
+    struct http_message *message = get_response(tx);
     const uint8_t *line;
     uint32_t length, size;
     bool unsure, any = f->parser->flags & HTTP_READ_ANY_LINE;
 
     if (f->at < f->length && !any && !looks_like_response(f->bytes + f->at, f->length - f->at, &unsure)) {
-        http_doubt(f, 1 << HTTP_WAY_NO_HEAD | 1 << HTTP_WAY_LINES);
+        http_request_alternatives(f, 1 << HTTP_WAY_NO_HEAD | 1 << HTTP_WAY_LINES);
         if (f->length - f->at > f->settings->field_limit) { /* a line of this length is not a status line */
             begin_body_without_head(f);
-            return HTTP_GO;
+            return HTTP_STEP_DONE;
         }
     }
-    enum http_turn turn = f->at < f->length ? http_next_line(f, &line, &length) : HTTP_MORE;
+    enum http_step_result result = f->at < f->length ? http_read_line(f, &line, &length) : HTTP_STEP_NEEDS_DATA;
 
-    if (turn != HTTP_GO || http_chomp(line, length) == 0)
-        return turn;
-    size = http_chomp(line, length);
+    if (result != HTTP_STEP_DONE || http_trim_line_end(line, length) == 0)
+        return result;
+    size = http_trim_line_end(line, length);
     if (!any && (!looks_like_response(line, size, &unsure) || unsure))
-        return take_odd_line(f, length);
-    unsigned doubts = http_doubts_of_line(line, length);
+        return handle_invalid_line(f, length);
+    unsigned ambiguities = http_line_ambiguities(line, length);
 
-    if (doubts != 0)
-        http_doubt(f, doubts);
-    if (!http_keep_line(f, message, line, length))
-        return HTTP_FAIL;
+    if (ambiguities != 0)
+        http_request_alternatives(f, ambiguities);
+    if (!http_store_line(f, message, line, length))
+        return HTTP_STEP_FAILED;
     parse_status_line(f, tx, size);
     if (tx->status != 100 && !(is_interim(tx) && f->parser->flags & HTTP_READ_INTERIM)) /* the final response follows */
         app_tx_advance(&tx->base, FLOW_TO_CLIENT, HTTP_LINE);
     f->parser->lines = 0;
     f->parser->step = HTTP_AT_HEADERS;
-    return HTTP_GO;
+    return HTTP_STEP_DONE;
 }
 
 /* --- Evaluation of headers ----------------------------------------------------------------------- */
 
 /* Handles "100 Continue": the final response follows. */
-static void take_continue(struct http_feed *f, struct http_tx *tx)
+static void skip_continue(struct http_feed *f, struct http_tx *tx)
 {
     if (tx->seen_100)
         http_event(f, tx, HTTP_EVENT_100_CONTINUE_ALREADY_SEEN);
     tx->seen_100 = true;
-    http_message_forget(f->context, response_of(tx));
+    http_message_clear(f->context, get_response(tx));
     tx->response_protocol = tx->status_text = tx->status_message = (struct http_text){ 0 };
     tx->status = 0;
     f->parser->step = HTTP_AT_LINE;
@@ -351,7 +351,7 @@ static void take_continue(struct http_feed *f, struct http_tx *tx)
 }
 
 /* Ends HTTP: another protocol follows in both directions. */
-static enum http_turn leave(struct http_feed *f, struct http_tx *tx, const char *proto, bool known)
+static enum http_step_result end_http(struct http_feed *f, struct http_tx *tx, const char *proto, bool known)
 {
     struct http_parser *other = &f->state->parser[FLOW_TO_SERVER];
 
@@ -366,7 +366,7 @@ static enum http_turn leave(struct http_feed *f, struct http_tx *tx, const char 
     else
         app_no_more(f->context, false);
     f->parser->step = other->step = HTTP_TUNNEL;
-    return HTTP_LEAVE;
+    return HTTP_STEP_ENDS_HTTP;
 }
 
 /* Whether the request had an Upgrade header. The first response of a flow that was picked up midstream may answer a
@@ -376,23 +376,23 @@ static bool upgrade_was_requested(const struct http_feed *f, const struct http_t
     const uint8_t *value;
     uint32_t length;
 
-    return (tx->not_seen && f->parser->messages <= 1) ||
+    return (tx->request_unseen && f->parser->messages <= 1) ||
            http_value(&tx->message[FLOW_TO_SERVER], HTTP_UPGRADE, &value, &length);
 }
 
-static enum http_turn take_upgrade(struct http_feed *f, struct http_tx *tx)
+static enum http_step_result handle_upgrade(struct http_feed *f, struct http_tx *tx)
 {
     const uint8_t *value;
     uint32_t length;
     const char *proto = NULL;
 
-    if (http_value(response_of(tx), HTTP_UPGRADE, &value, &length)) {
+    if (http_value(get_response(tx), HTTP_UPGRADE, &value, &length)) {
         if (http_find_nocase(value, length, "h2c"))
             proto = "http2";
         else if (http_find_nocase(value, length, "websocket"))
             proto = "websocket";
     }
-    return leave(f, tx, proto, !proto || app_find(proto) > 0);
+    return end_http(f, tx, proto, !proto || app_find(proto) > 0);
 }
 
 /* The client waits for a 100 before it sends the body, but an error response arrived instead. */
@@ -416,11 +416,11 @@ static void begin_chunks(struct http_feed *f, struct http_tx *tx, const uint8_t 
 {
     if (!http_equal_nocase(value, length, "chunked")) {
         http_event(f, tx, HTTP_EVENT_RESPONSE_ABNORMAL_TRANSFER_ENCODING);
-        http_doubt(f, 1 << HTTP_WAY_RAW);
+        http_request_alternatives(f, 1 << HTTP_WAY_RAW);
     }
-    if (response_of(tx)->version < HTTP_VERSION_1_1) {
+    if (get_response(tx)->version < HTTP_VERSION_1_1) {
         http_event(f, tx, HTTP_EVENT_RESPONSE_CHUNKED_OLD_PROTO);
-        http_doubt(f, 1 << HTTP_WAY_RAW);
+        http_request_alternatives(f, 1 << HTTP_WAY_RAW);
     }
     f->parser->step = HTTP_CHUNK_LENGTH;
 }
@@ -438,7 +438,7 @@ static void begin_length(struct http_feed *f, struct http_tx *tx, const uint8_t 
     }
     for (uint32_t at = 0; at < length; at++) {
         if (!http_is_digit(value[at])) {
-            http_doubt(f, 1 << HTTP_WAY_CLOSE);
+            http_request_alternatives(f, 1 << HTTP_WAY_CLOSE);
             break;
         }
     }
@@ -451,9 +451,9 @@ static void begin_length(struct http_feed *f, struct http_tx *tx, const uint8_t 
 }
 
 /* Determines the body length and sets the step that consumes the body; HTTP_IDLE if there is none. */
-static void find_body(struct http_feed *f, struct http_tx *tx)
+static void determine_body(struct http_feed *f, struct http_tx *tx)
 {
-    struct http_message *message = response_of(tx);
+    struct http_message *message = get_response(tx);
     const uint8_t *coding, *size, *type;
     uint32_t coding_length, size_length, type_length;
     bool has_coding = http_value(message, HTTP_TRANSFER_ENCODING, &coding, &coding_length);
@@ -498,32 +498,32 @@ static bool has_length(const struct http_message *message)
 }
 
 /* Clients differ on the file name. */
-static void doubt_name(struct http_feed *f, struct http_tx *tx)
+static void report_name_ambiguity(struct http_feed *f, struct http_tx *tx)
 {
     const uint8_t *value;
     uint32_t length;
     struct http_names names;
 
-    if (f->alternative || !http_value(response_of(tx), HTTP_CONTENT_DISPOSITION, &value, &length))
+    if (f->alternative || !http_value(get_response(tx), HTTP_CONTENT_DISPOSITION, &value, &length))
         return;
-    http_other_names(value, length, &names);
+    http_find_other_names(value, length, &names);
     if (names.count > 0)
-        http_doubt(f, ((1u << names.count) - 1) << HTTP_WAY_NAME_1);
+        http_request_alternatives(f, ((1u << names.count) - 1) << HTTP_WAY_NAME_1);
 }
 
 /* Clients differ on a 1xx: it may precede the response, or be the response. */
-static void doubt_interim(struct http_feed *f, struct http_tx *tx)
+static void report_interim_ambiguity(struct http_feed *f, struct http_tx *tx)
 {
     if (!is_interim(tx))
         return;
-    if (has_length(response_of(tx)))
-        http_doubt(f, 1 << HTTP_WAY_FINAL | 1 << HTTP_WAY_INTERIM | 1 << HTTP_WAY_LINES);
+    if (has_length(get_response(tx)))
+        http_request_alternatives(f, 1 << HTTP_WAY_FINAL | 1 << HTTP_WAY_INTERIM | 1 << HTTP_WAY_LINES);
     else if (tx->status > 103 || (tx->status == 101 && !upgrade_was_requested(f, tx)))
-        http_doubt(f, 1 << HTTP_WAY_FINAL | 1 << HTTP_WAY_INTERIM);
+        http_request_alternatives(f, 1 << HTTP_WAY_FINAL | 1 << HTTP_WAY_INTERIM);
     else if (tx->status == 100 && tx->seen_100) /* PHP skips one 100; a second one is its final response */
-        http_doubt(f, 1 << HTTP_WAY_FINAL);
-    else if (tx->status != 101 && response_of(tx)->header_count > 0)
-        http_doubt(f, 1 << HTTP_WAY_FINAL_100);
+        http_request_alternatives(f, 1 << HTTP_WAY_FINAL);
+    else if (tx->status != 101 && get_response(tx)->header_count > 0)
+        http_request_alternatives(f, 1 << HTTP_WAY_FINAL_100);
 }
 
 static bool is_continue(const struct http_feed *f, struct http_tx *tx)
@@ -536,62 +536,62 @@ static bool is_continue(const struct http_feed *f, struct http_tx *tx)
         return false;
     if (f->parser->flags & HTTP_READ_INTERIM && is_interim(tx))
         return true;
-    if (tx->status != 100 || http_value(response_of(tx), HTTP_TRANSFER_ENCODING, &value, &length))
+    if (tx->status != 100 || http_value(get_response(tx), HTTP_TRANSFER_ENCODING, &value, &length))
         return false;
-    return !http_value(response_of(tx), HTTP_CONTENT_LENGTH, &value, &length) ||
+    return !http_value(get_response(tx), HTTP_CONTENT_LENGTH, &value, &length) ||
            !http_parse_length(value, length, &number) || number == 0;
 }
 
-static enum http_turn take_headers(struct http_feed *f)
+static enum http_step_result read_headers(struct http_feed *f)
 {
     struct http_tx *tx = f->parser->tx;
     struct http_parser *other = &f->state->parser[FLOW_TO_SERVER];
-    enum http_turn turn = http_take_headers(f, response_of(tx));
+    enum http_step_result result = http_read_headers(f, get_response(tx));
 
-    if (turn != HTTP_GO)
-        return turn;
-    doubt_interim(f, tx);
+    if (result != HTTP_STEP_DONE)
+        return result;
+    report_interim_ambiguity(f, tx);
     if (is_continue(f, tx)) {
-        take_continue(f, tx);
-        return HTTP_GO;
+        skip_continue(f, tx);
+        return HTTP_STEP_DONE;
     }
     app_tx_advance(&tx->base, FLOW_TO_CLIENT, HTTP_HEADERS);
-    doubt_name(f, tx);
+    report_name_ambiguity(f, tx);
     if (f->alternative) {
-        find_body(f, tx);
+        determine_body(f, tx);
         if (f->parser->step == HTTP_IDLE)
             http_response_complete(f, tx);
         else
             http_body_begin(f, tx);
-        return HTTP_GO;
+        return HTTP_STEP_DONE;
     }
     if (tx->method == HTTP_METHOD_CONNECT && tx->status >= 200 && tx->status < 300)
-        return leave(f, tx, NULL, true);
+        return end_http(f, tx, NULL, true);
     if (other->step == HTTP_WAITING && other->tx == tx)
         http_request_complete(f, tx);
-    if (tx->status == 101 && !has_length(response_of(tx)) && upgrade_was_requested(f, tx))
-        return take_upgrade(f, tx);
+    if (tx->status == 101 && !has_length(get_response(tx)) && upgrade_was_requested(f, tx))
+        return handle_upgrade(f, tx);
     if (tx->status == 101)
         http_event(f, tx, HTTP_EVENT_SWITCHING_PROTO_WITH_CONTENT_LENGTH);
     end_expectation(f, tx);
-    find_body(f, tx);
+    determine_body(f, tx);
     if (f->parser->step == HTTP_IDLE)
         http_response_complete(f, tx);
     else
         http_body_begin(f, tx);
-    return HTTP_GO;
+    return HTTP_STEP_DONE;
 }
 
 /* --- Bodies --------------------------------------------------------------------------------------- */
 
 /* Browsers display the following bytes without decoding. */
-static enum http_turn give_up_chunks(struct http_feed *f)
+static enum http_step_result stop_chunk_decoding(struct http_feed *f)
 {
     http_event(f, f->parser->tx, HTTP_EVENT_INVALID_RESPONSE_CHUNK_LEN);
     f->parser->left = 0;
     f->parser->scanned = f->parser->chunk_blanks = 0;
     f->parser->step = HTTP_UNTIL_CLOSE;
-    return HTTP_GO;
+    return HTTP_STEP_DONE;
 }
 
 /* wget and Python also accept a sign and "0x". Of the other clients, none reads more of the body than these. */
@@ -611,7 +611,7 @@ static bool parse_chunk_length(struct http_feed *f, const uint8_t *line, uint32_
 {
     uint32_t prefix = chunk_prefix(line, length);
 
-    return http_chunk_length(line + prefix, length - prefix, &f->parser->left, extension);
+    return http_parse_chunk_size(line + prefix, length - prefix, &f->parser->left, extension);
 }
 
 /* PHP stops decoding chunks at a size that ends with CR without LF, and delivers the rest of the connection
@@ -627,27 +627,27 @@ static bool size_ends_with_cr(const struct http_feed *f)
     return at + 1 < left && at < limit && line[at] == '\r' && line[at + 1] != '\n';
 }
 
-static enum http_turn take_chunk_length(struct http_feed *f)
+static enum http_step_result read_chunk_length(struct http_feed *f)
 {
     struct http_parser *parser = f->parser;
     const uint8_t *line;
     uint32_t length;
     bool extension = false;
-    enum http_turn turn;
+    enum http_step_result result;
 
     if (http_chunk_is_impossible(f) && f->bytes[f->at + parser->chunk_blanks] != '+')
-        return give_up_chunks(f);
+        return stop_chunk_decoding(f);
     if (f->at < f->length && !f->quiet && size_ends_with_cr(f))
-        http_doubt(f, 1 << HTTP_WAY_RAW);
-    turn = f->at < f->length ? http_next_line(f, &line, &length) : HTTP_MORE;
-    if (turn == HTTP_GO)
-        response_of(parser->tx)->wire_length += length;
-    if (turn != HTTP_GO || http_chomp(line, length) == 0)
-        return turn;
-    if (!parse_chunk_length(f, line, http_chomp(line, length), &extension)) {
+        http_request_alternatives(f, 1 << HTTP_WAY_RAW);
+    result = f->at < f->length ? http_read_line(f, &line, &length) : HTTP_STEP_NEEDS_DATA;
+    if (result == HTTP_STEP_DONE)
+        get_response(parser->tx)->wire_length += length;
+    if (result != HTTP_STEP_DONE || http_trim_line_end(line, length) == 0)
+        return result;
+    if (!parse_chunk_length(f, line, http_trim_line_end(line, length), &extension)) {
         f->at -= length;
-        response_of(parser->tx)->wire_length -= length;
-        return give_up_chunks(f);
+        get_response(parser->tx)->wire_length -= length;
+        return stop_chunk_decoding(f);
     }
     if (extension)
         http_event(f, parser->tx, HTTP_EVENT_RESPONSE_CHUNK_EXTENSION);
@@ -657,48 +657,48 @@ static enum http_turn take_chunk_length(struct http_feed *f)
         http_body_end(f, parser->tx, FLOW_TO_CLIENT, true);
         app_tx_advance(&parser->tx->base, FLOW_TO_CLIENT, HTTP_BODY);
     }
-    return HTTP_GO;
+    return HTTP_STEP_DONE;
 }
 
-static enum http_turn take_identity(struct http_feed *f)
+static enum http_step_result read_identity(struct http_feed *f)
 {
-    enum http_turn turn = http_take_identity(f);
+    enum http_step_result result = http_read_identity(f);
 
-    if (turn == HTTP_GO)
+    if (result == HTTP_STEP_DONE)
         http_response_complete(f, f->parser->tx);
-    return turn;
+    return result;
 }
 
-static enum http_turn take_trailer(struct http_feed *f)
+static enum http_step_result read_trailer(struct http_feed *f)
 {
-    enum http_turn turn = http_take_headers(f, response_of(f->parser->tx));
+    enum http_step_result result = http_read_headers(f, get_response(f->parser->tx));
 
-    if (turn == HTTP_GO)
+    if (result == HTTP_STEP_DONE)
         http_response_complete(f, f->parser->tx);
-    return turn;
+    return result;
 }
 
-static enum http_turn skip(struct http_feed *f)
+static enum http_step_result skip_bytes(struct http_feed *f)
 {
     f->at = f->length;
-    return HTTP_MORE;
+    return HTTP_STEP_NEEDS_DATA;
 }
 
-enum http_turn http_response_step(struct http_feed *f)
+enum http_step_result http_response_step(struct http_feed *f)
 {
-    static enum http_turn (*const steps[HTTP_STEPS])(struct http_feed *) = {
+    static enum http_step_result (*const steps[HTTP_STEPS])(struct http_feed *) = {
         [HTTP_IDLE] = between_responses,
-        [HTTP_AT_LINE] = take_status_line,
-        [HTTP_AFTER_0_9] = skip,
-        [HTTP_AT_HEADERS] = take_headers,
-        [HTTP_IDENTITY] = take_identity,
-        [HTTP_CHUNK_LENGTH] = take_chunk_length,
-        [HTTP_CHUNK_DATA] = http_take_chunk_data,
-        [HTTP_CHUNK_END] = http_take_chunk_end,
-        [HTTP_UNTIL_CLOSE] = http_take_until_close,
-        [HTTP_AT_TRAILER] = take_trailer,
-        [HTTP_WAITING] = skip,
-        [HTTP_TUNNEL] = skip,
+        [HTTP_AT_LINE] = read_status_line,
+        [HTTP_AFTER_0_9] = skip_bytes,
+        [HTTP_AT_HEADERS] = read_headers,
+        [HTTP_IDENTITY] = read_identity,
+        [HTTP_CHUNK_LENGTH] = read_chunk_length,
+        [HTTP_CHUNK_DATA] = http_read_chunk_data,
+        [HTTP_CHUNK_END] = http_skip_chunk_end,
+        [HTTP_UNTIL_CLOSE] = http_read_until_close,
+        [HTTP_AT_TRAILER] = read_trailer,
+        [HTTP_WAITING] = skip_bytes,
+        [HTTP_TUNNEL] = skip_bytes,
     };
 
     return steps[f->parser->step](f);
@@ -709,10 +709,10 @@ void http_response_end(struct http_feed *f)
     struct http_tx *tx = f->parser->tx;
 
     if (tx && (f->parser->step == HTTP_AT_HEADERS || f->parser->step == HTTP_AT_TRAILER)) {
-        response_of(tx)->headers_end = response_of(tx)->head.length;
-        http_finish_headers(f, response_of(tx));
+        get_response(tx)->headers_end = get_response(tx)->head.length;
+        http_finish_headers(f, get_response(tx));
     }
     if (tx)
         http_response_complete(f, tx);
-    f->state->answer_next = NULL; /* no more responses follow, and waiting transactions may soon be freed */
+    f->state->next_unanswered = NULL; /* no more responses follow, and waiting transactions may soon be freed */
 }

@@ -136,7 +136,7 @@ const struct setting http_setting_table[] = {
 
 /* --- Personalities -------------------------------------------------------------------------------- */
 
-static struct http_personality personality_of(const char *name)
+static struct http_personality parse_personality(const char *name)
 {
     struct http_personality p = { .invalid_percent = HTTP_PERCENT_KEEP };
 
@@ -187,7 +187,7 @@ const struct http_settings *http_settings_of(const struct app_context *context)
 enum { NAME_SIZE = 128 };
 
 /* Returns the name under which an option was set, or the long one. */
-static const char *name_of(const struct config *config, const char *option, char *name)
+static const char *option_name(const struct config *config, const char *option, char *name)
 {
     snprintf(name, NAME_SIZE, SHORT_NAME "%s", option);
     if (!config_is_set(config, name))
@@ -195,50 +195,50 @@ static const char *name_of(const struct config *config, const char *option, char
     return name;
 }
 
-static uint32_t number(const struct config *config, const char *option)
+static uint32_t get_number(const struct config *config, const char *option)
 {
     char name[NAME_SIZE];
 
-    return (uint32_t)config_number(config, name_of(config, option, name));
+    return (uint32_t)config_number(config, option_name(config, option, name));
 }
 
-static bool boolean(const struct config *config, const char *option)
+static bool get_bool(const struct config *config, const char *option)
 {
     char name[NAME_SIZE];
 
-    return config_bool(config, name_of(config, option, name));
+    return config_bool(config, option_name(config, option, name));
 }
 
-static const char *string(const struct config *config, const char *option)
+static const char *get_string(const struct config *config, const char *option)
 {
     char name[NAME_SIZE];
 
-    return config_string(config, name_of(config, option, name));
+    return config_string(config, option_name(config, option, name));
 }
 
 /* Replaces the value of the personality if the option is set. */
-static void override(const struct config *config, const char *option, bool *value)
+static void override_bool(const struct config *config, const char *option, bool *value)
 {
     char name[NAME_SIZE];
 
-    if (config_is_set(config, name_of(config, option, name)))
+    if (config_is_set(config, option_name(config, option, name)))
         *value = config_bool(config, name);
 }
 
 static void read_personality(const struct config *config, struct http_personality *p)
 {
-    const char *invalid = string(config, "path-url-encoding-invalid-handling");
+    const char *invalid = get_string(config, "path-url-encoding-invalid-handling");
 
-    *p = personality_of(string(config, "personality"));
-    override(config, "path-convert-backslash-separators", &p->backslash_is_slash);
-    override(config, "path-separators-compress", &p->compress_slashes);
-    override(config, "path-separators-decode", &p->decode_slashes);
-    override(config, "path-u-encoding-decode", &p->decode_u);
-    override(config, "path-utf8-convert-bestfit", &p->best_fit);
-    p->lower_case = boolean(config, "path-convert-lowercase");
-    p->plus_is_space = boolean(config, "query-plusspace-decode");
-    p->nul_encoded_ends = boolean(config, "path-nul-encoded-terminates");
-    p->nul_raw_ends = boolean(config, "path-nul-raw-terminates");
+    *p = parse_personality(get_string(config, "personality"));
+    override_bool(config, "path-convert-backslash-separators", &p->backslash_is_slash);
+    override_bool(config, "path-separators-compress", &p->compress_slashes);
+    override_bool(config, "path-separators-decode", &p->decode_slashes);
+    override_bool(config, "path-u-encoding-decode", &p->decode_u);
+    override_bool(config, "path-utf8-convert-bestfit", &p->best_fit);
+    p->lower_case = get_bool(config, "path-convert-lowercase");
+    p->plus_is_space = get_bool(config, "query-plusspace-decode");
+    p->nul_encoded_ends = get_bool(config, "path-nul-encoded-terminates");
+    p->nul_raw_ends = get_bool(config, "path-nul-raw-terminates");
     if (strcmp(invalid, "remove_percent") == 0)
         p->invalid_percent = HTTP_PERCENT_REMOVE;
     else if (strcmp(invalid, "decode_invalid") == 0)
@@ -279,19 +279,19 @@ int http_configure(const struct config *config, struct diag *diag, void **out)
     if (!settings)
         return -ENOMEM;
     read_personality(config, &settings->personality);
-    settings->body_limit[FLOW_TO_SERVER] = number(config, "request-body-limit");
-    settings->body_limit[FLOW_TO_CLIENT] = number(config, "response-body-limit");
-    settings->decoder_layers = number(config, "response-body-decompress-layer-limit");
+    settings->body_limit[FLOW_TO_SERVER] = get_number(config, "request-body-limit");
+    settings->body_limit[FLOW_TO_CLIENT] = get_number(config, "response-body-limit");
+    settings->decoder_layers = get_number(config, "response-body-decompress-layer-limit");
     if (settings->decoder_layers == 0)
         settings->decoder_layers = 8;
-    settings->bomb_limit = number(config, "compression-bomb-limit");
-    settings->lzma = boolean(config, "lzma-enabled");
-    settings->lzma_memory = number(config, "lzma-memlimit");
-    settings->field_limit = number(config, "meta-field-limit");
-    settings->headers_limit = number(config, "headers-limit");
-    settings->double_decode_path = boolean(config, "double-decode-path");
-    settings->double_decode_query = boolean(config, "double-decode-query");
-    settings->uri_is_whole = boolean(config, "uri-include-all");
+    settings->bomb_limit = get_number(config, "compression-bomb-limit");
+    settings->lzma = get_bool(config, "lzma-enabled");
+    settings->lzma_memory = get_number(config, "lzma-memlimit");
+    settings->field_limit = get_number(config, "meta-field-limit");
+    settings->headers_limit = get_number(config, "headers-limit");
+    settings->double_decode_path = get_bool(config, "double-decode-path");
+    settings->double_decode_query = get_bool(config, "double-decode-query");
+    settings->uri_is_whole = get_bool(config, "uri-include-all");
     settings->ambiguous_policy[FLOW_TO_SERVER] =
         ambiguous_policy(config, "app-layer.protocols.http.ambiguous-request-policy");
     settings->ambiguous_policy[FLOW_TO_CLIENT] =

@@ -19,7 +19,7 @@ enum { BODY_KEPT = 32 << 10 }; /* bytes from the end of a body */
 
 /* --- A message ------------------------------------------------------------------------------------ */
 
-struct carried {
+struct transferred {
     const uint8_t *head, *body; /* body: its last bytes */
     uint32_t length, kept;
     uint8_t progress;
@@ -39,25 +39,25 @@ static uint32_t head_length(const struct http_message *message, enum flow_direct
                                   true);
 }
 
-static void transfer_carried(struct transfer *t, struct carried *carried)
+static void transfer_message(struct transfer *t, struct transferred *transferred)
 {
-    transfer_bool(t, &carried->begun);
-    transfer_u8(t, &carried->progress);
-    transfer_u8(t, &carried->step);
-    transfer_u64(t, &carried->wire_length);
-    transfer_u64(t, &carried->body_length);
-    transfer_u32(t, &carried->length);
-    transfer_require(t, carried->length <= HTTP_HEAD_LIMIT && carried->progress <= HTTP_COMPLETE);
-    transfer_require(t, carried->step < HTTP_STEPS && carried->wire_length < UINT64_MAX / 4 &&
-                            carried->body_length < UINT64_MAX / 4);
-    transfer_u32(t, &carried->kept);
-    transfer_require(t, carried->kept <= BODY_KEPT && carried->kept <= carried->body_length);
+    transfer_bool(t, &transferred->begun);
+    transfer_u8(t, &transferred->progress);
+    transfer_u8(t, &transferred->step);
+    transfer_u64(t, &transferred->wire_length);
+    transfer_u64(t, &transferred->body_length);
+    transfer_u32(t, &transferred->length);
+    transfer_require(t, transferred->length <= HTTP_HEAD_LIMIT && transferred->progress <= HTTP_COMPLETE);
+    transfer_require(t, transferred->step < HTTP_STEPS && transferred->wire_length < UINT64_MAX / 4 &&
+                            transferred->body_length < UINT64_MAX / 4);
+    transfer_u32(t, &transferred->kept);
+    transfer_require(t, transferred->kept <= BODY_KEPT && transferred->kept <= transferred->body_length);
     if (!t->reading) {
-        transfer_bytes(t, (void *)carried->head, carried->length);
-        transfer_bytes(t, (void *)carried->body, carried->kept);
+        transfer_bytes(t, (void *)transferred->head, transferred->length);
+        transfer_bytes(t, (void *)transferred->body, transferred->kept);
     } else if (!t->error) {
-        carried->head = transfer_lend(t, carried->length);
-        carried->body = transfer_lend(t, carried->kept);
+        transferred->head = transfer_lend(t, transferred->length);
+        transferred->body = transfer_lend(t, transferred->kept);
     }
 }
 
@@ -82,7 +82,7 @@ static void write_message(struct transfer *t, const struct http_state *state, st
     struct http_message *message = &tx->message[direction];
     const struct http_parser *parser = &state->parser[direction];
     uint8_t progress = tx->base.progress[direction];
-    struct carried carried = {
+    struct transferred transferred = {
         .head = message->head.bytes,
         .length = head_length(message, direction, progress),
         .progress = progress,
@@ -94,51 +94,51 @@ static void write_message(struct transfer *t, const struct http_state *state, st
     const struct buffer *body = kept_body(tx, direction);
 
     if (body && body->length <= message->body_length) {
-        carried.kept = body->length < BODY_KEPT ? body->length : BODY_KEPT;
-        carried.body = body->length > 0 ? body->bytes + (body->length - carried.kept) : NULL;
+        transferred.kept = body->length < BODY_KEPT ? body->length : BODY_KEPT;
+        transferred.body = body->length > 0 ? body->bytes + (body->length - transferred.kept) : NULL;
     }
-    transfer_carried(t, &carried);
+    transfer_message(t, &transferred);
 }
 
 /* --- Parsing of transferred messages ------------------------------------------------------------- */
 
-static bool read_lines(struct http_feed *f, const struct carried *carried)
+static bool parse_lines(struct http_feed *f, const struct transferred *transferred)
 {
-    enum http_turn turn = HTTP_GO;
+    enum http_step_result result = HTTP_STEP_DONE;
 
-    f->bytes = carried->head;
+    f->bytes = transferred->head;
     f->at = 0;
-    f->length = carried->length;
-    f->end = carried->progress >= HTTP_HEADERS;
-    while (turn == HTTP_GO && f->at < f->length && !f->failed)
-        turn = f->direction == FLOW_TO_SERVER ? http_request_step(f) : http_response_step(f);
-    return turn != HTTP_FAIL && turn != HTTP_LEAVE && !f->failed;
+    f->length = transferred->length;
+    f->end = transferred->progress >= HTTP_HEADERS;
+    while (result == HTTP_STEP_DONE && f->at < f->length && !f->failed)
+        result = f->direction == FLOW_TO_SERVER ? http_request_step(f) : http_response_step(f);
+    return result != HTTP_STEP_FAILED && result != HTTP_STEP_ENDS_HTTP && !f->failed;
 }
 
-static void read_body(struct http_feed *f, struct http_tx *tx, const struct carried *carried)
+static void read_body(struct http_feed *f, struct http_tx *tx, const struct transferred *transferred)
 {
     const struct http_message *message = &tx->message[f->direction];
 
-    if (message->decoder || message->form || carried->kept == 0) {
-        if (carried->wire_length > 0)
-            http_body_gap(f, tx, carried->wire_length);
+    if (message->decoder || message->form || transferred->kept == 0) {
+        if (transferred->wire_length > 0)
+            http_body_gap(f, tx, transferred->wire_length);
         return;
     }
-    if (carried->body_length > carried->kept)
-        http_body_gap(f, tx, carried->body_length - carried->kept);
-    http_body_data(f, tx, carried->body, carried->kept);
+    if (transferred->body_length > transferred->kept)
+        http_body_gap(f, tx, transferred->body_length - transferred->kept);
+    http_body_data(f, tx, transferred->body, transferred->kept);
 }
 
 /* Restores the part of the body that was received. */
-static void pass_body(struct http_feed *f, struct http_tx *tx, const struct carried *carried)
+static void restore_body(struct http_feed *f, struct http_tx *tx, const struct transferred *transferred)
 {
     struct http_message *message = &tx->message[f->direction];
 
-    if (carried->progress >= HTTP_HEADERS && !message->body_ended)
-        read_body(f, tx, carried);
-    message->wire_length = carried->wire_length;
-    message->body_length = carried->body_length;
-    if (carried->progress >= HTTP_BODY && !message->body_ended) {
+    if (transferred->progress >= HTTP_HEADERS && !message->body_ended)
+        read_body(f, tx, transferred);
+    message->wire_length = transferred->wire_length;
+    message->body_length = transferred->body_length;
+    if (transferred->progress >= HTTP_BODY && !message->body_ended) {
         http_body_end(f, tx, f->direction, true);
         if (tx->base.progress[f->direction] < HTTP_BODY)
             app_tx_advance(&tx->base, f->direction, HTTP_BODY);
@@ -152,34 +152,34 @@ static void set_direction(struct http_feed *f, enum flow_direction direction)
     *f->parser = (struct http_parser){ .step = HTTP_IDLE };
 }
 
-static struct http_tx *read_request(struct http_feed *f, const struct carried *carried)
+static struct http_tx *read_request(struct http_feed *f, const struct transferred *transferred)
 {
     struct http_tx *tx;
 
     set_direction(f, FLOW_TO_SERVER);
-    if (!read_lines(f, carried))
+    if (!parse_lines(f, transferred))
         return NULL;
     tx = (struct http_tx *)app_tx_last(f->context);
     if (!tx || tx->base.moved)
         return NULL;
-    pass_body(f, tx, carried);
-    if (carried->progress == HTTP_COMPLETE && tx->base.progress[FLOW_TO_SERVER] < HTTP_COMPLETE) {
+    restore_body(f, tx, transferred);
+    if (transferred->progress == HTTP_COMPLETE && tx->base.progress[FLOW_TO_SERVER] < HTTP_COMPLETE) {
         f->parser->left = 0;
         http_request_complete(f, tx);
     }
     return tx;
 }
 
-static struct http_tx *read_response(struct http_feed *f, const struct carried *carried)
+static struct http_tx *read_response(struct http_feed *f, const struct transferred *transferred)
 {
     struct http_tx *tx;
 
     set_direction(f, FLOW_TO_CLIENT);
-    tx = http_response_again(f, carried->length == 0 && carried->step == HTTP_UNTIL_CLOSE);
-    if (!tx || !read_lines(f, carried))
+    tx = http_response_restore(f, transferred->length == 0 && transferred->step == HTTP_UNTIL_CLOSE);
+    if (!tx || !parse_lines(f, transferred))
         return NULL;
-    pass_body(f, tx, carried);
-    if (carried->progress == HTTP_COMPLETE && tx->base.progress[FLOW_TO_CLIENT] < HTTP_COMPLETE) {
+    restore_body(f, tx, transferred);
+    if (transferred->progress == HTTP_COMPLETE && tx->base.progress[FLOW_TO_CLIENT] < HTTP_COMPLETE) {
         f->parser->left = 0;
         http_response_complete(f, tx);
     }
@@ -193,7 +193,7 @@ static void write_transaction(struct app_context *context, struct transfer *t, c
 {
     size_t start = transfer_part_start(t, PART_TRANSACTION);
 
-    transfer_bool(t, &tx->not_seen);
+    transfer_bool(t, &tx->request_unseen);
     transfer_bool(t, &tx->seen_100);
     write_message(t, state, tx, FLOW_TO_SERVER);
     write_message(t, state, tx, FLOW_TO_CLIENT);
@@ -204,19 +204,19 @@ static void write_transaction(struct app_context *context, struct transfer *t, c
 /* Returns false if the transaction cannot be restored. */
 static bool read_transaction(struct transfer *t, struct http_feed *f)
 {
-    struct carried request = { .head = NULL }, response = { .head = NULL };
-    bool not_seen = false, seen_100 = false;
+    struct transferred request = { .head = NULL }, response = { .head = NULL };
+    bool request_unseen = false, seen_100 = false;
     struct http_tx *tx = NULL;
 
-    transfer_bool(t, &not_seen);
+    transfer_bool(t, &request_unseen);
     transfer_bool(t, &seen_100);
-    transfer_carried(t, &request);
-    transfer_carried(t, &response);
-    if (t->error || (not_seen && f->state->answer_next))
+    transfer_message(t, &request);
+    transfer_message(t, &response);
+    if (t->error || (request_unseen && f->state->next_unanswered))
         return false;
-    if (!not_seen && !(tx = read_request(f, &request)))
+    if (!request_unseen && !(tx = read_request(f, &request)))
         return false;
-    if (response.begun && (not_seen || f->state->answer_next == tx))
+    if (response.begun && (request_unseen || f->state->next_unanswered == tx))
         tx = read_response(f, &response);
     if (!tx)
         return false;
@@ -281,7 +281,7 @@ static bool read_part(struct http_feed *f, struct transfer *t, uint16_t kind)
         transfer_parser(t, &f->state->parser[FLOW_TO_SERVER]);
         transfer_parser(t, &f->state->parser[FLOW_TO_CLIENT]);
         if (f->state->parser[FLOW_TO_CLIENT].ended)
-            f->state->answer_next = NULL;
+            f->state->next_unanswered = NULL;
     }
     return true;
 }

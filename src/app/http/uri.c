@@ -65,7 +65,7 @@ static uint8_t best_fit(uint32_t code)
 }
 
 /* Decodes a UTF-8 sequence of *size bytes, including overlong ones. Returns false if it is not a sequence. */
-static bool take_utf8(const uint8_t *bytes, uint32_t length, uint32_t *code, uint32_t *size)
+static bool decode_utf8(const uint8_t *bytes, uint32_t length, uint32_t *code, uint32_t *size)
 {
     static const uint8_t masks[] = { 0, 0, 0x1f, 0x0f, 0x07 };
     uint32_t count = bytes[0] >= 0xf0 && bytes[0] < 0xf8 ? 4 : bytes[0] >= 0xe0 ? 3 : 2;
@@ -82,14 +82,14 @@ static bool take_utf8(const uint8_t *bytes, uint32_t length, uint32_t *code, uin
     return true;
 }
 
-static uint32_t fit_utf8(uint8_t *bytes, uint32_t length)
+static uint32_t convert_utf8(uint8_t *bytes, uint32_t length)
 {
     uint32_t used = 0;
 
     for (uint32_t at = 0; at < length;) {
         uint32_t code, size;
 
-        if (bytes[at] >= 0x80 && take_utf8(bytes + at, length - at, &code, &size)) {
+        if (bytes[at] >= 0x80 && decode_utf8(bytes + at, length - at, &code, &size)) {
             bytes[used++] = best_fit(code);
             at += size;
         } else {
@@ -111,7 +111,7 @@ static bool all_hex(const uint8_t *bytes, uint32_t count)
 }
 
 /* Converts digits as servers do, including invalid ones. */
-static uint8_t sloppy_hex(const uint8_t *two)
+static uint8_t lenient_hex(const uint8_t *two)
 {
     int high = two[0] >= 'A' ? (two[0] & 0xdf) - 'A' + 10 : two[0] - '0';
     int low = two[1] >= 'A' ? (two[1] & 0xdf) - 'A' + 10 : two[1] - '0';
@@ -132,11 +132,11 @@ static bool decode_percent(struct decoding *d, uint8_t *out)
     if (unicode && !p->decode_u)
         return true;
     if (left >= skip + digits && (all_hex(in + skip, digits) || p->invalid_percent == HTTP_PERCENT_DECODE)) {
-        uint8_t first = sloppy_hex(in + skip);
+        uint8_t first = lenient_hex(in + skip);
 
         *out = first;
         if (unicode) {
-            uint8_t second = sloppy_hex(in + skip + 2);
+            uint8_t second = lenient_hex(in + skip + 2);
 
             *out = first == 0 ? second : best_fit((uint32_t)first << 8 | second);
         }
@@ -207,7 +207,7 @@ uint32_t http_decode_path(const struct http_personality *personality, uint8_t *b
             continue;
         bytes[used++] = c;
     }
-    return personality->best_fit ? fit_utf8(bytes, used) : used;
+    return personality->best_fit ? convert_utf8(bytes, used) : used;
 }
 
 /* --- Dot segments -------------------------------------------------------------------------------- */
@@ -249,9 +249,9 @@ uint32_t http_remove_dots(uint8_t *bytes, uint32_t length)
 
 /* --- Parts ---------------------------------------------------------------------------------------- */
 
-static struct http_text part(uint32_t at, uint32_t end)
+static struct http_text make_part(uint32_t at, uint32_t end)
 {
-    return (struct http_text){ .at = at, .length = end - at, .there = true };
+    return (struct http_text){ .at = at, .length = end - at, .is_set = true };
 }
 
 static uint32_t find_any(const uint8_t *bytes, uint32_t at, uint32_t length, const char *set)
@@ -262,7 +262,7 @@ static uint32_t find_any(const uint8_t *bytes, uint32_t at, uint32_t length, con
 }
 
 /* An authority is recognised only after a scheme, and only after exactly two slashes. */
-static struct parts split(const uint8_t *uri, uint32_t length)
+static struct parts split_uri(const uint8_t *uri, uint32_t length)
 {
     struct parts parts = { 0 };
     uint32_t at = 0, end;
@@ -270,24 +270,24 @@ static struct parts split(const uint8_t *uri, uint32_t length)
 
     if (colon) {
         at = (uint32_t)(colon - uri) + 1;
-        parts.scheme = part(0, at - 1);
+        parts.scheme = make_part(0, at - 1);
         if (length - at > 2 && uri[at] == '/' && uri[at + 1] == '/' && uri[at + 2] != '/') {
             end = find_any(uri, at + 2, length, "/?#");
-            parts.authority = part(at + 2, end);
+            parts.authority = make_part(at + 2, end);
             at = end;
         }
     }
     end = find_any(uri, at, length, "?#");
     if (end > at)
-        parts.path = part(at, end);
+        parts.path = make_part(at, end);
     at = end;
     if (at < length && uri[at] == '?') {
         end = find_any(uri, at + 1, length, "#");
-        parts.query = part(at + 1, end);
+        parts.query = make_part(at + 1, end);
         at = end;
     }
     if (at < length)
-        parts.fragment = part(at + 1, length);
+        parts.fragment = make_part(at + 1, length);
     return parts;
 }
 
@@ -320,8 +320,8 @@ static bool is_plain(const struct http_settings *settings, const uint8_t *uri, u
     return true;
 }
 
-static void note_authority(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length,
-                           enum http_event bad_port)
+static void set_authority(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length,
+                          enum http_event bad_port)
 {
     const uint8_t *at_sign = memchr(bytes, '@', length);
     uint8_t host[HTTP_FIELD_LIMIT];
@@ -347,7 +347,7 @@ static void note_authority(struct http_feed *f, struct http_tx *tx, const uint8_
     while (length > 0 && host[length - 1] == '.')
         length--;
     tx->port = authority.port;
-    tx->host = tx->uri_host = http_keep(f, &tx->message[FLOW_TO_SERVER], host, length);
+    tx->host = tx->uri_host = http_store_text(f, &tx->message[FLOW_TO_SERVER], host, length);
 }
 
 static uint32_t append_query(struct http_feed *f, struct http_tx *tx, uint8_t *out, const uint8_t *query,
@@ -389,44 +389,44 @@ static void normalise(struct http_feed *f, struct http_tx *tx, const uint8_t *ra
     uint8_t out[HTTP_FIELD_LIMIT + 4];
     uint32_t used = 0, path_at = 0, path_length = 0;
 
-    if (f->settings->uri_is_whole && parts->scheme.there) {
-        uint32_t end = parts->authority.there ? parts->authority.at + parts->authority.length : parts->scheme.length;
+    if (f->settings->uri_is_whole && parts->scheme.is_set) {
+        uint32_t end = parts->authority.is_set ? parts->authority.at + parts->authority.length : parts->scheme.length;
 
         memcpy(out, raw, end);
         used = path_at = end;
     }
-    if (parts->path.there) {
+    if (parts->path.is_set) {
         path_length = append_path(f, tx, out + used, raw + parts->path.at, parts->path.length);
         used += path_length;
     }
-    if (parts->query.there) {
+    if (parts->query.is_set) {
         out[used++] = '?';
         used += append_query(f, tx, out + used, raw + parts->query.at, parts->query.length);
     }
-    if (parts->fragment.there) {
+    if (parts->fragment.is_set) {
         out[used++] = '#';
         memcpy(out + used, raw + parts->fragment.at, parts->fragment.length);
         used += http_decode_query(&f->settings->personality, out + used, parts->fragment.length);
     }
     if (used == 0)
         return;
-    tx->uri = http_keep(f, message, out, used);
+    tx->uri = http_store_text(f, message, out, used);
     tx->path = tx->uri;
     tx->path.at += path_at;
     tx->path.length = path_length;
-    tx->path.there &= parts->path.there;
+    tx->path.is_set &= parts->path.is_set;
 }
 
-void http_understand_uri(struct http_feed *f, struct http_tx *tx)
+void http_parse_uri(struct http_feed *f, struct http_tx *tx)
 {
     struct http_message *message = &tx->message[FLOW_TO_SERVER];
     const uint8_t *raw = http_bytes(message, &tx->uri_raw);
     uint32_t length = tx->uri_raw.length, path_length;
 
-    if (!tx->uri_raw.there)
+    if (!tx->uri_raw.is_set)
         return;
     if (tx->method == HTTP_METHOD_CONNECT && (length == 0 || raw[0] != '/')) {
-        note_authority(f, tx, raw, length, HTTP_EVENT_INVALID_AUTHORITY_PORT);
+        set_authority(f, tx, raw, length, HTTP_EVENT_INVALID_AUTHORITY_PORT);
         tx->uri = tx->path = tx->uri_raw;
         return;
     }
@@ -435,10 +435,10 @@ void http_understand_uri(struct http_feed *f, struct http_tx *tx)
         tx->path.length = path_length;
         return;
     }
-    struct parts parts = split(raw, length);
+    struct parts parts = split_uri(raw, length);
 
-    if (parts.authority.there)
-        note_authority(f, tx, raw + parts.authority.at, parts.authority.length,
-                       HTTP_EVENT_INVALID_SERVER_PORT_IN_REQUEST);
+    if (parts.authority.is_set)
+        set_authority(f, tx, raw + parts.authority.at, parts.authority.length,
+                      HTTP_EVENT_INVALID_SERVER_PORT_IN_REQUEST);
     normalise(f, tx, raw, &parts);
 }

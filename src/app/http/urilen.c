@@ -21,7 +21,7 @@ static enum inspect_result urilen_inspect(struct inspection *in, const struct co
 }
 
 /* As in Suricata, a range that contains no number, such as 33<>34, means its first number. */
-static struct span take_size(struct rule_parser *parser, struct span size)
+static struct span resolve_empty_range(struct rule_parser *parser, struct span size)
 {
     uint64_t low, high;
     size_t length = 0, at = number_range_separator(size, &length);
@@ -53,7 +53,7 @@ static int urilen_parse(struct rule_parser *parser, struct span value, bool nega
         if (span_equal_nocase(form, "raw"))
             buffer = &keyword_http_uri_raw;
     }
-    err = number_range_parse(parser, take_size(parser, size), UINT16_MAX, NULL, range);
+    err = number_range_parse(parser, resolve_empty_range(parser, size), UINT16_MAX, NULL, range);
     if (!err)
         err = rule_parser_select_buffer(parser, buffer);
     if (!err)
