@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * DCE/RPC over UDP (C706, chapter 12): every datagram names its interface and operation itself. A call is known by its
- * activity and number. Datagrams of other types than requests and responses only steer the exchange.
+ * DCE/RPC over UDP (C706, chapter 12). Every datagram carries its interface and operation in its header, and a call is
+ * identified by its activity and sequence number. Datagrams of types other than request and response control the
+ * exchange only and are ignored.
  */
 #include <string.h>
 

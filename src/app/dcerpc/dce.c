@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The forms of DCE/RPC that connections and pipes share. */
+/* DCE/RPC formats that TCP connections and SMB pipes share. */
 #include "dce.h"
 #include "sluice/transfer.h"
 
@@ -96,7 +96,7 @@ void dce_uuid_text(const uint8_t uuid[DCE_UUID], char out[DCE_UUID_TEXT])
     *out = '\0';
 }
 
-/* --- What is bound -------------------------------------------------------------------------------- */
+/* --- Bindings ---------------------------------------------------------------------------------------- */
 
 struct dce_bindings *dce_bindings_keep(struct dce_bindings *bindings)
 {
@@ -111,7 +111,8 @@ void dce_bindings_drop(struct heap *heap, struct dce_bindings *bindings)
         heap_give(heap, bindings);
 }
 
-/* A list with the last `kept` entries of the old one, and room for `more`. The caller's reference goes over to it. */
+/* Returns a list with the last `kept` entries of the old one and room for `more`. The caller owns the one reference to
+ * it. */
 static struct dce_bindings *copy_bindings(struct heap *heap, const struct dce_bindings *old, uint32_t kept,
                                           uint32_t more)
 {
@@ -183,7 +184,7 @@ int dce_bind_one(struct heap *heap, struct dce_bindings **bindings, const struct
     return 0;
 }
 
-/* Makes the list the caller's alone. */
+/* Replaces a shared list by a private copy, so that the caller may write to it. */
 static int own_bindings(struct heap *heap, struct dce_bindings **bindings)
 {
     struct dce_bindings *list;
@@ -238,7 +239,7 @@ int dce_bind_ack(struct heap *heap, struct dce_bindings **bindings, const struct
     return 0;
 }
 
-/* --- Calls ---------------------------------------------------------------------------------------- */
+/* --- Calls ------------------------------------------------------------------------------------------- */
 
 static bool read_stub(const struct dce_header *header, const uint8_t *body, size_t length, struct dce_body *out)
 {
@@ -278,7 +279,7 @@ void dce_call_clear(struct heap *heap, struct dce_call *call)
     call->bindings = NULL;
 }
 
-/* --- To another process --------------------------------------------------------------------------- */
+/* --- Transfer to the next engine --------------------------------------------------------------------- */
 
 static void transfer_interface(struct transfer *t, struct dce_interface *interface)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * DCE/RPC (C706, [MS-RPCE]) without what carries it: src/app/dcerpc reads it from connections and datagrams,
- * src/app/smb from pipes.
+ * DCE/RPC (C706, [MS-RPCE]) independent of the transport: src/app/dcerpc parses it in TCP connections and UDP
+ * datagrams, src/app/smb in pipes.
  *
- * Both have transactions that begin with struct dce_tx, so that one set of keywords serves both. What was bound is a
- * list that a connection's state shares with its calls: whoever changes it makes a copy first, so that a call keeps
- * what held when it was made.
+ * Both use transactions that begin with struct dce_tx, so that one set of keywords serves both. The bound interfaces
+ * are a list that a connection's state shares with its calls. A writer copies the list first, so that each call keeps
+ * the bindings that were valid when it was made.
  */
 #ifndef SLUICE_APP_DCE_H
 #define SLUICE_APP_DCE_H
@@ -26,22 +26,22 @@ enum dce_type {
     DCE_TYPES = 21,
 };
 
-enum { DCE_FIRST_FRAGMENT = 1, DCE_LAST_FRAGMENT = 2, DCE_HAS_OBJECT = 0x80 }; /* flags of a connection's header */
+enum { DCE_FIRST_FRAGMENT = 1, DCE_LAST_FRAGMENT = 2, DCE_HAS_OBJECT = 0x80 }; /* dce_header.flags */
 
 enum {
     DCE_HEADER = 16,
     DCE_UUID = 16,
     DCE_UUID_TEXT = 37,
-    DCE_STUB_MAX = 1 << 20, /* the field's default for what is kept of the fragments of one call */
-    DCE_BINDINGS_MAX = 256, /* of a connection; older ones are forgotten */
-    DCE_COMPLETE = 1,       /* progress */
+    DCE_STUB_MAX = 1 << 20, /* default limit of the reassembled stub data of a call, as in Suricata */
+    DCE_BINDINGS_MAX = 256, /* per connection; the oldest are dropped */
+    DCE_COMPLETE = 1,       /* transaction progress */
 };
 
-/* The header of a fragment on a connection. */
+/* Header of a fragment on a connection. */
 struct dce_header {
     uint8_t major, minor, type, flags;
     bool little;
-    uint16_t length; /* of the fragment with this header */
+    uint16_t length; /* of the fragment, including this header */
     uint32_t call_id;
 };
 
@@ -49,7 +49,7 @@ struct dce_interface {
     uint8_t uuid[DCE_UUID];
     uint32_t call_id;
     uint16_t version, minor, context;
-    uint16_t position; /* in its bind: results come in this order */
+    uint16_t position; /* index in its bind request; the results of a bind ack come in this order */
     uint16_t result;
     bool acked, first_fragment;
 };
@@ -59,9 +59,9 @@ struct dce_bindings {
     struct dce_interface at[];
 };
 
-/* One request with its response. */
+/* A request and its response. */
 struct dce_call {
-    uint8_t request, response; /* types */
+    uint8_t request, response; /* values of enum dce_type */
     bool has_request, has_response;
     bool little;
     bool has_opnum;
@@ -71,42 +71,43 @@ struct dce_call {
     uint32_t call_id;
     uint32_t fragments[FLOW_DIRECTIONS];
     struct buffer stub[FLOW_DIRECTIONS];
-    struct dce_bindings *bindings; /* a reference; NULL for none */
-    uint8_t activity[DCE_UUID];    /* of datagrams */
+    struct dce_bindings *bindings; /* a counted reference; NULL if nothing was bound */
+    uint8_t activity[DCE_UUID];    /* datagrams only */
     uint32_t sequence;
 };
 
 struct dce_tx {
     struct app_tx tx;
-    struct dce_call *call; /* NULL: another kind of transaction */
+    struct dce_call *call; /* NULL if the transaction is not a DCE/RPC call */
 };
 
-/* --- dce.c ---------------------------------------------------------------------------------------- */
+/* --- dce.c ------------------------------------------------------------------------------------------- */
 
-/* False when there are too few bytes. */
+/* False if there are fewer than DCE_HEADER bytes. */
 bool dce_header_read(const uint8_t *bytes, size_t length, struct dce_header *out);
-/* Whether a fragment may begin so. */
+/* Whether the version, type and length are valid for the start of a fragment. */
 bool dce_header_is_plausible(const struct dce_header *header);
-const char *dce_type_name(uint8_t type); /* EVE's; NULL for an unknown one */
-/* The response that a request has, and the reverse; 99 for none. */
+const char *dce_type_name(uint8_t type); /* name in EVE events; NULL for an unknown type */
+/* The response type of a request type, and the reverse; 99 if there is none. */
 uint8_t dce_response_of(uint8_t request);
 uint8_t dce_request_of(uint8_t response);
 void dce_uuid_read(const uint8_t *bytes, bool little, uint8_t out[DCE_UUID]);
 void dce_uuid_text(const uint8_t uuid[DCE_UUID], char out[DCE_UUID_TEXT]);
 
-struct dce_bindings *dce_bindings_keep(struct dce_bindings *bindings); /* one more reference; NULL is allowed */
+struct dce_bindings *dce_bindings_keep(struct dce_bindings *bindings); /* adds a reference; NULL is allowed */
 void dce_bindings_drop(struct heap *heap, struct dce_bindings *bindings);
-/* The interfaces of a bind's body; `add`: those that were there stay. 0, -EINVAL when it is broken, or -ENOMEM. */
+/* Parses the interfaces of a bind request; `add` keeps those bound before. Returns 0, -EINVAL for a malformed body, or
+ * -ENOMEM. */
 int dce_bind(struct heap *heap, struct dce_bindings **bindings, const struct dce_header *header, const uint8_t *body,
              size_t length, bool add);
-/* The results of its answer. `any_call`: they are those of the last bind, whatever its call. */
+/* Parses the results of a bind ack. `any_call`: they apply to the last bind, whatever its call id. */
 int dce_bind_ack(struct heap *heap, struct dce_bindings **bindings, const struct dce_header *header,
                  const uint8_t *body, size_t length, bool any_call);
-/* An interface that needs no bind. 0 or -ENOMEM. */
+/* Adds an interface without a bind request, for datagrams. Returns 0 or -ENOMEM. */
 int dce_bind_one(struct heap *heap, struct dce_bindings **bindings, const struct dce_interface *interface);
 
-/* The context, opnum and stub of a request's fragment, or the stub of a response's. `body` lies behind the header.
- * False: broken. */
+/* Parses the context, opnum and stub data of a request fragment, or the stub data of a response fragment. `body` starts
+ * after the header. False if the fragment is malformed. */
 struct dce_body {
     uint16_t context, opnum;
     const uint8_t *stub;
@@ -114,36 +115,38 @@ struct dce_body {
 };
 bool dce_request_read(const struct dce_header *header, const uint8_t *body, size_t length, struct dce_body *out);
 bool dce_response_read(const struct dce_header *header, const uint8_t *body, size_t length, struct dce_body *out);
-/* Appends to the stub. False when no more will be kept: there is no room for all of it. */
+/* Appends to the stub data. False if the limit was reached and not all bytes were stored. */
 bool dce_stub_append(struct heap *heap, struct dce_call *call, enum flow_direction direction, const uint8_t *bytes,
                      size_t length, uint32_t limit);
 void dce_call_clear(struct heap *heap, struct dce_call *call);
 
-/* To another process: a list, made when it is read; and a call, with whatever list holds then. */
+/* Transfer to the next engine: of a list of bindings, which is allocated when reading, and of a call. When reading, the
+ * call gets a reference to `bindings`. */
 void dce_bindings_transfer(struct transfer *t, struct heap *heap, struct dce_bindings **bindings);
 void dce_call_transfer(struct app_context *context, struct transfer *t, struct dce_call *call,
                        struct dce_bindings *bindings);
 
-/* --- interfaces.c --------------------------------------------------------------------------------- */
+/* --- interfaces.c ------------------------------------------------------------------------------------ */
 
-/* Names of well-known interfaces; NULL for others. `procedure`: of the operation with this number. */
+/* Names of well-known interfaces and, by opnum, of their procedures; NULL if unknown. */
 const char *dce_service(const uint8_t uuid[DCE_UUID]);
 const char *dce_procedure(const uint8_t uuid[DCE_UUID], uint16_t opnum, size_t *length);
 
-/* --- log.c ---------------------------------------------------------------------------------------- */
+/* --- log.c ------------------------------------------------------------------------------------------- */
 
-/* The array of interfaces: those of the call's context, or all of a bind. `reasons`: why they were refused, too. */
+/* Logs the array of interfaces: for a request those of its context, otherwise those of the bind. `reasons`: also log
+ * the results. */
 void dce_log_interfaces(const struct dce_call *call, bool reasons, struct fields *out);
 void dce_log_type(const char *key, uint8_t type, struct fields *out);
 void dce_log(const struct app_tx *tx, const void *settings, struct fields *out);
 
-/* --- keywords.c ----------------------------------------------------------------------------------- */
+/* --- keywords.c -------------------------------------------------------------------------------------- */
 
 extern const struct keyword keyword_dcerpc_iface, keyword_dcerpc_opnum, keyword_dcerpc_stub_data;
-/* For the tables of buffers: transactions that begin with struct dce_tx. */
+/* Buffer getter for transactions that begin with struct dce_tx. */
 bool dce_get_stub(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
 
-/* --- datagram.c ----------------------------------------------------------------------------------- */
+/* --- datagram.c -------------------------------------------------------------------------------------- */
 
 struct dcerpc_tx {
     struct dce_tx head;
@@ -153,7 +156,7 @@ struct dcerpc_settings {
     uint32_t stub_max, tx_max;
 };
 
-/* A new transaction; when too many are open the oldest is closed for it. NULL when there is no memory. */
+/* Allocates a transaction; closes the oldest open one if the limit is reached. NULL if out of memory. */
 struct dcerpc_tx *dcerpc_tx_new(struct app_context *context);
 uint32_t dcerpc_stub_max(const struct app_context *context);
 struct app_result dcerpc_feed_datagram(struct app_context *context, const struct app_input *in);

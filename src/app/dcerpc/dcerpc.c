@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * DCE/RPC over TCP, and what is common with UDP. A call is a transaction: its request, or bind, with what the server
- * answers; they have one call id. Fragments are put together. A fragment is looked at when all of it is there, which is
- * 64 KiB at most.
+ * DCE/RPC over TCP, and the parts shared with UDP. A call is a transaction: a request or bind, and the response with
+ * the same call id. Stub data of fragments is reassembled. A fragment is parsed when it is complete, which is at most
+ * 64 KiB.
  *
- * After lost bytes the next plausible header is looked for. Calls of which the lost bytes may have held the rest are
- * closed.
+ * After a gap, the parser searches for the next plausible header. Open calls whose remaining fragments may be in the
+ * gap are closed.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,11 +15,11 @@
 
 struct dcerpc_state {
     struct dce_bindings *bindings;
-    bool lost[FLOW_DIRECTIONS];    /* a header is looked for */
-    bool has_gap[FLOW_DIRECTIONS]; /* bytes were lost at some time */
+    bool lost[FLOW_DIRECTIONS];    /* searching for the next header after a gap */
+    bool has_gap[FLOW_DIRECTIONS]; /* a gap has occurred in this direction */
 };
 
-/* --- Transactions --------------------------------------------------------------------------------- */
+/* --- Transactions ------------------------------------------------------------------------------------ */
 
 static struct dcerpc_tx *first_open(const struct app_context *context)
 {
@@ -75,8 +75,8 @@ static struct dcerpc_tx *new_call(struct app_context *context, const struct dcer
     return tx;
 }
 
-/* The call that a fragment of this type belongs to. A request finds one whose response came first, or whose fragments
- * are not all there; a response one that has none. */
+/* Returns the open call that a fragment belongs to. A request matches a call whose response came first or whose request
+ * is still incomplete; a response matches a call that is still without a complete response. */
 static struct dcerpc_tx *find_call(const struct app_context *context, enum flow_direction direction,
                                    const struct dce_header *header)
 {
@@ -105,7 +105,7 @@ static struct dcerpc_tx *get_call(struct app_context *context, struct dcerpc_sta
     return tx;
 }
 
-/* Lost bytes may have held the rest of what is open. */
+/* Closes the open calls in this direction: the gap may have contained their remaining fragments. */
 static void take_gap(struct app_context *context, struct dcerpc_state *state, enum flow_direction direction)
 {
     state->lost[direction] = state->has_gap[direction] = true;
@@ -116,7 +116,7 @@ static void take_gap(struct app_context *context, struct dcerpc_state *state, en
     }
 }
 
-/* --- Fragments ------------------------------------------------------------------------------------ */
+/* --- Fragments --------------------------------------------------------------------------------------- */
 
 static int take_bind(struct app_context *context, struct dcerpc_state *state, const struct dce_header *header,
                      const uint8_t *body, size_t length)
@@ -188,7 +188,7 @@ static int take_response(struct app_context *context, struct dcerpc_state *state
 
     if (!dce_response_read(header, body, length, &response))
         return -EINVAL;
-    /* As in the field: with the eight bytes in front of it, which a response in a pipe has not. */
+    /* Suricata includes the eight bytes before the stub data over TCP, but not in SMB pipes. */
     response.stub = body;
     response.stub_length = length;
     tx = get_call(context, state, FLOW_TO_CLIENT, header);
@@ -204,7 +204,7 @@ static int take_response(struct app_context *context, struct dcerpc_state *state
     return 0;
 }
 
-/* Types without a row say nothing that is kept: authentication, cancels, what a server says of its state. */
+/* Other types (authentication, cancel, server status) carry nothing that is inspected or logged. */
 static int take_fragment(struct app_context *context, struct dcerpc_state *state, const struct dce_header *header,
                          const uint8_t *bytes)
 {
@@ -229,7 +229,7 @@ static int take_fragment(struct app_context *context, struct dcerpc_state *state
     }
 }
 
-/* How many bytes lie in front of the next plausible header, or are known not to be one's beginning. */
+/* Returns how many bytes precede the next plausible header, or cannot be the start of one. */
 static uint32_t search_header(const uint8_t *bytes, uint32_t length, bool *found)
 {
     struct dce_header header;
@@ -340,7 +340,7 @@ static void dcerpc_tx_free(struct app_context *context, struct app_tx *tx)
     dce_call_clear(app_heap(context), &((struct dcerpc_tx *)tx)->call);
 }
 
-/* --- Finding it ----------------------------------------------------------------------------------- */
+/* --- Detection --------------------------------------------------------------------------------------- */
 
 static bool comes_from_server(uint8_t type)
 {
@@ -365,7 +365,7 @@ static enum app_guess dcerpc_probe(const struct app_probe *in)
     return comes_from_server(header.type) == (in->direction == FLOW_TO_CLIENT) ? APP_YES : APP_REVERSED;
 }
 
-/* --- Settings ------------------------------------------------------------------------------------- */
+/* --- Settings ---------------------------------------------------------------------------------------- */
 
 static const struct setting setting_rows[] = {
     { .name = "eve.types.dcerpc",
@@ -415,7 +415,7 @@ static const struct app_condition conditions[] = {
     { &keyword_dcerpc_opnum, FLOW_TO_CLIENT, DCE_COMPLETE },
 };
 
-/* Version 4, a request, and the bits of flags and of the data representation that are never set. */
+/* Version 4, type request, and the bits of the flags and of the data representation that are never set. */
 static const struct app_head heads[] = {
     { UINT64_C(0xffff00fcee000000), UINT64_C(0x0400000000000000) },
 };

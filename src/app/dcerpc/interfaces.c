@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Interfaces of Windows that are worth a name, with the names of their operations in the order of their numbers
- * ([MS-RPCE] and the documents of the services); "-" where a number has none. */
+/* Well-known Windows interfaces and the names of their procedures by opnum ([MS-RPCE] and the documents of the
+ * services); "-" for an opnum without a name. */
 #include <string.h>
 
 #include "dce.h"
@@ -8,7 +8,7 @@
 static const struct known_interface {
     uint8_t uuid[DCE_UUID];
     const char *service;
-    const char *procedures; /* separated by blanks */
+    const char *procedures; /* separated by spaces */
 } known[] = {
     { { 0x00, 0x00, 0x01, 0x31, 0x00, 0x00, 0x00, 0x00, 0xc0, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x46 },
       "IRemUnknown",

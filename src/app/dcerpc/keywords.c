@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keywords on calls, whether they come over a connection of their own or through a pipe of SMB. */
+/* Keywords for DCE/RPC calls over TCP, UDP and SMB pipes. */
 #include <errno.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ static const struct dce_call *request_of(const struct app_tx *tx)
     return call && call->has_opnum ? call : NULL;
 }
 
-/* --- dcerpc.iface --------------------------------------------------------------------------------- */
+/* --- dcerpc.iface ------------------------------------------------------------------------------------ */
 
 struct wanted_interface {
     uint8_t uuid[DCE_UUID];
@@ -38,7 +38,7 @@ static bool dcerpc_iface_match(const struct match_input *in, const struct app_tx
 
         if (!interface->acked || interface->result != 0 || memcmp(interface->uuid, want->uuid, DCE_UUID) != 0)
             continue;
-        /* The field does not ask for the context in a pipe. */
+        /* Suricata does not compare the context in SMB pipes. */
         if (!call->in_pipe &&
             (interface->context != call->context || (!want->any_fragment && !interface->first_fragment)))
             continue;
@@ -56,7 +56,7 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* 32 digits, with or without the four hyphens. */
+/* Parses 32 hexadecimal digits, with or without the four hyphens. */
 static bool read_uuid(struct span text, uint8_t uuid[DCE_UUID])
 {
     unsigned digits = 0;
@@ -76,7 +76,7 @@ static bool read_uuid(struct span text, uint8_t uuid[DCE_UUID])
     return digits == 2 * DCE_UUID;
 }
 
-/* The text up to the next comma, without blanks around it; *rest begins behind it. */
+/* Returns the text up to the next comma, without surrounding blanks, and advances *rest past the comma. */
 static struct span next_part(struct span *rest)
 {
     const char *comma = memchr(rest->at, ',', rest->length);
@@ -129,12 +129,12 @@ const struct keyword keyword_dcerpc_iface = {
     .match_transaction = dcerpc_iface_match,
 };
 
-/* --- dcerpc.opnum --------------------------------------------------------------------------------- */
+/* --- dcerpc.opnum ------------------------------------------------------------------------------------ */
 
 enum { OPNUM_RANGES_MAX = 64 };
 
 struct wanted_opnum {
-    struct number_range range; /* when there are no ranges */
+    struct number_range range; /* used if count is 0 */
     unsigned count;
     struct {
         uint32_t low, high;
@@ -167,7 +167,7 @@ static bool read_opnum(struct span text, uint32_t *out)
     return true;
 }
 
-/* "12", "5-9", "12,15-18": both ends belong to it. False for another form. */
+/* Parses "12", "5-9" or "12,15-18"; ranges include both ends. False for any other form. */
 static bool read_ranges(struct span value, struct wanted_opnum *out)
 {
     while (value.length > 0) {
@@ -216,7 +216,7 @@ const struct keyword keyword_dcerpc_opnum = {
     .match_transaction = dcerpc_opnum_match,
 };
 
-/* --- dcerpc.stub_data ----------------------------------------------------------------------------- */
+/* --- dcerpc.stub_data -------------------------------------------------------------------------------- */
 
 bool dce_get_stub(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Calls in EVE. */
+/* DCE/RPC calls in EVE events. */
 #include <stdio.h>
 
 #include "dce.h"
@@ -28,7 +28,7 @@ static void log_interface(const struct dce_call *call, const struct dce_interfac
     if (interface->acked && (!call->in_pipe || reasons))
         fields_uint(out, "ack_result", interface->result);
     if (interface->acked && reasons)
-        fields_uint(out, "ack_reason", 0); /* as in the field, which does not read it */
+        fields_uint(out, "ack_reason", 0); /* as in Suricata, which does not parse the reason */
     fields_string(out, "service", dce_service(interface->uuid));
     procedure = call->request == DCE_REQUEST ? dce_procedure(interface->uuid, call->opnum, &length) : NULL;
     fields_bytes(out, "procedure", procedure, length);
