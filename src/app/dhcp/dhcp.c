@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * DHCP over UDP. Each message is a transaction of its own, in its own direction: clients without an address, servers
- * and relays talk past what a flow is. A datagram that is too short for a message is passed over.
+ * DHCP over UDP. Each message is a separate transaction in its own direction: clients without an address, servers and
+ * relays use addresses and ports that do not fit the model of a flow. Datagrams that are too short for a message are
+ * ignored.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -41,7 +42,7 @@ static void dhcp_tx_free(struct app_context *context, struct app_tx *tx)
     buffer_clear(app_heap(context), &((struct dhcp_tx *)tx)->message);
 }
 
-/* Asked for its ports only. */
+/* Called for the DHCP ports only. */
 static enum app_guess dhcp_probe(const struct app_probe *in)
 {
     return in->length >= DHCP_HEADER ? APP_YES : APP_NO;

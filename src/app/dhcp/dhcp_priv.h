@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* DHCP: one datagram is one message is one transaction (RFC 2131, options of RFC 2132). */
+/* DHCP (RFC 2131, options of RFC 2132): each datagram is one message and one transaction. */
 #ifndef SLUICE_APP_DHCP_PRIV_H
 #define SLUICE_APP_DHCP_PRIV_H
 
 #include "sluice/app.h"
 
 enum {
-    DHCP_HEADER = 240, /* with the magic cookie */
+    DHCP_HEADER = 240, /* includes the magic cookie */
     DHCP_HARDWARE_MAX = 16,
 };
 enum { DHCP_COMPLETE = 1 };
-enum { DHCP_REQUEST = 1, DHCP_REPLY = 2 }; /* the first byte */
-enum { DHCP_ACK = 5 };                     /* of the message types */
+enum { DHCP_REQUEST = 1, DHCP_REPLY = 2 }; /* op, the first byte */
+enum { DHCP_ACK = 5 };                     /* values of option 53 */
 
 enum dhcp_option {
     DHCP_PAD = 0,
@@ -32,31 +32,31 @@ enum dhcp_option {
 
 enum dhcp_event { DHCP_TRUNCATED_OPTIONS, DHCP_MALFORMED_OPTIONS, DHCP_EVENTS };
 
-/* A message is copied; what is of interest of its options is found by where it lies in the copy. */
+/* The message is copied; options refer to it by offset. */
 struct dhcp_tx {
     struct app_tx tx;
-    struct buffer message; /* the header and the options that are there as a whole; empty: not parsed */
+    struct buffer message; /* header and complete options; empty: not parsed */
     struct {
-        uint32_t at; /* 0: it is not there */
+        uint32_t at; /* offset in message; 0: option absent */
         uint8_t length;
-    } option[64]; /* the first one of its code; those below 64 are all that is looked at */
+    } option[64]; /* first occurrence per code; only codes below 64 are recorded */
 };
 
 struct dhcp_settings {
     bool extended;
 };
 
-/* --- parse.c -------------------------------------------------------------------------------------- */
+/* --- parse.c ----------------------------------------------------------------------------------------- */
 
-/* Copies a message of at least DHCP_HEADER bytes and reads its options; bits 1 << enum dhcp_event go to *events. 0 or
- * -ENOMEM. */
+/* Copies a message of at least DHCP_HEADER bytes and parses its options; sets bits 1 << enum dhcp_event in *events.
+ * Returns 0 or -ENOMEM. */
 int dhcp_parse(struct heap *heap, struct dhcp_tx *tx, const uint8_t *bytes, uint32_t length, unsigned *events);
-/* The value of an option; NULL when it is not there. */
+/* Returns the value of an option, or NULL if it is absent. */
 const uint8_t *dhcp_option(const struct dhcp_tx *tx, enum dhcp_option code, uint8_t *length);
-/* One that is a number of four bytes. */
+/* Reads an option that is a 32-bit number. False if it is absent or has another length. */
 bool dhcp_number(const struct dhcp_tx *tx, enum dhcp_option code, uint32_t *out);
 
-/* --- keywords.c, log.c ---------------------------------------------------------------------------- */
+/* --- keywords.c, log.c ------------------------------------------------------------------------------- */
 
 enum { DHCP_BUFFERS = 2, DHCP_CONDITIONS = 6 };
 extern const struct app_buffer dhcp_buffers[DHCP_BUFFERS];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keywords of DHCP: times in seconds, and the host's name. */
+/* DHCP keywords: lease times in seconds, and the host name. */
 #include "dhcp_priv.h"
 #include "sluice/number_range.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* DHCP in EVE. Of an option that comes more than once the first is told. */
+/* DHCP in EVE events. If an option is repeated, the first occurrence is logged. */
 #include <stdio.h>
 
 #include "dhcp_priv.h"
 #include "sluice/bytes.h"
 
 enum { ADDRESS_TEXT = 16 };
-/* Where the fields of the header lie. */
+/* Offsets of header fields. */
 enum {
     AT_HARDWARE_LENGTH = 2,
     AT_ID = 4,
@@ -113,7 +113,7 @@ static const char *parameter_name(uint8_t code)
     return NULL;
 }
 
-/* What the client asks for; only what has a name is told. */
+/* Logs the requested parameters that have a name in EVE events. */
 static void log_parameters(const struct dhcp_tx *tx, struct fields *out)
 {
     uint8_t length = 0;
@@ -157,7 +157,7 @@ void dhcp_log(const struct app_tx *tx, const void *settings, struct fields *out)
     log_header(dhcp, extended, out);
     const uint8_t *client = dhcp_option(dhcp, DHCP_CLIENT_ID, &length);
 
-    if (client && length > 1) /* without the type of hardware in front */
+    if (client && length > 1) /* skip the hardware type */
         fields_colon_hex(out, "client_id", client + 1, length - 1u);
     log_type(dhcp, out);
     log_number(dhcp, DHCP_RENEWAL_TIME, "renewal_time", out);

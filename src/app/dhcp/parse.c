@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Messages of DHCP. Options that end without the end mark, or reach beyond the datagram, are `truncated`; those of a
- * length that their kind does not have are `malformed` and are passed over, so that the rest is still read.
+ * DHCP message parser. Options that end without the end mark or extend beyond the datagram set `truncated_options`; an
+ * option whose length is invalid for its type sets `malformed_options` and is skipped, so that the following options
+ * are still parsed.
  */
 #include <errno.h>
 
@@ -24,7 +25,7 @@ static bool has_valid_length(uint8_t code, uint8_t length)
     }
 }
 
-/* One option; false at the end of all, or when it is not there as a whole. */
+/* Parses one option. Returns false at the end of the options, or if the option is truncated. */
 static bool read_option(struct dhcp_tx *tx, struct cursor *cur, const uint8_t *start, unsigned *events)
 {
     uint8_t code, length;
