@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * DNS over UDP and TCP. Each message is a transaction of its own, in its own direction: whether a response belongs to a
- * request makes no difference to a rule, and servers that are asked twice or answer to others are common.
+ * DNS over UDP and TCP. Each message is a separate transaction in its own direction: no rule depends on whether a
+ * response belongs to a request, and retransmitted requests and responses from other addresses are common.
  *
- * Bytes whose header cannot be that of a message are skipped, unless they have a readable question: dnsmasq answers it
- * whatever the counts of the header are. If a message is cut short, rules inspect the part before the cut, and only its
- * event is logged. On a TCP connection the length field gives the place of the next message, even if the message is
- * broken: servers answer a broken message and read on. After a gap, parsing continues at the next bytes that look like
- * a message with one query.
+ * Bytes whose header cannot be that of a message are skipped, unless they contain a readable question: dnsmasq answers
+ * it whatever the counts of the header are. If a message is truncated, rules inspect the part before the cut, and only
+ * its event is logged. On a TCP connection the length field gives the place of the next message, even if the message is
+ * malformed: servers answer a malformed message and continue reading. After a gap, parsing continues at the next bytes
+ * that look like a message with one query.
  *
- * A datagram whose header says another direction than its flow belongs to both directions: a forged datagram may have
+ * A datagram whose header contradicts the direction of its flow belongs to both directions: a forged datagram may have
  * come first.
  */
 #include <errno.h>
@@ -48,7 +48,7 @@ static void set_events(struct app_context *context, struct app_tx *tx, unsigned 
             app_event(context, tx, i);
 }
 
-/* What the header alone says. In multicast everything goes to everybody. */
+/* Returns the events that follow from the header alone. In multicast, requests and responses use both directions. */
 static unsigned header_events(uint16_t flags, enum flow_direction direction, bool multicast)
 {
     bool response = flags & DNS_RESPONSE;
@@ -116,7 +116,7 @@ static struct app_result feed_datagram(struct app_context *context, const struct
 
 enum { RESUME = 2 + DNS_HEADER + 1 };
 
-/* After a gap: whether a message with one query begins here, by its first RESUME bytes. */
+/* After a gap: whether the first RESUME bytes look like the start of a message with one query. */
 static bool may_begin(const uint8_t *bytes)
 {
     uint32_t length = load_be16(bytes);
@@ -129,8 +129,8 @@ static bool may_begin(const uint8_t *bytes)
            label < 64;
 }
 
-/* The next place where one may begin; *found: it is there, and not just not known yet. Byte by byte, so that it does
- * not matter how the stream was cut. */
+/* Returns the offset where the next message may begin, or where not enough bytes are available to decide; *found tells
+ * which. Tests every byte offset, so that segmentation of the stream makes no difference. */
 static uint32_t find_begin(const uint8_t *bytes, uint32_t length, bool *found)
 {
     uint32_t at = 0;
@@ -186,7 +186,7 @@ struct app_result dns_feed_multicast(struct app_context *context, void *state, c
     return feed_datagram(context, in, true);
 }
 
-/* Each message stands alone. */
+/* Transactions are complete with their message, so only the gap state is transferred. */
 static void dns_transfer(struct app_context *context, void *data, struct transfer *t)
 {
     struct dns_state *state = data;
@@ -196,7 +196,7 @@ static void dns_transfer(struct app_context *context, void *data, struct transfe
     transfer_bool(t, &state->lost[FLOW_TO_CLIENT]);
 }
 
-/* --- Finding it ----------------------------------------------------------------------------------- */
+/* --- Detection --------------------------------------------------------------------------------------- */
 
 static enum app_guess direction_of(const struct app_probe *in, const struct dns_header *header)
 {
@@ -208,20 +208,20 @@ static enum app_guess direction_of(const struct app_probe *in, const struct dns_
 enum {
     PROBE_STREAM_MAX = 4096,
     QUESTIONS_MAX = 15,
-    QUESTION_MAX = 512, /* bytes: a name without pointers, or pointers that lie close to it */
+    QUESTION_MAX = 512, /* bytes: a name without pointers, or with pointers that lie close to it */
     DNS_PORT = 53,
 };
 
-/* The message that begins at the first byte, as far as it is there. */
+/* The first message, as far as it has been received. */
 struct begun {
     const uint8_t *bytes;
     uint32_t length, whole;
     struct dns_header header;
-    bool possible; /* by the counts of the header */
+    bool possible; /* the header counts are possible for this length */
     bool is_datagram;
 };
 
-/* False: the header is not there yet. */
+/* False if the header has not been received completely. */
 static bool begin_message(const struct app_probe *in, struct begun *out)
 {
     uint32_t prefix = in->transport == APP_TCP ? 2 : 0;
@@ -240,14 +240,14 @@ static bool begin_message(const struct app_probe *in, struct begun *out)
     return true;
 }
 
-/* A question that can't be read may still be under way. */
+/* Whether a question that cannot be parsed yet may become readable with more bytes. */
 static bool may_grow(const struct begun *message)
 {
     return message->length < message->whole && message->length < DNS_HEADER + QUESTION_MAX &&
            message->header.count[DNS_QUERIES] <= QUESTIONS_MAX;
 }
 
-/* No more than `most` bytes are read, so that it makes no difference how the stream was cut. */
+/* Parses at most `most` bytes, so that segmentation of the stream makes no difference. */
 static bool has_question(const struct begun *message, uint32_t most, struct dns_question *out)
 {
     uint32_t length = message->length < most ? message->length : most;
@@ -255,8 +255,7 @@ static bool has_question(const struct begun *message, uint32_t most, struct dns_
     return dns_first_question(message->bytes, length, &message->header, out) && !(out->cut && length < message->whole);
 }
 
-/* On the ports of DNS: a message that is well-formed, or a readable question, which servers answer whatever is wrong
- * behind it. */
+/* For the DNS ports: accepts a well-formed message, or a readable question, which servers answer in any case. */
 enum app_guess dns_probe_weak(const struct app_probe *in)
 {
     struct begun message;
@@ -266,13 +265,14 @@ enum app_guess dns_probe_weak(const struct app_probe *in)
         return in->transport == APP_TCP ? APP_UNSURE : APP_NO;
     if (message.whole < DNS_HEADER)
         return APP_NO;
-    if (in->transport == APP_TCP && !message.possible) /* survives_junk: the bytes are parsed all the same */
+    if (in->transport == APP_TCP && !message.possible) /* survives_junk: the bytes are parsed anyway */
         return APP_NO;
     if (has_question(&message, UINT16_MAX, &question))
         return direction_of(in, &message.header);
     if (!message.possible)
         return APP_NO;
-    if (message.whole <= PROBE_STREAM_MAX || in->transport == APP_UDP) { /* a longer one is believed by its header */
+    if (message.whole <= PROBE_STREAM_MAX ||
+        in->transport == APP_UDP) { /* a longer message is accepted by its header alone */
         if (message.length < message.whole)
             return APP_UNSURE;
         if (!dns_check(message.bytes, message.whole, &message.header))
@@ -281,7 +281,7 @@ enum app_guess dns_probe_weak(const struct app_probe *in)
     return direction_of(in, &message.header);
 }
 
-/* Flags and numbers that resolvers write. */
+/* Whether flags, counts and type are values that resolvers send. */
 static bool is_usual(const struct dns_header *header, const struct dns_question *question)
 {
     unsigned opcode = header->flags >> 11 & 15;
@@ -293,7 +293,7 @@ static bool is_usual(const struct dns_header *header, const struct dns_question 
     return question->type > 0 && question->type <= 260;
 }
 
-/* IN, CH, HS, NONE and ANY; mDNS has a flag in the highest bit. */
+/* IN, CH, HS, NONE and ANY; mDNS uses the highest bit as a flag. */
 static bool class_is_known(uint16_t class)
 {
     class &= 0x7fff;
@@ -301,9 +301,9 @@ static bool class_is_known(uint16_t class)
 }
 
 /*
- * For ports other than those of DNS. Two of three must hold: the name has printable bytes only; flags and type are
- * those that resolvers write; all of the message is well-formed. All three would be too strict, because servers also
- * answer messages that are odd in one respect.
+ * For ports other than those of DNS. Two of three conditions must hold: the name has printable bytes only; flags and
+ * type are values that resolvers send; the whole message is well-formed. Requiring all three would be too strict,
+ * because servers also answer messages that are unusual in one respect.
  */
 static bool is_plain(const struct begun *message, const struct dns_question *question)
 {
@@ -318,8 +318,8 @@ static bool is_plain(const struct begun *message, const struct dns_question *que
     return question->printable ? usual || well_formed : usual && well_formed;
 }
 
-/* Messages that look the same and are not DNS: NetBIOS, mDNS, LLMNR. Requests go to their port and responses come from
- * it; the sender of a request has the port that it likes. */
+/* Whether the ports are those of NetBIOS, mDNS or LLMNR, whose messages look the same. Requests go to the port and
+ * responses come from it; the client's port of a request is arbitrary. */
 static bool is_of_another(const struct app_probe *in, bool response)
 {
     bool to_client = in->direction == FLOW_TO_CLIENT;
@@ -357,7 +357,7 @@ static enum app_guess dns_probe(const struct app_probe *in)
 
 static const char *const old_events[] = { "not_a_request", "not_request", "not_a_response", "not_response", NULL };
 
-/* probe_strict() requires this of the header alone: at most QUESTIONS_MAX queries. */
+/* probe_strict() requires at most QUESTIONS_MAX queries; the header alone can be tested for it. */
 static const struct app_head heads[] = {
     { UINT64_C(0x00000000fff00000), 0 },
 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * DNS, mDNS and LLMNR: one message format, one transaction a message.
+ * DNS, mDNS and LLMNR: one message format, one transaction per message.
  *
- * A message is copied once, and its names are written out behind it, each once as it is met; records refer to both by
- * offsets. So a transaction is two objects of the heap, however many records it has, and a keyword that asks for the
- * i-th name finds it at once. A name that is nothing but a pointer to where the name before it was shares that one's
- * text: what a server answers with is seldom anything else. What names may cost in all is limited for each message
- * (DNS_TEXT_MAX, DNS_LABELS_MAX); a name beyond that is cut as one that is too long.
+ * A message is copied once. Its names are decoded and appended to the copy, each once when it is parsed; records refer
+ * to both by offsets. So a transaction needs two heap objects, however many records it has, and keywords access the
+ * i-th name directly. A name that is only a pointer with the same target as the pointer before it shares the decoded
+ * text: most answers of servers have this form. The cost of all names of a message is limited (DNS_TEXT_MAX,
+ * DNS_LABELS_MAX); names beyond the limit are cut like names that are too long.
  */
 #ifndef SLUICE_APP_DNS_PRIV_H
 #define SLUICE_APP_DNS_PRIV_H
@@ -16,14 +16,14 @@
 
 enum {
     DNS_HEADER = 12,
-    DNS_NAME_MAX = 1025,       /* of one name; the field's limit, which is that of popular servers */
-    DNS_LABELS = 255,          /* and of its labels and pointers */
-    DNS_TEXT_MAX = 256 << 10,  /* of a message with its names */
-    DNS_LABELS_MAX = 64 << 10, /* of all names of a message */
+    DNS_NAME_MAX = 1025,       /* bytes of a name; Suricata's limit, which is that of popular servers */
+    DNS_LABELS = 255,          /* labels and pointers of a name */
+    DNS_TEXT_MAX = 256 << 10,  /* bytes of a message and its decoded names */
+    DNS_LABELS_MAX = 64 << 10, /* labels of all names of a message */
     DNS_RECORD_MIN = 5,        /* bytes of the shortest query */
 };
 
-/* Bits of a header's second word. */
+/* Bits of the second 16-bit word of the header. */
 enum {
     DNS_RESPONSE = 0x8000,
     DNS_AUTHORITATIVE = 0x0400,
@@ -69,26 +69,26 @@ enum dns_event {
 };
 extern const struct app_event dns_events[DNS_EVENTS];
 
-/* What was found wrong with a name. */
+/* Errors of a name. */
 enum { DNS_NAME_LOOP = 1, DNS_NAME_CUT = 2, DNS_NAME_LABELS = 4 };
 
 struct dns_name {
-    uint32_t at; /* in the transaction's text */
+    uint32_t at; /* offset in dns_tx.text */
     uint16_t length;
     uint8_t flags;
 };
 
 struct dns_record {
     struct dns_name name;
-    struct dns_name target;  /* CNAME, NS, PTR, MX, SRV: the name in the data; SOA: the server's */
-    struct dns_name mailbox; /* SOA */
+    struct dns_name
+        target; /* the name in the data of CNAME, NS, PTR, MX and SRV records; SOA: the primary server (MNAME) */
+    struct dns_name mailbox; /* SOA: RNAME */
     uint32_t ttl;
-    uint32_t data;  /* where the data is in the text */
-    uint32_t fixed; /* where the numbers of SOA and SRV are */
+    uint32_t data;  /* offset of the data in dns_tx.text */
+    uint32_t fixed; /* offset of the numbers of SOA and SRV data */
     uint16_t data_length;
     uint16_t type, class;
-    uint16_t named,
-        targeted; /* of the i-th record of a section: the number there of the i-th one with a name, with a target */
+    uint16_t named, targeted; /* in the i-th record: index of the section's i-th record that has a name, or a target */
 };
 
 enum dns_section { DNS_QUERIES, DNS_ANSWERS, DNS_AUTHORITIES, DNS_ADDITIONALS, DNS_SECTIONS };
@@ -100,14 +100,14 @@ struct dns_records {
 struct dns_tx {
     struct app_tx tx;
     uint16_t id, flags;
-    bool parsed;   /* there is a message, or the part of it that could be read; otherwise there are only events */
-    bool response; /* by its direction, or in mDNS by its header */
+    bool parsed;   /* a message, or its readable part, is stored; otherwise the transaction only has events */
+    bool response; /* by the direction; mDNS: by the header */
     struct dns_records section[DNS_SECTIONS];
     struct dns_record *records;
     struct buffer text;
 };
 
-/* --- parse.c -------------------------------------------------------------------------------------- */
+/* --- parse.c ----------------------------------------------------------------------------------------- */
 
 struct dns_header {
     uint16_t id, flags;
@@ -116,38 +116,37 @@ struct dns_header {
 
 struct dns_question {
     uint16_t type, class;
-    uint16_t labels; /* of the name, through all pointers */
+    uint16_t labels; /* of the name, including those reached through pointers */
     bool printable;  /* all bytes of the labels */
-    bool cut;        /* the name ends with the bytes that are there */
+    bool cut;        /* the name extends beyond the available bytes */
 };
 
-/* Whether a header of a message of `length` bytes may be one at all; out is written when there are enough bytes. */
+/* Whether a message of `length` bytes can have this header; *out is written if the header is available. */
 bool dns_header_read(const uint8_t *bytes, size_t available, size_t length, struct dns_header *out);
-/* 0; -EINVAL when it is broken: what was read of queries and answers stays; -ENOMEM. `events` gets bits 1 << enum
- * dns_event. */
+/* Parses a message and sets bits 1 << enum dns_event in *events. Returns 0, -EINVAL if the message is malformed (the
+ * queries and answers parsed so far are kept), or -ENOMEM. */
 int dns_parse(struct heap *heap, struct dns_tx *tx, const struct dns_header *header, const uint8_t *bytes,
               uint32_t length, unsigned *events);
 void dns_forget(struct heap *heap, struct dns_tx *tx);
-/* Reads the first question alone: there are servers that answer it whatever the counts of the header say and whatever
- * comes behind it. */
+/* Parses only the first question: some servers answer it regardless of the header counts and of what follows. */
 bool dns_first_question(const uint8_t *bytes, uint32_t length, const struct dns_header *header,
                         struct dns_question *out);
-/* Walks over a message without keeping anything; true when queries and answers are well-formed. */
+/* Whether queries and answers are well-formed. Stores nothing. */
 bool dns_check(const uint8_t *bytes, uint32_t length, const struct dns_header *header);
 
-/* --- dns.c: what the protocols share -------------------------------------------------------------- */
+/* --- dns.c: shared by the protocols ------------------------------------------------------------------ */
 
 enum { DNS_COMPLETE = 1 };
 struct dns_state {
-    bool lost[FLOW_DIRECTIONS]; /* the beginning of the next message is not known */
+    bool lost[FLOW_DIRECTIONS]; /* after a gap: the start of the next message is unknown */
 };
 struct app_result dns_feed(struct app_context *context, void *state, const struct app_input *in);
 struct app_result dns_feed_multicast(struct app_context *context, void *state, const struct app_input *in);
 void dns_tx_free(struct app_context *context, struct app_tx *tx);
-/* Whether the bytes are a message of the format on a port where it is expected. */
+/* Whether the bytes are a message of this format, on a port where it is expected. */
 enum app_guess dns_probe_weak(const struct app_probe *in);
 
-/* --- keywords.c ----------------------------------------------------------------------------------- */
+/* --- keywords.c -------------------------------------------------------------------------------------- */
 
 enum { DNS_BUFFERS = 12, DNS_CONDITIONS = 6, MDNS_BUFFERS = 10, LLMNR_BUFFERS = 10 };
 extern const struct app_buffer dns_buffers[DNS_BUFFERS], mdns_buffers[MDNS_BUFFERS], llmnr_buffers[LLMNR_BUFFERS];
@@ -160,16 +159,17 @@ extern const struct keyword keyword_dns_query, keyword_dns_query_name, keyword_d
     keyword_llmnr_additionals_rrname, keyword_llmnr_response_rrname, keyword_dns_opcode, keyword_dns_rcode,
     keyword_dns_rrtype;
 
-/* --- types.c -------------------------------------------------------------------------------------- */
+/* --- types.c ----------------------------------------------------------------------------------------- */
 
-/* EVE's name of a record type, in lower case if asked; a number as text when it has none. */
+/* Returns the name of a record type in EVE events, in lower case if `lower`, or the number as text for a type without a
+ * name. */
 enum { DNS_TYPE_NAME = 12 };
 const char *dns_type_name(uint16_t type, bool lower, char text[DNS_TYPE_NAME]);
 const char *dns_rcode_name(uint16_t rcode, char text[DNS_TYPE_NAME]);
-/* The same for the keywords, and for the setting of types to be logged. */
+/* Names for the keywords and for the setting eve.types.dns.types. */
 extern const struct number_name dns_type_names[], dns_rcode_names[];
 
-/* --- log.c ---------------------------------------------------------------------------------------- */
+/* --- log.c ------------------------------------------------------------------------------------------- */
 
 void dns_log(const struct app_tx *tx, const void *settings, struct fields *out);
 void dns_log_alert(const struct app_tx *tx, const void *settings, struct fields *out);
@@ -179,7 +179,7 @@ void llmnr_log(const struct app_tx *tx, const void *settings, struct fields *out
 bool dns_logs_from_server(const struct app_tx *tx, const void *settings);
 bool dns_wants_log_any(const struct app_tx *tx, const void *settings);
 
-/* --- settings.c ----------------------------------------------------------------------------------- */
+/* --- settings.c -------------------------------------------------------------------------------------- */
 
 enum { DNS_LOG_TYPES = 257 };
 struct dns_settings {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Keywords of DNS, mDNS and LLMNR: names, of which a message has any number, and numbers of the header.
+ * Keywords of DNS, mDNS and LLMNR: names, any number per message, and numbers of the header.
  *
- * A record without a name (the root) has no buffer, and does not hide those behind it.
+ * A record without a name (the root) has no buffer, and does not hide the records after it.
  */
 #include <errno.h>
 
@@ -10,7 +10,7 @@
 
 #include "dns_priv.h"
 
-/* --- Names ---------------------------------------------------------------------------------------- */
+/* --- Names ------------------------------------------------------------------------------------------- */
 
 static bool lend(const struct dns_tx *tx, const struct dns_name *name, struct app_bytes *out)
 {
@@ -91,7 +91,7 @@ static const char *const dns_words[] = { "dns", NULL };
 static const char *const mdns_words[] = { "mdns", NULL };
 static const char *const llmnr_words[] = { "llmnr", NULL };
 
-/* A buffer keyword with its parse function. */
+/* Defines the parse function of a buffer keyword. */
 #define NAME_KEYWORD_PARSE(identifier)                                                                                 \
     static int identifier##_parse(struct rule_parser *parser, struct span value, bool negated)                         \
     {                                                                                                                  \
@@ -267,7 +267,7 @@ const struct app_buffer llmnr_buffers[LLMNR_BUFFERS] = {
     NAME_BOTH(llmnr_response_rrname, get_response),
 };
 
-/* --- Numbers -------------------------------------------------------------------------------------- */
+/* --- Numbers ----------------------------------------------------------------------------------------- */
 
 static bool dns_opcode_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
                              const void *data)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* LLMNR: names of a link's hosts, asked for by multicast and answered to the one who asked; long answers over TCP. */
+/* LLMNR: names of the hosts of a link. Queries are multicast, responses are unicast to the querier; long responses use
+ * TCP. */
 #include "dns_priv.h"
 
 enum { LLMNR_PORT = 5355 };
 
-/* The answer to a question to all comes from an address that was not asked: in a flow of its own. */
+/* The response to a multicast query comes from another address than that of the query, so it is in a separate flow. */
 static enum app_guess llmnr_probe(const struct app_probe *in)
 {
     return in->port_hint || in->client_port == LLMNR_PORT ? dns_probe_weak(in) : APP_NO;

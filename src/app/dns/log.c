@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Messages in EVE: DNS in the field's forms 2 and 3, mDNS and LLMNR in theirs, where the key of a record's data is its
- * type. */
+/* Messages in EVE events: DNS in Suricata's versions 2 and 3; mDNS and LLMNR in their format, where the key of a
+ * record's data is its type. */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ static void log_name(const struct dns_tx *tx, const struct dns_name *name, const
     fields_bytes(out, key, tx->text.bytes + name->at, name->length);
 }
 
-/* IPv6 in the field's long form; NULL when the data has another size. */
+/* Formats IPv6 addresses without abbreviations, as Suricata does. Empty if the data has another size. */
 static const char *address_text(const uint8_t *data, uint16_t length, char text[ADDRESS_TEXT])
 {
     size_t at = 0;
@@ -86,7 +86,7 @@ static void log_opt(const struct dns_tx *tx, const struct dns_record *record, co
     fields_array_close(out);
 }
 
-/* The next string of a TXT record; NULL behind the last. */
+/* Returns the next string of a TXT record, or NULL after the last. */
 static const uint8_t *next_text(struct cursor *cur, uint8_t *length)
 {
     return cursor_u8(cur, length) ? cursor_take(cur, *length) : NULL;
@@ -101,7 +101,7 @@ static void log_texts(const struct dns_tx *tx, const struct dns_record *record, 
         fields_bytes(out, NULL, text, length);
 }
 
-/* The data of a record of any type but TXT and OPT, under `key`. */
+/* Logs the data of a record of any type except TXT and OPT as `key`. */
 static void log_data(const struct dns_tx *tx, const struct dns_record *record, const char *key, struct fields *out)
 {
     const uint8_t *data = tx->text.bytes + record->data;
@@ -171,7 +171,7 @@ static void open_record(const struct dns_tx *tx, const struct dns_record *record
     fields_uint(out, "ttl", record->ttl);
 }
 
-/* A TXT record is as many events' records as it has strings. */
+/* Logs a TXT record as one record per string. */
 static void log_record(const struct dns_tx *tx, const struct dns_record *record, struct fields *out)
 {
     const char *key = rdata_key(record->type);
@@ -222,7 +222,7 @@ static void log_typed_record(const struct dns_tx *tx, const struct dns_record *r
     fields_object_close(out);
 }
 
-/* Additional records that only say that the other side speaks EDNS are left out. */
+/* Whether an OPT record only announces EDNS support; such additional records are not logged. */
 static bool is_empty_opt(const struct dns_record *record)
 {
     return record->type == DNS_OPT && record->data_length == 0;
@@ -338,7 +338,7 @@ static void log_queries(const struct dns_tx *tx, const struct dns_settings *sett
     fields_array_close(out);
 }
 
-/* Form 2 has one name: of a request's queries the first that is wanted. */
+/* Version 2 logs one name: for a request, the first query whose type is selected. */
 static void log_first_query(const struct dns_tx *tx, const struct dns_settings *settings, struct fields *out)
 {
     const struct dns_records *queries = &tx->section[DNS_QUERIES];
@@ -406,14 +406,14 @@ void dns_log(const struct app_tx *tx, const void *settings, struct fields *out)
         log_version_3(dns, wanted, out);
 }
 
-/* In alerts messages have form 3 and all there is, whatever the events of DNS have. */
+/* Alerts always contain the message in version 3 with all details, whatever format the dns events have. */
 void dns_log_alert(const struct app_tx *tx, const void *settings, struct fields *out)
 {
     (void)settings;
     dns_log(tx, NULL, out);
 }
 
-/* In form 2 all events are the flow's. */
+/* In version 2 all events have the direction of the flow. */
 bool dns_logs_from_server(const struct app_tx *tx, const void *settings)
 {
     const struct dns_settings *wanted = settings;
@@ -448,7 +448,7 @@ bool dns_wants_log(const struct app_tx *tx, const void *settings)
     return false;
 }
 
-/* --- mDNS and LLMNR ------------------------------------------------------------------------------- */
+/* --- mDNS and LLMNR ---------------------------------------------------------------------------------- */
 
 struct flag_name {
     uint16_t bit;

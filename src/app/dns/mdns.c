@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* mDNS: messages of DNS that everybody on a link sees. Requests and responses go the same way, so the header alone
- * tells them apart. */
+/* mDNS: DNS messages that are multicast to all hosts of a link. Requests and responses have the same direction, so only
+ * the header distinguishes them. */
 #include "dns_priv.h"
 
 enum { MDNS_PORT = 5353 };

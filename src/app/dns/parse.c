@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Messages: a header, and four sections of records.
+ * DNS message parser: a header, and four sections of records.
  *
- * What stops a name from looping is the count of its steps; a pointer to itself is told apart because it is what tools
- * write. A name that went wrong behind its first pointer is kept as far as it came, for it is known where the next
- * field begins.
+ * The limit of steps per name stops loops of pointers; a pointer to itself has a separate event, because attack tools
+ * write it. If a name is malformed after its first pointer, the part before is kept, because the position of the next
+ * field is known.
  */
 #include "dns_priv.h"
 
@@ -15,22 +15,22 @@
 
 struct parse {
     struct heap *heap;
-    struct dns_tx *tx; /* NULL: nothing is kept */
+    struct dns_tx *tx; /* NULL: check only, store nothing */
     const uint8_t *message;
     uint32_t length;
     uint32_t labels_left;
     unsigned events;
     bool no_memory;
     bool broken_data; /* of a record of the current section */
-    uint32_t pointer; /* the last name that was only a pointer, and what it stands for; 0: none */
+    uint32_t pointer; /* target of the last name that was only a pointer, and the decoded name; 0: none */
     struct dns_name pointed;
-    struct dns_question *question; /* of the name that is being read; NULL: none */
+    struct dns_question *question; /* receives the properties of the name being parsed; NULL: not needed */
 };
 
-/* A name while it is read. */
+/* State while a name is parsed. */
 struct name_walk {
-    uint32_t at, end; /* end: of the data, then of the message */
-    uint32_t after;   /* where the field after the name begins; 0 as long as no pointer was followed */
+    uint32_t at, end; /* end: of the data, after a pointer of the message */
+    uint32_t after;   /* where the field after the name begins; 0 until a pointer is followed */
     uint32_t steps;
     uint16_t length;
     uint8_t flags;
@@ -58,7 +58,7 @@ static enum step follow_pointer(const struct parse *parse, struct name_walk *wal
     return STEP_ON;
 }
 
-/* Bytes of host names, with some that services use. */
+/* Counts a label and checks that its bytes are printable: those of host names, and others that some services use. */
 static void note_label(struct dns_question *question, const uint8_t *label, uint32_t length)
 {
     question->labels++;
@@ -82,7 +82,7 @@ static enum step take_label(const struct parse *parse, struct name_walk *walk, u
     return STEP_ON;
 }
 
-/* The limits, after each step. */
+/* Applies the limits after each step. */
 static enum step check_limits(struct parse *parse, struct name_walk *walk)
 {
     if (++walk->steps > DNS_LABELS) {
@@ -152,7 +152,7 @@ static void keep_name(struct parse *parse, struct name_walk *walk, struct dns_na
     parse->events |= 1u << DNS_NAME_TOO_LONG;
 }
 
-/* Reads the name at `cur`, which lies in the message, and moves behind it. */
+/* Parses the name at `cur`, which must point into the message, and advances past it. */
 static bool read_name(struct parse *parse, struct cursor *cur, struct dns_name *out)
 {
     uint32_t start = (uint32_t)(cur->at - parse->message);
@@ -199,7 +199,7 @@ static bool read_srv(struct parse *parse, struct cursor *data, struct dns_record
     return cursor_skip(data, 6) && read_name(parse, data, &record->target);
 }
 
-/* Pieces with a length of one byte (TXT), or a code and a length of two (OPT). */
+/* Checks a list of strings with an 8-bit length (TXT), or of options with a 16-bit code and a 16-bit length (OPT). */
 static bool check_pieces(struct cursor data, unsigned code_length, unsigned length_length)
 {
     uint8_t length8;
@@ -255,7 +255,8 @@ static bool read_record(struct parse *parse, struct cursor *cur, bool query, str
         return false;
     record->data = (uint32_t)(data - parse->message);
     if (record->data_length > 0 && !read_data(parse, cursor_of(data, record->data_length), record)) {
-        /* Resolvers need the data of the records that they look for: the next record begins where the length says. */
+        /* Resolvers only need the data of the records that they requested: the next record begins where the length
+         * field says. */
         parse->broken_data = true;
         record->target = record->mailbox = (struct dns_name){ 0 };
         record->fixed = 0;
@@ -264,7 +265,7 @@ static bool read_record(struct parse *parse, struct cursor *cur, bool query, str
     return true;
 }
 
-/* What keywords call the name in a record's data: not that of SRV, as in the field. */
+/* Whether dns.response.rrname includes the name in the record's data: not for SRV, as in Suricata. */
 static bool has_target(const struct dns_record *record)
 {
     return record->target.length && record->type != DNS_SRV;
@@ -281,7 +282,7 @@ static void count_record(struct dns_records *section)
     section->count++;
 }
 
-/* A record's own slot holds numbers that were put there for earlier ones only after it was read. */
+/* The slot of a record receives the indexes of earlier records (named, targeted) only after the record was parsed. */
 static bool read_section(struct parse *parse, struct cursor *cur, struct dns_records *section, uint32_t count,
                          bool query)
 {

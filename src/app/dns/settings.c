@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which DNS messages become events, and in which form. */
+/* Settings of DNS events: which messages are logged, and in which format. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

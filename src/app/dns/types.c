@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of record types and response codes, as EVE and the keywords have them (IANA, "Domain Name System Parameters").
- */
+/* Names of record types and response codes in EVE events and keywords (IANA, "Domain Name System Parameters"). */
 #include "dns_priv.h"
 
 #include <stdio.h>
