@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Addresses and ports in commands and replies: the form of RFC 959 for IPv4, and that of RFC 2428 for both. */
+/* Parsing of addresses and ports in commands and replies: the format of RFC 959 for IPv4, and that of RFC 2428 for IPv4
+ * and IPv6. */
 #include <string.h>
 
 #include "ftp_priv.h"
@@ -11,7 +12,7 @@ static bool is_digit(uint8_t c)
     return c >= '0' && c <= '9';
 }
 
-/* A decimal number of at most `digits` digits at *at; moves behind it. */
+/* Parses a decimal number of at most `digits` digits at *at and advances *at past it. */
 static bool read_number(const uint8_t *text, uint32_t length, uint32_t *at, unsigned digits, uint32_t limit,
                         uint32_t *out)
 {
@@ -82,7 +83,7 @@ bool ftp_read_loose_port(const uint8_t *text, uint32_t length, struct ftp_addres
 
 static bool read_address(const uint8_t *text, uint32_t length, struct ftp_address *out)
 {
-    if (length == 0) /* a reply to EPSV leaves it out */
+    if (length == 0) /* a reply to EPSV omits the address */
         return true;
     int version = address_parse((const char *)text, length, &out->address);
 
@@ -108,7 +109,7 @@ bool ftp_read_extended(const uint8_t *text, uint32_t length, struct ftp_address 
     for (unsigned i = 1; i <= EXTENDED_PARTS; i++) {
         part[i] = memchr(part[i - 1] + 1, text[0], (size_t)(text + length - part[i - 1] - 1));
         if (!part[i] && i == EXTENDED_PARTS)
-            part[i] = text + length; /* servers read the number, whatever follows it */
+            part[i] = text + length; /* servers parse the number, whatever follows it */
         if (!part[i])
             return false;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The commands that mean something to the parser. Any other word is a command, too. */
+/* Commands that the parser interprets. Any other word is a command, too. */
 #include <strings.h>
 
 #include "ftp_priv.h"

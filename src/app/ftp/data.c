@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * FTP's data connections: one file, or one listing, to the end of the connection. Only a connection that was announced
- * is one. A listing is no file.
+ * FTP data connections: each carries one file or one listing until the connection ends. Only connections that the
+ * control connection announced are parsed as such. A listing is not a file.
  */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "sluice/transfer.h"
 
 struct ftp_data_state {
-    struct ftp_data_tx *tx; /* NULL before the first bytes, and once it is complete */
+    struct ftp_data_tx *tx; /* NULL before the first bytes and after completion */
     struct file *file;
     bool done;
 };
@@ -80,7 +80,7 @@ static struct app_result ftp_data_feed(struct app_context *context, void *data, 
     return result;
 }
 
-/* The file goes on behind a hole: what came of it is not told again. */
+/* The next engine continues the file after a gap: the bytes received so far are not transferred. */
 static void ftp_data_transfer(struct app_context *context, void *data, struct transfer *t)
 {
     struct ftp_data_state *state = data;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * FTP's control connection. Each command is a transaction with the lines of its reply; replies go to the oldest command
- * that has none, and what a server says unasked (its greeting) is a transaction without a command. A reply of 1yz is
- * followed by another one.
+ * FTP control connection. Each command is a transaction with the lines of its reply. Replies belong to the oldest
+ * command without one; a line that the server sends without a command (its greeting) is a transaction without a
+ * command. A 1yz reply is followed by another reply.
  *
- * A line longer than the limit is cut there, and its rest skipped. A command that moves data announces the connection
- * on which it will come (app_expect); the addresses are those of the control connection, whatever is written in the
- * command, so that nobody can have other connections taken for FTP's.
+ * A line longer than the limit is cut there, and the rest is skipped. A command that moves data announces the
+ * connection on which the data will come (app_expect). The addresses are those of the control connection, whatever the
+ * command contains, so that a client cannot have unrelated connections parsed as FTP data.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,12 +18,12 @@
 #include "sluice/transfer.h"
 
 struct ftp_state {
-    bool skip[FLOW_DIRECTIONS]; /* the rest of a line that was too long */
-    bool continues;             /* a reply of several lines, which ends with this code and a blank */
+    bool skip[FLOW_DIRECTIONS]; /* skipping the rest of a line that was too long */
+    bool continues;             /* inside a multi-line reply, which ends with this code and a blank */
     uint8_t code[3];
     uint16_t dynamic_port;
     bool active;
-    bool file_refused; /* a command that moves a file was refused on this port, as far as replies show */
+    bool file_refused; /* according to the replies, a file transfer on this port was refused */
 };
 
 static const struct app_event events[FTP_EVENTS] = {
@@ -48,7 +48,7 @@ static uint32_t tx_max(const struct app_context *context)
     return settings ? settings->tx_max : 1024;
 }
 
-/* --- Lines ---------------------------------------------------------------------------------------- */
+/* --- Lines ------------------------------------------------------------------------------------------- */
 
 struct line {
     const uint8_t *bytes;
@@ -62,7 +62,7 @@ static void trim(struct line *line)
         line->length--;
 }
 
-/* The next line; false when it has no end yet. `seen` bytes have none. */
+/* Finds the next line; false if its end has not been received. The first `seen` bytes contain no line end. */
 static bool next_line(bool *skip, const uint8_t *bytes, uint32_t length, uint32_t seen, uint32_t limit,
                       struct line *out)
 {
@@ -81,7 +81,7 @@ static bool next_line(bool *skip, const uint8_t *bytes, uint32_t length, uint32_
     return true;
 }
 
-/* The rest of a line that was cut; how many bytes were skipped. */
+/* Skips the rest of a line that was cut and returns the number of bytes skipped. */
 static uint32_t skip_rest(bool *skip, const uint8_t *bytes, uint32_t length)
 {
     const uint8_t *end = memchr(bytes, '\n', length);
@@ -90,14 +90,14 @@ static uint32_t skip_rest(bool *skip, const uint8_t *bytes, uint32_t length)
     return end ? (uint32_t)(end + 1 - bytes) : length;
 }
 
-/* --- Transactions --------------------------------------------------------------------------------- */
+/* --- Transactions ------------------------------------------------------------------------------------ */
 
 static struct ftp_tx *new_tx(struct app_context *context)
 {
     return (struct ftp_tx *)app_tx_new(context);
 }
 
-/* The one whose reply is next. */
+/* Returns the transaction that the next reply belongs to. */
 static struct ftp_tx *oldest_tx(const struct app_context *context)
 {
     return (struct ftp_tx *)app_tx_first_open(context);
@@ -110,7 +110,7 @@ static void finish_tx(struct ftp_tx *tx)
     app_tx_advance(&tx->tx, FLOW_TO_CLIENT, FTP_COMPLETE);
 }
 
-/* --- Commands ------------------------------------------------------------------------------------- */
+/* --- Commands ---------------------------------------------------------------------------------------- */
 
 static bool is_auth_tls(const struct buffer *line, uint32_t argument_at)
 {
@@ -130,13 +130,13 @@ static void split_request(struct ftp_tx *tx)
     ftp_split_command(tx->plain.bytes, tx->plain.length, true, &tx->plain_command_length, &tx->plain_argument_at);
     if (tx->plain.length == tx->request.length && tx->plain_argument_at == tx->argument_at &&
         tx->plain_command_length == tx->command_length)
-        tx->plain.length = 0; /* a byte 255 in the argument: the same in both readings */
+        tx->plain.length = 0; /* a byte 255 in the argument: both interpretations are the same */
     tx->command = find_command(&tx->request, tx->command_length, tx->argument_at);
     if (tx->command == FTP_OTHER)
         tx->command = find_command(&tx->plain, tx->plain_command_length, tx->plain_argument_at);
 }
 
-/* The argument in the reading that the command is known in; preferably without Telnet's commands. */
+/* Returns the argument, preferably of the interpretation without Telnet commands. */
 static const uint8_t *argument_of(const struct ftp_tx *tx, uint32_t *length)
 {
     const struct buffer *line = tx->plain.length > 0 ? &tx->plain : &tx->request;
@@ -165,7 +165,7 @@ static void take_port(struct app_context *context, struct ftp_state *state, stru
                     (address.ip_version != flow->ip_version || !address_equal(&address.address, &flow->client));
 }
 
-/* Says what will come on the port that was agreed on. */
+/* Announces the data connection on the negotiated port. */
 static void announce(struct app_context *context, struct ftp_state *state, struct ftp_tx *tx)
 {
     const struct flow *flow = app_context_flow(context);
@@ -187,8 +187,8 @@ static void announce(struct app_context *context, struct ftp_state *state, struc
         if (tag.name_length > 0)
             memcpy(tag.name, name, tag.name_length);
     }
-    /* Replies may be assigned to the wrong command: after a refused file, a listing does not replace the expected file.
-     */
+    /* Replies may be assigned to the wrong command: after a refused file transfer, a listing does not replace the
+     * expected file. */
     if (!keep)
         app_expect(context, &what, &tag, (uint32_t)offsetof(struct ftp_tag, name) + tag.name_length);
     tx->data_port = state->dynamic_port;
@@ -197,8 +197,8 @@ static void announce(struct app_context *context, struct ftp_state *state, struc
     state->active = false;
 }
 
-/* A port was agreed on, or became free because its command was refused: assigns it to a command that moves data and has
- * come already. */
+/* Called when a port was negotiated, or is free again because its command was refused: assigns it to a data command
+ * that was received before. */
 static void announce_waiting(struct app_context *context, struct ftp_state *state)
 {
     struct app_tx *tx = app_tx_first_open(context);
@@ -253,7 +253,7 @@ static int take_request(struct app_context *context, struct ftp_state *state, co
     return 0;
 }
 
-/* --- Replies -------------------------------------------------------------------------------------- */
+/* --- Replies ----------------------------------------------------------------------------------------- */
 
 static bool has_code(const struct line *line)
 {
@@ -300,7 +300,7 @@ static bool is_code(const struct line *line, const char *code)
     return memcmp(line->bytes, code, 3) == 0;
 }
 
-/* `line` has a code. */
+/* Applies the effect of a reply. `line` has a code. */
 static void act_on_reply(struct app_context *context, struct ftp_state *state, struct ftp_tx *tx,
                          const struct line *line)
 {
@@ -317,15 +317,15 @@ static void act_on_reply(struct app_context *context, struct ftp_state *state, s
         state->dynamic_port = tx->dynamic_port = address.port;
         state->active = tx->active = state->file_refused = false;
     } else if (tx->data_port != 0 && line->bytes[0] >= '4' && state->dynamic_port == 0) {
-        state->dynamic_port = tx->data_port; /* a server that refuses a file keeps the port open */
+        state->dynamic_port = tx->data_port; /* a server that refuses a file transfer keeps the port open */
         state->active = tx->data_active;
         state->file_refused |= ftp_moves_file(tx->command);
     }
     announce_waiting(context, state);
 }
 
-/* Finds the command that a reply answers; NULL: none. It is the oldest open one, but 227 and 229 always answer PASV and
- * EPSV: some servers also answer empty lines, so that there are more replies than commands. */
+/* Returns the command that a reply answers, or NULL if there is none. It is the oldest open one, but 227 and 229 always
+ * answer PASV and EPSV: some servers also answer empty lines, so that there are more replies than commands. */
 static struct ftp_tx *answered_tx(const struct app_context *context, const struct ftp_state *state,
                                   const struct line *line)
 {
@@ -350,7 +350,8 @@ static struct ftp_tx *answered_tx(const struct app_context *context, const struc
     return NULL;
 }
 
-/* Whether the line ends the reply: one with a code, not the first or middle one of several, nor preliminary. */
+/* Whether the line ends the reply: it has a code, and is neither the first or a middle line of a multi-line reply nor a
+ * preliminary (1yz) reply. */
 static bool ends_reply(struct ftp_state *state, const struct line *line)
 {
     bool coded = has_code(line), middle = coded && line->length > 3 && line->bytes[3] == '-';
@@ -367,7 +368,7 @@ static bool ends_reply(struct ftp_state *state, const struct line *line)
     return !coded || line->bytes[0] != '1';
 }
 
-/* `changed`: what follows is another protocol. */
+/* Sets *changed if another protocol follows. */
 static int take_reply(struct app_context *context, struct ftp_state *state, const struct line *line, bool *changed)
 {
     struct ftp_tx *tx;
@@ -415,7 +416,7 @@ static struct app_result ftp_feed(struct app_context *context, void *data, const
         if (!next_line(skip, at, left, seen, line_max(context), &line)) {
             if (!in->end || in->direction != FLOW_TO_SERVER)
                 break;
-            /* ProFTPD executes a last command without a line's end when the client closes. */
+            /* ProFTPD executes a last command without a line end when the client closes the connection. */
             line.consumed = left;
             trim(&line);
         }
@@ -440,7 +441,7 @@ static void ftp_tx_free(struct app_context *context, struct app_tx *tx)
     heap_give(app_heap(context), ftp->reply);
 }
 
-/* --- To another process --------------------------------------------------------------------------- */
+/* --- Transfer to the next engine --------------------------------------------------------------------- */
 
 static void transfer_reply(struct transfer *t, const struct ftp_tx *tx, struct ftp_reply *reply)
 {
@@ -520,7 +521,7 @@ static void ftp_transfer(struct app_context *context, void *data, struct transfe
     transfer_open(context, t);
 }
 
-/* --- Finding it ----------------------------------------------------------------------------------- */
+/* --- Detection --------------------------------------------------------------------------------------- */
 
 enum { PROBE_MAX = 512, FTP_PORT_NUMBER = 21 };
 
@@ -531,14 +532,14 @@ static bool begins(const struct app_probe *in, const char *word)
     return in->length >= length && strncasecmp((const char *)in->bytes, word, length) == 0;
 }
 
-/* Of the first line, within what is looked at however much is there. */
+/* Returns the end of the first line within the first PROBE_MAX bytes, or NULL. */
 static const uint8_t *line_end(const struct app_probe *in)
 {
     return memchr(in->bytes, '\n', in->length < PROBE_MAX ? in->length : PROBE_MAX);
 }
 
-/* "USER name", "PASS word", "PORT ...", "FEAT" on a line of their own: IRC has more words in a line, POP3 another port.
- */
+/* Accepts "USER name", "PASS word", "PORT ..." or "FEAT" on a line. IRC lines contain more words; POP3 uses another
+ * port. */
 static enum app_guess probe_client(const struct app_probe *in)
 {
     static const char *const words[] = { "USER ", "PASS ", "PORT ", "FEAT", "AUTH TLS" };
@@ -557,7 +558,7 @@ static enum app_guess probe_client(const struct app_probe *in)
     if (in->port_hint || !end)
         return in->port_hint ? APP_YES : APP_NO;
     if (in->server_port == 110 || in->server_port == 143 || in->server_port == 25 || in->length < 5 ||
-        begins(in, "PASS ")) /* IRC begins so, too */
+        begins(in, "PASS ")) /* IRC begins with PASS, too */
         return APP_NO;
     return begins(in, "AUTH TLS") ||
                    !memchr(in->bytes + 5, ' ', (size_t)(end - in->bytes) > 5 ? (size_t)(end - in->bytes - 5) : 0)
@@ -573,7 +574,7 @@ static bool has_ftp(const uint8_t *bytes, size_t length)
     return false;
 }
 
-/* A greeting that says what it is. */
+/* Accepts a greeting that names the protocol. */
 static enum app_guess probe_server(const struct app_probe *in)
 {
     const uint8_t *end = line_end(in);
@@ -598,7 +599,7 @@ static enum app_guess ftp_probe(const struct app_probe *in)
     return in->direction == FLOW_TO_SERVER ? probe_client(in) : probe_server(in);
 }
 
-/* --- Settings ------------------------------------------------------------------------------------- */
+/* --- Settings ---------------------------------------------------------------------------------------- */
 
 static const struct setting setting_rows[] = {
     { .name = "eve.types.ftp",

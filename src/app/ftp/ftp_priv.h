@@ -2,7 +2,8 @@
 /*
  * FTP: the control connection, and the data connections that it announces.
  *
- * What is common to both: the commands that move data. They travel from one to the other as the tag of an expectation.
+ * Both share the commands that move data: the tag of an expectation transfers them from the control connection to the
+ * data connection.
  */
 #ifndef SLUICE_APP_FTP_PRIV_H
 #define SLUICE_APP_FTP_PRIV_H
@@ -10,10 +11,10 @@
 #include "sluice/app.h"
 
 enum {
-    FTP_LINE_MAX = 4096,     /* default of the setting */
-    FTP_REPLIES_MAX = 256,   /* lines of replies kept of a command */
-    FTP_REPLY_BYTES = 65536, /* and their bytes in all */
-    FTP_NAME_MAX = 1024,     /* of a file */
+    FTP_LINE_MAX = 4096,     /* default of app-layer.protocols.ftp.max-line-length */
+    FTP_REPLIES_MAX = 256,   /* reply lines stored per command */
+    FTP_REPLY_BYTES = 65536, /* bytes of reply lines stored per command */
+    FTP_NAME_MAX = 1024,     /* bytes of a file name */
 };
 
 enum ftp_command {
@@ -23,7 +24,7 @@ enum ftp_command {
     FTP_PASV,
     FTP_EPSV,
     FTP_AUTH_TLS,
-    FTP_RETR, /* from here on they move data */
+    FTP_RETR, /* the commands from here on move data */
     FTP_STOR,
     FTP_APPE,
     FTP_STOU,
@@ -32,7 +33,7 @@ enum ftp_command {
     FTP_MLSD,
 };
 const char *ftp_command_name(enum ftp_command command);
-/* The command of a word, by its name in either case; FTP_OTHER. */
+/* Finds a command by its name, ignoring case; FTP_OTHER if unknown. */
 enum ftp_command ftp_command_find(const uint8_t *word, uint32_t length);
 
 static inline bool ftp_moves_data(enum ftp_command command)
@@ -58,8 +59,8 @@ enum ftp_event {
 };
 
 struct ftp_reply {
-    uint32_t at, length; /* in the transaction's replies, without the code */
-    uint16_t line;       /* whole length of the line */
+    uint32_t at, length; /* in ftp_tx.replies, without the code */
+    uint16_t line;       /* length of the whole line */
     bool has_code;
     uint8_t code[3];
 };
@@ -67,48 +68,51 @@ struct ftp_reply {
 enum { FTP_COMPLETE = 1 };
 struct ftp_tx {
     struct app_tx tx;
-    struct buffer request; /* the line; empty: replies to nothing, such as the greeting */
+    struct buffer request; /* the command line; empty: replies without a command, such as the greeting */
     uint32_t command_length, argument_at;
-    struct buffer plain; /* how servers that speak Telnet read the line (reading.c); empty: as it is written */
+    struct buffer
+        plain; /* the line as servers that implement Telnet interpret it (reading.c); empty: same as `request` */
     uint32_t plain_command_length, plain_argument_at;
-    enum ftp_command command; /* of the line as written, or else of the other reading */
+    enum ftp_command command; /* according to `request`, otherwise according to `plain` */
     struct buffer replies;
     struct ftp_reply *reply;
     uint16_t reply_count, reply_room;
     uint16_t dynamic_port;
-    uint16_t data_port; /* on which the data that the command moves were announced */
+    uint16_t data_port; /* port on which the data connection of this command was announced */
     bool data_active;
     bool active, is_bounce, done, request_truncated, reply_truncated;
 };
 
-/* --- reading.c ------------------------------------------------------------------------------------ */
+/* --- reading.c --------------------------------------------------------------------------------------- */
 
-/* The other reading of a command's line: without Telnet's commands and the blanks around the command. 0 or -ENOMEM;
- * *out stays empty when it is the line as written. */
+/* Interprets a command line like servers that implement Telnet: without Telnet commands and blanks around the command.
+ * Returns 0 or -ENOMEM; *out stays empty if the result equals the line. */
 int ftp_read_plain(struct heap *heap, const uint8_t *line, uint32_t length, struct buffer *out);
-/* The command's length, and where its argument begins; `any_blank`: tabs and several blanks separate them, too. */
+/* Returns the length of the command and the offset of its argument; `any_blank`: tabs and several blanks separate them,
+ * too. */
 void ftp_split_command(const uint8_t *line, uint32_t length, bool any_blank, uint32_t *command_length,
                        uint32_t *argument_at);
 
-/* --- address.c ------------------------------------------------------------------------------------ */
+/* --- address.c --------------------------------------------------------------------------------------- */
 
 struct ftp_address {
-    int ip_version; /* 0: not told */
+    int ip_version; /* 0: not given */
     struct address address;
-    uint16_t port; /* 0: there is none */
+    uint16_t port; /* 0: none */
 };
-/* "192,0,2,1,4,1", anywhere in the text; and "|1|192.0.2.1|1025|" with any delimiter. False when it is none. */
+/* Parse "192,0,2,1,4,1" anywhere in the text, and "|1|192.0.2.1|1025|" with any delimiter. False otherwise. */
 bool ftp_read_port(const uint8_t *text, uint32_t length, struct ftp_address *out);
-/* The argument of PORT as servers with atoi() read it: each number may have a sign before and anything behind it. */
+/* Parses the argument of PORT like servers that use atoi(): each number may have a sign before it and any text after
+ * it. */
 bool ftp_read_loose_port(const uint8_t *text, uint32_t length, struct ftp_address *out);
 bool ftp_read_extended(const uint8_t *text, uint32_t length, struct ftp_address *out);
 
-/* --- data.c --------------------------------------------------------------------------------------- */
+/* --- data.c ------------------------------------------------------------------------------------------ */
 
-/* What a data connection is told. */
+/* Tag of the expectation: the properties of an announced data connection. */
 struct ftp_tag {
     uint8_t command;
-    uint8_t direction; /* of the data, in the data connection */
+    uint8_t direction; /* of the data in the data connection */
     uint16_t name_length;
     uint8_t name[FTP_NAME_MAX];
 };
@@ -120,7 +124,7 @@ struct ftp_data_tx {
     struct buffer name;
 };
 
-/* --- keywords.c, log.c ---------------------------------------------------------------------------- */
+/* --- keywords.c, log.c ------------------------------------------------------------------------------- */
 
 enum { FTP_BUFFERS = 4, FTP_CONDITIONS = 6, FTP_DATA_BUFFERS = 2, FTP_DATA_CONDITIONS = 2 };
 extern const struct app_buffer ftp_buffers[FTP_BUFFERS];

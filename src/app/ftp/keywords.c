@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keywords of FTP. */
+/* FTP keywords. */
 #include <errno.h>
 #include <string.h>
 
@@ -15,9 +15,10 @@ static const struct ftp_tx *ftp_of(const struct app_tx *tx)
     return (const struct ftp_tx *)tx;
 }
 
-/* --- Buffers -------------------------------------------------------------------------------------- */
+/* --- Buffers ----------------------------------------------------------------------------------------- */
 
-/* The command's line as written; then, where they differ, as servers that speak Telnet read it. */
+/* Returns the command line as sent (index 0) or, if it differs, as servers that implement Telnet interpret it (index
+ * 1). */
 static bool get_line(const struct ftp_tx *ftp, unsigned index, struct app_bytes *out, uint32_t *command_length,
                      uint32_t *argument_at)
 {
@@ -46,7 +47,7 @@ static bool get_command_data(const struct app_tx *tx, enum flow_direction direct
     uint32_t command_length, argument_at;
 
     (void)direction;
-    /* The first reading may have no argument where the second one has. */
+    /* The line as sent may have no argument although the second interpretation has one. */
     if (index == 0 && ftp->argument_at >= ftp->request.length)
         index = 1;
     else if (index == 1 && ftp->argument_at >= ftp->request.length)
@@ -71,7 +72,7 @@ static bool get_reply(const struct app_tx *tx, enum flow_direction direction, un
     return true;
 }
 
-/* A line without a code has an empty one, so that codes and replies have the same numbers. */
+/* A line without a code has an empty buffer, so that codes and replies have the same index. */
 static bool get_code(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {
     const struct ftp_tx *ftp = ftp_of(tx);
@@ -158,7 +159,7 @@ const struct app_buffer ftp_buffers[FTP_BUFFERS] = {
     { &keyword_ftp_completion_code, FLOW_TO_CLIENT, FTP_COMPLETE, false, get_code },
 };
 
-/* --- Conditions ----------------------------------------------------------------------------------- */
+/* --- Conditions -------------------------------------------------------------------------------------- */
 
 static int add_flag(struct rule_parser *parser, bool flag)
 {
@@ -295,7 +296,7 @@ const struct app_condition ftp_conditions[FTP_CONDITIONS] = {
     { &keyword_ftp_reply_received, FLOW_TO_CLIENT, FTP_COMPLETE },
 };
 
-/* --- Data connections ----------------------------------------------------------------------------- */
+/* --- Data connections -------------------------------------------------------------------------------- */
 
 static bool ftpdata_command_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
                                   const void *data)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* FTP in EVE. */
+/* FTP in EVE events. */
 #include "ftp_priv.h"
 
 static void log_codes(const struct ftp_tx *tx, struct fields *out)
@@ -29,7 +29,7 @@ static void log_replies(const struct ftp_tx *tx, struct fields *out)
     fields_array_close(out);
 }
 
-/* The command's name as it is known, in capitals. */
+/* Logs the command in upper case. */
 static void log_command(const struct ftp_tx *tx, struct fields *out)
 {
     char name[16];

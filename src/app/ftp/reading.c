@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How servers read a command's line. The control connection is one of Telnet's (RFC 959 4.1), but not all servers speak
- * it: ProFTPD removes Telnet's commands, skips white space before a command, and takes tabs for blanks; pyftpdlib and
- * vsftpd do none of this. So a line that differs is kept in both readings, and rules inspect both.
+ * Interpretations of a command line. The control connection uses the Telnet protocol (RFC 959 4.1), but not all servers
+ * implement it: ProFTPD removes Telnet commands, skips white space before a command, and treats tabs like blanks;
+ * pyftpdlib and vsftpd do none of this. If the two interpretations differ, both are stored, and rules inspect both.
  */
 #include <errno.h>
 #include <string.h>
@@ -30,7 +30,7 @@ void ftp_split_command(const uint8_t *line, uint32_t length, bool any_blank, uin
     *argument_at = at;
 }
 
-/* How many bytes a command of Telnet has, which begins at IAC; 0: it is none. */
+/* Returns the length of the Telnet command that begins at IAC; 0 if there is none. */
 static uint32_t telnet_length(const uint8_t *bytes, uint32_t length)
 {
     if (length < 2)
@@ -47,7 +47,7 @@ static uint32_t telnet_length(const uint8_t *bytes, uint32_t length)
     return 2;
 }
 
-/* Whether the two readings may differ. */
+/* Whether the two interpretations may differ. */
 static bool is_odd(const uint8_t *line, uint32_t length)
 {
     uint32_t at = 0;
@@ -75,13 +75,13 @@ int ftp_read_plain(struct heap *heap, const uint8_t *line, uint32_t length, stru
 
         skipped = iac ? telnet_length(iac, length - end) : 0;
         if (iac && skipped == 0)
-            end++; /* IAC IAC is one byte 255; IAC before anything else is no command */
+            end++; /* IAC IAC is one byte 255; IAC before any other byte is not a command */
         if (buffer_append(heap, out, line + at, end - at, UINT16_MAX) < end - at)
             return -ENOMEM;
         at = end + skipped;
         if (iac && skipped == 0 && at < length && line[at] == TELNET_IAC)
             at++;
-        /* White space before the command, behind one of Telnet's. */
+        /* Skips white space before the FTP command that follows a Telnet command. */
         while (out->length == 0 && at < length && is_space(line[at]))
             at++;
     }
