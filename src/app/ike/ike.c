@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * IKE over UDP. On port 4500 messages share the port with ESP, and begin with four zero bytes that tell them apart;
- * once such a message was seen what comes without is ESP, and passed over. A message that can't be read has its event,
- * and what comes next is read nevertheless.
+ * IKE over UDP. Port 4500 is shared with ESP: there, messages begin with four zero bytes (the non-ESP marker). After
+ * the first message with a marker, datagrams without it are ESP and are ignored. A malformed message sets its event,
+ * and the following messages are still parsed.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -63,7 +63,7 @@ static void clear_party(struct heap *heap, struct ike_party *party)
     buffer_clear(heap, &party->nonce);
 }
 
-/* --- A message ------------------------------------------------------------------------------------ */
+/* --- Messages ---------------------------------------------------------------------------------------- */
 
 struct header {
     const uint8_t *initiator, *responder;
@@ -101,7 +101,7 @@ static void spi_text(const uint8_t *spi, char text[IKE_SPI_TEXT])
     }
 }
 
-/* Events tell with this message what is known by now. */
+/* Copies the state of the flow, so that the event of this message contains everything exchanged so far. */
 static void copy_state(struct ike_parse *parse)
 {
     const struct ike_state *state = parse->state;
@@ -146,7 +146,7 @@ static void read_message(struct ike_parse *parse, struct cursor cur)
         copy_state(parse);
 }
 
-/* Takes the marker off; false for what is no message. */
+/* Removes the non-ESP marker. Returns false if the datagram is not an IKE message. */
 static bool strip_marker(struct ike_state *state, struct cursor *cur)
 {
     const uint8_t *marker = cursor_peek(cur, 4 + IKE_HEADER);
@@ -158,8 +158,8 @@ static bool strip_marker(struct ike_state *state, struct cursor *cur)
     return !state->marked;
 }
 
-/* The first message of an exchange has no SPI of the responder yet, and in version 2 a flag tells the initiator's
- * messages. */
+/* Whether the message contradicts the direction of the flow. In the first message of an exchange the responder's SPI is
+ * zero, and in version 2 a flag marks the messages of the initiator. */
 static bool says_other_direction(const struct ike_tx *tx, enum flow_direction direction)
 {
     static const char zeros[] = "0000000000000000";
@@ -221,9 +221,9 @@ static void ike_tx_free(struct app_context *context, struct app_tx *tx)
     buffer_clear(heap, &ike->text);
 }
 
-/* --- Finding it: asked for its ports only --------------------------------------------------------- */
+/* --- Detection, on the IKE ports only ---------------------------------------------------------------- */
 
-enum { FIRST_EXCHANGE = 34, LAST_EXCHANGE = 43 }; /* of version 2 */
+enum { FIRST_EXCHANGE = 34, LAST_EXCHANGE = 43 }; /* version 2 */
 
 static enum app_guess ike_probe(const struct app_probe *in)
 {
@@ -278,7 +278,7 @@ static void ike_unconfigure(void *settings)
     free(settings);
 }
 
-/* What was agreed on is learnt anew. */
+/* The negotiated attributes are not transferred: they are parsed again with the next exchange. */
 static void ike_transfer(struct app_context *context, void *data, struct transfer *t)
 {
     struct ike_state *state = data;

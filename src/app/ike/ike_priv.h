@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * IKE: version 1 with ISAKMP (RFC 2408, 2409) and version 2 (RFC 7296). Each message is a transaction of its own, in
- * its own direction. What both sides have said so far, events tell with every message in the clear; so a transaction
+ * IKE: version 1 with ISAKMP (RFC 2408, 2409) and version 2 (RFC 7296). Each message is a separate transaction in its
+ * own direction. The event of every unencrypted message contains what both sides have sent so far, so each transaction
  * has a copy of it.
  */
 #ifndef SLUICE_APP_IKE_PRIV_H
@@ -13,13 +13,13 @@
 enum {
     IKE_HEADER = 28,
     IKE_SPI_TEXT = 16,
-    IKE_RAW_MAX = 16,         /* bytes of an attribute that are kept */
-    IKE_ATTRIBUTES_MAX = 256, /* of a message */
+    IKE_RAW_MAX = 16,         /* stored bytes of an attribute */
+    IKE_ATTRIBUTES_MAX = 256, /* per message */
     IKE_VENDORS_MAX = 32,
-    IKE_VENDOR_MAX = 256, /* bytes of a vendor's identifier */
+    IKE_VENDOR_MAX = 256, /* stored bytes of a vendor ID */
     IKE_NOTIFIES_MAX = 32,
-    IKE_PAYLOADS_MAX = 64, /* of a message of version 2 that are told */
-    IKE_SECRET_MAX = 4096, /* bytes of a key exchange or nonce that are told with later messages */
+    IKE_PAYLOADS_MAX = 64, /* logged payloads of a version 2 message */
+    IKE_SECRET_MAX = 4096, /* bytes; a longer key exchange or nonce is not logged with later messages */
 };
 enum { IKE_COMPLETE = 1 };
 
@@ -39,7 +39,7 @@ enum ike_event {
     IKE_EVENTS,
 };
 
-/* An attribute of an SA of version 1: a number, or other bytes. */
+/* An SA attribute of version 1: a number, or other bytes. */
 struct ike_attribute {
     uint16_t type;
     bool has_number;
@@ -48,10 +48,10 @@ struct ike_attribute {
     uint8_t raw[IKE_RAW_MAX];
 };
 struct ike_attributes {
-    struct buffer list; /* of struct ike_attribute */
+    struct buffer list; /* array of struct ike_attribute */
 };
 
-/* Types of transforms of version 2. */
+/* Transform types of version 2. */
 enum { IKE2_ENC = 1, IKE2_PRF = 2, IKE2_AUTH = 3, IKE2_DH = 4, IKE2_ESN = 5, IKE2_TRANSFORMS = 6 };
 struct ike_choice {
     bool is_there;
@@ -63,17 +63,17 @@ struct ike_party {
 };
 
 struct ike_state {
-    bool marked; /* messages have the marker that tells them from ESP (RFC 3948) */
+    bool marked; /* messages have the non-ESP marker (RFC 3948) */
     struct ike_party party[FLOW_DIRECTIONS];
     bool has_doi;
     uint32_t doi;
     uint32_t server_transforms;
-    struct ike_attributes chosen;              /* version 1: the first transform of the server */
-    struct ike_choice choice[IKE2_TRANSFORMS]; /* version 2: by type */
+    struct ike_attributes chosen;              /* version 1: attributes of the server's first transform */
+    struct ike_choice choice[IKE2_TRANSFORMS]; /* version 2: chosen transforms by type */
 };
 
 struct ike_vendor {
-    uint32_t at, length; /* of its hexadecimal digits in tx->text */
+    uint32_t at, length; /* of the hexadecimal digits in ike_tx.text */
 };
 
 struct ike_tx {
@@ -82,26 +82,26 @@ struct ike_tx {
     uint8_t major, minor, exchange, flags;
     uint32_t message_id, doi;
     char initiator[IKE_SPI_TEXT], responder[IKE_SPI_TEXT];
-    struct ike_party own;                     /* what is in the message itself */
-    struct ike_party party[FLOW_DIRECTIONS];  /* what is known by now */
-    struct ike_attributes chosen, attributes; /* chosen by the server by now; all in the message */
-    uint32_t transforms;                      /* in the message */
-    uint32_t first_count;                     /* attributes of the first one */
+    struct ike_party own;                     /* contents of this message */
+    struct ike_party party[FLOW_DIRECTIONS];  /* contents of this and the preceding messages */
+    struct ike_attributes chosen, attributes; /* chosen by the server so far; all attributes in this message */
+    uint32_t transforms;                      /* number of transforms in this message */
+    uint32_t first_count;                     /* number of attributes of the first transform */
     struct ike_choice choice[IKE2_TRANSFORMS];
     struct buffer text;
     struct ike_vendor vendor[IKE_VENDORS_MAX];
     uint8_t vendors, payloads, notifies;
-    uint32_t payload_types; /* version 1: a bit for each */
+    uint32_t payload_types; /* version 1: a bit per payload type */
     uint8_t payload[IKE_PAYLOADS_MAX];
     uint16_t notify[IKE_NOTIFIES_MAX];
-    uint32_t errors; /* notifications of errors */
+    uint32_t errors; /* number of error notifications */
 };
 
 struct ike_settings {
     bool extended;
 };
 
-/* One message being read. */
+/* Context while a message is parsed. */
 struct ike_parse {
     struct heap *heap;
     struct ike_state *state;
@@ -115,11 +115,11 @@ struct ike_payload {
     uint8_t type;
     struct cursor body;
 };
-/* The payload of type *type that begins here; *type becomes that of the next. False when it is broken: then nothing is
- * taken. */
+/* Parses the payload of type *type and sets *type to the type of the next one. False if it is malformed: then *cur does
+ * not advance. */
 bool ike_next(struct cursor *cur, uint8_t *type, struct ike_payload *out);
 void ike_mark(struct ike_parse *parse, enum ike_event event);
-/* Replaces the bytes; a failure is noted in the parse. */
+/* Replaces the contents of the buffer; sets parse->no_memory on failure. */
 void ike_keep(struct ike_parse *parse, struct buffer *buffer, const void *bytes, size_t length);
 
 void ike_read_v1(struct ike_parse *parse, struct cursor cur, uint8_t first);
@@ -135,16 +135,16 @@ static inline const struct ike_attribute *ike_attribute_at(const struct ike_attr
     return (const struct ike_attribute *)(const void *)attributes->list.bytes + index;
 }
 
-/* --- names.c: NULL for what has none -------------------------------------------------------------- */
+/* --- names.c: NULL if a number has no name ----------------------------------------------------------- */
 
 const char *ike_attribute_key(uint16_t type);
-const char *ike_attribute_value(uint16_t type, uint32_t number); /* "Unknown" */
+const char *ike_attribute_value(uint16_t type, uint32_t number); /* "Unknown" if it has no name */
 const char *ike_payload_name(uint8_t major, uint8_t type);
-const char *ike_exchange_name(uint8_t exchange); /* of version 1 */
+const char *ike_exchange_name(uint8_t exchange); /* version 1 */
 const char *ike_notify_name(uint16_t type);
 const char *ike_transform_name(unsigned type, uint16_t id);
 
-/* --- keywords.c, log.c ---------------------------------------------------------------------------- */
+/* --- keywords.c, log.c ------------------------------------------------------------------------------- */
 
 enum { IKE_BUFFERS = 7, IKE_CONDITIONS = 7 };
 extern const struct app_buffer ike_buffers[IKE_BUFFERS];

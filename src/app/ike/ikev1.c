@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Payloads of IKE version 1: SA > proposal > transform > attribute, key exchange, nonce, vendors. */
+/* IKE version 1 payloads: SA > proposal > transform > attribute; key exchange, nonce, vendor IDs. */
 #include <string.h>
 
 #include "ike_priv.h"
@@ -31,7 +31,7 @@ static void keep_attribute(struct ike_parse *parse, const struct ike_attribute *
         parse->no_memory = true;
 }
 
-/* The first bit of the type tells whether a value follows, or a length. */
+/* The highest bit of the type tells whether a value or a length follows. */
 static bool read_attribute(struct ike_parse *parse, struct cursor *cur)
 {
     struct ike_attribute attribute = { 0 };
@@ -74,7 +74,7 @@ static bool read_transform(struct ike_parse *parse, struct cursor body)
 
 static bool read_proposal(struct ike_parse *parse, struct cursor body)
 {
-    const uint8_t *head = cursor_take(&body, 4); /* number, protocol, length of the SPI, transforms */
+    const uint8_t *head = cursor_take(&body, 4); /* number, protocol, SPI length, number of transforms */
     uint8_t type = PAYLOAD_TRANSFORM;
     struct ike_payload payload;
 
@@ -157,7 +157,7 @@ static void keep_secret(struct ike_parse *parse, struct buffer *kept, const stru
     ike_keep(parse, kept, bytes->bytes, bytes->length <= IKE_SECRET_MAX ? bytes->length : 0);
 }
 
-/* What this message adds to what is known of the flow. A new SA begins a new exchange. */
+/* Updates the state of the flow with this message. A new SA payload begins a new exchange. */
 static void update_state(struct ike_parse *parse)
 {
     struct ike_state *state = parse->state;

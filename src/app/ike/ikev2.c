@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Payloads of IKE version 2: proposals with what is weak in them, notifications. What is encrypted ends a message. */
+/* IKE version 2 payloads: weak algorithms in proposals, and notifications. Parsing ends at an encrypted payload. */
 #include "ike_priv.h"
 
 enum {
@@ -8,13 +8,13 @@ enum {
     PAYLOAD_ENCRYPTED = 46,
     PAYLOAD_FRAGMENT = 53,
     PROTOCOL_AH = 2,
-    NOTIFY_STATUS = 16384, /* types below are errors */
+    NOTIFY_STATUS = 16384, /* types below this value are errors */
 };
 
-/* What a proposal consists of. */
+/* Transforms of a proposal. */
 struct proposal {
     bool has_dh, has_auth, has_aead;
-    struct ike_choice choice[IKE2_TRANSFORMS]; /* the last one of each type */
+    struct ike_choice choice[IKE2_TRANSFORMS]; /* the last transform of each type */
 };
 
 static bool is_aead(uint16_t id)
@@ -65,7 +65,7 @@ static void check_transform(struct ike_parse *parse, struct proposal *proposal, 
     proposal->choice[type] = (struct ike_choice){ .is_there = true, .id = id };
 }
 
-/* Proposals and transforms begin alike: whether more follow, and a length. */
+/* Parses the common header of proposals and transforms: whether more of them follow, and the length. */
 static bool take_structure(struct cursor *cur, uint8_t *more, struct cursor *body)
 {
     uint8_t reserved;
@@ -97,7 +97,7 @@ static bool read_transforms(struct ike_parse *parse, struct cursor *cur, struct 
 
 static bool read_proposal(struct ike_parse *parse, struct cursor body)
 {
-    const uint8_t *head = cursor_take(&body, 4); /* number, protocol, length of the SPI, transforms */
+    const uint8_t *head = cursor_take(&body, 4); /* number, protocol, SPI length, number of transforms */
     struct proposal proposal = { 0 };
 
     if (!head || !cursor_skip(&body, head[2]) || !read_transforms(parse, &body, &proposal))

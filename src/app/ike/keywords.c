@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keywords of IKE. The initiator's identifier is asked for in messages to the server, the responder's in those to the
+/* IKE keywords. The initiator's SPI is a buffer of messages to the server, the responder's SPI of messages to the
  * client. */
 #include <errno.h>
 
@@ -10,7 +10,7 @@
 
 static const char *const words[] = { "ike", NULL };
 
-/* --- Buffers -------------------------------------------------------------------------------------- */
+/* --- Buffers ----------------------------------------------------------------------------------------- */
 
 static bool get_initiator(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {
@@ -133,7 +133,7 @@ const struct app_buffer ike_buffers[IKE_BUFFERS] = {
     { &keyword_ike_nonce_payload, FLOW_TO_CLIENT, IKE_COMPLETE, false, get_nonce },
 };
 
-/* --- Numbers -------------------------------------------------------------------------------------- */
+/* --- Numbers ----------------------------------------------------------------------------------------- */
 
 static int number_parse(struct rule_parser *parser, struct span value, bool negated)
 {
@@ -206,11 +206,11 @@ const struct keyword keyword_ike_nonce_payload_length = {
     .match_transaction = nonce_length_match,
 };
 
-/* --- What the server chose ------------------------------------------------------------------------ */
+/* --- Attributes chosen by the server ----------------------------------------------------------------- */
 
 struct chosen {
-    uint16_t attribute; /* of version 1 */
-    uint8_t transform;  /* of version 2; 0: it has none */
+    uint16_t attribute; /* attribute type of version 1 */
+    uint8_t transform;  /* transform type of version 2; 0: none */
     struct number_range range;
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* IKE in EVE, in the form of Suricata 9: attributes are a list. Those that its schema has no key for are left out. */
+/* IKE in EVE events, in the format of Suricata 9: attributes are a list. Attributes without a key in its schema are
+ * omitted. */
 #include "ike_priv.h"
 
 enum { FLAG_INITIATOR = 0x08 };
@@ -35,7 +36,7 @@ static void log_attributes(const struct ike_attributes *attributes, const char *
         fields_array_close(out);
 }
 
-/* Version 2: what the server chose. */
+/* Logs the transforms chosen by the server (version 2). */
 static void log_choices(const struct ike_tx *tx, struct fields *out)
 {
     static const struct {

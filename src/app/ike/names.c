@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Numbers of IKE by name, as EVE has them (IANA: "Internet Key Exchange (IKE) Attributes", "IKEv2 Parameters"). */
+/* Names of IKE numbers in EVE events (IANA: "Internet Key Exchange (IKE) Attributes", "IKEv2 Parameters"). */
 #include "ike_priv.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
@@ -17,7 +17,7 @@ static const char *find(const struct name *names, size_t count, uint16_t number)
     return NULL;
 }
 
-/* Those that the schema of EVE has. */
+/* Attribute types with a key in the EVE schema. */
 static const struct name keys[] = {
     { 1, "alg_enc" },       { 2, "alg_hash" },          { 3, "alg_auth" },       { 4, "alg_dh" },
     { 11, "sa_life_type" }, { 12, "sa_life_duration" }, { 14, "sa_key_length" },
@@ -28,7 +28,7 @@ const char *ike_attribute_key(uint16_t type)
     return find(keys, COUNT(keys), type);
 }
 
-/* By number, from 1 on. */
+/* Indexed by number, starting with 1. */
 static const char *const encryptions[] = { "EncDesCbc",       "EncIdeaCbc", "EncBlowfishCbc", "EncRc5R16B64Cbc",
                                            "EncTripleDesCbc", "EncCastCbc", "EncAesCbc",      "EncCamelliaCbc" };
 
