@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See ber.h. */
+/* BER decoder; see ber.h. */
 #include "ber.h"
 
 enum { LENGTH_BYTES_MAX = 4 };
@@ -48,7 +48,7 @@ bool ber_take(struct cursor *cur, uint8_t tag, struct cursor *body)
     return true;
 }
 
-/* [number] with one value of the tag in it. */
+/* Parses [number] that contains one value with this tag. */
 static bool take_inside(struct cursor *cur, uint8_t number, uint8_t tag, struct cursor *body)
 {
     struct cursor at = *cur, field;

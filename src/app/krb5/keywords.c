@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keywords of Kerberos. */
+/* Kerberos keywords. */
 #include <errno.h>
 
 #include "krb5_priv.h"
@@ -8,7 +8,7 @@
 
 static const char *const words[] = { "krb5", NULL };
 
-/* --- Names ---------------------------------------------------------------------------------------- */
+/* --- Names ------------------------------------------------------------------------------------------- */
 
 static bool get_part(const struct krb5_tx *tx, const struct krb5_name *name, unsigned index, struct app_bytes *out)
 {
@@ -74,7 +74,7 @@ const struct app_buffer krb5_buffers[KRB5_BUFFERS] = {
     { &keyword_krb5_sname, FLOW_TO_CLIENT, KRB5_COMPLETE, false, get_server },
 };
 
-/* --- Numbers -------------------------------------------------------------------------------------- */
+/* --- Numbers ----------------------------------------------------------------------------------------- */
 
 static bool type_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
                        const void *data)
@@ -130,7 +130,7 @@ const struct keyword keyword_krb5_err_code = {
     .match_transaction = error_match,
 };
 
-/* --- The ticket's encryption ---------------------------------------------------------------------- */
+/* --- Ticket encryption ------------------------------------------------------------------------------- */
 
 enum { LIST_MAX = 64 };
 

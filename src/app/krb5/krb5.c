@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Kerberos 5 over UDP and TCP, where a length of four bytes stands before each message. A broken message has its event
- * and is passed over: the next one can be found. Messages between clients and services (AP-REQ and others) travel
- * inside other protocols; those that do not are passed over.
+ * Kerberos 5 over UDP and TCP; on TCP a 32-bit length precedes each message. A malformed message sets its event and is
+ * skipped, because the position of the next one is known. Messages between clients and services (AP-REQ and others) are
+ * carried inside other protocols; the parser ignores them elsewhere.
  */
 #include <errno.h>
 
@@ -11,7 +11,7 @@
 #include "sluice/transfer.h"
 
 struct krb5_state {
-    uint8_t request; /* type of the last one, until it is answered */
+    uint8_t request; /* type of the last request, until the reply */
 };
 
 static const struct app_event events[KRB5_EVENTS] = {
@@ -55,7 +55,7 @@ static bool is_request(uint8_t type)
     return type == KRB5_AS_REQ || type == KRB5_TGS_REQ || type == KRB5_AP_REQ;
 }
 
-/* A message whose head was read; `content` is the rest. False when there is no memory. */
+/* Processes a message whose header was parsed; `content` is the rest. False if out of memory. */
 static bool take_known(struct app_context *context, struct krb5_state *state, enum flow_direction direction,
                        uint8_t type, const struct cursor *content)
 {
@@ -119,7 +119,7 @@ static struct app_result feed_stream(struct app_context *context, struct krb5_st
     return result;
 }
 
-/* The tag of a datagram's first message says which end sends it. */
+/* Whether the tag of the datagram's first message contradicts the direction of the flow. */
 static bool says_other_direction(const struct app_input *in)
 {
     return in->length > 0 && (in->bytes[0] & 0xe0) == BER_APPLICATION &&
@@ -152,7 +152,7 @@ static void krb5_tx_free(struct app_context *context, struct app_tx *tx)
     buffer_clear(app_heap(context), &((struct krb5_tx *)tx)->text);
 }
 
-/* --- Finding it ----------------------------------------------------------------------------------- */
+/* --- Detection --------------------------------------------------------------------------------------- */
 
 static enum app_guess expect_bytes(struct cursor *cur, const uint8_t *want, size_t length)
 {
@@ -181,7 +181,8 @@ static enum app_guess expect_head(struct cursor *cur, uint8_t *tag)
     }
 }
 
-/* The message's head, a SEQUENCE, and as its first two members the version and the message's own type again. */
+/* Tests the start of a message: the application tag, a SEQUENCE, and as its first two members the version and the
+ * message type again. */
 static enum app_guess look_at_start(struct cursor cur, uint8_t *type)
 {
     static const uint8_t version[] = { 3, 2, 1, 5 };
@@ -208,7 +209,7 @@ static enum app_guess look_at_start(struct cursor cur, uint8_t *type)
     return expect_bytes(&cur, own_type, sizeof(own_type));
 }
 
-/* Strict enough for any port. */
+/* Strict enough to be used on any port. */
 static enum app_guess krb5_probe(const struct app_probe *in)
 {
     struct cursor cur = cursor_of(in->bytes, in->length);
@@ -239,7 +240,7 @@ static const struct setting setting_rows[] = {
     { .name = NULL },
 };
 
-/* The tag of an application, a length in one byte or in several, and a SEQUENCE that begins with field 0 or 1. */
+/* The application tag, a length of one or several bytes, and a SEQUENCE that begins with field 0 or 1. */
 static const struct app_head heads[] = {
     { UINT64_C(0xe080ff0000000000), UINT64_C(0x6000300000000000) },
     { UINT64_C(0xe080000000000000), UINT64_C(0x6080000000000000) },
@@ -262,7 +263,7 @@ const struct app_proto app_krb5 = {
     .tx_size = sizeof(struct krb5_tx),
     .tx_free = krb5_tx_free,
     .complete = { KRB5_COMPLETE, KRB5_COMPLETE },
-    .tx_max = 8192, /* the smallest messages that come at once */
+    .tx_max = 8192, /* number of the smallest messages that can arrive at once */
     .events = events,
     .event_count = KRB5_EVENTS,
     .buffers = krb5_buffers,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Kerberos 5 (RFC 4120): requests to a KDC, its replies and errors. Each is a transaction of its own, in its own
+/* Kerberos 5 (RFC 4120): requests to a KDC, replies and errors. Each message is a separate transaction in its own
  * direction. */
 #ifndef SLUICE_APP_KRB5_PRIV_H
 #define SLUICE_APP_KRB5_PRIV_H
@@ -9,7 +9,7 @@
 
 enum {
     KRB5_PARTS = 16,           /* of a name */
-    KRB5_RECORD_FIRST = 16384, /* of the first record on TCP; a longer one is something else */
+    KRB5_RECORD_FIRST = 16384, /* maximum length of the first record on TCP; a longer one is another protocol */
     KRB5_RECORD_MAX = 100000,
 };
 enum { KRB5_COMPLETE = 1 };
@@ -27,10 +27,10 @@ enum krb5_type {
 enum krb5_event { KRB5_MALFORMED_DATA, KRB5_WEAK_ENCRYPTION, KRB5_EVENTS };
 
 struct krb5_text {
-    uint32_t at, length; /* in tx->text */
+    uint32_t at, length; /* in krb5_tx.text */
 };
 
-/* A principal; its parts are joined by '/' in the text. */
+/* Principal name; `whole` has its parts joined by '/'. */
 struct krb5_name {
     bool is_there;
     uint8_t parts;
@@ -41,19 +41,19 @@ struct krb5_tx {
     struct app_tx tx;
     bool parsed, has_realm, has_encryption, has_ticket_encryption, has_error;
     uint8_t type;    /* enum krb5_type */
-    uint8_t request; /* of an error: what was asked before; 0: not known */
+    uint8_t request; /* of an error: type of the preceding request; 0: unknown */
     int32_t encryption, ticket_encryption, error;
     struct krb5_text realm;
     struct krb5_name client, server;
     struct buffer text;
 };
 
-/* --- parse.c -------------------------------------------------------------------------------------- */
+/* --- parse.c ----------------------------------------------------------------------------------------- */
 
-/* Reads a message of tx->type, whose content is `bytes`. 0, -EINVAL when it is broken, or -ENOMEM. */
+/* Parses a message of type tx->type with the content `bytes`. Returns 0, -EINVAL if it is malformed, or -ENOMEM. */
 int krb5_parse(struct heap *heap, struct krb5_tx *tx, const uint8_t *bytes, uint32_t length);
 
-/* --- names.c -------------------------------------------------------------------------------------- */
+/* --- names.c ----------------------------------------------------------------------------------------- */
 
 struct krb5_number_name {
     const char *name; /* NULL ends the table */
@@ -63,12 +63,12 @@ extern const struct krb5_number_name krb5_encryption_names[], krb5_error_names[]
 extern const struct number_name krb5_type_names[]; /* for rules */
 bool krb5_is_weak(int32_t encryption);
 enum { KRB5_NAME_TEXT = 64 };
-/* Either a name of the table, or "KIND(N / 0xN)" in `text`. */
+/* Returns a name from the table, or "KIND(N / 0xN)" in `text`. */
 const char *krb5_number_name(const struct krb5_number_name *names, const char *kind, int32_t number,
                              char text[KRB5_NAME_TEXT]);
-const char *krb5_type_name(uint8_t type); /* KRB_AS_REQ; "UNKNOWN" */
+const char *krb5_type_name(uint8_t type); /* KRB_AS_REQ and so on, or "UNKNOWN" */
 
-/* --- keywords.c, log.c ---------------------------------------------------------------------------- */
+/* --- keywords.c, log.c ------------------------------------------------------------------------------- */
 
 enum { KRB5_BUFFERS = 4, KRB5_CONDITIONS = 6 };
 extern const struct app_buffer krb5_buffers[KRB5_BUFFERS];

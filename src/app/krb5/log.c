@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Kerberos in EVE. What a message has not is written "<empty>" or "<none>", as in the field. */
+/* Kerberos in EVE events. Missing values are logged as "<empty>" or "<none>", as in Suricata. */
 #include "krb5_priv.h"
 
 static void log_text(const struct krb5_tx *tx, const char *key, bool is_there, const struct krb5_text *text,

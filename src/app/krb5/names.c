@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Numbers of Kerberos by name, as EVE and rules have them (RFC 3961, 4120, 4556 and IANA, "Kerberos Parameters"). */
+/* Names of Kerberos numbers in EVE events and rules (RFC 3961, 4120, 4556 and IANA, "Kerberos Parameters"). */
 #include <stdio.h>
 
 #include "krb5_priv.h"
@@ -119,7 +119,7 @@ const struct krb5_number_name krb5_error_names[] = {
     { NULL, 0 },
 };
 
-/* Whatever is not AES or Camellia. */
+/* Everything except AES and Camellia is weak. */
 bool krb5_is_weak(int32_t encryption)
 {
     return !((encryption >= 17 && encryption <= 20) || encryption == 25 || encryption == 26);

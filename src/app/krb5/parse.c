@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Messages of Kerberos. Only what rules and events tell of is read; fields behind it are not looked at, and optional
- * ones may be there or not.
+ * Kerberos message parser. It parses only the fields that rules and events use; the fields after them are ignored, and
+ * optional fields may be absent.
  */
 #include <errno.h>
 
@@ -11,7 +11,7 @@
 struct parse {
     struct heap *heap;
     struct krb5_tx *tx;
-    uint32_t limit; /* bytes of text: all of a message fits */
+    uint32_t limit; /* bytes of text; enough for all names of a message */
     bool no_memory;
 };
 
@@ -72,7 +72,7 @@ static bool read_realm(struct parse *parse, struct cursor *cur, uint8_t number)
     return parse->tx->has_realm;
 }
 
-/* Version and type, whose numbers depend on the kind of message. */
+/* Parses version and type, whose field numbers depend on the kind of message. */
 static bool read_start(struct cursor *cur, uint8_t number, uint8_t type)
 {
     int32_t version, have;
@@ -129,7 +129,7 @@ static bool read_reply(struct parse *parse, struct cursor *cur)
     return tx->has_encryption;
 }
 
-/* KRB-ERROR: the realm that is told is the client's, as in the field. */
+/* KRB-ERROR: the realm is that of the client, as in Suricata. */
 static bool read_error(struct parse *parse, struct cursor *cur)
 {
     struct krb5_tx *tx = parse->tx;
