@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Calls and replies of versions 2 and 3: the handle and the name that a call is about, and the handles that replies
- * tell of. */
+/* Calls and replies of versions 2 and 3: the file handle and name of a call, and the handles in replies. */
 #include "nfs_priv.h"
 
 enum { HANDLE_2 = 32, ATTRIBUTES_3 = 84 };
@@ -35,7 +34,7 @@ static bool read_name(struct nfs_parse *parse, struct cursor *cur, struct nfs_te
     return true;
 }
 
-/* A file that is known by its handle alone. */
+/* Parses a call whose file is identified by its handle only. */
 static bool call_on_handle(struct nfs_parse *parse, struct cursor *cur)
 {
     struct cursor handle, name;
@@ -47,7 +46,7 @@ static bool call_on_handle(struct nfs_parse *parse, struct cursor *cur)
     return true;
 }
 
-/* A name in a directory. */
+/* Parses a call with a name in a directory. */
 static bool call_on_name(struct nfs_parse *parse, struct cursor *cur)
 {
     struct cursor handle;
@@ -131,14 +130,14 @@ bool nfs_read_call(struct nfs_parse *parse, struct cursor cur)
     return parse->tx->version == 3 ? read_call_3(parse, &cur) : read_call_2(parse, &cur);
 }
 
-/* --- Replies -------------------------------------------------------------------------------------- */
+/* --- Replies ----------------------------------------------------------------------------------------- */
 
 static struct cursor name_of(const struct nfs_tx *tx)
 {
     return cursor_of(tx->name.length ? tx->text.bytes + tx->name.at : (const uint8_t *)"", tx->name.length);
 }
 
-/* Whether the optional part follows. */
+/* Parses the flag that tells whether an optional part follows. */
 static bool follows(struct cursor *cur, bool *out)
 {
     uint32_t flag;
@@ -149,7 +148,7 @@ static bool follows(struct cursor *cur, bool *out)
     return true;
 }
 
-/* One entry of a directory: its name, perhaps with attributes and a handle. */
+/* Parses a directory entry: its name, optionally with attributes and a handle. */
 static bool read_entry(struct nfs_parse *parse, struct cursor *cur)
 {
     struct cursor name, handle;
@@ -177,7 +176,7 @@ static void read_directory(struct nfs_parse *parse, struct cursor *cur)
             return;
 }
 
-/* The file that was looked up is what the call was about. */
+/* The file that was looked up is the file of the transaction. */
 static void reply_to_lookup(struct nfs_parse *parse, struct cursor *cur)
 {
     struct cursor handle;

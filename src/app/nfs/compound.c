@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Version 4: a call is a list of operations, most of which prepare the one that matters. They are walked as long as
- * their arguments are simple; what comes behind the first that is not stays unread.
+ * NFS version 4: a call is a list of operations, most of which prepare the main one. Operations are parsed as long as
+ * their arguments are simple; the operations after the first complex one are not parsed.
  */
 #include "nfs_priv.h"
 
@@ -22,7 +22,7 @@ enum {
     OP_SAVEFH = 32,
     OP_SEQUENCE = 53,
     SEQUENCE_BYTES = 32,
-    BITMAP_MAX = 8, /* words */
+    BITMAP_MAX = 8, /* 32-bit words */
 };
 
 enum walk { WALK_ON, WALK_END, WALK_BROKEN };
@@ -55,7 +55,7 @@ static bool skip_bitmap(struct cursor *cur)
     return cursor_be32(cur, &words) && words <= BITMAP_MAX && cursor_skip(cur, 4 * (size_t)words);
 }
 
-/* An operation that only prepares; WALK_END: it is another. */
+/* Parses an operation that prepares the main one; WALK_END if it is another operation. */
 static enum walk prepare(struct nfs_parse *parse, struct cursor *cur, uint32_t operation)
 {
     bool fine;

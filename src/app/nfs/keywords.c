@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keywords of NFS: fields of a call. */
+/* NFS keywords: fields of a call. */
 #include <errno.h>
 
 #include "nfs_priv.h"
@@ -11,10 +11,10 @@ enum { VERSIONS = 5 };
 
 static const char *const words[] = { "nfs", NULL };
 
-/* A number of any version, or a name, which each version has another number for. */
+/* A number in any version, or a name, which has a different number in each version. */
 struct procedure {
     bool named, negated;
-    int32_t number[VERSIONS]; /* by version; -1: it has none */
+    int32_t number[VERSIONS]; /* by version; -1: the version does not have it */
     struct number_range range;
 };
 
@@ -33,7 +33,7 @@ static bool procedure_match(const struct match_input *in, const struct app_tx *t
     return (want->number[nfs->version] == (int64_t)nfs->procedure) != want->negated;
 }
 
-/* Here, and only here, both ends of a range belong to it. */
+/* Only this keyword uses ranges that include both ends. */
 static int parse_closed_range(struct rule_parser *parser, struct span text, size_t at, size_t length,
                               struct number_range *out)
 {
@@ -49,7 +49,7 @@ static int parse_closed_range(struct rule_parser *parser, struct span text, size
     return 0;
 }
 
-/* False: it is no name of any version. */
+/* False if no version has a procedure of this name. */
 static bool read_name(struct span text, struct procedure *out)
 {
     if (text.length > 0 && text.at[0] == '!') {

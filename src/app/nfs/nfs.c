@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * NFS over UDP and TCP. On TCP a message of RPC is a record with its length in front; of a long one only the beginning
- * is read, and the rest is skipped as it comes, so that reading and writing files takes no memory. A message that is
- * cut in fragments is skipped.
+ * NFS over UDP and TCP. On TCP an RPC message is a record preceded by its length. Of a long record only the start is
+ * parsed; the rest is skipped as it is received, so that reading and writing files takes no memory. A message in
+ * several fragments is skipped.
  *
- * Bytes that are lost within what is skipped anyway do no harm; elsewhere the next record can't be found, and the
- * direction is given up.
+ * A gap inside skipped bytes does no harm; elsewhere the next record cannot be found, and parsing of the direction
+ * stops.
  */
 #include <errno.h>
 
@@ -21,7 +21,7 @@ static const struct app_event events[NFS_EVENTS] = {
     [NFS_TOO_MANY_TRANSACTIONS] = { "too_many_transactions", "more than 1,000 calls wait for a reply" },
 };
 
-/* A transaction that has nothing but an event. */
+/* Allocates a transaction that carries only an event. */
 static bool complain(struct app_context *context, enum flow_direction direction, enum nfs_event event)
 {
     struct app_tx *tx = app_tx_new(context);
@@ -35,9 +35,9 @@ static bool complain(struct app_context *context, enum flow_direction direction,
     return true;
 }
 
-/* --- Calls ---------------------------------------------------------------------------------------- */
+/* --- Calls ------------------------------------------------------------------------------------------- */
 
-/* The oldest call is given up when too many wait. */
+/* Completes the oldest call if too many calls wait for a reply. */
 static void limit_calls(struct app_context *context)
 {
     struct app_tx *oldest = app_tx_first_open(context);
@@ -48,7 +48,7 @@ static void limit_calls(struct app_context *context)
     app_event(context, oldest, NFS_TOO_MANY_TRANSACTIONS);
 }
 
-/* AUTH_UNIX: a stamp, the machine's name, who. */
+/* Parses AUTH_UNIX: stamp, machine name, uid, gid. */
 static bool read_unix(struct nfs_parse *parse, struct cursor body)
 {
     struct nfs_tx *tx = parse->tx;
@@ -72,7 +72,7 @@ static bool read_credentials(struct nfs_parse *parse, struct cursor *cur)
     return cursor_skip(cur, 4) && nfs_skip_opaque(cur); /* the verifier */
 }
 
-/* `cut`: there is more of the message than what is read. */
+/* `cut`: the message is longer than the part that is parsed. */
 static bool take_call(struct app_context *context, struct nfs_state *state, uint32_t xid, struct cursor cur, bool cut)
 {
     struct nfs_parse parse = { .heap = app_heap(context), .state = state };
@@ -93,7 +93,7 @@ static bool take_call(struct app_context *context, struct nfs_state *state, uint
     tx->version = (uint8_t)version;
     app_tx_advance(&tx->tx, FLOW_TO_SERVER, NFS_COMPLETE);
     tx->parsed = cursor_be32(&cur, &tx->procedure) && read_credentials(&parse, &cur);
-    /* What is protected by GSS may be encrypted. */
+    /* Arguments protected by RPCSEC_GSS may be encrypted. */
     bool fine = tx->parsed && (tx->auth_type == RPC_AUTH_GSS || nfs_read_call(&parse, cur));
 
     tx->tx.log_never = !tx->parsed;
@@ -102,7 +102,7 @@ static bool take_call(struct app_context *context, struct nfs_state *state, uint
     return !parse.no_memory;
 }
 
-/* --- Replies -------------------------------------------------------------------------------------- */
+/* --- Replies ----------------------------------------------------------------------------------------- */
 
 static struct nfs_tx *find_call(struct app_context *context, uint32_t xid)
 {
@@ -132,7 +132,7 @@ static bool read_reply(struct nfs_parse *parse, struct cursor *cur)
     return true;
 }
 
-/* What was asked of another program, or before we looked, has no call. */
+/* Replies without a call belong to another program, or to a call before inspection started. */
 static bool take_reply(struct app_context *context, struct nfs_state *state, uint32_t xid, struct cursor cur)
 {
     struct nfs_parse parse = { .heap = app_heap(context), .state = state, .tx = find_call(context, xid) };
@@ -146,7 +146,7 @@ static bool take_reply(struct app_context *context, struct nfs_state *state, uin
     return !parse.no_memory;
 }
 
-/* False when there is no memory. */
+/* False if out of memory. */
 static bool take_message(struct app_context *context, struct nfs_state *state, enum flow_direction direction,
                          struct cursor cur, bool cut, bool in_datagram)
 {
@@ -155,17 +155,18 @@ static bool take_message(struct app_context *context, struct nfs_state *state, e
     if (!cursor_be32(&cur, &xid) || !cursor_be32(&cur, &type))
         return complain(context, direction, NFS_MALFORMED_DATA);
     if (in_datagram && type <= RPC_REPLY && (type == RPC_CALL) != (direction == FLOW_TO_SERVER)) {
-        direction = type == RPC_CALL ? FLOW_TO_SERVER : FLOW_TO_CLIENT; /* the flow's may be wrong */
+        direction = type == RPC_CALL ? FLOW_TO_SERVER : FLOW_TO_CLIENT; /* the direction of the flow may be wrong */
         app_doubt_direction(context);
     }
     if (type == RPC_CALL && direction == FLOW_TO_SERVER)
         return take_call(context, state, xid, cur, cut);
     if (type == RPC_REPLY && direction == FLOW_TO_CLIENT)
         return take_reply(context, state, xid, cur);
-    return type <= RPC_REPLY || complain(context, direction, NFS_MALFORMED_DATA); /* callbacks go the other way */
+    return type <= RPC_REPLY ||
+           complain(context, direction, NFS_MALFORMED_DATA); /* callbacks use the opposite direction */
 }
 
-/* --- Records -------------------------------------------------------------------------------------- */
+/* --- Records ----------------------------------------------------------------------------------------- */
 
 static void take_gap(struct nfs_state *state, enum flow_direction direction, uint64_t gap)
 {
@@ -183,7 +184,7 @@ static uint32_t skip_bytes(struct nfs_state *state, enum flow_direction directio
     return bytes;
 }
 
-/* One record, or its beginning; consumed 0: more is needed. */
+/* Parses one record, or its start; consumed is 0 if more bytes are required. */
 static struct app_result take_record(struct app_context *context, struct nfs_state *state,
                                      enum flow_direction direction, const uint8_t *bytes, uint32_t left)
 {
@@ -257,7 +258,7 @@ static void nfs_tx_free(struct app_context *context, struct app_tx *tx)
     buffer_clear(app_heap(context), &((struct nfs_tx *)tx)->text);
 }
 
-/* The place in the records; names of files are learnt anew. */
+/* Transfers the position in the records; file names are not transferred, but parsed again. */
 static void nfs_transfer(struct app_context *context, void *data, struct transfer *t)
 {
     struct nfs_state *state = data;
@@ -270,7 +271,7 @@ static void nfs_transfer(struct app_context *context, void *data, struct transfe
     }
 }
 
-/* --- Finding it: calls of this program on any port, replies on its own ---------------------------- */
+/* --- Detection: calls of this program on any port, replies on port 2049 only ------------------------- */
 
 static bool is_call(const uint8_t *bytes)
 {
@@ -318,7 +319,7 @@ static const struct setting setting_rows[] = {
     { .name = NULL },
 };
 
-/* A call: its id, and RPC_CALL. */
+/* The first bytes of a call: a transaction id, and RPC_CALL. */
 static const struct app_head heads[] = {
     { UINT64_C(0x00000000ffffffff), RPC_CALL },
 };

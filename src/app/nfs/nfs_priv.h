@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * NFS versions 2, 3 and 4 (RFC 1094, 1813, 7530) in ONC RPC (RFC 5531). A call with its reply is a transaction; they
- * are paired by their number, in whatever order replies come.
+ * NFS versions 2, 3 and 4 (RFC 1094, 1813, 7530) over ONC RPC (RFC 5531). A call with its reply is a transaction;
+ * replies may come in any order and are assigned by the xid.
  *
- * Files are known by handles; what names they had when they were looked up is remembered, for the last NFS_NAMES of a
- * flow.
+ * Files are identified by handles. The names under which the last NFS_NAMES handles of a flow were looked up are
+ * stored.
  */
 #ifndef SLUICE_APP_NFS_PRIV_H
 #define SLUICE_APP_NFS_PRIV_H
@@ -15,13 +15,13 @@
 enum {
     NFS_PROGRAM = 100003,
     NFS_HANDLE_MAX = 128,
-    NFS_NAME_MAX = 255,        /* longer ones are cut */
-    NFS_NAMES = 64,            /* handles whose names are remembered */
-    NFS_READ_MAX = 16384,      /* bytes of a message on TCP that are read; the rest is skipped as it comes */
-    NFS_RECORD_MAX = 64 << 20, /* a longer one is broken */
-    NFS_CALLS_MAX = 1000,      /* that wait for a reply */
-    NFS_OPERATIONS_MAX = 64,   /* of a compound call */
-    NFS_ENTRIES_MAX = 512,     /* of a directory in a reply */
+    NFS_NAME_MAX = 255,        /* longer names are cut */
+    NFS_NAMES = 64,            /* handles with a stored name */
+    NFS_READ_MAX = 16384,      /* bytes of a TCP message that are parsed; the rest is skipped */
+    NFS_RECORD_MAX = 64 << 20, /* a longer record is malformed */
+    NFS_CALLS_MAX = 1000,      /* calls that wait for a reply */
+    NFS_OPERATIONS_MAX = 64,   /* per compound call */
+    NFS_ENTRIES_MAX = 512,     /* directory entries per reply */
 };
 enum { NFS_COMPLETE = 1 };
 
@@ -35,7 +35,7 @@ enum nfs_event {
 
 enum { RPC_AUTH_UNIX = 1, RPC_AUTH_GSS = 6 };
 
-/* Procedures that are read; version 3, and those of version 2 in their numbers. */
+/* Procedures that are parsed: the numbers of version 3, and those of version 2. */
 enum {
     NFS3_GETATTR = 1,
     NFS3_LOOKUP = 3,
@@ -61,14 +61,14 @@ enum {
 };
 
 struct nfs_text {
-    uint32_t at, length; /* in tx->text */
+    uint32_t at, length; /* in nfs_tx.text */
 };
 
 struct nfs_tx {
     struct app_tx tx;
     bool parsed, answered, has_handle, has_target;
     uint8_t version;
-    uint32_t xid, procedure; /* of version 4: the operation that matters */
+    uint32_t xid, procedure; /* version 4: the main operation */
     uint32_t auth_type, uid, gid;
     uint32_t rpc_status, status;
     uint32_t handle_crc;
@@ -83,14 +83,14 @@ struct nfs_known {
 };
 
 struct nfs_state {
-    uint64_t skip[FLOW_DIRECTIONS]; /* bytes of a record that are of no interest */
-    bool lost[FLOW_DIRECTIONS];     /* where records begin */
+    uint64_t skip[FLOW_DIRECTIONS]; /* bytes of a record that are not parsed */
+    bool lost[FLOW_DIRECTIONS];     /* after a gap: the start of the next record is unknown */
     bool in_fragments[FLOW_DIRECTIONS];
     unsigned next_known;
     struct nfs_known known[NFS_NAMES];
 };
 
-/* One message being read. */
+/* Context while a message is parsed. */
 struct nfs_parse {
     struct heap *heap;
     struct nfs_state *state;
@@ -98,38 +98,38 @@ struct nfs_parse {
     bool no_memory;
 };
 
-/* --- xdr.c ---------------------------------------------------------------------------------------- */
+/* --- xdr.c ------------------------------------------------------------------------------------------- */
 
-/* Bytes with their length in front, filled up to four. */
+/* Parses bytes that are preceded by their length and padded to a multiple of four. */
 bool nfs_opaque(struct cursor *cur, uint32_t limit, struct cursor *out);
 bool nfs_skip_opaque(struct cursor *cur);
 uint32_t nfs_crc32(struct cursor bytes);
 void nfs_keep(struct nfs_parse *parse, struct cursor bytes, struct nfs_text *out);
 
-/* --- names.c: handles ----------------------------------------------------------------------------- */
+/* --- xdr.c: names of handles ------------------------------------------------------------------------- */
 
 void nfs_learn(struct nfs_parse *parse, struct cursor handle, struct cursor name);
 bool nfs_find(const struct nfs_state *state, struct cursor handle, struct cursor *name);
 void nfs_forget_all(struct heap *heap, struct nfs_state *state);
 
-/* --- calls.c, compound.c: the arguments of a call, and what its reply has; false when they are broken  */
+/* --- calls.c, compound.c: arguments and results; false if malformed ---------------------------------- */
 
 bool nfs_read_call(struct nfs_parse *parse, struct cursor cur);
 bool nfs_read_compound(struct nfs_parse *parse, struct cursor cur);
 void nfs_read_reply(struct nfs_parse *parse, struct cursor cur);
 
-/* --- numbers.c ------------------------------------------------------------------------------------ */
+/* --- numbers.c --------------------------------------------------------------------------------------- */
 
 enum { NFS_NUMBER_TEXT = 16 };
-/* The name, or the number in `text`. */
+/* Returns the name, or the number in `text`. */
 const char *nfs_procedure_name(uint8_t version, uint32_t procedure, char text[NFS_NUMBER_TEXT]);
-/* The number of a procedure by its name in either case; -1: the version has none. */
+/* Returns the number of a procedure by its name, ignoring case; -1 if the version has none. */
 int32_t nfs_procedure_number(uint8_t version, const char *name, size_t length);
 const char *nfs_status_name(uint32_t status, char text[NFS_NUMBER_TEXT]);
 const char *nfs_rpc_status_name(uint32_t status, char text[NFS_NUMBER_TEXT]);
 const char *nfs_auth_name(uint32_t type, char text[NFS_NUMBER_TEXT]);
 
-/* --- keywords.c, log.c ---------------------------------------------------------------------------- */
+/* --- keywords.c, log.c ------------------------------------------------------------------------------- */
 
 enum { NFS_CONDITIONS = 2 };
 extern const struct app_condition nfs_conditions[NFS_CONDITIONS];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Numbers of NFS and RPC by name. */
+/* Names of NFS and RPC numbers. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* XDR (RFC 4506), handles, and the names that they had. */
+/* XDR (RFC 4506), and the table of file handles and their names. */
 #include <string.h>
 
 #include "nfs_priv.h"
@@ -27,7 +27,7 @@ bool nfs_skip_opaque(struct cursor *cur)
     return nfs_opaque(cur, UINT32_MAX - 4, &ignored);
 }
 
-/* IEEE 802.3, bit by bit: handles are short. */
+/* CRC-32 of IEEE 802.3, bit by bit, because handles are short. */
 uint32_t nfs_crc32(struct cursor bytes)
 {
     uint32_t crc = UINT32_MAX;
@@ -67,7 +67,7 @@ static struct nfs_known *find_known(const struct nfs_state *state, struct cursor
     return NULL;
 }
 
-/* The oldest gives way. Without memory nothing is learned, which is no reason to stop. */
+/* Replaces the oldest entry. Failure to allocate memory is ignored: only the name is missing then. */
 void nfs_learn(struct nfs_parse *parse, struct cursor handle, struct cursor name)
 {
     struct nfs_state *state = parse->state;
