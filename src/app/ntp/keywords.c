@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keywords of NTP: fields of the header. */
+/* NTP keywords: fields of the header. */
 #include "ntp_priv.h"
 #include "sluice/number_range.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * NTP 3 and 4 over UDP. Requests and responses are not paired: each message is a transaction of its own, in its own
- * direction. What follows the header (extensions, a MAC) is of no interest. A datagram that is no message is passed
- * over after its event.
+ * NTP versions 3 and 4 over UDP. Requests and responses are not paired: each message is a separate transaction in its
+ * own direction. The bytes after the header (extension fields, MAC) are ignored. A datagram that is not an NTP message
+ * sets an event and is ignored.
  *
- * Messages of the modes 6 and 7 (control, private) have another form; they are told apart by their version or are too
- * short, as in the field.
+ * Messages of modes 6 and 7 (control, private) have another format; they are excluded by their version or are too
+ * short, as in Suricata.
  */
 #include <string.h>
 
@@ -67,7 +67,7 @@ static struct app_result ntp_feed(struct app_context *context, void *state, cons
     return result;
 }
 
-/* Who answers from the server's port was asked before we looked. */
+/* A response from the server's port as first message means that the request was sent before inspection started. */
 static enum app_guess ntp_probe(const struct app_probe *in)
 {
     struct header header;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* NTP: one datagram is one message is one transaction (RFC 5905, 7.3). */
+/* NTP: each datagram is one message and one transaction (RFC 5905, 7.3). */
 #ifndef SLUICE_APP_NTP_PRIV_H
 #define SLUICE_APP_NTP_PRIV_H
 
