@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files that are read or written, put in order of their bytes. What comes early waits until the bytes in front of it
- * are there; what comes twice is looked at once, as it was first.
+ * Contents of files that are read or written, in the order of the file. Data beyond the next expected offset is queued
+ * until the gap before it is filled. Of overlapping data, the bytes that were received first are inspected.
  */
 #include "smb_priv.h"
 
@@ -58,7 +58,7 @@ static struct smb_tx *new_file(struct smb_parser *parser, const struct smb_messa
     return parser->failed ? NULL : tx;
 }
 
-/* --- Bytes that came early ------------------------------------------------------------------------ */
+/* --- Out-of-order data ------------------------------------------------------------------------------- */
 
 static void give_chunk(struct heap *heap, struct smb_tx *tx)
 {
@@ -77,7 +77,7 @@ void smb_file_forget(struct heap *heap, struct smb_tx *tx)
         give_chunk(heap, tx);
 }
 
-/* The chunk that ends where these bytes begin, or a new one at its place in the order. */
+/* Returns the chunk that ends at `offset`, or a new one, inserted in the order of offsets. */
 static struct smb_chunk *get_chunk(struct smb_parser *parser, struct smb_tx *tx, uint64_t offset)
 {
     struct smb_chunk **link = &tx->file.chunks, *chunk;
@@ -95,7 +95,7 @@ static struct smb_chunk *get_chunk(struct smb_parser *parser, struct smb_tx *tx,
     return chunk;
 }
 
-/* Bytes for which there is no memory are missing in the file, nothing more. */
+/* Without memory for the chunk, its bytes are missing in the file; that is not an error. */
 static void store_chunk(struct smb_parser *parser, struct smb_tx *tx, uint64_t offset, const uint8_t *bytes,
                         uint32_t length)
 {
@@ -127,7 +127,7 @@ static void append_waiting(struct smb_parser *parser, struct smb_tx *tx)
     }
 }
 
-/* --- Data ----------------------------------------------------------------------------------------- */
+/* --- Data -------------------------------------------------------------------------------------------- */
 
 uint32_t smb_file_data(struct smb_parser *parser, const uint8_t *bytes, uint64_t length)
 {

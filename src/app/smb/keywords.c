@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keywords of SMB. Those of DCE/RPC are in src/app/dcerpc. */
+/* SMB keywords. The DCE/RPC keywords are in src/app/dcerpc. */
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
@@ -10,9 +10,9 @@
 
 static const char *const words[] = { "smb", NULL };
 
-/* --- Buffers -------------------------------------------------------------------------------------- */
+/* --- Buffers ----------------------------------------------------------------------------------------- */
 
-/* Before the server has said so a tree is a pipe by its name. */
+/* Whether a tree is one of pipes. Until the response gives its type, the name decides. */
 static bool is_pipe(const struct smb_tx *tx)
 {
     const struct buffer *name = &tx->text[SMB_TEXT_NAME];
@@ -144,7 +144,7 @@ const struct keyword keyword_smb_ntlmssp_domain = {
     .parse = smb_ntlmssp_domain_parse,
 };
 
-/* --- smb.version ---------------------------------------------------------------------------------- */
+/* --- smb.version ------------------------------------------------------------------------------------- */
 
 static bool smb_version_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
                               const void *data)
@@ -179,7 +179,7 @@ const struct keyword keyword_smb_version = {
     .match_transaction = smb_version_match,
 };
 
-/* --- Tables --------------------------------------------------------------------------------------- */
+/* --- Tables ------------------------------------------------------------------------------------------ */
 
 const struct app_buffer smb_buffers[SMB_BUFFERS] = {
     { &keyword_smb_named_pipe, FLOW_TO_SERVER, SMB_COMPLETE, false, get_named_pipe },

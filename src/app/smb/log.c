@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Transactions in EVE. */
+/* SMB transactions in EVE events. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@ static void log_text(const struct smb_tx *tx, enum smb_text text, const char *ke
     fields_bytes(out, key, value->bytes ? (const void *)value->bytes : "", value->length);
 }
 
-/* In the field's order, which turns the second half around, too. */
+/* Logs a GUID in Suricata's byte order, which also reverses the parts of the second half. */
 static void log_guid(const char *key, const uint8_t *guid, struct fields *out)
 {
     static const uint8_t order[DCE_UUID] = { 3, 2, 1, 0, 5, 4, 7, 6, 9, 8, 11, 10, 15, 14, 13, 12 };
@@ -42,7 +42,7 @@ static void log_id(const struct smb_tx *tx, struct fields *out)
     fields_string(out, "fuid", tx->id.length ? text : "");
 }
 
-/* --- What all have -------------------------------------------------------------------------------- */
+/* --- Common fields ----------------------------------------------------------------------------------- */
 
 static void log_status(const struct smb_tx *tx, struct fields *out)
 {
@@ -82,7 +82,7 @@ static void log_common(const struct smb_tx *tx, struct fields *out)
     fields_uint(out, "tree_id", tx->key.tree);
 }
 
-/* --- By kind -------------------------------------------------------------------------------------- */
+/* --- Fields by transaction kind ---------------------------------------------------------------------- */
 
 static void log_dialects(const struct smb_tx *tx, struct fields *out)
 {
@@ -200,7 +200,7 @@ static void log_tree(const struct smb_tx *tx, struct fields *out)
     fields_object_close(out);
 }
 
-/* 100 ns since 1601 as seconds since 1970. */
+/* Converts 100 ns units since 1601 to seconds since 1970. */
 static uint64_t seconds_of(uint64_t time)
 {
     const uint64_t epoch = UINT64_C(116444736000000000);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is remembered of messages for those that follow: trees, names of open files, reads that are under way. */
+/* Tables of the connection that later messages refer to: trees, names of open files, pending reads. */
 #include <string.h>
 
 #include "smb_priv.h"
@@ -45,7 +45,7 @@ void smb_tree_forget(struct smb_parser *parser, const struct smb_message *messag
     smb_table_remove(parser->heap, &parser->state->trees, smb_tree_find(parser, message));
 }
 
-/* --- Reads ---------------------------------------------------------------------------------------- */
+/* --- Pending reads ----------------------------------------------------------------------------------- */
 
 static struct smb_table_key read_key(const struct smb_message *message)
 {
@@ -83,7 +83,7 @@ bool smb_read_take(struct smb_parser *parser, const struct smb_message *message,
     return true;
 }
 
-/* --- Requests whose response names a file by its id ----------------------------------------------- */
+/* --- Pending requests whose response contains the file id -------------------------------------------- */
 
 static struct smb_table_key pending_key(enum smb_pending type, uint64_t session, uint64_t message)
 {
@@ -111,7 +111,7 @@ struct smb_entry *smb_pending_find(const struct smb_parser *parser, enum smb_pen
     return smb_table_find(&parser->state->pending, &key);
 }
 
-/* --- Names of open files -------------------------------------------------------------------------- */
+/* --- Names of open files ----------------------------------------------------------------------------- */
 
 static struct smb_table_key name_key(const struct smb_id *id)
 {

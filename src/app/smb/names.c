@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of commands, dialects, statuses and functions, as EVE has them; a number where there is no name. */
+/* Names of commands, dialects, statuses and functions in EVE events; the number as text if there is no name. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@ struct name {
     const char *name;
 };
 
-/* Each table is in the order of its values. */
+/* Each table is sorted by value. */
 static const struct name smb1_commands[] = {
     { 0x0, "SMB1_COMMAND_CREATE_DIRECTORY" },
     { 0x1, "SMB1_COMMAND_DELETE_DIRECTORY" },

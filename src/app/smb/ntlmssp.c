@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Security blobs of session setup: NTLMSSP ([MS-NLMP]), which is looked for in whatever wraps it, or a ticket of
- * Kerberos (RFC 4120) in SPNEGO (RFC 4178), of which the realm and the names of the service are read.
+ * Security blobs of session setup: NTLMSSP ([MS-NLMP]), which is searched for inside any wrapper, or a Kerberos ticket
+ * (RFC 4120) in SPNEGO (RFC 4178), of which the realm and the service names are parsed.
  */
 #include <string.h>
 
@@ -30,7 +30,7 @@ struct field {
     uint32_t at, length;
 };
 
-/* The six texts and keys that the message points to. */
+/* Parses the descriptors of the six variable-length fields of the message. */
 static bool read_fields(const uint8_t *record, size_t length, struct field fields[FIELDS])
 {
     for (unsigned i = 0; i < FIELDS; i++) {
@@ -68,7 +68,7 @@ static void read_authenticate(struct smb_parser *parser, struct smb_tx *tx, cons
         smb_tx_event(parser, tx, SMB_UNUSUAL_NTLMSSP_ORDER);
 }
 
-/* --- Kerberos ------------------------------------------------------------------------------------- */
+/* --- Kerberos ---------------------------------------------------------------------------------------- */
 
 enum {
     DER_BIT_SEQUENCE = 0x30,
@@ -82,7 +82,7 @@ enum {
     STEPS_MAX = 64,
 };
 
-/* The next element with this tag among those at cur, which is left behind it. */
+/* Finds the next element with this tag at cur and advances cur past it. */
 static bool next_element(struct cursor *cur, uint8_t want, struct cursor *out)
 {
     for (unsigned steps = 0; steps < STEPS_MAX; steps++) {
@@ -122,7 +122,7 @@ static bool descend(struct cursor *cur, const uint8_t *tags, unsigned count)
     return true;
 }
 
-/* Realm and service names of a ticket's fields. */
+/* Parses realm and service names of a ticket. */
 static void read_ticket(struct smb_parser *parser, struct smb_tx *tx, struct cursor ticket)
 {
     static const uint8_t realm_tags[] = { DER_TAG0 + 1, DER_TEXT };
@@ -146,7 +146,7 @@ static void read_kerberos(struct smb_parser *parser, struct smb_tx *tx, const ui
                                            DER_BIT_SEQUENCE };
     struct cursor cur = cursor_of(blob, length), oid;
 
-    /* The wrapper has the mechanism's name, and then a token with a name and two bytes of its own. */
+    /* The wrapper contains the OID of the mechanism, then a token with an OID and a two-byte token id. */
     if (!descend(&cur, token_tags, sizeof(token_tags)) || !next_element(&cur, DER_OID, &oid) || !cursor_skip(&cur, 2))
         return;
     if (descend(&cur, ticket_tags, sizeof(ticket_tags)))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * DCE/RPC through named pipes: by writes and reads, by an ioctl, or by transactions of SMB 1. What was bound holds for
- * the connection, as in the field.
+ * DCE/RPC in named pipes: in writes and reads, ioctls, or SMB 1 transactions. Bindings apply to the whole connection,
+ * as in Suricata.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,7 +10,8 @@
 
 enum { FRAGMENT_MAX = UINT16_MAX };
 
-static const char assumed[] = "suricata::dcerpc"; /* the field's name for what was opened before */
+static const char assumed[] =
+    "suricata::dcerpc"; /* Suricata's name for pipes that were opened before inspection started */
 
 bool smb_is_dcerpc_pipe(const struct smb_parser *parser, const struct smb_id *id)
 {
@@ -44,7 +45,7 @@ void smb_pipe_assume(struct smb_parser *parser, const struct smb_message *messag
         smb_name_keep(parser, id, (const uint8_t *)assumed, sizeof(assumed) - 1);
 }
 
-/* An ioctl has its response at the same message; reads and writes are messages of their own. */
+/* The response to an ioctl has the message id of the request; reads and writes are separate messages. */
 static bool is_same_message(const struct smb_tx *tx, const struct smb_message *message)
 {
     return tx->key.session == message->session && (message->version == 1 || message->command == 8 ||
@@ -83,7 +84,7 @@ static void share_bindings(struct smb_parser *parser, struct smb_tx *tx)
     tx->call.bindings = dce_bindings_keep(parser->state->bindings);
 }
 
-/* --- Requests ------------------------------------------------------------------------------------- */
+/* --- Requests ---------------------------------------------------------------------------------------- */
 
 static void add_request(struct smb_parser *parser, struct smb_tx *tx, const struct dce_header *header,
                         const uint8_t *body, size_t length)
@@ -144,7 +145,7 @@ void smb_pipe_request(struct smb_parser *parser, const struct smb_message *messa
     }
 }
 
-/* --- Responses ------------------------------------------------------------------------------------ */
+/* --- Responses --------------------------------------------------------------------------------------- */
 
 static struct smb_table_key fragment_key(const struct smb_message *message, const struct smb_id *id)
 {
@@ -205,7 +206,7 @@ static void take_response(struct smb_parser *parser, const struct smb_message *m
         smb_tx_complete(parser, tx, FLOW_TO_CLIENT);
 }
 
-/* A fragment that does not fit into one response comes in several. */
+/* Appends to a DCE/RPC fragment that is split over several responses. */
 static void take_piece(struct smb_parser *parser, const struct smb_message *message, struct smb_entry *entry,
                        const uint8_t *bytes, size_t length)
 {

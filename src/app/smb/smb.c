@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Records: a header of NetBIOS sessions with a length of 24 bits, and a message behind it, or several of SMB 2.
- * Encrypted and compressed ones are passed over. After lost bytes the next message's mark is looked for, unless what
- * was lost is the middle of a file's data.
+ * Records: a NetBIOS session header with a 24-bit length, followed by one message, or several of SMB 2. Encrypted and
+ * compressed messages are skipped. After a gap the parser searches for the protocol id of the next message, unless the
+ * gap is inside the data of a file.
  */
 #include <string.h>
 
@@ -47,7 +47,7 @@ static bool is_mark(const uint8_t *bytes)
     return bytes[0] >= 0xfc && memcmp(bytes + 1, "SMB", 3) == 0;
 }
 
-/* Encrypted or compressed: nothing can be read. */
+/* Encrypted or compressed: the message cannot be parsed. */
 static bool is_closed(const uint8_t *mark)
 {
     return mark[0] == 0xfc || mark[0] == 0xfd;
@@ -63,9 +63,9 @@ static uint32_t record_length(const uint8_t *header)
     return (uint32_t)header[1] << 16 | (uint32_t)header[2] << 8 | header[3];
 }
 
-/* --- Records -------------------------------------------------------------------------------------- */
+/* --- Records ----------------------------------------------------------------------------------------- */
 
-/* The messages that a record of SMB 2 chains. False: it is broken. */
+/* Parses the compounded messages of an SMB 2 record. False if the record is malformed. */
 static bool take_chain(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t missing)
 {
     struct smb_message message;
@@ -89,7 +89,7 @@ static bool take_chain(struct smb_parser *parser, const uint8_t *bytes, uint32_t
     return true;
 }
 
-/* `missing` bytes of it have not come yet. */
+/* Parses a record of which `missing` bytes have not been received. False if it is malformed. */
 static bool take_record(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t missing)
 {
     struct smb_message message;
@@ -109,7 +109,8 @@ static bool take_record(struct smb_parser *parser, const uint8_t *bytes, uint32_
     return true;
 }
 
-/* Whether the record that begins so can be taken now; *needed: how many bytes of it would do. */
+/* Whether enough bytes of the record have been received to parse it; otherwise sets *needed to the number of bytes
+ * required. */
 static bool is_ready(struct smb_parser *parser, const uint8_t *bytes, uint32_t have, uint32_t length, uint32_t *needed)
 {
     enum smb_stream streams = SMB_STREAM_NO;
@@ -135,7 +136,7 @@ struct taken {
     bool broken;
 };
 
-/* One record at the begin of the bytes, or as much of it as can be taken. */
+/* Parses the record at the start of the bytes, or the part of it that can be parsed. */
 static struct taken next_record(struct smb_parser *parser, const uint8_t *bytes, uint32_t left)
 {
     struct smb_side *side = &parser->state->side[parser->direction];
@@ -168,7 +169,7 @@ static struct taken next_record(struct smb_parser *parser, const uint8_t *bytes,
     return (struct taken){ .consumed = SMB_NBSS_HEADER + have };
 }
 
-/* What is left of the record before. */
+/* Consumes the rest of the preceding record and returns its length. */
 static uint32_t take_rest(struct smb_parser *parser, const uint8_t *bytes, uint32_t left)
 {
     struct smb_side *side = &parser->state->side[parser->direction];
@@ -180,9 +181,9 @@ static uint32_t take_rest(struct smb_parser *parser, const uint8_t *bytes, uint3
     return consumed + skipped;
 }
 
-/* --- Lost bytes ----------------------------------------------------------------------------------- */
+/* --- Gaps -------------------------------------------------------------------------------------------- */
 
-/* Answers may have been among them: what is open but files is closed. */
+/* Closes all open transactions except files: the gap may have contained their responses. */
 static void close_open(struct smb_parser *parser)
 {
     for (struct smb_tx *tx = smb_tx_first_open(parser), *next; tx; tx = next) {
@@ -209,7 +210,7 @@ static void take_gap(struct smb_parser *parser, uint64_t length)
     close_open(parser);
 }
 
-/* How many bytes lie in front of the next record, or can't belong to one. */
+/* Returns how many bytes precede the next record, or cannot belong to one. */
 static uint32_t search_record(struct smb_side *side, const uint8_t *bytes, uint32_t length)
 {
     uint32_t at = 0;
@@ -223,7 +224,7 @@ static uint32_t search_record(struct smb_side *side, const uint8_t *bytes, uint3
     return at;
 }
 
-/* --- Feeding -------------------------------------------------------------------------------------- */
+/* --- Input ------------------------------------------------------------------------------------------- */
 
 static struct app_result feed_records(struct smb_parser *parser, const struct app_input *in)
 {
@@ -291,11 +292,11 @@ static void smb_stop(struct app_context *context, void *data)
     state->bindings = NULL;
 }
 
-/* --- Finding it ----------------------------------------------------------------------------------- */
+/* --- Detection --------------------------------------------------------------------------------------- */
 
 enum { SMB1_FLAGS_AT = 9, SMB2_FLAGS_AT = 16, FLAGS_END = SMB2_FLAGS_AT + 1, SMB_PORT = 445 };
 
-/* Whether the client or the server sent the message; encrypted ones don't say. */
+/* Whether the client or the server sent the message. Encrypted messages do not contain that, so the port decides. */
 static enum app_guess direction_of(const struct app_probe *in, const uint8_t *message)
 {
     bool from_server = in->direction == FLOW_TO_CLIENT;
@@ -309,7 +310,7 @@ static enum app_guess direction_of(const struct app_probe *in, const uint8_t *me
     return from_server == (in->direction == FLOW_TO_CLIENT) ? APP_YES : APP_REVERSED;
 }
 
-/* A session may be asked for by a message of NetBIOS first. */
+/* A NetBIOS session request may precede the first SMB message. */
 static enum app_guess smb_probe(const struct app_probe *in)
 {
     uint32_t length, at = SMB_NBSS_HEADER;

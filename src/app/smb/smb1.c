@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * SMB 1: messages and the commands that they chain. smb1_session.c has negotiation and session setup, smb1_file.c the
- * bytes of files, smb1_transaction.c transactions and renames.
+ * SMB 1 messages and the commands that they chain. smb1_session.c handles negotiation and session setup, smb1_file.c
+ * file contents, smb1_transaction.c transactions and renames.
  */
 #include <string.h>
 
@@ -55,7 +55,7 @@ bool smb1_header_read(const uint8_t *bytes, uint32_t length, struct smb_message 
     return true;
 }
 
-/* File ids are a session's. */
+/* SMB 1 file ids are unique within a session. */
 struct smb_id smb1_id(const uint8_t *fid, const struct smb_message *message)
 {
     return (struct smb_id){
@@ -102,7 +102,7 @@ static struct cursor body_at(const struct smb_message *message, uint32_t at)
     return cursor_of(message->bytes + at, message->length - at);
 }
 
-/* --- Trees ---------------------------------------------------------------------------------------- */
+/* --- Trees ------------------------------------------------------------------------------------------- */
 
 static bool tree_connect_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
 {
@@ -117,7 +117,7 @@ static bool tree_connect_request(struct smb_parser *parser, const struct smb_mes
     if (fine)
         tx = smb_tx_new(parser, SMB_TREE_CONNECT, 1, TREE_CONNECT, &key);
     if (tx) {
-        buffer_consume(&path, path.length > 1); /* as in the field: one of the two backslashes */
+        buffer_consume(&path, path.length > 1); /* without one of the two leading backslashes, as in Suricata */
         tx->text[SMB_TEXT_NAME] = path;
         tx->text[SMB_TEXT_REQUEST_SERVICE] = service;
         tx->tree.has_request_service = true;
@@ -155,7 +155,7 @@ static bool tree_connect_response(struct smb_parser *parser, const struct smb_me
     return true;
 }
 
-/* --- Files ---------------------------------------------------------------------------------------- */
+/* --- Files ------------------------------------------------------------------------------------------- */
 
 static bool create_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
 {
@@ -232,7 +232,8 @@ static void close_file(struct smb_parser *parser, const struct smb_id *id, enum 
     smb_tx_complete_both(parser, tx);
 }
 
-/* What was written is whole when the client says so; what was read when the server has. */
+/* Closes a written file at the request, because the client sent all its data before; a file that was read is closed at
+ * the response. */
 static bool close_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
 {
     struct cursor cur = body_at(message, at);
@@ -277,7 +278,7 @@ static bool read_request(struct smb_parser *parser, const struct smb_message *me
     return true;
 }
 
-/* --- Messages ------------------------------------------------------------------------------------- */
+/* --- Messages ---------------------------------------------------------------------------------------- */
 
 static bool makes_transaction(uint16_t command)
 {
@@ -304,7 +305,7 @@ void smb1_generic_request(struct smb_parser *parser, const struct smb_message *m
     if (tx && is_malformed)
         smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
     if (tx && (command == CANCEL || command == TRANSACTION2_SECONDARY || command == LOCKING))
-        smb_tx_complete(parser, tx, FLOW_TO_CLIENT); /* nothing answers them */
+        smb_tx_complete(parser, tx, FLOW_TO_CLIENT); /* these commands have no response */
 }
 
 void smb1_generic_response(struct smb_parser *parser, const struct smb_message *message, bool is_malformed)
@@ -416,7 +417,7 @@ static void take_response(struct smb_parser *parser, const struct smb_message *m
     case TRANSACTION:
         smb1_transaction_response(parser, message);
         return;
-    case LOGOFF: /* which ends the session, whose number is not in it */
+    case LOGOFF: /* ends the session; the response does not contain the session id */
         answer_last(parser, message);
         return;
     case WRITE_ANDX:

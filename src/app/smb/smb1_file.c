@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Bytes of files and pipes in SMB 1. */
+/* File and pipe data in SMB 1. */
 #include "smb_priv.h"
 
 enum { WRITE = 0x0b, WRITE_AND_CLOSE = 0x2c, READ_ANDX = 0x2e, WRITE_ANDX = 0x2f, NO_COMMAND = 0xff };
@@ -7,11 +7,11 @@ enum { WRITE_ANDX_FIXED = 27, READ_ANDX_FIXED = 27 };
 
 struct transfer {
     const uint8_t *fid;
-    uint32_t at, length, here; /* `at`: place in the message */
+    uint32_t at, length, here; /* `at`: offset in the message; `here`: bytes received so far */
     uint64_t offset;
 };
 
-/* The place that the message says, if it may lie there; else what follows the fixed part. */
+/* Returns the data offset given in the message if it is valid, otherwise the offset after the fixed part. */
 static uint32_t place_of(uint32_t said, uint32_t least)
 {
     return said >= least ? said : least;
@@ -39,7 +39,7 @@ static bool read_write_andx(const struct smb_message *message, uint32_t at, stru
     out->fid = fixed + 5;
     out->offset = load_le32(fixed + 7);
     out->length = (uint32_t)load_le16(fixed + 19) << 16 | load_le16(fixed + 21);
-    if (fixed[0] == 14) { /* the offset's upper half follows the place of the data */
+    if (fixed[0] == 14) { /* the upper half of the file offset follows the data offset */
         if (message->length - at < WRITE_ANDX_FIXED + 4)
             return false;
         out->offset |= (uint64_t)load_le32(fixed + WRITE_ANDX_FIXED - 2) << 32;
@@ -133,7 +133,7 @@ void smb1_read_response(struct smb_parser *parser, const struct smb_message *mes
         to_file(parser, message, &id, &transfer, "");
         return;
     }
-    id.length = 2; /* transactions name the file without its session */
+    id.length = 2; /* transactions identify the file without the session */
     if (transfer.here > 0)
         smb_pipe_response(parser, message, &id, message->bytes + transfer.at, transfer.here);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Negotiation and session setup of SMB 1. */
+/* SMB 1 negotiation and session setup. */
 #include <string.h>
 
 #include "smb_priv.h"
 
 enum { NEGOTIATE = 0x72, SESSION_SETUP = 0x73 };
 
-/* --- Negotiation ---------------------------------------------------------------------------------- */
+/* --- Negotiation ------------------------------------------------------------------------------------- */
 
-/* Names, each with a byte 2 in front and a 0 behind. */
+/* Stores the dialect names, each of which is preceded by a byte 2 and ends with a zero byte. */
 static void keep_dialects(struct smb_parser *parser, struct smb_tx *tx, struct cursor cur)
 {
     bool bad = false;
@@ -44,7 +44,7 @@ bool smb1_negotiate_request(struct smb_parser *parser, const struct smb_message 
     return true;
 }
 
-/* The name of the dialect with this number in the client's list; false when there is none. */
+/* Sets the negotiated dialect to the entry with this index of the client's list; false if there is none. */
 static bool choose_dialect(struct smb_parser *parser, const struct smb_tx *tx, uint16_t number)
 {
     const struct buffer *names = &tx->text[SMB_TEXT_DIALECTS];
@@ -90,9 +90,9 @@ bool smb1_negotiate_response(struct smb_parser *parser, const struct smb_message
     return true;
 }
 
-/* --- Session setup -------------------------------------------------------------------------------- */
+/* --- Session setup ----------------------------------------------------------------------------------- */
 
-/* Texts that do not end are what there is no more of. */
+/* Stores the names of the operating system and the LAN manager. Names without a terminator are omitted. */
 static void keep_host(struct smb_parser *parser, const struct smb_message *message, struct smb_tx *tx,
                       struct cursor *cur, enum smb_text os, enum smb_text lm)
 {
@@ -102,7 +102,7 @@ static void keep_host(struct smb_parser *parser, const struct smb_message *messa
 
 enum { WORDS_WITH_BLOB = 12, WORDS_WITH_PASSWORDS = 13 };
 
-/* Before NTLMSSP: passwords, the account and its domain in front of the names. */
+/* Parses a request without NTLMSSP: passwords, account and domain precede the names. */
 static bool read_passwords(struct smb_parser *parser, const struct smb_message *message, struct smb_tx *tx,
                            struct cursor *cur)
 {
@@ -150,7 +150,7 @@ bool smb1_session_setup_request(struct smb_parser *parser, const struct smb_mess
     return true;
 }
 
-/* Behind the fixed words: a blob, unless the words say otherwise, and the server's names. */
+/* Parses the security blob, if the word count includes one, and the server's names. */
 static bool read_answer(struct smb_parser *parser, const struct smb_message *message, struct smb_tx *tx,
                         struct cursor *cur)
 {
@@ -179,7 +179,7 @@ bool smb1_session_setup_response(struct smb_parser *parser, const struct smb_mes
     struct smb_key key = smb_key_of(message, SMB_KEY_HEADER);
     struct smb_tx *tx = smb_tx_find(parser, SMB_SESSION_SETUP, 1, SESSION_SETUP, &key);
 
-    if (!tx) { /* the first answer gives the session its number */
+    if (!tx) { /* the session id is assigned by the first response */
         key.session = 0;
         tx = smb_tx_find(parser, SMB_SESSION_SETUP, 1, SESSION_SETUP, &key);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* SMB 1's transactions: DCE/RPC through pipes, and renames and deletions. */
+/* SMB 1 transactions: DCE/RPC in pipes, renames and deletions. */
 #include <string.h>
 
 #include "smb_priv.h"
@@ -7,13 +7,13 @@
 enum { TRANSACTION = 0x25, TRANSACTION2 = 0x32, RENAME = 0x07 };
 enum { SET_PATH_INFO = 6, SET_FILE_INFO = 8, LEVEL_RENAME = 1010, LEVEL_DISPOSITION = 1013 };
 
-/* A part of the message that it points to. NULL: it lies outside. */
+/* Returns a part of the message given by offset and length, or NULL if it is outside of the message. */
 static const uint8_t *part_of(const struct smb_message *message, uint32_t at, uint32_t length)
 {
     return at >= SMB1_HEADER && at <= message->length && length <= message->length - at ? message->bytes + at : NULL;
 }
 
-/* --- Pipes ---------------------------------------------------------------------------------------- */
+/* --- Pipes ------------------------------------------------------------------------------------------- */
 
 static bool pipe_request(struct smb_parser *parser, const struct smb_message *message)
 {
@@ -79,7 +79,7 @@ void smb1_transaction_response(struct smb_parser *parser, const struct smb_messa
     smb1_generic_response(parser, message, !fine);
 }
 
-/* --- Names ---------------------------------------------------------------------------------------- */
+/* --- Renames and deletions --------------------------------------------------------------------------- */
 
 bool smb1_rename_request(struct smb_parser *parser, const struct smb_message *message)
 {
@@ -101,12 +101,12 @@ bool smb1_rename_request(struct smb_parser *parser, const struct smb_message *me
     return fine;
 }
 
-/* What SET_PATH_INFO and SET_FILE_INFO are about. */
+/* Target of SET_PATH_INFO and SET_FILE_INFO. */
 struct change {
     uint16_t subcommand, level;
     bool has_id;
     struct smb_id id;
-    struct cursor name; /* without an id */
+    struct cursor name; /* used if there is no id */
 };
 
 static struct smb_tx *new_change(struct smb_parser *parser, const struct smb_message *message, enum smb_kind kind,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* SMB 2 and 3 without what touches the bytes of files: smb2_file.c has that, smb2_session.c negotiation and session
- * setup. */
+/* SMB 2 and 3, except file data (smb2_file.c), and negotiation and session setup (smb2_session.c). */
 #include <string.h>
 
 #include "smb_priv.h"
@@ -61,7 +60,7 @@ static bool makes_transaction(uint16_t command)
     return command != READ && command != WRITE && command != GET_INFO && command != SET_INFO;
 }
 
-/* --- Trees ---------------------------------------------------------------------------------------- */
+/* --- Trees ------------------------------------------------------------------------------------------- */
 
 static bool tree_connect_request(struct smb_parser *parser, const struct smb_message *message)
 {
@@ -83,7 +82,7 @@ static bool tree_connect_request(struct smb_parser *parser, const struct smb_mes
     return true;
 }
 
-/* Whether the transaction is known, and whether the message is well-formed. */
+/* Returns whether the message is well-formed; *found: the transaction is known. */
 static bool tree_connect_response(struct smb_parser *parser, const struct smb_message *message, bool *found)
 {
     const struct smb_key key = smb_key_of(message, SMB_KEY_TREE);
@@ -107,7 +106,7 @@ static bool tree_connect_response(struct smb_parser *parser, const struct smb_me
     return true;
 }
 
-/* --- Files ---------------------------------------------------------------------------------------- */
+/* --- Files ------------------------------------------------------------------------------------------- */
 
 static bool create_request(struct smb_parser *parser, const struct smb_message *message)
 {
@@ -214,7 +213,7 @@ static bool read_request(struct smb_parser *parser, const struct smb_message *me
     return true;
 }
 
-/* --- Ioctl ---------------------------------------------------------------------------------------- */
+/* --- Ioctl ------------------------------------------------------------------------------------------- */
 
 static bool ioctl_request(struct smb_parser *parser, const struct smb_message *message)
 {
@@ -264,7 +263,7 @@ static void ioctl_response(struct smb_parser *parser, const struct smb_message *
     smb_tx_answer(parser, tx, message);
 }
 
-/* --- Messages ------------------------------------------------------------------------------------- */
+/* --- Messages ---------------------------------------------------------------------------------------- */
 
 static void take_request(struct smb_parser *parser, const struct smb_message *message)
 {
@@ -318,7 +317,7 @@ static void take_request(struct smb_parser *parser, const struct smb_message *me
         smb_event(parser, 2, event);
 }
 
-/* A read at the file's end: the file is known as a whole, though it is still open. */
+/* Handles a read at the end of the file: all of the file was read, although it is still open. */
 static void read_end(struct smb_parser *parser, const struct smb_message *message)
 {
     struct smb_id id;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Bytes of files and pipes in SMB 2 and 3. */
+/* File and pipe data in SMB 2 and 3. */
 #include "smb_priv.h"
 
 enum { READ = 8, WRITE = 9, WRITE_FIXED = 48, READ_FIXED = 16 };
 
-/* What is transferred: `at` is its place in the message. */
+/* Data of a read or write; `at` is its offset in the message, `here` the number of bytes received so far. */
 struct transfer {
     uint32_t at, length, here;
     struct smb_id id;
     uint64_t offset;
 };
 
-/* The place that the message says, if it may lie there; else what follows the fixed part. */
+/* Returns the data offset given in the message if it is valid, otherwise the offset after the fixed part. */
 static uint32_t place_of(uint32_t said, uint32_t least)
 {
     return said >= least ? said : least;
@@ -30,7 +30,7 @@ static bool find_data(const struct smb_message *message, uint32_t said, uint32_t
     return true;
 }
 
-/* --- Where it goes -------------------------------------------------------------------------------- */
+/* --- Destination of the data ------------------------------------------------------------------------- */
 
 enum data_target { TARGET_FILE, TARGET_DCERPC, TARGET_OTHER_PIPE };
 
@@ -125,8 +125,8 @@ void smb2_read_response(struct smb_parser *parser, const struct smb_message *mes
         move(parser, message, &transfer, "<unknown>");
 }
 
-/* Reads and writes of files go on as they come, from the first byte of data on. What goes through a pipe is looked at
- * as a whole, and when the tree is not known the first bytes say whether it is one. */
+/* Data of files is passed on as it is received, starting with its first byte. Data of pipes is parsed when it is
+ * complete; if the tree is unknown, the first bytes tell whether it is DCE/RPC. */
 enum smb_stream smb2_streams(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t *needed)
 {
     struct smb_message message;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Negotiation, session setup, and changes of a file's name and end in SMB 2 and 3. */
+/* SMB 2 and 3 negotiation, session setup, renames and deletions. */
 #include <string.h>
 
 #include "smb_priv.h"
@@ -52,7 +52,7 @@ static void answer_negotiate(struct smb_parser *parser, struct smb_tx *tx, const
     smb_tx_answer(parser, tx, message);
 }
 
-/* Also the answer to a negotiation of SMB 1. */
+/* Also handles the SMB 2 response to an SMB 1 negotiation. */
 bool smb2_negotiate_response(struct smb_parser *parser, const struct smb_message *message, bool *found)
 {
     struct cursor cur = body_of(message);
@@ -88,7 +88,7 @@ bool smb2_session_setup_request(struct smb_parser *parser, const struct smb_mess
     return true;
 }
 
-/* The first answer gives the session its number. */
+/* The session id is assigned by the first response. */
 void smb2_session_setup_response(struct smb_parser *parser, const struct smb_message *message)
 {
     struct smb_key key = smb_key_of(message, SMB_KEY_HEADER);
@@ -105,7 +105,7 @@ void smb2_session_setup_response(struct smb_parser *parser, const struct smb_mes
     smb_tx_complete(parser, tx, FLOW_TO_CLIENT);
 }
 
-/* --- Set info ------------------------------------------------------------------------------------- */
+/* --- Set info ---------------------------------------------------------------------------------------- */
 
 static void rename_file(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id,
                         const uint8_t *name, uint32_t length)
@@ -120,7 +120,7 @@ static void rename_file(struct smb_parser *parser, const struct smb_message *mes
     smb_keep_text(parser, &tx->text[SMB_TEXT_NEW_NAME], name, length);
 }
 
-/* In a chain of messages the file is the one that the message before it opens. */
+/* In a compounded request, the file is the one that the preceding message opens. */
 static void set_disposition(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id,
                             bool delete)
 {

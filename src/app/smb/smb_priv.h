@@ -2,13 +2,13 @@
 /*
  * SMB 1 to 3 ([MS-CIFS], [MS-SMB], [MS-SMB2]) over NetBIOS sessions (RFC 1002) and directly over TCP.
  *
- * A message with its response is a transaction, as in the field: negotiation, session setup, tree connect, create,
- * ioctl, rename and others. What is read from one open file, or written to it, is one transaction until it is closed;
- * what goes through a pipe as DCE/RPC is one a call. Reads and writes as such are none.
+ * A request with its response is a transaction, as in Suricata: negotiation, session setup, tree connect, create,
+ * ioctl, rename and others. All data read from one open file, or written to it, is one transaction until the file is
+ * closed; DCE/RPC in a pipe has one transaction per call. Reads and writes themselves are not transactions.
  *
- * What responses do not repeat is kept by ids of the message in small tables that forget the oldest: names of open
- * files, trees, places of reads. Data of files goes to the file engine as it comes; other records are looked at when
- * they are there as a whole, of long ones only the beginning.
+ * Small tables store what responses do not repeat, by ids of the request, and drop the oldest entry when full: names of
+ * open files, trees, offsets of reads. File data is passed to the file engine as it is received; other records are
+ * parsed when they are complete, of long ones only the start.
  */
 #ifndef SLUICE_APP_SMB_PRIV_H
 #define SLUICE_APP_SMB_PRIV_H
@@ -21,14 +21,14 @@ enum {
     SMB_NBSS_HEADER = 4,
     SMB1_HEADER = 32,
     SMB2_HEADER = 64,
-    SMB_RECORD_MAX = 256 << 10, /* of a record that is not a file's data so much is looked at */
+    SMB_RECORD_MAX = 256 << 10, /* parsed bytes of a record that does not contain file data */
     SMB_NAME_MAX = 4096,
     SMB_DIALECTS_MAX = 64,
     SMB_DIALECT_NAME = 32,
     SMB_BUCKETS = 32,
     SMB_KEY = 32,
     SMB_GUID = 16,
-    SMB_COMPLETE = 1, /* progress */
+    SMB_COMPLETE = 1, /* transaction progress */
 };
 
 enum smb_event {
@@ -63,21 +63,21 @@ enum smb_status {
     SMB_STATUS_END_OF_FILE = (int)0xc0000011,
 };
 
-/* What names an open file: 16 bytes, in SMB 1 two with the session. */
+/* Identifier of an open file: 16 bytes; in SMB 1 two bytes and the session. */
 struct smb_id {
     uint8_t length;
     uint8_t bytes[SMB_GUID];
 };
 
-/* --- table.c -------------------------------------------------------------------------------------- */
+/* --- table.c ----------------------------------------------------------------------------------------- */
 
 struct smb_entry {
     struct smb_entry *next, *newer, *older;
     uint8_t key_length;
     uint8_t key[SMB_KEY];
-    bool is_pipe;        /* of a tree */
-    uint64_t offset;     /* of a read */
-    struct smb_id id;    /* of a read, close or transaction */
+    bool is_pipe;        /* trees */
+    uint64_t offset;     /* reads */
+    struct smb_id id;    /* reads, closes and transactions */
     struct buffer bytes; /* a name, or bytes of a fragment */
 };
 
@@ -92,13 +92,13 @@ struct smb_table_key {
 };
 
 struct smb_entry *smb_table_find(struct smb_table *table, const struct smb_table_key *key);
-/* The entry of the key, empty; the oldest one makes room. NULL when there is no memory. */
+/* Returns the entry of the key, with empty bytes; removes the oldest entry of a full table. NULL if out of memory. */
 struct smb_entry *smb_table_put(struct heap *heap, struct smb_table *table, uint32_t limit,
                                 const struct smb_table_key *key);
 void smb_table_remove(struct heap *heap, struct smb_table *table, struct smb_entry *entry); /* NULL is allowed */
 void smb_table_clear(struct heap *heap, struct smb_table *table);
 
-/* --- Transactions --------------------------------------------------------------------------------- */
+/* --- Transactions ------------------------------------------------------------------------------------ */
 
 enum smb_kind {
     SMB_GENERIC,
@@ -114,7 +114,8 @@ enum smb_kind {
     SMB_KINDS
 };
 
-/* A message's ids. Transactions of two messages of one command are told apart by what the field calls the type. */
+/* Ids of a message. The key type, as in Suricata, distinguishes transactions of different messages with the same
+ * command. */
 enum smb_key_type { SMB_KEY_NONE, SMB_KEY_GENERIC, SMB_KEY_HEADER, SMB_KEY_TREE };
 struct smb_key {
     enum smb_key_type type;
@@ -122,14 +123,14 @@ struct smb_key {
     uint64_t session, message;
 };
 
-/* Where texts of a transaction stand, by its kind. */
+/* Indexes of smb_tx.text, by the kind of transaction. */
 enum smb_text {
-    SMB_TEXT_NAME = 0, /* of a file, share or pipe; the old name */
+    SMB_TEXT_NAME = 0, /* of a file, share or pipe; the old name of a rename */
     SMB_TEXT_SHARE = 1,
     SMB_TEXT_NEW_NAME = 1,
     SMB_TEXT_REQUEST_SERVICE = 1,
     SMB_TEXT_RESPONSE_SERVICE = 2,
-    SMB_TEXT_DIALECTS = 0, /* names, each with a 0; or numbers of 16 bits */
+    SMB_TEXT_DIALECTS = 0, /* zero-terminated names, or 16-bit numbers */
     SMB_TEXT_DOMAIN = 0,
     SMB_TEXT_USER = 1,
     SMB_TEXT_HOST = 2,
@@ -138,11 +139,11 @@ enum smb_text {
     SMB_TEXT_RESPONSE_OS = 5,
     SMB_TEXT_RESPONSE_LM = 6,
     SMB_TEXT_REALM = 7,
-    SMB_TEXT_SERVICE_NAMES = 8, /* each with a 0 */
+    SMB_TEXT_SERVICE_NAMES = 8, /* zero-terminated */
     SMB_TEXTS = 9,
 };
 
-/* Bytes of a file that came before those in front of them. */
+/* Out-of-order data of a file. */
 struct smb_chunk {
     struct smb_chunk *next;
     uint64_t offset;
@@ -152,13 +153,13 @@ struct smb_chunk {
 struct smb_tx {
     struct dce_tx head;
     enum smb_kind kind;
-    uint8_t version; /* 1, 2; 0: none */
+    uint8_t version; /* 1, 2; 0: unknown */
     uint16_t command;
     bool has_status, is_dos_status;
     uint8_t error_class;
     uint32_t status;
     struct smb_key key;
-    uint16_t dialect; /* what held when it was complete */
+    uint16_t dialect; /* the dialect at completion */
     uint8_t dialect_length;
     char dialect_name[SMB_DIALECT_NAME];
     struct buffer text[SMB_TEXTS];
@@ -185,7 +186,7 @@ struct smb_tx {
         struct {
             enum flow_direction direction;
             struct file *file; /* NULL: closed */
-            uint64_t tracked;  /* so many bytes of it are known */
+            uint64_t tracked;  /* bytes passed to the file engine, gaps included */
             struct smb_chunk *chunks;
             uint32_t chunk_count;
             uint64_t queued;
@@ -208,61 +209,62 @@ struct smb_settings {
     bool logs[SMB_KINDS];
 };
 
-/* --- State ---------------------------------------------------------------------------------------- */
+/* --- State ------------------------------------------------------------------------------------------- */
 
-/* A direction. */
+/* State of a direction. */
 struct smb_side {
-    uint32_t chunk_left; /* so many of the next bytes belong to a file */
-    uint32_t skip;       /* and so many behind them are of no interest */
-    uint64_t chunk_at;   /* where in the file */
+    uint32_t chunk_left; /* bytes that follow and belong to a file */
+    uint32_t skip;       /* bytes after them that are not parsed */
+    uint64_t chunk_at;   /* offset in the file */
     struct smb_id file;
-    bool lost;  /* a record's begin is looked for */
-    bool ended; /* its files were closed */
+    bool lost;  /* searching for the start of the next record */
+    bool ended; /* the files of this direction were closed */
 };
 
 struct smb_state {
     struct smb_table reads, trees, names, pending, fragments;
     struct smb_side side[FLOW_DIRECTIONS];
-    uint16_t dialect; /* of SMB 2; 0 for none */
+    uint16_t dialect; /* SMB 2; 0: none */
     uint8_t dialect_length;
     char dialect_name[SMB_DIALECT_NAME];
-    uint32_t max_read, max_write; /* that were negotiated; 0: not known */
+    uint32_t max_read, max_write; /* negotiated; 0: unknown */
     struct dce_bindings *bindings;
 };
 
-/* --- transfer.c ----------------------------------------------------------------------------------- */
+/* --- transfer.c -------------------------------------------------------------------------------------- */
 
 void smb_transfer(struct app_context *context, void *data, struct transfer *t);
 
-/* Whom everything is done for. */
+/* Context while input is parsed. */
 struct smb_parser {
     struct app_context *context;
     struct heap *heap;
     struct smb_state *state;
     const struct smb_settings *settings;
     enum flow_direction direction;
-    bool failed; /* no memory, or too many transactions */
+    bool failed; /* out of memory, or too many transactions */
 };
 
-/* A message, as far as it is there. */
+/* A message, as far as it has been received. */
 struct smb_message {
     uint8_t version;
     uint16_t command;
     bool is_response, is_dos_status, is_unicode;
     uint32_t status, tree;
     uint64_t session, message;
-    const uint8_t *bytes; /* from its header on */
+    const uint8_t *bytes; /* starts with the header */
     uint32_t length;
-    uint32_t missing; /* bytes of the record that have not come yet */
+    uint32_t missing; /* bytes of the record that have not been received */
 };
 
-/* --- tx.c ----------------------------------------------------------------------------------------- */
+/* --- tx.c -------------------------------------------------------------------------------------------- */
 
 struct smb_key smb_key_of(const struct smb_message *message, enum smb_key_type type);
-/* A new transaction, its request complete. NULL: parser->failed is set. */
+/* Allocates a transaction whose request is complete. On failure returns NULL and sets parser->failed. */
 struct smb_tx *smb_tx_new(struct smb_parser *parser, enum smb_kind kind, uint8_t version, uint16_t command,
                           const struct smb_key *key);
-/* An open one of the command and ids (the tree is not compared); of `kind`, or of any (SMB_KINDS). NULL for none. */
+/* Finds an open transaction by command and ids (the tree is not compared), of `kind` or of any kind (SMB_KINDS). NULL
+ * if there is none. */
 struct smb_tx *smb_tx_find(const struct smb_parser *parser, enum smb_kind kind, uint8_t version, uint16_t command,
                            const struct smb_key *key);
 struct smb_tx *smb_tx_find_negotiate(const struct smb_parser *parser, uint8_t version);
@@ -273,15 +275,15 @@ void smb_tx_complete(const struct smb_parser *parser, struct smb_tx *tx, enum fl
 void smb_tx_complete_both(const struct smb_parser *parser, struct smb_tx *tx);
 void smb_tx_set_status(struct smb_tx *tx, uint32_t status, bool is_dos_status);
 void smb_tx_answer(const struct smb_parser *parser, struct smb_tx *tx, const struct smb_message *message);
-void smb_tx_event(struct smb_parser *parser, struct smb_tx *tx, enum smb_event event); /* tx: NULL is allowed */
-/* An event that belongs to no transaction. */
+void smb_tx_event(struct smb_parser *parser, struct smb_tx *tx, enum smb_event event); /* tx may be NULL */
+/* Reports an event that belongs to no transaction. */
 void smb_event(struct smb_parser *parser, uint8_t version, enum smb_event event);
 void smb_tx_free(struct app_context *context, struct app_tx *tx);
-/* Keeps a text without its zeros, which is how the field reads UTF-16. */
+/* Stores text without its zero bytes, which is how Suricata decodes UTF-16. */
 void smb_keep_text(struct smb_parser *parser, struct buffer *out, const uint8_t *bytes, size_t length);
 void smb_keep_bytes(struct smb_parser *parser, struct buffer *out, const uint8_t *bytes, size_t length);
 
-/* --- names of what is open ------------------------------------------------------------------------ */
+/* --- memory.c: trees, reads, pending requests, names of open files ----------------------------------- */
 
 struct smb_entry *smb_tree_find(const struct smb_parser *parser, const struct smb_message *message);
 void smb_tree_keep(struct smb_parser *parser, const struct smb_message *message, const uint8_t *name, size_t length,
@@ -289,52 +291,53 @@ void smb_tree_keep(struct smb_parser *parser, const struct smb_message *message,
 void smb_tree_forget(struct smb_parser *parser, const struct smb_message *message);
 void smb_read_keep(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id,
                    uint64_t offset);
-/* What was asked for, once. */
+/* Gets and removes a pending read; false if there is none. */
 bool smb_read_take(struct smb_parser *parser, const struct smb_message *message, struct smb_id *id, uint64_t *offset);
 enum smb_pending { SMB_PENDING_NAME, SMB_PENDING_ID };
 struct smb_entry *smb_pending_put(struct smb_parser *parser, enum smb_pending type, const struct smb_message *message);
 struct smb_entry *smb_pending_find(const struct smb_parser *parser, enum smb_pending type, uint64_t session,
                                    uint64_t message);
 void smb_name_keep(struct smb_parser *parser, const struct smb_id *id, const uint8_t *name, size_t length);
-const struct buffer *smb_name_find(const struct smb_parser *parser, const struct smb_id *id); /* NULL for none */
+const struct buffer *smb_name_find(const struct smb_parser *parser, const struct smb_id *id); /* NULL if unknown */
 void smb_copy_name(struct smb_parser *parser, const struct smb_id *id, const char *otherwise, struct buffer *out);
 
-/* --- file.c --------------------------------------------------------------------------------------- */
+/* --- file.c ------------------------------------------------------------------------------------------ */
 
 struct smb_tx *smb_file_find(const struct smb_parser *parser, const struct smb_id *id, enum flow_direction direction);
-/* `length` bytes of a file come, `here` of them now; the rest is the side's chunk. */
+/* `length` bytes of file data, of which `here` bytes have been received; the rest follows as the chunk of the
+ * direction. */
 struct smb_transfer {
     const struct smb_id *id;
     uint64_t offset;
     uint32_t length, here;
     const uint8_t *bytes;
-    const char *unknown; /* a name when there is none */
+    const char *unknown; /* name to use if the file's name is unknown */
 };
 void smb_file_transfer(struct smb_parser *parser, const struct smb_message *message,
                        const struct smb_transfer *transfer);
-/* More of the side's chunk; how many bytes belonged to it. `bytes` NULL: they are lost. */
+/* Processes more of the current chunk and returns how many of the bytes belonged to it. `bytes` NULL: a gap. */
 uint32_t smb_file_data(struct smb_parser *parser, const uint8_t *bytes, uint64_t length);
 void smb_file_close(struct smb_parser *parser, struct smb_tx *tx);
 void smb_file_close_all(struct smb_parser *parser);
 void smb_file_forget(struct heap *heap, struct smb_tx *tx);
 
-/* --- pipe.c --------------------------------------------------------------------------------------- */
+/* --- pipe.c ------------------------------------------------------------------------------------------ */
 
 bool smb_is_dcerpc_pipe(const struct smb_parser *parser, const struct smb_id *id);
 bool smb_looks_like_dcerpc(const uint8_t *bytes, size_t length);
-/* From now on what goes over the tree and file is taken for DCE/RPC: they were opened before what was seen. */
+/* Marks the tree and the file as DCE/RPC from now on: they were opened before inspection started. */
 void smb_pipe_assume(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id);
 void smb_pipe_request(struct smb_parser *parser, const struct smb_message *message, const uint8_t *bytes,
                       size_t length);
 void smb_pipe_response(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id,
                        const uint8_t *bytes, size_t length);
 
-/* --- ntlmssp.c ------------------------------------------------------------------------------------ */
+/* --- ntlmssp.c --------------------------------------------------------------------------------------- */
 
-/* What a security blob says of who logs in. */
+/* Parses the user, domain and host, or the Kerberos names, of a security blob. */
 void smb_read_security(struct smb_parser *parser, struct smb_tx *tx, const uint8_t *blob, size_t length);
 
-/* --- smb1.c, smb1_session.c, smb1_transaction.c, smb2.c, smb2_file.c ------------------------------ */
+/* --- smb1.c, smb1_session.c, smb1_file.c, smb1_transaction.c, smb2.c, smb2_file.c, smb2_session.c ---- */
 
 bool smb1_header_read(const uint8_t *bytes, uint32_t length, struct smb_message *out);
 void smb1_message(struct smb_parser *parser, const struct smb_message *message);
@@ -342,10 +345,11 @@ struct smb_id smb1_id(const uint8_t *fid, const struct smb_message *message);
 void smb1_generic_request(struct smb_parser *parser, const struct smb_message *message, uint16_t command,
                           bool is_malformed);
 void smb1_generic_response(struct smb_parser *parser, const struct smb_message *message, bool is_malformed);
-/* A text of SMB 1 at cur, which lies in the message: UTF-16, aligned, or bytes; up to its end. False: there is none. */
+/* Parses a zero-terminated SMB 1 string at cur, which must point into the message: aligned UTF-16, or bytes. False if
+ * there is none. */
 bool smb1_text(struct smb_parser *parser, const struct smb_message *message, struct cursor *cur, struct buffer *out);
-bool smb1_bytes(struct smb_parser *parser, struct cursor *cur, struct buffer *out); /* up to a 0 */
-/* Each reads what lies at `at`, behind the header: false when it is malformed. */
+bool smb1_bytes(struct smb_parser *parser, struct cursor *cur, struct buffer *out); /* up to a zero byte */
+/* Each parses the command at offset `at`, or after the header; false if it is malformed. */
 bool smb1_session_setup_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at);
 bool smb1_session_setup_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at);
 bool smb1_negotiate_request(struct smb_parser *parser, const struct smb_message *message);
@@ -368,15 +372,15 @@ bool smb2_set_info_request(struct smb_parser *parser, const struct smb_message *
 void smb2_write_request(struct smb_parser *parser, const struct smb_message *message);
 void smb2_read_response(struct smb_parser *parser, const struct smb_message *message);
 
-/* Whether the record that begins so is a file's data, which need not be kept: SMB_STREAM_UNSURE when more bytes would
- * tell. */
+/* Whether the record is file data, which is passed on without buffering; SMB_STREAM_UNSURE if more bytes are required
+ * to decide. */
 enum smb_stream { SMB_STREAM_NO, SMB_STREAM_UNSURE, SMB_STREAM_YES };
 enum smb_stream smb1_streams(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t *needed);
 enum smb_stream smb2_streams(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t *needed);
 
-/* --- names.c, log.c, keywords.c, settings.c ------------------------------------------------------- */
+/* --- names.c, log.c, keywords.c, settings.c ---------------------------------------------------------- */
 
-enum { SMB_NAME_TEXT = 24 }; /* room for a number in a text */
+enum { SMB_NAME_TEXT = 24 }; /* size of a number as text */
 const char *smb1_command_name(uint16_t command, char number[SMB_NAME_TEXT]);
 const char *smb2_command_name(uint16_t command, char number[SMB_NAME_TEXT]);
 const char *smb2_dialect_name(uint16_t dialect, char number[SMB_NAME_TEXT]);
@@ -395,7 +399,7 @@ extern const struct keyword keyword_smb_named_pipe, keyword_smb_share, keyword_s
     keyword_smb_ntlmssp_domain, keyword_smb_version;
 
 extern const struct setting smb_setting_rows[];
-const struct smb_settings *smb_settings_of(const struct app_context *context); /* the defaults when there are none */
+const struct smb_settings *smb_settings_of(const struct app_context *context); /* the defaults if there are none */
 int smb_configure(const struct config *config, struct diag *diag, void **out);
 void smb_unconfigure(void *settings);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Small tables that forget the oldest entry. A connection has few entries of each; a bucket is walked. */
+/* Small tables with a limit; a full table drops its oldest entry. A connection has few entries in each, so buckets are
+ * linear lists. */
 #include <string.h>
 
 #include "smb_priv.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * SMB for another process: the place in the records, what was negotiated, and what messages to come refer to: trees,
- * names of open files, reads and requests under way, bindings of pipes. Transactions end; an answer whose request was
- * not seen makes one of its own, as it does where a connection's beginning was not seen.
+ * Transfer of SMB connections to the next engine: the position in the records, what was negotiated, and what later
+ * messages refer to (trees, names of open files, pending reads and requests, bindings of pipes). Transactions are not
+ * transferred; a response whose request was not seen makes a new one, as on connections that are inspected from the
+ * middle.
  */
 #include "sluice/transfer.h"
 
@@ -38,7 +39,7 @@ static void write_table(struct app_context *context, struct transfer *t, struct 
     }
 }
 
-/* As many as there may be here, the newest of them. */
+/* Reads a table; if it exceeds the limit of this engine, the newest entries are kept. */
 static void read_table(struct app_context *context, struct transfer *t, struct smb_table *table, uint32_t limit)
 {
     uint32_t count = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Transactions, and what is remembered of the messages that they come from. */
+/* Transactions. */
 #include <string.h>
 
 #include "smb_priv.h"
@@ -19,7 +19,7 @@ static bool same_key(const struct smb_key *a, const struct smb_key *b)
     return a->type == b->type && a->session == b->session && a->message == b->message;
 }
 
-/* Complete ones count as gone, whether they are or not. */
+/* Completed transactions are excluded, even if they have not been released. */
 struct smb_tx *smb_tx_first_open(const struct smb_parser *parser)
 {
     return (struct smb_tx *)app_tx_first_open(parser->context);
