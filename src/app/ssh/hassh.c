@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * HASSH: the MD5 of the algorithms that a side offers for its own direction: key exchange; encryption; MAC; compression
- * (github.com/salesforce/hassh). The lists stand in a message of ten name lists (RFC 4253 7.1).
+ * (github.com/salesforce/hassh). The KEXINIT message contains them in ten name lists (RFC 4253 7.1).
  */
 #include <errno.h>
 #include <nettle/md5.h>
@@ -26,7 +26,7 @@ static bool read_lists(struct cursor *cur, struct cursor lists[LISTS])
             return false;
         lists[i] = cursor_of(list, length);
     }
-    return cursor_skip(cur, 5); /* whether a guess follows, and a reserved word */
+    return cursor_skip(cur, 5); /* first_kex_packet_follows, and a reserved 32-bit word */
 }
 
 static void set_hash(struct ssh_side *side)
@@ -60,7 +60,7 @@ int ssh_hassh(struct heap *heap, struct ssh_side *side, enum flow_direction dire
 
         if ((i > 0 && buffer_append(heap, &side->hassh_string, ";", 1, HASSH_MAX) < 1) ||
             buffer_append(heap, &side->hassh_string, list->at, size, HASSH_MAX) < size) {
-            buffer_clear(heap, &side->hassh_string); /* half of it would be the fingerprint of another client */
+            buffer_clear(heap, &side->hassh_string); /* a part of it would be the fingerprint of another client */
             return -ENOMEM;
         }
     }

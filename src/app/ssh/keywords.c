@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keywords of SSH. The two old ones are those of rules from before Suricata 5, where they were conditions on the
- * banner. */
+/* SSH keywords. ssh.softwareversion and ssh.protoversion are for rules written before Suricata 5, where they were
+ * conditions on the banner. */
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
@@ -10,7 +10,7 @@
 
 static const char *const words[] = { "ssh", NULL };
 
-/* --- Buffers -------------------------------------------------------------------------------------- */
+/* --- Buffers ----------------------------------------------------------------------------------------- */
 
 static const struct ssh_side *side_of(const struct app_tx *tx, enum flow_direction direction)
 {
@@ -181,7 +181,7 @@ const struct app_buffer ssh_buffers[SSH_BUFFERS] = {
     { &keyword_ssh_hassh_server_string, FLOW_TO_CLIENT, SSH_KEY_EXCHANGE, false, get_hassh_string },
 };
 
-/* --- Conditions on the banner --------------------------------------------------------------------- */
+/* --- Conditions on the banner ------------------------------------------------------------------------ */
 
 static bool has_nocase(const uint8_t *bytes, uint32_t length, const struct span *want)
 {
@@ -200,7 +200,7 @@ static bool ssh_softwareversion_match(const struct match_input *in, const struct
     return get_software(tx, direction, 0, &software) && has_nocase(software.bytes, software.length, data);
 }
 
-/* Keeps the text in the list's memory. */
+/* Adds a condition whose text is copied to the rule's memory. */
 static int add_text(struct rule_parser *parser, struct span value)
 {
     struct arena *arena = rule_parser_arena(parser);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* SSH in EVE. */
+/* SSH in EVE events. */
 #include "ssh_priv.h"
 
 static void log_side(const struct ssh_side *side, const char *key, struct fields *out)
@@ -28,7 +28,7 @@ void ssh_log(const struct app_tx *tx, const void *settings, struct fields *out)
     log_side(&ssh->side[FLOW_TO_CLIENT], "server", out);
 }
 
-/* With fingerprints the event waits for them. */
+/* With HASSH enabled, the event is written once both fingerprints are known. */
 bool ssh_wants_log(const struct app_tx *tx, const void *settings)
 {
     const struct ssh_tx *ssh = (const struct ssh_tx *)tx;

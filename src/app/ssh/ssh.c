@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * SSH. The whole connection is one transaction. Each side sends a banner, then records in the clear until its NEWKEYS;
- * of these only the offer of algorithms is read, the others are skipped as they come. Once both sides have sent NEWKEYS
- * nothing is left to be read.
+ * SSH. The whole connection is one transaction. Each side sends a banner, then unencrypted records until its NEWKEYS.
+ * Of these only KEXINIT is parsed; the others are skipped. After NEWKEYS of both sides everything is encrypted, and
+ * parsing ends.
  *
- * A banner that has no end within SSH_BANNER_MAX bytes is cut there, and the rest of its line is skipped.
+ * A banner without a line end within SSH_BANNER_MAX bytes is cut there, and the rest of its line is skipped.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,16 +15,16 @@
 #include "ssh_priv.h"
 
 enum {
-    RECORD_HEADER = 6, /* length, padding, message code */
+    RECORD_HEADER = 6, /* length, padding length, message code */
     KEX_MAX = 65535,
     MESSAGE_KEXINIT = 20,
     MESSAGE_NEWKEYS = 21,
 };
 
 struct ssh_state {
-    struct ssh_tx *tx; /* NULL before the first bytes, and once it is complete */
+    struct ssh_tx *tx; /* NULL before the first bytes and after completion */
     bool finished;
-    uint32_t skip[FLOW_DIRECTIONS]; /* bytes of a record that are of no interest */
+    uint32_t skip[FLOW_DIRECTIONS]; /* bytes of a record that are not parsed; UINT32_MAX: encrypted from here on */
 };
 
 static const struct app_event events[SSH_EVENTS] = {
@@ -40,11 +40,11 @@ static const char *const response_steps[] = { "response_in_progress", "response_
                                               "response_banner_done", "response_key_exchange",
                                               "response_finished",    NULL };
 
-/* --- The banner ----------------------------------------------------------------------------------- */
+/* --- Banner ------------------------------------------------------------------------------------------ */
 
 enum line { LINE_OPEN, LINE_WHOLE, LINE_LONG };
 
-/* Looks for the end of the line: LF, CR LF, or CR before anything. */
+/* Finds the end of the line: LF, CR LF, or CR followed by any other byte. */
 static enum line find_line(const uint8_t *bytes, uint32_t length, uint32_t *line_length, uint32_t *consumed)
 {
     uint32_t limit = length < SSH_BANNER_MAX + 1 ? length : SSH_BANNER_MAX + 1;
@@ -64,7 +64,7 @@ static enum line find_line(const uint8_t *bytes, uint32_t length, uint32_t *line
     return LINE_LONG;
 }
 
-/* "SSH-2.0-OpenSSH_9.6 comment" */
+/* Parses "SSH-2.0-OpenSSH_9.6 comment" without the comment. */
 static int take_banner(struct heap *heap, struct ssh_side *side, const uint8_t *line, uint32_t length)
 {
     if (length < 4 || memcmp(line, "SSH-", 4) != 0)
@@ -81,7 +81,7 @@ static int take_banner(struct heap *heap, struct ssh_side *side, const uint8_t *
 
     if (buffer_append(heap, &side->banner, proto, wanted, SSH_BANNER_MAX) < wanted)
         return -ENOMEM;
-    side->proto_length = (uint32_t)(dash - proto); /* readers take it for the sign of a banner */
+    side->proto_length = (uint32_t)(dash - proto); /* nonzero marks a valid banner */
     side->software_at = side->proto_length + 1;
     side->software_length = (uint32_t)(end - software);
     side->has_software = side->software_length > 0;
@@ -114,7 +114,7 @@ static struct app_result feed_banner(struct app_context *context, struct ssh_sta
     return (struct app_result){ .status = APP_OK, .consumed = consumed };
 }
 
-/* The rest of a line that was too long. */
+/* Skips the rest of a line that was too long. */
 static struct app_result skip_line(struct ssh_state *state, const struct app_input *in)
 {
     for (uint32_t i = 0; i < in->length; i++) {
@@ -129,7 +129,7 @@ static struct app_result skip_line(struct ssh_state *state, const struct app_inp
     return (struct app_result){ .status = APP_OK, .consumed = in->length };
 }
 
-/* --- Records -------------------------------------------------------------------------------------- */
+/* --- Records ----------------------------------------------------------------------------------------- */
 
 static void take_newkeys(struct app_context *context, struct ssh_state *state, enum flow_direction direction)
 {
@@ -156,7 +156,7 @@ static bool wants_hassh(const struct app_context *context)
     return !settings || settings->hassh;
 }
 
-/* A record at the start of the bytes. */
+/* Parses the record that begins at `bytes`. */
 static struct app_result feed_record(struct app_context *context, struct ssh_state *state,
                                      enum flow_direction direction, const uint8_t *bytes, uint32_t length)
 {
@@ -220,8 +220,8 @@ static struct app_result feed_records(struct app_context *context, struct ssh_st
     return (struct app_result){ .status = APP_OK, .consumed = state->finished ? length : consumed };
 }
 
-/* The transaction is released early when both directions were completed: at the stream's depth, or after a failure in
- * one of them. */
+/* Drops the reference to a transaction that was released early because both directions were completed: at the stream
+ * depth, or after an error in one direction. */
 static void forget_released(const struct app_context *context, struct ssh_state *state)
 {
     if (!state->tx || app_tx_first(context) == &state->tx->tx)
@@ -277,7 +277,7 @@ static void ssh_tx_free(struct app_context *context, struct app_tx *tx)
     }
 }
 
-/* --- To another process --------------------------------------------------------------------------- */
+/* --- Transfer to the next engine --------------------------------------------------------------------- */
 
 static void transfer_side(struct app_context *context, struct transfer *t, struct ssh_tx *tx,
                           enum flow_direction direction)
@@ -323,7 +323,7 @@ static void ssh_transfer(struct app_context *context, void *data, struct transfe
         app_transfer_tx(context, t, &state->tx->tx);
 }
 
-/* --- Settings ------------------------------------------------------------------------------------- */
+/* --- Settings ---------------------------------------------------------------------------------------- */
 
 static const char *const hassh_choices[] = { "auto", "yes", "no", "true", "false", NULL };
 static const char *const encryption_choices[] = { "track-only", "bypass", "full", NULL };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* SSH: what can be read before encryption begins (RFC 4253): banners, and the algorithms that both sides offer. */
+/* SSH: the part of a connection before encryption (RFC 4253): banners, and the algorithms that both sides offer. */
 #ifndef SLUICE_APP_SSH_PRIV_H
 #define SLUICE_APP_SSH_PRIV_H
 
@@ -7,7 +7,7 @@
 
 enum {
     SSH_BANNER_MAX = 256,
-    SSH_HASSH = 32, /* hexadecimal digits of an MD5 */
+    SSH_HASSH = 32, /* hexadecimal digits of an MD5 digest */
 };
 
 /* Progress of a direction. */
@@ -15,12 +15,12 @@ enum ssh_progress { SSH_STARTED, SSH_BANNER_WAIT_EOL, SSH_BANNER_DONE, SSH_KEY_E
 
 enum ssh_event { SSH_INVALID_BANNER, SSH_LONG_BANNER, SSH_INVALID_RECORD, SSH_LONG_KEX_RECORD, SSH_EVENTS };
 
-/* What one side says. */
+/* Data of one direction. */
 struct ssh_side {
-    struct buffer banner; /* without "SSH-" and its comment; the two parts lie in it */
+    struct buffer banner; /* without "SSH-" and the comment; contains the protocol version and the software */
     uint32_t proto_length, software_at, software_length;
     struct buffer hassh_string;
-    char hassh[SSH_HASSH]; /* when there is a hassh_string */
+    char hassh[SSH_HASSH]; /* valid if hassh_string is not empty */
     bool has_software;
 };
 
@@ -35,14 +35,13 @@ struct ssh_settings {
     enum ssh_encryption encryption;
 };
 
-/* --- hassh.c -------------------------------------------------------------------------------------- */
+/* --- hassh.c ----------------------------------------------------------------------------------------- */
 
-/* Reads the content of a message of key exchange, without its header; nothing is kept when it is broken. 0 or -ENOMEM.
- */
+/* Parses the payload of a KEXINIT message without its header; stores nothing if malformed. Returns 0 or -ENOMEM. */
 int ssh_hassh(struct heap *heap, struct ssh_side *side, enum flow_direction direction, const uint8_t *bytes,
               uint32_t length);
 
-/* --- keywords.c ----------------------------------------------------------------------------------- */
+/* --- keywords.c -------------------------------------------------------------------------------------- */
 
 enum { SSH_BUFFERS = 8, SSH_CONDITIONS = 4 };
 extern const struct app_buffer ssh_buffers[SSH_BUFFERS];
@@ -50,7 +49,7 @@ extern const struct app_condition ssh_conditions[SSH_CONDITIONS];
 extern const struct keyword keyword_ssh_proto, keyword_ssh_software, keyword_ssh_hassh, keyword_ssh_hassh_string,
     keyword_ssh_hassh_server, keyword_ssh_hassh_server_string, keyword_ssh_softwareversion, keyword_ssh_protoversion;
 
-/* --- log.c ---------------------------------------------------------------------------------------- */
+/* --- log.c ------------------------------------------------------------------------------------------- */
 
 void ssh_log(const struct app_tx *tx, const void *settings, struct fields *out);
 bool ssh_wants_log(const struct app_tx *tx, const void *settings);
