@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TFTP's requests (RFC 1350): who reads or writes which file. The server answers from a port of its own choice, so what
- * follows, the file itself, is another flow, which nothing here tells from others. A request is a transaction; another
- * datagram of its flow is passed over.
+ * TFTP requests (RFC 1350): which file is read or written. The server answers from a port of its choice, so the file
+ * itself is transferred in another flow, which this parser cannot identify. A request is a transaction; other datagrams
+ * of its flow are ignored.
  */
 #include <string.h>
 #include <strings.h>
@@ -27,7 +27,7 @@ struct request {
     const char *mode;
 };
 
-/* Up to a zero, which is there; without it. */
+/* Consumes a string up to and including its terminating zero; *out excludes the zero. */
 static bool take_text(struct cursor *cur, struct cursor *out)
 {
     size_t left = cursor_left(cur);
@@ -51,7 +51,7 @@ static const char *find_mode(struct cursor text)
     return NULL;
 }
 
-/* What stands behind the mode are options (RFC 2347), of no interest. */
+/* The options after the mode (RFC 2347) are ignored. */
 static bool read_request(const uint8_t *bytes, size_t length, struct request *out)
 {
     struct cursor cur = cursor_of(bytes, length), mode;
