@@ -117,11 +117,12 @@ const struct keyword keyword_dcerpc_iface = {
     .name = "dcerpc.iface",
     .aliases = { "dce_iface" },
     .value = "UUID[,[<|>|=|!]VERSION][,any_frag]",
-    .help = "the interface of a call of DCE/RPC, once the server has accepted it",
-    .manual =
-        "Holds for requests and their responses, not for the bind. In a pipe of SMB it is any interface that was bound "
-        "last; on a "
-        "connection that of the call's context. any_frag: also interfaces of a bind that is not in its first fragment.",
+    .help = "interface (UUID) of a DCE/RPC call, if the server has accepted it",
+    .manual = "Matches requests and responses, not the bind. In an SMB pipe, all interfaces of the last bind are "
+              "compared; over "
+              "TCP, the interface of the call's context. any_frag: also match an interface that was bound in another "
+              "than the "
+              "first fragment of the bind.",
     .kind = KEYWORD_TRANSACTION,
     .applications = words,
     .directions = APP_BOTH,
@@ -208,7 +209,7 @@ const struct keyword keyword_dcerpc_opnum = {
     .name = "dcerpc.opnum",
     .aliases = { "dce_opnum" },
     .value = "NUMBER or LOW-HIGH, separated by commas, or [<|>|=|!]NUMBER",
-    .help = "the operation of a call of DCE/RPC",
+    .help = "operation number (opnum) of a DCE/RPC call",
     .kind = KEYWORD_TRANSACTION,
     .applications = words,
     .directions = APP_BOTH,
@@ -243,9 +244,9 @@ static int dcerpc_stub_data_parse(struct rule_parser *parser, struct span value,
 const struct keyword keyword_dcerpc_stub_data = {
     .name = "dcerpc.stub_data",
     .aliases = { "dce_stub_data" },
-    .help = "selects the arguments of a call of DCE/RPC, or its results, of all fragments",
-    .manual = "byte_test, byte_jump, byte_extract and byte_math read numbers in it with `dce` in the order that the "
-              "call has.",
+    .help = "stub data (arguments or results) of a DCE/RPC call, reassembled from all fragments",
+    .manual =
+        "With `dce`, byte_test, byte_jump, byte_extract and byte_math read numbers in the byte order of the call.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = words,

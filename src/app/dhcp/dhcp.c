@@ -10,9 +10,8 @@
 #include "dhcp_priv.h"
 
 static const struct app_event events[DHCP_EVENTS] = {
-    [DHCP_TRUNCATED_OPTIONS] = { "truncated_options", "options that are cut off, or have no end mark" },
-    [DHCP_MALFORMED_OPTIONS] = { "malformed_options",
-                                 "an option of a length that it can't have: a time, a client identifier" },
+    [DHCP_TRUNCATED_OPTIONS] = { "truncated_options", "options are truncated, or the end option is missing" },
+    [DHCP_MALFORMED_OPTIONS] = { "malformed_options", "a time or client identifier option has an invalid length" },
 };
 
 static struct app_result dhcp_feed(struct app_context *context, void *state, const struct app_input *in)

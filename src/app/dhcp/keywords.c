@@ -45,7 +45,7 @@ static int seconds_parse(struct rule_parser *parser, struct span value, bool neg
 const struct keyword keyword_dhcp_leasetime = {
     .name = "dhcp.leasetime",
     .value = NUMBER_RANGE_FORM,
-    .help = "seconds of the lease in a DHCP message",
+    .help = "lease time in a DHCP message, in seconds",
     .kind = KEYWORD_TRANSACTION,
     .applications = words,
     .directions = APP_BOTH,
@@ -56,7 +56,7 @@ const struct keyword keyword_dhcp_leasetime = {
 const struct keyword keyword_dhcp_rebinding_time = {
     .name = "dhcp.rebinding_time",
     .value = NUMBER_RANGE_FORM,
-    .help = "seconds until rebinding in a DHCP message",
+    .help = "rebinding time in a DHCP message, in seconds",
     .kind = KEYWORD_TRANSACTION,
     .applications = words,
     .directions = APP_BOTH,
@@ -67,7 +67,7 @@ const struct keyword keyword_dhcp_rebinding_time = {
 const struct keyword keyword_dhcp_renewal_time = {
     .name = "dhcp.renewal_time",
     .value = NUMBER_RANGE_FORM,
-    .help = "seconds until renewal in a DHCP message",
+    .help = "renewal time in a DHCP message, in seconds",
     .kind = KEYWORD_TRANSACTION,
     .applications = words,
     .directions = APP_BOTH,
@@ -95,7 +95,7 @@ static int hostname_parse(struct rule_parser *parser, struct span value, bool ne
 
 const struct keyword keyword_dhcp_hostname = {
     .name = "dhcp.hostname",
-    .help = "the host's name in a DHCP message",
+    .help = "host name (option 12) in a DHCP message",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = words,

@@ -20,20 +20,20 @@
 #include "sluice/bytes.h"
 
 const struct app_event dns_events[DNS_EVENTS] = {
-    [DNS_MALFORMED_DATA] = { "malformed_data", "a query or an answer is cut off or broken" },
-    [DNS_NOT_REQUEST] = { "not_request", "what the client sent is a response" },
-    [DNS_NOT_RESPONSE] = { "not_response", "what the server sent is a request" },
+    [DNS_MALFORMED_DATA] = { "malformed_data", "a query or an answer is truncated or malformed" },
+    [DNS_NOT_REQUEST] = { "not_request", "the client sent a response" },
+    [DNS_NOT_RESPONSE] = { "not_response", "the server sent a request" },
     [DNS_Z_FLAG_SET] = { "z_flag_set", "the reserved bit of the header is set" },
-    [DNS_INVALID_OPCODE] = { "invalid_opcode", "an opcode that is not assigned" },
+    [DNS_INVALID_OPCODE] = { "invalid_opcode", "the opcode is not assigned" },
     [DNS_NAME_TOO_LONG] = { "name_too_long",
-                            "a name of more than 1,025 bytes, or names that take more room than allowed" },
-    [DNS_INFINITE_LOOP] = { "infinite_loop", "a name that points to itself" },
-    [DNS_TOO_MANY_LABELS] = { "too_many_labels", "a name of more than 255 labels and pointers" },
-    [DNS_INVALID_ADDITIONALS] = { "invalid_additionals", "the section of additional records is broken" },
-    [DNS_INVALID_AUTHORITIES] = { "invalid_authorities", "the section of authority records is broken" },
-    [DNS_UNSOLICITED_RESPONSE] = { "unsolicited_response", "kept for old rules, and never set" },
-    [DNS_STATE_MEMCAP_REACHED] = { "state_memcap_reached", "kept for old rules, and never set" },
-    [DNS_FLOODED] = { "flooded", "kept for old rules, and never set" },
+                            "a name is longer than 1,025 bytes, or all names of the message exceed the limit" },
+    [DNS_INFINITE_LOOP] = { "infinite_loop", "a name contains a pointer to itself" },
+    [DNS_TOO_MANY_LABELS] = { "too_many_labels", "a name has more than 255 labels and pointers" },
+    [DNS_INVALID_ADDITIONALS] = { "invalid_additionals", "the additional section is malformed" },
+    [DNS_INVALID_AUTHORITIES] = { "invalid_authorities", "the authority section is malformed" },
+    [DNS_UNSOLICITED_RESPONSE] = { "unsolicited_response", "never set; exists for old rules" },
+    [DNS_STATE_MEMCAP_REACHED] = { "state_memcap_reached", "never set; exists for old rules" },
+    [DNS_FLOODED] = { "flooded", "never set; exists for old rules" },
 };
 
 void dns_tx_free(struct app_context *context, struct app_tx *tx)

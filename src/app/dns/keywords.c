@@ -108,129 +108,128 @@ NAME_KEYWORD_PARSE(dns_query)
 const struct keyword keyword_dns_query = {
     .name = "dns.query",
     .aliases = { "dns_query" },
-    .help = "a name that a DNS request asks for",
-    .manual = "Each query of a request has its own buffer. Without the length bytes of labels: www.example.com.",
+    .help = "name in the query section of a DNS request",
+    .manual = "Each query has a separate buffer. Names are without length bytes: www.example.com.",
     NAME_KEYWORD_REST(dns_query, dns_words, APP_TO_SERVER),
 };
 
 NAME_KEYWORD_PARSE(dns_query_name)
 const struct keyword keyword_dns_query_name = {
     .name = "dns.query.name",
-    .help = "a name in the queries of a DNS message of either direction",
+    .help = "name in the query section of a DNS message in either direction",
     NAME_KEYWORD_REST(dns_query_name, dns_words, APP_BOTH),
 };
 
 NAME_KEYWORD_PARSE(dns_queries_rrname)
 const struct keyword keyword_dns_queries_rrname = {
     .name = "dns.queries.rrname",
-    .help = "a name in the queries of a DNS message of either direction",
+    .help = "name in the query section of a DNS message in either direction",
     NAME_KEYWORD_REST(dns_queries_rrname, dns_words, APP_BOTH),
 };
 
 NAME_KEYWORD_PARSE(dns_answer_name)
 const struct keyword keyword_dns_answer_name = {
     .name = "dns.answer.name",
-    .help = "the name of an answer in a DNS message of either direction",
+    .help = "name of an answer record in a DNS message in either direction",
     NAME_KEYWORD_REST(dns_answer_name, dns_words, APP_BOTH),
 };
 
 NAME_KEYWORD_PARSE(dns_answers_rrname)
 const struct keyword keyword_dns_answers_rrname = {
     .name = "dns.answers.rrname",
-    .help = "the name of an answer in a DNS message of either direction",
+    .help = "name of an answer record in a DNS message in either direction",
     NAME_KEYWORD_REST(dns_answers_rrname, dns_words, APP_BOTH),
 };
 
 NAME_KEYWORD_PARSE(dns_authorities_rrname)
 const struct keyword keyword_dns_authorities_rrname = {
     .name = "dns.authorities.rrname",
-    .help = "the name of an authority record of a DNS response",
+    .help = "name of an authority record in a DNS response",
     NAME_KEYWORD_REST(dns_authorities_rrname, dns_words, APP_TO_CLIENT),
 };
 
 NAME_KEYWORD_PARSE(dns_additionals_rrname)
 const struct keyword keyword_dns_additionals_rrname = {
     .name = "dns.additionals.rrname",
-    .help = "the name of an additional record of a DNS response",
+    .help = "name of an additional record in a DNS response",
     NAME_KEYWORD_REST(dns_additionals_rrname, dns_words, APP_TO_CLIENT),
 };
 
 NAME_KEYWORD_PARSE(dns_response_rrname)
 const struct keyword keyword_dns_response_rrname = {
     .name = "dns.response.rrname",
-    .help = "any name in a DNS response",
-    .manual = "Names of queries and records, and names in the data of CNAME, NS, PTR, MX and SOA records (the primary "
-              "server).",
+    .help = "any name in a DNS response, including names in record data",
+    .manual = "Names of queries and records, and names in the data of CNAME, NS, PTR, MX and SOA records (MNAME).",
     NAME_KEYWORD_REST(dns_response_rrname, dns_words, APP_TO_CLIENT),
 };
 
 NAME_KEYWORD_PARSE(mdns_queries_rrname)
 const struct keyword keyword_mdns_queries_rrname = {
     .name = "mdns.queries.rrname",
-    .help = "a name in the queries of an mDNS message",
+    .help = "name in the query section of an mDNS message",
     NAME_KEYWORD_REST(mdns_queries_rrname, mdns_words, APP_BOTH),
 };
 
 NAME_KEYWORD_PARSE(mdns_answers_rrname)
 const struct keyword keyword_mdns_answers_rrname = {
     .name = "mdns.answers.rrname",
-    .help = "the name of an answer in an mDNS message",
+    .help = "name of an answer record in an mDNS message",
     NAME_KEYWORD_REST(mdns_answers_rrname, mdns_words, APP_BOTH),
 };
 
 NAME_KEYWORD_PARSE(mdns_authorities_rrname)
 const struct keyword keyword_mdns_authorities_rrname = {
     .name = "mdns.authorities.rrname",
-    .help = "the name of an authority record of an mDNS message",
+    .help = "name of an authority record in an mDNS message",
     NAME_KEYWORD_REST(mdns_authorities_rrname, mdns_words, APP_BOTH),
 };
 
 NAME_KEYWORD_PARSE(mdns_additionals_rrname)
 const struct keyword keyword_mdns_additionals_rrname = {
     .name = "mdns.additionals.rrname",
-    .help = "the name of an additional record of an mDNS message",
+    .help = "name of an additional record in an mDNS message",
     NAME_KEYWORD_REST(mdns_additionals_rrname, mdns_words, APP_BOTH),
 };
 
 NAME_KEYWORD_PARSE(mdns_response_rrname)
 const struct keyword keyword_mdns_response_rrname = {
     .name = "mdns.response.rrname",
-    .help = "any name in an mDNS response, as dns.response.rrname",
+    .help = "any name in an mDNS response; see dns.response.rrname",
     NAME_KEYWORD_REST(mdns_response_rrname, mdns_words, APP_BOTH),
 };
 
 NAME_KEYWORD_PARSE(llmnr_queries_rrname)
 const struct keyword keyword_llmnr_queries_rrname = {
     .name = "llmnr.queries.rrname",
-    .help = "a name in the queries of an LLMNR message",
+    .help = "name in the query section of an LLMNR message",
     NAME_KEYWORD_REST(llmnr_queries_rrname, llmnr_words, APP_BOTH),
 };
 
 NAME_KEYWORD_PARSE(llmnr_answers_rrname)
 const struct keyword keyword_llmnr_answers_rrname = {
     .name = "llmnr.answers.rrname",
-    .help = "the name of an answer in an LLMNR message",
+    .help = "name of an answer record in an LLMNR message",
     NAME_KEYWORD_REST(llmnr_answers_rrname, llmnr_words, APP_BOTH),
 };
 
 NAME_KEYWORD_PARSE(llmnr_authorities_rrname)
 const struct keyword keyword_llmnr_authorities_rrname = {
     .name = "llmnr.authorities.rrname",
-    .help = "the name of an authority record of an LLMNR message",
+    .help = "name of an authority record in an LLMNR message",
     NAME_KEYWORD_REST(llmnr_authorities_rrname, llmnr_words, APP_BOTH),
 };
 
 NAME_KEYWORD_PARSE(llmnr_additionals_rrname)
 const struct keyword keyword_llmnr_additionals_rrname = {
     .name = "llmnr.additionals.rrname",
-    .help = "the name of an additional record of an LLMNR message",
+    .help = "name of an additional record in an LLMNR message",
     NAME_KEYWORD_REST(llmnr_additionals_rrname, llmnr_words, APP_BOTH),
 };
 
 NAME_KEYWORD_PARSE(llmnr_response_rrname)
 const struct keyword keyword_llmnr_response_rrname = {
     .name = "llmnr.response.rrname",
-    .help = "any name in an LLMNR response, as dns.response.rrname",
+    .help = "any name in an LLMNR response; see dns.response.rrname",
     NAME_KEYWORD_REST(llmnr_response_rrname, llmnr_words, APP_BOTH),
 };
 
@@ -288,7 +287,7 @@ static int dns_opcode_parse(struct rule_parser *parser, struct span value, bool 
 const struct keyword keyword_dns_opcode = {
     .name = "dns.opcode",
     .value = NUMBER_RANGE_FORM,
-    .help = "the opcode of a DNS message",
+    .help = "opcode of a DNS message",
     .kind = KEYWORD_TRANSACTION,
     .applications = dns_words,
     .directions = APP_BOTH,
@@ -315,7 +314,7 @@ static int dns_rcode_parse(struct rule_parser *parser, struct span value, bool n
 const struct keyword keyword_dns_rcode = {
     .name = "dns.rcode",
     .value = NUMBER_RANGE_FORM " or [!]NAME",
-    .help = "the response code of a DNS message: 3 or nxdomain",
+    .help = "response code of a DNS message by number or name: 3 or nxdomain",
     .kind = KEYWORD_TRANSACTION,
     .applications = dns_words,
     .directions = APP_BOTH,
@@ -353,12 +352,12 @@ static int dns_rrtype_parse(struct rule_parser *parser, struct span value, bool 
 const struct keyword keyword_dns_rrtype = {
     .name = "dns.rrtype",
     .value = NUMBER_LIST_FORM "; a number may be a NAME",
-    .help = "the type of a query in a DNS request, or of an answer in a response: 16 or txt",
+    .help = "type of a query in a DNS request, or of an answer in a response, by number or name: 16 or txt",
     .manual =
-        "The condition is on the number of each query or answer; ! negates it. WHICH tells which of them must meet\n"
-        "it: any (the default), all, all_or_absent, or_absent (any, or there is none), an index (0 is the first,\n"
-        "-1 the last), oob_or INDEX (that one, or there is none), or nb NUMBER (this many). FROM:TO restricts the\n"
-        "list to a part.",
+        "The condition applies to the type of each query or answer; ! negates it. WHICH selects which of them must\n"
+        "match: any (the default), all, all_or_absent, or_absent (any, or the list is empty), an index (0 is the\n"
+        "first, -1 the last), oob_or INDEX (that one, or it does not exist), or nb NUMBER (exactly this many).\n"
+        "FROM:TO restricts the list to a part.",
     .kind = KEYWORD_TRANSACTION,
     .applications = dns_words,
     .directions = APP_BOTH,

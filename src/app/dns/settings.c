@@ -21,7 +21,7 @@ static const struct number_name *find_type(const char *name)
 
 static const char *check_type(const char *value)
 {
-    return find_type(value) ? NULL : "a type of DNS records: a, aaaa, cname, mx, txt ...";
+    return find_type(value) ? NULL : "a DNS record type: a, aaaa, cname, mx, txt ...";
 }
 
 const struct setting mdns_setting_rows[] = {
@@ -36,14 +36,8 @@ const struct setting llmnr_setting_rows[] = {
 
 const struct setting dns_setting_rows[] = {
     { .name = "eve.types.dns", .type = SETTING_SECTION, .help = "Event type dns: a DNS request or response" },
-    { .name = "eve.types.dns.requests",
-      .type = SETTING_BOOL,
-      .default_value = "yes",
-      .help = "Write events of DNS requests" },
-    { .name = "eve.types.dns.responses",
-      .type = SETTING_BOOL,
-      .default_value = "yes",
-      .help = "Write events of DNS responses" },
+    { .name = "eve.types.dns.requests", .type = SETTING_BOOL, .default_value = "yes", .help = "Log DNS requests" },
+    { .name = "eve.types.dns.responses", .type = SETTING_BOOL, .default_value = "yes", .help = "Log DNS responses" },
     { .name = "eve.types.dns.version",
       .type = SETTING_NUMBER,
       .default_value = "3",
@@ -53,7 +47,7 @@ const struct setting dns_setting_rows[] = {
     { .name = "eve.types.dns.types",
       .type = SETTING_LIST,
       .check = check_type,
-      .help = "Record types of which queries are reported; unset: all" },
+      .help = "Log only messages with a query of these record types; unset: all types" },
     { .name = "eve.types.dns.formats",
       .type = SETTING_LIST,
       .default_value = "detailed, grouped",

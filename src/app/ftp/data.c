@@ -114,7 +114,7 @@ static const struct app_buffer buffers[FTP_DATA_BUFFERS] = {
 
 const struct app_proto app_ftp_data = {
     .name = "ftp-data",
-    .help = "FTP's data connections",
+    .help = "FTP data connections",
     .transports = APP_TCP,
     .state_size = sizeof(struct ftp_data_state),
     .feed = ftp_data_feed,

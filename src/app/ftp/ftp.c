@@ -27,11 +27,12 @@ struct ftp_state {
 };
 
 static const struct app_event events[FTP_EVENTS] = {
-    [FTP_REQUEST_COMMAND_TOO_LONG] = { "request_command_too_long", "a command's line is longer than the limit" },
-    [FTP_RESPONSE_COMMAND_TOO_LONG] = { "response_command_too_long", "a reply's line is longer than the limit" },
-    [FTP_TOO_MANY_TRANSACTIONS] = { "too_many_transactions", "more commands without a reply than the limit" },
-    [FTP_FILE_BEFORE_PORT] = { "file_before_port", "a command that moves data before a port was agreed on" },
-    [FTP_FILE_WITHOUT_NAME] = { "file_without_name", "a file is to be moved and has no name" },
+    [FTP_REQUEST_COMMAND_TOO_LONG] = { "request_command_too_long", "a command line exceeds max-line-length" },
+    [FTP_RESPONSE_COMMAND_TOO_LONG] = { "response_command_too_long", "a reply line exceeds max-line-length" },
+    [FTP_TOO_MANY_TRANSACTIONS] = { "too_many_transactions", "the number of commands without a reply exceeds max-tx" },
+    [FTP_FILE_BEFORE_PORT] = { "file_before_port",
+                               "a data transfer command was sent before a data port was negotiated" },
+    [FTP_FILE_WITHOUT_NAME] = { "file_without_name", "a RETR or STOR command has no file name" },
 };
 
 static uint32_t line_max(const struct app_context *context)
@@ -640,7 +641,7 @@ static void ftp_unconfigure(void *settings)
 
 const struct app_proto app_ftp = {
     .name = "ftp",
-    .help = "FTP's control connection",
+    .help = "FTP control connections",
     .transports = APP_TCP,
     .tcp_ports = "21",
     .survives_junk = true,

@@ -93,7 +93,7 @@ static int ftp_command_parse(struct rule_parser *parser, struct span value, bool
 
 const struct keyword keyword_ftp_command = {
     .name = "ftp.command",
-    .help = "the command of an FTP client, as it was written: RETR",
+    .help = "command of an FTP client as sent: RETR",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
     .applications = words,
@@ -110,7 +110,7 @@ static int ftp_command_data_parse(struct rule_parser *parser, struct span value,
 
 const struct keyword keyword_ftp_command_data = {
     .name = "ftp.command_data",
-    .help = "what follows an FTP command on its line",
+    .help = "argument of an FTP command",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
     .applications = words,
@@ -127,7 +127,7 @@ static int ftp_reply_parse(struct rule_parser *parser, struct span value, bool n
 
 const struct keyword keyword_ftp_reply = {
     .name = "ftp.reply",
-    .help = "a line of an FTP server's reply, without its code",
+    .help = "line of an FTP reply, without the code",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
     .applications = words,
@@ -144,7 +144,7 @@ static int ftp_completion_code_parse(struct rule_parser *parser, struct span val
 
 const struct keyword keyword_ftp_completion_code = {
     .name = "ftp.completion_code",
-    .help = "the code of a line of an FTP server's reply: 230",
+    .help = "code of an FTP reply line: 230",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
     .applications = words,
@@ -192,7 +192,7 @@ static int ftp_mode_parse(struct rule_parser *parser, struct span value, bool ne
 const struct keyword keyword_ftp_mode = {
     .name = "ftp.mode",
     .value = "active or passive",
-    .help = "a command agrees on a port for data at the client (active) or at the server (passive)",
+    .help = "whether the negotiated data port is at the client (active) or at the server (passive)",
     .kind = KEYWORD_TRANSACTION,
     .applications = words,
     .directions = APP_BOTH,
@@ -217,7 +217,7 @@ static int ftp_dynamic_port_parse(struct rule_parser *parser, struct span value,
 const struct keyword keyword_ftp_dynamic_port = {
     .name = "ftp.dynamic_port",
     .value = NUMBER_RANGE_FORM,
-    .help = "the port for data that a command and its reply agree on",
+    .help = "negotiated port of an FTP data connection",
     .kind = KEYWORD_TRANSACTION,
     .applications = words,
     .directions = APP_BOTH,
@@ -252,7 +252,7 @@ static int ftp_reply_received_parse(struct rule_parser *parser, struct span valu
 const struct keyword keyword_ftp_reply_received = {
     .name = "ftp.reply_received",
     .value = "yes or no",
-    .help = "whether a command got a reply, known with the reply or at the connection's end",
+    .help = "whether an FTP command was answered; evaluated at the reply or at the end of the connection",
     .kind = KEYWORD_TRANSACTION,
     .applications = words,
     .directions = APP_TO_CLIENT,
@@ -278,7 +278,7 @@ static int ftpbounce_parse(struct rule_parser *parser, struct span value, bool n
 
 const struct keyword keyword_ftpbounce = {
     .name = "ftpbounce",
-    .help = "a PORT or EPRT command with an address that is not the client's",
+    .help = "PORT or EPRT command with an address other than the client's",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_NO_VALUE,
     .applications = words,
@@ -327,7 +327,7 @@ const struct keyword keyword_ftpdata_command = {
     .name = "ftpdata_command",
     .aliases = { "ftpdata.command" },
     .value = "retr, stor, appe, stou, list, nlst or mlsd",
-    .help = "the command that an FTP data connection belongs to",
+    .help = "FTP command that opened the data connection",
     .kind = KEYWORD_TRANSACTION,
     .applications = data_words,
     .directions = APP_BOTH,

@@ -12,17 +12,17 @@
 #include "sluice/transfer.h"
 
 static const struct app_event events[IKE_EVENTS] = {
-    [IKE_MALFORMED_DATA] = { "malformed_data", "a message or a payload that is cut off or broken" },
-    [IKE_NO_ENCRYPTION] = { "no_encryption", "version 2: AH is proposed or chosen, which does not encrypt" },
-    [IKE_WEAK_CRYPTO_ENC] = { "weak_crypto_enc", "version 2: weak encryption is proposed or chosen" },
-    [IKE_WEAK_CRYPTO_PRF] = { "weak_crypto_prf", "version 2: a weak pseudorandom function" },
-    [IKE_WEAK_CRYPTO_DH] = { "weak_crypto_dh", "version 2: a weak Diffie-Hellman group" },
-    [IKE_WEAK_CRYPTO_AUTH] = { "weak_crypto_auth", "version 2: a weak integrity algorithm" },
-    [IKE_WEAK_CRYPTO_NODH] = { "weak_crypto_nodh", "version 2: a proposal without a Diffie-Hellman group" },
-    [IKE_WEAK_CRYPTO_NOAUTH] = { "weak_crypto_noauth", "version 2: a proposal without integrity" },
-    [IKE_INVALID_PROPOSAL] = { "invalid_proposal", "version 2: a proposal of none where there must be one" },
-    [IKE_UNKNOWN_PROPOSAL] = { "unknown_proposal", "version 2: a transform of an unknown type" },
-    [IKE_PAYLOAD_EXTRA_DATA] = { "payload_extra_data", "bytes behind the last payload" },
+    [IKE_MALFORMED_DATA] = { "malformed_data", "a message or a payload is truncated or malformed" },
+    [IKE_NO_ENCRYPTION] = { "no_encryption", "version 2: AH, which does not encrypt, is proposed or chosen" },
+    [IKE_WEAK_CRYPTO_ENC] = { "weak_crypto_enc", "version 2: a weak encryption algorithm is proposed or chosen" },
+    [IKE_WEAK_CRYPTO_PRF] = { "weak_crypto_prf", "version 2: a weak pseudorandom function is proposed or chosen" },
+    [IKE_WEAK_CRYPTO_DH] = { "weak_crypto_dh", "version 2: a weak Diffie-Hellman group is proposed or chosen" },
+    [IKE_WEAK_CRYPTO_AUTH] = { "weak_crypto_auth", "version 2: a weak integrity algorithm is proposed or chosen" },
+    [IKE_WEAK_CRYPTO_NODH] = { "weak_crypto_nodh", "version 2: a proposal has no Diffie-Hellman group" },
+    [IKE_WEAK_CRYPTO_NOAUTH] = { "weak_crypto_noauth", "version 2: a proposal has no integrity algorithm" },
+    [IKE_INVALID_PROPOSAL] = { "invalid_proposal", "version 2: a mandatory transform is proposed as NONE" },
+    [IKE_UNKNOWN_PROPOSAL] = { "unknown_proposal", "version 2: a transform has an unknown type" },
+    [IKE_PAYLOAD_EXTRA_DATA] = { "payload_extra_data", "there are bytes after the last payload" },
     [IKE_MULTIPLE_SERVER_PROPOSAL] = { "multiple_server_proposal",
                                        "version 1: the server chose more than one transform" },
 };
@@ -257,7 +257,7 @@ static const struct setting setting_rows[] = {
     { .name = "eve.types.ike.extended",
       .type = SETTING_BOOL,
       .default_value = "no",
-      .help = "Add the name of the exchange in version 1" },
+      .help = "Log the name of the exchange type of version 1 messages (exchange_type_verbose)" },
     { .name = NULL },
 };
 

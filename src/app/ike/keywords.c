@@ -75,7 +75,7 @@ static int buffer_parse(struct rule_parser *parser, struct span value, bool nega
 
 const struct keyword keyword_ike_init_spi = {
     .name = "ike.init_spi",
-    .help = "the initiator's SPI in a message of IKE: 16 lower case digits",
+    .help = "initiator's SPI in an IKE message: 16 lower-case hexadecimal digits",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = words,
@@ -85,7 +85,7 @@ const struct keyword keyword_ike_init_spi = {
 
 const struct keyword keyword_ike_resp_spi = {
     .name = "ike.resp_spi",
-    .help = "the responder's SPI in a message of IKE: 16 lower case digits",
+    .help = "responder's SPI in an IKE message: 16 lower-case hexadecimal digits",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = words,
@@ -95,7 +95,7 @@ const struct keyword keyword_ike_resp_spi = {
 
 const struct keyword keyword_ike_vendor = {
     .name = "ike.vendor",
-    .help = "a vendor's identifier in a message of IKE version 1, in lower case hexadecimal digits",
+    .help = "vendor ID in an IKE version 1 message, in lower-case hexadecimal digits",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
     .applications = words,
@@ -105,7 +105,7 @@ const struct keyword keyword_ike_vendor = {
 
 const struct keyword keyword_ike_key_exchange_payload = {
     .name = "ike.key_exchange_payload",
-    .help = "the public key in a message of IKE version 1",
+    .help = "key exchange payload of an IKE version 1 message",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = words,
@@ -115,7 +115,7 @@ const struct keyword keyword_ike_key_exchange_payload = {
 
 const struct keyword keyword_ike_nonce_payload = {
     .name = "ike.nonce_payload",
-    .help = "the nonce in a message of IKE version 1",
+    .help = "nonce payload of an IKE version 1 message",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = words,
@@ -176,7 +176,7 @@ static bool nonce_length_match(const struct match_input *in, const struct app_tx
 const struct keyword keyword_ike_exchtype = {
     .name = "ike.exchtype",
     .value = NUMBER_RANGE_FORM,
-    .help = "the type of exchange of a message of IKE: 2 (main mode), 4 (aggressive), 34 (version 2: IKE_SA_INIT)",
+    .help = "exchange type of an IKE message: 2 (main mode), 4 (aggressive), 34 (version 2: IKE_SA_INIT)",
     .kind = KEYWORD_TRANSACTION,
     .applications = words,
     .directions = APP_BOTH,
@@ -187,7 +187,7 @@ const struct keyword keyword_ike_exchtype = {
 const struct keyword keyword_ike_key_exchange_payload_length = {
     .name = "ike.key_exchange_payload_length",
     .value = NUMBER_RANGE_FORM,
-    .help = "bytes of the public key in a message of IKE version 1",
+    .help = "length of the key exchange payload of an IKE version 1 message, in bytes",
     .kind = KEYWORD_TRANSACTION,
     .applications = words,
     .directions = APP_BOTH,
@@ -198,7 +198,7 @@ const struct keyword keyword_ike_key_exchange_payload_length = {
 const struct keyword keyword_ike_nonce_payload_length = {
     .name = "ike.nonce_payload_length",
     .value = NUMBER_RANGE_FORM,
-    .help = "bytes of the nonce in a message of IKE version 1",
+    .help = "length of the nonce payload of an IKE version 1 message, in bytes",
     .kind = KEYWORD_TRANSACTION,
     .applications = words,
     .directions = APP_BOTH,
@@ -279,9 +279,9 @@ static int chosen_parse(struct rule_parser *parser, struct span value, bool nega
 const struct keyword keyword_ike_chosen_sa_attribute = {
     .name = "ike.chosen_sa_attribute",
     .value = "NAME=NUMBER",
-    .help = "an attribute of the SA that the server of IKE chose: alg_enc, alg_hash, alg_auth, alg_dh, alg_prf, "
+    .help = "attribute of the SA that the IKE responder chose: alg_enc, alg_hash, alg_auth, alg_dh, alg_prf, "
             "sa_group_type, sa_life_type, sa_life_duration, sa_key_length, sa_field_size",
-    .manual = "Version 2 has alg_enc, alg_auth, alg_prf and alg_dh. Other comparisons may stand instead of =.",
+    .manual = "Version 2 supports alg_enc, alg_auth, alg_prf and alg_dh. Other comparison operators may replace =.",
     .kind = KEYWORD_TRANSACTION,
     .applications = words,
     .directions = APP_TO_CLIENT,

@@ -46,8 +46,8 @@ static int name_parse(struct rule_parser *parser, struct span value, bool negate
 const struct keyword keyword_krb5_cname = {
     .name = "krb5.cname",
     .aliases = { "krb5_cname" },
-    .help = "a part of the client's name in a Kerberos message",
-    .manual = "Each part of the name has its own buffer: user/admin has two.",
+    .help = "component of the client principal name (cname) in a Kerberos message",
+    .manual = "Each component has a separate buffer: user/admin has two.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
     .applications = words,
@@ -58,8 +58,8 @@ const struct keyword keyword_krb5_cname = {
 const struct keyword keyword_krb5_sname = {
     .name = "krb5.sname",
     .aliases = { "krb5_sname" },
-    .help = "a part of the server's name in a Kerberos message",
-    .manual = "Each part of the name has its own buffer: krbtgt/EXAMPLE.COM has two.",
+    .help = "component of the server principal name (sname) in a Kerberos message",
+    .manual = "Each component has a separate buffer: krbtgt/EXAMPLE.COM has two.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
     .applications = words,
@@ -95,7 +95,7 @@ static int type_parse(struct rule_parser *parser, struct span value, bool negate
 const struct keyword keyword_krb5_msg_type = {
     .name = "krb5_msg_type",
     .value = NUMBER_RANGE_FORM " or [!]NAME",
-    .help = "the type of a Kerberos message: 10 or as_req, as_rep, tgs_req, tgs_rep, error",
+    .help = "type of a Kerberos message by number or name: 10 or as_req, as_rep, tgs_req, tgs_rep, error",
     .kind = KEYWORD_TRANSACTION,
     .applications = words,
     .directions = APP_BOTH,
@@ -122,7 +122,7 @@ static int error_parse(struct rule_parser *parser, struct span value, bool negat
 const struct keyword keyword_krb5_err_code = {
     .name = "krb5_err_code",
     .value = NUMBER_RANGE_FORM,
-    .help = "the code in a Kerberos error: 25",
+    .help = "code of a Kerberos error: 25",
     .kind = KEYWORD_TRANSACTION,
     .applications = words,
     .directions = APP_BOTH,
@@ -164,13 +164,13 @@ static int add_encryption(struct rule_parser *parser, struct span item, struct e
     const struct krb5_number_name *name = krb5_encryption_names;
 
     if (out->count == LIST_MAX)
-        return rule_parser_error(parser, item, "more than %d kinds of encryption", LIST_MAX);
+        return rule_parser_error(parser, item, "more than %d encryption types", LIST_MAX);
     while (name->name && !span_equal(item, name->name))
         name++;
     if (name->name)
         number = name->number;
     else if (!span_to_int(item, INT32_MIN, INT32_MAX, &number))
-        return rule_parser_error(parser, item, "expected a kind of encryption by name or number");
+        return rule_parser_error(parser, item, "expected the name or number of an encryption type");
     out->list[out->count++] = (int32_t)number;
     return 0;
 }
@@ -190,7 +190,7 @@ static int add_encryptions(struct rule_parser *parser, struct span value, struct
         if (err)
             return err;
     }
-    return out->count ? 0 : rule_parser_error(parser, value, "expected kinds of encryption, or weak");
+    return out->count ? 0 : rule_parser_error(parser, value, "expected encryption types, or weak");
 }
 
 static int ticket_parse(struct rule_parser *parser, struct span value, bool negated)
@@ -214,7 +214,7 @@ static int ticket_parse(struct rule_parser *parser, struct span value, bool nega
 const struct keyword keyword_krb5_ticket_encryption = {
     .name = "krb5.ticket_encryption",
     .value = "[!]weak, or NAME or NUMBER, ...",
-    .help = "what a ticket in a Kerberos reply is encrypted with: weak, or one of a list (rc4-hmac, 18, -128)",
+    .help = "encryption type of the ticket in a Kerberos reply: weak, or one of a list (rc4-hmac, 18, -128)",
     .kind = KEYWORD_TRANSACTION,
     .applications = words,
     .directions = APP_BOTH,

@@ -15,8 +15,8 @@ struct krb5_state {
 };
 
 static const struct app_event events[KRB5_EVENTS] = {
-    [KRB5_MALFORMED_DATA] = { "malformed_data", "a message that is broken, or too long" },
-    [KRB5_WEAK_ENCRYPTION] = { "weak_encryption", "a reply that is encrypted with neither AES nor Camellia" },
+    [KRB5_MALFORMED_DATA] = { "malformed_data", "a message is malformed or too long" },
+    [KRB5_WEAK_ENCRYPTION] = { "weak_encryption", "a reply is encrypted with neither AES nor Camellia" },
 };
 
 static struct krb5_tx *new_tx(struct app_context *context, enum flow_direction direction)

@@ -51,7 +51,7 @@ static int number_parse(struct rule_parser *parser, struct span value, bool nega
 const struct keyword keyword_ntp_version = {
     .name = "ntp.version",
     .value = NUMBER_RANGE_FORM,
-    .help = "the version of an NTP message: 3 or 4",
+    .help = "version of an NTP message: 3 or 4",
     .kind = KEYWORD_TRANSACTION,
     .applications = words,
     .directions = APP_BOTH,
@@ -62,9 +62,9 @@ const struct keyword keyword_ntp_version = {
 const struct keyword keyword_ntp_mode = {
     .name = "ntp.mode",
     .value = NUMBER_RANGE_FORM " or [!]NAME",
-    .help =
-        "the mode of an NTP message: 3 or client; reserved, symmetric_active, symmetric_passive, server, broadcast, "
-        "control, private",
+    .help = "mode of an NTP message by number or name: 3 or client; reserved, symmetric_active, symmetric_passive, "
+            "server, broadcast, "
+            "control, private",
     .kind = KEYWORD_TRANSACTION,
     .applications = words,
     .directions = APP_BOTH,
@@ -75,7 +75,7 @@ const struct keyword keyword_ntp_mode = {
 const struct keyword keyword_ntp_stratum = {
     .name = "ntp.stratum",
     .value = NUMBER_RANGE_FORM,
-    .help = "the stratum in an NTP message",
+    .help = "stratum in an NTP message",
     .kind = KEYWORD_TRANSACTION,
     .applications = words,
     .directions = APP_BOTH,
@@ -102,7 +102,7 @@ static int reference_parse(struct rule_parser *parser, struct span value, bool n
 
 const struct keyword keyword_ntp_reference_id = {
     .name = "ntp.reference_id",
-    .help = "the four bytes of the reference identifier of an NTP message",
+    .help = "reference identifier of an NTP message (four bytes)",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = words,

@@ -13,10 +13,10 @@
 #include "sluice/bytes.h"
 
 static const struct app_event events[NTP_EVENTS] = {
-    [NTP_UNSOLICITED_RESPONSE] = { "unsolicited_response", "never set; rules may name it" },
-    [NTP_MALFORMED_DATA] = { "malformed_data", "a message that is cut off, or of another version than 3 and 4" },
-    [NTP_NOT_REQUEST] = { "not_request", "never set; rules may name it" },
-    [NTP_NOT_RESPONSE] = { "not_response", "never set; rules may name it" },
+    [NTP_UNSOLICITED_RESPONSE] = { "unsolicited_response", "never set; exists for rules that use it" },
+    [NTP_MALFORMED_DATA] = { "malformed_data", "a message is truncated, or its version is neither 3 nor 4" },
+    [NTP_NOT_REQUEST] = { "not_request", "never set; exists for rules that use it" },
+    [NTP_NOT_RESPONSE] = { "not_response", "never set; exists for rules that use it" },
 };
 
 struct header {

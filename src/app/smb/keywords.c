@@ -83,8 +83,9 @@ static int smb_named_pipe_parse(struct rule_parser *parser, struct span value, b
 const struct keyword keyword_smb_named_pipe = {
     .name = "smb.named_pipe",
     .aliases = { "smb_named_pipe" },
-    .help = "selects the name of a tree of pipes that a client connects to: \\\\HOST\\IPC$",
-    .manual = "A tree is one of pipes when the server says so; before that, when its name ends in IPC$.",
+    .help = "name of the pipe share that a client connects to: \\\\HOST\\IPC$",
+    .manual = "The share type in the response tells whether a share is one of pipes; before the response, a name that "
+              "ends in IPC$ does.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = words,
@@ -102,7 +103,7 @@ static int smb_share_parse(struct rule_parser *parser, struct span value, bool n
 const struct keyword keyword_smb_share = {
     .name = "smb.share",
     .aliases = { "smb_share" },
-    .help = "selects the name of a share that a client connects to: \\\\HOST\\C$",
+    .help = "name of the file share that a client connects to: \\\\HOST\\C$",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = words,
@@ -119,7 +120,7 @@ static int smb_ntlmssp_user_parse(struct rule_parser *parser, struct span value,
 
 const struct keyword keyword_smb_ntlmssp_user = {
     .name = "smb.ntlmssp_user",
-    .help = "selects the user who logs in by NTLMSSP",
+    .help = "user name in an NTLMSSP login",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = words,
@@ -136,7 +137,7 @@ static int smb_ntlmssp_domain_parse(struct rule_parser *parser, struct span valu
 
 const struct keyword keyword_smb_ntlmssp_domain = {
     .name = "smb.ntlmssp_domain",
-    .help = "selects the domain of who logs in by NTLMSSP",
+    .help = "domain in an NTLMSSP login",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .applications = words,
@@ -163,7 +164,7 @@ static int smb_version_parse(struct rule_parser *parser, struct span value, bool
     if (!version)
         return -ENOMEM;
     if (!span_to_uint(span_trim(value), 1, 2, &number))
-        return rule_parser_error(parser, value, "the version must be 1 or 2");
+        return rule_parser_error(parser, value, "expected version 1 or 2");
     *version = (uint8_t)number;
     return rule_parser_add_transaction_condition(parser, version, false);
 }
@@ -171,7 +172,7 @@ static int smb_version_parse(struct rule_parser *parser, struct span value, bool
 const struct keyword keyword_smb_version = {
     .name = "smb.version",
     .value = "1 or 2",
-    .help = "the version of SMB of a transaction; SMB 3 counts as 2",
+    .help = "SMB version of a transaction; SMB 3 counts as 2",
     .kind = KEYWORD_TRANSACTION,
     .applications = words,
     .directions = APP_BOTH,

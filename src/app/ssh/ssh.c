@@ -28,10 +28,10 @@ struct ssh_state {
 };
 
 static const struct app_event events[SSH_EVENTS] = {
-    [SSH_INVALID_BANNER] = { "invalid_banner", "the first line is no banner of SSH" },
-    [SSH_LONG_BANNER] = { "long_banner", "a banner of 256 bytes or more" },
-    [SSH_INVALID_RECORD] = { "invalid_record", "a record with an impossible length" },
-    [SSH_LONG_KEX_RECORD] = { "long_kex_record", "an offer of algorithms that is too long to be read" },
+    [SSH_INVALID_BANNER] = { "invalid_banner", "the first line is not an SSH banner" },
+    [SSH_LONG_BANNER] = { "long_banner", "a banner has 256 bytes or more" },
+    [SSH_INVALID_RECORD] = { "invalid_record", "a record has an invalid length" },
+    [SSH_LONG_KEX_RECORD] = { "long_kex_record", "a KEXINIT message is too long to be parsed" },
 };
 
 static const char *const request_steps[] = { "request_in_progress",  "request_banner_wait_eol", "request_banner_done",

@@ -127,7 +127,7 @@ static const struct setting setting_rows[] = {
 
 const struct app_proto app_tftp = {
     .name = "tftp",
-    .help = "TFTP: the requests",
+    .help = "TFTP requests",
     .transports = APP_UDP,
     .udp_ports = "69",
     .probe = tftp_probe,
