@@ -334,12 +334,12 @@ START_TEST(names_are_found)
     dce_uuid_read(svcctl, true, uuid);
     dce_uuid_text(uuid, text);
     ck_assert_str_eq(text, "367abb81-9844-35f1-ad32-98f038001003");
-    ck_assert_int_eq(strncmp(dce_procedure(uuid, 0, &length), "CloseServiceHandle", length), 0);
-    ck_assert_int_eq(strncmp(dce_procedure(uuid, 64, &length), "OpenSCManager2", length), 0);
-    ck_assert_ptr_null(dce_procedure(uuid, 55, &length));
-    ck_assert_ptr_null(dce_procedure(uuid, 65, &length));
+    ck_assert_int_eq(strncmp(dce_procedure_name(uuid, 0, &length), "CloseServiceHandle", length), 0);
+    ck_assert_int_eq(strncmp(dce_procedure_name(uuid, 64, &length), "OpenSCManager2", length), 0);
+    ck_assert_ptr_null(dce_procedure_name(uuid, 55, &length));
+    ck_assert_ptr_null(dce_procedure_name(uuid, 65, &length));
     uuid[15]++;
-    ck_assert_ptr_null(dce_service(uuid));
+    ck_assert_ptr_null(dce_service_name(uuid));
     ck_assert_str_eq(dce_type_name(DCE_FAULT), "FAULT");
     ck_assert_ptr_null(dce_type_name(DCE_TYPES));
 }

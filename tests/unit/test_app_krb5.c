@@ -246,7 +246,7 @@ START_TEST(head_is_read)
     uint32_t length = 0;
     uint8_t tag = 0;
 
-    ck_assert_int_eq(ber_head(&cur, &tag, &length), heads[_i].result);
+    ck_assert_int_eq(ber_read_header(&cur, &tag, &length), heads[_i].result);
     if (heads[_i].result == BER_OK)
         ck_assert_uint_eq(length, heads[_i].value_length);
     else
@@ -275,7 +275,7 @@ START_TEST(integer_is_read)
     struct cursor cur = cursor_of(integers[_i].bytes, integers[_i].length);
     int32_t value = 0;
 
-    ck_assert_int_eq(ber_integer(&cur, 1, &value), integers[_i].fine);
+    ck_assert_int_eq(ber_read_integer(&cur, 1, &value), integers[_i].fine);
     ck_assert_int_eq(value, integers[_i].value);
     ck_assert_uint_eq(cursor_left(&cur), integers[_i].fine ? 0 : integers[_i].length);
 }

@@ -755,7 +755,7 @@ START_TEST(table_forgets_the_oldest)
     ck_assert_int_eq(heap_new(&heap, 1 << 20), 0);
     for (uint32_t i = 0; i < 100; i++) {
         memcpy(key.bytes, &i, 4);
-        ck_assert_ptr_nonnull(smb_table_put(heap, &table, 10, &key));
+        ck_assert_ptr_nonnull(smb_table_add(heap, &table, 10, &key));
     }
     ck_assert_uint_eq(table.count, 10);
     memcpy(key.bytes, &(uint32_t){ 89 }, 4);

@@ -77,11 +77,11 @@ static struct dcerpc_tx *new_call(struct app_context *context, const struct data
     tx->call.in_datagram = true;
     tx->call.little = header->little;
     tx->call.sequence = header->sequence;
-    return dce_bind_one(app_heap(context), &tx->call.bindings, &interface) ? NULL : tx;
+    return dce_bindings_add(app_heap(context), &tx->call.bindings, &interface) ? NULL : tx;
 }
 
-static void take_stub(struct app_context *context, struct dcerpc_tx *tx, enum flow_direction direction,
-                      const struct datagram *header, const uint8_t *stub)
+static void append_stub(struct app_context *context, struct dcerpc_tx *tx, enum flow_direction direction,
+                        const struct datagram *header, const uint8_t *stub)
 {
     struct dce_call *call = &tx->call;
 
@@ -121,7 +121,7 @@ struct app_result dcerpc_feed_datagram(struct app_context *context, const struct
     if (!tx)
         tx = new_call(context, &header);
     if (tx)
-        take_stub(context, tx, direction, &header, in->bytes + DATAGRAM_HEADER);
+        append_stub(context, tx, direction, &header, in->bytes + DATAGRAM_HEADER);
     else
         result.status = APP_ERROR;
     return result;

@@ -44,7 +44,7 @@ bool dce_header_is_plausible(const struct dce_header *header)
     return header->major == 5 && header->minor <= 1 && header->type < DCE_TYPES && header->length >= DCE_HEADER;
 }
 
-uint8_t dce_response_of(uint8_t request)
+uint8_t dce_response_type(uint8_t request)
 {
     switch (request) {
     case DCE_REQUEST:
@@ -58,7 +58,7 @@ uint8_t dce_response_of(uint8_t request)
     }
 }
 
-uint8_t dce_request_of(uint8_t response)
+uint8_t dce_request_type(uint8_t response)
 {
     switch (response) {
     case DCE_RESPONSE:
@@ -98,14 +98,14 @@ void dce_uuid_text(const uint8_t uuid[DCE_UUID], char out[DCE_UUID_TEXT])
 
 /* --- Bindings ---------------------------------------------------------------------------------------- */
 
-struct dce_bindings *dce_bindings_keep(struct dce_bindings *bindings)
+struct dce_bindings *dce_bindings_ref(struct dce_bindings *bindings)
 {
     if (bindings)
         bindings->references++;
     return bindings;
 }
 
-void dce_bindings_drop(struct heap *heap, struct dce_bindings *bindings)
+void dce_bindings_unref(struct heap *heap, struct dce_bindings *bindings)
 {
     if (bindings && --bindings->references == 0)
         heap_give(heap, bindings);
@@ -147,8 +147,8 @@ static bool read_interface(struct cursor *cur, const struct dce_header *header, 
     return true;
 }
 
-int dce_bind(struct heap *heap, struct dce_bindings **bindings, const struct dce_header *header, const uint8_t *body,
-             size_t length, bool add)
+int dce_bind_parse(struct heap *heap, struct dce_bindings **bindings, const struct dce_header *header,
+                   const uint8_t *body, size_t length, bool add)
 {
     struct cursor cur = cursor_of(body, length);
     const uint8_t *fixed = cursor_take(&cur, BIND_FIXED);
@@ -162,30 +162,30 @@ int dce_bind(struct heap *heap, struct dce_bindings **bindings, const struct dce
         return -ENOMEM;
     for (uint16_t i = 0; i < fixed[8]; i++) {
         if (!read_interface(&cur, header, &list->at[list->count])) {
-            dce_bindings_drop(heap, list);
+            dce_bindings_unref(heap, list);
             return -EINVAL;
         }
         list->at[list->count++].position = i;
     }
-    dce_bindings_drop(heap, *bindings);
+    dce_bindings_unref(heap, *bindings);
     *bindings = list;
     return 0;
 }
 
-int dce_bind_one(struct heap *heap, struct dce_bindings **bindings, const struct dce_interface *interface)
+int dce_bindings_add(struct heap *heap, struct dce_bindings **bindings, const struct dce_interface *interface)
 {
     struct dce_bindings *list = copy_bindings(heap, NULL, 0, 1);
 
     if (!list)
         return -ENOMEM;
     list->at[list->count++] = *interface;
-    dce_bindings_drop(heap, *bindings);
+    dce_bindings_unref(heap, *bindings);
     *bindings = list;
     return 0;
 }
 
 /* Replaces a shared list by a private copy, so that the caller may write to it. */
-static int own_bindings(struct heap *heap, struct dce_bindings **bindings)
+static int unshare_bindings(struct heap *heap, struct dce_bindings **bindings)
 {
     struct dce_bindings *list;
 
@@ -194,7 +194,7 @@ static int own_bindings(struct heap *heap, struct dce_bindings **bindings)
     list = copy_bindings(heap, *bindings, (*bindings)->count, 0);
     if (!list)
         return -ENOMEM;
-    dce_bindings_drop(heap, *bindings);
+    dce_bindings_unref(heap, *bindings);
     *bindings = list;
     return 0;
 }
@@ -212,8 +212,8 @@ static void set_result(struct dce_bindings *list, const struct dce_header *heade
     }
 }
 
-int dce_bind_ack(struct heap *heap, struct dce_bindings **bindings, const struct dce_header *header,
-                 const uint8_t *body, size_t length, bool any_call)
+int dce_bind_ack_parse(struct heap *heap, struct dce_bindings **bindings, const struct dce_header *header,
+                       const uint8_t *body, size_t length, bool any_call)
 {
     struct cursor cur = cursor_of(body, length);
     const uint8_t *fixed = cursor_take(&cur, 10);
@@ -227,7 +227,7 @@ int dce_bind_ack(struct heap *heap, struct dce_bindings **bindings, const struct
         return -EINVAL;
     if (!*bindings)
         return 0;
-    if (own_bindings(heap, bindings))
+    if (unshare_bindings(heap, bindings))
         return -ENOMEM;
     for (unsigned i = 0; i < count[0]; i++) {
         const uint8_t *result = cursor_take(&cur, ACK_RESULT);
@@ -275,7 +275,7 @@ void dce_call_clear(struct heap *heap, struct dce_call *call)
 {
     for (unsigned i = 0; i < FLOW_DIRECTIONS; i++)
         buffer_clear(heap, &call->stub[i]);
-    dce_bindings_drop(heap, call->bindings);
+    dce_bindings_unref(heap, call->bindings);
     call->bindings = NULL;
 }
 
@@ -339,5 +339,5 @@ void dce_call_transfer(struct app_context *context, struct transfer *t, struct d
     transfer_bytes(t, call->activity, sizeof(call->activity));
     transfer_u32(t, &call->sequence);
     if (t->reading)
-        call->bindings = dce_bindings_keep(bindings);
+        call->bindings = dce_bindings_ref(bindings);
 }

@@ -89,22 +89,22 @@ bool dce_header_read(const uint8_t *bytes, size_t length, struct dce_header *out
 bool dce_header_is_plausible(const struct dce_header *header);
 const char *dce_type_name(uint8_t type); /* name in EVE events; NULL for an unknown type */
 /* The response type of a request type, and the reverse; 99 if there is none. */
-uint8_t dce_response_of(uint8_t request);
-uint8_t dce_request_of(uint8_t response);
+uint8_t dce_response_type(uint8_t request);
+uint8_t dce_request_type(uint8_t response);
 void dce_uuid_read(const uint8_t *bytes, bool little, uint8_t out[DCE_UUID]);
 void dce_uuid_text(const uint8_t uuid[DCE_UUID], char out[DCE_UUID_TEXT]);
 
-struct dce_bindings *dce_bindings_keep(struct dce_bindings *bindings); /* adds a reference; NULL is allowed */
-void dce_bindings_drop(struct heap *heap, struct dce_bindings *bindings);
+struct dce_bindings *dce_bindings_ref(struct dce_bindings *bindings); /* adds a reference; NULL is allowed */
+void dce_bindings_unref(struct heap *heap, struct dce_bindings *bindings);
 /* Parses the interfaces of a bind request; `add` keeps those bound before. Returns 0, -EINVAL for a malformed body, or
  * -ENOMEM. */
-int dce_bind(struct heap *heap, struct dce_bindings **bindings, const struct dce_header *header, const uint8_t *body,
-             size_t length, bool add);
+int dce_bind_parse(struct heap *heap, struct dce_bindings **bindings, const struct dce_header *header,
+                   const uint8_t *body, size_t length, bool add);
 /* Parses the results of a bind ack. `any_call`: they apply to the last bind, whatever its call id. */
-int dce_bind_ack(struct heap *heap, struct dce_bindings **bindings, const struct dce_header *header,
-                 const uint8_t *body, size_t length, bool any_call);
+int dce_bind_ack_parse(struct heap *heap, struct dce_bindings **bindings, const struct dce_header *header,
+                       const uint8_t *body, size_t length, bool any_call);
 /* Adds an interface without a bind request, for datagrams. Returns 0 or -ENOMEM. */
-int dce_bind_one(struct heap *heap, struct dce_bindings **bindings, const struct dce_interface *interface);
+int dce_bindings_add(struct heap *heap, struct dce_bindings **bindings, const struct dce_interface *interface);
 
 /* Parses the context, opnum and stub data of a request fragment, or the stub data of a response fragment. `body` starts
  * after the header. False if the fragment is malformed. */
@@ -129,8 +129,8 @@ void dce_call_transfer(struct app_context *context, struct transfer *t, struct d
 /* --- interfaces.c ------------------------------------------------------------------------------------ */
 
 /* Names of well-known interfaces and, by opnum, of their procedures; NULL if unknown. */
-const char *dce_service(const uint8_t uuid[DCE_UUID]);
-const char *dce_procedure(const uint8_t uuid[DCE_UUID], uint16_t opnum, size_t *length);
+const char *dce_service_name(const uint8_t uuid[DCE_UUID]);
+const char *dce_procedure_name(const uint8_t uuid[DCE_UUID], uint16_t opnum, size_t *length);
 
 /* --- log.c ------------------------------------------------------------------------------------------- */
 

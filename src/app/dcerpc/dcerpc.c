@@ -21,12 +21,12 @@ struct dcerpc_state {
 
 /* --- Transactions ------------------------------------------------------------------------------------ */
 
-static struct dcerpc_tx *first_open(const struct app_context *context)
+static struct dcerpc_tx *get_first_open(const struct app_context *context)
 {
     return (struct dcerpc_tx *)app_tx_first_open(context);
 }
 
-static struct dcerpc_tx *next_open(const struct dcerpc_tx *tx)
+static struct dcerpc_tx *get_next_open(const struct dcerpc_tx *tx)
 {
     return (struct dcerpc_tx *)app_tx_next_open(&tx->head.tx);
 }
@@ -38,7 +38,7 @@ uint32_t dcerpc_stub_max(const struct app_context *context)
     return settings ? settings->stub_max : DCE_STUB_MAX;
 }
 
-static void complete(struct app_tx *tx, enum flow_direction direction)
+static void complete_direction(struct app_tx *tx, enum flow_direction direction)
 {
     app_tx_advance(tx, direction, DCE_COMPLETE);
     app_tx_touch(tx, direction);
@@ -47,11 +47,11 @@ static void complete(struct app_tx *tx, enum flow_direction direction)
 struct dcerpc_tx *dcerpc_tx_new(struct app_context *context)
 {
     const struct dcerpc_settings *settings = app_settings(context);
-    struct dcerpc_tx *oldest = first_open(context);
+    struct dcerpc_tx *oldest = get_first_open(context);
 
     if (oldest && app_tx_open_count(context) >= (settings ? settings->tx_max : 1024)) {
-        complete(&oldest->head.tx, FLOW_TO_SERVER);
-        complete(&oldest->head.tx, FLOW_TO_CLIENT);
+        complete_direction(&oldest->head.tx, FLOW_TO_SERVER);
+        complete_direction(&oldest->head.tx, FLOW_TO_CLIENT);
     }
     struct dcerpc_tx *tx = (struct dcerpc_tx *)app_tx_new(context);
 
@@ -71,7 +71,7 @@ static struct dcerpc_tx *new_call(struct app_context *context, const struct dcer
     tx->call.little = header->little;
     tx->call.minor = header->minor;
     tx->call.response = DCE_RESPONSE;
-    tx->call.bindings = dce_bindings_keep(state->bindings);
+    tx->call.bindings = dce_bindings_ref(state->bindings);
     return tx;
 }
 
@@ -80,13 +80,13 @@ static struct dcerpc_tx *new_call(struct app_context *context, const struct dcer
 static struct dcerpc_tx *find_call(const struct app_context *context, enum flow_direction direction,
                                    const struct dce_header *header)
 {
-    for (struct dcerpc_tx *tx = first_open(context); tx; tx = next_open(tx)) {
+    for (struct dcerpc_tx *tx = get_first_open(context); tx; tx = get_next_open(tx)) {
         const struct dce_call *call = &tx->call;
 
         if (call->call_id != header->call_id || tx->head.tx.progress[direction] >= DCE_COMPLETE)
             continue;
-        if (direction == FLOW_TO_SERVER ? call->response == dce_response_of(header->type)
-                                        : call->request == dce_request_of(header->type))
+        if (direction == FLOW_TO_SERVER ? call->response == dce_response_type(header->type)
+                                        : call->request == dce_request_type(header->type))
             return tx;
     }
     return NULL;
@@ -101,27 +101,27 @@ static struct dcerpc_tx *get_call(struct app_context *context, struct dcerpc_sta
         return tx;
     tx = new_call(context, state, header);
     if (tx && direction == FLOW_TO_CLIENT && state->has_gap[FLOW_TO_SERVER])
-        complete(&tx->head.tx, FLOW_TO_SERVER);
+        complete_direction(&tx->head.tx, FLOW_TO_SERVER);
     return tx;
 }
 
 /* Closes the open calls in this direction: the gap may have contained their remaining fragments. */
-static void take_gap(struct app_context *context, struct dcerpc_state *state, enum flow_direction direction)
+static void handle_gap(struct app_context *context, struct dcerpc_state *state, enum flow_direction direction)
 {
     state->lost[direction] = state->has_gap[direction] = true;
-    for (struct dcerpc_tx *tx = first_open(context), *next; tx; tx = next) {
-        next = next_open(tx);
+    for (struct dcerpc_tx *tx = get_first_open(context), *next; tx; tx = next) {
+        next = get_next_open(tx);
         if (tx->head.tx.progress[direction] < DCE_COMPLETE)
-            complete(&tx->head.tx, direction);
+            complete_direction(&tx->head.tx, direction);
     }
 }
 
 /* --- Fragments --------------------------------------------------------------------------------------- */
 
-static int take_bind(struct app_context *context, struct dcerpc_state *state, const struct dce_header *header,
-                     const uint8_t *body, size_t length)
+static int handle_bind(struct app_context *context, struct dcerpc_state *state, const struct dce_header *header,
+                       const uint8_t *body, size_t length)
 {
-    int err = dce_bind(app_heap(context), &state->bindings, header, body, length, true);
+    int err = dce_bind_parse(app_heap(context), &state->bindings, header, body, length, true);
     struct dcerpc_tx *tx = err ? NULL : new_call(context, state, header);
 
     if (err)
@@ -129,37 +129,37 @@ static int take_bind(struct app_context *context, struct dcerpc_state *state, co
     if (!tx)
         return -ENOMEM;
     tx->call.request = header->type;
-    tx->call.response = dce_response_of(header->type);
+    tx->call.response = dce_response_type(header->type);
     tx->call.has_request = true;
     tx->call.fragments[FLOW_TO_SERVER] = 1;
-    complete(&tx->head.tx, FLOW_TO_SERVER);
+    complete_direction(&tx->head.tx, FLOW_TO_SERVER);
     return 0;
 }
 
-static int take_bind_ack(struct app_context *context, struct dcerpc_state *state, const struct dce_header *header,
-                         const uint8_t *body, size_t length)
+static int handle_bind_ack(struct app_context *context, struct dcerpc_state *state, const struct dce_header *header,
+                           const uint8_t *body, size_t length)
 {
     struct dcerpc_tx *tx;
     int err = 0;
 
     if (header->type != DCE_BIND_NAK)
-        err = dce_bind_ack(app_heap(context), &state->bindings, header, body, length, false);
+        err = dce_bind_ack_parse(app_heap(context), &state->bindings, header, body, length, false);
     if (err)
         return err;
     tx = get_call(context, state, FLOW_TO_CLIENT, header);
     if (!tx)
         return -ENOMEM;
-    dce_bindings_drop(app_heap(context), tx->call.bindings);
-    tx->call.bindings = dce_bindings_keep(state->bindings);
+    dce_bindings_unref(app_heap(context), tx->call.bindings);
+    tx->call.bindings = dce_bindings_ref(state->bindings);
     tx->call.response = header->type;
     tx->call.has_response = true;
     tx->call.fragments[FLOW_TO_CLIENT] = 1;
-    complete(&tx->head.tx, FLOW_TO_CLIENT);
+    complete_direction(&tx->head.tx, FLOW_TO_CLIENT);
     return 0;
 }
 
-static int take_request(struct app_context *context, struct dcerpc_state *state, const struct dce_header *header,
-                        const uint8_t *body, size_t length)
+static int handle_request(struct app_context *context, struct dcerpc_state *state, const struct dce_header *header,
+                          const uint8_t *body, size_t length)
 {
     struct dce_body request;
     struct dcerpc_tx *tx;
@@ -176,12 +176,12 @@ static int take_request(struct app_context *context, struct dcerpc_state *state,
     if (!dce_stub_append(app_heap(context), &tx->call, FLOW_TO_SERVER, request.stub, request.stub_length,
                          dcerpc_stub_max(context)) ||
         header->flags & DCE_LAST_FRAGMENT)
-        complete(&tx->head.tx, FLOW_TO_SERVER);
+        complete_direction(&tx->head.tx, FLOW_TO_SERVER);
     return 0;
 }
 
-static int take_response(struct app_context *context, struct dcerpc_state *state, const struct dce_header *header,
-                         const uint8_t *body, size_t length)
+static int handle_response(struct app_context *context, struct dcerpc_state *state, const struct dce_header *header,
+                           const uint8_t *body, size_t length)
 {
     struct dce_body response;
     struct dcerpc_tx *tx;
@@ -200,13 +200,13 @@ static int take_response(struct app_context *context, struct dcerpc_state *state
         !dce_stub_append(app_heap(context), &tx->call, FLOW_TO_CLIENT, response.stub, response.stub_length,
                          dcerpc_stub_max(context)) ||
         header->flags & DCE_LAST_FRAGMENT)
-        complete(&tx->head.tx, FLOW_TO_CLIENT);
+        complete_direction(&tx->head.tx, FLOW_TO_CLIENT);
     return 0;
 }
 
 /* Other types (authentication, cancel, server status) carry nothing that is inspected or logged. */
-static int take_fragment(struct app_context *context, struct dcerpc_state *state, const struct dce_header *header,
-                         const uint8_t *bytes)
+static int handle_fragment(struct app_context *context, struct dcerpc_state *state, const struct dce_header *header,
+                           const uint8_t *bytes)
 {
     const uint8_t *body = bytes + DCE_HEADER;
     size_t length = (size_t)header->length - DCE_HEADER;
@@ -214,23 +214,23 @@ static int take_fragment(struct app_context *context, struct dcerpc_state *state
     switch (header->type) {
     case DCE_BIND:
     case DCE_ALTER_CONTEXT:
-        return take_bind(context, state, header, body, length);
+        return handle_bind(context, state, header, body, length);
     case DCE_BIND_ACK:
     case DCE_BIND_NAK:
     case DCE_ALTER_CONTEXT_RESPONSE:
-        return take_bind_ack(context, state, header, body, length);
+        return handle_bind_ack(context, state, header, body, length);
     case DCE_REQUEST:
-        return take_request(context, state, header, body, length);
+        return handle_request(context, state, header, body, length);
     case DCE_RESPONSE:
     case DCE_FAULT:
-        return take_response(context, state, header, body, length);
+        return handle_response(context, state, header, body, length);
     default:
         return 0;
     }
 }
 
 /* Returns how many bytes precede the next plausible header, or cannot be the start of one. */
-static uint32_t search_header(const uint8_t *bytes, uint32_t length, bool *found)
+static uint32_t find_header(const uint8_t *bytes, uint32_t length, bool *found)
 {
     struct dce_header header;
     uint32_t at = 0;
@@ -251,14 +251,14 @@ static struct app_result feed_stream(struct app_context *context, struct dcerpc_
     struct dce_header header;
 
     if (in->gap > 0)
-        take_gap(context, state, in->direction);
+        handle_gap(context, state, in->direction);
     for (;;) {
         const uint8_t *at = in->bytes + result.consumed;
         uint32_t left = in->length - result.consumed;
         bool found = true;
 
         if (*lost) {
-            uint32_t skipped = search_header(at, left, (found = false, &found));
+            uint32_t skipped = find_header(at, left, (found = false, &found));
 
             result.consumed += skipped;
             at += skipped;
@@ -273,7 +273,7 @@ static struct app_result feed_stream(struct app_context *context, struct dcerpc_
         result.needed = header.length;
         if (left < header.length)
             return result;
-        if (take_fragment(context, state, &header, at))
+        if (handle_fragment(context, state, &header, at))
             break;
         result.consumed += header.length;
     }
@@ -313,14 +313,14 @@ static void dcerpc_transfer(struct app_context *context, void *data, struct tran
         transfer_bool(t, &state->has_gap[direction]);
     }
     transfer_u32(t, &count);
-    struct dcerpc_tx *tx = t->reading ? NULL : first_open(context);
+    struct dcerpc_tx *tx = t->reading ? NULL : get_first_open(context);
 
     for (uint32_t i = 0; i < count && !t->error; i++) {
         if (t->reading)
             tx = dcerpc_tx_new(context);
         if (!tx)
             return;
-        struct dcerpc_tx *next = t->reading ? NULL : next_open(tx);
+        struct dcerpc_tx *next = t->reading ? NULL : get_next_open(tx);
 
         transfer_tx(context, state, t, tx);
         tx = next;
@@ -331,7 +331,7 @@ static void dcerpc_stop(struct app_context *context, void *data)
 {
     struct dcerpc_state *state = data;
 
-    dce_bindings_drop(app_heap(context), state->bindings);
+    dce_bindings_unref(app_heap(context), state->bindings);
     state->bindings = NULL;
 }
 

@@ -9,7 +9,7 @@ static const struct known_interface {
     uint8_t uuid[DCE_UUID];
     const char *service;
     const char *procedures; /* separated by spaces */
-} known[] = {
+} known_interfaces[] = {
     { { 0x00, 0x00, 0x01, 0x31, 0x00, 0x00, 0x00, 0x00, 0xc0, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x46 },
       "IRemUnknown",
       "- - - RemQueryInterface RemAddRef RemRelease" },
@@ -212,24 +212,24 @@ static const struct known_interface {
       "EvtRpcGetEventMetadataEnum EvtRpcGetNextEventMetadata EvtRpcGetClassicLogDisplayName" },
 };
 
-static const struct known_interface *find(const uint8_t uuid[DCE_UUID])
+static const struct known_interface *find_interface(const uint8_t uuid[DCE_UUID])
 {
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-        if (memcmp(known[i].uuid, uuid, DCE_UUID) == 0)
-            return &known[i];
+    for (size_t i = 0; i < sizeof(known_interfaces) / sizeof(known_interfaces[0]); i++)
+        if (memcmp(known_interfaces[i].uuid, uuid, DCE_UUID) == 0)
+            return &known_interfaces[i];
     return NULL;
 }
 
-const char *dce_service(const uint8_t uuid[DCE_UUID])
+const char *dce_service_name(const uint8_t uuid[DCE_UUID])
 {
-    const struct known_interface *interface = find(uuid);
+    const struct known_interface *interface = find_interface(uuid);
 
     return interface ? interface->service : NULL;
 }
 
-const char *dce_procedure(const uint8_t uuid[DCE_UUID], uint16_t opnum, size_t *length)
+const char *dce_procedure_name(const uint8_t uuid[DCE_UUID], uint16_t opnum, size_t *length)
 {
-    const struct known_interface *interface = find(uuid);
+    const struct known_interface *interface = find_interface(uuid);
     const char *name = interface ? interface->procedures : NULL;
 
     for (; name && opnum > 0; opnum--) {

@@ -8,9 +8,9 @@
 #include "sluice/number_range.h"
 #include "sluice/text.h"
 
-static const char *const words[] = { "dcerpc", "smb", NULL };
+static const char *const applications[] = { "dcerpc", "smb", NULL };
 
-static const struct dce_call *request_of(const struct app_tx *tx)
+static const struct dce_call *get_request(const struct app_tx *tx)
 {
     const struct dce_call *call = ((const struct dce_tx *)tx)->call;
 
@@ -19,7 +19,7 @@ static const struct dce_call *request_of(const struct app_tx *tx)
 
 /* --- dcerpc.iface ------------------------------------------------------------------------------------ */
 
-struct wanted_interface {
+struct interface_condition {
     uint8_t uuid[DCE_UUID];
     struct number_range version;
     bool has_version, any_fragment;
@@ -28,21 +28,21 @@ struct wanted_interface {
 static bool dcerpc_iface_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
                                const void *data)
 {
-    const struct wanted_interface *want = data;
-    const struct dce_call *call = request_of(tx);
+    const struct interface_condition *condition = data;
+    const struct dce_call *call = get_request(tx);
 
     (void)in;
     (void)direction;
     for (uint32_t i = 0; call && call->bindings && i < call->bindings->count; i++) {
         const struct dce_interface *interface = &call->bindings->at[i];
 
-        if (!interface->acked || interface->result != 0 || memcmp(interface->uuid, want->uuid, DCE_UUID) != 0)
+        if (!interface->acked || interface->result != 0 || memcmp(interface->uuid, condition->uuid, DCE_UUID) != 0)
             continue;
         /* Suricata does not compare the context in SMB pipes. */
         if (!call->in_pipe &&
-            (interface->context != call->context || (!want->any_fragment && !interface->first_fragment)))
+            (interface->context != call->context || (!condition->any_fragment && !interface->first_fragment)))
             continue;
-        if (!want->has_version || number_range_has(&want->version, interface->version))
+        if (!condition->has_version || number_range_has(&condition->version, interface->version))
             return true;
     }
     return false;
@@ -89,28 +89,28 @@ static struct span next_part(struct span *rest)
 
 static int dcerpc_iface_parse(struct rule_parser *parser, struct span value, bool negated)
 {
-    struct wanted_interface *want = arena_alloc(rule_parser_arena(parser), sizeof(*want));
+    struct interface_condition *condition = arena_alloc(rule_parser_arena(parser), sizeof(*condition));
     struct span rest = value, part = next_part(&rest);
 
     (void)negated;
-    if (!want)
+    if (!condition)
         return -ENOMEM;
-    *want = (struct wanted_interface){ .has_version = false };
-    if (!read_uuid(part, want->uuid))
+    *condition = (struct interface_condition){ .has_version = false };
+    if (!read_uuid(part, condition->uuid))
         return rule_parser_error(parser, part.length ? part : value, "expected a UUID");
     while (rest.length > 0) {
         part = next_part(&rest);
-        if (!want->any_fragment && span_equal(part, "any_frag")) {
-            want->any_fragment = true;
+        if (!condition->any_fragment && span_equal(part, "any_frag")) {
+            condition->any_fragment = true;
             continue;
         }
-        if (want->has_version || want->any_fragment)
+        if (condition->has_version || condition->any_fragment)
             return rule_parser_error(parser, part.length ? part : value, "expected any_frag");
-        if (number_range_parse(parser, part.length ? part : value, UINT16_MAX, NULL, &want->version))
+        if (number_range_parse(parser, part.length ? part : value, UINT16_MAX, NULL, &condition->version))
             return -EINVAL;
-        want->has_version = true;
+        condition->has_version = true;
     }
-    return rule_parser_add_transaction_condition(parser, want, false);
+    return rule_parser_add_transaction_condition(parser, condition, false);
 }
 
 const struct keyword keyword_dcerpc_iface = {
@@ -124,7 +124,7 @@ const struct keyword keyword_dcerpc_iface = {
               "than the "
               "first fragment of the bind.",
     .kind = KEYWORD_TRANSACTION,
-    .applications = words,
+    .applications = applications,
     .directions = APP_BOTH,
     .parse = dcerpc_iface_parse,
     .match_transaction = dcerpc_iface_match,
@@ -134,7 +134,7 @@ const struct keyword keyword_dcerpc_iface = {
 
 enum { OPNUM_RANGES_MAX = 64 };
 
-struct wanted_opnum {
+struct opnum_condition {
     struct number_range range; /* used if count is 0 */
     unsigned count;
     struct {
@@ -145,15 +145,15 @@ struct wanted_opnum {
 static bool dcerpc_opnum_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
                                const void *data)
 {
-    const struct wanted_opnum *want = data;
-    const struct dce_call *call = request_of(tx);
+    const struct opnum_condition *condition = data;
+    const struct dce_call *call = get_request(tx);
 
     (void)in;
     (void)direction;
-    if (call && want->count == 0)
-        return number_range_has(&want->range, call->opnum);
-    for (unsigned i = 0; call && i < want->count; i++)
-        if (call->opnum >= want->ranges[i].low && call->opnum <= want->ranges[i].high)
+    if (call && condition->count == 0)
+        return number_range_has(&condition->range, call->opnum);
+    for (unsigned i = 0; call && i < condition->count; i++)
+        if (call->opnum >= condition->ranges[i].low && call->opnum <= condition->ranges[i].high)
             return true;
     return false;
 }
@@ -169,7 +169,7 @@ static bool read_opnum(struct span text, uint32_t *out)
 }
 
 /* Parses "12", "5-9" or "12,15-18"; ranges include both ends. False for any other form. */
-static bool read_ranges(struct span value, struct wanted_opnum *out)
+static bool read_ranges(struct span value, struct opnum_condition *out)
 {
     while (value.length > 0) {
         struct span part = next_part(&value), high = part;
@@ -191,18 +191,18 @@ static bool read_ranges(struct span value, struct wanted_opnum *out)
 
 static int dcerpc_opnum_parse(struct rule_parser *parser, struct span value, bool negated)
 {
-    struct wanted_opnum want = { .count = 0 }, *kept = arena_alloc(rule_parser_arena(parser), sizeof(*kept));
+    struct opnum_condition condition = { .count = 0 }, *copy = arena_alloc(rule_parser_arena(parser), sizeof(*copy));
 
     (void)negated;
-    if (!kept)
+    if (!copy)
         return -ENOMEM;
-    if (!read_ranges(value, &want)) {
-        want.count = 0;
-        if (number_range_parse(parser, value, UINT16_MAX, NULL, &want.range))
+    if (!read_ranges(value, &condition)) {
+        condition.count = 0;
+        if (number_range_parse(parser, value, UINT16_MAX, NULL, &condition.range))
             return -EINVAL;
     }
-    *kept = want;
-    return rule_parser_add_transaction_condition(parser, kept, false);
+    *copy = condition;
+    return rule_parser_add_transaction_condition(parser, copy, false);
 }
 
 const struct keyword keyword_dcerpc_opnum = {
@@ -211,7 +211,7 @@ const struct keyword keyword_dcerpc_opnum = {
     .value = "NUMBER or LOW-HIGH, separated by commas, or [<|>|=|!]NUMBER",
     .help = "operation number (opnum) of a DCE/RPC call",
     .kind = KEYWORD_TRANSACTION,
-    .applications = words,
+    .applications = applications,
     .directions = APP_BOTH,
     .parse = dcerpc_opnum_parse,
     .match_transaction = dcerpc_opnum_match,
@@ -249,7 +249,7 @@ const struct keyword keyword_dcerpc_stub_data = {
         "With `dce`, byte_test, byte_jump, byte_extract and byte_math read numbers in the byte order of the call.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
-    .applications = words,
+    .applications = applications,
     .directions = APP_BOTH,
     .parse = dcerpc_stub_data_parse,
 };

@@ -29,8 +29,8 @@ static void log_interface(const struct dce_call *call, const struct dce_interfac
         fields_uint(out, "ack_result", interface->result);
     if (interface->acked && reasons)
         fields_uint(out, "ack_reason", 0); /* as in Suricata, which does not parse the reason */
-    fields_string(out, "service", dce_service(interface->uuid));
-    procedure = call->request == DCE_REQUEST ? dce_procedure(interface->uuid, call->opnum, &length) : NULL;
+    fields_string(out, "service", dce_service_name(interface->uuid));
+    procedure = call->request == DCE_REQUEST ? dce_procedure_name(interface->uuid, call->opnum, &length) : NULL;
     fields_bytes(out, "procedure", procedure, length);
     fields_object_close(out);
 }

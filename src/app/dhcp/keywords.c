@@ -3,9 +3,9 @@
 #include "dhcp_priv.h"
 #include "sluice/number_range.h"
 
-static const char *const words[] = { "dhcp", NULL };
+static const char *const applications[] = { "dhcp", NULL };
 
-static bool has_number(const struct app_tx *tx, enum dhcp_option code, const void *data)
+static bool match_number(const struct app_tx *tx, enum dhcp_option code, const void *data)
 {
     uint32_t number;
 
@@ -17,7 +17,7 @@ static bool leasetime_match(const struct match_input *in, const struct app_tx *t
 {
     (void)in;
     (void)direction;
-    return has_number(tx, DHCP_LEASE_TIME, data);
+    return match_number(tx, DHCP_LEASE_TIME, data);
 }
 
 static bool rebinding_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
@@ -25,7 +25,7 @@ static bool rebinding_match(const struct match_input *in, const struct app_tx *t
 {
     (void)in;
     (void)direction;
-    return has_number(tx, DHCP_REBINDING_TIME, data);
+    return match_number(tx, DHCP_REBINDING_TIME, data);
 }
 
 static bool renewal_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
@@ -33,7 +33,7 @@ static bool renewal_match(const struct match_input *in, const struct app_tx *tx,
 {
     (void)in;
     (void)direction;
-    return has_number(tx, DHCP_RENEWAL_TIME, data);
+    return match_number(tx, DHCP_RENEWAL_TIME, data);
 }
 
 static int seconds_parse(struct rule_parser *parser, struct span value, bool negated)
@@ -47,7 +47,7 @@ const struct keyword keyword_dhcp_leasetime = {
     .value = NUMBER_RANGE_FORM,
     .help = "lease time in a DHCP message, in seconds",
     .kind = KEYWORD_TRANSACTION,
-    .applications = words,
+    .applications = applications,
     .directions = APP_BOTH,
     .parse = seconds_parse,
     .match_transaction = leasetime_match,
@@ -58,7 +58,7 @@ const struct keyword keyword_dhcp_rebinding_time = {
     .value = NUMBER_RANGE_FORM,
     .help = "rebinding time in a DHCP message, in seconds",
     .kind = KEYWORD_TRANSACTION,
-    .applications = words,
+    .applications = applications,
     .directions = APP_BOTH,
     .parse = seconds_parse,
     .match_transaction = rebinding_match,
@@ -69,7 +69,7 @@ const struct keyword keyword_dhcp_renewal_time = {
     .value = NUMBER_RANGE_FORM,
     .help = "renewal time in a DHCP message, in seconds",
     .kind = KEYWORD_TRANSACTION,
-    .applications = words,
+    .applications = applications,
     .directions = APP_BOTH,
     .parse = seconds_parse,
     .match_transaction = renewal_match,
@@ -98,7 +98,7 @@ const struct keyword keyword_dhcp_hostname = {
     .help = "host name (option 12) in a DHCP message",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
-    .applications = words,
+    .applications = applications,
     .directions = APP_BOTH,
     .parse = hostname_parse,
 };

@@ -148,8 +148,8 @@ static void log_extended(const struct dhcp_tx *tx, struct fields *out)
 void dhcp_log(const struct app_tx *tx, const void *settings, struct fields *out)
 {
     const struct dhcp_tx *dhcp = (const struct dhcp_tx *)tx;
-    const struct dhcp_settings *wanted = settings;
-    bool extended = wanted && wanted->extended;
+    const struct dhcp_settings *log_settings = settings;
+    bool extended = log_settings && log_settings->extended;
     uint8_t length = 0;
 
     if (dhcp->message.length == 0)
@@ -169,11 +169,11 @@ void dhcp_log(const struct app_tx *tx, const void *settings, struct fields *out)
 bool dhcp_wants_log(const struct app_tx *tx, const void *settings)
 {
     const struct dhcp_tx *dhcp = (const struct dhcp_tx *)tx;
-    const struct dhcp_settings *wanted = settings;
+    const struct dhcp_settings *log_settings = settings;
     uint8_t length = 0;
     const uint8_t *type = dhcp_option(dhcp, DHCP_TYPE, &length);
 
     if (dhcp->message.length == 0)
         return false;
-    return (wanted && wanted->extended) || (type && length > 0 && type[0] == DHCP_ACK);
+    return (log_settings && log_settings->extended) || (type && length > 0 && type[0] == DHCP_ACK);
 }

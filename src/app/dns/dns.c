@@ -38,7 +38,7 @@ const struct app_event dns_events[DNS_EVENTS] = {
 
 void dns_tx_free(struct app_context *context, struct app_tx *tx)
 {
-    dns_forget(app_heap(context), (struct dns_tx *)tx);
+    dns_tx_clear(app_heap(context), (struct dns_tx *)tx);
 }
 
 static void set_events(struct app_context *context, struct app_tx *tx, unsigned events)
@@ -65,10 +65,10 @@ static unsigned header_events(uint16_t flags, enum flow_direction direction, boo
     return events;
 }
 
-enum message { MESSAGE_FINE, MESSAGE_IMPOSSIBLE, MESSAGE_NO_MEMORY };
+enum message { MESSAGE_OK, MESSAGE_IMPOSSIBLE, MESSAGE_NO_MEMORY };
 
-static enum message take_message(struct app_context *context, enum flow_direction direction, bool multicast,
-                                 const uint8_t *bytes, uint32_t length)
+static enum message handle_message(struct app_context *context, enum flow_direction direction, bool multicast,
+                                   const uint8_t *bytes, uint32_t length)
 {
     struct dns_header header;
     struct dns_question question;
@@ -86,11 +86,11 @@ static enum message take_message(struct app_context *context, enum flow_directio
     tx->response = multicast ? header.flags & DNS_RESPONSE : direction == FLOW_TO_CLIENT;
     tx->tx.directions = (uint8_t)(1u << direction);
     app_tx_advance(&tx->tx, direction, DNS_COMPLETE);
-    unsigned of_header = header_events(header.flags, direction, multicast);
+    unsigned header_bits = header_events(header.flags, direction, multicast);
 
     if (!err)
-        events |= of_header;
-    if (of_header & (1u << DNS_NOT_REQUEST | 1u << DNS_NOT_RESPONSE)) {
+        events |= header_bits;
+    if (header_bits & (1u << DNS_NOT_REQUEST | 1u << DNS_NOT_RESPONSE)) {
         tx->tx.directions = APP_BOTH;
         app_tx_advance(&tx->tx, !direction, DNS_COMPLETE);
         app_doubt_direction(context);
@@ -98,29 +98,29 @@ static enum message take_message(struct app_context *context, enum flow_directio
     tx->parsed = err != -ENOMEM;
     tx->tx.only_events = err || !possible || events >> DNS_NOT_REQUEST & 1;
     if (!tx->parsed)
-        dns_forget(app_heap(context), tx);
+        dns_tx_clear(app_heap(context), tx);
     set_events(context, &tx->tx, events);
     if (err == -ENOMEM)
         return MESSAGE_NO_MEMORY;
-    return MESSAGE_FINE;
+    return MESSAGE_OK;
 }
 
 static struct app_result feed_datagram(struct app_context *context, const struct app_input *in, bool multicast)
 {
     struct app_result result = { .status = APP_OK, .consumed = in->length };
 
-    if (in->length && take_message(context, in->direction, multicast, in->bytes, in->length) == MESSAGE_NO_MEMORY)
+    if (in->length && handle_message(context, in->direction, multicast, in->bytes, in->length) == MESSAGE_NO_MEMORY)
         result.status = APP_ERROR;
     return result;
 }
 
-enum { RESUME = 2 + DNS_HEADER + 1 };
+enum { RESUME_BYTES = 2 + DNS_HEADER + 1 };
 
 /* After a gap: whether the first RESUME bytes look like the start of a message with one query. */
-static bool may_begin(const uint8_t *bytes)
+static bool is_message_start(const uint8_t *bytes)
 {
     uint32_t length = load_be16(bytes);
-    uint8_t label = bytes[RESUME - 1];
+    uint8_t label = bytes[RESUME_BYTES - 1];
     struct dns_header header;
 
     if (length < DNS_HEADER + DNS_RECORD_MIN || !dns_header_read(bytes + 2, DNS_HEADER, length, &header))
@@ -131,12 +131,12 @@ static bool may_begin(const uint8_t *bytes)
 
 /* Returns the offset where the next message may begin, or where not enough bytes are available to decide; *found tells
  * which. Tests every byte offset, so that segmentation of the stream makes no difference. */
-static uint32_t find_begin(const uint8_t *bytes, uint32_t length, bool *found)
+static uint32_t find_message_start(const uint8_t *bytes, uint32_t length, bool *found)
 {
     uint32_t at = 0;
 
-    for (; length - at >= RESUME; at++) {
-        *found = may_begin(bytes + at);
+    for (; length - at >= RESUME_BYTES; at++) {
+        *found = is_message_start(bytes + at);
         if (*found)
             break;
     }
@@ -152,7 +152,7 @@ static struct app_result feed_stream(struct app_context *context, struct dns_sta
     if (state->lost[in->direction]) {
         bool found = false;
 
-        result.consumed = find_begin(in->bytes, in->length, &found);
+        result.consumed = find_message_start(in->bytes, in->length, &found);
         if (!found)
             return result;
         state->lost[in->direction] = false;
@@ -165,7 +165,7 @@ static struct app_result feed_stream(struct app_context *context, struct dns_sta
             result.needed = 2 + length;
             return result;
         }
-        if (length && take_message(context, in->direction, false, at + 2, length) == MESSAGE_NO_MEMORY) {
+        if (length && handle_message(context, in->direction, false, at + 2, length) == MESSAGE_NO_MEMORY) {
             result.status = APP_ERROR;
             return result;
         }
@@ -198,7 +198,7 @@ static void dns_transfer(struct app_context *context, void *data, struct transfe
 
 /* --- Detection --------------------------------------------------------------------------------------- */
 
-static enum app_guess direction_of(const struct app_probe *in, const struct dns_header *header)
+static enum app_guess get_direction(const struct app_probe *in, const struct dns_header *header)
 {
     bool from_server = header->flags & DNS_RESPONSE;
 
@@ -213,7 +213,7 @@ enum {
 };
 
 /* The first message, as far as it has been received. */
-struct begun {
+struct first_message {
     const uint8_t *bytes;
     uint32_t length, whole;
     struct dns_header header;
@@ -222,7 +222,7 @@ struct begun {
 };
 
 /* False if the header has not been received completely. */
-static bool begin_message(const struct app_probe *in, struct begun *out)
+static bool read_first_message(const struct app_probe *in, struct first_message *out)
 {
     uint32_t prefix = in->transport == APP_TCP ? 2 : 0;
 
@@ -241,16 +241,16 @@ static bool begin_message(const struct app_probe *in, struct begun *out)
 }
 
 /* Whether a question that cannot be parsed yet may become readable with more bytes. */
-static bool may_grow(const struct begun *message)
+static bool may_become_readable(const struct first_message *message)
 {
     return message->length < message->whole && message->length < DNS_HEADER + QUESTION_MAX &&
            message->header.count[DNS_QUERIES] <= QUESTIONS_MAX;
 }
 
 /* Parses at most `most` bytes, so that segmentation of the stream makes no difference. */
-static bool has_question(const struct begun *message, uint32_t most, struct dns_question *out)
+static bool has_question(const struct first_message *message, uint32_t limit, struct dns_question *out)
 {
-    uint32_t length = message->length < most ? message->length : most;
+    uint32_t length = message->length < limit ? message->length : limit;
 
     return dns_first_question(message->bytes, length, &message->header, out) && !(out->cut && length < message->whole);
 }
@@ -258,27 +258,27 @@ static bool has_question(const struct begun *message, uint32_t most, struct dns_
 /* For the DNS ports: accepts a well-formed message, or a readable question, which servers answer in any case. */
 enum app_guess dns_probe_weak(const struct app_probe *in)
 {
-    struct begun message;
+    struct first_message message;
     struct dns_question question;
 
-    if (!begin_message(in, &message))
+    if (!read_first_message(in, &message))
         return in->transport == APP_TCP ? APP_UNSURE : APP_NO;
     if (message.whole < DNS_HEADER)
         return APP_NO;
     if (in->transport == APP_TCP && !message.possible) /* survives_junk: the bytes are parsed anyway */
         return APP_NO;
     if (has_question(&message, UINT16_MAX, &question))
-        return direction_of(in, &message.header);
+        return get_direction(in, &message.header);
     if (!message.possible)
         return APP_NO;
     if (message.whole <= PROBE_STREAM_MAX ||
         in->transport == APP_UDP) { /* a longer message is accepted by its header alone */
         if (message.length < message.whole)
             return APP_UNSURE;
-        if (!dns_check(message.bytes, message.whole, &message.header))
+        if (!dns_is_well_formed(message.bytes, message.whole, &message.header))
             return APP_NO;
     }
-    return direction_of(in, &message.header);
+    return get_direction(in, &message.header);
 }
 
 /* Whether flags, counts and type are values that resolvers send. */
@@ -305,13 +305,13 @@ static bool class_is_known(uint16_t class)
  * type are values that resolvers send; the whole message is well-formed. Requiring all three would be too strict,
  * because servers also answer messages that are unusual in one respect.
  */
-static bool is_plain(const struct begun *message, const struct dns_question *question)
+static bool is_plausible(const struct first_message *message, const struct dns_question *question)
 {
     bool usual = is_usual(&message->header, question);
 
     bool well_formed = message->possible && message->length == message->whole &&
                        (message->is_datagram || message->whole <= PROBE_STREAM_MAX) &&
-                       dns_check(message->bytes, message->whole, &message->header);
+                       dns_is_well_formed(message->bytes, message->whole, &message->header);
 
     if (!class_is_known(question->class))
         return question->printable && usual && well_formed;
@@ -320,7 +320,7 @@ static bool is_plain(const struct begun *message, const struct dns_question *que
 
 /* Whether the ports are those of NetBIOS, mDNS or LLMNR, whose messages look the same. Requests go to the port and
  * responses come from it; the client's port of a request is arbitrary. */
-static bool is_of_another(const struct app_probe *in, bool response)
+static bool is_other_protocol(const struct app_probe *in, bool response)
 {
     bool to_client = in->direction == FLOW_TO_CLIENT;
     uint16_t port = to_client == response ? in->server_port : in->client_port;
@@ -330,22 +330,22 @@ static bool is_of_another(const struct app_probe *in, bool response)
 
 static enum app_guess probe_strict(const struct app_probe *in)
 {
-    struct begun message;
+    struct first_message message;
     struct dns_question question;
 
-    if (!begin_message(in, &message))
+    if (!read_first_message(in, &message))
         return in->transport == APP_TCP && (in->length < 2 || load_be16(in->bytes) >= DNS_HEADER + DNS_RECORD_MIN)
                    ? APP_UNSURE
                    : APP_NO;
-    if (message.whole < DNS_HEADER + DNS_RECORD_MIN || is_of_another(in, message.header.flags & DNS_RESPONSE) ||
+    if (message.whole < DNS_HEADER + DNS_RECORD_MIN || is_other_protocol(in, message.header.flags & DNS_RESPONSE) ||
         message.header.count[DNS_QUERIES] == 0)
         return APP_NO;
     if (!has_question(&message, DNS_HEADER + QUESTION_MAX, &question))
-        return may_grow(&message) ? APP_UNSURE : APP_NO;
+        return may_become_readable(&message) ? APP_UNSURE : APP_NO;
     if (question.labels == 0 || message.header.count[DNS_QUERIES] > QUESTIONS_MAX)
         return APP_NO;
-    if (is_plain(&message, &question))
-        return direction_of(in, &message.header);
+    if (is_plausible(&message, &question))
+        return get_direction(in, &message.header);
     return message.possible && message.length < message.whole && message.whole <= PROBE_STREAM_MAX ? APP_UNSURE
                                                                                                    : APP_NO;
 }

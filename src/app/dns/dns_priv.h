@@ -127,12 +127,12 @@ bool dns_header_read(const uint8_t *bytes, size_t available, size_t length, stru
  * queries and answers parsed so far are kept), or -ENOMEM. */
 int dns_parse(struct heap *heap, struct dns_tx *tx, const struct dns_header *header, const uint8_t *bytes,
               uint32_t length, unsigned *events);
-void dns_forget(struct heap *heap, struct dns_tx *tx);
+void dns_tx_clear(struct heap *heap, struct dns_tx *tx);
 /* Parses only the first question: some servers answer it regardless of the header counts and of what follows. */
 bool dns_first_question(const uint8_t *bytes, uint32_t length, const struct dns_header *header,
                         struct dns_question *out);
 /* Whether queries and answers are well-formed. Stores nothing. */
-bool dns_check(const uint8_t *bytes, uint32_t length, const struct dns_header *header);
+bool dns_is_well_formed(const uint8_t *bytes, uint32_t length, const struct dns_header *header);
 
 /* --- dns.c: shared by the protocols ------------------------------------------------------------------ */
 

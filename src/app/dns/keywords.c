@@ -12,7 +12,7 @@
 
 /* --- Names ------------------------------------------------------------------------------------------- */
 
-static bool lend(const struct dns_tx *tx, const struct dns_name *name, struct app_bytes *out)
+static bool set_bytes(const struct dns_tx *tx, const struct dns_name *name, struct app_bytes *out)
 {
     *out = (struct app_bytes){ .bytes = tx->text.bytes + name->at, .length = name->length };
     return true;
@@ -22,7 +22,7 @@ static bool get_name(const struct dns_tx *tx, const struct dns_records *section,
 {
     if (index >= section->named)
         return false;
-    return lend(tx, &section->first[section->first[index].named].name, out);
+    return set_bytes(tx, &section->first[section->first[index].named].name, out);
 }
 
 static bool get_target(const struct dns_tx *tx, const struct dns_records *section, unsigned index,
@@ -30,7 +30,7 @@ static bool get_target(const struct dns_tx *tx, const struct dns_records *sectio
 {
     if (index >= section->targeted)
         return false;
-    return lend(tx, &section->first[section->first[index].targeted].target, out);
+    return set_bytes(tx, &section->first[section->first[index].targeted].target, out);
 }
 
 static bool get_query(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
@@ -87,9 +87,9 @@ static bool get_response(const struct app_tx *tx, enum flow_direction direction,
     return false;
 }
 
-static const char *const dns_words[] = { "dns", NULL };
-static const char *const mdns_words[] = { "mdns", NULL };
-static const char *const llmnr_words[] = { "llmnr", NULL };
+static const char *const dns_applications[] = { "dns", NULL };
+static const char *const mdns_applications[] = { "mdns", NULL };
+static const char *const llmnr_applications[] = { "llmnr", NULL };
 
 /* Defines the parse function of a buffer keyword. */
 #define NAME_KEYWORD_PARSE(identifier)                                                                                 \
@@ -110,49 +110,49 @@ const struct keyword keyword_dns_query = {
     .aliases = { "dns_query" },
     .help = "name in the query section of a DNS request",
     .manual = "Each query has a separate buffer. Names are without length bytes: www.example.com.",
-    NAME_KEYWORD_REST(dns_query, dns_words, APP_TO_SERVER),
+    NAME_KEYWORD_REST(dns_query, dns_applications, APP_TO_SERVER),
 };
 
 NAME_KEYWORD_PARSE(dns_query_name)
 const struct keyword keyword_dns_query_name = {
     .name = "dns.query.name",
     .help = "name in the query section of a DNS message in either direction",
-    NAME_KEYWORD_REST(dns_query_name, dns_words, APP_BOTH),
+    NAME_KEYWORD_REST(dns_query_name, dns_applications, APP_BOTH),
 };
 
 NAME_KEYWORD_PARSE(dns_queries_rrname)
 const struct keyword keyword_dns_queries_rrname = {
     .name = "dns.queries.rrname",
     .help = "name in the query section of a DNS message in either direction",
-    NAME_KEYWORD_REST(dns_queries_rrname, dns_words, APP_BOTH),
+    NAME_KEYWORD_REST(dns_queries_rrname, dns_applications, APP_BOTH),
 };
 
 NAME_KEYWORD_PARSE(dns_answer_name)
 const struct keyword keyword_dns_answer_name = {
     .name = "dns.answer.name",
     .help = "name of an answer record in a DNS message in either direction",
-    NAME_KEYWORD_REST(dns_answer_name, dns_words, APP_BOTH),
+    NAME_KEYWORD_REST(dns_answer_name, dns_applications, APP_BOTH),
 };
 
 NAME_KEYWORD_PARSE(dns_answers_rrname)
 const struct keyword keyword_dns_answers_rrname = {
     .name = "dns.answers.rrname",
     .help = "name of an answer record in a DNS message in either direction",
-    NAME_KEYWORD_REST(dns_answers_rrname, dns_words, APP_BOTH),
+    NAME_KEYWORD_REST(dns_answers_rrname, dns_applications, APP_BOTH),
 };
 
 NAME_KEYWORD_PARSE(dns_authorities_rrname)
 const struct keyword keyword_dns_authorities_rrname = {
     .name = "dns.authorities.rrname",
     .help = "name of an authority record in a DNS response",
-    NAME_KEYWORD_REST(dns_authorities_rrname, dns_words, APP_TO_CLIENT),
+    NAME_KEYWORD_REST(dns_authorities_rrname, dns_applications, APP_TO_CLIENT),
 };
 
 NAME_KEYWORD_PARSE(dns_additionals_rrname)
 const struct keyword keyword_dns_additionals_rrname = {
     .name = "dns.additionals.rrname",
     .help = "name of an additional record in a DNS response",
-    NAME_KEYWORD_REST(dns_additionals_rrname, dns_words, APP_TO_CLIENT),
+    NAME_KEYWORD_REST(dns_additionals_rrname, dns_applications, APP_TO_CLIENT),
 };
 
 NAME_KEYWORD_PARSE(dns_response_rrname)
@@ -160,77 +160,77 @@ const struct keyword keyword_dns_response_rrname = {
     .name = "dns.response.rrname",
     .help = "any name in a DNS response, including names in record data",
     .manual = "Names of queries and records, and names in the data of CNAME, NS, PTR, MX and SOA records (MNAME).",
-    NAME_KEYWORD_REST(dns_response_rrname, dns_words, APP_TO_CLIENT),
+    NAME_KEYWORD_REST(dns_response_rrname, dns_applications, APP_TO_CLIENT),
 };
 
 NAME_KEYWORD_PARSE(mdns_queries_rrname)
 const struct keyword keyword_mdns_queries_rrname = {
     .name = "mdns.queries.rrname",
     .help = "name in the query section of an mDNS message",
-    NAME_KEYWORD_REST(mdns_queries_rrname, mdns_words, APP_BOTH),
+    NAME_KEYWORD_REST(mdns_queries_rrname, mdns_applications, APP_BOTH),
 };
 
 NAME_KEYWORD_PARSE(mdns_answers_rrname)
 const struct keyword keyword_mdns_answers_rrname = {
     .name = "mdns.answers.rrname",
     .help = "name of an answer record in an mDNS message",
-    NAME_KEYWORD_REST(mdns_answers_rrname, mdns_words, APP_BOTH),
+    NAME_KEYWORD_REST(mdns_answers_rrname, mdns_applications, APP_BOTH),
 };
 
 NAME_KEYWORD_PARSE(mdns_authorities_rrname)
 const struct keyword keyword_mdns_authorities_rrname = {
     .name = "mdns.authorities.rrname",
     .help = "name of an authority record in an mDNS message",
-    NAME_KEYWORD_REST(mdns_authorities_rrname, mdns_words, APP_BOTH),
+    NAME_KEYWORD_REST(mdns_authorities_rrname, mdns_applications, APP_BOTH),
 };
 
 NAME_KEYWORD_PARSE(mdns_additionals_rrname)
 const struct keyword keyword_mdns_additionals_rrname = {
     .name = "mdns.additionals.rrname",
     .help = "name of an additional record in an mDNS message",
-    NAME_KEYWORD_REST(mdns_additionals_rrname, mdns_words, APP_BOTH),
+    NAME_KEYWORD_REST(mdns_additionals_rrname, mdns_applications, APP_BOTH),
 };
 
 NAME_KEYWORD_PARSE(mdns_response_rrname)
 const struct keyword keyword_mdns_response_rrname = {
     .name = "mdns.response.rrname",
     .help = "any name in an mDNS response; see dns.response.rrname",
-    NAME_KEYWORD_REST(mdns_response_rrname, mdns_words, APP_BOTH),
+    NAME_KEYWORD_REST(mdns_response_rrname, mdns_applications, APP_BOTH),
 };
 
 NAME_KEYWORD_PARSE(llmnr_queries_rrname)
 const struct keyword keyword_llmnr_queries_rrname = {
     .name = "llmnr.queries.rrname",
     .help = "name in the query section of an LLMNR message",
-    NAME_KEYWORD_REST(llmnr_queries_rrname, llmnr_words, APP_BOTH),
+    NAME_KEYWORD_REST(llmnr_queries_rrname, llmnr_applications, APP_BOTH),
 };
 
 NAME_KEYWORD_PARSE(llmnr_answers_rrname)
 const struct keyword keyword_llmnr_answers_rrname = {
     .name = "llmnr.answers.rrname",
     .help = "name of an answer record in an LLMNR message",
-    NAME_KEYWORD_REST(llmnr_answers_rrname, llmnr_words, APP_BOTH),
+    NAME_KEYWORD_REST(llmnr_answers_rrname, llmnr_applications, APP_BOTH),
 };
 
 NAME_KEYWORD_PARSE(llmnr_authorities_rrname)
 const struct keyword keyword_llmnr_authorities_rrname = {
     .name = "llmnr.authorities.rrname",
     .help = "name of an authority record in an LLMNR message",
-    NAME_KEYWORD_REST(llmnr_authorities_rrname, llmnr_words, APP_BOTH),
+    NAME_KEYWORD_REST(llmnr_authorities_rrname, llmnr_applications, APP_BOTH),
 };
 
 NAME_KEYWORD_PARSE(llmnr_additionals_rrname)
 const struct keyword keyword_llmnr_additionals_rrname = {
     .name = "llmnr.additionals.rrname",
     .help = "name of an additional record in an LLMNR message",
-    NAME_KEYWORD_REST(llmnr_additionals_rrname, llmnr_words, APP_BOTH),
+    NAME_KEYWORD_REST(llmnr_additionals_rrname, llmnr_applications, APP_BOTH),
 };
 
 NAME_KEYWORD_PARSE(llmnr_response_rrname)
 const struct keyword keyword_llmnr_response_rrname = {
     .name = "llmnr.response.rrname",
     .help = "any name in an LLMNR response; see dns.response.rrname",
-    NAME_KEYWORD_REST(llmnr_response_rrname, llmnr_words, APP_BOTH),
+    NAME_KEYWORD_REST(llmnr_response_rrname, llmnr_applications, APP_BOTH),
 };
 
 #define NAME_TO_SERVER(identifier, getter)                                                                             \
@@ -289,7 +289,7 @@ const struct keyword keyword_dns_opcode = {
     .value = NUMBER_RANGE_FORM,
     .help = "opcode of a DNS message",
     .kind = KEYWORD_TRANSACTION,
-    .applications = dns_words,
+    .applications = dns_applications,
     .directions = APP_BOTH,
     .parse = dns_opcode_parse,
     .match_transaction = dns_opcode_match,
@@ -316,7 +316,7 @@ const struct keyword keyword_dns_rcode = {
     .value = NUMBER_RANGE_FORM " or [!]NAME",
     .help = "response code of a DNS message by number or name: 3 or nxdomain",
     .kind = KEYWORD_TRANSACTION,
-    .applications = dns_words,
+    .applications = dns_applications,
     .directions = APP_BOTH,
     .parse = dns_rcode_parse,
     .match_transaction = dns_rcode_match,
@@ -359,7 +359,7 @@ const struct keyword keyword_dns_rrtype = {
         "first, -1 the last), oob_or INDEX (that one, or it does not exist), or nb NUMBER (exactly this many).\n"
         "FROM:TO restricts the list to a part.",
     .kind = KEYWORD_TRANSACTION,
-    .applications = dns_words,
+    .applications = dns_applications,
     .directions = APP_BOTH,
     .parse = dns_rrtype_parse,
     .match_transaction = dns_rrtype_match,

@@ -7,7 +7,7 @@
 #include "dns_priv.h"
 #include "sluice/bytes.h"
 
-enum form { FORM_RDATA, FORM_TYPED };
+enum record_format { FORMAT_RDATA, FORMAT_TYPED };
 enum { ADDRESS_TEXT = 48 };
 
 static void log_name(const struct dns_tx *tx, const struct dns_name *name, const char *key, struct fields *out)
@@ -87,7 +87,7 @@ static void log_opt(const struct dns_tx *tx, const struct dns_record *record, co
 }
 
 /* Returns the next string of a TXT record, or NULL after the last. */
-static const uint8_t *next_text(struct cursor *cur, uint8_t *length)
+static const uint8_t *read_text(struct cursor *cur, uint8_t *length)
 {
     return cursor_u8(cur, length) ? cursor_take(cur, *length) : NULL;
 }
@@ -97,7 +97,7 @@ static void log_texts(const struct dns_tx *tx, const struct dns_record *record, 
     struct cursor cur = cursor_of(tx->text.bytes + record->data, record->data_length);
     uint8_t length;
 
-    for (const uint8_t *text; (text = next_text(&cur, &length));)
+    for (const uint8_t *text; (text = read_text(&cur, &length));)
         fields_bytes(out, NULL, text, length);
 }
 
@@ -161,7 +161,7 @@ static void log_record_name(const struct dns_tx *tx, const struct dns_record *re
         fields_bool(out, "rrname_truncated", true);
 }
 
-static void open_record(const struct dns_tx *tx, const struct dns_record *record, struct fields *out)
+static void log_record_start(const struct dns_tx *tx, const struct dns_record *record, struct fields *out)
 {
     char text[DNS_TYPE_NAME];
 
@@ -179,14 +179,14 @@ static void log_record(const struct dns_tx *tx, const struct dns_record *record,
     uint8_t length;
 
     if (record->type == DNS_TXT) {
-        for (const uint8_t *text; (text = next_text(&cur, &length));) {
-            open_record(tx, record, out);
+        for (const uint8_t *text; (text = read_text(&cur, &length));) {
+            log_record_start(tx, record, out);
             fields_bytes(out, "rdata", text, length);
             fields_object_close(out);
         }
         return;
     }
-    open_record(tx, record, out);
+    log_record_start(tx, record, out);
     if (record->type == DNS_OPT)
         log_opt(tx, record, "opt", out);
     else if (key)
@@ -228,8 +228,8 @@ static bool is_empty_opt(const struct dns_record *record)
     return record->type == DNS_OPT && record->data_length == 0;
 }
 
-static void log_section(const struct dns_tx *tx, enum dns_section number, const char *key, enum form form,
-                        struct fields *out)
+static void log_section(const struct dns_tx *tx, enum dns_section number, const char *key,
+                        enum record_format record_format, struct fields *out)
 {
     const struct dns_records *section = &tx->section[number];
     bool open = false;
@@ -242,7 +242,7 @@ static void log_section(const struct dns_tx *tx, enum dns_section number, const 
         if (!open)
             fields_array_open(out, key);
         open = true;
-        if (form == FORM_TYPED)
+        if (record_format == FORMAT_TYPED)
             log_typed_record(tx, record, out);
         else
             log_record(tx, record, out);
@@ -288,7 +288,7 @@ static void log_grouped(const struct dns_tx *tx, struct fields *out)
     fields_object_close(out);
 }
 
-static bool type_wanted(const struct dns_settings *settings, uint16_t type)
+static bool is_type_selected(const struct dns_settings *settings, uint16_t type)
 {
     return !settings || settings->all_types || (type < DNS_LOG_TYPES && settings->types[type]);
 }
@@ -298,7 +298,7 @@ static void log_answers(const struct dns_tx *tx, const struct dns_settings *sett
     if (tx->section[DNS_ANSWERS].count == 0)
         return;
     if (!settings || settings->detailed)
-        log_section(tx, DNS_ANSWERS, "answers", FORM_RDATA, out);
+        log_section(tx, DNS_ANSWERS, "answers", FORMAT_RDATA, out);
     if (!settings || settings->grouped)
         log_grouped(tx, out);
 }
@@ -328,7 +328,7 @@ static void log_queries(const struct dns_tx *tx, const struct dns_settings *sett
         return;
     fields_array_open(out, "queries");
     for (uint16_t i = 0; i < queries->count; i++) {
-        if (!type_wanted(settings, queries->first[i].type))
+        if (!is_type_selected(settings, queries->first[i].type))
             continue;
         fields_object_open(out, NULL);
         log_record_name(tx, &queries->first[i], out);
@@ -345,7 +345,7 @@ static void log_first_query(const struct dns_tx *tx, const struct dns_settings *
     char text[DNS_TYPE_NAME];
 
     for (uint16_t i = 0; i < queries->count; i++) {
-        if (!tx->response && !type_wanted(settings, queries->first[i].type))
+        if (!tx->response && !is_type_selected(settings, queries->first[i].type))
             continue;
         log_record_name(tx, &queries->first[i], out);
         fields_string(out, "rrtype", dns_type_name(queries->first[i].type, false, text));
@@ -372,8 +372,8 @@ static void log_version_2(const struct dns_tx *tx, const struct dns_settings *se
         return;
     fields_string(out, "rcode", dns_rcode_name(tx->flags & DNS_RCODE, text));
     log_answers(tx, settings, out);
-    log_section(tx, DNS_AUTHORITIES, "authorities", FORM_RDATA, out);
-    log_section(tx, DNS_ADDITIONALS, "additionals", FORM_RDATA, out);
+    log_section(tx, DNS_AUTHORITIES, "authorities", FORMAT_RDATA, out);
+    log_section(tx, DNS_ADDITIONALS, "additionals", FORMAT_RDATA, out);
 }
 
 static void log_version_3(const struct dns_tx *tx, const struct dns_settings *settings, struct fields *out)
@@ -388,22 +388,22 @@ static void log_version_3(const struct dns_tx *tx, const struct dns_settings *se
     fields_string(out, "rcode", dns_rcode_name(tx->flags & DNS_RCODE, text));
     log_queries(tx, settings, false, out);
     log_answers(tx, settings, out);
-    log_section(tx, DNS_AUTHORITIES, "authorities", FORM_RDATA, out);
-    log_section(tx, DNS_ADDITIONALS, "additionals", FORM_RDATA, out);
+    log_section(tx, DNS_AUTHORITIES, "authorities", FORMAT_RDATA, out);
+    log_section(tx, DNS_ADDITIONALS, "additionals", FORMAT_RDATA, out);
 }
 
 void dns_log(const struct app_tx *tx, const void *settings, struct fields *out)
 {
     const struct dns_tx *dns = (const struct dns_tx *)tx;
-    const struct dns_settings *wanted = settings;
+    const struct dns_settings *log_settings = settings;
 
-    fields_uint(out, "version", wanted ? wanted->version : 3);
+    fields_uint(out, "version", log_settings ? log_settings->version : 3);
     if (!dns->parsed)
         return;
-    if (wanted && wanted->version == 2)
-        log_version_2(dns, wanted, out);
+    if (log_settings && log_settings->version == 2)
+        log_version_2(dns, log_settings, out);
     else
-        log_version_3(dns, wanted, out);
+        log_version_3(dns, log_settings, out);
 }
 
 /* Alerts always contain the message in version 3 with all details, whatever format the dns events have. */
@@ -416,12 +416,12 @@ void dns_log_alert(const struct app_tx *tx, const void *settings, struct fields 
 /* In version 2 all events have the direction of the flow. */
 bool dns_logs_from_server(const struct app_tx *tx, const void *settings)
 {
-    const struct dns_settings *wanted = settings;
+    const struct dns_settings *log_settings = settings;
 
     bool from_server =
         tx->directions == APP_TO_CLIENT || (tx->directions == APP_BOTH && ((const struct dns_tx *)tx)->response);
 
-    return from_server && !(wanted && wanted->version == 2);
+    return from_server && !(log_settings && log_settings->version == 2);
 }
 
 bool dns_wants_log_any(const struct app_tx *tx, const void *settings)
@@ -433,17 +433,17 @@ bool dns_wants_log_any(const struct app_tx *tx, const void *settings)
 bool dns_wants_log(const struct app_tx *tx, const void *settings)
 {
     const struct dns_tx *dns = (const struct dns_tx *)tx;
-    const struct dns_settings *wanted = settings;
+    const struct dns_settings *log_settings = settings;
     const struct dns_records *queries = &dns->section[DNS_QUERIES];
 
     if (!dns->parsed || tx->only_events)
         return tx->only_events;
-    if (!wanted)
+    if (!log_settings)
         return true;
-    if (dns->response ? !wanted->responses : !wanted->requests)
+    if (dns->response ? !log_settings->responses : !log_settings->requests)
         return false;
     for (uint16_t i = 0; i < queries->count; i++)
-        if (type_wanted(wanted, queries->first[i].type))
+        if (is_type_selected(log_settings, queries->first[i].type))
             return true;
     return false;
 }
@@ -474,9 +474,9 @@ static void log_flag_names(const struct dns_tx *tx, const struct flag_name *name
 static void log_typed_sections(const struct dns_tx *tx, struct fields *out)
 {
     log_queries(tx, NULL, true, out);
-    log_section(tx, DNS_ANSWERS, "answers", FORM_TYPED, out);
-    log_section(tx, DNS_AUTHORITIES, "authorities", FORM_TYPED, out);
-    log_section(tx, DNS_ADDITIONALS, "additionals", FORM_TYPED, out);
+    log_section(tx, DNS_ANSWERS, "answers", FORMAT_TYPED, out);
+    log_section(tx, DNS_AUTHORITIES, "authorities", FORMAT_TYPED, out);
+    log_section(tx, DNS_ADDITIONALS, "additionals", FORMAT_TYPED, out);
 }
 
 void mdns_log(const struct app_tx *tx, const void *settings, struct fields *out)

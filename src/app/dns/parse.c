@@ -13,7 +13,7 @@
 
 #include "sluice/bytes.h"
 
-struct parse {
+struct parser {
     struct heap *heap;
     struct dns_tx *tx; /* NULL: check only, store nothing */
     const uint8_t *message;
@@ -21,9 +21,9 @@ struct parse {
     uint32_t labels_left;
     unsigned events;
     bool no_memory;
-    bool broken_data; /* of a record of the current section */
-    uint32_t pointer; /* target of the last name that was only a pointer, and the decoded name; 0: none */
-    struct dns_name pointed;
+    bool has_malformed_data; /* of a record of the current section */
+    uint32_t pointer;        /* target of the last name that was only a pointer, and the decoded name; 0: none */
+    struct dns_name pointer_name;
     struct dns_question *question; /* receives the properties of the name being parsed; NULL: not needed */
 };
 
@@ -37,82 +37,82 @@ struct name_walk {
     uint8_t bytes[DNS_NAME_MAX + 64];
 };
 
-enum step { STEP_ON, STEP_END, STEP_BROKEN };
+enum step { STEP_CONTINUE, STEP_END, STEP_MALFORMED };
 
-static enum step follow_pointer(const struct parse *parse, struct name_walk *walk)
+static enum step follow_pointer(const struct parser *parser, struct name_walk *walk)
 {
     if (walk->end - walk->at < 2)
-        return STEP_BROKEN;
-    uint32_t target = load_be16(parse->message + walk->at) & 0x3fff;
+        return STEP_MALFORMED;
+    uint32_t target = load_be16(parser->message + walk->at) & 0x3fff;
 
-    if (target > parse->length)
-        return STEP_BROKEN;
+    if (target > parser->length)
+        return STEP_MALFORMED;
     if (target == walk->at) {
         walk->flags |= DNS_NAME_LOOP;
-        return walk->after ? STEP_END : STEP_BROKEN;
+        return walk->after ? STEP_END : STEP_MALFORMED;
     }
     if (!walk->after)
         walk->after = walk->at + 2;
     walk->at = target;
-    walk->end = parse->length;
-    return STEP_ON;
+    walk->end = parser->length;
+    return STEP_CONTINUE;
 }
 
 /* Counts a label and checks that its bytes are printable: those of host names, and others that some services use. */
-static void note_label(struct dns_question *question, const uint8_t *label, uint32_t length)
+static void update_question(struct dns_question *question, const uint8_t *label, uint32_t length)
 {
     question->labels++;
     for (uint32_t i = 0; i < length; i++)
         question->printable &= label[i] > ' ' && label[i] <= '~';
 }
 
-static enum step take_label(const struct parse *parse, struct name_walk *walk, uint32_t length)
+static enum step append_label(const struct parser *parser, struct name_walk *walk, uint32_t length)
 {
     if (walk->end - walk->at < 1 + length)
-        return STEP_BROKEN;
-    if (parse->question)
-        note_label(parse->question, parse->message + walk->at + 1, length);
+        return STEP_MALFORMED;
+    if (parser->question)
+        update_question(parser->question, parser->message + walk->at + 1, length);
     if (!(walk->flags & DNS_NAME_CUT)) {
         if (walk->length)
             walk->bytes[walk->length++] = '.';
-        memcpy(walk->bytes + walk->length, parse->message + walk->at + 1, length);
+        memcpy(walk->bytes + walk->length, parser->message + walk->at + 1, length);
         walk->length = (uint16_t)(walk->length + length);
     }
     walk->at += 1 + length;
-    return STEP_ON;
+    return STEP_CONTINUE;
 }
 
 /* Applies the limits after each step. */
-static enum step check_limits(struct parse *parse, struct name_walk *walk)
+static enum step check_limits(struct parser *parser, struct name_walk *walk)
 {
     if (++walk->steps > DNS_LABELS) {
         walk->flags |= DNS_NAME_LABELS;
         if (!walk->after)
-            return STEP_BROKEN;
+            return STEP_MALFORMED;
         walk->flags |= DNS_NAME_CUT;
         return STEP_END;
     }
-    if (parse->labels_left == 0 && walk->after) {
+    if (parser->labels_left == 0 && walk->after) {
         walk->flags |= DNS_NAME_CUT;
         return STEP_END;
     }
-    if (parse->labels_left)
-        parse->labels_left--;
+    if (parser->labels_left)
+        parser->labels_left--;
     if (walk->length > DNS_NAME_MAX) {
         walk->length = DNS_NAME_MAX;
         walk->flags |= DNS_NAME_CUT;
     }
-    return walk->flags & DNS_NAME_CUT && walk->after ? STEP_END : STEP_ON;
+    return walk->flags & DNS_NAME_CUT && walk->after ? STEP_END : STEP_CONTINUE;
 }
 
-static enum step walk_step(struct parse *parse, struct name_walk *walk)
+static enum step walk_step(struct parser *parser, struct name_walk *walk)
 {
     if (walk->at >= walk->end) {
-        if (parse->question)
-            parse->question->cut = true;
+        if (parser->question)
+            parser->question->cut = true;
         return STEP_END;
     }
-    uint8_t length = parse->message[walk->at];
+    uint8_t length = parser->message[walk->at];
     enum step step;
 
     if (length == 0) {
@@ -120,47 +120,47 @@ static enum step walk_step(struct parse *parse, struct name_walk *walk)
         return STEP_END;
     }
     if ((length & 0xc0) == 0)
-        step = take_label(parse, walk, length);
+        step = append_label(parser, walk, length);
     else if ((length & 0xc0) == 0xc0)
-        step = follow_pointer(parse, walk);
+        step = follow_pointer(parser, walk);
     else
-        return STEP_BROKEN;
-    return step == STEP_ON ? check_limits(parse, walk) : step;
+        return STEP_MALFORMED;
+    return step == STEP_CONTINUE ? check_limits(parser, walk) : step;
 }
 
-static void note_flags(struct parse *parse, uint8_t flags)
+static void add_name_events(struct parser *parser, uint8_t flags)
 {
     if (flags & DNS_NAME_LOOP)
-        parse->events |= 1u << DNS_INFINITE_LOOP;
+        parser->events |= 1u << DNS_INFINITE_LOOP;
     if (flags & DNS_NAME_CUT)
-        parse->events |= 1u << DNS_NAME_TOO_LONG;
+        parser->events |= 1u << DNS_NAME_TOO_LONG;
     if (flags & DNS_NAME_LABELS)
-        parse->events |= 1u << DNS_TOO_MANY_LABELS;
+        parser->events |= 1u << DNS_TOO_MANY_LABELS;
 }
 
-static void keep_name(struct parse *parse, struct name_walk *walk, struct dns_name *out)
+static void store_name(struct parser *parser, struct name_walk *walk, struct dns_name *out)
 {
-    struct buffer *text = &parse->tx->text;
+    struct buffer *text = &parser->tx->text;
 
     out->at = text->length;
-    out->length = (uint16_t)buffer_append(parse->heap, text, walk->bytes, walk->length, DNS_TEXT_MAX);
+    out->length = (uint16_t)buffer_append(parser->heap, text, walk->bytes, walk->length, DNS_TEXT_MAX);
     out->flags = walk->flags;
     if (out->length == walk->length)
         return;
     out->flags |= DNS_NAME_CUT;
-    parse->no_memory |= text->length < DNS_TEXT_MAX;
-    parse->events |= 1u << DNS_NAME_TOO_LONG;
+    parser->no_memory |= text->length < DNS_TEXT_MAX;
+    parser->events |= 1u << DNS_NAME_TOO_LONG;
 }
 
 /* Parses the name at `cur`, which must point into the message, and advances past it. */
-static bool read_name(struct parse *parse, struct cursor *cur, struct dns_name *out)
+static bool read_name(struct parser *parser, struct cursor *cur, struct dns_name *out)
 {
-    uint32_t start = (uint32_t)(cur->at - parse->message);
+    uint32_t start = (uint32_t)(cur->at - parser->message);
     const uint8_t *pointer = cursor_peek(cur, 2);
-    uint32_t alone = pointer && (pointer[0] & 0xc0) == 0xc0 ? load_be16(pointer) : 0;
+    uint32_t pointer_target = pointer && (pointer[0] & 0xc0) == 0xc0 ? load_be16(pointer) : 0;
 
-    if (alone && alone == parse->pointer) {
-        *out = parse->pointed;
+    if (pointer_target && pointer_target == parser->pointer) {
+        *out = parser->pointer_name;
         return cursor_skip(cur, 2);
     }
     struct name_walk walk;
@@ -170,37 +170,37 @@ static bool read_name(struct parse *parse, struct cursor *cur, struct dns_name *
     walk.end = start + (uint32_t)cursor_left(cur);
     walk.after = walk.steps = walk.length = walk.flags = 0;
     do
-        step = walk_step(parse, &walk);
-    while (step == STEP_ON);
-    note_flags(parse, walk.flags);
-    if (step == STEP_BROKEN)
+        step = walk_step(parser, &walk);
+    while (step == STEP_CONTINUE);
+    add_name_events(parser, walk.flags);
+    if (step == STEP_MALFORMED)
         return false;
     *out = (struct dns_name){ 0 };
-    if (parse->tx)
-        keep_name(parse, &walk, out);
-    if (alone && !walk.flags) {
-        parse->pointer = alone;
-        parse->pointed = *out;
+    if (parser->tx)
+        store_name(parser, &walk, out);
+    if (pointer_target && !walk.flags) {
+        parser->pointer = pointer_target;
+        parser->pointer_name = *out;
     }
     return cursor_skip(cur, (walk.after ? walk.after : walk.at) - start);
 }
 
-static bool read_soa(struct parse *parse, struct cursor *data, struct dns_record *record)
+static bool read_soa(struct parser *parser, struct cursor *data, struct dns_record *record)
 {
-    if (!read_name(parse, data, &record->target) || !read_name(parse, data, &record->mailbox))
+    if (!read_name(parser, data, &record->target) || !read_name(parser, data, &record->mailbox))
         return false;
-    record->fixed = (uint32_t)(data->at - parse->message);
+    record->fixed = (uint32_t)(data->at - parser->message);
     return cursor_skip(data, 20);
 }
 
-static bool read_srv(struct parse *parse, struct cursor *data, struct dns_record *record)
+static bool read_srv(struct parser *parser, struct cursor *data, struct dns_record *record)
 {
-    record->fixed = (uint32_t)(data->at - parse->message);
-    return cursor_skip(data, 6) && read_name(parse, data, &record->target);
+    record->fixed = (uint32_t)(data->at - parser->message);
+    return cursor_skip(data, 6) && read_name(parser, data, &record->target);
 }
 
 /* Checks a list of strings with an 8-bit length (TXT), or of options with a 16-bit code and a 16-bit length (OPT). */
-static bool check_pieces(struct cursor data, unsigned code_length, unsigned length_length)
+static bool check_items(struct cursor data, unsigned code_length, unsigned length_length)
 {
     uint8_t length8;
     uint16_t length16;
@@ -216,34 +216,34 @@ static bool check_pieces(struct cursor data, unsigned code_length, unsigned leng
     return true;
 }
 
-static bool read_data(struct parse *parse, struct cursor data, struct dns_record *record)
+static bool read_data(struct parser *parser, struct cursor data, struct dns_record *record)
 {
     switch (record->type) {
     case DNS_CNAME:
     case DNS_NS:
     case DNS_PTR:
-        return read_name(parse, &data, &record->target);
+        return read_name(parser, &data, &record->target);
     case DNS_MX:
-        return cursor_skip(&data, 2) && read_name(parse, &data, &record->target);
+        return cursor_skip(&data, 2) && read_name(parser, &data, &record->target);
     case DNS_SOA:
-        return read_soa(parse, &data, record);
+        return read_soa(parser, &data, record);
     case DNS_SRV:
-        return read_srv(parse, &data, record);
+        return read_srv(parser, &data, record);
     case DNS_SSHFP:
         return cursor_left(&data) >= 2;
     case DNS_TXT:
-        return check_pieces(data, 0, 1);
+        return check_items(data, 0, 1);
     case DNS_OPT:
-        return check_pieces(data, 2, 2);
+        return check_items(data, 2, 2);
     default:
         return true;
     }
 }
 
-static bool read_record(struct parse *parse, struct cursor *cur, bool query, struct dns_record *record)
+static bool read_record(struct parser *parser, struct cursor *cur, bool query, struct dns_record *record)
 {
     *record = (struct dns_record){ 0 };
-    if (!read_name(parse, cur, &record->name) || !cursor_be16(cur, &record->type) || !cursor_be16(cur, &record->class))
+    if (!read_name(parser, cur, &record->name) || !cursor_be16(cur, &record->type) || !cursor_be16(cur, &record->class))
         return false;
     if (query)
         return true;
@@ -253,11 +253,11 @@ static bool read_record(struct parse *parse, struct cursor *cur, bool query, str
 
     if (!data)
         return false;
-    record->data = (uint32_t)(data - parse->message);
-    if (record->data_length > 0 && !read_data(parse, cursor_of(data, record->data_length), record)) {
+    record->data = (uint32_t)(data - parser->message);
+    if (record->data_length > 0 && !read_data(parser, cursor_of(data, record->data_length), record)) {
         /* Resolvers only need the data of the records that they requested: the next record begins where the length
          * field says. */
-        parse->broken_data = true;
+        parser->has_malformed_data = true;
         record->target = record->mailbox = (struct dns_name){ 0 };
         record->fixed = 0;
         record->data_length = 0;
@@ -283,43 +283,43 @@ static void count_record(struct dns_records *section)
 }
 
 /* The slot of a record receives the indexes of earlier records (named, targeted) only after the record was parsed. */
-static bool read_section(struct parse *parse, struct cursor *cur, struct dns_records *section, uint32_t count,
+static bool read_section(struct parser *parser, struct cursor *cur, struct dns_records *section, uint32_t count,
                          bool query)
 {
-    struct dns_record unkept;
+    struct dns_record discarded;
 
     for (uint32_t i = 0; i < count; i++) {
-        if (!read_record(parse, cur, query, parse->tx ? &section->first[i] : &unkept))
+        if (!read_record(parser, cur, query, parser->tx ? &section->first[i] : &discarded))
             return false;
-        if (parse->tx)
+        if (parser->tx)
             count_record(section);
     }
     return true;
 }
 
-static bool read_sections(struct parse *parse, const struct dns_header *header, struct dns_record *records)
+static bool read_sections(struct parser *parser, const struct dns_header *header, struct dns_record *records)
 {
-    struct cursor cur = cursor_of(parse->message + DNS_HEADER, parse->length - DNS_HEADER);
-    struct dns_records unkept[DNS_SECTIONS], *section = parse->tx ? parse->tx->section : unkept;
+    struct cursor cur = cursor_of(parser->message + DNS_HEADER, parser->length - DNS_HEADER);
+    struct dns_records discarded[DNS_SECTIONS], *section = parser->tx ? parser->tx->section : discarded;
     static const enum dns_event events[] = { DNS_MALFORMED_DATA, DNS_MALFORMED_DATA, DNS_INVALID_AUTHORITIES,
                                              DNS_INVALID_ADDITIONALS };
-    bool good = true;
+    bool is_valid = true;
 
     for (unsigned i = 0; i < DNS_SECTIONS; i++) {
         section[i] = (struct dns_records){ .first = records };
-        parse->broken_data = false;
-        bool framed = read_section(parse, &cur, &section[i], header->count[i], i == DNS_QUERIES);
+        parser->has_malformed_data = false;
+        bool framed = read_section(parser, &cur, &section[i], header->count[i], i == DNS_QUERIES);
 
-        if (!framed || parse->broken_data) {
-            parse->events |= 1u << events[i];
-            good &= i >= DNS_AUTHORITIES;
+        if (!framed || parser->has_malformed_data) {
+            parser->events |= 1u << events[i];
+            is_valid &= i >= DNS_AUTHORITIES;
         }
         if (!framed)
-            return good;
+            return is_valid;
         if (records)
             records += section[i].count;
     }
-    return good;
+    return is_valid;
 }
 
 bool dns_header_read(const uint8_t *bytes, size_t available, size_t length, struct dns_header *out)
@@ -342,47 +342,49 @@ bool dns_header_read(const uint8_t *bytes, size_t available, size_t length, stru
 bool dns_first_question(const uint8_t *bytes, uint32_t length, const struct dns_header *header,
                         struct dns_question *out)
 {
-    struct parse parse = { .message = bytes, .length = length, .labels_left = DNS_LABELS_MAX, .question = out };
+    struct parser parser = { .message = bytes, .length = length, .labels_left = DNS_LABELS_MAX, .question = out };
     struct cursor cur = cursor_of(bytes, length);
     struct dns_record record;
 
     *out = (struct dns_question){ .printable = true };
-    if (header->count[DNS_QUERIES] == 0 || !cursor_skip(&cur, DNS_HEADER) || !read_record(&parse, &cur, true, &record))
+    if (header->count[DNS_QUERIES] == 0 || !cursor_skip(&cur, DNS_HEADER) || !read_record(&parser, &cur, true, &record))
         return false;
     out->type = record.type;
     out->class = record.class;
     return true;
 }
 
-bool dns_check(const uint8_t *bytes, uint32_t length, const struct dns_header *header)
+bool dns_is_well_formed(const uint8_t *bytes, uint32_t length, const struct dns_header *header)
 {
-    struct parse parse = { .message = bytes, .length = length, .labels_left = DNS_LABELS_MAX };
+    struct parser parser = { .message = bytes, .length = length, .labels_left = DNS_LABELS_MAX };
 
-    return read_sections(&parse, header, NULL);
+    return read_sections(&parser, header, NULL);
 }
 
 int dns_parse(struct heap *heap, struct dns_tx *tx, const struct dns_header *header, const uint8_t *bytes,
               uint32_t length, unsigned *events)
 {
-    struct parse parse = { .heap = heap, .tx = tx, .message = bytes, .length = length, .labels_left = DNS_LABELS_MAX };
-    uint32_t records = 1, most = (length - DNS_HEADER) / DNS_RECORD_MIN + 1;
+    struct parser parser = {
+        .heap = heap, .tx = tx, .message = bytes, .length = length, .labels_left = DNS_LABELS_MAX
+    };
+    uint32_t records = 1, record_limit = (length - DNS_HEADER) / DNS_RECORD_MIN + 1;
 
     for (unsigned i = 0; i < DNS_SECTIONS; i++)
         records += header->count[i];
-    tx->records = heap_take_raw(heap, (records < most ? records : most) * sizeof(*tx->records));
+    tx->records = heap_take_raw(heap, (records < record_limit ? records : record_limit) * sizeof(*tx->records));
     if (!tx->records || buffer_append(heap, &tx->text, bytes, length, DNS_TEXT_MAX) != length)
         return -ENOMEM;
     tx->id = header->id;
     tx->flags = header->flags;
-    bool whole = read_sections(&parse, header, tx->records);
+    bool whole = read_sections(&parser, header, tx->records);
 
-    *events = parse.events;
-    if (parse.no_memory)
+    *events = parser.events;
+    if (parser.no_memory)
         return -ENOMEM;
     return whole ? 0 : -EINVAL;
 }
 
-void dns_forget(struct heap *heap, struct dns_tx *tx)
+void dns_tx_clear(struct heap *heap, struct dns_tx *tx)
 {
     heap_give(heap, tx->records);
     tx->records = NULL;

@@ -24,7 +24,7 @@ const struct number_name dns_rcode_names[] = {
     { "BADNAME", 20 }, { "BADALG", 21 },  { "BADTRUNC", 22 }, { NULL, 0 },
 };
 
-static const char *find(const struct number_name *names, uint16_t number, char text[DNS_TYPE_NAME])
+static const char *find_name(const struct number_name *names, uint16_t number, char text[DNS_TYPE_NAME])
 {
     for (; names->name; names++)
         if (names->value == number)
@@ -35,7 +35,7 @@ static const char *find(const struct number_name *names, uint16_t number, char t
 
 const char *dns_type_name(uint16_t type, bool lower, char text[DNS_TYPE_NAME])
 {
-    const char *name = find(dns_type_names, type, text);
+    const char *name = find_name(dns_type_names, type, text);
     unsigned i = 0;
 
     if (!lower)
@@ -48,5 +48,5 @@ const char *dns_type_name(uint16_t type, bool lower, char text[DNS_TYPE_NAME])
 
 const char *dns_rcode_name(uint16_t rcode, char text[DNS_TYPE_NAME])
 {
-    return find(dns_rcode_names, rcode, text);
+    return find_name(dns_rcode_names, rcode, text);
 }

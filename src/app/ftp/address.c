@@ -24,7 +24,7 @@ static bool read_number(const uint8_t *text, uint32_t length, uint32_t *at, unsi
     return *at > start && number <= limit;
 }
 
-static bool read_six(const uint8_t *text, uint32_t length, uint32_t at, uint8_t six[6])
+static bool read_six_numbers(const uint8_t *text, uint32_t length, uint32_t at, uint8_t six[6])
 {
     for (unsigned i = 0; i < 6; i++) {
         uint32_t number;
@@ -47,7 +47,7 @@ bool ftp_read_port(const uint8_t *text, uint32_t length, struct ftp_address *out
     for (uint32_t at = 0; at < length && at < FTP_NAME_MAX; at++) {
         if (!is_digit(text[at]) || (at > 0 && is_digit(text[at - 1])))
             continue;
-        if (!read_six(text, length, at, six))
+        if (!read_six_numbers(text, length, at, six))
             continue;
         *out = (struct ftp_address){ .ip_version = 4, .port = (uint16_t)(six[4] << 8 | six[5]) };
         memcpy(out->address.bytes, six, 4);

@@ -14,7 +14,7 @@ struct ftp_data_state {
     bool done;
 };
 
-static struct ftp_data_tx *begin(struct app_context *context, struct ftp_data_state *state)
+static struct ftp_data_tx *start_transfer(struct app_context *context, struct ftp_data_state *state)
 {
     uint32_t length;
     const struct ftp_tag *tag = app_expected(context, &length);
@@ -36,7 +36,7 @@ static struct ftp_data_tx *begin(struct app_context *context, struct ftp_data_st
     return tx;
 }
 
-static bool take_bytes(struct app_context *context, struct ftp_data_state *state, const struct app_input *in)
+static bool append_file(struct app_context *context, struct ftp_data_state *state, const struct app_input *in)
 {
     struct ftp_data_tx *tx = state->tx;
 
@@ -62,11 +62,11 @@ static struct app_result ftp_data_feed(struct app_context *context, void *data, 
 
     if (state->done)
         return result;
-    if (!state->tx && !begin(context, state))
+    if (!state->tx && !start_transfer(context, state))
         return (struct app_result){ .status = APP_ERROR };
     if (in->direction != state->tx->direction)
         return result;
-    if (!take_bytes(context, state, in))
+    if (!append_file(context, state, in))
         return (struct app_result){ .status = APP_ERROR };
     if (!in->end)
         return result;
@@ -92,12 +92,14 @@ static void ftp_data_transfer(struct app_context *context, void *data, struct tr
     transfer_bool(t, &has_file);
     transfer_u64(t, &size);
     transfer_require(t, size < UINT64_MAX / 4);
-    if (t->error || !has_tx || (t->reading && !begin(context, state)))
+    if (t->error || !has_tx || (t->reading && !start_transfer(context, state)))
         return;
     if (t->reading && has_file && size > 0) {
-        const struct app_input hole = { .direction = state->tx->direction, .bytes = (const uint8_t *)"", .gap = size };
+        const struct app_input gap_input = { .direction = state->tx->direction,
+                                             .bytes = (const uint8_t *)"",
+                                             .gap = size };
 
-        take_bytes(context, state, &hole);
+        append_file(context, state, &gap_input);
     }
     app_transfer_tx(context, t, &state->tx->tx);
 }

@@ -104,7 +104,7 @@ static struct ftp_tx *oldest_tx(const struct app_context *context)
     return (struct ftp_tx *)app_tx_first_open(context);
 }
 
-static void finish_tx(struct ftp_tx *tx)
+static void complete_tx(struct ftp_tx *tx)
 {
     tx->done = true;
     app_tx_advance(&tx->tx, FLOW_TO_SERVER, FTP_COMPLETE);
@@ -118,7 +118,7 @@ static bool is_auth_tls(const struct buffer *line, uint32_t argument_at)
     return line->length >= argument_at + 3 && strncasecmp((const char *)line->bytes + argument_at, "tls", 3) == 0;
 }
 
-static enum ftp_command find_command(const struct buffer *line, uint32_t command_length, uint32_t argument_at)
+static enum ftp_command get_command(const struct buffer *line, uint32_t command_length, uint32_t argument_at)
 {
     enum ftp_command command = line->length ? ftp_command_find(line->bytes, command_length) : FTP_OTHER;
 
@@ -128,30 +128,30 @@ static enum ftp_command find_command(const struct buffer *line, uint32_t command
 static void split_request(struct ftp_tx *tx)
 {
     ftp_split_command(tx->request.bytes, tx->request.length, false, &tx->command_length, &tx->argument_at);
-    ftp_split_command(tx->plain.bytes, tx->plain.length, true, &tx->plain_command_length, &tx->plain_argument_at);
-    if (tx->plain.length == tx->request.length && tx->plain_argument_at == tx->argument_at &&
-        tx->plain_command_length == tx->command_length)
-        tx->plain.length = 0; /* a byte 255 in the argument: both interpretations are the same */
-    tx->command = find_command(&tx->request, tx->command_length, tx->argument_at);
+    ftp_split_command(tx->telnet.bytes, tx->telnet.length, true, &tx->telnet_command_length, &tx->telnet_argument_at);
+    if (tx->telnet.length == tx->request.length && tx->telnet_argument_at == tx->argument_at &&
+        tx->telnet_command_length == tx->command_length)
+        tx->telnet.length = 0; /* a byte 255 in the argument: both interpretations are the same */
+    tx->command = get_command(&tx->request, tx->command_length, tx->argument_at);
     if (tx->command == FTP_OTHER)
-        tx->command = find_command(&tx->plain, tx->plain_command_length, tx->plain_argument_at);
+        tx->command = get_command(&tx->telnet, tx->telnet_command_length, tx->telnet_argument_at);
 }
 
 /* Returns the argument, preferably of the interpretation without Telnet commands. */
-static const uint8_t *argument_of(const struct ftp_tx *tx, uint32_t *length)
+static const uint8_t *get_argument(const struct ftp_tx *tx, uint32_t *length)
 {
-    const struct buffer *line = tx->plain.length > 0 ? &tx->plain : &tx->request;
-    uint32_t at = tx->plain.length > 0 ? tx->plain_argument_at : tx->argument_at;
+    const struct buffer *line = tx->telnet.length > 0 ? &tx->telnet : &tx->request;
+    uint32_t at = tx->telnet.length > 0 ? tx->telnet_argument_at : tx->argument_at;
 
     *length = line->length - at;
     return line->bytes + at;
 }
 
-static void take_port(struct app_context *context, struct ftp_state *state, struct ftp_tx *tx)
+static void handle_port(struct app_context *context, struct ftp_state *state, struct ftp_tx *tx)
 {
     const struct flow *flow = app_context_flow(context);
     uint32_t length;
-    const uint8_t *text = argument_of(tx, &length);
+    const uint8_t *text = get_argument(tx, &length);
     struct ftp_address address;
     bool found = tx->command == FTP_PORT
                      ? ftp_read_port(text, length, &address) || ftp_read_loose_port(text, length, &address)
@@ -167,10 +167,10 @@ static void take_port(struct app_context *context, struct ftp_state *state, stru
 }
 
 /* Announces the data connection on the negotiated port. */
-static void announce(struct app_context *context, struct ftp_state *state, struct ftp_tx *tx)
+static void announce_data(struct app_context *context, struct ftp_state *state, struct ftp_tx *tx)
 {
     const struct flow *flow = app_context_flow(context);
-    struct app_expectation what = {
+    struct app_expectation expectation = {
         .client = state->active ? flow->server : flow->client,
         .server = state->active ? flow->client : flow->server,
         .ip_version = flow->ip_version,
@@ -179,7 +179,7 @@ static void announce(struct app_context *context, struct ftp_state *state, struc
     };
     struct ftp_tag tag = { .command = (uint8_t)tx->command };
     uint32_t length;
-    const uint8_t *name = argument_of(tx, &length);
+    const uint8_t *name = get_argument(tx, &length);
     bool keep = state->file_refused && !ftp_moves_file(tx->command);
 
     tag.direction = ftp_is_upload(tx->command) == state->active ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
@@ -191,7 +191,7 @@ static void announce(struct app_context *context, struct ftp_state *state, struc
     /* Replies may be assigned to the wrong command: after a refused file transfer, a listing does not replace the
      * expected file. */
     if (!keep)
-        app_expect(context, &what, &tag, (uint32_t)offsetof(struct ftp_tag, name) + tag.name_length);
+        app_expect(context, &expectation, &tag, (uint32_t)offsetof(struct ftp_tag, name) + tag.name_length);
     tx->data_port = state->dynamic_port;
     tx->data_active = state->active;
     state->dynamic_port = 0;
@@ -200,38 +200,38 @@ static void announce(struct app_context *context, struct ftp_state *state, struc
 
 /* Called when a port was negotiated, or is free again because its command was refused: assigns it to a data command
  * that was received before. */
-static void announce_waiting(struct app_context *context, struct ftp_state *state)
+static void announce_pending(struct app_context *context, struct ftp_state *state)
 {
     struct app_tx *tx = app_tx_first_open(context);
 
     for (; tx && state->dynamic_port; tx = app_tx_next_open(tx)) {
-        struct ftp_tx *waiting = (struct ftp_tx *)tx;
+        struct ftp_tx *pending = (struct ftp_tx *)tx;
 
-        if (ftp_moves_data(waiting->command) && waiting->data_port == 0)
-            announce(context, state, waiting);
+        if (ftp_moves_data(pending->command) && pending->data_port == 0)
+            announce_data(context, state, pending);
     }
 }
 
-static void act_on_command(struct app_context *context, struct ftp_state *state, struct ftp_tx *tx)
+static void apply_command(struct app_context *context, struct ftp_state *state, struct ftp_tx *tx)
 {
     uint32_t length;
 
     if (tx->command == FTP_PORT || tx->command == FTP_EPRT) {
-        take_port(context, state, tx);
+        handle_port(context, state, tx);
         return;
     }
     if (!ftp_moves_data(tx->command))
         return;
-    argument_of(tx, &length);
+    get_argument(tx, &length);
     if (length == 0 && (tx->command == FTP_RETR || tx->command == FTP_STOR))
         app_event(context, &tx->tx, FTP_FILE_WITHOUT_NAME);
     if (state->dynamic_port == 0)
         app_event(context, &tx->tx, FTP_FILE_BEFORE_PORT);
     else
-        announce(context, state, tx);
+        announce_data(context, state, tx);
 }
 
-static int take_request(struct app_context *context, struct ftp_state *state, const struct line *line)
+static int handle_request(struct app_context *context, struct ftp_state *state, const struct line *line)
 {
     if (line->length == 0)
         return 0;
@@ -243,14 +243,14 @@ static int take_request(struct app_context *context, struct ftp_state *state, co
 
     if (!tx || buffer_append(app_heap(context), &tx->request, line->bytes, line->length, UINT16_MAX) < line->length)
         return -ENOMEM;
-    if (ftp_read_plain(app_heap(context), line->bytes, line->length, &tx->plain))
+    if (ftp_interpret_telnet(app_heap(context), line->bytes, line->length, &tx->telnet))
         return -ENOMEM;
     split_request(tx);
     app_tx_advance(&tx->tx, FLOW_TO_SERVER, FTP_COMPLETE);
     tx->request_truncated = line->truncated;
     if (line->truncated)
         app_event(context, &tx->tx, FTP_REQUEST_COMMAND_TOO_LONG);
-    act_on_command(context, state, tx);
+    apply_command(context, state, tx);
     return 0;
 }
 
@@ -266,7 +266,7 @@ static bool has_code(const struct line *line)
     return line->length == 3 || line->bytes[3] == ' ' || line->bytes[3] == '-';
 }
 
-static int keep_reply(struct app_context *context, struct ftp_tx *tx, const struct line *line)
+static int store_reply(struct app_context *context, struct ftp_tx *tx, const struct line *line)
 {
     struct heap *heap = app_heap(context);
     bool coded = has_code(line);
@@ -302,8 +302,8 @@ static bool is_code(const struct line *line, const char *code)
 }
 
 /* Applies the effect of a reply. `line` has a code. */
-static void act_on_reply(struct app_context *context, struct ftp_state *state, struct ftp_tx *tx,
-                         const struct line *line)
+static void apply_reply(struct app_context *context, struct ftp_state *state, struct ftp_tx *tx,
+                        const struct line *line)
 {
     struct ftp_address address;
     bool found = false;
@@ -322,13 +322,13 @@ static void act_on_reply(struct app_context *context, struct ftp_state *state, s
         state->active = tx->data_active;
         state->file_refused |= ftp_moves_file(tx->command);
     }
-    announce_waiting(context, state);
+    announce_pending(context, state);
 }
 
 /* Returns the command that a reply answers, or NULL if there is none. It is the oldest open one, but 227 and 229 always
  * answer PASV and EPSV: some servers also answer empty lines, so that there are more replies than commands. */
-static struct ftp_tx *answered_tx(const struct app_context *context, const struct ftp_state *state,
-                                  const struct line *line)
+static struct ftp_tx *find_answered(const struct app_context *context, const struct ftp_state *state,
+                                    const struct line *line)
 {
     struct ftp_tx *oldest = oldest_tx(context);
     enum ftp_command command = FTP_OTHER;
@@ -345,7 +345,7 @@ static struct ftp_tx *answered_tx(const struct app_context *context, const struc
         if (((struct ftp_tx *)tx)->command != command)
             continue;
         while ((oldest = oldest_tx(context)) && &oldest->tx != tx)
-            finish_tx(oldest);
+            complete_tx(oldest);
         return oldest;
     }
     return NULL;
@@ -370,13 +370,13 @@ static bool ends_reply(struct ftp_state *state, const struct line *line)
 }
 
 /* Sets *changed if another protocol follows. */
-static int take_reply(struct app_context *context, struct ftp_state *state, const struct line *line, bool *changed)
+static int handle_reply(struct app_context *context, struct ftp_state *state, const struct line *line, bool *changed)
 {
     struct ftp_tx *tx;
 
     if (line->length == 0 && !state->continues)
         return 0;
-    tx = answered_tx(context, state, line);
+    tx = find_answered(context, state, line);
     if (!tx)
         tx = new_tx(context);
     if (!tx)
@@ -385,15 +385,15 @@ static int take_reply(struct app_context *context, struct ftp_state *state, cons
         tx->reply_truncated = true;
         app_event(context, &tx->tx, FTP_RESPONSE_COMMAND_TOO_LONG);
     }
-    int err = keep_reply(context, tx, line);
+    int err = store_reply(context, tx, line);
 
     if (err || !ends_reply(state, line))
         return err;
     if (has_code(line)) {
         *changed = tx->command == FTP_AUTH_TLS && memcmp(line->bytes, "234", 3) == 0;
-        act_on_reply(context, state, tx, line);
+        apply_reply(context, state, tx, line);
     }
-    finish_tx(tx);
+    complete_tx(tx);
     return 0;
 }
 
@@ -422,8 +422,8 @@ static struct app_result ftp_feed(struct app_context *context, void *data, const
             trim(&line);
         }
         seen = 0;
-        int err = in->direction == FLOW_TO_SERVER ? take_request(context, state, &line)
-                                                  : take_reply(context, state, &line, &changed);
+        int err = in->direction == FLOW_TO_SERVER ? handle_request(context, state, &line)
+                                                  : handle_reply(context, state, &line, &changed);
 
         result.consumed += line.consumed;
         if (err)
@@ -437,7 +437,7 @@ static void ftp_tx_free(struct app_context *context, struct app_tx *tx)
     struct ftp_tx *ftp = (struct ftp_tx *)tx;
 
     buffer_clear(app_heap(context), &ftp->request);
-    buffer_clear(app_heap(context), &ftp->plain);
+    buffer_clear(app_heap(context), &ftp->telnet);
     buffer_clear(app_heap(context), &ftp->replies);
     heap_give(app_heap(context), ftp->reply);
 }
@@ -482,7 +482,7 @@ static void transfer_tx(struct app_context *context, struct transfer *t, struct 
     if (t->error)
         return;
     if (t->reading && tx->request.length > 0) {
-        if (ftp_read_plain(app_heap(context), tx->request.bytes, tx->request.length, &tx->plain)) {
+        if (ftp_interpret_telnet(app_heap(context), tx->request.bytes, tx->request.length, &tx->telnet)) {
             t->error = -ENOMEM;
             return;
         }
@@ -526,7 +526,7 @@ static void ftp_transfer(struct app_context *context, void *data, struct transfe
 
 enum { PROBE_MAX = 512, FTP_PORT_NUMBER = 21 };
 
-static bool begins(const struct app_probe *in, const char *word)
+static bool starts_with(const struct app_probe *in, const char *word)
 {
     size_t length = strlen(word);
 
@@ -534,7 +534,7 @@ static bool begins(const struct app_probe *in, const char *word)
 }
 
 /* Returns the end of the first line within the first PROBE_MAX bytes, or NULL. */
-static const uint8_t *line_end(const struct app_probe *in)
+static const uint8_t *find_line_end(const struct app_probe *in)
 {
     return memchr(in->bytes, '\n', in->length < PROBE_MAX ? in->length : PROBE_MAX);
 }
@@ -544,7 +544,7 @@ static const uint8_t *line_end(const struct app_probe *in)
 static enum app_guess probe_client(const struct app_probe *in)
 {
     static const char *const words[] = { "USER ", "PASS ", "PORT ", "FEAT", "AUTH TLS" };
-    const uint8_t *end = line_end(in);
+    const uint8_t *end = find_line_end(in);
     bool known = false;
 
     for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -559,15 +559,15 @@ static enum app_guess probe_client(const struct app_probe *in)
     if (in->port_hint || !end)
         return in->port_hint ? APP_YES : APP_NO;
     if (in->server_port == 110 || in->server_port == 143 || in->server_port == 25 || in->length < 5 ||
-        begins(in, "PASS ")) /* IRC begins with PASS, too */
+        starts_with(in, "PASS ")) /* IRC begins with PASS, too */
         return APP_NO;
-    return begins(in, "AUTH TLS") ||
+    return starts_with(in, "AUTH TLS") ||
                    !memchr(in->bytes + 5, ' ', (size_t)(end - in->bytes) > 5 ? (size_t)(end - in->bytes - 5) : 0)
                ? APP_YES
                : APP_NO;
 }
 
-static bool has_ftp(const uint8_t *bytes, size_t length)
+static bool contains_ftp(const uint8_t *bytes, size_t length)
 {
     for (size_t i = 0; i + 3 <= length; i++)
         if (strncasecmp((const char *)bytes + i, "ftp", 3) == 0)
@@ -578,7 +578,7 @@ static bool has_ftp(const uint8_t *bytes, size_t length)
 /* Accepts a greeting that names the protocol. */
 static enum app_guess probe_server(const struct app_probe *in)
 {
-    const uint8_t *end = line_end(in);
+    const uint8_t *end = find_line_end(in);
 
     if (strncmp((const char *)in->bytes, "220", in->length < 3 ? in->length : 3) != 0)
         return APP_NO;
@@ -590,7 +590,7 @@ static enum app_guess probe_server(const struct app_probe *in)
         return APP_YES;
     if (!end)
         return in->length < PROBE_MAX ? APP_UNSURE : APP_NO;
-    return has_ftp(in->bytes, (size_t)(end - in->bytes)) ? APP_YES : APP_NO;
+    return contains_ftp(in->bytes, (size_t)(end - in->bytes)) ? APP_YES : APP_NO;
 }
 
 static enum app_guess ftp_probe(const struct app_probe *in)

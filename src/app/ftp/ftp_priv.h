@@ -70,9 +70,8 @@ struct ftp_tx {
     struct app_tx tx;
     struct buffer request; /* the command line; empty: replies without a command, such as the greeting */
     uint32_t command_length, argument_at;
-    struct buffer
-        plain; /* the line as servers that implement Telnet interpret it (reading.c); empty: same as `request` */
-    uint32_t plain_command_length, plain_argument_at;
+    struct buffer telnet; /* the line as interpreted by Telnet servers (interpretation.c); empty: as `request` */
+    uint32_t telnet_command_length, telnet_argument_at;
     enum ftp_command command; /* according to `request`, otherwise according to `plain` */
     struct buffer replies;
     struct ftp_reply *reply;
@@ -83,14 +82,14 @@ struct ftp_tx {
     bool active, is_bounce, done, request_truncated, reply_truncated;
 };
 
-/* --- reading.c --------------------------------------------------------------------------------------- */
+/* --- interpretation.c -------------------------------------------------------------------------------- */
 
 /* Interprets a command line like servers that implement Telnet: without Telnet commands and blanks around the command.
  * Returns 0 or -ENOMEM; *out stays empty if the result equals the line. */
-int ftp_read_plain(struct heap *heap, const uint8_t *line, uint32_t length, struct buffer *out);
-/* Returns the length of the command and the offset of its argument; `any_blank`: tabs and several blanks separate them,
- * too. */
-void ftp_split_command(const uint8_t *line, uint32_t length, bool any_blank, uint32_t *command_length,
+int ftp_interpret_telnet(struct heap *heap, const uint8_t *line, uint32_t length, struct buffer *out);
+/* Returns the length of the command and the offset of its argument; `any_white_space`: tabs and several blanks separate
+ * them, too. */
+void ftp_split_command(const uint8_t *line, uint32_t length, bool any_white_space, uint32_t *command_length,
                        uint32_t *argument_at);
 
 /* --- address.c --------------------------------------------------------------------------------------- */

@@ -7,10 +7,10 @@
 #include "sluice/arena.h"
 #include "sluice/number_range.h"
 
-static const char *const words[] = { "ftp", NULL };
-static const char *const data_words[] = { "ftp-data", NULL };
+static const char *const applications[] = { "ftp", NULL };
+static const char *const data_applications[] = { "ftp-data", NULL };
 
-static const struct ftp_tx *ftp_of(const struct app_tx *tx)
+static const struct ftp_tx *get_ftp_tx(const struct app_tx *tx)
 {
     return (const struct ftp_tx *)tx;
 }
@@ -22,13 +22,13 @@ static const struct ftp_tx *ftp_of(const struct app_tx *tx)
 static bool get_line(const struct ftp_tx *ftp, unsigned index, struct app_bytes *out, uint32_t *command_length,
                      uint32_t *argument_at)
 {
-    const struct buffer *line = index == 0 ? &ftp->request : &ftp->plain;
+    const struct buffer *line = index == 0 ? &ftp->request : &ftp->telnet;
 
     if (index > 1 || line->length == 0)
         return false;
     *out = (struct app_bytes){ .bytes = line->bytes, .length = line->length };
-    *command_length = index == 0 ? ftp->command_length : ftp->plain_command_length;
-    *argument_at = index == 0 ? ftp->argument_at : ftp->plain_argument_at;
+    *command_length = index == 0 ? ftp->command_length : ftp->telnet_command_length;
+    *argument_at = index == 0 ? ftp->argument_at : ftp->telnet_argument_at;
     return true;
 }
 
@@ -37,13 +37,13 @@ static bool get_command(const struct app_tx *tx, enum flow_direction direction, 
     uint32_t argument_at;
 
     (void)direction;
-    return get_line(ftp_of(tx), index, out, &out->length, &argument_at);
+    return get_line(get_ftp_tx(tx), index, out, &out->length, &argument_at);
 }
 
 static bool get_command_data(const struct app_tx *tx, enum flow_direction direction, unsigned index,
                              struct app_bytes *out)
 {
-    const struct ftp_tx *ftp = ftp_of(tx);
+    const struct ftp_tx *ftp = get_ftp_tx(tx);
     uint32_t command_length, argument_at;
 
     (void)direction;
@@ -62,7 +62,7 @@ static bool get_command_data(const struct app_tx *tx, enum flow_direction direct
 static bool get_reply(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {
     static const uint8_t nothing[1];
-    const struct ftp_tx *ftp = ftp_of(tx);
+    const struct ftp_tx *ftp = get_ftp_tx(tx);
 
     (void)direction;
     if (index >= ftp->reply_count)
@@ -75,7 +75,7 @@ static bool get_reply(const struct app_tx *tx, enum flow_direction direction, un
 /* A line without a code has an empty buffer, so that codes and replies have the same index. */
 static bool get_code(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {
-    const struct ftp_tx *ftp = ftp_of(tx);
+    const struct ftp_tx *ftp = get_ftp_tx(tx);
 
     (void)direction;
     if (index >= ftp->reply_count)
@@ -96,7 +96,7 @@ const struct keyword keyword_ftp_command = {
     .help = "command of an FTP client as sent: RETR",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
-    .applications = words,
+    .applications = applications,
     .directions = APP_TO_SERVER,
     .parse = ftp_command_parse,
 };
@@ -113,7 +113,7 @@ const struct keyword keyword_ftp_command_data = {
     .help = "argument of an FTP command",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
-    .applications = words,
+    .applications = applications,
     .directions = APP_TO_SERVER,
     .parse = ftp_command_data_parse,
 };
@@ -130,7 +130,7 @@ const struct keyword keyword_ftp_reply = {
     .help = "line of an FTP reply, without the code",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
-    .applications = words,
+    .applications = applications,
     .directions = APP_TO_CLIENT,
     .parse = ftp_reply_parse,
 };
@@ -147,7 +147,7 @@ const struct keyword keyword_ftp_completion_code = {
     .help = "code of an FTP reply line: 230",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
-    .applications = words,
+    .applications = applications,
     .directions = APP_TO_CLIENT,
     .parse = ftp_completion_code_parse,
 };
@@ -163,12 +163,12 @@ const struct app_buffer ftp_buffers[FTP_BUFFERS] = {
 
 static int add_flag(struct rule_parser *parser, bool flag)
 {
-    bool *kept = arena_alloc(rule_parser_arena(parser), sizeof(*kept));
+    bool *copy = arena_alloc(rule_parser_arena(parser), sizeof(*copy));
 
-    if (!kept)
+    if (!copy)
         return -ENOMEM;
-    *kept = flag;
-    return rule_parser_add_transaction_condition(parser, kept, false);
+    *copy = flag;
+    return rule_parser_add_transaction_condition(parser, copy, false);
 }
 
 static bool ftp_mode_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
@@ -178,7 +178,7 @@ static bool ftp_mode_match(const struct match_input *in, const struct app_tx *tx
 
     (void)in;
     (void)direction;
-    return ftp_of(tx)->dynamic_port != 0 && ftp_of(tx)->active == *active;
+    return get_ftp_tx(tx)->dynamic_port != 0 && get_ftp_tx(tx)->active == *active;
 }
 
 static int ftp_mode_parse(struct rule_parser *parser, struct span value, bool negated)
@@ -194,7 +194,7 @@ const struct keyword keyword_ftp_mode = {
     .value = "active or passive",
     .help = "whether the negotiated data port is at the client (active) or at the server (passive)",
     .kind = KEYWORD_TRANSACTION,
-    .applications = words,
+    .applications = applications,
     .directions = APP_BOTH,
     .parse = ftp_mode_parse,
     .match_transaction = ftp_mode_match,
@@ -205,7 +205,7 @@ static bool ftp_dynamic_port_match(const struct match_input *in, const struct ap
 {
     (void)in;
     (void)direction;
-    return ftp_of(tx)->dynamic_port != 0 && number_range_has(data, ftp_of(tx)->dynamic_port);
+    return get_ftp_tx(tx)->dynamic_port != 0 && number_range_has(data, get_ftp_tx(tx)->dynamic_port);
 }
 
 static int ftp_dynamic_port_parse(struct rule_parser *parser, struct span value, bool negated)
@@ -219,7 +219,7 @@ const struct keyword keyword_ftp_dynamic_port = {
     .value = NUMBER_RANGE_FORM,
     .help = "negotiated port of an FTP data connection",
     .kind = KEYWORD_TRANSACTION,
-    .applications = words,
+    .applications = applications,
     .directions = APP_BOTH,
     .parse = ftp_dynamic_port_parse,
     .match_transaction = ftp_dynamic_port_match,
@@ -232,7 +232,7 @@ static bool ftp_reply_received_match(const struct match_input *in, const struct 
 
     (void)in;
     (void)direction;
-    return ftp_of(tx)->request.length > 0 && ftp_of(tx)->done == *received;
+    return get_ftp_tx(tx)->request.length > 0 && get_ftp_tx(tx)->done == *received;
 }
 
 static int ftp_reply_received_parse(struct rule_parser *parser, struct span value, bool negated)
@@ -254,7 +254,7 @@ const struct keyword keyword_ftp_reply_received = {
     .value = "yes or no",
     .help = "whether an FTP command was answered; evaluated at the reply or at the end of the connection",
     .kind = KEYWORD_TRANSACTION,
-    .applications = words,
+    .applications = applications,
     .directions = APP_TO_CLIENT,
     .parse = ftp_reply_received_parse,
     .match_transaction = ftp_reply_received_match,
@@ -266,7 +266,7 @@ static bool ftpbounce_match(const struct match_input *in, const struct app_tx *t
     (void)in;
     (void)direction;
     (void)data;
-    return ftp_of(tx)->is_bounce;
+    return get_ftp_tx(tx)->is_bounce;
 }
 
 static int ftpbounce_parse(struct rule_parser *parser, struct span value, bool negated)
@@ -281,7 +281,7 @@ const struct keyword keyword_ftpbounce = {
     .help = "PORT or EPRT command with an address other than the client's",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_NO_VALUE,
-    .applications = words,
+    .applications = applications,
     .directions = APP_TO_SERVER,
     .parse = ftpbounce_parse,
     .match_transaction = ftpbounce_match,
@@ -310,17 +310,17 @@ static bool ftpdata_command_match(const struct match_input *in, const struct app
 
 static int ftpdata_command_parse(struct rule_parser *parser, struct span value, bool negated)
 {
-    enum ftp_command *kept = arena_alloc(rule_parser_arena(parser), sizeof(*kept));
+    enum ftp_command *copy = arena_alloc(rule_parser_arena(parser), sizeof(*copy));
 
     (void)negated;
-    if (!kept)
+    if (!copy)
         return -ENOMEM;
-    *kept = ftp_command_find((const uint8_t *)value.at, (uint32_t)value.length);
-    if (!ftp_moves_data(*kept))
+    *copy = ftp_command_find((const uint8_t *)value.at, (uint32_t)value.length);
+    if (!ftp_moves_data(*copy))
         return rule_parser_error(parser, value,
                                  "expected retr, stor, appe, stou, list, nlst or mlsd, got '" SPAN_FORMAT "'",
                                  SPAN_ARGS(value));
-    return rule_parser_add_transaction_condition(parser, kept, false);
+    return rule_parser_add_transaction_condition(parser, copy, false);
 }
 
 const struct keyword keyword_ftpdata_command = {
@@ -329,7 +329,7 @@ const struct keyword keyword_ftpdata_command = {
     .value = "retr, stor, appe, stou, list, nlst or mlsd",
     .help = "FTP command that opened the data connection",
     .kind = KEYWORD_TRANSACTION,
-    .applications = data_words,
+    .applications = data_applications,
     .directions = APP_BOTH,
     .parse = ftpdata_command_parse,
     .match_transaction = ftpdata_command_match,

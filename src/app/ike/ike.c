@@ -27,7 +27,7 @@ static const struct app_event events[IKE_EVENTS] = {
                                        "version 1: the server chose more than one transform" },
 };
 
-bool ike_next(struct cursor *cur, uint8_t *type, struct ike_payload *out)
+bool ike_payload_read(struct cursor *cur, uint8_t *type, struct ike_payload *out)
 {
     struct cursor at = *cur;
     uint8_t next, reserved;
@@ -45,12 +45,12 @@ bool ike_next(struct cursor *cur, uint8_t *type, struct ike_payload *out)
     return true;
 }
 
-void ike_mark(struct ike_parse *parse, enum ike_event event)
+void ike_set_event(struct ike_parse *parse, enum ike_event event)
 {
     parse->events |= 1u << event;
 }
 
-void ike_keep(struct ike_parse *parse, struct buffer *buffer, const void *bytes, size_t length)
+void ike_store(struct ike_parse *parse, struct buffer *buffer, const void *bytes, size_t length)
 {
     buffer->length = 0;
     if (length > 0 && buffer_append(parse->heap, buffer, bytes, (uint32_t)length, (uint32_t)length) != length)
@@ -91,7 +91,7 @@ static bool read_header(struct cursor *cur, struct header *out)
     return out->major == 1 || out->major == 2;
 }
 
-static void spi_text(const uint8_t *spi, char text[IKE_SPI_TEXT])
+static void format_spi(const uint8_t *spi, char text[IKE_SPI_TEXT])
 {
     static const char digits[] = "0123456789abcdef";
 
@@ -102,19 +102,19 @@ static void spi_text(const uint8_t *spi, char text[IKE_SPI_TEXT])
 }
 
 /* Copies the state of the flow, so that the event of this message contains everything exchanged so far. */
-static void copy_state(struct ike_parse *parse)
+static void copy_state_to_tx(struct ike_parse *parse)
 {
     const struct ike_state *state = parse->state;
     struct ike_tx *tx = parse->tx;
 
     tx->has_doi = state->has_doi;
     tx->doi = state->doi;
-    ike_keep(parse, &tx->chosen.list, state->chosen.list.bytes, state->chosen.list.length);
+    ike_store(parse, &tx->chosen.list, state->chosen.list.bytes, state->chosen.list.length);
     for (unsigned i = 0; !tx->encrypted && i < FLOW_DIRECTIONS; i++) {
         const struct ike_party *party = &state->party[i];
 
-        ike_keep(parse, &tx->party[i].key_exchange, party->key_exchange.bytes, party->key_exchange.length);
-        ike_keep(parse, &tx->party[i].nonce, party->nonce.bytes, party->nonce.length);
+        ike_store(parse, &tx->party[i].key_exchange, party->key_exchange.bytes, party->key_exchange.length);
+        ike_store(parse, &tx->party[i].nonce, party->nonce.bytes, party->nonce.length);
     }
 }
 
@@ -126,7 +126,7 @@ static void read_message(struct ike_parse *parse, struct cursor cur)
     tx->parsed = read_header(&cur, &header);
     if (!tx->parsed) {
         tx->tx.log_never = true;
-        ike_mark(parse, IKE_MALFORMED_DATA);
+        ike_set_event(parse, IKE_MALFORMED_DATA);
         return;
     }
     tx->major = header.major;
@@ -134,16 +134,16 @@ static void read_message(struct ike_parse *parse, struct cursor cur)
     tx->exchange = header.exchange;
     tx->flags = header.flags;
     tx->message_id = header.message_id;
-    spi_text(header.initiator, tx->initiator);
-    spi_text(header.responder, tx->responder);
+    format_spi(header.initiator, tx->initiator);
+    format_spi(header.responder, tx->responder);
     if (header.length < IKE_HEADER || header.length - IKE_HEADER > cursor_left(&cur))
-        ike_mark(parse, IKE_MALFORMED_DATA);
+        ike_set_event(parse, IKE_MALFORMED_DATA);
     if (header.major == 1)
         ike_read_v1(parse, cur, header.next);
     else
         ike_read_v2(parse, cur, header.next);
     if (header.major == 1)
-        copy_state(parse);
+        copy_state_to_tx(parse);
 }
 
 /* Removes the non-ESP marker. Returns false if the datagram is not an IKE message. */
@@ -160,7 +160,7 @@ static bool strip_marker(struct ike_state *state, struct cursor *cur)
 
 /* Whether the message contradicts the direction of the flow. In the first message of an exchange the responder's SPI is
  * zero, and in version 2 a flag marks the messages of the initiator. */
-static bool says_other_direction(const struct ike_tx *tx, enum flow_direction direction)
+static bool contradicts_direction(const struct ike_tx *tx, enum flow_direction direction)
 {
     static const char zeros[] = "0000000000000000";
     enum { FLAG_INITIATOR = 0x08 };
@@ -185,7 +185,7 @@ static struct app_result ike_feed(struct app_context *context, void *data, const
         parse.tx->tx.directions = (uint8_t)(1u << in->direction);
         app_tx_advance(&parse.tx->tx, in->direction, IKE_COMPLETE);
         read_message(&parse, cur);
-        if (says_other_direction(parse.tx, in->direction)) {
+        if (contradicts_direction(parse.tx, in->direction)) {
             parse.tx->tx.directions = APP_BOTH;
             app_tx_advance(&parse.tx->tx, !in->direction, IKE_COMPLETE);
             app_doubt_direction(context);
@@ -213,7 +213,7 @@ static void ike_tx_free(struct app_context *context, struct app_tx *tx)
     struct ike_tx *ike = (struct ike_tx *)tx;
     struct heap *heap = app_heap(context);
 
-    clear_party(heap, &ike->own);
+    clear_party(heap, &ike->in_message);
     for (unsigned i = 0; i < FLOW_DIRECTIONS; i++)
         clear_party(heap, &ike->party[i]);
     buffer_clear(heap, &ike->chosen.list);
@@ -250,7 +250,7 @@ static bool ike_logs_from_server(const struct app_tx *tx, const void *settings)
     return tx->directions == APP_TO_CLIENT;
 }
 
-static const char *const words[] = { "ikev2", NULL };
+static const char *const aliases[] = { "ikev2", NULL };
 
 static const struct setting setting_rows[] = {
     { .name = "eve.types.ike", .type = SETTING_SECTION, .help = "Event type ike: an IKE message, version 1 or 2" },
@@ -292,7 +292,7 @@ static void ike_transfer(struct app_context *context, void *data, struct transfe
 
 const struct app_proto app_ike = {
     .name = "ike",
-    .words = words,
+    .words = aliases,
     .help = "IKE, version 1 and 2",
     .transports = APP_UDP,
     .udp_ports = "500,4500",

@@ -54,7 +54,7 @@ struct ike_attributes {
 /* Transform types of version 2. */
 enum { IKE2_ENC = 1, IKE2_PRF = 2, IKE2_AUTH = 3, IKE2_DH = 4, IKE2_ESN = 5, IKE2_TRANSFORMS = 6 };
 struct ike_choice {
-    bool is_there;
+    bool is_set;
     uint16_t id;
 };
 
@@ -82,7 +82,7 @@ struct ike_tx {
     uint8_t major, minor, exchange, flags;
     uint32_t message_id, doi;
     char initiator[IKE_SPI_TEXT], responder[IKE_SPI_TEXT];
-    struct ike_party own;                     /* contents of this message */
+    struct ike_party in_message;              /* contents of this message */
     struct ike_party party[FLOW_DIRECTIONS];  /* contents of this and the preceding messages */
     struct ike_attributes chosen, attributes; /* chosen by the server so far; all attributes in this message */
     uint32_t transforms;                      /* number of transforms in this message */
@@ -117,10 +117,10 @@ struct ike_payload {
 };
 /* Parses the payload of type *type and sets *type to the type of the next one. False if it is malformed: then *cur does
  * not advance. */
-bool ike_next(struct cursor *cur, uint8_t *type, struct ike_payload *out);
-void ike_mark(struct ike_parse *parse, enum ike_event event);
+bool ike_payload_read(struct cursor *cur, uint8_t *type, struct ike_payload *out);
+void ike_set_event(struct ike_parse *parse, enum ike_event event);
 /* Replaces the contents of the buffer; sets parse->no_memory on failure. */
-void ike_keep(struct ike_parse *parse, struct buffer *buffer, const void *bytes, size_t length);
+void ike_store(struct ike_parse *parse, struct buffer *buffer, const void *bytes, size_t length);
 
 void ike_read_v1(struct ike_parse *parse, struct cursor cur, uint8_t first);
 void ike_read_v2(struct ike_parse *parse, struct cursor cur, uint8_t first);

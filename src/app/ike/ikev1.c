@@ -14,13 +14,13 @@ enum {
     DOI_IPSEC = 1,
 };
 
-static void note_type(struct ike_parse *parse, uint8_t type)
+static void record_type(struct ike_parse *parse, uint8_t type)
 {
     if (type < 32)
         parse->tx->payload_types |= UINT32_C(1) << type;
 }
 
-static void keep_attribute(struct ike_parse *parse, const struct ike_attribute *attribute)
+static void store_attribute(struct ike_parse *parse, const struct ike_attribute *attribute)
 {
     struct buffer *list = &parse->tx->attributes.list;
     uint32_t limit = IKE_ATTRIBUTES_MAX * sizeof(*attribute);
@@ -55,7 +55,7 @@ static bool read_attribute(struct ike_parse *parse, struct cursor *cur)
             memcpy(attribute.raw, bytes, value);
         attribute.raw_length = value != 4 && value <= IKE_RAW_MAX ? (uint8_t)value : 0;
     }
-    keep_attribute(parse, &attribute);
+    store_attribute(parse, &attribute);
     return true;
 }
 
@@ -81,9 +81,9 @@ static bool read_proposal(struct ike_parse *parse, struct cursor body)
     if (!head || !cursor_skip(&body, head[2]))
         return false;
     while (cursor_left(&body) && type == PAYLOAD_TRANSFORM) {
-        if (!ike_next(&body, &type, &payload) || !read_transform(parse, payload.body))
+        if (!ike_payload_read(&body, &type, &payload) || !read_transform(parse, payload.body))
             return false;
-        note_type(parse, PAYLOAD_TRANSFORM);
+        record_type(parse, PAYLOAD_TRANSFORM);
     }
     return true;
 }
@@ -102,14 +102,14 @@ static bool read_sa(struct ike_parse *parse, struct cursor body)
     if (!cursor_skip(&body, 4)) /* situation */
         return false;
     while (cursor_left(&body) && type == PAYLOAD_PROPOSAL) {
-        if (!ike_next(&body, &type, &payload) || !read_proposal(parse, payload.body))
+        if (!ike_payload_read(&body, &type, &payload) || !read_proposal(parse, payload.body))
             return false;
-        note_type(parse, PAYLOAD_PROPOSAL);
+        record_type(parse, PAYLOAD_PROPOSAL);
     }
     return true;
 }
 
-static void keep_vendor(struct ike_parse *parse, struct cursor body)
+static void store_vendor(struct ike_parse *parse, struct cursor body)
 {
     static const char digits[] = "0123456789abcdef";
     struct ike_tx *tx = parse->tx;
@@ -134,27 +134,27 @@ static bool read_payload(struct ike_parse *parse, const struct ike_payload *payl
 {
     struct ike_tx *tx = parse->tx;
 
-    note_type(parse, payload->type);
+    record_type(parse, payload->type);
     switch (payload->type) {
     case PAYLOAD_SA:
         return read_sa(parse, payload->body);
     case PAYLOAD_KEY_EXCHANGE:
-        ike_keep(parse, &tx->own.key_exchange, payload->body.at, cursor_left(&payload->body));
+        ike_store(parse, &tx->in_message.key_exchange, payload->body.at, cursor_left(&payload->body));
         return true;
     case PAYLOAD_NONCE:
-        ike_keep(parse, &tx->own.nonce, payload->body.at, cursor_left(&payload->body));
+        ike_store(parse, &tx->in_message.nonce, payload->body.at, cursor_left(&payload->body));
         return true;
     case PAYLOAD_VENDOR:
-        keep_vendor(parse, payload->body);
+        store_vendor(parse, payload->body);
         return true;
     default:
         return true;
     }
 }
 
-static void keep_secret(struct ike_parse *parse, struct buffer *kept, const struct buffer *bytes)
+static void store_for_events(struct ike_parse *parse, struct buffer *kept, const struct buffer *bytes)
 {
-    ike_keep(parse, kept, bytes->bytes, bytes->length <= IKE_SECRET_MAX ? bytes->length : 0);
+    ike_store(parse, kept, bytes->bytes, bytes->length <= IKE_SECRET_MAX ? bytes->length : 0);
 }
 
 /* Updates the state of the flow with this message. A new SA payload begins a new exchange. */
@@ -164,8 +164,8 @@ static void update_state(struct ike_parse *parse)
     struct ike_tx *tx = parse->tx;
     bool from_server = parse->direction == FLOW_TO_CLIENT;
 
-    keep_secret(parse, &state->party[parse->direction].key_exchange, &tx->own.key_exchange);
-    keep_secret(parse, &state->party[parse->direction].nonce, &tx->own.nonce);
+    store_for_events(parse, &state->party[parse->direction].key_exchange, &tx->in_message.key_exchange);
+    store_for_events(parse, &state->party[parse->direction].nonce, &tx->in_message.nonce);
     if (!from_server)
         return;
     if (tx->payload_types >> PAYLOAD_SA & 1) {
@@ -173,9 +173,10 @@ static void update_state(struct ike_parse *parse)
         buffer_clear(parse->heap, &state->chosen.list);
     }
     if (state->server_transforms <= 1 && (uint64_t)state->server_transforms + tx->transforms > 1)
-        ike_mark(parse, IKE_MULTIPLE_SERVER_PROPOSAL);
+        ike_set_event(parse, IKE_MULTIPLE_SERVER_PROPOSAL);
     if (state->server_transforms == 0 && tx->transforms > 0)
-        ike_keep(parse, &state->chosen.list, tx->attributes.list.bytes, tx->first_count * sizeof(struct ike_attribute));
+        ike_store(parse, &state->chosen.list, tx->attributes.list.bytes,
+                  tx->first_count * sizeof(struct ike_attribute));
     state->server_transforms = tx->transforms > 0 ? state->server_transforms + 1 : state->server_transforms;
     if (tx->transforms > 1 && state->server_transforms < 2)
         state->server_transforms = 2;
@@ -185,17 +186,17 @@ void ike_read_v1(struct ike_parse *parse, struct cursor cur, uint8_t first)
 {
     uint8_t type = first;
     struct ike_payload payload;
-    bool fine = true;
+    bool ok = true;
 
-    note_type(parse, first);
+    record_type(parse, first);
     parse->tx->encrypted = parse->tx->flags & 1;
     if (parse->tx->encrypted)
         return;
-    while (fine && type != 0 && cursor_left(&cur))
-        fine = ike_next(&cur, &type, &payload) && read_payload(parse, &payload);
-    if (!fine || type != 0)
-        ike_mark(parse, IKE_MALFORMED_DATA);
+    while (ok && type != 0 && cursor_left(&cur))
+        ok = ike_payload_read(&cur, &type, &payload) && read_payload(parse, &payload);
+    if (!ok || type != 0)
+        ike_set_event(parse, IKE_MALFORMED_DATA);
     else if (cursor_left(&cur))
-        ike_mark(parse, IKE_PAYLOAD_EXTRA_DATA);
+        ike_set_event(parse, IKE_PAYLOAD_EXTRA_DATA);
     update_state(parse);
 }

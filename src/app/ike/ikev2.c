@@ -25,15 +25,15 @@ static bool is_aead(uint16_t id)
 static void check_encryption(struct ike_parse *parse, uint16_t id)
 {
     if ((id >= 1 && id <= 9) || id == 11)
-        ike_mark(parse, IKE_WEAK_CRYPTO_ENC);
+        ike_set_event(parse, IKE_WEAK_CRYPTO_ENC);
 }
 
 static void check_dh(struct ike_parse *parse, uint16_t id)
 {
     if (id == 0)
-        ike_mark(parse, IKE_INVALID_PROPOSAL);
+        ike_set_event(parse, IKE_INVALID_PROPOSAL);
     else if (id == 1 || id == 2 || id == 5 || id == 22)
-        ike_mark(parse, IKE_WEAK_CRYPTO_DH);
+        ike_set_event(parse, IKE_WEAK_CRYPTO_DH);
 }
 
 static void check_transform(struct ike_parse *parse, struct proposal *proposal, uint8_t type, uint16_t id)
@@ -45,11 +45,11 @@ static void check_transform(struct ike_parse *parse, struct proposal *proposal, 
         break;
     case IKE2_PRF:
         if (id <= 2)
-            ike_mark(parse, id == 0 ? IKE_INVALID_PROPOSAL : IKE_WEAK_CRYPTO_PRF);
+            ike_set_event(parse, id == 0 ? IKE_INVALID_PROPOSAL : IKE_WEAK_CRYPTO_PRF);
         break;
     case IKE2_AUTH:
         if (id >= 1 && id <= 7)
-            ike_mark(parse, IKE_WEAK_CRYPTO_AUTH);
+            ike_set_event(parse, IKE_WEAK_CRYPTO_AUTH);
         proposal->has_auth |= id != 0;
         break;
     case IKE2_DH:
@@ -59,14 +59,14 @@ static void check_transform(struct ike_parse *parse, struct proposal *proposal, 
     case IKE2_ESN:
         break;
     default:
-        ike_mark(parse, IKE_UNKNOWN_PROPOSAL);
+        ike_set_event(parse, IKE_UNKNOWN_PROPOSAL);
         return;
     }
-    proposal->choice[type] = (struct ike_choice){ .is_there = true, .id = id };
+    proposal->choice[type] = (struct ike_choice){ .is_set = true, .id = id };
 }
 
 /* Parses the common header of proposals and transforms: whether more of them follow, and the length. */
-static bool take_structure(struct cursor *cur, uint8_t *more, struct cursor *body)
+static bool read_structure(struct cursor *cur, uint8_t *more, struct cursor *body)
 {
     uint8_t reserved;
     uint16_t length;
@@ -87,7 +87,7 @@ static bool read_transforms(struct ike_parse *parse, struct cursor *cur, struct 
     uint16_t id;
 
     while (cursor_left(cur) && more) {
-        if (!take_structure(cur, &more, &body) || !cursor_u8(&body, &type) || !cursor_u8(&body, &reserved) ||
+        if (!read_structure(cur, &more, &body) || !cursor_u8(&body, &type) || !cursor_u8(&body, &reserved) ||
             !cursor_be16(&body, &id))
             return false;
         check_transform(parse, proposal, type, id);
@@ -103,13 +103,13 @@ static bool read_proposal(struct ike_parse *parse, struct cursor body)
     if (!head || !cursor_skip(&body, head[2]) || !read_transforms(parse, &body, &proposal))
         return false;
     if (!proposal.has_dh)
-        ike_mark(parse, IKE_WEAK_CRYPTO_NODH);
+        ike_set_event(parse, IKE_WEAK_CRYPTO_NODH);
     if (head[1] == PROTOCOL_AH)
-        ike_mark(parse, IKE_NO_ENCRYPTION);
+        ike_set_event(parse, IKE_NO_ENCRYPTION);
     if (!proposal.has_auth && !proposal.has_aead)
-        ike_mark(parse, IKE_WEAK_CRYPTO_NOAUTH);
+        ike_set_event(parse, IKE_WEAK_CRYPTO_NOAUTH);
     for (unsigned type = 0; parse->direction == FLOW_TO_CLIENT && type < IKE2_TRANSFORMS; type++)
-        if (proposal.choice[type].is_there)
+        if (proposal.choice[type].is_set)
             parse->state->choice[type] = proposal.choice[type];
     return true;
 }
@@ -120,7 +120,7 @@ static bool read_sa(struct ike_parse *parse, struct cursor cur)
     uint8_t more = 2;
 
     while (cursor_left(&cur) && more)
-        if (!take_structure(&cur, &more, &body) || !read_proposal(parse, body))
+        if (!read_structure(&cur, &more, &body) || !read_proposal(parse, body))
             return false;
     return true;
 }
@@ -158,14 +158,14 @@ void ike_read_v2(struct ike_parse *parse, struct cursor cur, uint8_t first)
     struct ike_tx *tx = parse->tx;
     uint8_t type = first;
     struct ike_payload payload;
-    bool fine = true;
+    bool ok = true;
 
-    while (fine && type != 0 && !tx->encrypted && cursor_left(&cur))
-        fine = ike_next(&cur, &type, &payload) && read_payload(parse, &payload);
-    if (!fine || (type != 0 && !tx->encrypted))
-        ike_mark(parse, IKE_MALFORMED_DATA);
+    while (ok && type != 0 && !tx->encrypted && cursor_left(&cur))
+        ok = ike_payload_read(&cur, &type, &payload) && read_payload(parse, &payload);
+    if (!ok || (type != 0 && !tx->encrypted))
+        ike_set_event(parse, IKE_MALFORMED_DATA);
     else if (cursor_left(&cur))
-        ike_mark(parse, IKE_PAYLOAD_EXTRA_DATA);
+        ike_set_event(parse, IKE_PAYLOAD_EXTRA_DATA);
     for (unsigned i = 0; parse->direction == FLOW_TO_CLIENT && i < IKE2_TRANSFORMS; i++)
         tx->choice[i] = parse->state->choice[i];
 }

@@ -8,7 +8,7 @@
 #include "sluice/number_range.h"
 #include "sluice/text.h"
 
-static const char *const words[] = { "ike", NULL };
+static const char *const applications[] = { "ike", NULL };
 
 /* --- Buffers ----------------------------------------------------------------------------------------- */
 
@@ -45,7 +45,7 @@ static bool get_vendor(const struct app_tx *tx, enum flow_direction direction, u
     return true;
 }
 
-static bool lend(const struct buffer *buffer, struct app_bytes *out)
+static bool set_bytes(const struct buffer *buffer, struct app_bytes *out)
 {
     *out = (struct app_bytes){ .bytes = buffer->bytes, .length = buffer->length };
     return buffer->length > 0;
@@ -56,14 +56,14 @@ static bool get_key_exchange(const struct app_tx *tx, enum flow_direction direct
 {
     (void)direction;
     (void)index;
-    return lend(&((const struct ike_tx *)tx)->own.key_exchange, out);
+    return set_bytes(&((const struct ike_tx *)tx)->in_message.key_exchange, out);
 }
 
 static bool get_nonce(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {
     (void)direction;
     (void)index;
-    return lend(&((const struct ike_tx *)tx)->own.nonce, out);
+    return set_bytes(&((const struct ike_tx *)tx)->in_message.nonce, out);
 }
 
 static int buffer_parse(struct rule_parser *parser, struct span value, bool negated)
@@ -78,7 +78,7 @@ const struct keyword keyword_ike_init_spi = {
     .help = "initiator's SPI in an IKE message: 16 lower-case hexadecimal digits",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
-    .applications = words,
+    .applications = applications,
     .directions = APP_TO_SERVER,
     .parse = buffer_parse,
 };
@@ -88,7 +88,7 @@ const struct keyword keyword_ike_resp_spi = {
     .help = "responder's SPI in an IKE message: 16 lower-case hexadecimal digits",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
-    .applications = words,
+    .applications = applications,
     .directions = APP_TO_CLIENT,
     .parse = buffer_parse,
 };
@@ -98,7 +98,7 @@ const struct keyword keyword_ike_vendor = {
     .help = "vendor ID in an IKE version 1 message, in lower-case hexadecimal digits",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
-    .applications = words,
+    .applications = applications,
     .directions = APP_TO_SERVER,
     .parse = buffer_parse,
 };
@@ -108,7 +108,7 @@ const struct keyword keyword_ike_key_exchange_payload = {
     .help = "key exchange payload of an IKE version 1 message",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
-    .applications = words,
+    .applications = applications,
     .directions = APP_BOTH,
     .parse = buffer_parse,
 };
@@ -118,7 +118,7 @@ const struct keyword keyword_ike_nonce_payload = {
     .help = "nonce payload of an IKE version 1 message",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
-    .applications = words,
+    .applications = applications,
     .directions = APP_BOTH,
     .parse = buffer_parse,
 };
@@ -160,7 +160,7 @@ static bool key_length_match(const struct match_input *in, const struct app_tx *
 
     (void)in;
     (void)direction;
-    return ike->own.key_exchange.length > 0 && number_range_has(data, ike->own.key_exchange.length);
+    return ike->in_message.key_exchange.length > 0 && number_range_has(data, ike->in_message.key_exchange.length);
 }
 
 static bool nonce_length_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
@@ -170,7 +170,7 @@ static bool nonce_length_match(const struct match_input *in, const struct app_tx
 
     (void)in;
     (void)direction;
-    return ike->own.nonce.length > 0 && number_range_has(data, ike->own.nonce.length);
+    return ike->in_message.nonce.length > 0 && number_range_has(data, ike->in_message.nonce.length);
 }
 
 const struct keyword keyword_ike_exchtype = {
@@ -178,7 +178,7 @@ const struct keyword keyword_ike_exchtype = {
     .value = NUMBER_RANGE_FORM,
     .help = "exchange type of an IKE message: 2 (main mode), 4 (aggressive), 34 (version 2: IKE_SA_INIT)",
     .kind = KEYWORD_TRANSACTION,
-    .applications = words,
+    .applications = applications,
     .directions = APP_BOTH,
     .parse = number_parse,
     .match_transaction = exchtype_match,
@@ -189,7 +189,7 @@ const struct keyword keyword_ike_key_exchange_payload_length = {
     .value = NUMBER_RANGE_FORM,
     .help = "length of the key exchange payload of an IKE version 1 message, in bytes",
     .kind = KEYWORD_TRANSACTION,
-    .applications = words,
+    .applications = applications,
     .directions = APP_BOTH,
     .parse = number_parse,
     .match_transaction = key_length_match,
@@ -200,7 +200,7 @@ const struct keyword keyword_ike_nonce_payload_length = {
     .value = NUMBER_RANGE_FORM,
     .help = "length of the nonce payload of an IKE version 1 message, in bytes",
     .kind = KEYWORD_TRANSACTION,
-    .applications = words,
+    .applications = applications,
     .directions = APP_BOTH,
     .parse = number_parse,
     .match_transaction = nonce_length_match,
@@ -208,7 +208,7 @@ const struct keyword keyword_ike_nonce_payload_length = {
 
 /* --- Attributes chosen by the server ----------------------------------------------------------------- */
 
-struct chosen {
+struct attribute_condition {
     uint16_t attribute; /* attribute type of version 1 */
     uint8_t transform;  /* transform type of version 2; 0: none */
     struct number_range range;
@@ -228,52 +228,52 @@ static bool chosen_match(const struct match_input *in, const struct app_tx *tx, 
                          const void *data)
 {
     const struct ike_tx *ike = (const struct ike_tx *)tx;
-    const struct chosen *want = data;
+    const struct attribute_condition *condition = data;
 
     (void)in;
     (void)direction;
     if (ike->major == 2) {
-        const struct ike_choice *choice = &ike->choice[want->transform];
+        const struct ike_choice *choice = &ike->choice[condition->transform];
 
-        return want->transform && choice->is_there && number_range_has(&want->range, choice->id);
+        return condition->transform && choice->is_set && number_range_has(&condition->range, choice->id);
     }
     for (uint32_t i = 0; i < ike->first_count && i < ike_attribute_count(&ike->attributes); i++) {
         const struct ike_attribute *attribute = ike_attribute_at(&ike->attributes, i);
 
-        if (attribute->type == want->attribute && attribute->has_number)
-            return number_range_has(&want->range, attribute->number);
+        if (attribute->type == condition->attribute && attribute->has_number)
+            return number_range_has(&condition->range, attribute->number);
     }
     return false;
 }
 
-static bool is_name_byte(char c)
+static bool is_name_character(char c)
 {
     return (c >= 'a' && c <= 'z') || c == '_';
 }
 
 static int chosen_parse(struct rule_parser *parser, struct span value, bool negated)
 {
-    struct chosen *want = arena_alloc(rule_parser_arena(parser), sizeof(*want));
+    struct attribute_condition *condition = arena_alloc(rule_parser_arena(parser), sizeof(*condition));
     struct span text = span_trim(value), name = { .at = text.at };
     int err;
 
     (void)negated;
-    if (!want)
+    if (!condition)
         return -ENOMEM;
-    while (name.length < text.length && is_name_byte(text.at[name.length]))
+    while (name.length < text.length && is_name_character(text.at[name.length]))
         name.length++;
     for (size_t i = 0; i < sizeof(chosen_names) / sizeof(chosen_names[0]); i++) {
         if (!span_equal(name, chosen_names[i].name))
             continue;
-        want->attribute = chosen_names[i].attribute;
-        want->transform = chosen_names[i].transform;
+        condition->attribute = chosen_names[i].attribute;
+        condition->transform = chosen_names[i].transform;
     }
-    if (!want->attribute)
+    if (!condition->attribute)
         return rule_parser_error(parser, text, "expected an attribute: alg_enc, alg_hash, alg_auth, alg_dh ...");
     text.at += name.length;
     text.length -= name.length;
-    err = number_range_parse(parser, span_trim(text), UINT32_MAX, NULL, &want->range);
-    return err ? err : rule_parser_add_transaction_condition(parser, want, false);
+    err = number_range_parse(parser, span_trim(text), UINT32_MAX, NULL, &condition->range);
+    return err ? err : rule_parser_add_transaction_condition(parser, condition, false);
 }
 
 const struct keyword keyword_ike_chosen_sa_attribute = {
@@ -283,7 +283,7 @@ const struct keyword keyword_ike_chosen_sa_attribute = {
             "sa_group_type, sa_life_type, sa_life_duration, sa_key_length, sa_field_size",
     .manual = "Version 2 supports alg_enc, alg_auth, alg_prf and alg_dh. Other comparison operators may replace =.",
     .kind = KEYWORD_TRANSACTION,
-    .applications = words,
+    .applications = applications,
     .directions = APP_TO_CLIENT,
     .parse = chosen_parse,
     .match_transaction = chosen_match,

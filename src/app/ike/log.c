@@ -49,7 +49,7 @@ static void log_choices(const struct ike_tx *tx, struct fields *out)
         const struct ike_choice *choice = &tx->choice[keys[i].type];
         const char *name = ike_transform_name(keys[i].type, choice->id);
 
-        if (!choice->is_there)
+        if (!choice->is_set)
             continue;
         if (!any)
             fields_array_open(out, "attributes");
@@ -101,7 +101,7 @@ static void log_party(const struct ike_party *party, struct fields *out)
     }
 }
 
-static void log_known(const struct ike_tx *tx, struct fields *out)
+static void log_exchanged(const struct ike_tx *tx, struct fields *out)
 {
     const struct ike_party *server = &tx->party[FLOW_TO_CLIENT];
 
@@ -131,7 +131,7 @@ static void log_v1(const struct ike_tx *tx, struct fields *out)
         fields_uint(out, "doi", tx->doi);
     fields_bool(out, "encrypted_payloads", tx->encrypted);
     if (!tx->encrypted)
-        log_known(tx, out);
+        log_exchanged(tx, out);
     fields_object_close(out);
 }
 
@@ -154,7 +154,7 @@ static void log_v2(const struct ike_tx *tx, struct fields *out)
 void ike_log(const struct app_tx *tx, const void *settings, struct fields *out)
 {
     const struct ike_tx *ike = (const struct ike_tx *)tx;
-    const struct ike_settings *wanted = settings;
+    const struct ike_settings *log_settings = settings;
 
     if (!ike->parsed)
         return;
@@ -166,7 +166,7 @@ void ike_log(const struct app_tx *tx, const void *settings, struct fields *out)
     fields_uint(out, "message_id", ike->message_id);
     fields_uint(out, "exchange_type", ike->exchange);
     if (ike->major == 1) {
-        if (wanted && wanted->extended)
+        if (log_settings && log_settings->extended)
             fields_string(out, "exchange_type_verbose", ike_exchange_name(ike->exchange));
         log_attributes(&ike->chosen, "attributes", out);
     } else {

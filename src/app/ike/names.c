@@ -4,12 +4,12 @@
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
-struct name {
+struct name_entry {
     uint16_t number;
     const char *name;
 };
 
-static const char *find(const struct name *names, size_t count, uint16_t number)
+static const char *find_name(const struct name_entry *names, size_t count, uint16_t number)
 {
     for (size_t i = 0; i < count; i++)
         if (names[i].number == number)
@@ -18,14 +18,14 @@ static const char *find(const struct name *names, size_t count, uint16_t number)
 }
 
 /* Attribute types with a key in the EVE schema. */
-static const struct name keys[] = {
+static const struct name_entry keys[] = {
     { 1, "alg_enc" },       { 2, "alg_hash" },          { 3, "alg_auth" },       { 4, "alg_dh" },
     { 11, "sa_life_type" }, { 12, "sa_life_duration" }, { 14, "sa_key_length" },
 };
 
 const char *ike_attribute_key(uint16_t type)
 {
-    return find(keys, COUNT(keys), type);
+    return find_name(keys, COUNT(keys), type);
 }
 
 /* Indexed by number, starting with 1. */
@@ -99,7 +99,7 @@ const char *ike_attribute_value(uint16_t type, uint32_t number)
     return "Unknown";
 }
 
-static const struct name payloads_v1[] = {
+static const struct name_entry payloads_v1[] = {
     { 0, "None" },
     { 1, "SecurityAssociation" },
     { 2, "Proposal" },
@@ -124,7 +124,7 @@ static const struct name payloads_v1[] = {
     { 22, "GroupAssociatedPolicy" },
 };
 
-static const struct name payloads_v2[] = {
+static const struct name_entry payloads_v2[] = {
     { 0, "NoNextPayload" },
     { 33, "SecurityAssociation" },
     { 34, "KeyExchange" },
@@ -148,10 +148,11 @@ static const struct name payloads_v2[] = {
 
 const char *ike_payload_name(uint8_t major, uint8_t type)
 {
-    return major == 1 ? find(payloads_v1, COUNT(payloads_v1), type) : find(payloads_v2, COUNT(payloads_v2), type);
+    return major == 1 ? find_name(payloads_v1, COUNT(payloads_v1), type)
+                      : find_name(payloads_v2, COUNT(payloads_v2), type);
 }
 
-static const struct name exchanges[] = {
+static const struct name_entry exchanges[] = {
     { 0, "Unknown Exchange Type" },     { 1, "Base" },        { 2, "Identity Protection" },
     { 3, "Authentication Only" },       { 4, "Aggressive" },  { 5, "Informational" },
     { 6, "Transaction (Config Mode)" }, { 32, "Quick Mode" }, { 33, "New Group Mode" },
@@ -159,10 +160,10 @@ static const struct name exchanges[] = {
 
 const char *ike_exchange_name(uint8_t exchange)
 {
-    return find(exchanges, COUNT(exchanges), exchange);
+    return find_name(exchanges, COUNT(exchanges), exchange);
 }
 
-static const struct name notifies[] = {
+static const struct name_entry notifies[] = {
     { 1, "UNSUPPORTED_CRITICAL_PAYLOAD" },
     { 4, "INVALID_IKE_SPI" },
     { 5, "INVALID_MAJOR_VERSION" },
@@ -202,10 +203,10 @@ static const struct name notifies[] = {
 
 const char *ike_notify_name(uint16_t type)
 {
-    return find(notifies, COUNT(notifies), type);
+    return find_name(notifies, COUNT(notifies), type);
 }
 
-static const struct name encryptions_v2[] = {
+static const struct name_entry encryptions_v2[] = {
     { 1, "ENCR_DES_IV64" },
     { 2, "ENCR_DES" },
     { 3, "ENCR_3DES" },
@@ -233,7 +234,7 @@ static const struct name encryptions_v2[] = {
     { 28, "ENCR_CHACHA20_POLY1305" },
 };
 
-static const struct name authentications_v2[] = {
+static const struct name_entry authentications_v2[] = {
     { 0, "NONE" },
     { 1, "AUTH_HMAC_MD5_96" },
     { 2, "AUTH_HMAC_SHA1_96" },
@@ -251,7 +252,7 @@ static const struct name authentications_v2[] = {
     { 14, "AUTH_HMAC_SHA2_512_256" },
 };
 
-static const struct name groups_v2[] = {
+static const struct name_entry groups_v2[] = {
     { 0, "None" },
     { 1, "Modp768" },
     { 2, "Modp1024" },
@@ -281,11 +282,11 @@ const char *ike_transform_name(unsigned type, uint16_t id)
 {
     switch (type) {
     case IKE2_ENC:
-        return find(encryptions_v2, COUNT(encryptions_v2), id);
+        return find_name(encryptions_v2, COUNT(encryptions_v2), id);
     case IKE2_AUTH:
-        return find(authentications_v2, COUNT(authentications_v2), id);
+        return find_name(authentications_v2, COUNT(authentications_v2), id);
     case IKE2_DH:
-        return find(groups_v2, COUNT(groups_v2), id);
+        return find_name(groups_v2, COUNT(groups_v2), id);
     default:
         return NULL;
     }

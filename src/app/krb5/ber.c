@@ -4,7 +4,7 @@
 
 enum { LENGTH_BYTES_MAX = 4 };
 
-enum ber_result ber_head(struct cursor *cur, uint8_t *tag, uint32_t *length)
+enum ber_result ber_read_header(struct cursor *cur, uint8_t *tag, uint32_t *length)
 {
     struct cursor at = *cur;
     uint8_t head, first, byte;
@@ -31,13 +31,13 @@ enum ber_result ber_head(struct cursor *cur, uint8_t *tag, uint32_t *length)
     return BER_OK;
 }
 
-bool ber_take(struct cursor *cur, uint8_t tag, struct cursor *body)
+bool ber_read(struct cursor *cur, uint8_t tag, struct cursor *body)
 {
     struct cursor at = *cur;
     uint32_t length;
-    uint8_t have;
+    uint8_t actual;
 
-    if (ber_head(&at, &have, &length) != BER_OK || have != tag)
+    if (ber_read_header(&at, &actual, &length) != BER_OK || actual != tag)
         return false;
     const uint8_t *bytes = cursor_take(&at, length);
 
@@ -49,33 +49,34 @@ bool ber_take(struct cursor *cur, uint8_t tag, struct cursor *body)
 }
 
 /* Parses [number] that contains one value with this tag. */
-static bool take_inside(struct cursor *cur, uint8_t number, uint8_t tag, struct cursor *body)
+static bool read_explicit(struct cursor *cur, uint8_t number, uint8_t tag, struct cursor *body)
 {
     struct cursor at = *cur, field;
 
-    if (!ber_take(&at, (uint8_t)(BER_CONTEXT | number), &field) || !ber_take(&field, tag, body))
+    if (!ber_read(&at, (uint8_t)(BER_CONTEXT | number), &field) || !ber_read(&field, tag, body))
         return false;
     *cur = at;
     return true;
 }
 
-bool ber_sequence(struct cursor *cur, uint8_t number, struct cursor *body)
+bool ber_read_sequence(struct cursor *cur, uint8_t number, struct cursor *body)
 {
-    return take_inside(cur, number, BER_SEQUENCE, body);
+    return read_explicit(cur, number, BER_SEQUENCE, body);
 }
 
-bool ber_string(struct cursor *cur, uint8_t number, struct cursor *body)
+bool ber_read_string(struct cursor *cur, uint8_t number, struct cursor *body)
 {
-    return take_inside(cur, number, BER_GENERAL_STRING, body);
+    return read_explicit(cur, number, BER_GENERAL_STRING, body);
 }
 
-bool ber_integer(struct cursor *cur, uint8_t number, int32_t *out)
+bool ber_read_integer(struct cursor *cur, uint8_t number, int32_t *out)
 {
     struct cursor at = *cur, body;
     uint32_t value = 0;
     uint8_t byte;
 
-    if (!take_inside(&at, number, BER_INTEGER, &body) || cursor_left(&body) == 0 || cursor_left(&body) > sizeof(value))
+    if (!read_explicit(&at, number, BER_INTEGER, &body) || cursor_left(&body) == 0 ||
+        cursor_left(&body) > sizeof(value))
         return false;
     if (body.at[0] & 0x80)
         value = UINT32_MAX;
@@ -90,5 +91,5 @@ void ber_skip(struct cursor *cur, uint8_t number)
 {
     struct cursor ignored;
 
-    (void)ber_take(cur, (uint8_t)(BER_CONTEXT | number), &ignored);
+    (void)ber_read(cur, (uint8_t)(BER_CONTEXT | number), &ignored);
 }

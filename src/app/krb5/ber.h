@@ -20,13 +20,13 @@ enum ber_result { BER_OK, BER_SHORT, BER_BROKEN };
 
 /* Parses a tag and a length, whether or not the value is available. BER_SHORT: more bytes are required. Advances only
  * on BER_OK. */
-enum ber_result ber_head(struct cursor *cur, uint8_t *tag, uint32_t *length);
+enum ber_result ber_read_header(struct cursor *cur, uint8_t *tag, uint32_t *length);
 /* Consumes a value with this tag. False, without advancing, if the next value has another tag or is incomplete. */
-bool ber_take(struct cursor *cur, uint8_t tag, struct cursor *body);
+bool ber_read(struct cursor *cur, uint8_t tag, struct cursor *body);
 /* Consume [number] SEQUENCE, [number] INTEGER of 32 bits, [number] GeneralString. */
-bool ber_sequence(struct cursor *cur, uint8_t number, struct cursor *body);
-bool ber_integer(struct cursor *cur, uint8_t number, int32_t *out);
-bool ber_string(struct cursor *cur, uint8_t number, struct cursor *body);
+bool ber_read_sequence(struct cursor *cur, uint8_t number, struct cursor *body);
+bool ber_read_integer(struct cursor *cur, uint8_t number, int32_t *out);
+bool ber_read_string(struct cursor *cur, uint8_t number, struct cursor *body);
 /* Skips [number] if it is the next value. */
 void ber_skip(struct cursor *cur, uint8_t number);
 

@@ -6,17 +6,17 @@
 #include "sluice/arena.h"
 #include "sluice/text.h"
 
-static const char *const words[] = { "krb5", NULL };
+static const char *const applications[] = { "krb5", NULL };
 
 /* --- Names ------------------------------------------------------------------------------------------- */
 
-static bool get_part(const struct krb5_tx *tx, const struct krb5_name *name, unsigned index, struct app_bytes *out)
+static bool get_component(const struct krb5_tx *tx, const struct krb5_name *name, unsigned index, struct app_bytes *out)
 {
-    if (!tx->parsed || !name->is_there || index >= name->parts)
+    if (!tx->parsed || !name->is_present || index >= name->components)
         return false;
-    *out = (struct app_bytes){ .bytes = (const uint8_t *)"", .length = name->part[index].length };
+    *out = (struct app_bytes){ .bytes = (const uint8_t *)"", .length = name->component[index].length };
     if (out->length)
-        out->bytes = tx->text.bytes + name->part[index].at;
+        out->bytes = tx->text.bytes + name->component[index].at;
     return true;
 }
 
@@ -25,7 +25,7 @@ static bool get_client(const struct app_tx *tx, enum flow_direction direction, u
     const struct krb5_tx *krb5 = (const struct krb5_tx *)tx;
 
     (void)direction;
-    return get_part(krb5, &krb5->client, index, out);
+    return get_component(krb5, &krb5->client, index, out);
 }
 
 static bool get_server(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
@@ -33,7 +33,7 @@ static bool get_server(const struct app_tx *tx, enum flow_direction direction, u
     const struct krb5_tx *krb5 = (const struct krb5_tx *)tx;
 
     (void)direction;
-    return get_part(krb5, &krb5->server, index, out);
+    return get_component(krb5, &krb5->server, index, out);
 }
 
 static int name_parse(struct rule_parser *parser, struct span value, bool negated)
@@ -50,7 +50,7 @@ const struct keyword keyword_krb5_cname = {
     .manual = "Each component has a separate buffer: user/admin has two.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
-    .applications = words,
+    .applications = applications,
     .directions = APP_BOTH,
     .parse = name_parse,
 };
@@ -62,7 +62,7 @@ const struct keyword keyword_krb5_sname = {
     .manual = "Each component has a separate buffer: krbtgt/EXAMPLE.COM has two.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
-    .applications = words,
+    .applications = applications,
     .directions = APP_BOTH,
     .parse = name_parse,
 };
@@ -97,7 +97,7 @@ const struct keyword keyword_krb5_msg_type = {
     .value = NUMBER_RANGE_FORM " or [!]NAME",
     .help = "type of a Kerberos message by number or name: 10 or as_req, as_rep, tgs_req, tgs_rep, error",
     .kind = KEYWORD_TRANSACTION,
-    .applications = words,
+    .applications = applications,
     .directions = APP_BOTH,
     .parse = type_parse,
     .match_transaction = type_match,
@@ -124,7 +124,7 @@ const struct keyword keyword_krb5_err_code = {
     .value = NUMBER_RANGE_FORM,
     .help = "code of a Kerberos error: 25",
     .kind = KEYWORD_TRANSACTION,
-    .applications = words,
+    .applications = applications,
     .directions = APP_BOTH,
     .parse = error_parse,
     .match_transaction = error_match,
@@ -134,7 +134,7 @@ const struct keyword keyword_krb5_err_code = {
 
 enum { LIST_MAX = 64 };
 
-struct encryptions {
+struct encryption_condition {
     bool by_weakness, weak;
     unsigned count;
     int32_t list[LIST_MAX];
@@ -144,21 +144,21 @@ static bool ticket_match(const struct match_input *in, const struct app_tx *tx, 
                          const void *data)
 {
     const struct krb5_tx *krb5 = (const struct krb5_tx *)tx;
-    const struct encryptions *want = data;
+    const struct encryption_condition *condition = data;
 
     (void)in;
     (void)direction;
     if (!krb5->parsed || !krb5->has_ticket_encryption)
         return false;
-    if (want->by_weakness)
-        return krb5_is_weak(krb5->ticket_encryption) == want->weak;
-    for (unsigned i = 0; i < want->count; i++)
-        if (want->list[i] == krb5->ticket_encryption)
+    if (condition->by_weakness)
+        return krb5_is_weak(krb5->ticket_encryption) == condition->weak;
+    for (unsigned i = 0; i < condition->count; i++)
+        if (condition->list[i] == krb5->ticket_encryption)
             return true;
     return false;
 }
 
-static int add_encryption(struct rule_parser *parser, struct span item, struct encryptions *out)
+static int add_encryption(struct rule_parser *parser, struct span item, struct encryption_condition *out)
 {
     int64_t number = 0;
     const struct krb5_number_name *name = krb5_encryption_names;
@@ -180,7 +180,7 @@ static bool is_separator(char c)
     return c == ',' || c == ' ' || c == '\t';
 }
 
-static int add_encryptions(struct rule_parser *parser, struct span value, struct encryptions *out)
+static int add_encryptions(struct rule_parser *parser, struct span value, struct encryption_condition *out)
 {
     for (size_t at = 0, end; at < value.length; at = end + 1) {
         for (end = at; end < value.length && !is_separator(value.at[end]); end++)
@@ -195,20 +195,20 @@ static int add_encryptions(struct rule_parser *parser, struct span value, struct
 
 static int ticket_parse(struct rule_parser *parser, struct span value, bool negated)
 {
-    struct encryptions *want = arena_alloc(rule_parser_arena(parser), sizeof(*want));
+    struct encryption_condition *condition = arena_alloc(rule_parser_arena(parser), sizeof(*condition));
     struct span text = span_trim(value);
     int err = 0;
 
     (void)negated;
-    if (!want)
+    if (!condition)
         return -ENOMEM;
     if (span_equal(text, "weak") || span_equal(text, "!weak")) {
-        want->by_weakness = true;
-        want->weak = text.at[0] == 'w';
+        condition->by_weakness = true;
+        condition->weak = text.at[0] == 'w';
     } else {
-        err = add_encryptions(parser, text, want);
+        err = add_encryptions(parser, text, condition);
     }
-    return err ? err : rule_parser_add_transaction_condition(parser, want, false);
+    return err ? err : rule_parser_add_transaction_condition(parser, condition, false);
 }
 
 const struct keyword keyword_krb5_ticket_encryption = {
@@ -216,7 +216,7 @@ const struct keyword keyword_krb5_ticket_encryption = {
     .value = "[!]weak, or NAME or NUMBER, ...",
     .help = "encryption type of the ticket in a Kerberos reply: weak, or one of a list (rc4-hmac, 18, -128)",
     .kind = KEYWORD_TRANSACTION,
-    .applications = words,
+    .applications = applications,
     .directions = APP_BOTH,
     .parse = ticket_parse,
     .match_transaction = ticket_match,

@@ -36,7 +36,7 @@ static void mark_malformed(struct app_context *context, struct krb5_tx *tx)
     app_event(context, &tx->tx, KRB5_MALFORMED_DATA);
 }
 
-static bool malformed(struct app_context *context, enum flow_direction direction)
+static bool add_malformed_tx(struct app_context *context, enum flow_direction direction)
 {
     struct krb5_tx *tx = new_tx(context, direction);
 
@@ -45,7 +45,7 @@ static bool malformed(struct app_context *context, enum flow_direction direction
     return tx != NULL;
 }
 
-static bool is_read(uint8_t type)
+static bool is_parsed_type(uint8_t type)
 {
     return (type >= KRB5_AS_REQ && type <= KRB5_TGS_REP) || type == KRB5_ERROR;
 }
@@ -56,13 +56,13 @@ static bool is_request(uint8_t type)
 }
 
 /* Processes a message whose header was parsed; `content` is the rest. False if out of memory. */
-static bool take_known(struct app_context *context, struct krb5_state *state, enum flow_direction direction,
-                       uint8_t type, const struct cursor *content)
+static bool handle_content(struct app_context *context, struct krb5_state *state, enum flow_direction direction,
+                           uint8_t type, const struct cursor *content)
 {
-    struct krb5_tx *tx = is_read(type) ? new_tx(context, direction) : NULL;
+    struct krb5_tx *tx = is_parsed_type(type) ? new_tx(context, direction) : NULL;
     int err = 0;
 
-    if (is_read(type) && !tx)
+    if (is_parsed_type(type) && !tx)
         return false;
     if (tx) {
         tx->type = type;
@@ -78,18 +78,18 @@ static bool take_known(struct app_context *context, struct krb5_state *state, en
     return err != -ENOMEM;
 }
 
-static bool take_message(struct app_context *context, struct krb5_state *state, enum flow_direction direction,
-                         const uint8_t *bytes, uint32_t length)
+static bool handle_message(struct app_context *context, struct krb5_state *state, enum flow_direction direction,
+                           const uint8_t *bytes, uint32_t length)
 {
     struct cursor cur = cursor_of(bytes, length);
     uint32_t size;
     uint8_t tag;
 
-    if (ber_head(&cur, &tag, &size) != BER_OK)
-        return malformed(context, direction);
+    if (ber_read_header(&cur, &tag, &size) != BER_OK)
+        return add_malformed_tx(context, direction);
     if ((tag & 0xc0) != 0x40)
         return true;
-    return take_known(context, state, direction, tag & 0x1f, &cur);
+    return handle_content(context, state, direction, tag & 0x1f, &cur);
 }
 
 static struct app_result feed_stream(struct app_context *context, struct krb5_state *state, const struct app_input *in)
@@ -101,7 +101,7 @@ static struct app_result feed_stream(struct app_context *context, struct krb5_st
         uint32_t length = load_be32(at);
 
         if (length > KRB5_RECORD_MAX) {
-            malformed(context, in->direction);
+            add_malformed_tx(context, in->direction);
             result.status = APP_ERROR;
             return result;
         }
@@ -109,7 +109,7 @@ static struct app_result feed_stream(struct app_context *context, struct krb5_st
             result.needed = 4 + length;
             return result;
         }
-        if (length && !take_message(context, state, in->direction, at + 4, length)) {
+        if (length && !handle_message(context, state, in->direction, at + 4, length)) {
             result.status = APP_ERROR;
             return result;
         }
@@ -120,7 +120,7 @@ static struct app_result feed_stream(struct app_context *context, struct krb5_st
 }
 
 /* Whether the tag of the datagram's first message contradicts the direction of the flow. */
-static bool says_other_direction(const struct app_input *in)
+static bool contradicts_direction(const struct app_input *in)
 {
     return in->length > 0 && (in->bytes[0] & 0xe0) == BER_APPLICATION &&
            is_request(in->bytes[0] & 0x1f) != (in->direction == FLOW_TO_SERVER);
@@ -132,9 +132,9 @@ static struct app_result krb5_feed(struct app_context *context, void *data, cons
 
     if (in->transport == APP_TCP)
         return feed_stream(context, data, in);
-    if (says_other_direction(in))
+    if (contradicts_direction(in))
         app_doubt_direction(context);
-    if (in->length && !take_message(context, data, in->direction, in->bytes, in->length))
+    if (in->length && !handle_message(context, data, in->direction, in->bytes, in->length))
         result.status = APP_ERROR;
     return result;
 }
@@ -154,24 +154,24 @@ static void krb5_tx_free(struct app_context *context, struct app_tx *tx)
 
 /* --- Detection --------------------------------------------------------------------------------------- */
 
-static enum app_guess expect_bytes(struct cursor *cur, const uint8_t *want, size_t length)
+static enum app_guess expect_bytes(struct cursor *cur, const uint8_t *expected, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
         uint8_t byte;
 
         if (!cursor_u8(cur, &byte))
             return APP_UNSURE;
-        if (byte != want[i])
+        if (byte != expected[i])
             return APP_NO;
     }
     return APP_YES;
 }
 
-static enum app_guess expect_head(struct cursor *cur, uint8_t *tag)
+static enum app_guess expect_header(struct cursor *cur, uint8_t *tag)
 {
     uint32_t length;
 
-    switch (ber_head(cur, tag, &length)) {
+    switch (ber_read_header(cur, tag, &length)) {
     case BER_OK:
         return APP_YES;
     case BER_SHORT:
@@ -183,18 +183,18 @@ static enum app_guess expect_head(struct cursor *cur, uint8_t *tag)
 
 /* Tests the start of a message: the application tag, a SEQUENCE, and as its first two members the version and the
  * message type again. */
-static enum app_guess look_at_start(struct cursor cur, uint8_t *type)
+static enum app_guess test_start(struct cursor cur, uint8_t *type)
 {
     static const uint8_t version[] = { 3, 2, 1, 5 };
     uint8_t tag = 0, field;
-    enum app_guess guess = expect_head(&cur, &tag);
+    enum app_guess guess = expect_header(&cur, &tag);
 
     if (guess != APP_YES)
         return guess;
     *type = tag & 0x1f;
-    if ((tag & 0xe0) != BER_APPLICATION || !(is_read(*type) || *type == KRB5_AP_REQ || *type == KRB5_AP_REP))
+    if ((tag & 0xe0) != BER_APPLICATION || !(is_parsed_type(*type) || *type == KRB5_AP_REQ || *type == KRB5_AP_REP))
         return APP_NO;
-    guess = expect_head(&cur, &tag);
+    guess = expect_header(&cur, &tag);
     if (guess != APP_YES || tag != BER_SEQUENCE)
         return guess == APP_YES ? APP_NO : guess;
     if (!cursor_u8(&cur, &field))
@@ -220,7 +220,7 @@ static enum app_guess krb5_probe(const struct app_probe *in)
         return APP_UNSURE;
     if (in->transport == APP_TCP && record > KRB5_RECORD_FIRST)
         return APP_NO;
-    enum app_guess guess = look_at_start(cur, &type);
+    enum app_guess guess = test_start(cur, &type);
 
     if (guess != APP_YES)
         return in->transport == APP_TCP ? guess : APP_NO;

@@ -8,7 +8,7 @@
 #include "sluice/number_range.h"
 
 enum {
-    KRB5_PARTS = 16,           /* of a name */
+    KRB5_COMPONENTS = 16,      /* of a name */
     KRB5_RECORD_FIRST = 16384, /* maximum length of the first record on TCP; a longer one is another protocol */
     KRB5_RECORD_MAX = 100000,
 };
@@ -32,9 +32,9 @@ struct krb5_text {
 
 /* Principal name; `whole` has its parts joined by '/'. */
 struct krb5_name {
-    bool is_there;
-    uint8_t parts;
-    struct krb5_text whole, part[KRB5_PARTS];
+    bool is_present;
+    uint8_t components;
+    struct krb5_text whole, component[KRB5_COMPONENTS];
 };
 
 struct krb5_tx {

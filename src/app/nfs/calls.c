@@ -7,7 +7,7 @@ enum { HANDLE_2 = 32, ATTRIBUTES_3 = 84 };
 static bool read_handle(struct nfs_parse *parse, struct cursor *cur, struct cursor *out)
 {
     if (parse->tx->version == 3)
-        return nfs_opaque(cur, NFS_HANDLE_MAX, out);
+        return nfs_read_opaque(cur, NFS_HANDLE_MAX, out);
     const uint8_t *bytes = cursor_take(cur, HANDLE_2);
 
     if (bytes)
@@ -15,7 +15,7 @@ static bool read_handle(struct nfs_parse *parse, struct cursor *cur, struct curs
     return bytes != NULL;
 }
 
-static bool keep_handle(struct nfs_parse *parse, struct cursor *cur, struct cursor *handle)
+static bool store_handle(struct nfs_parse *parse, struct cursor *cur, struct cursor *handle)
 {
     if (!read_handle(parse, cur, handle))
         return false;
@@ -28,53 +28,53 @@ static bool read_name(struct nfs_parse *parse, struct cursor *cur, struct nfs_te
 {
     struct cursor name;
 
-    if (!nfs_opaque(cur, UINT16_MAX, &name))
+    if (!nfs_read_opaque(cur, UINT16_MAX, &name))
         return false;
-    nfs_keep(parse, name, out);
+    nfs_store(parse, name, out);
     return true;
 }
 
 /* Parses a call whose file is identified by its handle only. */
-static bool call_on_handle(struct nfs_parse *parse, struct cursor *cur)
+static bool read_handle_call(struct nfs_parse *parse, struct cursor *cur)
 {
     struct cursor handle, name;
 
-    if (!keep_handle(parse, cur, &handle))
+    if (!store_handle(parse, cur, &handle))
         return false;
-    if (nfs_find(parse->state, handle, &name))
-        nfs_keep(parse, name, &parse->tx->name);
+    if (nfs_name_find(parse->state, handle, &name))
+        nfs_store(parse, name, &parse->tx->name);
     return true;
 }
 
 /* Parses a call with a name in a directory. */
-static bool call_on_name(struct nfs_parse *parse, struct cursor *cur)
+static bool read_name_call(struct nfs_parse *parse, struct cursor *cur)
 {
     struct cursor handle;
 
-    return keep_handle(parse, cur, &handle) && read_name(parse, cur, &parse->tx->name);
+    return store_handle(parse, cur, &handle) && read_name(parse, cur, &parse->tx->name);
 }
 
-static bool call_lookup(struct nfs_parse *parse, struct cursor *cur)
+static bool read_lookup_call(struct nfs_parse *parse, struct cursor *cur)
 {
     struct cursor handle;
 
     return read_handle(parse, cur, &handle) && read_name(parse, cur, &parse->tx->name);
 }
 
-static bool call_rename(struct nfs_parse *parse, struct cursor *cur)
+static bool read_rename_call(struct nfs_parse *parse, struct cursor *cur)
 {
     struct cursor handle;
 
     parse->tx->has_target =
-        call_on_name(parse, cur) && read_handle(parse, cur, &handle) && read_name(parse, cur, &parse->tx->target);
+        read_name_call(parse, cur) && read_handle(parse, cur, &handle) && read_name(parse, cur, &parse->tx->target);
     return parse->tx->has_target;
 }
 
-static bool call_on_directory(struct nfs_parse *parse, struct cursor *cur)
+static bool read_directory_call(struct nfs_parse *parse, struct cursor *cur)
 {
     struct cursor handle;
 
-    return keep_handle(parse, cur, &handle);
+    return store_handle(parse, cur, &handle);
 }
 
 static bool read_call_2(struct nfs_parse *parse, struct cursor *cur)
@@ -83,16 +83,16 @@ static bool read_call_2(struct nfs_parse *parse, struct cursor *cur)
     case NFS2_GETATTR:
     case NFS2_READ:
     case NFS2_WRITE:
-        return call_on_handle(parse, cur);
+        return read_handle_call(parse, cur);
     case NFS2_LOOKUP:
-        return call_lookup(parse, cur);
+        return read_lookup_call(parse, cur);
     case NFS2_CREATE:
     case NFS2_REMOVE:
     case NFS2_MKDIR:
     case NFS2_RMDIR:
-        return call_on_name(parse, cur);
+        return read_name_call(parse, cur);
     case NFS2_RENAME:
-        return call_rename(parse, cur);
+        return read_rename_call(parse, cur);
     default:
         return true;
     }
@@ -106,18 +106,18 @@ static bool read_call_3(struct nfs_parse *parse, struct cursor *cur)
     case NFS3_READ:
     case NFS3_WRITE:
     case NFS3_COMMIT:
-        return call_on_handle(parse, cur);
+        return read_handle_call(parse, cur);
     case NFS3_LOOKUP:
-        return call_lookup(parse, cur);
+        return read_lookup_call(parse, cur);
     case NFS3_CREATE:
     case NFS3_MKDIR:
     case NFS3_REMOVE:
     case NFS3_RMDIR:
-        return call_on_name(parse, cur);
+        return read_name_call(parse, cur);
     case NFS3_RENAME:
-        return call_rename(parse, cur);
+        return read_rename_call(parse, cur);
     case NFS3_READDIRPLUS:
-        return call_on_directory(parse, cur);
+        return read_directory_call(parse, cur);
     default:
         return true;
     }
@@ -132,13 +132,13 @@ bool nfs_read_call(struct nfs_parse *parse, struct cursor cur)
 
 /* --- Replies ----------------------------------------------------------------------------------------- */
 
-static struct cursor name_of(const struct nfs_tx *tx)
+static struct cursor get_name(const struct nfs_tx *tx)
 {
     return cursor_of(tx->name.length ? tx->text.bytes + tx->name.at : (const uint8_t *)"", tx->name.length);
 }
 
 /* Parses the flag that tells whether an optional part follows. */
-static bool follows(struct cursor *cur, bool *out)
+static bool read_flag(struct cursor *cur, bool *out)
 {
     uint32_t flag;
 
@@ -154,14 +154,14 @@ static bool read_entry(struct nfs_parse *parse, struct cursor *cur)
     struct cursor name, handle;
     bool has_attributes, has_handle;
 
-    if (!cursor_skip(cur, 8) || !nfs_opaque(cur, UINT16_MAX, &name) || !cursor_skip(cur, 8))
+    if (!cursor_skip(cur, 8) || !nfs_read_opaque(cur, UINT16_MAX, &name) || !cursor_skip(cur, 8))
         return false;
-    if (!follows(cur, &has_attributes) || (has_attributes && !cursor_skip(cur, ATTRIBUTES_3)))
+    if (!read_flag(cur, &has_attributes) || (has_attributes && !cursor_skip(cur, ATTRIBUTES_3)))
         return false;
-    if (!follows(cur, &has_handle) || (has_handle && !nfs_opaque(cur, NFS_HANDLE_MAX, &handle)))
+    if (!read_flag(cur, &has_handle) || (has_handle && !nfs_read_opaque(cur, NFS_HANDLE_MAX, &handle)))
         return false;
     if (has_handle)
-        nfs_learn(parse, handle, name);
+        nfs_name_add(parse, handle, name);
     return true;
 }
 
@@ -169,20 +169,20 @@ static void read_directory(struct nfs_parse *parse, struct cursor *cur)
 {
     bool more;
 
-    if (!follows(cur, &more) || (more && !cursor_skip(cur, ATTRIBUTES_3)) || !cursor_skip(cur, 8))
+    if (!read_flag(cur, &more) || (more && !cursor_skip(cur, ATTRIBUTES_3)) || !cursor_skip(cur, 8))
         return;
-    for (unsigned i = 0; i < NFS_ENTRIES_MAX && follows(cur, &more) && more; i++)
+    for (unsigned i = 0; i < NFS_ENTRIES_MAX && read_flag(cur, &more) && more; i++)
         if (!read_entry(parse, cur))
             return;
 }
 
 /* The file that was looked up is the file of the transaction. */
-static void reply_to_lookup(struct nfs_parse *parse, struct cursor *cur)
+static void read_lookup_reply(struct nfs_parse *parse, struct cursor *cur)
 {
     struct cursor handle;
 
-    if (keep_handle(parse, cur, &handle))
-        nfs_learn(parse, handle, name_of(parse->tx));
+    if (store_handle(parse, cur, &handle))
+        nfs_name_add(parse, handle, get_name(parse->tx));
 }
 
 void nfs_read_reply(struct nfs_parse *parse, struct cursor cur)
@@ -192,13 +192,13 @@ void nfs_read_reply(struct nfs_parse *parse, struct cursor cur)
     bool has_handle;
 
     if (tx->version == 2 && tx->procedure == NFS2_LOOKUP)
-        reply_to_lookup(parse, &cur);
+        read_lookup_reply(parse, &cur);
     if (tx->version != 3)
         return;
     if (tx->procedure == NFS3_LOOKUP)
-        reply_to_lookup(parse, &cur);
-    if (tx->procedure == NFS3_CREATE && follows(&cur, &has_handle) && has_handle && read_handle(parse, &cur, &handle))
-        nfs_learn(parse, handle, name_of(tx));
+        read_lookup_reply(parse, &cur);
+    if (tx->procedure == NFS3_CREATE && read_flag(&cur, &has_handle) && has_handle && read_handle(parse, &cur, &handle))
+        nfs_name_add(parse, handle, get_name(tx));
     if (tx->procedure == NFS3_READDIRPLUS)
         read_directory(parse, &cur);
 }

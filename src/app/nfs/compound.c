@@ -25,23 +25,23 @@ enum {
     BITMAP_MAX = 8, /* 32-bit words */
 };
 
-enum walk { WALK_ON, WALK_END, WALK_BROKEN };
+enum parse_operation { OPERATION_CONTINUE, OPERATION_LAST, OPERATION_MALFORMED };
 
 static bool read_name(struct nfs_parse *parse, struct cursor *cur, struct nfs_text *out)
 {
     struct cursor name;
 
-    if (!nfs_opaque(cur, UINT16_MAX, &name))
+    if (!nfs_read_opaque(cur, UINT16_MAX, &name))
         return false;
-    nfs_keep(parse, name, out);
+    nfs_store(parse, name, out);
     return true;
 }
 
-static bool use_handle(struct nfs_parse *parse, struct cursor *cur)
+static bool store_handle(struct nfs_parse *parse, struct cursor *cur)
 {
     struct cursor handle;
 
-    if (!nfs_opaque(cur, NFS_HANDLE_MAX, &handle))
+    if (!nfs_read_opaque(cur, NFS_HANDLE_MAX, &handle))
         return false;
     parse->tx->has_handle = cursor_left(&handle) > 0;
     parse->tx->handle_crc = nfs_crc32(handle);
@@ -50,74 +50,74 @@ static bool use_handle(struct nfs_parse *parse, struct cursor *cur)
 
 static bool skip_bitmap(struct cursor *cur)
 {
-    uint32_t words;
+    uint32_t applications;
 
-    return cursor_be32(cur, &words) && words <= BITMAP_MAX && cursor_skip(cur, 4 * (size_t)words);
+    return cursor_be32(cur, &applications) && applications <= BITMAP_MAX && cursor_skip(cur, 4 * (size_t)applications);
 }
 
-/* Parses an operation that prepares the main one; WALK_END if it is another operation. */
-static enum walk prepare(struct nfs_parse *parse, struct cursor *cur, uint32_t operation)
+/* Parses an operation that prepares the main one; OPERATION_LAST if it is another operation. */
+static enum parse_operation parse_preparation(struct nfs_parse *parse, struct cursor *cur, uint32_t operation)
 {
-    bool fine;
+    bool ok;
 
     switch (operation) {
     case OP_GETATTR:
-        fine = skip_bitmap(cur);
+        ok = skip_bitmap(cur);
         break;
     case OP_PUTFH:
-        fine = use_handle(parse, cur);
+        ok = store_handle(parse, cur);
         break;
     case OP_SEQUENCE:
-        fine = cursor_skip(cur, SEQUENCE_BYTES);
+        ok = cursor_skip(cur, SEQUENCE_BYTES);
         break;
     case OP_GETFH:
     case OP_PUTPUBFH:
     case OP_PUTROOTFH:
     case OP_RESTOREFH:
     case OP_SAVEFH:
-        fine = true;
+        ok = true;
         break;
     default:
-        return WALK_END;
+        return OPERATION_LAST;
     }
-    return fine ? WALK_ON : WALK_BROKEN;
+    return ok ? OPERATION_CONTINUE : OPERATION_MALFORMED;
 }
 
-static enum walk walk(struct nfs_parse *parse, struct cursor *cur, uint32_t operation)
+static enum parse_operation parse_operation(struct nfs_parse *parse, struct cursor *cur, uint32_t operation)
 {
     struct nfs_tx *tx = parse->tx;
-    enum walk result = prepare(parse, cur, operation);
+    enum parse_operation result = parse_preparation(parse, cur, operation);
 
-    if (result != WALK_END)
+    if (result != OPERATION_LAST)
         return result;
     tx->procedure = operation;
     switch (operation) {
     case OP_ACCESS:
-        return cursor_skip(cur, 4) ? WALK_ON : WALK_BROKEN;
+        return cursor_skip(cur, 4) ? OPERATION_CONTINUE : OPERATION_MALFORMED;
     case OP_LOOKUPP:
     case OP_READLINK:
-        return WALK_ON;
+        return OPERATION_CONTINUE;
     case OP_LOOKUP:
     case OP_REMOVE:
-        return read_name(parse, cur, &tx->name) ? WALK_ON : WALK_BROKEN;
+        return read_name(parse, cur, &tx->name) ? OPERATION_CONTINUE : OPERATION_MALFORMED;
     case OP_RENAME:
         tx->has_target = read_name(parse, cur, &tx->name) && read_name(parse, cur, &tx->target);
-        return tx->has_target ? WALK_ON : WALK_BROKEN;
+        return tx->has_target ? OPERATION_CONTINUE : OPERATION_MALFORMED;
     default:
-        return WALK_END;
+        return OPERATION_LAST;
     }
 }
 
 bool nfs_read_compound(struct nfs_parse *parse, struct cursor cur)
 {
     uint32_t minor, count, operation;
-    enum walk result = WALK_ON;
+    enum parse_operation result = OPERATION_CONTINUE;
 
     if (parse->tx->procedure != COMPOUND)
         return true;
     if (!nfs_skip_opaque(&cur) || !cursor_be32(&cur, &minor) || !cursor_be32(&cur, &count))
         return false;
-    for (uint32_t i = 0; i < count && i < NFS_OPERATIONS_MAX && result == WALK_ON; i++)
-        result = cursor_be32(&cur, &operation) ? walk(parse, &cur, operation) : WALK_BROKEN;
-    return result != WALK_BROKEN;
+    for (uint32_t i = 0; i < count && i < NFS_OPERATIONS_MAX && result == OPERATION_CONTINUE; i++)
+        result = cursor_be32(&cur, &operation) ? parse_operation(parse, &cur, operation) : OPERATION_MALFORMED;
+    return result != OPERATION_MALFORMED;
 }

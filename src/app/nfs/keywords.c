@@ -9,10 +9,10 @@
 
 enum { VERSIONS = 5 };
 
-static const char *const words[] = { "nfs", NULL };
+static const char *const applications[] = { "nfs", NULL };
 
 /* A number in any version, or a name, which has a different number in each version. */
-struct procedure {
+struct procedure_condition {
     bool named, negated;
     int32_t number[VERSIONS]; /* by version; -1: the version does not have it */
     struct number_range range;
@@ -22,15 +22,15 @@ static bool procedure_match(const struct match_input *in, const struct app_tx *t
                             const void *data)
 {
     const struct nfs_tx *nfs = (const struct nfs_tx *)tx;
-    const struct procedure *want = data;
+    const struct procedure_condition *condition = data;
 
     (void)in;
     (void)direction;
     if (!nfs->parsed)
         return false;
-    if (!want->named)
-        return number_range_has(&want->range, nfs->procedure);
-    return (want->number[nfs->version] == (int64_t)nfs->procedure) != want->negated;
+    if (!condition->named)
+        return number_range_has(&condition->range, nfs->procedure);
+    return (condition->number[nfs->version] == (int64_t)nfs->procedure) != condition->negated;
 }
 
 /* Only this keyword uses ranges that include both ends. */
@@ -50,7 +50,7 @@ static int parse_closed_range(struct rule_parser *parser, struct span text, size
 }
 
 /* False if no version has a procedure of this name. */
-static bool read_name(struct span text, struct procedure *out)
+static bool read_procedure_name(struct span text, struct procedure_condition *out)
 {
     if (text.length > 0 && text.at[0] == '!') {
         out->negated = true;
@@ -65,18 +65,18 @@ static bool read_name(struct span text, struct procedure *out)
 
 static int procedure_parse(struct rule_parser *parser, struct span value, bool negated)
 {
-    struct procedure *want = arena_alloc(rule_parser_arena(parser), sizeof(*want));
+    struct procedure_condition *condition = arena_alloc(rule_parser_arena(parser), sizeof(*condition));
     struct span text = span_trim(value);
     size_t length = 0, at = number_range_separator(text, &length);
     int err = 0;
 
     (void)negated;
-    if (!want)
+    if (!condition)
         return -ENOMEM;
-    if (!read_name(text, want))
-        err = at ? parse_closed_range(parser, text, at, length, &want->range)
-                 : number_range_parse(parser, text, UINT32_MAX, NULL, &want->range);
-    return err ? err : rule_parser_add_transaction_condition(parser, want, false);
+    if (!read_procedure_name(text, condition))
+        err = at ? parse_closed_range(parser, text, at, length, &condition->range)
+                 : number_range_parse(parser, text, UINT32_MAX, NULL, &condition->range);
+    return err ? err : rule_parser_add_transaction_condition(parser, condition, false);
 }
 
 const struct keyword keyword_nfs_procedure = {
@@ -86,7 +86,7 @@ const struct keyword keyword_nfs_procedure = {
     .help = "procedure of an NFS call by number or name: 6 or read; in version 4 the main operation of the compound",
     .manual = "A name is translated to the procedure number of the call's version. Ranges include both ends.",
     .kind = KEYWORD_TRANSACTION,
-    .applications = words,
+    .applications = applications,
     .directions = APP_TO_SERVER,
     .parse = procedure_parse,
     .match_transaction = procedure_match,
@@ -114,7 +114,7 @@ const struct keyword keyword_nfs_version = {
     .value = NUMBER_RANGE_FORM,
     .help = "version of an NFS call: 2, 3 or 4",
     .kind = KEYWORD_TRANSACTION,
-    .applications = words,
+    .applications = applications,
     .directions = APP_TO_SERVER,
     .parse = version_parse,
     .match_transaction = version_match,

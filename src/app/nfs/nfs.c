@@ -22,7 +22,7 @@ static const struct app_event events[NFS_EVENTS] = {
 };
 
 /* Allocates a transaction that carries only an event. */
-static bool complain(struct app_context *context, enum flow_direction direction, enum nfs_event event)
+static bool add_event_tx(struct app_context *context, enum flow_direction direction, enum nfs_event event)
 {
     struct app_tx *tx = app_tx_new(context);
 
@@ -49,15 +49,15 @@ static void limit_calls(struct app_context *context)
 }
 
 /* Parses AUTH_UNIX: stamp, machine name, uid, gid. */
-static bool read_unix(struct nfs_parse *parse, struct cursor body)
+static bool read_auth_unix(struct nfs_parse *parse, struct cursor body)
 {
     struct nfs_tx *tx = parse->tx;
     struct cursor machine;
 
-    if (!cursor_skip(&body, 4) || !nfs_opaque(&body, NFS_NAME_MAX, &machine) || !cursor_be32(&body, &tx->uid) ||
+    if (!cursor_skip(&body, 4) || !nfs_read_opaque(&body, NFS_NAME_MAX, &machine) || !cursor_be32(&body, &tx->uid) ||
         !cursor_be32(&body, &tx->gid))
         return false;
-    nfs_keep(parse, machine, &tx->machine);
+    nfs_store(parse, machine, &tx->machine);
     return true;
 }
 
@@ -65,25 +65,26 @@ static bool read_credentials(struct nfs_parse *parse, struct cursor *cur)
 {
     struct cursor body;
 
-    if (!cursor_be32(cur, &parse->tx->auth_type) || !nfs_opaque(cur, UINT16_MAX, &body))
+    if (!cursor_be32(cur, &parse->tx->auth_type) || !nfs_read_opaque(cur, UINT16_MAX, &body))
         return false;
-    if (parse->tx->auth_type == RPC_AUTH_UNIX && !read_unix(parse, body))
+    if (parse->tx->auth_type == RPC_AUTH_UNIX && !read_auth_unix(parse, body))
         return false;
     return cursor_skip(cur, 4) && nfs_skip_opaque(cur); /* the verifier */
 }
 
 /* `cut`: the message is longer than the part that is parsed. */
-static bool take_call(struct app_context *context, struct nfs_state *state, uint32_t xid, struct cursor cur, bool cut)
+static bool handle_call(struct app_context *context, struct nfs_state *state, uint32_t xid, struct cursor cur,
+                        bool is_partial)
 {
     struct nfs_parse parse = { .heap = app_heap(context), .state = state };
     uint32_t rpc, program, version;
 
     if (!cursor_be32(&cur, &rpc) || !cursor_be32(&cur, &program) || !cursor_be32(&cur, &version) || rpc != RPC_VERSION)
-        return complain(context, FLOW_TO_SERVER, NFS_MALFORMED_DATA);
+        return add_event_tx(context, FLOW_TO_SERVER, NFS_MALFORMED_DATA);
     if (program != NFS_PROGRAM)
         return true;
     if (version < 2 || version > 4)
-        return complain(context, FLOW_TO_SERVER, NFS_NON_EXISTING_VERSION);
+        return add_event_tx(context, FLOW_TO_SERVER, NFS_NON_EXISTING_VERSION);
     limit_calls(context);
     struct nfs_tx *tx = parse.tx = (struct nfs_tx *)app_tx_new(context);
 
@@ -94,10 +95,10 @@ static bool take_call(struct app_context *context, struct nfs_state *state, uint
     app_tx_advance(&tx->tx, FLOW_TO_SERVER, NFS_COMPLETE);
     tx->parsed = cursor_be32(&cur, &tx->procedure) && read_credentials(&parse, &cur);
     /* Arguments protected by RPCSEC_GSS may be encrypted. */
-    bool fine = tx->parsed && (tx->auth_type == RPC_AUTH_GSS || nfs_read_call(&parse, cur));
+    bool ok = tx->parsed && (tx->auth_type == RPC_AUTH_GSS || nfs_read_call(&parse, cur));
 
     tx->tx.log_never = !tx->parsed;
-    if (!fine && (!cut || !tx->parsed))
+    if (!ok && (!is_partial || !tx->parsed))
         app_event(context, &tx->tx, NFS_MALFORMED_DATA);
     return !parse.no_memory;
 }
@@ -133,7 +134,7 @@ static bool read_reply(struct nfs_parse *parse, struct cursor *cur)
 }
 
 /* Replies without a call belong to another program, or to a call before inspection started. */
-static bool take_reply(struct app_context *context, struct nfs_state *state, uint32_t xid, struct cursor cur)
+static bool handle_reply(struct app_context *context, struct nfs_state *state, uint32_t xid, struct cursor cur)
 {
     struct nfs_parse parse = { .heap = app_heap(context), .state = state, .tx = find_call(context, xid) };
 
@@ -147,28 +148,28 @@ static bool take_reply(struct app_context *context, struct nfs_state *state, uin
 }
 
 /* False if out of memory. */
-static bool take_message(struct app_context *context, struct nfs_state *state, enum flow_direction direction,
-                         struct cursor cur, bool cut, bool in_datagram)
+static bool handle_message(struct app_context *context, struct nfs_state *state, enum flow_direction direction,
+                           struct cursor cur, bool is_partial, bool in_datagram)
 {
     uint32_t xid, type;
 
     if (!cursor_be32(&cur, &xid) || !cursor_be32(&cur, &type))
-        return complain(context, direction, NFS_MALFORMED_DATA);
+        return add_event_tx(context, direction, NFS_MALFORMED_DATA);
     if (in_datagram && type <= RPC_REPLY && (type == RPC_CALL) != (direction == FLOW_TO_SERVER)) {
         direction = type == RPC_CALL ? FLOW_TO_SERVER : FLOW_TO_CLIENT; /* the direction of the flow may be wrong */
         app_doubt_direction(context);
     }
     if (type == RPC_CALL && direction == FLOW_TO_SERVER)
-        return take_call(context, state, xid, cur, cut);
+        return handle_call(context, state, xid, cur, is_partial);
     if (type == RPC_REPLY && direction == FLOW_TO_CLIENT)
-        return take_reply(context, state, xid, cur);
+        return handle_reply(context, state, xid, cur);
     return type <= RPC_REPLY ||
-           complain(context, direction, NFS_MALFORMED_DATA); /* callbacks use the opposite direction */
+           add_event_tx(context, direction, NFS_MALFORMED_DATA); /* callbacks use the opposite direction */
 }
 
 /* --- Records ----------------------------------------------------------------------------------------- */
 
-static void take_gap(struct nfs_state *state, enum flow_direction direction, uint64_t gap)
+static void handle_gap(struct nfs_state *state, enum flow_direction direction, uint64_t gap)
 {
     if (gap > state->skip[direction])
         state->lost[direction] = true;
@@ -185,16 +186,16 @@ static uint32_t skip_bytes(struct nfs_state *state, enum flow_direction directio
 }
 
 /* Parses one record, or its start; consumed is 0 if more bytes are required. */
-static struct app_result take_record(struct app_context *context, struct nfs_state *state,
-                                     enum flow_direction direction, const uint8_t *bytes, uint32_t left)
+static struct app_result handle_record(struct app_context *context, struct nfs_state *state,
+                                       enum flow_direction direction, const uint8_t *bytes, uint32_t left)
 {
     struct app_result result = { .status = APP_OK };
     uint32_t mark = load_be32(bytes), length = mark & 0x7fffffff;
-    uint32_t wanted = length < NFS_READ_MAX ? length : NFS_READ_MAX;
+    uint32_t parsed_length = length < NFS_READ_MAX ? length : NFS_READ_MAX;
     bool last = mark >> 31;
 
     if (length > NFS_RECORD_MAX) {
-        complain(context, direction, NFS_MALFORMED_DATA);
+        add_event_tx(context, direction, NFS_MALFORMED_DATA);
         result.status = APP_ERROR;
         return result;
     }
@@ -204,14 +205,14 @@ static struct app_result take_record(struct app_context *context, struct nfs_sta
         result.consumed = 4;
         return result;
     }
-    if (left - 4 < wanted) {
-        result.needed = 4 + wanted;
+    if (left - 4 < parsed_length) {
+        result.needed = 4 + parsed_length;
         return result;
     }
-    if (!take_message(context, state, direction, cursor_of(bytes + 4, wanted), wanted < length, false))
+    if (!handle_message(context, state, direction, cursor_of(bytes + 4, parsed_length), parsed_length < length, false))
         result.status = APP_ERROR;
-    state->skip[direction] = length - wanted;
-    result.consumed = 4 + wanted;
+    state->skip[direction] = length - parsed_length;
+    result.consumed = 4 + parsed_length;
     return result;
 }
 
@@ -221,12 +222,13 @@ static struct app_result feed_stream(struct app_context *context, struct nfs_sta
     uint32_t consumed = 0;
 
     if (in->gap)
-        take_gap(state, direction, in->gap);
+        handle_gap(state, direction, in->gap);
     while (!state->lost[direction]) {
         consumed += skip_bytes(state, direction, in->length - consumed);
         if (in->length - consumed < 4)
             return (struct app_result){ .consumed = consumed, .needed = in->length > consumed ? 4 : 0 };
-        struct app_result result = take_record(context, state, direction, in->bytes + consumed, in->length - consumed);
+        struct app_result result =
+            handle_record(context, state, direction, in->bytes + consumed, in->length - consumed);
 
         consumed += result.consumed;
         if (result.status == APP_ERROR || result.consumed == 0) {
@@ -243,14 +245,14 @@ static struct app_result nfs_feed(struct app_context *context, void *state, cons
 
     if (in->transport == APP_TCP)
         return feed_stream(context, state, in);
-    if (in->length && !take_message(context, state, in->direction, cursor_of(in->bytes, in->length), false, true))
+    if (in->length && !handle_message(context, state, in->direction, cursor_of(in->bytes, in->length), false, true))
         result.status = APP_ERROR;
     return result;
 }
 
 static void nfs_stop(struct app_context *context, void *state)
 {
-    nfs_forget_all(app_heap(context), state);
+    nfs_names_clear(app_heap(context), state);
 }
 
 static void nfs_tx_free(struct app_context *context, struct app_tx *tx)

@@ -76,7 +76,7 @@ struct nfs_tx {
     struct buffer text;
 };
 
-struct nfs_known {
+struct nfs_handle_name {
     uint32_t crc;
     uint8_t handle_length, name_length;
     uint8_t *bytes; /* the handle, then the name */
@@ -86,8 +86,8 @@ struct nfs_state {
     uint64_t skip[FLOW_DIRECTIONS]; /* bytes of a record that are not parsed */
     bool lost[FLOW_DIRECTIONS];     /* after a gap: the start of the next record is unknown */
     bool in_fragments[FLOW_DIRECTIONS];
-    unsigned next_known;
-    struct nfs_known known[NFS_NAMES];
+    unsigned next_name;
+    struct nfs_handle_name handle_names[NFS_NAMES];
 };
 
 /* Context while a message is parsed. */
@@ -101,16 +101,16 @@ struct nfs_parse {
 /* --- xdr.c ------------------------------------------------------------------------------------------- */
 
 /* Parses bytes that are preceded by their length and padded to a multiple of four. */
-bool nfs_opaque(struct cursor *cur, uint32_t limit, struct cursor *out);
+bool nfs_read_opaque(struct cursor *cur, uint32_t limit, struct cursor *out);
 bool nfs_skip_opaque(struct cursor *cur);
 uint32_t nfs_crc32(struct cursor bytes);
-void nfs_keep(struct nfs_parse *parse, struct cursor bytes, struct nfs_text *out);
+void nfs_store(struct nfs_parse *parse, struct cursor bytes, struct nfs_text *out);
 
 /* --- xdr.c: names of handles ------------------------------------------------------------------------- */
 
-void nfs_learn(struct nfs_parse *parse, struct cursor handle, struct cursor name);
-bool nfs_find(const struct nfs_state *state, struct cursor handle, struct cursor *name);
-void nfs_forget_all(struct heap *heap, struct nfs_state *state);
+void nfs_name_add(struct nfs_parse *parse, struct cursor handle, struct cursor name);
+bool nfs_name_find(const struct nfs_state *state, struct cursor handle, struct cursor *name);
+void nfs_names_clear(struct heap *heap, struct nfs_state *state);
 
 /* --- calls.c, compound.c: arguments and results; false if malformed ---------------------------------- */
 

@@ -8,25 +8,25 @@
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
-struct name {
+struct name_entry {
     uint32_t number;
     const char *name;
 };
 
-static const struct name procedures_2[] = {
+static const struct name_entry procedures_2[] = {
     { 0, "NULL" },  { 1, "GETATTR" },    { 2, "SETATTR" }, { 3, "ROOT" },   { 4, "LOOKUP" },   { 5, "READLINK" },
     { 6, "READ" },  { 7, "WRITECACHE" }, { 8, "WRITE" },   { 9, "CREATE" }, { 10, "REMOVE" },  { 11, "RENAME" },
     { 12, "LINK" }, { 13, "SYMLINK" },   { 14, "MKDIR" },  { 15, "RMDIR" }, { 16, "READDIR" }, { 17, "STATFS" },
 };
 
-static const struct name procedures_3[] = {
+static const struct name_entry procedures_3[] = {
     { 0, "NULL" },    { 1, "GETATTR" }, { 2, "SETATTR" },   { 3, "LOOKUP" },  { 4, "ACCESS" },   { 5, "READLINK" },
     { 6, "READ" },    { 7, "WRITE" },   { 8, "CREATE" },    { 9, "MKDIR" },   { 10, "SYMLINK" }, { 11, "MKNOD" },
     { 12, "REMOVE" }, { 13, "RMDIR" },  { 14, "RENAME" },   { 15, "LINK" },   { 16, "READDIR" }, { 17, "READDIRPLUS" },
     { 18, "FSSTAT" }, { 19, "FSINFO" }, { 20, "PATHCONF" }, { 21, "COMMIT" },
 };
 
-static const struct name procedures_4[] = {
+static const struct name_entry procedures_4[] = {
     { 0, "NULL" },
     { 1, "COMPOUND" },
     { 3, "ACCESS" },
@@ -78,7 +78,7 @@ static const struct name procedures_4[] = {
     { 10044, "ILLEGAL" },
 };
 
-static const struct name statuses[] = {
+static const struct name_entry statuses[] = {
     { 0, "OK" },
     { 1, "ERR_PERM" },
     { 2, "ERR_NOENT" },
@@ -110,17 +110,17 @@ static const struct name statuses[] = {
     { 10008, "ERR_JUKEBOX" },
 };
 
-static const struct name rpc_statuses[] = {
+static const struct name_entry rpc_statuses[] = {
     { 0, "ACCEPTED" },
     { 1, "DENIED" },
 };
 
-static const struct name auth_types[] = {
+static const struct name_entry auth_types[] = {
     { 0, "NULL" }, { 1, "UNIX" }, { 2, "SHORT" }, { 3, "DH" }, { 4, "KERB" }, { 5, "RSA" }, { 6, "GSS" },
 };
 
 static const struct {
-    const struct name *names;
+    const struct name_entry *names;
     size_t count;
 } procedures[] = {
     [2] = { procedures_2, COUNT(procedures_2) },
@@ -128,7 +128,7 @@ static const struct {
     [4] = { procedures_4, COUNT(procedures_4) },
 };
 
-static const char *find(const struct name *names, size_t count, uint32_t number, char text[NFS_NUMBER_TEXT])
+static const char *find_name(const struct name_entry *names, size_t count, uint32_t number, char text[NFS_NUMBER_TEXT])
 {
     for (size_t i = 0; i < count; i++)
         if (names[i].number == number)
@@ -141,31 +141,31 @@ const char *nfs_procedure_name(uint8_t version, uint32_t procedure, char text[NF
 {
     bool known = version >= 2 && version <= 4;
 
-    return find(known ? procedures[version].names : NULL, known ? procedures[version].count : 0, procedure, text);
+    return find_name(known ? procedures[version].names : NULL, known ? procedures[version].count : 0, procedure, text);
 }
 
 int32_t nfs_procedure_number(uint8_t version, const char *name, size_t length)
 {
     for (size_t i = 0; version >= 2 && version <= 4 && i < procedures[version].count; i++) {
-        const struct name *have = &procedures[version].names[i];
+        const struct name_entry *procedure = &procedures[version].names[i];
 
-        if (strlen(have->name) == length && strncasecmp(have->name, name, length) == 0)
-            return (int32_t)have->number;
+        if (strlen(procedure->name) == length && strncasecmp(procedure->name, name, length) == 0)
+            return (int32_t)procedure->number;
     }
     return -1;
 }
 
 const char *nfs_status_name(uint32_t status, char text[NFS_NUMBER_TEXT])
 {
-    return find(statuses, COUNT(statuses), status, text);
+    return find_name(statuses, COUNT(statuses), status, text);
 }
 
 const char *nfs_rpc_status_name(uint32_t status, char text[NFS_NUMBER_TEXT])
 {
-    return find(rpc_statuses, COUNT(rpc_statuses), status, text);
+    return find_name(rpc_statuses, COUNT(rpc_statuses), status, text);
 }
 
 const char *nfs_auth_name(uint32_t type, char text[NFS_NUMBER_TEXT])
 {
-    return find(auth_types, COUNT(auth_types), type, text);
+    return find_name(auth_types, COUNT(auth_types), type, text);
 }

@@ -4,7 +4,7 @@
 
 #include "nfs_priv.h"
 
-bool nfs_opaque(struct cursor *cur, uint32_t limit, struct cursor *out)
+bool nfs_read_opaque(struct cursor *cur, uint32_t limit, struct cursor *out)
 {
     struct cursor at = *cur;
     uint32_t length;
@@ -24,7 +24,7 @@ bool nfs_skip_opaque(struct cursor *cur)
 {
     struct cursor ignored;
 
-    return nfs_opaque(cur, UINT32_MAX - 4, &ignored);
+    return nfs_read_opaque(cur, UINT32_MAX - 4, &ignored);
 }
 
 /* CRC-32 of IEEE 802.3, bit by bit, because handles are short. */
@@ -41,7 +41,7 @@ uint32_t nfs_crc32(struct cursor bytes)
     return ~crc;
 }
 
-void nfs_keep(struct nfs_parse *parse, struct cursor bytes, struct nfs_text *out)
+void nfs_store(struct nfs_parse *parse, struct cursor bytes, struct nfs_text *out)
 {
     struct buffer *text = &parse->tx->text;
     uint32_t length = (uint32_t)cursor_left(&bytes);
@@ -55,20 +55,20 @@ void nfs_keep(struct nfs_parse *parse, struct cursor bytes, struct nfs_text *out
     }
 }
 
-static struct nfs_known *find_known(const struct nfs_state *state, struct cursor handle, uint32_t crc)
+static struct nfs_handle_name *find_entry(const struct nfs_state *state, struct cursor handle, uint32_t crc)
 {
     for (unsigned i = 0; i < NFS_NAMES; i++) {
-        const struct nfs_known *known = &state->known[i];
+        const struct nfs_handle_name *entry = &state->handle_names[i];
 
-        if (known->bytes && known->crc == crc && known->handle_length == cursor_left(&handle) &&
-            memcmp(known->bytes, handle.at, known->handle_length) == 0)
-            return (struct nfs_known *)known;
+        if (entry->bytes && entry->crc == crc && entry->handle_length == cursor_left(&handle) &&
+            memcmp(entry->bytes, handle.at, entry->handle_length) == 0)
+            return (struct nfs_handle_name *)entry;
     }
     return NULL;
 }
 
 /* Replaces the oldest entry. Failure to allocate memory is ignored: only the name is missing then. */
-void nfs_learn(struct nfs_parse *parse, struct cursor handle, struct cursor name)
+void nfs_name_add(struct nfs_parse *parse, struct cursor handle, struct cursor name)
 {
     struct nfs_state *state = parse->state;
     size_t handle_length = cursor_left(&handle), name_length = cursor_left(&name);
@@ -76,38 +76,38 @@ void nfs_learn(struct nfs_parse *parse, struct cursor handle, struct cursor name
     if (handle_length == 0 || handle_length > NFS_HANDLE_MAX || name_length > NFS_NAME_MAX)
         return;
     uint32_t crc = nfs_crc32(handle);
-    struct nfs_known *known = find_known(state, handle, crc);
+    struct nfs_handle_name *entry = find_entry(state, handle, crc);
 
-    if (!known) {
-        known = &state->known[state->next_known];
-        state->next_known = (state->next_known + 1) % NFS_NAMES;
+    if (!entry) {
+        entry = &state->handle_names[state->next_name];
+        state->next_name = (state->next_name + 1) % NFS_NAMES;
     }
-    heap_give(parse->heap, known->bytes);
-    known->bytes = heap_take_raw(parse->heap, handle_length + name_length);
-    if (!known->bytes)
+    heap_give(parse->heap, entry->bytes);
+    entry->bytes = heap_take_raw(parse->heap, handle_length + name_length);
+    if (!entry->bytes)
         return;
-    known->crc = crc;
-    known->handle_length = (uint8_t)handle_length;
-    known->name_length = (uint8_t)name_length;
-    memcpy(known->bytes, handle.at, handle_length);
+    entry->crc = crc;
+    entry->handle_length = (uint8_t)handle_length;
+    entry->name_length = (uint8_t)name_length;
+    memcpy(entry->bytes, handle.at, handle_length);
     if (name_length)
-        memcpy(known->bytes + handle_length, name.at, name_length);
+        memcpy(entry->bytes + handle_length, name.at, name_length);
 }
 
-bool nfs_find(const struct nfs_state *state, struct cursor handle, struct cursor *name)
+bool nfs_name_find(const struct nfs_state *state, struct cursor handle, struct cursor *name)
 {
-    const struct nfs_known *known = find_known(state, handle, nfs_crc32(handle));
+    const struct nfs_handle_name *entry = find_entry(state, handle, nfs_crc32(handle));
 
-    if (!known)
+    if (!entry)
         return false;
-    *name = cursor_of(known->bytes + known->handle_length, known->name_length);
+    *name = cursor_of(entry->bytes + entry->handle_length, entry->name_length);
     return true;
 }
 
-void nfs_forget_all(struct heap *heap, struct nfs_state *state)
+void nfs_names_clear(struct heap *heap, struct nfs_state *state)
 {
     for (unsigned i = 0; i < NFS_NAMES; i++) {
-        heap_give(heap, state->known[i].bytes);
-        state->known[i].bytes = NULL;
+        heap_give(heap, state->handle_names[i].bytes);
+        state->handle_names[i].bytes = NULL;
     }
 }

@@ -3,7 +3,7 @@
 #include "ntp_priv.h"
 #include "sluice/number_range.h"
 
-static const char *const words[] = { "ntp", NULL };
+static const char *const applications[] = { "ntp", NULL };
 
 static const struct number_name mode_names[] = {
     { "reserved", 0 },  { "symmetric_active", 1 }, { "symmetric_passive", 2 }, { "client", 3 }, { "server", 4 },
@@ -53,7 +53,7 @@ const struct keyword keyword_ntp_version = {
     .value = NUMBER_RANGE_FORM,
     .help = "version of an NTP message: 3 or 4",
     .kind = KEYWORD_TRANSACTION,
-    .applications = words,
+    .applications = applications,
     .directions = APP_BOTH,
     .parse = number_parse,
     .match_transaction = version_match,
@@ -66,7 +66,7 @@ const struct keyword keyword_ntp_mode = {
             "server, broadcast, "
             "control, private",
     .kind = KEYWORD_TRANSACTION,
-    .applications = words,
+    .applications = applications,
     .directions = APP_BOTH,
     .parse = number_parse,
     .match_transaction = mode_match,
@@ -77,7 +77,7 @@ const struct keyword keyword_ntp_stratum = {
     .value = NUMBER_RANGE_FORM,
     .help = "stratum in an NTP message",
     .kind = KEYWORD_TRANSACTION,
-    .applications = words,
+    .applications = applications,
     .directions = APP_BOTH,
     .parse = number_parse,
     .match_transaction = stratum_match,
@@ -105,7 +105,7 @@ const struct keyword keyword_ntp_reference_id = {
     .help = "reference identifier of an NTP message (four bytes)",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
-    .applications = words,
+    .applications = applications,
     .directions = APP_BOTH,
     .parse = reference_parse,
 };

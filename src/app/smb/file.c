@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static bool same_id(const struct smb_id *a, const struct smb_id *b)
+static bool is_same_id(const struct smb_id *a, const struct smb_id *b)
 {
     return a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0;
 }
@@ -15,7 +15,7 @@ static bool same_id(const struct smb_id *a, const struct smb_id *b)
 struct smb_tx *smb_file_find(const struct smb_parser *parser, const struct smb_id *id, enum flow_direction direction)
 {
     for (struct smb_tx *tx = smb_tx_first_open(parser); tx; tx = smb_tx_next_open(tx))
-        if (tx->kind == SMB_FILE && tx->file.direction == direction && same_id(&tx->id, id))
+        if (tx->kind == SMB_FILE && tx->file.direction == direction && is_same_id(&tx->id, id))
             return tx;
     return NULL;
 }
@@ -23,7 +23,7 @@ struct smb_tx *smb_file_find(const struct smb_parser *parser, const struct smb_i
 static struct smb_tx *find_open(const struct smb_parser *parser, const struct smb_id *id, enum flow_direction direction)
 {
     for (struct smb_tx *tx = smb_tx_first_open(parser); tx; tx = smb_tx_next_open(tx))
-        if (tx->kind == SMB_FILE && tx->file.file && tx->file.direction == direction && same_id(&tx->id, id))
+        if (tx->kind == SMB_FILE && tx->file.file && tx->file.direction == direction && is_same_id(&tx->id, id))
             return tx;
     return NULL;
 }
@@ -35,7 +35,7 @@ static struct smb_tx *new_file(struct smb_parser *parser, const struct smb_messa
         [FLOW_TO_SERVER] = { 0x2f, 9 }, [FLOW_TO_CLIENT] = { 0x2e, 8 }
     };
     const struct smb_entry *tree = smb_tree_find(parser, message);
-    struct smb_key key = smb_key_of(message, SMB_KEY_HEADER);
+    struct smb_key key = smb_message_key(message, SMB_KEY_HEADER);
 
     key.message = 0;
     if (message->version == 1)
@@ -48,9 +48,9 @@ static struct smb_tx *new_file(struct smb_parser *parser, const struct smb_messa
     app_tx_advance(&tx->head.tx, FLOW_TO_SERVER, 0);
     tx->id = *transfer->id;
     tx->file.direction = parser->direction;
-    smb_copy_name(parser, transfer->id, transfer->unknown, &tx->text[SMB_TEXT_NAME]);
+    smb_name_copy(parser, transfer->id, transfer->unknown, &tx->text[SMB_TEXT_NAME]);
     if (tree)
-        smb_keep_bytes(parser, &tx->text[SMB_TEXT_SHARE], tree->bytes.bytes, tree->bytes.length);
+        smb_store_bytes(parser, &tx->text[SMB_TEXT_SHARE], tree->bytes.bytes, tree->bytes.length);
     tx->file.file =
         file_open(app_files(parser->context), &tx->head.tx.files[parser->direction], app_next_file_id(parser->context),
                   tx->text[SMB_TEXT_NAME].bytes, tx->text[SMB_TEXT_NAME].length);
@@ -60,7 +60,7 @@ static struct smb_tx *new_file(struct smb_parser *parser, const struct smb_messa
 
 /* --- Out-of-order data ------------------------------------------------------------------------------- */
 
-static void give_chunk(struct heap *heap, struct smb_tx *tx)
+static void free_chunk(struct heap *heap, struct smb_tx *tx)
 {
     struct smb_chunk *chunk = tx->file.chunks;
 
@@ -71,10 +71,10 @@ static void give_chunk(struct heap *heap, struct smb_tx *tx)
     heap_give(heap, chunk);
 }
 
-void smb_file_forget(struct heap *heap, struct smb_tx *tx)
+void smb_file_clear(struct heap *heap, struct smb_tx *tx)
 {
     while (tx->file.chunks)
-        give_chunk(heap, tx);
+        free_chunk(heap, tx);
 }
 
 /* Returns the chunk that ends at `offset`, or a new one, inserted in the order of offsets. */
@@ -105,7 +105,7 @@ static void store_chunk(struct smb_parser *parser, struct smb_tx *tx, uint64_t o
         tx->file.queued += buffer_append(parser->heap, &chunk->bytes, bytes, length, HEAP_OBJECT_MAX);
 }
 
-static void append(struct smb_parser *parser, struct smb_tx *tx, const uint8_t *bytes, uint64_t length)
+static void append_data(struct smb_parser *parser, struct smb_tx *tx, const uint8_t *bytes, uint64_t length)
 {
     if (bytes)
         file_append(app_files(parser->context), tx->file.file, bytes, length);
@@ -115,15 +115,15 @@ static void append(struct smb_parser *parser, struct smb_tx *tx, const uint8_t *
     app_tx_touch(&tx->head.tx, tx->file.direction);
 }
 
-static void append_waiting(struct smb_parser *parser, struct smb_tx *tx)
+static void append_queued(struct smb_parser *parser, struct smb_tx *tx)
 {
     while (tx->file.chunks && tx->file.chunks->offset <= tx->file.tracked) {
         const struct smb_chunk *chunk = tx->file.chunks;
         uint64_t known = tx->file.tracked - chunk->offset;
 
         if (known < chunk->bytes.length)
-            append(parser, tx, chunk->bytes.bytes + known, chunk->bytes.length - known);
-        give_chunk(parser->heap, tx);
+            append_data(parser, tx, chunk->bytes.bytes + known, chunk->bytes.length - known);
+        free_chunk(parser->heap, tx);
     }
 }
 
@@ -151,8 +151,8 @@ uint32_t smb_file_data(struct smb_parser *parser, const uint8_t *bytes, uint64_t
         if (bytes)
             store_chunk(parser, tx, at, bytes, (uint32_t)left);
     } else if (left > 0) {
-        append(parser, tx, bytes, left);
-        append_waiting(parser, tx);
+        append_data(parser, tx, bytes, left);
+        append_queued(parser, tx);
     }
     return taken;
 }
@@ -201,7 +201,7 @@ void smb_file_close(struct smb_parser *parser, struct smb_tx *tx)
         file_close(app_files(parser->context), tx->file.file, is_whole ? FILE_CLOSED : FILE_TRUNCATED);
     tx->file.file = NULL;
     app_tx_touch(&tx->head.tx, tx->file.direction);
-    smb_file_forget(parser->heap, tx);
+    smb_file_clear(parser->heap, tx);
 }
 
 void smb_file_close_all(struct smb_parser *parser)

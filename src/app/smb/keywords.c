@@ -8,7 +8,7 @@
 #include "sluice/text.h"
 #include "smb_priv.h"
 
-static const char *const words[] = { "smb", NULL };
+static const char *const applications[] = { "smb", NULL };
 
 /* --- Buffers ----------------------------------------------------------------------------------------- */
 
@@ -22,7 +22,7 @@ static bool is_pipe(const struct smb_tx *tx)
     return name->length >= 4 && strncasecmp((const char *)name->bytes + name->length - 4, "IPC$", 4) == 0;
 }
 
-static bool give_text(const struct buffer *text, struct app_bytes *out)
+static bool set_bytes(const struct buffer *text, struct app_bytes *out)
 {
     static const uint8_t nothing[1];
 
@@ -30,11 +30,11 @@ static bool give_text(const struct buffer *text, struct app_bytes *out)
     return true;
 }
 
-static bool get_tree(const struct app_tx *head, bool wants_pipe, struct app_bytes *out)
+static bool get_tree(const struct app_tx *head, bool pipe_share, struct app_bytes *out)
 {
     const struct smb_tx *tx = (const struct smb_tx *)head;
 
-    return tx->kind == SMB_TREE_CONNECT && is_pipe(tx) == wants_pipe && give_text(&tx->text[SMB_TEXT_NAME], out);
+    return tx->kind == SMB_TREE_CONNECT && is_pipe(tx) == pipe_share && set_bytes(&tx->text[SMB_TEXT_NAME], out);
 }
 
 static bool get_named_pipe(const struct app_tx *tx, enum flow_direction direction, unsigned index,
@@ -56,7 +56,7 @@ static bool get_ntlmssp(const struct app_tx *head, enum smb_text text, struct ap
 {
     const struct smb_tx *tx = (const struct smb_tx *)head;
 
-    return tx->kind == SMB_SESSION_SETUP && tx->setup.has_ntlmssp && give_text(&tx->text[text], out);
+    return tx->kind == SMB_SESSION_SETUP && tx->setup.has_ntlmssp && set_bytes(&tx->text[text], out);
 }
 
 static bool get_user(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
@@ -88,7 +88,7 @@ const struct keyword keyword_smb_named_pipe = {
               "ends in IPC$ does.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
-    .applications = words,
+    .applications = applications,
     .directions = APP_TO_SERVER,
     .parse = smb_named_pipe_parse,
 };
@@ -106,7 +106,7 @@ const struct keyword keyword_smb_share = {
     .help = "name of the file share that a client connects to: \\\\HOST\\C$",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
-    .applications = words,
+    .applications = applications,
     .directions = APP_TO_SERVER,
     .parse = smb_share_parse,
 };
@@ -123,7 +123,7 @@ const struct keyword keyword_smb_ntlmssp_user = {
     .help = "user name in an NTLMSSP login",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
-    .applications = words,
+    .applications = applications,
     .directions = APP_TO_SERVER,
     .parse = smb_ntlmssp_user_parse,
 };
@@ -140,7 +140,7 @@ const struct keyword keyword_smb_ntlmssp_domain = {
     .help = "domain in an NTLMSSP login",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
-    .applications = words,
+    .applications = applications,
     .directions = APP_TO_SERVER,
     .parse = smb_ntlmssp_domain_parse,
 };
@@ -174,7 +174,7 @@ const struct keyword keyword_smb_version = {
     .value = "1 or 2",
     .help = "SMB version of a transaction; SMB 3 counts as 2",
     .kind = KEYWORD_TRANSACTION,
-    .applications = words,
+    .applications = applications,
     .directions = APP_BOTH,
     .parse = smb_version_parse,
     .match_transaction = smb_version_match,

@@ -17,7 +17,7 @@ static void log_text(const struct smb_tx *tx, enum smb_text text, const char *ke
 static void log_guid(const char *key, const uint8_t *guid, struct fields *out)
 {
     static const uint8_t order[DCE_UUID] = { 3, 2, 1, 0, 5, 4, 7, 6, 9, 8, 11, 10, 15, 14, 13, 12 };
-    uint8_t turned[DCE_UUID];
+    uint8_t reordered[DCE_UUID];
     char text[DCE_UUID_TEXT];
 
     if (!guid) {
@@ -25,8 +25,8 @@ static void log_guid(const char *key, const uint8_t *guid, struct fields *out)
         return;
     }
     for (unsigned i = 0; i < DCE_UUID; i++)
-        turned[i] = guid[order[i]];
-    dce_uuid_text(turned, text);
+        reordered[i] = guid[order[i]];
+    dce_uuid_text(reordered, text);
     fields_string(out, key, text);
 }
 
@@ -201,7 +201,7 @@ static void log_tree(const struct smb_tx *tx, struct fields *out)
 }
 
 /* Converts 100 ns units since 1601 to seconds since 1970. */
-static uint64_t seconds_of(uint64_t time)
+static uint64_t get_unix_seconds(uint64_t time)
 {
     const uint64_t epoch = UINT64_C(116444736000000000);
 
@@ -225,10 +225,10 @@ static void log_create(const struct smb_tx *tx, struct fields *out)
     log_name(tx, tx->create.is_directory ? "directory" : "filename", out);
     fields_string(out, "disposition", disposition < 6 ? dispositions[disposition] : "UNKNOWN");
     fields_string(out, "access", tx->create.delete_on_close ? "delete on close" : "normal");
-    fields_uint(out, "created", seconds_of(tx->create.created));
-    fields_uint(out, "accessed", seconds_of(tx->create.accessed));
-    fields_uint(out, "modified", seconds_of(tx->create.modified));
-    fields_uint(out, "changed", seconds_of(tx->create.changed));
+    fields_uint(out, "created", get_unix_seconds(tx->create.created));
+    fields_uint(out, "accessed", get_unix_seconds(tx->create.accessed));
+    fields_uint(out, "modified", get_unix_seconds(tx->create.modified));
+    fields_uint(out, "changed", get_unix_seconds(tx->create.changed));
     fields_uint(out, "size", tx->create.size);
     log_id(tx, out);
 }
@@ -309,7 +309,7 @@ static void log_ioctl(const struct smb_tx *tx, struct fields *out)
 
 void smb_log(const struct app_tx *head, const void *settings, struct fields *out)
 {
-    static void (*const logs[SMB_KINDS])(const struct smb_tx *, struct fields *) = {
+    static void (*const log_functions[SMB_KINDS])(const struct smb_tx *, struct fields *) = {
         [SMB_NEGOTIATE] = log_negotiate, [SMB_SESSION_SETUP] = log_setup, [SMB_TREE_CONNECT] = log_tree,
         [SMB_CREATE] = log_create,       [SMB_FILE] = log_file,           [SMB_DCERPC] = log_dcerpc,
         [SMB_IOCTL] = log_ioctl,         [SMB_RENAME] = log_rename,       [SMB_SET_INFO] = log_set_info,
@@ -318,13 +318,13 @@ void smb_log(const struct app_tx *head, const void *settings, struct fields *out
 
     (void)settings;
     log_common(tx, out);
-    if (logs[tx->kind])
-        logs[tx->kind](tx, out);
+    if (log_functions[tx->kind])
+        log_functions[tx->kind](tx, out);
 }
 
 bool smb_wants_log(const struct app_tx *tx, const void *settings)
 {
-    const struct smb_settings *wanted = settings;
+    const struct smb_settings *log_settings = settings;
 
-    return tx->only_events || !wanted || wanted->logs[((const struct smb_tx *)tx)->kind];
+    return tx->only_events || !log_settings || log_settings->logs[((const struct smb_tx *)tx)->kind];
 }

@@ -6,13 +6,13 @@
 
 #include "smb_priv.h"
 
-struct name {
+struct name_entry {
     uint32_t value;
     const char *name;
 };
 
 /* Each table is sorted by value. */
-static const struct name smb1_commands[] = {
+static const struct name_entry smb1_commands[] = {
     { 0x0, "SMB1_COMMAND_CREATE_DIRECTORY" },
     { 0x1, "SMB1_COMMAND_DELETE_DIRECTORY" },
     { 0x2, "SMB1_COMMAND_OPEN" },
@@ -56,7 +56,7 @@ static const struct name smb1_commands[] = {
     { 0xa4, "SMB1_COMMAND_NT_CANCEL" },
 };
 
-static const struct name smb2_commands[] = {
+static const struct name_entry smb2_commands[] = {
     { 0x0, "SMB2_COMMAND_NEGOTIATE_PROTOCOL" },
     { 0x1, "SMB2_COMMAND_SESSION_SETUP" },
     { 0x2, "SMB2_COMMAND_SESSION_LOGOFF" },
@@ -78,12 +78,12 @@ static const struct name smb2_commands[] = {
     { 0x12, "SMB2_COMMAND_OPLOCK_BREAK" },
 };
 
-static const struct name dialects[] = {
+static const struct name_entry dialects[] = {
     { 0x202, "2.02" }, { 0x210, "2.10" }, { 0x222, "2.22" }, { 0x224, "2.24" }, { 0x2ff, "2.??" },
     { 0x300, "3.00" }, { 0x302, "3.02" }, { 0x310, "3.10" }, { 0x311, "3.11" },
 };
 
-static const struct name statuses[] = {
+static const struct name_entry statuses[] = {
     { 0x0, "STATUS_SUCCESS" },
     { 0x102, "STATUS_TIMEOUT" },
     { 0x103, "STATUS_PENDING" },
@@ -222,7 +222,7 @@ static const struct name statuses[] = {
     { 0xc0000467, "STATUS_FILE_NOT_AVAILABLE" },
 };
 
-static const struct name functions[] = {
+static const struct name_entry functions[] = {
     { 0x60194, "FSCTL_DFS_GET_REFERRALS" },
     { 0x601b0, "FSCTL_DFS_GET_REFERRALS_EX" },
     { 0x90000, "FSCTL_REQUEST_OPLOCK_LEVEL_1" },
@@ -316,14 +316,14 @@ static const struct name functions[] = {
 
 static int compare(const void *key, const void *row)
 {
-    uint32_t value = *(const uint32_t *)key, other = ((const struct name *)row)->value;
+    uint32_t value = *(const uint32_t *)key, other = ((const struct name_entry *)row)->value;
 
     return value < other ? -1 : value > other;
 }
 
-static const char *find(const struct name *table, size_t count, uint32_t value, char number[SMB_NAME_TEXT])
+static const char *find_name(const struct name_entry *table, size_t count, uint32_t value, char number[SMB_NAME_TEXT])
 {
-    const struct name *row = bsearch(&value, table, count, sizeof(*table), compare);
+    const struct name_entry *row = bsearch(&value, table, count, sizeof(*table), compare);
 
     if (row)
         return row->name;
@@ -331,7 +331,7 @@ static const char *find(const struct name *table, size_t count, uint32_t value, 
     return number;
 }
 
-#define FIND(table, value, number) find(table, sizeof(table) / sizeof((table)[0]), value, number)
+#define FIND(table, value, number) find_name(table, sizeof(table) / sizeof((table)[0]), value, number)
 
 const char *smb1_command_name(uint16_t command, char number[SMB_NAME_TEXT])
 {
@@ -358,7 +358,7 @@ const char *smb_function_name(uint32_t function, char number[SMB_NAME_TEXT])
     return FIND(functions, function, number);
 }
 
-static const struct name dos_errors[] = {
+static const struct name_entry dos_errors[] = {
     { 0, "DOS_SUCCESS" },
     { 1, "DOS_BAD_FUNC" },
     { 2, "DOS_BAD_FILE" },
@@ -367,7 +367,7 @@ static const struct name dos_errors[] = {
     { 5, "DOS_ACCESS_DENIED" },
 };
 
-static const struct name server_errors[] = {
+static const struct name_entry server_errors[] = {
     { 1, "SRV_ERROR" }, { 2, "SRV_BADPW" }, { 3, "SRV_BADTYPE" }, { 4, "SRV_ACCESS" }, { 91, "SRV_BADUID" },
 };
 

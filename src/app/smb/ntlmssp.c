@@ -31,7 +31,7 @@ struct field {
 };
 
 /* Parses the descriptors of the six variable-length fields of the message. */
-static bool read_fields(const uint8_t *record, size_t length, struct field fields[FIELDS])
+static bool read_field_descriptors(const uint8_t *record, size_t length, struct field fields[FIELDS])
 {
     for (unsigned i = 0; i < FIELDS; i++) {
         const uint8_t *field = record + NTLMSSP_HEADER + 8 * i;
@@ -52,7 +52,7 @@ static void read_authenticate(struct smb_parser *parser, struct smb_tx *tx, cons
     struct field fields[FIELDS];
     const struct field *domain = &fields[2], *user = &fields[3], *host = &fields[4];
 
-    if (length < VERSION_AT || !read_fields(record, length, fields))
+    if (length < VERSION_AT || !read_field_descriptors(record, length, fields))
         return;
     tx->setup.has_version = load_le32(record + FLAGS_AT) & HAS_VERSION;
     if (tx->setup.has_version && length < VERSION_AT + VERSION)
@@ -60,9 +60,9 @@ static void read_authenticate(struct smb_parser *parser, struct smb_tx *tx, cons
     if (tx->setup.has_version)
         memcpy(tx->setup.version, record + VERSION_AT, VERSION);
     tx->setup.has_ntlmssp = true;
-    smb_keep_text(parser, &tx->text[SMB_TEXT_DOMAIN], record + domain->at, domain->length);
-    smb_keep_text(parser, &tx->text[SMB_TEXT_USER], record + user->at, user->length);
-    smb_keep_text(parser, &tx->text[SMB_TEXT_HOST], record + host->at, host->length);
+    smb_store_text(parser, &tx->text[SMB_TEXT_DOMAIN], record + domain->at, domain->length);
+    smb_store_text(parser, &tx->text[SMB_TEXT_USER], record + user->at, user->length);
+    smb_store_text(parser, &tx->text[SMB_TEXT_HOST], record + host->at, host->length);
     tx->setup.has_warning = user->at < domain->at + domain->length || host->at < user->at + user->length;
     if (tx->setup.has_warning)
         smb_tx_event(parser, tx, SMB_UNUSUAL_NTLMSSP_ORDER);
@@ -83,7 +83,7 @@ enum {
 };
 
 /* Finds the next element with this tag at cur and advances cur past it. */
-static bool next_element(struct cursor *cur, uint8_t want, struct cursor *out)
+static bool next_element(struct cursor *cur, uint8_t expected_tag, struct cursor *out)
 {
     for (unsigned steps = 0; steps < STEPS_MAX; steps++) {
         uint8_t tag, size;
@@ -105,7 +105,7 @@ static bool next_element(struct cursor *cur, uint8_t want, struct cursor *out)
         if (!bytes)
             return false;
         *out = cursor_of(bytes, length);
-        if (tag == want)
+        if (tag == expected_tag)
             return true;
     }
     return false;
@@ -131,10 +131,10 @@ static void read_ticket(struct smb_parser *parser, struct smb_tx *tx, struct cur
 
     if (!descend(&realm, realm_tags, sizeof(realm_tags)) || !descend(&names, names_tags, sizeof(names_tags)))
         return;
-    smb_keep_bytes(parser, &tx->text[SMB_TEXT_REALM], realm.at, cursor_left(&realm));
+    smb_store_bytes(parser, &tx->text[SMB_TEXT_REALM], realm.at, cursor_left(&realm));
     for (unsigned i = 0; i < STEPS_MAX && next_element(&names, DER_TEXT, &name); i++) {
-        smb_keep_bytes(parser, &tx->text[SMB_TEXT_SERVICE_NAMES], name.at, cursor_left(&name));
-        smb_keep_bytes(parser, &tx->text[SMB_TEXT_SERVICE_NAMES], (const uint8_t *)"", 1);
+        smb_store_bytes(parser, &tx->text[SMB_TEXT_SERVICE_NAMES], name.at, cursor_left(&name));
+        smb_store_bytes(parser, &tx->text[SMB_TEXT_SERVICE_NAMES], (const uint8_t *)"", 1);
     }
 }
 
@@ -153,7 +153,7 @@ static void read_kerberos(struct smb_parser *parser, struct smb_tx *tx, const ui
         read_ticket(parser, tx, cur);
 }
 
-void smb_read_security(struct smb_parser *parser, struct smb_tx *tx, const uint8_t *blob, size_t length)
+void smb_read_security_blob(struct smb_parser *parser, struct smb_tx *tx, const uint8_t *blob, size_t length)
 {
     const uint8_t *record = find_signature(blob, length);
     size_t left = record ? length - (size_t)(record - blob) : 0;

@@ -38,11 +38,11 @@ bool smb_looks_like_dcerpc(const uint8_t *bytes, size_t length)
            header.type < DCE_TYPES;
 }
 
-void smb_pipe_assume(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id)
+void smb_pipe_assume_dcerpc(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id)
 {
-    smb_tree_keep(parser, message, (const uint8_t *)assumed, sizeof(assumed) - 1, true);
+    smb_tree_add(parser, message, (const uint8_t *)assumed, sizeof(assumed) - 1, true);
     if (!smb_is_dcerpc_pipe(parser, id))
-        smb_name_keep(parser, id, (const uint8_t *)assumed, sizeof(assumed) - 1);
+        smb_name_add(parser, id, (const uint8_t *)assumed, sizeof(assumed) - 1);
 }
 
 /* The response to an ioctl has the message id of the request; reads and writes are separate messages. */
@@ -64,7 +64,7 @@ static struct smb_tx *find_call(const struct smb_parser *parser, const struct sm
 static struct smb_tx *new_call(struct smb_parser *parser, const struct smb_message *message,
                                const struct dce_header *header)
 {
-    const struct smb_key key = smb_key_of(message, SMB_KEY_HEADER);
+    const struct smb_key key = smb_message_key(message, SMB_KEY_HEADER);
     struct smb_tx *tx = smb_tx_new(parser, SMB_DCERPC, message->version, message->command, &key);
 
     if (!tx)
@@ -74,14 +74,14 @@ static struct smb_tx *new_call(struct smb_parser *parser, const struct smb_messa
     tx->call.little = header->little;
     tx->call.minor = header->minor;
     tx->call.call_id = header->call_id;
-    tx->call.bindings = dce_bindings_keep(parser->state->bindings);
+    tx->call.bindings = dce_bindings_ref(parser->state->bindings);
     return tx;
 }
 
-static void share_bindings(struct smb_parser *parser, struct smb_tx *tx)
+static void update_bindings(struct smb_parser *parser, struct smb_tx *tx)
 {
-    dce_bindings_drop(parser->heap, tx->call.bindings);
-    tx->call.bindings = dce_bindings_keep(parser->state->bindings);
+    dce_bindings_unref(parser->heap, tx->call.bindings);
+    tx->call.bindings = dce_bindings_ref(parser->state->bindings);
 }
 
 /* --- Requests ---------------------------------------------------------------------------------------- */
@@ -106,15 +106,15 @@ static void add_request(struct smb_parser *parser, struct smb_tx *tx, const stru
         smb_tx_complete(parser, tx, FLOW_TO_SERVER);
 }
 
-static void take_bind(struct smb_parser *parser, struct smb_tx *tx, const struct dce_header *header,
-                      const uint8_t *body, size_t length)
+static void handle_bind(struct smb_parser *parser, struct smb_tx *tx, const struct dce_header *header,
+                        const uint8_t *body, size_t length)
 {
-    int err = dce_bind(parser->heap, &parser->state->bindings, header, body, length, false);
+    int err = dce_bind_parse(parser->heap, &parser->state->bindings, header, body, length, false);
 
     parser->failed |= err == -ENOMEM;
     if (err == -EINVAL)
         smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
-    share_bindings(parser, tx);
+    update_bindings(parser, tx);
 }
 
 void smb_pipe_request(struct smb_parser *parser, const struct smb_message *message, const uint8_t *bytes, size_t length)
@@ -139,7 +139,7 @@ void smb_pipe_request(struct smb_parser *parser, const struct smb_message *messa
         app_tx_advance(&tx->head.tx, FLOW_TO_SERVER, 0);
         add_request(parser, tx, &header, body, length);
     } else if (header.type == DCE_BIND) {
-        take_bind(parser, tx, &header, body, length);
+        handle_bind(parser, tx, &header, body, length);
     } else if (header.type >= DCE_TYPES) {
         smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
     }
@@ -157,21 +157,21 @@ static struct smb_table_key fragment_key(const struct smb_message *message, cons
     return key;
 }
 
-static void take_bind_ack(struct smb_parser *parser, struct smb_tx *tx, const struct smb_message *message,
-                          const struct dce_header *header, const uint8_t *body, size_t length)
+static void handle_bind_ack(struct smb_parser *parser, struct smb_tx *tx, const struct smb_message *message,
+                            const struct dce_header *header, const uint8_t *body, size_t length)
 {
-    int err = dce_bind_ack(parser->heap, &parser->state->bindings, header, body, length, true);
+    int err = dce_bind_ack_parse(parser->heap, &parser->state->bindings, header, body, length, true);
 
     parser->failed |= err == -ENOMEM;
     if (err == -EINVAL)
         smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
-    share_bindings(parser, tx);
+    update_bindings(parser, tx);
     smb_tx_set_status(tx, message->status, false);
     smb_tx_complete(parser, tx, FLOW_TO_CLIENT);
 }
 
-static void take_response(struct smb_parser *parser, const struct smb_message *message, const uint8_t *bytes,
-                          size_t length)
+static void handle_response(struct smb_parser *parser, const struct smb_message *message, const uint8_t *bytes,
+                            size_t length)
 {
     struct dce_header header;
     struct dce_body response;
@@ -192,7 +192,7 @@ static void take_response(struct smb_parser *parser, const struct smb_message *m
     tx->call.response = header.type;
     tx->call.has_response = true;
     if (header.type == DCE_BIND_ACK) {
-        take_bind_ack(parser, tx, message, &header, bytes, length);
+        handle_bind_ack(parser, tx, message, &header, bytes, length);
         return;
     }
     smb_tx_set_status(tx, message->status, false);
@@ -207,8 +207,8 @@ static void take_response(struct smb_parser *parser, const struct smb_message *m
 }
 
 /* Appends to a DCE/RPC fragment that is split over several responses. */
-static void take_piece(struct smb_parser *parser, const struct smb_message *message, struct smb_entry *entry,
-                       const uint8_t *bytes, size_t length)
+static void append_fragment(struct smb_parser *parser, const struct smb_message *message, struct smb_entry *entry,
+                            const uint8_t *bytes, size_t length)
 {
     struct dce_header header;
 
@@ -218,7 +218,7 @@ static void take_piece(struct smb_parser *parser, const struct smb_message *mess
         (message->command == 0x25 || !dce_header_read(entry->bytes.bytes, entry->bytes.length, &header) ||
          entry->bytes.length < header.length))
         return;
-    take_response(parser, message, entry->bytes.bytes, entry->bytes.length);
+    handle_response(parser, message, entry->bytes.bytes, entry->bytes.length);
     smb_table_remove(parser->heap, &parser->state->fragments, entry);
 }
 
@@ -230,11 +230,11 @@ void smb_pipe_response(struct smb_parser *parser, const struct smb_message *mess
     bool overflow = message->status == (uint32_t)SMB_STATUS_BUFFER_OVERFLOW;
 
     if (message->status != SMB_STATUS_SUCCESS && !overflow) {
-        const struct smb_key header = smb_key_of(message, SMB_KEY_HEADER);
+        const struct smb_key header = smb_message_key(message, SMB_KEY_HEADER);
         struct smb_tx *tx = smb_tx_find(parser, SMB_KINDS, message->version, message->command, &header);
 
         if (tx)
-            smb_tx_answer(parser, tx, message);
+            smb_tx_set_response(parser, tx, message);
         return;
     }
     if (length > FRAGMENT_MAX)
@@ -242,11 +242,11 @@ void smb_pipe_response(struct smb_parser *parser, const struct smb_message *mess
     struct smb_entry *entry = smb_table_find(fragments, &key);
 
     if (!entry && overflow)
-        entry = smb_table_put(parser->heap, fragments, parser->settings->max_fragments, &key);
+        entry = smb_table_add(parser->heap, fragments, parser->settings->max_fragments, &key);
     if (entry)
-        take_piece(parser, message, entry, bytes, length);
+        append_fragment(parser, message, entry, bytes, length);
     else if (overflow)
         parser->failed = true;
     else if (length > 0)
-        take_response(parser, message, bytes, length);
+        handle_response(parser, message, bytes, length);
 }

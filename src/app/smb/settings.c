@@ -75,14 +75,14 @@ static const struct smb_settings defaults = {
     .max_pending = 512,
 };
 
-const struct smb_settings *smb_settings_of(const struct app_context *context)
+const struct smb_settings *smb_get_settings(const struct app_context *context)
 {
     const struct smb_settings *settings = app_settings(context);
 
     return settings ? settings : &defaults;
 }
 
-static void choose_logs(struct smb_settings *settings, const struct config *config)
+static void read_log_kinds(struct smb_settings *settings, const struct config *config)
 {
     size_t count = config_list_count(config, "eve.types.smb.types");
 
@@ -94,7 +94,7 @@ static void choose_logs(struct smb_settings *settings, const struct config *conf
     }
 }
 
-static uint32_t number_of(const struct config *config, const char *name)
+static uint32_t get_number(const struct config *config, const char *name)
 {
     return (uint32_t)config_number(config, name);
 }
@@ -106,19 +106,19 @@ int smb_configure(const struct config *config, struct diag *diag, void **out)
     (void)diag;
     if (!settings)
         return -ENOMEM;
-    settings->max_read_size = number_of(config, "app-layer.protocols.smb.max-read-size");
-    settings->max_write_size = number_of(config, "app-layer.protocols.smb.max-write-size");
-    settings->max_read_queue_size = number_of(config, "app-layer.protocols.smb.max-read-queue-size");
-    settings->max_write_queue_size = number_of(config, "app-layer.protocols.smb.max-write-queue-size");
-    settings->max_read_queue_count = number_of(config, "app-layer.protocols.smb.max-read-queue-cnt");
-    settings->max_write_queue_count = number_of(config, "app-layer.protocols.smb.max-write-queue-cnt");
-    settings->max_tx = number_of(config, "app-layer.protocols.smb.max-tx");
-    settings->max_names = number_of(config, "app-layer.protocols.smb.max-guid-cache-size");
-    settings->max_reads = number_of(config, "app-layer.protocols.smb.max-rec-offset-cache-size");
-    settings->max_trees = number_of(config, "app-layer.protocols.smb.max-tree-cache-size");
-    settings->max_fragments = number_of(config, "app-layer.protocols.smb.max-dcerpc-frag-cache-size");
-    settings->max_pending = number_of(config, "app-layer.protocols.smb.max-session-cache-size");
-    choose_logs(settings, config);
+    settings->max_read_size = get_number(config, "app-layer.protocols.smb.max-read-size");
+    settings->max_write_size = get_number(config, "app-layer.protocols.smb.max-write-size");
+    settings->max_read_queue_size = get_number(config, "app-layer.protocols.smb.max-read-queue-size");
+    settings->max_write_queue_size = get_number(config, "app-layer.protocols.smb.max-write-queue-size");
+    settings->max_read_queue_count = get_number(config, "app-layer.protocols.smb.max-read-queue-cnt");
+    settings->max_write_queue_count = get_number(config, "app-layer.protocols.smb.max-write-queue-cnt");
+    settings->max_tx = get_number(config, "app-layer.protocols.smb.max-tx");
+    settings->max_names = get_number(config, "app-layer.protocols.smb.max-guid-cache-size");
+    settings->max_reads = get_number(config, "app-layer.protocols.smb.max-rec-offset-cache-size");
+    settings->max_trees = get_number(config, "app-layer.protocols.smb.max-tree-cache-size");
+    settings->max_fragments = get_number(config, "app-layer.protocols.smb.max-dcerpc-frag-cache-size");
+    settings->max_pending = get_number(config, "app-layer.protocols.smb.max-session-cache-size");
+    read_log_kinds(settings, config);
     *out = settings;
     return 0;
 }

@@ -54,7 +54,7 @@ static bool is_mark(const uint8_t *bytes)
 }
 
 /* Encrypted or compressed: the message cannot be parsed. */
-static bool is_closed(const uint8_t *mark)
+static bool is_unreadable(const uint8_t *mark)
 {
     return mark[0] == 0xfc || mark[0] == 0xfd;
 }
@@ -72,7 +72,7 @@ static uint32_t record_length(const uint8_t *header)
 /* --- Records ----------------------------------------------------------------------------------------- */
 
 /* Parses the compounded messages of an SMB 2 record. False if the record is malformed. */
-static bool take_chain(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t missing)
+static bool handle_compound(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t missing)
 {
     struct smb_message message;
     uint32_t next;
@@ -96,7 +96,7 @@ static bool take_chain(struct smb_parser *parser, const uint8_t *bytes, uint32_t
 }
 
 /* Parses a record of which `missing` bytes have not been received. False if it is malformed. */
-static bool take_record(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t missing)
+static bool handle_record(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t missing)
 {
     struct smb_message message;
 
@@ -105,8 +105,8 @@ static bool take_record(struct smb_parser *parser, const uint8_t *bytes, uint32_
     if (!is_mark(bytes))
         return false;
     if (bytes[0] == 0xfe)
-        return take_chain(parser, bytes, length, missing);
-    if (is_closed(bytes))
+        return handle_compound(parser, bytes, length, missing);
+    if (is_unreadable(bytes))
         return true;
     if (!smb1_header_read(bytes, length, &message))
         return false;
@@ -127,9 +127,9 @@ static bool is_ready(struct smb_parser *parser, const uint8_t *bytes, uint32_t h
     if (have < MARK)
         return false;
     if (bytes[0] == 0xfe)
-        streams = smb2_streams(parser, bytes, have, needed);
+        streams = smb2_stream_kind(parser, bytes, have, needed);
     else if (bytes[0] == 0xff)
-        streams = smb1_streams(parser, bytes, have, needed);
+        streams = smb1_stream_kind(parser, bytes, have, needed);
     if (streams == SMB_STREAM_YES)
         return true;
     if (streams == SMB_STREAM_NO || *needed > length)
@@ -137,46 +137,46 @@ static bool is_ready(struct smb_parser *parser, const uint8_t *bytes, uint32_t h
     return streams == SMB_STREAM_NO && have >= *needed;
 }
 
-struct taken {
+struct record {
     uint32_t consumed, needed;
     bool broken;
 };
 
 /* Parses the record at the start of the bytes, or the part of it that can be parsed. */
-static struct taken next_record(struct smb_parser *parser, const uint8_t *bytes, uint32_t left)
+static struct record handle_next_record(struct smb_parser *parser, const uint8_t *bytes, uint32_t left)
 {
     struct smb_side *side = &parser->state->side[parser->direction];
     uint32_t length, have, needed = 0;
 
     if (left < SMB_NBSS_HEADER)
-        return (struct taken){ .needed = SMB_NBSS_HEADER };
+        return (struct record){ .needed = SMB_NBSS_HEADER };
     length = record_length(bytes);
     have = left - SMB_NBSS_HEADER < length ? left - SMB_NBSS_HEADER : length;
     if (!is_nbss_type(bytes[0]))
-        return (struct taken){ .broken = true };
+        return (struct record){ .broken = true };
     if (bytes[0] != NBSS_MESSAGE) {
         side->skip = length - have;
-        return (struct taken){ .consumed = SMB_NBSS_HEADER + have };
+        return (struct record){ .consumed = SMB_NBSS_HEADER + have };
     }
     if (have >= MARK && !is_mark(bytes + SMB_NBSS_HEADER))
-        return (struct taken){ .broken = true };
-    if (have >= MARK && is_closed(bytes + SMB_NBSS_HEADER)) {
+        return (struct record){ .broken = true };
+    if (have >= MARK && is_unreadable(bytes + SMB_NBSS_HEADER)) {
         side->skip = length - have;
-        return (struct taken){ .consumed = SMB_NBSS_HEADER + have };
+        return (struct record){ .consumed = SMB_NBSS_HEADER + have };
     }
     if (!is_ready(parser, bytes + SMB_NBSS_HEADER, have, length, &needed))
-        return (struct taken){ .needed = SMB_NBSS_HEADER + needed };
+        return (struct record){ .needed = SMB_NBSS_HEADER + needed };
     side->chunk_left = 0;
-    if (!take_record(parser, bytes + SMB_NBSS_HEADER, have, length - have))
-        return (struct taken){ .broken = true };
+    if (!handle_record(parser, bytes + SMB_NBSS_HEADER, have, length - have))
+        return (struct record){ .broken = true };
     if (side->chunk_left > length - have)
         side->chunk_left = length - have;
     side->skip = length - have - side->chunk_left;
-    return (struct taken){ .consumed = SMB_NBSS_HEADER + have };
+    return (struct record){ .consumed = SMB_NBSS_HEADER + have };
 }
 
 /* Consumes the rest of the preceding record and returns its length. */
-static uint32_t take_rest(struct smb_parser *parser, const uint8_t *bytes, uint32_t left)
+static uint32_t consume_rest(struct smb_parser *parser, const uint8_t *bytes, uint32_t left)
 {
     struct smb_side *side = &parser->state->side[parser->direction];
     uint32_t consumed = smb_file_data(parser, bytes, left), skipped = left - consumed;
@@ -190,7 +190,7 @@ static uint32_t take_rest(struct smb_parser *parser, const uint8_t *bytes, uint3
 /* --- Gaps -------------------------------------------------------------------------------------------- */
 
 /* Closes all open transactions except files: the gap may have contained their responses. */
-static void close_open(struct smb_parser *parser)
+static void close_open_transactions(struct smb_parser *parser)
 {
     for (struct smb_tx *tx = smb_tx_first_open(parser), *next; tx; tx = next) {
         next = smb_tx_next_open(tx);
@@ -202,7 +202,7 @@ static void close_open(struct smb_parser *parser)
     }
 }
 
-static void take_gap(struct smb_parser *parser, uint64_t length)
+static void handle_gap(struct smb_parser *parser, uint64_t length)
 {
     struct smb_side *side = &parser->state->side[parser->direction];
 
@@ -213,11 +213,11 @@ static void take_gap(struct smb_parser *parser, uint64_t length)
     }
     side->skip = 0;
     side->lost = true;
-    close_open(parser);
+    close_open_transactions(parser);
 }
 
 /* Returns how many bytes precede the next record, or cannot belong to one. */
-static uint32_t search_record(struct smb_side *side, const uint8_t *bytes, uint32_t length)
+static uint32_t find_record(struct smb_side *side, const uint8_t *bytes, uint32_t length)
 {
     uint32_t at = 0;
 
@@ -238,27 +238,27 @@ static struct app_result feed_records(struct smb_parser *parser, const struct ap
     struct smb_side *side = &parser->state->side[parser->direction];
 
     while (result.consumed < in->length) {
-        struct taken taken = { .consumed = 0 };
+        struct record record = { .consumed = 0 };
         const uint8_t *bytes;
 
-        result.consumed += take_rest(parser, in->bytes + result.consumed, in->length - result.consumed);
+        result.consumed += consume_rest(parser, in->bytes + result.consumed, in->length - result.consumed);
         if (side->lost)
-            result.consumed += search_record(side, in->bytes + result.consumed, in->length - result.consumed);
+            result.consumed += find_record(side, in->bytes + result.consumed, in->length - result.consumed);
         bytes = in->bytes + result.consumed;
         if (side->lost)
             result.needed = SMB_NBSS_HEADER + MARK;
         if (side->lost || result.consumed == in->length)
             return result;
-        taken = next_record(parser, bytes, in->length - result.consumed);
-        if (taken.broken)
+        record = handle_next_record(parser, bytes, in->length - result.consumed);
+        if (record.broken)
             smb_event(parser, 0, SMB_MALFORMED_DATA);
-        if (taken.broken || parser->failed) {
+        if (record.broken || parser->failed) {
             result.status = APP_ERROR;
             return result;
         }
-        result.consumed += taken.consumed;
-        result.needed = taken.needed;
-        if (taken.consumed == 0)
+        result.consumed += record.consumed;
+        result.needed = record.needed;
+        if (record.consumed == 0)
             return result;
     }
     return result;
@@ -270,13 +270,13 @@ static struct app_result smb_feed(struct app_context *context, void *state, cons
         .context = context,
         .heap = app_heap(context),
         .state = state,
-        .settings = smb_settings_of(context),
+        .settings = smb_get_settings(context),
         .direction = in->direction,
     };
     struct app_result result;
 
     if (in->gap > 0)
-        take_gap(&parser, in->gap);
+        handle_gap(&parser, in->gap);
     result = feed_records(&parser, in);
     if ((in->end && !parser.state->side[in->direction].ended) || result.status == APP_ERROR)
         smb_file_close_all(&parser);
@@ -294,7 +294,7 @@ static void smb_stop(struct app_context *context, void *data)
     smb_table_clear(heap, &state->names);
     smb_table_clear(heap, &state->pending);
     smb_table_clear(heap, &state->fragments);
-    dce_bindings_drop(heap, state->bindings);
+    dce_bindings_unref(heap, state->bindings);
     state->bindings = NULL;
 }
 
@@ -303,7 +303,7 @@ static void smb_stop(struct app_context *context, void *data)
 enum { SMB1_FLAGS_AT = 9, SMB2_FLAGS_AT = 16, FLAGS_END = SMB2_FLAGS_AT + 1, SMB_PORT = 445 };
 
 /* Whether the client or the server sent the message. Encrypted messages do not contain that, so the port decides. */
-static enum app_guess direction_of(const struct app_probe *in, const uint8_t *message)
+static enum app_guess get_direction(const struct app_probe *in, const uint8_t *message)
 {
     bool from_server = in->direction == FLOW_TO_CLIENT;
 
@@ -335,7 +335,7 @@ static enum app_guess smb_probe(const struct app_probe *in)
     }
     if (in->length >= at + MARK && !is_mark(in->bytes + at))
         return APP_NO;
-    return in->length < at + FLAGS_END ? APP_UNSURE : direction_of(in, in->bytes + at);
+    return in->length < at + FLAGS_END ? APP_UNSURE : get_direction(in, in->bytes + at);
 }
 
 const struct app_proto app_smb = {

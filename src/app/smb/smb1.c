@@ -71,7 +71,7 @@ bool smb1_bytes(struct smb_parser *parser, struct cursor *cur, struct buffer *ou
 
     if (!end)
         return false;
-    smb_keep_bytes(parser, out, cur->at, (size_t)(end - cur->at));
+    smb_store_bytes(parser, out, cur->at, (size_t)(end - cur->at));
     cur->at = end + 1;
     return true;
 }
@@ -93,7 +93,7 @@ bool smb1_text(struct smb_parser *parser, const struct smb_message *message, str
         if (pair[0] == 0 && pair[1] == 0)
             break;
     }
-    smb_keep_text(parser, out, text.at, (size_t)(cur->at - text.at));
+    smb_store_text(parser, out, text.at, (size_t)(cur->at - text.at));
     return true;
 }
 
@@ -106,15 +106,15 @@ static struct cursor body_at(const struct smb_message *message, uint32_t at)
 
 static bool tree_connect_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
 {
-    const struct smb_key key = smb_key_of(message, SMB_KEY_TREE);
+    const struct smb_key key = smb_message_key(message, SMB_KEY_TREE);
     struct cursor cur = body_at(message, at);
     const uint8_t *fixed = cursor_take(&cur, 11);
     struct buffer path = { .length = 0 }, service = { .length = 0 };
     struct smb_tx *tx = NULL;
-    bool fine = fixed && cursor_skip(&cur, load_le16(fixed + 7)) && smb1_text(parser, message, &cur, &path) &&
-                smb1_bytes(parser, &cur, &service);
+    bool ok = fixed && cursor_skip(&cur, load_le16(fixed + 7)) && smb1_text(parser, message, &cur, &path) &&
+              smb1_bytes(parser, &cur, &service);
 
-    if (fine)
+    if (ok)
         tx = smb_tx_new(parser, SMB_TREE_CONNECT, 1, TREE_CONNECT, &key);
     if (tx) {
         buffer_consume(&path, path.length > 1); /* without one of the two leading backslashes, as in Suricata */
@@ -125,13 +125,13 @@ static bool tree_connect_request(struct smb_parser *parser, const struct smb_mes
     }
     buffer_clear(parser->heap, &path);
     buffer_clear(parser->heap, &service);
-    return fine;
+    return ok;
 }
 
 static bool tree_connect_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at,
                                   bool *found)
 {
-    const struct smb_key key = smb_key_of(message, SMB_KEY_TREE);
+    const struct smb_key key = smb_message_key(message, SMB_KEY_TREE);
     struct smb_tx *tx = smb_tx_find(parser, SMB_TREE_CONNECT, 1, TREE_CONNECT, &key);
     struct cursor cur = body_at(message, at);
     const uint8_t *fixed = cursor_take(&cur, 5);
@@ -139,7 +139,7 @@ static bool tree_connect_response(struct smb_parser *parser, const struct smb_me
 
     *found = tx || message->status != SMB_STATUS_SUCCESS;
     if (tx && message->status != SMB_STATUS_SUCCESS)
-        smb_tx_answer(parser, tx, message);
+        smb_tx_set_response(parser, tx, message);
     if (!tx || message->status != SMB_STATUS_SUCCESS)
         return true;
     if (!fixed || !cursor_skip(&cur, (fixed[0] >= 3 ? 2u : 0u) + (fixed[0] == 7 ? 8u : 0u) + 2))
@@ -149,9 +149,9 @@ static bool tree_connect_response(struct smb_parser *parser, const struct smb_me
         return false;
     tx->tree.has_response_service = tx->tree.is_answered = true;
     tx->tree.is_pipe = service->length == 3 && memcmp(service->bytes, "IPC", 3) == 0;
-    tx->key = smb_key_of(message, SMB_KEY_HEADER);
-    smb_tree_keep(parser, message, tx->text[SMB_TEXT_NAME].bytes, tx->text[SMB_TEXT_NAME].length, tx->tree.is_pipe);
-    smb_tx_answer(parser, tx, message);
+    tx->key = smb_message_key(message, SMB_KEY_HEADER);
+    smb_tree_add(parser, message, tx->text[SMB_TEXT_NAME].bytes, tx->text[SMB_TEXT_NAME].length, tx->tree.is_pipe);
+    smb_tx_set_response(parser, tx, message);
     return true;
 }
 
@@ -159,7 +159,7 @@ static bool tree_connect_response(struct smb_parser *parser, const struct smb_me
 
 static bool create_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
 {
-    const struct smb_key key = smb_key_of(message, SMB_KEY_GENERIC);
+    const struct smb_key key = smb_message_key(message, SMB_KEY_GENERIC);
     struct cursor cur = body_at(message, at);
     const uint8_t *fixed = cursor_take(&cur, 51);
     struct smb_entry *pending;
@@ -167,7 +167,7 @@ static bool create_request(struct smb_parser *parser, const struct smb_message *
 
     if (!fixed)
         return false;
-    pending = smb_pending_put(parser, SMB_PENDING_NAME, message);
+    pending = smb_pending_add(parser, SMB_PENDING_NAME, message);
     tx = pending ? smb_tx_new(parser, SMB_CREATE, 1, CREATE, &key) : NULL;
     if (!tx)
         return true;
@@ -177,8 +177,8 @@ static bool create_request(struct smb_parser *parser, const struct smb_message *
     if (message->is_unicode && (cur.at - message->bytes) % 2 != 0)
         cursor_skip(&cur, 1);
     cursor_limit(&cur, length);
-    smb_keep_text(parser, &pending->bytes, cur.at, cursor_left(&cur));
-    smb_keep_bytes(parser, &tx->text[SMB_TEXT_NAME], pending->bytes.bytes, pending->bytes.length);
+    smb_store_text(parser, &pending->bytes, cur.at, cursor_left(&cur));
+    smb_store_bytes(parser, &tx->text[SMB_TEXT_NAME], pending->bytes.bytes, pending->bytes.length);
     tx->create.disposition = load_le32(fixed + 36);
     tx->create.delete_on_close = options & 0x1000;
     tx->create.is_directory = options & 1;
@@ -192,7 +192,7 @@ static uint64_t load_le64(const uint8_t *p)
 
 static bool create_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
 {
-    const struct smb_key key = smb_key_of(message, SMB_KEY_GENERIC);
+    const struct smb_key key = smb_message_key(message, SMB_KEY_GENERIC);
     struct cursor cur = body_at(message, at);
     const uint8_t *fixed = cursor_take(&cur, 69);
     struct smb_entry *pending;
@@ -204,7 +204,7 @@ static bool create_response(struct smb_parser *parser, const struct smb_message 
 
     pending = smb_pending_find(parser, SMB_PENDING_NAME, message->session, message->message);
     if (pending) {
-        smb_name_keep(parser, &id, pending->bytes.bytes, pending->bytes.length);
+        smb_name_add(parser, &id, pending->bytes.bytes, pending->bytes.length);
         smb_table_remove(parser->heap, &parser->state->pending, pending);
     }
     tx = smb_tx_find(parser, SMB_CREATE, 1, CREATE, &key);
@@ -238,7 +238,7 @@ static bool close_request(struct smb_parser *parser, const struct smb_message *m
 {
     struct cursor cur = body_at(message, at);
     const uint8_t *fixed = cursor_take(&cur, 3);
-    struct smb_entry *pending = fixed ? smb_pending_put(parser, SMB_PENDING_ID, message) : NULL;
+    struct smb_entry *pending = fixed ? smb_pending_add(parser, SMB_PENDING_ID, message) : NULL;
 
     if (!pending)
         return fixed != NULL;
@@ -274,7 +274,7 @@ static bool read_request(struct smb_parser *parser, const struct smb_message *me
     }
     struct smb_id id = smb1_id(fixed + 5, message);
 
-    smb_read_keep(parser, message, &id, offset);
+    smb_read_add(parser, message, &id, offset);
     return true;
 }
 
@@ -294,7 +294,7 @@ static bool is_chained(uint16_t command)
 void smb1_generic_request(struct smb_parser *parser, const struct smb_message *message, uint16_t command,
                           bool is_malformed)
 {
-    const struct smb_key key = smb_key_of(message, SMB_KEY_GENERIC);
+    const struct smb_key key = smb_message_key(message, SMB_KEY_GENERIC);
     struct smb_tx *tx;
 
     if (!makes_transaction(command) && is_malformed)
@@ -310,7 +310,7 @@ void smb1_generic_request(struct smb_parser *parser, const struct smb_message *m
 
 void smb1_generic_response(struct smb_parser *parser, const struct smb_message *message, bool is_malformed)
 {
-    const struct smb_key key = smb_key_of(message, SMB_KEY_GENERIC);
+    const struct smb_key key = smb_message_key(message, SMB_KEY_GENERIC);
     struct smb_tx *tx = smb_tx_find(parser, SMB_KINDS, 1, message->command, &key);
 
     if (!tx) {
@@ -320,35 +320,35 @@ void smb1_generic_response(struct smb_parser *parser, const struct smb_message *
     }
     if (is_malformed)
         smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
-    smb_tx_answer(parser, tx, message);
+    smb_tx_set_response(parser, tx, message);
     smb_tx_complete_both(parser, tx);
 }
 
-static void take_request(struct smb_parser *parser, const struct smb_message *message, uint16_t command, uint32_t at)
+static void handle_request(struct smb_parser *parser, const struct smb_message *message, uint16_t command, uint32_t at)
 {
-    bool fine = true, done = false, malformed = false;
+    bool ok = true, done = false, malformed = false;
 
     switch (command) {
     case NEGOTIATE:
-        fine = done = smb1_negotiate_request(parser, message);
+        ok = done = smb1_negotiate_request(parser, message);
         break;
     case SESSION_SETUP:
-        fine = done = smb1_session_setup_request(parser, message, at);
+        ok = done = smb1_session_setup_request(parser, message, at);
         break;
     case TREE_CONNECT:
-        fine = done = tree_connect_request(parser, message, at);
+        ok = done = tree_connect_request(parser, message, at);
         break;
     case TREE_DISCONNECT:
-        smb_tree_forget(parser, message);
+        smb_tree_remove(parser, message);
         break;
     case CREATE:
-        fine = done = create_request(parser, message, at);
+        ok = done = create_request(parser, message, at);
         break;
     case CLOSE:
-        fine = close_request(parser, message, at);
+        ok = close_request(parser, message, at);
         break;
     case READ_ANDX:
-        fine = read_request(parser, message, at);
+        ok = read_request(parser, message, at);
         break;
     case WRITE_ANDX:
     case WRITE:
@@ -365,48 +365,48 @@ static void take_request(struct smb_parser *parser, const struct smb_message *me
         return;
     case TRANSACTION2:
         done = smb1_transaction2_request(parser, message, &malformed);
-        fine = !malformed;
+        ok = !malformed;
         break;
     case RENAME:
-        fine = done = smb1_rename_request(parser, message);
+        ok = done = smb1_rename_request(parser, message);
         break;
     default:
         break;
     }
     if (!done && !parser->failed)
-        smb1_generic_request(parser, message, command, !fine);
+        smb1_generic_request(parser, message, command, !ok);
 }
 
-static void answer_last(struct smb_parser *parser, const struct smb_message *message)
+static void set_last_response(struct smb_parser *parser, const struct smb_message *message)
 {
     struct smb_tx *tx = smb_tx_find_last(parser, 1, message->command);
 
     if (tx)
-        smb_tx_answer(parser, tx, message);
+        smb_tx_set_response(parser, tx, message);
 }
 
-static void take_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
+static void handle_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
 {
-    bool fine = true, found = false;
+    bool ok = true, found = false;
 
     switch (message->command) {
     case NEGOTIATE:
-        fine = smb1_negotiate_response(parser, message);
-        found = fine;
+        ok = smb1_negotiate_response(parser, message);
+        found = ok;
         break;
     case SESSION_SETUP:
         smb1_session_setup_response(parser, message, at);
         return;
     case TREE_CONNECT:
-        fine = tree_connect_response(parser, message, at, &found);
-        found = found && fine;
+        ok = tree_connect_response(parser, message, at, &found);
+        found = found && ok;
         break;
     case TREE_DISCONNECT:
-        smb_tree_forget(parser, message);
+        smb_tree_remove(parser, message);
         break;
     case CREATE:
-        fine = message->status != SMB_STATUS_SUCCESS || create_response(parser, message, at);
-        found = fine && message->status == SMB_STATUS_SUCCESS;
+        ok = message->status != SMB_STATUS_SUCCESS || create_response(parser, message, at);
+        found = ok && message->status == SMB_STATUS_SUCCESS;
         break;
     case CLOSE:
         close_response(parser, message);
@@ -418,7 +418,7 @@ static void take_response(struct smb_parser *parser, const struct smb_message *m
         smb1_transaction_response(parser, message);
         return;
     case LOGOFF: /* ends the session; the response does not contain the session id */
-        answer_last(parser, message);
+        set_last_response(parser, message);
         return;
     case WRITE_ANDX:
         return;
@@ -426,7 +426,7 @@ static void take_response(struct smb_parser *parser, const struct smb_message *m
         break;
     }
     if (!found)
-        smb1_generic_response(parser, message, !fine);
+        smb1_generic_response(parser, message, !ok);
 }
 
 void smb1_message(struct smb_parser *parser, const struct smb_message *first)
@@ -444,9 +444,9 @@ void smb1_message(struct smb_parser *parser, const struct smb_message *first)
         const uint8_t *chain = cursor_take(&cur, 5);
 
         if (to_server)
-            take_request(parser, &message, message.command, at);
+            handle_request(parser, &message, message.command, at);
         else
-            take_response(parser, &message, at);
+            handle_response(parser, &message, at);
         if (!is_chained(message.command) || !chain || chain[1] == NO_COMMAND || load_le16(chain + 3) <= at ||
             load_le16(chain + 3) >= message.length)
             return;

@@ -12,9 +12,9 @@ struct transfer {
 };
 
 /* Returns the data offset given in the message if it is valid, otherwise the offset after the fixed part. */
-static uint32_t place_of(uint32_t said, uint32_t least)
+static uint32_t data_offset(uint32_t given, uint32_t minimum)
 {
-    return said >= least ? said : least;
+    return given >= minimum ? given : minimum;
 }
 
 static bool find_data(const struct smb_message *message, struct transfer *transfer)
@@ -44,7 +44,7 @@ static bool read_write_andx(const struct smb_message *message, uint32_t at, stru
             return false;
         out->offset |= (uint64_t)load_le32(fixed + WRITE_ANDX_FIXED - 2) << 32;
     }
-    out->at = place_of(load_le16(fixed + 23), at + (fixed[0] == 14 ? 31 : 27));
+    out->at = data_offset(load_le16(fixed + 23), at + (fixed[0] == 14 ? 31 : 27));
     return true;
 }
 
@@ -71,8 +71,8 @@ static bool is_pipe(const struct smb_parser *parser, const struct smb_message *m
     return tree && tree->is_pipe;
 }
 
-static void to_file(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id,
-                    const struct transfer *transfer, const char *unknown)
+static void forward_to_file(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id,
+                            const struct transfer *transfer, const char *unknown)
 {
     const struct smb_transfer file = {
         .id = id,
@@ -89,10 +89,10 @@ static void to_file(struct smb_parser *parser, const struct smb_message *message
 void smb1_write_request(struct smb_parser *parser, const struct smb_message *message, uint16_t command, uint32_t at)
 {
     struct transfer transfer;
-    bool fine = command == WRITE_ANDX ? read_write_andx(message, at, &transfer)
-                                      : read_write(message, at, command == WRITE_AND_CLOSE, &transfer);
+    bool ok = command == WRITE_ANDX ? read_write_andx(message, at, &transfer)
+                                    : read_write(message, at, command == WRITE_AND_CLOSE, &transfer);
 
-    if (!fine) {
+    if (!ok) {
         smb_event(parser, 1, SMB_MALFORMED_DATA);
         return;
     }
@@ -103,7 +103,7 @@ void smb1_write_request(struct smb_parser *parser, const struct smb_message *mes
     struct smb_id id = smb1_id(transfer.fid, message);
 
     if (!is_pipe(parser, message))
-        to_file(parser, message, &id, &transfer, "<unknown>");
+        forward_to_file(parser, message, &id, &transfer, "<unknown>");
     else if (transfer.here > 0)
         smb_pipe_request(parser, message, message->bytes + transfer.at, transfer.here);
 }
@@ -122,15 +122,15 @@ void smb1_read_response(struct smb_parser *parser, const struct smb_message *mes
         return;
     }
     transfer.length = load_le16(fixed + 11) | (uint32_t)load_le16(fixed + 15) << 16;
-    transfer.at = place_of(load_le16(fixed + 13), at + READ_ANDX_FIXED);
+    transfer.at = data_offset(load_le16(fixed + 13), at + READ_ANDX_FIXED);
     if (!find_data(message, &transfer)) {
         smb_event(parser, 1, SMB_READ_RESPONSE_TOO_LARGE);
         return;
     }
-    if (!smb_read_take(parser, message, &id, &transfer.offset))
+    if (!smb_read_remove(parser, message, &id, &transfer.offset))
         return;
     if (!is_pipe(parser, message)) {
-        to_file(parser, message, &id, &transfer, "");
+        forward_to_file(parser, message, &id, &transfer, "");
         return;
     }
     id.length = 2; /* transactions identify the file without the session */
@@ -138,7 +138,7 @@ void smb1_read_response(struct smb_parser *parser, const struct smb_message *mes
         smb_pipe_response(parser, message, &id, message->bytes + transfer.at, transfer.here);
 }
 
-enum smb_stream smb1_streams(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t *needed)
+enum smb_stream smb1_stream_kind(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t *needed)
 {
     struct smb_message message;
 
@@ -153,6 +153,6 @@ enum smb_stream smb1_streams(struct smb_parser *parser, const uint8_t *bytes, ui
         return SMB_STREAM_UNSURE;
     if (bytes[SMB1_HEADER + 1] != NO_COMMAND)
         return SMB_STREAM_NO;
-    *needed = place_of(load_le16(bytes + SMB1_HEADER + (message.is_response ? 13 : 23)), *needed);
+    *needed = data_offset(load_le16(bytes + SMB1_HEADER + (message.is_response ? 13 : 23)), *needed);
     return length < *needed ? SMB_STREAM_UNSURE : SMB_STREAM_YES;
 }

@@ -9,21 +9,21 @@ enum { NEGOTIATE = 0x72, SESSION_SETUP = 0x73 };
 /* --- Negotiation ------------------------------------------------------------------------------------- */
 
 /* Stores the dialect names, each of which is preceded by a byte 2 and ends with a zero byte. */
-static void keep_dialects(struct smb_parser *parser, struct smb_tx *tx, struct cursor cur)
+static void store_dialects(struct smb_parser *parser, struct smb_tx *tx, struct cursor cur)
 {
-    bool bad = false;
+    bool malformed = false;
 
     for (unsigned i = 0; i < SMB_DIALECTS_MAX && cursor_left(&cur) > 0; i++) {
         const uint8_t *end = memchr(cur.at, 0, cursor_left(&cur));
 
         if (!end)
             break;
-        bad |= end - cur.at < 2;
+        malformed |= end - cur.at < 2;
         if (end > cur.at)
-            smb_keep_bytes(parser, &tx->text[SMB_TEXT_DIALECTS], cur.at + 1, (size_t)(end - cur.at));
+            smb_store_bytes(parser, &tx->text[SMB_TEXT_DIALECTS], cur.at + 1, (size_t)(end - cur.at));
         cur.at = end + 1;
     }
-    if (bad)
+    if (malformed)
         smb_tx_event(parser, tx, SMB_NEGOTIATE_MALFORMED_DIALECTS);
 }
 
@@ -40,12 +40,12 @@ bool smb1_negotiate_request(struct smb_parser *parser, const struct smb_message 
     }
     tx = smb_tx_new(parser, SMB_NEGOTIATE, 1, NEGOTIATE, NULL);
     if (tx)
-        keep_dialects(parser, tx, cur);
+        store_dialects(parser, tx, cur);
     return true;
 }
 
 /* Sets the negotiated dialect to the entry with this index of the client's list; false if there is none. */
-static bool choose_dialect(struct smb_parser *parser, const struct smb_tx *tx, uint16_t number)
+static bool set_dialect(struct smb_parser *parser, const struct smb_tx *tx, uint16_t number)
 {
     const struct buffer *names = &tx->text[SMB_TEXT_DIALECTS];
     struct cursor cur = cursor_of(names->bytes, names->length);
@@ -84,17 +84,17 @@ bool smb1_negotiate_response(struct smb_parser *parser, const struct smb_message
         tx->negotiate.has_server_guid = true;
         memcpy(tx->negotiate.server_guid, guid, SMB_GUID);
     }
-    if (!choose_dialect(parser, tx, fixed ? load_le16(fixed) : 0))
+    if (!set_dialect(parser, tx, fixed ? load_le16(fixed) : 0))
         smb_tx_event(parser, tx, SMB_NEGOTIATE_MALFORMED_DIALECTS);
-    smb_tx_answer(parser, tx, message);
+    smb_tx_set_response(parser, tx, message);
     return true;
 }
 
 /* --- Session setup ----------------------------------------------------------------------------------- */
 
 /* Stores the names of the operating system and the LAN manager. Names without a terminator are omitted. */
-static void keep_host(struct smb_parser *parser, const struct smb_message *message, struct smb_tx *tx,
-                      struct cursor *cur, enum smb_text os, enum smb_text lm)
+static void store_host_names(struct smb_parser *parser, const struct smb_message *message, struct smb_tx *tx,
+                             struct cursor *cur, enum smb_text os, enum smb_text lm)
 {
     if (smb1_text(parser, message, cur, &tx->text[os]))
         smb1_text(parser, message, cur, &tx->text[lm]);
@@ -108,12 +108,12 @@ static bool read_passwords(struct smb_parser *parser, const struct smb_message *
 {
     const uint8_t *fixed = cursor_take(cur, 14);
     struct buffer unused = { .length = 0 };
-    bool fine = fixed && cursor_skip(cur, (size_t)load_le16(fixed) + load_le16(fixed + 2));
+    bool ok = fixed && cursor_skip(cur, (size_t)load_le16(fixed) + load_le16(fixed + 2));
 
-    if (fine && smb1_text(parser, message, cur, &unused) && smb1_text(parser, message, cur, &unused))
-        keep_host(parser, message, tx, cur, SMB_TEXT_REQUEST_OS, SMB_TEXT_REQUEST_LM);
+    if (ok && smb1_text(parser, message, cur, &unused) && smb1_text(parser, message, cur, &unused))
+        store_host_names(parser, message, tx, cur, SMB_TEXT_REQUEST_OS, SMB_TEXT_REQUEST_LM);
     buffer_clear(parser->heap, &unused);
-    return fine;
+    return ok;
 }
 
 static bool read_blob(struct smb_parser *parser, const struct smb_message *message, struct smb_tx *tx,
@@ -125,8 +125,8 @@ static bool read_blob(struct smb_parser *parser, const struct smb_message *messa
 
     if (!blob)
         return false;
-    smb_read_security(parser, tx, blob, length);
-    keep_host(parser, message, tx, cur, SMB_TEXT_REQUEST_OS, SMB_TEXT_REQUEST_LM);
+    smb_read_security_blob(parser, tx, blob, length);
+    store_host_names(parser, message, tx, cur, SMB_TEXT_REQUEST_OS, SMB_TEXT_REQUEST_LM);
     return true;
 }
 
@@ -134,7 +134,7 @@ bool smb1_session_setup_request(struct smb_parser *parser, const struct smb_mess
 {
     struct cursor cur = cursor_of(message->bytes + at, message->length - at);
     const uint8_t *fixed = cursor_take(&cur, 15);
-    struct smb_key key = smb_key_of(message, SMB_KEY_HEADER);
+    struct smb_key key = smb_message_key(message, SMB_KEY_HEADER);
     struct smb_tx *tx;
 
     key.tree = 0;
@@ -151,8 +151,8 @@ bool smb1_session_setup_request(struct smb_parser *parser, const struct smb_mess
 }
 
 /* Parses the security blob, if the word count includes one, and the server's names. */
-static bool read_answer(struct smb_parser *parser, const struct smb_message *message, struct smb_tx *tx,
-                        struct cursor *cur)
+static bool read_setup_response(struct smb_parser *parser, const struct smb_message *message, struct smb_tx *tx,
+                                struct cursor *cur)
 {
     const uint8_t *words = cursor_peek(cur, 1);
     uint16_t blob = 0;
@@ -169,14 +169,14 @@ static bool read_answer(struct smb_parser *parser, const struct smb_message *mes
         blob = load_le16(fixed + 7);
     if (!cursor_skip(cur, blob))
         return false;
-    keep_host(parser, message, tx, cur, SMB_TEXT_RESPONSE_OS, SMB_TEXT_RESPONSE_LM);
+    store_host_names(parser, message, tx, cur, SMB_TEXT_RESPONSE_OS, SMB_TEXT_RESPONSE_LM);
     return true;
 }
 
 bool smb1_session_setup_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
 {
     struct cursor cur = cursor_of(message->bytes + at, message->length - at);
-    struct smb_key key = smb_key_of(message, SMB_KEY_HEADER);
+    struct smb_key key = smb_message_key(message, SMB_KEY_HEADER);
     struct smb_tx *tx = smb_tx_find(parser, SMB_SESSION_SETUP, 1, SESSION_SETUP, &key);
 
     if (!tx) { /* the session id is assigned by the first response */
@@ -185,10 +185,10 @@ bool smb1_session_setup_response(struct smb_parser *parser, const struct smb_mes
     }
     if (!tx)
         return false;
-    tx->setup.has_response = read_answer(parser, message, tx, &cur);
+    tx->setup.has_response = read_setup_response(parser, message, tx, &cur);
     if (!tx->setup.has_response)
         smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
-    tx->key = smb_key_of(message, SMB_KEY_HEADER);
-    smb_tx_answer(parser, tx, message);
+    tx->key = smb_message_key(message, SMB_KEY_HEADER);
+    smb_tx_set_response(parser, tx, message);
     return true;
 }

@@ -8,7 +8,7 @@ enum { TRANSACTION = 0x25, TRANSACTION2 = 0x32, RENAME = 0x07 };
 enum { SET_PATH_INFO = 6, SET_FILE_INFO = 8, LEVEL_RENAME = 1010, LEVEL_DISPOSITION = 1013 };
 
 /* Returns a part of the message given by offset and length, or NULL if it is outside of the message. */
-static const uint8_t *part_of(const struct smb_message *message, uint32_t at, uint32_t length)
+static const uint8_t *get_part(const struct smb_message *message, uint32_t at, uint32_t length)
 {
     return at >= SMB1_HEADER && at <= message->length && length <= message->length - at ? message->bytes + at : NULL;
 }
@@ -27,10 +27,10 @@ static bool pipe_request(struct smb_parser *parser, const struct smb_message *me
     if (fixed[0] != 16 || fixed[27] != 2 || length == 0)
         return true;
     setup = cursor_take(&cur, 4);
-    bytes = part_of(message, load_le16(fixed + 25), length);
+    bytes = get_part(message, load_le16(fixed + 25), length);
     if (!setup || !bytes)
         return false;
-    pending = smb_pending_put(parser, SMB_PENDING_ID, message);
+    pending = smb_pending_add(parser, SMB_PENDING_ID, message);
     if (!pending)
         return true;
     pending->id = smb1_id(setup + 2, message);
@@ -60,7 +60,7 @@ static bool pipe_response(struct smb_parser *parser, const struct smb_message *m
     fixed = cursor_take(&cur, 21);
     if (!fixed)
         return false;
-    bytes = part_of(message, load_le16(fixed + 15), load_le16(fixed + 13));
+    bytes = get_part(message, load_le16(fixed + 15), load_le16(fixed + 13));
     if (!bytes)
         return false;
     bool overflow = message->status == (uint32_t)SMB_STATUS_BUFFER_OVERFLOW;
@@ -74,23 +74,23 @@ static bool pipe_response(struct smb_parser *parser, const struct smb_message *m
 
 void smb1_transaction_response(struct smb_parser *parser, const struct smb_message *message)
 {
-    bool fine = pipe_response(parser, message);
+    bool ok = pipe_response(parser, message);
 
-    smb1_generic_response(parser, message, !fine);
+    smb1_generic_response(parser, message, !ok);
 }
 
 /* --- Renames and deletions --------------------------------------------------------------------------- */
 
 bool smb1_rename_request(struct smb_parser *parser, const struct smb_message *message)
 {
-    const struct smb_key key = smb_key_of(message, SMB_KEY_GENERIC);
+    const struct smb_key key = smb_message_key(message, SMB_KEY_GENERIC);
     struct cursor cur = cursor_of(message->bytes + SMB1_HEADER, message->length - SMB1_HEADER);
     struct buffer names[2] = { { .length = 0 }, { .length = 0 } };
     struct smb_tx *tx = NULL;
-    bool fine = cursor_skip(&cur, 6) && smb1_text(parser, message, &cur, &names[0]) && cursor_skip(&cur, 1) &&
-                smb1_text(parser, message, &cur, &names[1]);
+    bool ok = cursor_skip(&cur, 6) && smb1_text(parser, message, &cur, &names[0]) && cursor_skip(&cur, 1) &&
+              smb1_text(parser, message, &cur, &names[1]);
 
-    if (fine)
+    if (ok)
         tx = smb_tx_new(parser, SMB_RENAME, 1, RENAME, &key);
     for (unsigned i = 0; i < 2; i++) {
         if (tx)
@@ -98,7 +98,7 @@ bool smb1_rename_request(struct smb_parser *parser, const struct smb_message *me
         else
             buffer_clear(parser->heap, &names[i]);
     }
-    return fine;
+    return ok;
 }
 
 /* Target of SET_PATH_INFO and SET_FILE_INFO. */
@@ -112,7 +112,7 @@ struct change {
 static struct smb_tx *new_change(struct smb_parser *parser, const struct smb_message *message, enum smb_kind kind,
                                  const struct change *target)
 {
-    const struct smb_key key = smb_key_of(message, SMB_KEY_GENERIC);
+    const struct smb_key key = smb_message_key(message, SMB_KEY_GENERIC);
     struct smb_tx *tx = smb_tx_new(parser, kind, 1, TRANSACTION2, &key);
     struct cursor name = target->name;
 
@@ -122,14 +122,14 @@ static struct smb_tx *new_change(struct smb_parser *parser, const struct smb_mes
         smb1_text(parser, message, &name, &tx->text[SMB_TEXT_NAME]);
         return tx;
     }
-    smb_copy_name(parser, &target->id, "<unknown>", &tx->text[SMB_TEXT_NAME]);
+    smb_name_copy(parser, &target->id, "<unknown>", &tx->text[SMB_TEXT_NAME]);
     tx->id = target->id;
     tx->id.length = 2;
     return tx;
 }
 
-static bool take_change(struct smb_parser *parser, const struct smb_message *message, const struct change *target,
-                        struct cursor data)
+static bool handle_change(struct smb_parser *parser, const struct smb_message *message, const struct change *target,
+                          struct cursor data)
 {
     const uint8_t *fixed = cursor_take(&data, target->level == LEVEL_RENAME ? 12 : 1), *name;
     uint32_t length;
@@ -152,7 +152,7 @@ static bool take_change(struct smb_parser *parser, const struct smb_message *mes
         return false;
     tx = new_change(parser, message, SMB_RENAME, target);
     if (tx)
-        smb_keep_text(parser, &tx->text[SMB_TEXT_NEW_NAME], name, length);
+        smb_store_text(parser, &tx->text[SMB_TEXT_NEW_NAME], name, length);
     return true;
 }
 
@@ -183,11 +183,11 @@ bool smb1_transaction2_request(struct smb_parser *parser, const struct smb_messa
     *is_malformed = !fixed;
     if (!fixed || (target.subcommand != SET_PATH_INFO && target.subcommand != SET_FILE_INFO))
         return false;
-    parameters = part_of(message, load_le16(fixed + 21), load_le16(fixed + 19));
-    data = part_of(message, load_le16(fixed + 25), load_le16(fixed + 23));
+    parameters = get_part(message, load_le16(fixed + 21), load_le16(fixed + 19));
+    data = get_part(message, load_le16(fixed + 25), load_le16(fixed + 23));
     *is_malformed = !parameters || !data || !read_target(message, parameters, load_le16(fixed + 19), &target);
     if (*is_malformed || (target.level != LEVEL_RENAME && target.level != LEVEL_DISPOSITION))
         return false;
-    *is_malformed = !take_change(parser, message, &target, cursor_of(data, load_le16(fixed + 23)));
+    *is_malformed = !handle_change(parser, message, &target, cursor_of(data, load_le16(fixed + 23)));
     return !*is_malformed;
 }

@@ -66,7 +66,7 @@ static bool tree_connect_request(struct smb_parser *parser, const struct smb_mes
 {
     struct cursor cur = body_of(message);
     const uint8_t *fixed = cursor_take(&cur, 8);
-    const struct smb_key key = smb_key_of(message, SMB_KEY_TREE);
+    const struct smb_key key = smb_message_key(message, SMB_KEY_TREE);
     uint32_t at, length;
     struct smb_tx *tx;
 
@@ -78,21 +78,21 @@ static bool tree_connect_request(struct smb_parser *parser, const struct smb_mes
         return false;
     tx = smb_tx_new(parser, SMB_TREE_CONNECT, 2, TREE_CONNECT, &key);
     if (tx)
-        smb_keep_text(parser, &tx->text[SMB_TEXT_NAME], message->bytes + at, length);
+        smb_store_text(parser, &tx->text[SMB_TEXT_NAME], message->bytes + at, length);
     return true;
 }
 
 /* Returns whether the message is well-formed; *found: the transaction is known. */
 static bool tree_connect_response(struct smb_parser *parser, const struct smb_message *message, bool *found)
 {
-    const struct smb_key key = smb_key_of(message, SMB_KEY_TREE);
+    const struct smb_key key = smb_message_key(message, SMB_KEY_TREE);
     struct smb_tx *tx = smb_tx_find(parser, SMB_TREE_CONNECT, 2, TREE_CONNECT, &key);
     struct cursor cur = body_of(message);
     const uint8_t *fixed = cursor_take(&cur, 16);
 
     *found = tx != NULL;
     if (tx && message->status != SMB_STATUS_SUCCESS) {
-        smb_tx_answer(parser, tx, message);
+        smb_tx_set_response(parser, tx, message);
         return true;
     }
     if (!tx || !fixed)
@@ -100,9 +100,9 @@ static bool tree_connect_response(struct smb_parser *parser, const struct smb_me
     tx->tree.is_answered = true;
     tx->tree.share_type = fixed[2];
     tx->tree.is_pipe = fixed[2] == 2;
-    tx->key = smb_key_of(message, SMB_KEY_HEADER);
-    smb_tree_keep(parser, message, tx->text[SMB_TEXT_NAME].bytes, tx->text[SMB_TEXT_NAME].length, tx->tree.is_pipe);
-    smb_tx_answer(parser, tx, message);
+    tx->key = smb_message_key(message, SMB_KEY_HEADER);
+    smb_tree_add(parser, message, tx->text[SMB_TEXT_NAME].bytes, tx->text[SMB_TEXT_NAME].length, tx->tree.is_pipe);
+    smb_tx_set_response(parser, tx, message);
     return true;
 }
 
@@ -112,7 +112,7 @@ static bool create_request(struct smb_parser *parser, const struct smb_message *
 {
     struct cursor cur = body_of(message);
     const uint8_t *fixed = cursor_take(&cur, 56);
-    const struct smb_key key = smb_key_of(message, SMB_KEY_GENERIC);
+    const struct smb_key key = smb_message_key(message, SMB_KEY_GENERIC);
     uint32_t options, length;
     struct smb_entry *pending;
     struct smb_tx *tx;
@@ -125,12 +125,12 @@ static bool create_request(struct smb_parser *parser, const struct smb_message *
 
     if (!name)
         return false;
-    pending = smb_pending_put(parser, SMB_PENDING_NAME, message);
+    pending = smb_pending_add(parser, SMB_PENDING_NAME, message);
     tx = pending ? smb_tx_new(parser, SMB_CREATE, 2, CREATE, &key) : NULL;
     if (!tx)
         return true;
-    smb_keep_text(parser, &pending->bytes, name, length);
-    smb_keep_bytes(parser, &tx->text[SMB_TEXT_NAME], pending->bytes.bytes, pending->bytes.length);
+    smb_store_text(parser, &pending->bytes, name, length);
+    smb_store_bytes(parser, &tx->text[SMB_TEXT_NAME], pending->bytes.bytes, pending->bytes.length);
     tx->create.disposition = load_le32(fixed + 36);
     tx->create.delete_on_close = options & 0x1000;
     tx->create.is_directory = options & 1;
@@ -146,7 +146,7 @@ static bool create_response(struct smb_parser *parser, const struct smb_message 
 {
     struct cursor cur = body_of(message);
     const uint8_t *fixed = cursor_take(&cur, 80);
-    const struct smb_key key = smb_key_of(message, SMB_KEY_GENERIC);
+    const struct smb_key key = smb_message_key(message, SMB_KEY_GENERIC);
     struct smb_entry *pending;
     struct smb_tx *tx;
 
@@ -156,7 +156,7 @@ static bool create_response(struct smb_parser *parser, const struct smb_message 
 
     pending = smb_pending_find(parser, SMB_PENDING_NAME, message->session, message->message);
     if (pending) {
-        smb_name_keep(parser, &id, pending->bytes.bytes, pending->bytes.length);
+        smb_name_add(parser, &id, pending->bytes.bytes, pending->bytes.length);
         smb_table_remove(parser->heap, &parser->state->pending, pending);
     }
     tx = smb_tx_find(parser, SMB_CREATE, 2, CREATE, &key);
@@ -168,7 +168,7 @@ static bool create_response(struct smb_parser *parser, const struct smb_message 
     tx->create.modified = load_le64(fixed + 24);
     tx->create.changed = load_le64(fixed + 32);
     tx->create.size = load_le64(fixed + 48);
-    smb_tx_answer(parser, tx, message);
+    smb_tx_set_response(parser, tx, message);
     return true;
 }
 
@@ -209,7 +209,7 @@ static bool read_request(struct smb_parser *parser, const struct smb_message *me
     }
     struct smb_id id = smb2_id(fixed + 16);
 
-    smb_read_keep(parser, message, &id, load_le64(fixed + 8));
+    smb_read_add(parser, message, &id, load_le64(fixed + 8));
     return true;
 }
 
@@ -219,7 +219,7 @@ static bool ioctl_request(struct smb_parser *parser, const struct smb_message *m
 {
     struct cursor cur = body_of(message);
     const uint8_t *fixed = cursor_take(&cur, 56);
-    const struct smb_key key = smb_key_of(message, SMB_KEY_HEADER);
+    const struct smb_key key = smb_message_key(message, SMB_KEY_HEADER);
     uint32_t length = fixed ? load_le32(fixed + 28) : 0;
     const uint8_t *bytes = fixed ? cursor_take(&cur, length) : NULL;
     struct smb_tx *tx;
@@ -242,7 +242,7 @@ static void ioctl_response(struct smb_parser *parser, const struct smb_message *
 {
     struct cursor cur = body_of(message);
     const uint8_t *fixed = cursor_take(&cur, 48);
-    const struct smb_key key = smb_key_of(message, SMB_KEY_HEADER);
+    const struct smb_key key = smb_message_key(message, SMB_KEY_HEADER);
     uint32_t length = fixed ? load_le32(fixed + 36) : 0;
     const uint8_t *bytes = fixed && cursor_skip(&cur, load_le32(fixed + 28)) ? cursor_take(&cur, length) : NULL;
 
@@ -260,48 +260,48 @@ static void ioctl_response(struct smb_parser *parser, const struct smb_message *
         return;
     if (!bytes && message->status == SMB_STATUS_SUCCESS)
         smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
-    smb_tx_answer(parser, tx, message);
+    smb_tx_set_response(parser, tx, message);
 }
 
 /* --- Messages ---------------------------------------------------------------------------------------- */
 
-static void take_request(struct smb_parser *parser, const struct smb_message *message)
+static void handle_request(struct smb_parser *parser, const struct smb_message *message)
 {
-    const struct smb_key key = smb_key_of(message, SMB_KEY_GENERIC);
+    const struct smb_key key = smb_message_key(message, SMB_KEY_GENERIC);
     enum smb_event event = SMB_MALFORMED_DATA;
-    bool fine = true, done = false, malformed = false;
+    bool ok = true, done = false, malformed = false;
 
     switch (message->command) {
     case NEGOTIATE:
-        fine = done = smb2_negotiate_request(parser, message);
+        ok = done = smb2_negotiate_request(parser, message);
         break;
     case SESSION_SETUP:
-        fine = done = smb2_session_setup_request(parser, message);
+        ok = done = smb2_session_setup_request(parser, message);
         break;
     case TREE_CONNECT:
-        fine = done = tree_connect_request(parser, message);
+        ok = done = tree_connect_request(parser, message);
         break;
     case TREE_DISCONNECT:
-        smb_tree_forget(parser, message);
+        smb_tree_remove(parser, message);
         break;
     case CREATE:
-        fine = done = create_request(parser, message);
+        ok = done = create_request(parser, message);
         break;
     case CLOSE:
-        fine = close_request(parser, message);
+        ok = close_request(parser, message);
         break;
     case READ:
-        fine = read_request(parser, message, &event);
+        ok = read_request(parser, message, &event);
         break;
     case WRITE:
         smb2_write_request(parser, message);
         return;
     case IOCTL:
-        fine = done = ioctl_request(parser, message);
+        ok = done = ioctl_request(parser, message);
         break;
     case SET_INFO:
         done = smb2_set_info_request(parser, message, &malformed);
-        fine = !malformed;
+        ok = !malformed;
         break;
     default:
         break;
@@ -311,19 +311,19 @@ static void take_request(struct smb_parser *parser, const struct smb_message *me
     struct smb_tx *tx =
         makes_transaction(message->command) ? smb_tx_new(parser, SMB_GENERIC, 2, message->command, &key) : NULL;
 
-    if (!fine && tx)
+    if (!ok && tx)
         smb_tx_event(parser, tx, event);
-    else if (!fine)
+    else if (!ok)
         smb_event(parser, 2, event);
 }
 
 /* Handles a read at the end of the file: all of the file was read, although it is still open. */
-static void read_end(struct smb_parser *parser, const struct smb_message *message)
+static void handle_end_of_file(struct smb_parser *parser, const struct smb_message *message)
 {
     struct smb_id id;
     uint64_t offset;
     struct smb_tx *tx =
-        smb_read_take(parser, message, &id, &offset) ? smb_file_find(parser, &id, FLOW_TO_CLIENT) : NULL;
+        smb_read_remove(parser, message, &id, &offset) ? smb_file_find(parser, &id, FLOW_TO_CLIENT) : NULL;
 
     if (!tx)
         return;
@@ -332,33 +332,33 @@ static void read_end(struct smb_parser *parser, const struct smb_message *messag
     smb_tx_complete(parser, tx, FLOW_TO_SERVER);
 }
 
-static void take_response(struct smb_parser *parser, const struct smb_message *message)
+static void handle_response(struct smb_parser *parser, const struct smb_message *message)
 {
-    const struct smb_key key = smb_key_of(message, SMB_KEY_GENERIC);
-    bool success = message->status == SMB_STATUS_SUCCESS, fine = true, found = false;
+    const struct smb_key key = smb_message_key(message, SMB_KEY_GENERIC);
+    bool success = message->status == SMB_STATUS_SUCCESS, ok = true, found = false;
 
     switch (message->command) {
     case NEGOTIATE:
-        fine = smb2_negotiate_response(parser, message, &found);
+        ok = smb2_negotiate_response(parser, message, &found);
         break;
     case SESSION_SETUP:
         smb2_session_setup_response(parser, message);
         return;
     case TREE_CONNECT:
-        fine = tree_connect_response(parser, message, &found);
+        ok = tree_connect_response(parser, message, &found);
         break;
     case TREE_DISCONNECT:
-        smb_tree_forget(parser, message);
+        smb_tree_remove(parser, message);
         break;
     case CREATE:
         found = success;
-        fine = !success || create_response(parser, message);
+        ok = !success || create_response(parser, message);
         break;
     case READ:
         if (success || message->status == (uint32_t)SMB_STATUS_BUFFER_OVERFLOW)
             smb2_read_response(parser, message);
         else if (message->status == (uint32_t)SMB_STATUS_END_OF_FILE)
-            read_end(parser, message);
+            handle_end_of_file(parser, message);
         return;
     case IOCTL:
         ioctl_response(parser, message);
@@ -366,15 +366,15 @@ static void take_response(struct smb_parser *parser, const struct smb_message *m
     default:
         break;
     }
-    if (found && fine)
+    if (found && ok)
         return;
     struct smb_tx *tx = smb_tx_find(parser, SMB_KINDS, 2, message->command, &key);
 
     if (!tx)
         return;
-    if (!fine)
+    if (!ok)
         smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
-    smb_tx_answer(parser, tx, message);
+    smb_tx_set_response(parser, tx, message);
 }
 
 void smb2_message(struct smb_parser *parser, const struct smb_message *message)
@@ -384,7 +384,7 @@ void smb2_message(struct smb_parser *parser, const struct smb_message *message)
     if (message->is_response == to_server)
         smb_event(parser, 2, to_server ? SMB_RESPONSE_TO_SERVER : SMB_REQUEST_TO_CLIENT);
     else if (to_server)
-        take_request(parser, message);
+        handle_request(parser, message);
     else
-        take_response(parser, message);
+        handle_response(parser, message);
 }

@@ -12,16 +12,16 @@ struct transfer {
 };
 
 /* Returns the data offset given in the message if it is valid, otherwise the offset after the fixed part. */
-static uint32_t place_of(uint32_t said, uint32_t least)
+static uint32_t data_offset(uint32_t given, uint32_t minimum)
 {
-    return said >= least ? said : least;
+    return given >= minimum ? given : minimum;
 }
 
-static bool find_data(const struct smb_message *message, uint32_t said, uint32_t fixed, struct transfer *transfer)
+static bool find_data(const struct smb_message *message, uint32_t given, uint32_t fixed, struct transfer *transfer)
 {
     uint64_t whole = (uint64_t)message->length + message->missing;
 
-    transfer->at = place_of(said, SMB2_HEADER + fixed);
+    transfer->at = data_offset(given, SMB2_HEADER + fixed);
     if ((uint64_t)transfer->at + transfer->length > whole)
         return false;
     transfer->here = message->length > transfer->at ? message->length - transfer->at : 0;
@@ -34,8 +34,8 @@ static bool find_data(const struct smb_message *message, uint32_t said, uint32_t
 
 enum data_target { TARGET_FILE, TARGET_DCERPC, TARGET_OTHER_PIPE };
 
-static enum data_target target_of(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id,
-                                  const uint8_t *bytes, uint32_t length)
+static enum data_target get_target(struct smb_parser *parser, const struct smb_message *message,
+                                   const struct smb_id *id, const uint8_t *bytes, uint32_t length)
 {
     const struct smb_entry *tree = smb_tree_find(parser, message);
 
@@ -46,14 +46,14 @@ static enum data_target target_of(struct smb_parser *parser, const struct smb_me
     return smb_is_dcerpc_pipe(parser, id) ? TARGET_DCERPC : TARGET_OTHER_PIPE;
 }
 
-static void move(struct smb_parser *parser, const struct smb_message *message, const struct transfer *transfer,
-                 const char *unknown)
+static void forward_data(struct smb_parser *parser, const struct smb_message *message, const struct transfer *transfer,
+                         const char *unknown)
 {
     const uint8_t *bytes = transfer->here > 0 ? message->bytes + transfer->at : message->bytes;
-    enum data_target target = target_of(parser, message, &transfer->id, bytes, transfer->here);
+    enum data_target target = get_target(parser, message, &transfer->id, bytes, transfer->here);
 
     if (target == TARGET_FILE) {
-        const struct smb_transfer to_file = {
+        const struct smb_transfer file_data = {
             .id = &transfer->id,
             .offset = transfer->offset,
             .length = transfer->length,
@@ -62,13 +62,13 @@ static void move(struct smb_parser *parser, const struct smb_message *message, c
             .unknown = unknown,
         };
 
-        smb_file_transfer(parser, message, &to_file);
+        smb_file_transfer(parser, message, &file_data);
         return;
     }
     if (target == TARGET_OTHER_PIPE)
         return;
     if (!smb_tree_find(parser, message))
-        smb_pipe_assume(parser, message, &transfer->id);
+        smb_pipe_assume_dcerpc(parser, message, &transfer->id);
     if (parser->direction == FLOW_TO_SERVER)
         smb_pipe_request(parser, message, bytes, transfer->here);
     else
@@ -101,7 +101,7 @@ void smb2_write_request(struct smb_parser *parser, const struct smb_message *mes
         smb_event(parser, 2, SMB_WRITE_REQUEST_TOO_LARGE);
         return;
     }
-    move(parser, message, &transfer, "");
+    forward_data(parser, message, &transfer, "");
 }
 
 void smb2_read_response(struct smb_parser *parser, const struct smb_message *message)
@@ -121,13 +121,13 @@ void smb2_read_response(struct smb_parser *parser, const struct smb_message *mes
         smb_event(parser, 2, SMB_READ_RESPONSE_TOO_LARGE);
         return;
     }
-    if (smb_read_take(parser, message, &transfer.id, &transfer.offset))
-        move(parser, message, &transfer, "<unknown>");
+    if (smb_read_remove(parser, message, &transfer.id, &transfer.offset))
+        forward_data(parser, message, &transfer, "<unknown>");
 }
 
 /* Data of files is passed on as it is received, starting with its first byte. Data of pipes is parsed when it is
  * complete; if the tree is unknown, the first bytes tell whether it is DCE/RPC. */
-enum smb_stream smb2_streams(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t *needed)
+enum smb_stream smb2_stream_kind(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t *needed)
 {
     struct smb_message message;
     const struct smb_entry *tree;
@@ -147,7 +147,7 @@ enum smb_stream smb2_streams(struct smb_parser *parser, const uint8_t *bytes, ui
     if (tree && tree->is_pipe)
         return SMB_STREAM_NO;
     at = message.is_response ? bytes[SMB2_HEADER + 2] : load_le16(bytes + SMB2_HEADER + 2);
-    at = place_of(at, SMB2_HEADER + fixed);
+    at = data_offset(at, SMB2_HEADER + fixed);
     *needed = at + (tree ? 0 : DCE_HEADER);
     if (length < *needed)
         return SMB_STREAM_UNSURE;

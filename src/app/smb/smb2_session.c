@@ -26,8 +26,8 @@ bool smb2_negotiate_request(struct smb_parser *parser, const struct smb_message 
     tx = smb_tx_new(parser, SMB_NEGOTIATE, 2, NEGOTIATE, NULL);
     if (!tx)
         return true;
-    smb_keep_bytes(parser, &tx->text[SMB_TEXT_DIALECTS], dialects,
-                   2 * (size_t)(count < SMB_DIALECTS_MAX ? count : SMB_DIALECTS_MAX));
+    smb_store_bytes(parser, &tx->text[SMB_TEXT_DIALECTS], dialects,
+                    2 * (size_t)(count < SMB_DIALECTS_MAX ? count : SMB_DIALECTS_MAX));
     tx->negotiate.has_client_guid = true;
     memcpy(tx->negotiate.client_guid, fixed + 12, SMB_GUID);
     return true;
@@ -49,7 +49,7 @@ static void answer_negotiate(struct smb_parser *parser, struct smb_tx *tx, const
         smb_tx_event(parser, tx, SMB_NEGOTIATE_MAX_READ_SIZE_TOO_LARGE);
     if (settings->max_write_size && state->max_write > settings->max_write_size)
         smb_tx_event(parser, tx, SMB_NEGOTIATE_MAX_WRITE_SIZE_TOO_LARGE);
-    smb_tx_answer(parser, tx, message);
+    smb_tx_set_response(parser, tx, message);
 }
 
 /* Also handles the SMB 2 response to an SMB 1 negotiation. */
@@ -77,21 +77,21 @@ bool smb2_negotiate_response(struct smb_parser *parser, const struct smb_message
 bool smb2_session_setup_request(struct smb_parser *parser, const struct smb_message *message)
 {
     struct cursor cur = body_of(message);
-    const struct smb_key key = smb_key_of(message, SMB_KEY_HEADER);
+    const struct smb_key key = smb_message_key(message, SMB_KEY_HEADER);
     struct smb_tx *tx;
 
     if (!cursor_skip(&cur, 24))
         return false;
     tx = smb_tx_new(parser, SMB_SESSION_SETUP, 2, SESSION_SETUP, &key);
     if (tx)
-        smb_read_security(parser, tx, cur.at, cursor_left(&cur));
+        smb_read_security_blob(parser, tx, cur.at, cursor_left(&cur));
     return true;
 }
 
 /* The session id is assigned by the first response. */
 void smb2_session_setup_response(struct smb_parser *parser, const struct smb_message *message)
 {
-    struct smb_key key = smb_key_of(message, SMB_KEY_HEADER);
+    struct smb_key key = smb_message_key(message, SMB_KEY_HEADER);
     struct smb_tx *tx = smb_tx_find(parser, SMB_SESSION_SETUP, 2, SESSION_SETUP, &key);
 
     if (!tx) {
@@ -100,7 +100,7 @@ void smb2_session_setup_response(struct smb_parser *parser, const struct smb_mes
     }
     if (!tx)
         return;
-    tx->key = smb_key_of(message, SMB_KEY_HEADER);
+    tx->key = smb_message_key(message, SMB_KEY_HEADER);
     smb_tx_set_status(tx, message->status, false);
     smb_tx_complete(parser, tx, FLOW_TO_CLIENT);
 }
@@ -110,21 +110,21 @@ void smb2_session_setup_response(struct smb_parser *parser, const struct smb_mes
 static void rename_file(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id,
                         const uint8_t *name, uint32_t length)
 {
-    const struct smb_key key = smb_key_of(message, SMB_KEY_GENERIC);
+    const struct smb_key key = smb_message_key(message, SMB_KEY_GENERIC);
     struct smb_tx *tx = smb_tx_new(parser, SMB_RENAME, 2, SET_INFO, &key);
 
     if (!tx)
         return;
     tx->id = *id;
-    smb_copy_name(parser, id, "<unknown>", &tx->text[SMB_TEXT_NAME]);
-    smb_keep_text(parser, &tx->text[SMB_TEXT_NEW_NAME], name, length);
+    smb_name_copy(parser, id, "<unknown>", &tx->text[SMB_TEXT_NAME]);
+    smb_store_text(parser, &tx->text[SMB_TEXT_NEW_NAME], name, length);
 }
 
 /* In a compounded request, the file is the one that the preceding message opens. */
 static void set_disposition(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id,
                             bool delete)
 {
-    const struct smb_key key = smb_key_of(message, SMB_KEY_GENERIC);
+    const struct smb_key key = smb_message_key(message, SMB_KEY_GENERIC);
     const struct smb_entry *opened =
         message->message > 0 ? smb_pending_find(parser, SMB_PENDING_NAME, message->session, message->message - 1)
                              : NULL;
@@ -137,9 +137,9 @@ static void set_disposition(struct smb_parser *parser, const struct smb_message 
     tx->set_info.level = DISPOSITION_INFO;
     tx->set_info.delete_on_close = delete;
     if (!smb_name_find(parser, id) && opened)
-        smb_keep_bytes(parser, &tx->text[SMB_TEXT_NAME], opened->bytes.bytes, opened->bytes.length);
+        smb_store_bytes(parser, &tx->text[SMB_TEXT_NAME], opened->bytes.bytes, opened->bytes.length);
     else
-        smb_copy_name(parser, id, "<unknown>", &tx->text[SMB_TEXT_NAME]);
+        smb_name_copy(parser, id, "<unknown>", &tx->text[SMB_TEXT_NAME]);
 }
 
 bool smb2_set_info_request(struct smb_parser *parser, const struct smb_message *message, bool *is_malformed)

@@ -93,7 +93,7 @@ struct smb_table_key {
 
 struct smb_entry *smb_table_find(struct smb_table *table, const struct smb_table_key *key);
 /* Returns the entry of the key, with empty bytes; removes the oldest entry of a full table. NULL if out of memory. */
-struct smb_entry *smb_table_put(struct heap *heap, struct smb_table *table, uint32_t limit,
+struct smb_entry *smb_table_add(struct heap *heap, struct smb_table *table, uint32_t limit,
                                 const struct smb_table_key *key);
 void smb_table_remove(struct heap *heap, struct smb_table *table, struct smb_entry *entry); /* NULL is allowed */
 void smb_table_clear(struct heap *heap, struct smb_table *table);
@@ -259,7 +259,7 @@ struct smb_message {
 
 /* --- tx.c -------------------------------------------------------------------------------------------- */
 
-struct smb_key smb_key_of(const struct smb_message *message, enum smb_key_type type);
+struct smb_key smb_message_key(const struct smb_message *message, enum smb_key_type type);
 /* Allocates a transaction whose request is complete. On failure returns NULL and sets parser->failed. */
 struct smb_tx *smb_tx_new(struct smb_parser *parser, enum smb_kind kind, uint8_t version, uint16_t command,
                           const struct smb_key *key);
@@ -274,32 +274,32 @@ struct smb_tx *smb_tx_next_open(const struct smb_tx *tx);
 void smb_tx_complete(const struct smb_parser *parser, struct smb_tx *tx, enum flow_direction direction);
 void smb_tx_complete_both(const struct smb_parser *parser, struct smb_tx *tx);
 void smb_tx_set_status(struct smb_tx *tx, uint32_t status, bool is_dos_status);
-void smb_tx_answer(const struct smb_parser *parser, struct smb_tx *tx, const struct smb_message *message);
+void smb_tx_set_response(const struct smb_parser *parser, struct smb_tx *tx, const struct smb_message *message);
 void smb_tx_event(struct smb_parser *parser, struct smb_tx *tx, enum smb_event event); /* tx may be NULL */
 /* Reports an event that belongs to no transaction. */
 void smb_event(struct smb_parser *parser, uint8_t version, enum smb_event event);
 void smb_tx_free(struct app_context *context, struct app_tx *tx);
 /* Stores text without its zero bytes, which is how Suricata decodes UTF-16. */
-void smb_keep_text(struct smb_parser *parser, struct buffer *out, const uint8_t *bytes, size_t length);
-void smb_keep_bytes(struct smb_parser *parser, struct buffer *out, const uint8_t *bytes, size_t length);
+void smb_store_text(struct smb_parser *parser, struct buffer *out, const uint8_t *bytes, size_t length);
+void smb_store_bytes(struct smb_parser *parser, struct buffer *out, const uint8_t *bytes, size_t length);
 
-/* --- memory.c: trees, reads, pending requests, names of open files ----------------------------------- */
+/* --- lookup.c: trees, reads, pending requests, names of open files ----------------------------------- */
 
 struct smb_entry *smb_tree_find(const struct smb_parser *parser, const struct smb_message *message);
-void smb_tree_keep(struct smb_parser *parser, const struct smb_message *message, const uint8_t *name, size_t length,
-                   bool is_pipe);
-void smb_tree_forget(struct smb_parser *parser, const struct smb_message *message);
-void smb_read_keep(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id,
-                   uint64_t offset);
+void smb_tree_add(struct smb_parser *parser, const struct smb_message *message, const uint8_t *name, size_t length,
+                  bool is_pipe);
+void smb_tree_remove(struct smb_parser *parser, const struct smb_message *message);
+void smb_read_add(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id,
+                  uint64_t offset);
 /* Gets and removes a pending read; false if there is none. */
-bool smb_read_take(struct smb_parser *parser, const struct smb_message *message, struct smb_id *id, uint64_t *offset);
+bool smb_read_remove(struct smb_parser *parser, const struct smb_message *message, struct smb_id *id, uint64_t *offset);
 enum smb_pending { SMB_PENDING_NAME, SMB_PENDING_ID };
-struct smb_entry *smb_pending_put(struct smb_parser *parser, enum smb_pending type, const struct smb_message *message);
+struct smb_entry *smb_pending_add(struct smb_parser *parser, enum smb_pending type, const struct smb_message *message);
 struct smb_entry *smb_pending_find(const struct smb_parser *parser, enum smb_pending type, uint64_t session,
                                    uint64_t message);
-void smb_name_keep(struct smb_parser *parser, const struct smb_id *id, const uint8_t *name, size_t length);
+void smb_name_add(struct smb_parser *parser, const struct smb_id *id, const uint8_t *name, size_t length);
 const struct buffer *smb_name_find(const struct smb_parser *parser, const struct smb_id *id); /* NULL if unknown */
-void smb_copy_name(struct smb_parser *parser, const struct smb_id *id, const char *otherwise, struct buffer *out);
+void smb_name_copy(struct smb_parser *parser, const struct smb_id *id, const char *fallback, struct buffer *out);
 
 /* --- file.c ------------------------------------------------------------------------------------------ */
 
@@ -319,14 +319,14 @@ void smb_file_transfer(struct smb_parser *parser, const struct smb_message *mess
 uint32_t smb_file_data(struct smb_parser *parser, const uint8_t *bytes, uint64_t length);
 void smb_file_close(struct smb_parser *parser, struct smb_tx *tx);
 void smb_file_close_all(struct smb_parser *parser);
-void smb_file_forget(struct heap *heap, struct smb_tx *tx);
+void smb_file_clear(struct heap *heap, struct smb_tx *tx);
 
 /* --- pipe.c ------------------------------------------------------------------------------------------ */
 
 bool smb_is_dcerpc_pipe(const struct smb_parser *parser, const struct smb_id *id);
 bool smb_looks_like_dcerpc(const uint8_t *bytes, size_t length);
 /* Marks the tree and the file as DCE/RPC from now on: they were opened before inspection started. */
-void smb_pipe_assume(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id);
+void smb_pipe_assume_dcerpc(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id);
 void smb_pipe_request(struct smb_parser *parser, const struct smb_message *message, const uint8_t *bytes,
                       size_t length);
 void smb_pipe_response(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id,
@@ -335,7 +335,7 @@ void smb_pipe_response(struct smb_parser *parser, const struct smb_message *mess
 /* --- ntlmssp.c --------------------------------------------------------------------------------------- */
 
 /* Parses the user, domain and host, or the Kerberos names, of a security blob. */
-void smb_read_security(struct smb_parser *parser, struct smb_tx *tx, const uint8_t *blob, size_t length);
+void smb_read_security_blob(struct smb_parser *parser, struct smb_tx *tx, const uint8_t *blob, size_t length);
 
 /* --- smb1.c, smb1_session.c, smb1_file.c, smb1_transaction.c, smb2.c, smb2_file.c, smb2_session.c ---- */
 
@@ -375,8 +375,8 @@ void smb2_read_response(struct smb_parser *parser, const struct smb_message *mes
 /* Whether the record is file data, which is passed on without buffering; SMB_STREAM_UNSURE if more bytes are required
  * to decide. */
 enum smb_stream { SMB_STREAM_NO, SMB_STREAM_UNSURE, SMB_STREAM_YES };
-enum smb_stream smb1_streams(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t *needed);
-enum smb_stream smb2_streams(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t *needed);
+enum smb_stream smb1_stream_kind(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t *needed);
+enum smb_stream smb2_stream_kind(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t *needed);
 
 /* --- names.c, log.c, keywords.c, settings.c ---------------------------------------------------------- */
 
@@ -399,7 +399,7 @@ extern const struct keyword keyword_smb_named_pipe, keyword_smb_share, keyword_s
     keyword_smb_ntlmssp_domain, keyword_smb_version;
 
 extern const struct setting smb_setting_rows[];
-const struct smb_settings *smb_settings_of(const struct app_context *context); /* the defaults if there are none */
+const struct smb_settings *smb_get_settings(const struct app_context *context); /* the defaults if there are none */
 int smb_configure(const struct config *config, struct diag *diag, void **out);
 void smb_unconfigure(void *settings);
 

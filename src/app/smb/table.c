@@ -69,7 +69,7 @@ void smb_table_remove(struct heap *heap, struct smb_table *table, struct smb_ent
     table->count--;
 }
 
-struct smb_entry *smb_table_put(struct heap *heap, struct smb_table *table, uint32_t limit,
+struct smb_entry *smb_table_add(struct heap *heap, struct smb_table *table, uint32_t limit,
                                 const struct smb_table_key *key)
 {
     struct smb_entry *entry = smb_table_find(table, key), **bucket = bucket_of(table, key);

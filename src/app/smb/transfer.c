@@ -55,7 +55,7 @@ static void read_table(struct app_context *context, struct transfer *t, struct s
         if (t->error)
             return;
         transfer_bytes(t, key.bytes, key.length);
-        entry = t->error ? NULL : smb_table_put(app_heap(context), table, limit, &key);
+        entry = t->error ? NULL : smb_table_add(app_heap(context), table, limit, &key);
         if (!entry) {
             t->error = t->error ? t->error : -ENOMEM;
             return;
@@ -94,7 +94,7 @@ static void transfer_dialect(struct transfer *t, struct smb_state *state)
 
 void smb_transfer(struct app_context *context, void *data, struct transfer *t)
 {
-    const struct smb_settings *settings = smb_settings_of(context);
+    const struct smb_settings *settings = smb_get_settings(context);
     struct smb_state *state = data;
 
     transfer_side(t, &state->side[FLOW_TO_SERVER]);

@@ -4,7 +4,7 @@
 
 #include "smb_priv.h"
 
-struct smb_key smb_key_of(const struct smb_message *message, enum smb_key_type type)
+struct smb_key smb_message_key(const struct smb_message *message, enum smb_key_type type)
 {
     return (struct smb_key){
         .type = type,
@@ -14,7 +14,7 @@ struct smb_key smb_key_of(const struct smb_message *message, enum smb_key_type t
     };
 }
 
-static bool same_key(const struct smb_key *a, const struct smb_key *b)
+static bool is_same_key(const struct smb_key *a, const struct smb_key *b)
 {
     return a->type == b->type && a->session == b->session && a->message == b->message;
 }
@@ -30,15 +30,15 @@ struct smb_tx *smb_tx_next_open(const struct smb_tx *tx)
     return (struct smb_tx *)app_tx_next_open(&tx->head.tx);
 }
 
-static void note_dialect(const struct smb_parser *parser, struct smb_tx *tx)
+static void store_dialect(const struct smb_parser *parser, struct smb_tx *tx)
 {
     tx->dialect = parser->state->dialect;
     tx->dialect_length = parser->state->dialect_length;
     memcpy(tx->dialect_name, parser->state->dialect_name, sizeof(tx->dialect_name));
 }
 
-static struct smb_tx *make(struct smb_parser *parser, enum smb_kind kind, uint8_t version, uint16_t command,
-                           const struct smb_key *key)
+static struct smb_tx *alloc_tx(struct smb_parser *parser, enum smb_kind kind, uint8_t version, uint16_t command,
+                               const struct smb_key *key)
 {
     struct smb_tx *tx = (struct smb_tx *)app_tx_new(parser->context);
 
@@ -51,7 +51,7 @@ static struct smb_tx *make(struct smb_parser *parser, enum smb_kind kind, uint8_
     tx->command = command;
     if (key)
         tx->key = *key;
-    note_dialect(parser, tx);
+    store_dialect(parser, tx);
     return tx;
 }
 
@@ -59,7 +59,7 @@ struct smb_tx *smb_tx_new(struct smb_parser *parser, enum smb_kind kind, uint8_t
                           const struct smb_key *key)
 {
     bool fits = app_tx_open_count(parser->context) < parser->settings->max_tx;
-    struct smb_tx *tx = make(parser, kind, version, command, key);
+    struct smb_tx *tx = alloc_tx(parser, kind, version, command, key);
 
     if (!tx)
         return NULL;
@@ -78,7 +78,7 @@ struct smb_tx *smb_tx_find(const struct smb_parser *parser, enum smb_kind kind, 
 {
     for (struct smb_tx *tx = smb_tx_first_open(parser); tx; tx = smb_tx_next_open(tx))
         if ((kind == SMB_KINDS || tx->kind == kind) && tx->version == version && tx->command == command &&
-            same_key(&tx->key, key))
+            is_same_key(&tx->key, key))
             return tx;
     return NULL;
 }
@@ -105,7 +105,7 @@ void smb_tx_complete(const struct smb_parser *parser, struct smb_tx *tx, enum fl
         return;
     app_tx_advance(&tx->head.tx, direction, SMB_COMPLETE);
     app_tx_touch(&tx->head.tx, direction);
-    note_dialect(parser, tx);
+    store_dialect(parser, tx);
 }
 
 void smb_tx_complete_both(const struct smb_parser *parser, struct smb_tx *tx)
@@ -122,7 +122,7 @@ void smb_tx_set_status(struct smb_tx *tx, uint32_t status, bool is_dos_status)
     tx->status = is_dos_status ? status >> 16 : status;
 }
 
-void smb_tx_answer(const struct smb_parser *parser, struct smb_tx *tx, const struct smb_message *message)
+void smb_tx_set_response(const struct smb_parser *parser, struct smb_tx *tx, const struct smb_message *message)
 {
     smb_tx_set_status(tx, message->status, message->is_dos_status);
     if (message->version != 2 || message->status != SMB_STATUS_PENDING)
@@ -137,7 +137,7 @@ void smb_tx_event(struct smb_parser *parser, struct smb_tx *tx, enum smb_event e
 
 void smb_event(struct smb_parser *parser, uint8_t version, enum smb_event event)
 {
-    struct smb_tx *tx = make(parser, SMB_GENERIC, version, 0, NULL);
+    struct smb_tx *tx = alloc_tx(parser, SMB_GENERIC, version, 0, NULL);
 
     if (!tx)
         return;
@@ -152,14 +152,14 @@ void smb_tx_free(struct app_context *context, struct app_tx *head)
     struct smb_tx *tx = (struct smb_tx *)head;
 
     if (tx->kind == SMB_FILE)
-        smb_file_forget(heap, tx);
+        smb_file_clear(heap, tx);
     if (tx->kind == SMB_DCERPC)
         dce_call_clear(heap, &tx->call);
     for (unsigned i = 0; i < SMB_TEXTS; i++)
         buffer_clear(heap, &tx->text[i]);
 }
 
-void smb_keep_bytes(struct smb_parser *parser, struct buffer *out, const uint8_t *bytes, size_t length)
+void smb_store_bytes(struct smb_parser *parser, struct buffer *out, const uint8_t *bytes, size_t length)
 {
     if (length > SMB_NAME_MAX)
         length = SMB_NAME_MAX;
@@ -167,17 +167,17 @@ void smb_keep_bytes(struct smb_parser *parser, struct buffer *out, const uint8_t
         parser->failed = true;
 }
 
-void smb_keep_text(struct smb_parser *parser, struct buffer *out, const uint8_t *bytes, size_t length)
+void smb_store_text(struct smb_parser *parser, struct buffer *out, const uint8_t *bytes, size_t length)
 {
-    uint8_t piece[64];
+    uint8_t chunk[64];
     size_t filled = 0;
 
     for (size_t i = 0; i < length && out->length < SMB_NAME_MAX; i++) {
         if (bytes[i] != 0)
-            piece[filled++] = bytes[i];
-        if (filled < sizeof(piece) && i + 1 < length)
+            chunk[filled++] = bytes[i];
+        if (filled < sizeof(chunk) && i + 1 < length)
             continue;
-        smb_keep_bytes(parser, out, piece, filled);
+        smb_store_bytes(parser, out, chunk, filled);
         filled = 0;
     }
 }

@@ -47,7 +47,7 @@ static void set_hash(struct ssh_side *side)
 int ssh_hassh(struct heap *heap, struct ssh_side *side, enum flow_direction direction, const uint8_t *bytes,
               uint32_t length)
 {
-    static const uint8_t wanted[FLOW_DIRECTIONS][PARTS] = {
+    static const uint8_t list_indexes[FLOW_DIRECTIONS][PARTS] = {
         [FLOW_TO_SERVER] = { 0, 2, 4, 6 }, [FLOW_TO_CLIENT] = { 0, 3, 5, 7 }
     };
     struct cursor cur = cursor_of(bytes, length), lists[LISTS];
@@ -55,7 +55,7 @@ int ssh_hassh(struct heap *heap, struct ssh_side *side, enum flow_direction dire
     if (side->hassh_string.length || !read_lists(&cur, lists))
         return 0;
     for (unsigned i = 0; i < PARTS; i++) {
-        const struct cursor *list = &lists[wanted[direction][i]];
+        const struct cursor *list = &lists[list_indexes[direction][i]];
         uint32_t size = (uint32_t)cursor_left(list);
 
         if ((i > 0 && buffer_append(heap, &side->hassh_string, ";", 1, HASSH_MAX) < 1) ||

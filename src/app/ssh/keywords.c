@@ -8,18 +8,18 @@
 #include "sluice/arena.h"
 #include "ssh_priv.h"
 
-static const char *const words[] = { "ssh", NULL };
+static const char *const applications[] = { "ssh", NULL };
 
 /* --- Buffers ----------------------------------------------------------------------------------------- */
 
-static const struct ssh_side *side_of(const struct app_tx *tx, enum flow_direction direction)
+static const struct ssh_side *get_side(const struct app_tx *tx, enum flow_direction direction)
 {
     return &((const struct ssh_tx *)tx)->side[direction];
 }
 
 static bool get_proto(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {
-    const struct ssh_side *side = side_of(tx, direction);
+    const struct ssh_side *side = get_side(tx, direction);
 
     (void)index;
     if (side->proto_length == 0)
@@ -30,7 +30,7 @@ static bool get_proto(const struct app_tx *tx, enum flow_direction direction, un
 
 static bool get_software(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {
-    const struct ssh_side *side = side_of(tx, direction);
+    const struct ssh_side *side = get_side(tx, direction);
 
     (void)index;
     if (!side->has_software)
@@ -41,7 +41,7 @@ static bool get_software(const struct app_tx *tx, enum flow_direction direction,
 
 static bool get_hassh(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {
-    const struct ssh_side *side = side_of(tx, direction);
+    const struct ssh_side *side = get_side(tx, direction);
 
     (void)index;
     if (side->hassh_string.length == 0)
@@ -53,7 +53,7 @@ static bool get_hassh(const struct app_tx *tx, enum flow_direction direction, un
 static bool get_hassh_string(const struct app_tx *tx, enum flow_direction direction, unsigned index,
                              struct app_bytes *out)
 {
-    const struct ssh_side *side = side_of(tx, direction);
+    const struct ssh_side *side = get_side(tx, direction);
 
     (void)index;
     if (side->hassh_string.length == 0)
@@ -75,7 +75,7 @@ const struct keyword keyword_ssh_proto = {
     .help = "protocol version in an SSH banner: 2.0",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
-    .applications = words,
+    .applications = applications,
     .directions = APP_BOTH,
     .parse = ssh_proto_parse,
 };
@@ -93,7 +93,7 @@ const struct keyword keyword_ssh_software = {
     .help = "software in an SSH banner, without the comment: OpenSSH_9.6",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
-    .applications = words,
+    .applications = applications,
     .directions = APP_BOTH,
     .parse = ssh_software_parse,
 };
@@ -111,7 +111,7 @@ const struct keyword keyword_ssh_hassh = {
     .help = "HASSH of an SSH client: 32 lower-case hexadecimal digits",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
-    .applications = words,
+    .applications = applications,
     .directions = APP_TO_SERVER,
     .parse = ssh_hassh_parse,
 };
@@ -129,7 +129,7 @@ const struct keyword keyword_ssh_hassh_string = {
     .help = "algorithms that the HASSH of an SSH client is computed from",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
-    .applications = words,
+    .applications = applications,
     .directions = APP_TO_SERVER,
     .parse = ssh_hassh_string_parse,
 };
@@ -147,7 +147,7 @@ const struct keyword keyword_ssh_hassh_server = {
     .help = "HASSH of an SSH server: 32 lower-case hexadecimal digits",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
-    .applications = words,
+    .applications = applications,
     .directions = APP_TO_CLIENT,
     .parse = ssh_hassh_server_parse,
 };
@@ -165,7 +165,7 @@ const struct keyword keyword_ssh_hassh_server_string = {
     .help = "algorithms that the HASSH of an SSH server is computed from",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
-    .applications = words,
+    .applications = applications,
     .directions = APP_TO_CLIENT,
     .parse = ssh_hassh_server_string_parse,
 };
@@ -183,10 +183,10 @@ const struct app_buffer ssh_buffers[SSH_BUFFERS] = {
 
 /* --- Conditions on the banner ------------------------------------------------------------------------ */
 
-static bool has_nocase(const uint8_t *bytes, uint32_t length, const struct span *want)
+static bool contains_nocase(const uint8_t *bytes, uint32_t length, const struct span *text)
 {
-    for (uint32_t i = 0; i + want->length <= length; i++)
-        if (strncasecmp((const char *)bytes + i, want->at, want->length) == 0)
+    for (uint32_t i = 0; i + text->length <= length; i++)
+        if (strncasecmp((const char *)bytes + i, text->at, text->length) == 0)
             return true;
     return false;
 }
@@ -197,28 +197,28 @@ static bool ssh_softwareversion_match(const struct match_input *in, const struct
     struct app_bytes software;
 
     (void)in;
-    return get_software(tx, direction, 0, &software) && has_nocase(software.bytes, software.length, data);
+    return get_software(tx, direction, 0, &software) && contains_nocase(software.bytes, software.length, data);
 }
 
 /* Adds a condition whose text is copied to the rule's memory. */
-static int add_text(struct rule_parser *parser, struct span value)
+static int add_condition(struct rule_parser *parser, struct span value)
 {
     struct arena *arena = rule_parser_arena(parser);
-    struct span *kept = arena_alloc(arena, sizeof(*kept));
+    struct span *condition = arena_alloc(arena, sizeof(*condition));
     struct span text = span_trim(value);
 
     if (text.length == 0)
         return rule_parser_error(parser, value, "expected a version");
-    if (!kept)
+    if (!condition)
         return -ENOMEM;
-    *kept = (struct span){ .at = arena_strndup(arena, text.at, text.length), .length = text.length };
-    return kept->at ? rule_parser_add_transaction_condition(parser, kept, false) : -ENOMEM;
+    *condition = (struct span){ .at = arena_strndup(arena, text.at, text.length), .length = text.length };
+    return condition->at ? rule_parser_add_transaction_condition(parser, condition, false) : -ENOMEM;
 }
 
 static int ssh_softwareversion_parse(struct rule_parser *parser, struct span value, bool negated)
 {
     (void)negated;
-    return add_text(parser, value);
+    return add_condition(parser, value);
 }
 
 const struct keyword keyword_ssh_softwareversion = {
@@ -227,13 +227,13 @@ const struct keyword keyword_ssh_softwareversion = {
     .help = "text contained in the software of an SSH banner, ignoring case; superseded by ssh.software",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_QUOTED,
-    .applications = words,
+    .applications = applications,
     .directions = APP_BOTH,
     .parse = ssh_softwareversion_parse,
     .match_transaction = ssh_softwareversion_match,
 };
 
-static bool is_text(const struct app_bytes *bytes, struct span text)
+static bool is_equal(const struct app_bytes *bytes, struct span text)
 {
     return bytes->length == text.length && memcmp(bytes->bytes, text.at, text.length) == 0;
 }
@@ -241,21 +241,21 @@ static bool is_text(const struct app_bytes *bytes, struct span text)
 static bool ssh_protoversion_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
                                    const void *data)
 {
-    const struct span *want = data;
+    const struct span *text = data;
     struct app_bytes proto;
 
     (void)in;
     if (!get_proto(tx, direction, 0, &proto))
         return false;
-    if (span_equal_nocase(*want, "2_compat"))
-        return is_text(&proto, span_of("2")) || is_text(&proto, span_of("2.0")) || is_text(&proto, span_of("1.99"));
-    return is_text(&proto, *want);
+    if (span_equal_nocase(*text, "2_compat"))
+        return is_equal(&proto, span_of("2")) || is_equal(&proto, span_of("2.0")) || is_equal(&proto, span_of("1.99"));
+    return is_equal(&proto, *text);
 }
 
 static int ssh_protoversion_parse(struct rule_parser *parser, struct span value, bool negated)
 {
     (void)negated;
-    return add_text(parser, value);
+    return add_condition(parser, value);
 }
 
 const struct keyword keyword_ssh_protoversion = {
@@ -264,7 +264,7 @@ const struct keyword keyword_ssh_protoversion = {
     .help = "protocol version in an SSH banner; 2_compat: 2, 2.0 or 1.99; superseded by ssh.proto",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_QUOTED,
-    .applications = words,
+    .applications = applications,
     .directions = APP_BOTH,
     .parse = ssh_protoversion_parse,
     .match_transaction = ssh_protoversion_match,

@@ -32,10 +32,10 @@ void ssh_log(const struct app_tx *tx, const void *settings, struct fields *out)
 bool ssh_wants_log(const struct app_tx *tx, const void *settings)
 {
     const struct ssh_tx *ssh = (const struct ssh_tx *)tx;
-    const struct ssh_settings *wanted = settings;
+    const struct ssh_settings *log_settings = settings;
     bool banner = ssh->side[FLOW_TO_SERVER].proto_length || ssh->side[FLOW_TO_CLIENT].proto_length;
 
-    if (!banner || (wanted && !wanted->hassh))
+    if (!banner || (log_settings && !log_settings->hassh))
         return banner;
     return tx->progress[FLOW_TO_SERVER] >= SSH_FINISHED && tx->progress[FLOW_TO_CLIENT] >= SSH_FINISHED;
 }

@@ -65,7 +65,7 @@ static enum line find_line(const uint8_t *bytes, uint32_t length, uint32_t *line
 }
 
 /* Parses "SSH-2.0-OpenSSH_9.6 comment" without the comment. */
-static int take_banner(struct heap *heap, struct ssh_side *side, const uint8_t *line, uint32_t length)
+static int read_banner(struct heap *heap, struct ssh_side *side, const uint8_t *line, uint32_t length)
 {
     if (length < 4 || memcmp(line, "SSH-", 4) != 0)
         return -EINVAL;
@@ -77,9 +77,9 @@ static int take_banner(struct heap *heap, struct ssh_side *side, const uint8_t *
 
     if (blank && blank > software)
         end = blank;
-    uint32_t wanted = (uint32_t)(end - proto);
+    uint32_t stored_length = (uint32_t)(end - proto);
 
-    if (buffer_append(heap, &side->banner, proto, wanted, SSH_BANNER_MAX) < wanted)
+    if (buffer_append(heap, &side->banner, proto, stored_length, SSH_BANNER_MAX) < stored_length)
         return -ENOMEM;
     side->proto_length = (uint32_t)(dash - proto); /* nonzero marks a valid banner */
     side->software_at = side->proto_length + 1;
@@ -88,7 +88,7 @@ static int take_banner(struct heap *heap, struct ssh_side *side, const uint8_t *
     return 0;
 }
 
-static struct app_result broken(struct app_context *context, struct ssh_state *state, enum ssh_event event)
+static struct app_result fail_with_event(struct app_context *context, struct ssh_state *state, enum ssh_event event)
 {
     app_event(context, &state->tx->tx, event);
     return (struct app_result){ .status = APP_ERROR };
@@ -102,10 +102,10 @@ static struct app_result feed_banner(struct app_context *context, struct ssh_sta
 
     if (line == LINE_OPEN)
         return (struct app_result){ .status = APP_OK };
-    int err = take_banner(app_heap(context), side, in->bytes, line_length);
+    int err = read_banner(app_heap(context), side, in->bytes, line_length);
 
     if (err == -EINVAL)
-        return broken(context, state, SSH_INVALID_BANNER);
+        return fail_with_event(context, state, SSH_INVALID_BANNER);
     if (err)
         return (struct app_result){ .status = APP_ERROR };
     if (line_length >= SSH_BANNER_MAX)
@@ -131,7 +131,7 @@ static struct app_result skip_line(struct ssh_state *state, const struct app_inp
 
 /* --- Records ----------------------------------------------------------------------------------------- */
 
-static void take_newkeys(struct app_context *context, struct ssh_state *state, enum flow_direction direction)
+static void handle_newkeys(struct app_context *context, struct ssh_state *state, enum flow_direction direction)
 {
     const struct ssh_settings *settings = app_settings(context);
     struct app_tx *tx = &state->tx->tx;
@@ -149,7 +149,7 @@ static void take_newkeys(struct app_context *context, struct ssh_state *state, e
         app_no_more(context, true);
 }
 
-static bool wants_hassh(const struct app_context *context)
+static bool is_hassh_enabled(const struct app_context *context)
 {
     const struct ssh_settings *settings = app_settings(context);
 
@@ -168,15 +168,15 @@ static struct app_result feed_record(struct app_context *context, struct ssh_sta
     uint32_t content = load_be32(bytes);
 
     if (content < 2)
-        return broken(context, state, SSH_INVALID_RECORD);
+        return fail_with_event(context, state, SSH_INVALID_RECORD);
     content -= 2;
     state->skip[direction] = content < UINT32_MAX ? content : UINT32_MAX - 1;
     if (bytes[5] == MESSAGE_NEWKEYS) {
-        take_newkeys(context, state, direction);
+        handle_newkeys(context, state, direction);
     } else if (bytes[5] == MESSAGE_KEXINIT && tx->progress[direction] < SSH_KEY_EXCHANGE) {
-        if (content >= KEX_MAX && wants_hassh(context)) {
+        if (content >= KEX_MAX && is_hassh_enabled(context)) {
             app_event(context, tx, SSH_LONG_KEX_RECORD);
-        } else if (wants_hassh(context)) {
+        } else if (is_hassh_enabled(context)) {
             if (length < RECORD_HEADER + content)
                 return (struct app_result){ .status = APP_OK, .needed = RECORD_HEADER + content };
             if (ssh_hassh(app_heap(context), &state->tx->side[direction], direction, bytes + RECORD_HEADER, content))
@@ -187,7 +187,7 @@ static struct app_result feed_record(struct app_context *context, struct ssh_sta
     return result;
 }
 
-static uint32_t skip_some(uint32_t *skip, uint32_t length)
+static uint32_t skip_bytes(uint32_t *skip, uint32_t length)
 {
     uint32_t some = *skip < length ? *skip : length;
 
@@ -203,7 +203,7 @@ static struct app_result feed_records(struct app_context *context, struct ssh_st
     uint32_t consumed = 0;
 
     while (consumed < length && !state->finished) {
-        uint32_t skipped = skip_some(&state->skip[direction], length - consumed);
+        uint32_t skipped = skip_bytes(&state->skip[direction], length - consumed);
 
         consumed += skipped;
         if (consumed == length || skipped > 0)
@@ -222,7 +222,7 @@ static struct app_result feed_records(struct app_context *context, struct ssh_st
 
 /* Drops the reference to a transaction that was released early because both directions were completed: at the stream
  * depth, or after an error in one direction. */
-static void forget_released(const struct app_context *context, struct ssh_state *state)
+static void drop_released(const struct app_context *context, struct ssh_state *state)
 {
     if (!state->tx || app_tx_first(context) == &state->tx->tx)
         return;
@@ -235,7 +235,7 @@ static struct app_result ssh_feed(struct app_context *context, void *data, const
     struct ssh_state *state = data;
     struct app_result result = { .status = APP_OK, .consumed = in->length };
 
-    forget_released(context, state);
+    drop_released(context, state);
     if (state->finished || in->length == 0)
         return result;
     if (!state->tx) {
@@ -304,7 +304,7 @@ static void ssh_transfer(struct app_context *context, void *data, struct transfe
 {
     struct ssh_state *state = data;
 
-    forget_released(context, state);
+    drop_released(context, state);
     bool has_tx = state->tx != NULL;
 
     transfer_bool(t, &state->finished);

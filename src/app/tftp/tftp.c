@@ -28,7 +28,7 @@ struct request {
 };
 
 /* Consumes a string up to and including its terminating zero; *out excludes the zero. */
-static bool take_text(struct cursor *cur, struct cursor *out)
+static bool read_string(struct cursor *cur, struct cursor *out)
 {
     size_t left = cursor_left(cur);
     const uint8_t *text = cursor_peek(cur, left), *end = left > 0 ? memchr(text, 0, left) : NULL;
@@ -57,15 +57,15 @@ static bool read_request(const uint8_t *bytes, size_t length, struct request *ou
     struct cursor cur = cursor_of(bytes, length), mode;
     uint16_t packet;
 
-    if (!cursor_be16(&cur, &packet) || (packet != TFTP_READ && packet != TFTP_WRITE) || !take_text(&cur, &out->name) ||
-        !take_text(&cur, &mode))
+    if (!cursor_be16(&cur, &packet) || (packet != TFTP_READ && packet != TFTP_WRITE) ||
+        !read_string(&cur, &out->name) || !read_string(&cur, &mode))
         return false;
     out->packet = (uint8_t)packet;
     out->mode = find_mode(mode);
     return out->mode != NULL;
 }
 
-static bool keep(struct app_context *context, const struct request *request)
+static bool add_request(struct app_context *context, const struct request *request)
 {
     struct cursor name = request->name;
     size_t left = cursor_left(&name), length = left < NAME_MAX_LENGTH ? left : NAME_MAX_LENGTH;
@@ -91,7 +91,7 @@ static struct app_result tftp_feed(struct app_context *context, void *state, con
         return result;
     if (in->direction == FLOW_TO_CLIENT)
         app_doubt_direction(context);
-    if (!keep(context, &request))
+    if (!add_request(context, &request))
         result.status = APP_ERROR;
     return result;
 }

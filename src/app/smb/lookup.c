@@ -26,21 +26,21 @@ struct smb_entry *smb_tree_find(const struct smb_parser *parser, const struct sm
     return smb_table_find(&parser->state->trees, &key);
 }
 
-void smb_tree_keep(struct smb_parser *parser, const struct smb_message *message, const uint8_t *name, size_t length,
-                   bool is_pipe)
+void smb_tree_add(struct smb_parser *parser, const struct smb_message *message, const uint8_t *name, size_t length,
+                  bool is_pipe)
 {
     const struct smb_table_key key = tree_key(message);
-    struct smb_entry *entry = smb_table_put(parser->heap, &parser->state->trees, parser->settings->max_trees, &key);
+    struct smb_entry *entry = smb_table_add(parser->heap, &parser->state->trees, parser->settings->max_trees, &key);
 
     if (!entry) {
         parser->failed = true;
         return;
     }
     entry->is_pipe = is_pipe;
-    smb_keep_bytes(parser, &entry->bytes, name, length);
+    smb_store_bytes(parser, &entry->bytes, name, length);
 }
 
-void smb_tree_forget(struct smb_parser *parser, const struct smb_message *message)
+void smb_tree_remove(struct smb_parser *parser, const struct smb_message *message)
 {
     smb_table_remove(parser->heap, &parser->state->trees, smb_tree_find(parser, message));
 }
@@ -56,11 +56,11 @@ static struct smb_table_key read_key(const struct smb_message *message)
     return key;
 }
 
-void smb_read_keep(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id,
-                   uint64_t offset)
+void smb_read_add(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id,
+                  uint64_t offset)
 {
     const struct smb_table_key key = read_key(message);
-    struct smb_entry *entry = smb_table_put(parser->heap, &parser->state->reads, parser->settings->max_reads, &key);
+    struct smb_entry *entry = smb_table_add(parser->heap, &parser->state->reads, parser->settings->max_reads, &key);
 
     if (!entry) {
         parser->failed = true;
@@ -70,7 +70,7 @@ void smb_read_keep(struct smb_parser *parser, const struct smb_message *message,
     entry->offset = offset;
 }
 
-bool smb_read_take(struct smb_parser *parser, const struct smb_message *message, struct smb_id *id, uint64_t *offset)
+bool smb_read_remove(struct smb_parser *parser, const struct smb_message *message, struct smb_id *id, uint64_t *offset)
 {
     const struct smb_table_key key = read_key(message);
     struct smb_entry *entry = smb_table_find(&parser->state->reads, &key);
@@ -94,10 +94,10 @@ static struct smb_table_key pending_key(enum smb_pending type, uint64_t session,
     return key;
 }
 
-struct smb_entry *smb_pending_put(struct smb_parser *parser, enum smb_pending type, const struct smb_message *message)
+struct smb_entry *smb_pending_add(struct smb_parser *parser, enum smb_pending type, const struct smb_message *message)
 {
     const struct smb_table_key key = pending_key(type, message->session, message->message);
-    struct smb_entry *entry = smb_table_put(parser->heap, &parser->state->pending, parser->settings->max_pending, &key);
+    struct smb_entry *entry = smb_table_add(parser->heap, &parser->state->pending, parser->settings->max_pending, &key);
 
     parser->failed |= !entry;
     return entry;
@@ -121,13 +121,13 @@ static struct smb_table_key name_key(const struct smb_id *id)
     return key;
 }
 
-void smb_name_keep(struct smb_parser *parser, const struct smb_id *id, const uint8_t *name, size_t length)
+void smb_name_add(struct smb_parser *parser, const struct smb_id *id, const uint8_t *name, size_t length)
 {
     const struct smb_table_key key = name_key(id);
-    struct smb_entry *entry = smb_table_put(parser->heap, &parser->state->names, parser->settings->max_names, &key);
+    struct smb_entry *entry = smb_table_add(parser->heap, &parser->state->names, parser->settings->max_names, &key);
 
     if (entry)
-        smb_keep_bytes(parser, &entry->bytes, name, length);
+        smb_store_bytes(parser, &entry->bytes, name, length);
     else
         parser->failed = true;
 }
@@ -140,12 +140,12 @@ const struct buffer *smb_name_find(const struct smb_parser *parser, const struct
     return entry ? &entry->bytes : NULL;
 }
 
-void smb_copy_name(struct smb_parser *parser, const struct smb_id *id, const char *otherwise, struct buffer *out)
+void smb_name_copy(struct smb_parser *parser, const struct smb_id *id, const char *fallback, struct buffer *out)
 {
     const struct buffer *name = smb_name_find(parser, id);
 
     if (name)
-        smb_keep_bytes(parser, out, name->bytes, name->length);
+        smb_store_bytes(parser, out, name->bytes, name->length);
     else
-        smb_keep_bytes(parser, out, (const uint8_t *)otherwise, strlen(otherwise));
+        smb_store_bytes(parser, out, (const uint8_t *)fallback, strlen(fallback));
 }

@@ -16,16 +16,16 @@ static bool is_space(uint8_t c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-void ftp_split_command(const uint8_t *line, uint32_t length, bool any_blank, uint32_t *command_length,
+void ftp_split_command(const uint8_t *line, uint32_t length, bool any_white_space, uint32_t *command_length,
                        uint32_t *argument_at)
 {
     uint32_t at = 0;
 
-    while (at < length && line[at] != ' ' && !(any_blank && is_space(line[at])))
+    while (at < length && line[at] != ' ' && !(any_white_space && is_space(line[at])))
         at++;
     *command_length = at;
     at += at < length;
-    while (any_blank && at < length && is_space(line[at]))
+    while (any_white_space && at < length && is_space(line[at]))
         at++;
     *argument_at = at;
 }
@@ -48,7 +48,7 @@ static uint32_t telnet_length(const uint8_t *bytes, uint32_t length)
 }
 
 /* Whether the two interpretations may differ. */
-static bool is_odd(const uint8_t *line, uint32_t length)
+static bool may_differ(const uint8_t *line, uint32_t length)
 {
     uint32_t at = 0;
 
@@ -61,11 +61,11 @@ static bool is_odd(const uint8_t *line, uint32_t length)
     return memchr(line, TELNET_IAC, length) != NULL;
 }
 
-int ftp_read_plain(struct heap *heap, const uint8_t *line, uint32_t length, struct buffer *out)
+int ftp_interpret_telnet(struct heap *heap, const uint8_t *line, uint32_t length, struct buffer *out)
 {
     uint32_t start = 0, at = 0, skipped;
 
-    if (length == 0 || !is_odd(line, length))
+    if (length == 0 || !may_differ(line, length))
         return 0;
     while (start < length && is_space(line[start]))
         start++;
