@@ -500,12 +500,12 @@ END_TEST
 
 START_TEST(the_oldest_announcement_gives_way)
 {
-    for (unsigned i = 0; i < ANNOUNCED_MAX + 3; i++) {
+    for (unsigned i = 0; i < EXPECTED_FLOWS_MAX + 3; i++) {
         rig->now_ns += 1000;
         memcpy(&rig->flow.client, &i, sizeof(i));
         app_rig_expect(rig, "told", &i, sizeof(i));
     }
-    ck_assert_uint_eq(atomic_load(&rig->shared->count), ANNOUNCED_MAX);
+    ck_assert_uint_eq(atomic_load(&rig->shared->count), EXPECTED_FLOWS_MAX);
 }
 END_TEST
 
@@ -515,7 +515,7 @@ START_TEST(one_client_removes_no_announcements_of_others)
 
     memcpy(&rig->flow.client, &first, sizeof(first));
     app_rig_expect(rig, "told", "x", 1);
-    for (unsigned i = 0; i < ANNOUNCED_MAX + 3; i++) {
+    for (unsigned i = 0; i < EXPECTED_FLOWS_MAX + 3; i++) {
         const unsigned other = 2;
 
         rig->now_ns += 1000;
@@ -524,7 +524,7 @@ START_TEST(one_client_removes_no_announcements_of_others)
         app_rig_expect(rig, "told", &i, sizeof(i));
     }
     ck_assert_uint_eq(atomic_load(&rig->shared->count), 1 + 32);
-    ck_assert_int_eq(memcmp(&rig->shared->announced[0].what.client, &first, sizeof(first)), 0);
+    ck_assert_int_eq(memcmp(&rig->shared->expected_flows[0].what.client, &first, sizeof(first)), 0);
 }
 END_TEST
 

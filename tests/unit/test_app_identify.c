@@ -39,7 +39,7 @@ static bool has_port(const struct app_ports *list, uint16_t port)
 }
 
 /* Every protocol is asked: those first that the ports hint at. */
-static unsigned ask_all(const struct app *app, const struct app_probe *probe, struct app_claim *out)
+static unsigned ask_all(const struct app *app, const struct app_probe *probe, struct app_datagram_match *out)
 {
     unsigned count = 0;
 
@@ -57,7 +57,7 @@ static unsigned ask_all(const struct app *app, const struct app_probe *probe, st
             enum app_guess guess = proto->probe(&asked);
 
             if (guess == APP_YES || guess == APP_REVERSED)
-                out[count++] = (struct app_claim){ .id = (uint8_t)(i + 1), .reversed = guess == APP_REVERSED };
+                out[count++] = (struct app_datagram_match){ .id = (uint8_t)(i + 1), .reversed = guess == APP_REVERSED };
         }
     }
     return count;
@@ -79,14 +79,14 @@ static bool is_same(const struct app *app, const uint8_t *bytes, uint32_t length
             .client_port = client_port,
             .server_port = server_port,
         };
-        struct app_claim all[APP_MAX_PROTOCOLS], found[APP_MAX_PROTOCOLS];
+        struct app_datagram_match all[APP_MAX_PROTOCOLS], found[APP_MAX_PROTOCOLS];
         unsigned all_count = ask_all(app, &probe, all);
 
         same &= app_identify_datagram(app, &probe, 0, found) == all_count;
         for (unsigned i = 0; same && i < all_count; i++)
             same &= found[i].id == all[i].id && found[i].reversed == all[i].reversed;
-        if (all_count > 0 && !app_knows_ports(app, client_port, server_port))
-            same &= !app_is_no_message(app, bytes, length);
+        if (all_count > 0 && !app_has_known_port(app, client_port, server_port))
+            same &= !app_matches_no_head(app, bytes, length);
     }
     return same;
 }
@@ -101,7 +101,7 @@ START_TEST(samples_are_found_on_any_port)
         .client_port = 40000,
         .server_port = 9999,
     };
-    struct app_claim claims[APP_MAX_PROTOCOLS];
+    struct app_datagram_match claims[APP_MAX_PROTOCOLS];
     unsigned count = app_identify_datagram(rig->app, &probe, 0, claims);
 
     ck_assert_uint_eq(count, samples[_i].protocol ? 1 : 0);
@@ -120,10 +120,10 @@ START_TEST(most_datagrams_ask_nobody)
     for (size_t i = 0; i < app_list_count; i++)
         if (app_list[i]->transports & APP_UDP)
             ck_assert_uint_eq(app_list[i]->pattern_count, 0); /* ask_all() does not look for any */
-    ck_assert(app_is_no_message(rig->app, (const uint8_t *)samples[SAMPLES - 1].bytes, 64));
-    ck_assert(!app_knows_ports(rig->app, 40000, 9999));
-    ck_assert(app_knows_ports(rig->app, 40000, 53));
-    ck_assert(app_knows_ports(rig->app, 5353, 9999));
+    ck_assert(app_matches_no_head(rig->app, (const uint8_t *)samples[SAMPLES - 1].bytes, 64));
+    ck_assert(!app_has_known_port(rig->app, 40000, 9999));
+    ck_assert(app_has_known_port(rig->app, 40000, 53));
+    ck_assert(app_has_known_port(rig->app, 5353, 9999));
     app_rig_free(rig);
 }
 END_TEST
