@@ -2,22 +2,23 @@
 /*
  * Stream: TCP sessions (RFC 9293, 7323, 2018, 7413) and the byte streams of their two directions, in order.
  *
- * Inline, what a packet completes can be inspected before the packet is forwarded. A direction keeps every byte from
- * the receiver's last acknowledgment on (and some history before it), in order or not, so that the first-seen data
- * wins: a segment that brings other bytes for a place already seen is dropped, or rewritten to what was seen first
- * (options.overlap). A segment out of order may pass; the one that fills the hole yields all that it releases. Passive
- * (inline_mode false), the target's own way with overlaps counts, and bytes are yielded when the receiver has
- * acknowledged them.
+ * Inline, the bytes that a packet completes can be inspected before the packet is forwarded. A direction keeps every
+ * byte from the receiver's last acknowledgment on (and some history before it), in order or not, so that the first-seen
+ * data wins: a segment that brings different bytes for an offset already seen is dropped, or rewritten to the bytes
+ * that were seen first (options.overlap). A segment out of order may pass; the segment that fills the gap yields all
+ * the data that it releases. In passive mode (inline_mode false) overlaps are resolved as the target system does, and
+ * bytes are yielded when the receiver has acknowledged them.
  *
- * A segment with a wrong checksum changes nothing, nor does one that the receiver would not accept (sequence out of
- * window, old timestamp, bad RST): those are EXCEPTION_STREAM_INVALID inline. What others have overtaken passes inline
- * although its timestamp or its acknowledgment is old: its receiver may not have got those.
+ * A segment with a wrong checksum changes nothing, nor does one that the receiver would not accept (sequence number out
+ * of window, old timestamp, invalid RST): those are EXCEPTION_STREAM_INVALID inline. A segment that was overtaken by
+ * later ones passes inline although its timestamp or its acknowledgment is old, because its receiver may not have got
+ * the later ones.
  *
- * All memory is reserved at the start. Nothing here knows rules.
+ * All memory is reserved at the start. The module is independent of rules.
  *
  * Threads:   a stream engine belongs to one worker.
- * Ownership: sessions belong to the engine and hang on their flow until stream_end(). Views are lent until the next
- * call for the same engine.
+ * Ownership: sessions belong to the engine and are attached to their flow until stream_end(). Stream chunks are lent
+ * until the next call for the same engine.
  */
 #ifndef SLUICE_STREAM_H
 #define SLUICE_STREAM_H
@@ -36,45 +37,45 @@ struct transfer;
 struct conntrack;
 
 enum stream_overlap {
-    STREAM_OVERLAP_DROP,    /* the segment that contradicts is dropped */
-    STREAM_OVERLAP_REWRITE, /* it goes on with the bytes that were seen first */
+    STREAM_OVERLAP_DROP,    /* drop the contradicting segment */
+    STREAM_OVERLAP_REWRITE, /* forward it with the bytes that were seen first */
 };
 
-/* What the byte that the urgent pointer marks is (RFC 6093; the field's stream.urgent-policy). */
+/* Treatment of the byte that the urgent pointer marks (RFC 6093; Suricata's stream.urgent-policy). */
 enum stream_urgent {
     STREAM_URGENT_OOB,    /* out of band: not part of the stream */
     STREAM_URGENT_INLINE, /* part of the stream */
     STREAM_URGENT_DROP,   /* drop packets with URG */
-    STREAM_URGENT_GAP,    /* a hole of one byte in the stream */
-    STREAM_URGENT_CLEAR,  /* inline: part of the stream, and made so for the receiver: it does not learn that it was
-                             urgent */
-    STREAM_URGENT_BOTH,   /* inline: part of the stream in one reading, and not in another; see urgent.c */
+    STREAM_URGENT_GAP,    /* a gap of one byte in the stream */
+    STREAM_URGENT_CLEAR,  /* inline: part of the stream; URG is removed, so that the receiver reads the byte in the
+                             stream, too */
+    STREAM_URGENT_BOTH,   /* inline: the stream is inspected both with and without the byte; see urgent.c */
 };
 
-/* What conntrack's word counts for when a session begins in the middle. */
+/* When conntrack data decides on a session whose handshake was not seen. */
 enum stream_conntrack {
     STREAM_CONNTRACK_NO,
-    STREAM_CONNTRACK_YES,  /* one that conntrack knows as established is picked up, at any time and without an exception
-                            */
-    STREAM_CONNTRACK_ONLY, /* and before midstream_until_ns none that it knows nothing of, or only one side */
+    STREAM_CONNTRACK_YES,  /* a connection established in conntrack is picked up at any time and without an exception */
+    STREAM_CONNTRACK_ONLY, /* as YES; also, before midstream_until_ns, connections that conntrack does not know or saw
+                              one side of are refused */
 };
 
 struct stream_options {
     bool inline_mode;
     bool midstream;              /* pick up sessions whose handshake was not seen */
-    uint64_t midstream_until_ns; /* so too, and without an exception, for packets before this time: connections that are
-                                  * older than the program; 0: none */
+    uint64_t midstream_until_ns; /* also pick up, without an exception, before this time: connections older than the
+                                    program; 0: none */
     enum stream_conntrack conntrack;
-    bool async_oneside;               /* accept sessions of which one side is seen */
+    bool async_oneside;               /* accept sessions with only one side seen */
     bool checksum_validation;         /* segments with PACKET_BAD_L4_CHECKSUM are not tracked */
     uint32_t depth;                   /* bytes inspected per direction; 0: all */
-    uint32_t window[FLOW_DIRECTIONS]; /* bytes of history that stay for inspection, by direction */
-    uint32_t chunk[FLOW_DIRECTIONS];  /* passive: bytes inspected at once (the field's chunk sizes) */
-    size_t memcap;                    /* bytes of sessions of this worker */
-    uint64_t seed;                    /* secret: of the hash of half-open connections */
-    size_t reassembly_memcap;         /* bytes of stream data of this worker */
+    uint32_t window[FLOW_DIRECTIONS]; /* bytes of history kept for inspection, by direction */
+    uint32_t chunk[FLOW_DIRECTIONS];  /* passive: bytes inspected at once (Suricata's chunk sizes) */
+    size_t memcap;                    /* bytes for sessions of this worker */
+    uint64_t seed;                    /* secret for the hash of half-open connections */
+    size_t reassembly_memcap;         /* bytes for stream data of this worker */
     enum stream_overlap overlap;
-    enum stream_urgent urgent, urgent_limit; /* urgent_limit: past 64 kB of out-of-band bytes */
+    enum stream_urgent urgent, urgent_limit; /* urgent_limit: policy after 64 kB of out-of-band bytes */
     uint32_t max_syn_queued, max_synack_queued;
     struct host_os_policy host_os;
 };
@@ -85,114 +86,117 @@ int stream_new(struct stream **out, const struct stream_options *options); /* 0 
 void stream_free(struct stream *stream);                                   /* NULL is allowed */
 
 /*
- * Looks up the connection of a packet in conntrack's table: for a session whose beginning was not seen, where the
- * packet came without conntrack data. 0 with *out, -ENOENT when there is none, -EAGAIN when it can't be looked up now,
+ * Looks up the connection of a packet in conntrack's table, for a session whose beginning was not seen and a packet
+ * without conntrack data. Returns 0 with *out, -ENOENT when there is none, -EAGAIN when a lookup is not possible now,
  * or another -errno.
  */
 typedef int stream_find_connection(void *user, const struct packet *pkt, struct conntrack *out);
-/* Without it (find is NULL) only conntrack data attached to packets is used. `user` must outlive the object. */
+/* Sets the lookup function. Without one (find is NULL) only conntrack data attached to packets is used. `user` must
+ * outlive the stream engine. */
 void stream_set_connections(struct stream *stream, stream_find_connection *find, void *user);
 
-/* What the stream says of a packet. */
+/* Result of tracking a packet. */
 struct stream_verdict {
-    enum exception_cause exception; /* EXCEPTION_NONE, or what prevented tracking */
-    bool undecided; /* with EXCEPTION_STREAM_MIDSTREAM: the look-up in conntrack failed for now; a later packet may be
-                       found */
+    enum exception_cause exception; /* EXCEPTION_NONE, or the reason why the packet was not tracked */
+    bool undecided; /* with EXCEPTION_STREAM_MIDSTREAM: the conntrack lookup failed temporarily; it may succeed for a
+                       later packet */
     bool drop;      /* inline: this segment must not pass; `reason` says why */
     enum drop_reason reason; /* DROP_REASON_STREAM_... */
 };
 
 /* Whether the packet, a SYN, begins another connection on the ports of a flow that has ended, or shows that the flow's
- * session was picked up at the wrong place: then the caller ends the flow and gets a new one. May set
+ * session was picked up at the wrong sequence number: then the caller ends the flow and gets a new one. May set
  * PACKET_STREAM_NEEDS_ANSWER. */
 bool stream_is_reuse(const struct stream *stream, const struct flow *flow, struct packet *pkt);
 
 /*
  * Tracks the packet (TCP, with transport) in its flow, after flow_update(): session, state of the flow (flow_set_state,
  * flow_swap), events (packet_add_event, counted here), reassembly. Sets PACKET_STREAM_ADDED when the payload has become
- * part of the stream, and so is inspected there. May set pkt->new_data (overlap rewritten), lent until the next packet.
+ * part of the stream and is inspected there. May set pkt->new_data (overlap rewritten), lent until the next packet.
  */
 void stream_packet(struct stream *stream, struct flow_table *flows, struct flow *flow, struct packet *pkt,
                    struct stream_verdict *verdict);
 
-/* Both directions have been looked at as far as options->depth says. */
+/* Whether both directions have been inspected up to options->depth. */
 bool stream_is_at_depth(const struct flow *flow);
-/* This one has, and all that there is of it was yielded: it goes on, but not here. */
+/* Whether the direction has reached options->depth and all its bytes up to there were yielded; the connection continues
+ * uninspected. */
 bool stream_is_truncated(const struct flow *flow, enum flow_direction direction);
 
-/* Gives back the session of a flow that ends; flow->tcp is NULL afterwards. */
+/* Frees the session of a flow that ends; flow->tcp is NULL afterwards. */
 void stream_end(struct stream *stream, struct flow *flow);
-/* Gives back the bytes of a connection that is over, inline: nothing that its sides would take can come any more, and
- * what came has been inspected. To be called when the events of the packet are written. */
+/* Inline: frees the bytes of a closed connection. No further data can be acceptable to its ends, and all received data
+ * has been inspected. To be called after the events of the packet are written. */
 void stream_release_closed(struct stream *stream, struct flow *flow);
-/* No more reassembly for this direction (bypass, pass, drop): its memory is given back. */
+/* Stops reassembly of this direction (bypass, pass, drop) and frees its memory. */
 void stream_stop(struct stream *stream, struct flow *flow, enum flow_direction direction);
 
-/* --- What there is to inspect --------------------------------------------------------------------- */
+/* --- Data to inspect ------------------------------------------------------------------------------ */
 
 enum { STREAM_BEFORE_MAX = 64 };
 
-/* Bytes of one direction that were not yielded before, in order, without a hole. */
+/* Stream chunk: bytes of one direction that were not yielded before, in order, without a gap. */
 struct stream_view {
     const uint8_t *data;
     uint32_t length;
-    uint64_t offset; /* of data[0] in the direction's bytes: 0 is the first after the SYN */
-    const uint8_t *
-        before; /* the bytes just before `data`, as many as are kept up to STREAM_BEFORE_MAX: for words on the border */
+    uint64_t offset;        /* offset of data[0] in the direction's stream: 0 is the first byte after the SYN */
+    const uint8_t *before;  /* the bytes just before `data`, as many as are kept up to STREAM_BEFORE_MAX: for patterns
+                               across the boundary */
     uint32_t before_length; /* 0 at the start and behind a gap */
-    bool gap;               /* bytes between this view and the last one were lost */
+    bool gap;               /* bytes between this chunk and the previous one were lost */
     bool is_payload;        /* `data` is the packet's own payload, all of it */
-    bool end;               /* nothing will follow: FIN, RST, depth or the flow's end */
-    bool has_readings;      /* its window may have other readings: stream_next_reading() */
-    bool is_reading;        /* made by stream_next_reading(): `data` is the whole window */
+    bool end;               /* nothing will follow: FIN, RST, depth or end of the flow */
+    bool has_readings;      /* its inspection window may have alternative readings: stream_next_reading() */
+    bool is_reading;        /* made by stream_next_reading(): `data` is the whole inspection window */
     uint32_t new_at;        /* is_reading: index in `data` of the first byte that was not inspected before */
 };
 
 /*
- * The next view of a direction; false when there is nothing. Call until false. Bytes count as inspected once yielded.
- * `all`, passive: also what has not been acknowledged, and less than a chunk (the flow is over). Views are at most 64
- * KiB.
+ * Gets the next chunk of a direction; false when there is none. Call until false. Bytes count as inspected once
+ * yielded. `all`, passive: include unacknowledged bytes and less than a chunk (the flow has ended). Chunks are at most
+ * 64 KiB.
  */
 bool stream_next_view(struct stream *stream, struct flow *flow, enum flow_direction direction, const struct packet *pkt,
                       bool all, struct stream_view *view);
 
-/* Whether stream_next_view() with `all` may give something: costs less than to ask it. */
+/* Whether stream_next_view() with `all` may yield a chunk; cheaper than calling it. */
 bool stream_has_rest(const struct flow *flow, enum flow_direction direction);
 
 /*
- * Passive: the same for application protocols, which are told on the packet that acknowledges; each byte once,
- * independent of the views above. `all`: also what has not been acknowledged. The end of a stream may come alone, with
- * a view without bytes.
+ * Passive: the same for application protocol parsers, which get bytes with the packet that acknowledges them; each byte
+ * once, independent of the chunks above. `all`: include unacknowledged bytes. The end of a stream may come alone, as a
+ * chunk without bytes.
  */
 bool stream_next_acknowledged(struct stream *stream, struct flow *flow, enum flow_direction direction, bool all,
                               struct stream_view *view);
-/* Whether one side alone is seen: nothing it says is acknowledged by anybody. */
+/* Whether only one side is seen, so that its bytes are never acknowledged. */
 bool stream_is_oneside(const struct flow *flow);
-/* The direction has sent its FIN, and all bytes before it have been yielded. */
+/* Whether the direction has sent its FIN and all bytes before it have been yielded. */
 bool stream_has_ended(const struct flow *flow, enum flow_direction direction);
 /* Whether the beginning of the connection was not seen. */
 bool stream_is_midstream(const struct flow *flow);
-/* How many sessions, and data of how many sessions, gave way to others. */
+/* Counts the sessions that were evicted for others, and the sessions whose data was evicted for others. */
 void stream_count_evictions(const struct stream *stream, uint64_t *sessions, uint64_t *data);
-/* The offset of the next byte of a direction that will be yielded for protocols; 0 without a session. */
+/* Returns the offset of the next byte of a direction that will be yielded for protocols; 0 without a session. */
 uint64_t stream_next_offset(const struct flow *flow, enum flow_direction direction);
-/* Client and server of a connection whose beginning was not seen change places (flow_swap() is the caller's); false
- * when it was seen. Ends what is lent of views. */
+/* Exchanges client and server of a session whose beginning was not seen (the caller calls flow_swap()); false when the
+ * beginning was seen. Invalidates chunks. */
 bool stream_turn_round(struct flow *flow);
-/* Passive: what is acknowledged of the direction is to be inspected, however little it is: a message of a protocol is
- * complete. */
+/* Passive: inspect the acknowledged bytes of the direction even if they are less than a chunk, because a protocol
+ * message is complete. */
 void stream_flush(struct flow *flow, enum flow_direction direction);
 
 /*
- * The view with the history that is kept before it (options.window), in one piece: *bytes, *length; the view begins at
- * *view_at. Returns the offset of *bytes[0] in the direction. Built at the first call for a view, then cached.
+ * Gets the inspection window of a chunk: the history kept before it (options.window) and the chunk, in one piece:
+ * *bytes, *length; the chunk begins at *view_at. Returns the offset of *bytes[0] in the direction. Built at the first
+ * call for a chunk, then cached.
  */
 uint64_t stream_window(struct stream *stream, const struct flow *flow, enum flow_direction direction,
                        const struct stream_view *view, const uint8_t **bytes, uint32_t *length, uint32_t *view_at);
 
 /*
- * STREAM_URGENT_BOTH: gives the window of the view as a receiver reads it that takes urgent bytes out of the stream.
- * `number` counts from 1. False when there is no such reading. Lent until the next call for the same engine.
+ * STREAM_URGENT_BOTH: gets the inspection window of the chunk as read by a receiver that takes urgent bytes out of the
+ * stream. `number` counts from 1. False when there is no such reading. Lent until the next call for the same engine.
  */
 bool stream_next_reading(struct stream *stream, const struct flow *flow, enum flow_direction direction,
                          const struct stream_view *view, unsigned number, struct stream_view *out);
@@ -200,20 +204,21 @@ bool stream_next_reading(struct stream *stream, const struct flow *flow, enum fl
  * byte. *place: offset of that byte. */
 bool stream_urgent_place(const struct stream *stream, const struct flow *flow, enum flow_direction direction,
                          const struct packet *pkt, uint64_t *place);
-/* How many such places are remembered for the direction; *places: lent until the next packet. */
+/* Returns how many such offsets are stored for the direction; *places: lent until the next packet. */
 unsigned stream_urgent_places(const struct flow *flow, enum flow_direction direction, const int64_t **places);
 /* Removes URG from a packet for which stream_urgent_place() is true. If the packet cannot be rewritten, sets
  * verdict->drop and ->reason. */
 void stream_clear_urgent(struct stream *stream, struct flow *flow, enum flow_direction direction, struct packet *pkt,
                          struct stream_verdict *verdict);
 
-/* Copies what is kept of a direction's stream, from the oldest byte on, for EVE's payload; returns the number of bytes.
- * Holes are told by on_gap (may be NULL) at their place in `out`. */
+/* Copies the bytes kept of a direction's stream, from the oldest on, for EVE's payload; returns the number of bytes.
+ * Calls on_gap (may be NULL) for each gap, with its position in `out`. */
 size_t stream_copy(const struct stream *stream, const struct flow *flow, enum flow_direction direction, uint8_t *out,
                    size_t size, void (*on_gap)(size_t at, uint64_t missing, void *user), void *user);
 
-/* To another process (sluice/transfer.h): the flow's session, which a writer has. Reading: false when there was no room
- * for it, or an error; then the flow has none, and its packets are inspected one by one. */
+/* Transfers the session of a flow to another process (sluice/transfer.h). The writer's flow has a session. Reading:
+ * false when there was no memory for it, or on an error; then the flow has no session, and its packets are inspected
+ * one by one. */
 bool stream_transfer(struct transfer *t, struct stream *stream, struct flow *flow);
 
 /* Transfers the records of half-open connections without session. `same_flows`: reader and writer hash flows with the
@@ -221,7 +226,7 @@ bool stream_transfer(struct transfer *t, struct stream *stream, struct flow *flo
  * again. */
 void stream_transfer_half_open(struct transfer *t, struct stream *stream, bool same_flows);
 
-/* --- What rules and events ask -------------------------------------------------------------------- */
+/* --- Facts for rules and events ------------------------------------------------------------------- */
 
 enum tcp_state {
     TCP_STATE_NONE,
@@ -237,17 +242,18 @@ enum tcp_state {
     TCP_STATE_CLOSED,
     TCP_STATE_COUNT,
 };
-const char *tcp_state_name(enum tcp_state state); /* EVE's: "none", "syn_sent", ... */
+const char *tcp_state_name(enum tcp_state state); /* names in EVE: "none", "syn_sent", ... */
 
-/* A copy of what is of interest about a session. Per direction: [FLOW_TO_SERVER] is what the client sent. */
+/* Facts about a session. Per direction: [FLOW_TO_SERVER] is what the client sent. */
 struct tcp_summary {
     enum tcp_state state;
-    enum tcp_state reported; /* state in events: `state`, or of a dropped flow the state at the drop */
+    enum tcp_state reported; /* state in events: `state`; for a dropped flow the state at the drop */
     bool midstream, has_gap[FLOW_DIRECTIONS];
     uint8_t flags[FLOW_DIRECTIONS];        /* all TCP flags seen */
-    uint32_t size[FLOW_DIRECTIONS];        /* stream_size: next sequence number - initial one */
-    uint16_t max_regions[FLOW_DIRECTIONS]; /* pieces that its bytes lay in at most (EVE's ts_max_regions) */
-    uint64_t bytes[FLOW_DIRECTIONS];       /* in order so far */
+    uint32_t size[FLOW_DIRECTIONS];        /* stream_size: next sequence number minus the initial one */
+    uint16_t max_regions[FLOW_DIRECTIONS]; /* largest number of separate ranges that its bytes were in (EVE's
+                                              ts_max_regions) */
+    uint64_t bytes[FLOW_DIRECTIONS];       /* bytes in order so far */
     uint32_t urgent_oob[FLOW_DIRECTIONS];
 };
 /* The state that a flow takes when its session reaches this state. FLOW_NEW: the state of the flow does not change. */
@@ -255,13 +261,12 @@ enum flow_state stream_flow_state(enum tcp_state state);
 /* All zero when the flow has no session. */
 void stream_summary(const struct flow *flow, struct tcp_summary *out);
 
-/* A session as it is after a packet, for EVE's stream_tcp. `flags` have Suricata's names: stream_session_flag_name().
- */
+/* A session after a packet, for EVE's stream_tcp. `flags` have Suricata's names: stream_session_flag_name(). */
 enum { STREAM_SESSION_FLAGS = 14, STREAM_SIDE_FLAGS = 8 };
 struct tcp_side_facts {
     uint32_t isn, next_seq, last_ack, next_win, window;
-    uint32_t base_seq;           /* of the oldest byte that is kept */
-    uint32_t right_edge;         /* behind the last byte that was seen; 0: none was */
+    uint32_t base_seq;           /* sequence number of the oldest byte that is kept */
+    uint32_t right_edge;         /* sequence number after the last byte seen; 0: none was seen */
     uint8_t window_scale, flags; /* bits, by stream_side_flag_name() */
     bool is_reassembled;         /* base_seq and right_edge are valid */
 };
@@ -270,12 +275,12 @@ struct tcp_session_facts {
     uint16_t flags; /* bits, by stream_session_flag_name() */
     struct tcp_side_facts side[FLOW_DIRECTIONS];
 };
-/* False, and all zero, when the flow has no session. */
+/* Fills *out; false, and all zero, when the flow has no session. */
 bool stream_session_facts(const struct flow *flow, struct tcp_session_facts *out);
 const char *stream_session_flag_name(unsigned bit); /* of fewer than STREAM_SESSION_FLAGS */
 const char *stream_side_flag_name(unsigned bit);    /* of fewer than STREAM_SIDE_FLAGS */
 
-/* Counters, EVE's below stats: "tcp.sessions", "tcp.syn", "tcp.segment_memcap_drop", "tcp.reassembly_gap",
+/* Counters, named as in EVE below stats: "tcp.sessions", "tcp.syn", "tcp.segment_memcap_drop", "tcp.reassembly_gap",
  * "tcp.overlap", "tcp.overlap_diff_data", "tcp.memuse", "tcp.reassembly_memuse"... then "stream.EVENT" for every stream
  * event. */
 size_t stream_counter_count(void);

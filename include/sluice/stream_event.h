@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Stream events: what TCP tracking finds wrong with a segment, with the field's names ("3whs_ack_in_wrong_dir"). They
- * share one space of numbers with the decoder's events, because both are recorded in the packet: packet_add_event(),
+ * Stream events: problems that TCP tracking detects in a segment, with Suricata's names ("3whs_ack_in_wrong_dir"). They
+ * share one number space with the decoder's events, because both are recorded in the packet: packet_add_event(),
  * packet_has_event(). The same table serves the rule keyword stream-event, EVE anomaly events and the counters.
  */
 #ifndef SLUICE_STREAM_EVENT_H
@@ -91,9 +91,9 @@ enum stream_event {
 
 _Static_assert((int)STREAM_EVENT_END <= PACKET_EVENT_WORDS * 64, "a packet has no room for all events");
 
-/* "3whs_ack_in_wrong_dir": as in rules and, with "stream." before it, in anomaly events and counters. */
+/* Returns the name, e.g. "3whs_ack_in_wrong_dir", as in rules; anomaly events and counters prefix it with "stream.". */
 const char *stream_event_name(enum stream_event event);
-/* `text` need not be terminated. The old prefix "stream." is allowed. */
+/* Finds an event by name. `text` need not be terminated. The old prefix "stream." is allowed. */
 bool stream_event_find(const char *text, size_t length, enum stream_event *out);
 
 #endif

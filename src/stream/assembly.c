@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Assembly: segments come in, here; views go out, in assembly_view.c. See assembly.h for what it promises and
- * assembly_priv.h for how the bytes lie.
+ * Assembly: adding segments; assembly_view.c yields chunks. See assembly.h for the semantics and assembly_priv.h for
+ * the data structures.
  *
- * A segment that continues what is there, with nothing waiting in its place, touches neither extents nor holes: one
- * copy into the last blocks. All others go over their range piece by piece. Room for blocks and for an extent is asked
- * for before anything is written, so a segment is kept or it is not.
+ * A segment that continues the contiguous data, with no out-of-order data in its range, touches neither extents nor
+ * gaps: one copy into the last blocks. Other segments are processed range by range. Memory for blocks and for an extent
+ * is reserved before anything is written, so a segment is stored completely or not at all.
  *
- * Memory is given back at the next call that changes something, and not when a view is made: the view may point there.
+ * Memory is freed at the next call that modifies the assembly, not when a chunk is made, because the chunk may point
+ * there.
  *
  * Threads:   a store and its assemblies belong to one worker.
  * Ownership: as in assembly.h.
@@ -18,7 +19,7 @@
 
 #include "assembly_priv.h"
 
-enum { EXTENT_SHARE = 32 }; /* this part of the memcap is for extents */
+enum { EXTENT_SHARE = 32 }; /* one part in 32 of the memcap is for extents */
 
 int assembly_store_new(struct assembly_store **out, const struct assembly_options *options)
 {
@@ -51,10 +52,10 @@ size_t assembly_store_memory(const struct assembly_store *store)
     return pool_memory(store->blocks) + pool_memory(store->extents);
 }
 
-/* --- Giving back ---------------------------------------------------------------------------------- */
+/* --- Releasing memory ----------------------------------------------------------------------------- */
 
-/* History is dispensable; what has not been acknowledged is not. With many connections the last quarter is for that
- * alone. */
+/* History can be given up; unacknowledged data cannot. With many connections the last quarter is reserved for the
+ * latter. */
 bool assembly_store_is_tight(const struct assembly_store *store)
 {
     return pool_used(store->blocks) > pool_capacity(store->blocks) / 4 * 3;
@@ -72,7 +73,7 @@ void assembly_release(struct assembly_store *store, struct assembly *assembly)
     assembly->base = before;
     block_release(store, assembly, before);
     if (tight && before == assembly->contiguous && assembly->extent_count == 0)
-        block_release(store, assembly, UINT64_MAX); /* the last one has nothing but old bytes */
+        block_release(store, assembly, UINT64_MAX); /* the last block holds only released bytes */
     extent_release(store, assembly, before);
 }
 
@@ -114,7 +115,7 @@ bool assembly_evict(struct assembly_store *store, struct assembly *assembly)
     assembly->inspected = larger(assembly->inspected, assembly->contiguous);
     assembly->parsed = larger(assembly->parsed, assembly->contiguous);
     assembly->before_length = 0;
-    if (!store->inline_mode) /* nothing can be refused */
+    if (!store->inline_mode) /* passive: no segment can be refused */
         assembly->has_gap |= out_of_order, assembly->gap_before_next |= out_of_order;
     else if (out_of_order)
         assembly->evicted = EVICTED_OUT_OF_ORDER;
@@ -149,10 +150,10 @@ void assembly_clear(struct assembly_store *store, struct assembly *assembly)
 
 /* --- Adding --------------------------------------------------------------------------------------- */
 
-/* A segment within the bounds of what is kept. */
+/* A segment, clipped to the range that is kept. */
 struct clipped {
     uint64_t start, end;
-    const uint8_t *bytes; /* of `start`; NULL: there are none */
+    const uint8_t *bytes; /* bytes from `start` on; NULL: none */
 };
 
 static struct clipped clip(const struct assembly *assembly, uint64_t offset, const uint8_t *bytes, uint32_t length,
@@ -172,7 +173,7 @@ static struct clipped clip(const struct assembly *assembly, uint64_t offset, con
     return (struct clipped){ offset + missed, end, bytes ? bytes + missed : NULL };
 }
 
-/* Looks at what is there of the segment's range, and counts. */
+/* Compares a segment with the data stored in its range, and counts the overlap. */
 static void compare(const struct assembly *assembly, const struct clipped *clipped, struct assembly_report *report)
 {
     struct walk walk = walk_start(assembly, clipped->start, clipped->end);
@@ -194,14 +195,14 @@ static void compare(const struct assembly *assembly, const struct clipped *clipp
     }
 }
 
-/* Nothing of the segment is there, nor anything behind it that it would reach. */
+/* Whether the segment continues the contiguous data and reaches no data behind it. */
 static bool is_in_order(const struct assembly *assembly, const struct clipped *clipped)
 {
     return clipped->start == assembly->contiguous && (!assembly->extents || clipped->end < assembly->extents->start);
 }
 
-/* Data behind holes stays as long as its sender likes. It leaves the last eighth to data in order, which goes as soon
- * as it is acknowledged. */
+/* Data behind gaps stays as long as its sender likes. It must leave the last eighth of the memory to data in order,
+ * which is released as soon as it is acknowledged. */
 static bool is_for_order_alone(const struct assembly_store *store)
 {
     return pool_capacity(store->blocks) - pool_used(store->blocks) < pool_capacity(store->blocks) / 8;
@@ -276,7 +277,7 @@ static void trust(struct assembly_store *store, const struct assembly *assembly,
     store->trusted_bytes = bytes;
 }
 
-/* The segment has bytes that were seen and given up, and that the receiver may still take from it. */
+/* Whether the segment has bytes that were seen and evicted, and that the receiver may still accept from it. */
 static bool is_evicted(const struct assembly *assembly, uint64_t start, uint64_t end)
 {
     if (assembly->evicted == EVICTED_OUT_OF_ORDER)
@@ -353,7 +354,7 @@ int assembly_skip(struct assembly_store *store, struct assembly *assembly, uint6
         if (piece.kind == PIECE_NEW) {
             int err = extent_room(store, assembly, piece.start, piece.end);
 
-            if (!err && pool_capacity(store->extents) - pool_used(store->extents) < 2) /* an extent and a hole */
+            if (!err && pool_capacity(store->extents) - pool_used(store->extents) < 2) /* an extent and a gap */
                 err = -ENOMEM;
             if (!err)
                 err = hole_add(store, assembly, piece.start, piece.end, false);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Assembly: the bytes of one direction of a stream, by their offset (0 is the first byte after the SYN; sequence
- * numbers are unwrapped to 64 bits by the session before they come here).
+ * Assembly: the bytes of one direction of a stream, by their offset (0 is the first byte after the SYN; the session
+ * unwraps sequence numbers to 64 bits before it calls these functions).
  *
- * Bytes lie in blocks of fixed size out of a pool; which of them have been seen is a list of extents. A byte is written
- * once: bytes for a place that has been seen are compared, never stored (inline), or stored as the receiver would
- * (passive, by its system). What lies before both the acknowledgment and the history that is wanted is given back.
+ * Bytes are in blocks of fixed size from a pool; a list of extents records which of them have been seen. A byte is
+ * written once: bytes for an offset that has been seen are compared and not stored (inline), or stored as the receiver
+ * would (passive, by its operating system). Bytes before both the acknowledgment and the history that is kept for
+ * inspection are freed.
  *
- * Knows nothing of TCP's states, flags or windows.
+ * Independent of TCP's states, flags and windows.
  */
 #ifndef SLUICE_STREAM_ASSEMBLY_H
 #define SLUICE_STREAM_ASSEMBLY_H
@@ -23,35 +24,35 @@ struct assembly_block;
 struct assembly_extent;
 struct transfer;
 
-/* What all assemblies of a worker share: the pools, and scratch for views. */
+/* Shared by all assemblies of a worker: the pools, and a scratch buffer for chunks. */
 struct assembly_store;
 struct assembly_options {
     size_t memcap;
-    bool inline_mode; /* first-seen data wins; otherwise the receiver's way */
+    bool inline_mode; /* first-seen data wins; otherwise as the receiver's system does */
 };
 int assembly_store_new(struct assembly_store **out, const struct assembly_options *options); /* 0 or -ENOMEM */
 void assembly_store_free(struct assembly_store *store);
 size_t assembly_store_memory(const struct assembly_store *store); /* bytes in use */
-bool assembly_store_is_tight(const struct assembly_store *store); /* three quarters are in use: no history is kept */
+bool assembly_store_is_tight(const struct assembly_store *store); /* three quarters are in use: history is not kept */
 
 /* The kind of data that assembly_evict() discarded. */
 enum assembly_evicted { EVICTED_NOTHING, EVICTED_UNACKNOWLEDGED, EVICTED_OUT_OF_ORDER };
 
-/* One direction; embedded in the session. All zero is an empty one without limits. */
+/* One direction; embedded in the session. All zero is an empty assembly without limits. */
 struct assembly {
     struct assembly_block *first, *last;
     struct assembly_extent *extents; /* seen ranges beyond `contiguous`, ascending, disjoint, not touching */
-    struct assembly_extent *holes; /* places that count as seen and have no bytes: lost ones, skipped ones; ascending */
-    struct assembly_extent *segments, *segments_last; /* passive: segments as they came, ascending by their start */
-    uint64_t base;                                    /* bytes before it are given back */
-    uint64_t contiguous;                              /* everything before it was seen, or given up as lost */
+    struct assembly_extent *holes;   /* ranges that count as seen and have no bytes: lost or skipped; ascending */
+    struct assembly_extent *segments, *segments_last; /* passive: segments as received, ascending by their start */
+    uint64_t base;                                    /* bytes before it are freed */
+    uint64_t contiguous;                              /* everything before it was seen, or is lost */
     uint64_t acknowledged;                            /* the receiver has everything before it */
-    uint64_t inspected;                               /* yielded as views up to here */
+    uint64_t inspected;                               /* yielded as chunks up to here */
     uint64_t parsed;                                  /* passive: yielded for protocols up to here */
-    uint64_t limit;                                   /* no byte from here on is kept; 0: none. The depth */
+    uint64_t limit;                                   /* bytes from here on are not kept (depth); 0: no limit */
     uint32_t window;                                  /* bytes of history kept before `inspected` */
     uint16_t extent_count, hole_count, segment_count;
-    uint16_t max_extents_seen; /* 0: all came in order */
+    uint16_t max_extents_seen; /* 0: all segments came in order */
     bool has_gap, gap_before_next;
     bool stopped;                      /* assembly_stop() */
     uint8_t evicted;                   /* enum assembly_evicted */
@@ -61,67 +62,69 @@ struct assembly {
 
 struct assembly_report {
     uint32_t added;       /* bytes that were not seen before */
-    uint32_t overlapping; /* bytes that were */
-    bool differs;         /* some of those were others */
+    uint32_t overlapping; /* bytes that were seen before */
+    bool differs;         /* some of those have different values */
     bool beyond_limit;    /* bytes past `limit` were not kept */
-    bool too_old;         /* bytes before `base` or given up as lost: nothing to compare them with */
-    bool lost;            /* too old, and nobody has inspected what was in their place */
-    bool no_memory;       /* not all could be kept: nothing of this segment was */
-    bool too_many_pieces; /* the list of extents is full: nothing of this segment was kept */
+    bool too_old;         /* bytes before `base` or lost: there is nothing to compare them with */
+    bool lost;            /* too old, and the bytes in their range were not inspected */
+    bool no_memory;       /* memory was short: nothing of this segment was stored */
+    bool too_many_pieces; /* the list of extents is full: nothing of this segment was stored */
 };
 
 /*
- * Adds a segment's bytes; at most 64 KiB. An offset may be negative (two's complement): what lies before 0 is too old.
- * 0, or -ENOMEM (report->no_memory), -EBUSY (the same: see assembly_evict()), -ENOSPC (too_many_pieces). `os` is the
- * receiver's, passive mode.
+ * Adds the bytes of a segment, at most 64 KiB. An offset may be negative (two's complement): bytes before 0 are too
+ * old. Returns 0, -ENOMEM (report->no_memory), -EBUSY (the same: see assembly_evict()), or -ENOSPC (too_many_pieces).
+ * `os` is the receiver's, for passive mode.
  *
- * What is new of a segment is added although other bytes of it differ: whoever drops those segments asks
- * assembly_differs() before.
+ * New bytes of a segment are added although other bytes of it differ: a caller that drops such segments calls
+ * assembly_differs() first.
  */
 int assembly_add(struct assembly_store *store, struct assembly *assembly, uint64_t offset, const uint8_t *bytes,
                  uint32_t length, enum host_os os, struct assembly_report *report);
 
-/* Whether some of the bytes are others than those seen first: report->differs, without adding. */
+/* Whether some of the bytes differ from those seen first; sets report->differs, without adding. */
 bool assembly_differs(const struct assembly *assembly, uint64_t offset, const uint8_t *bytes, uint32_t length);
 
-/* Overwrites in `out` (a copy of the segment's bytes) what was seen before with what was seen first. */
+/* Overwrites the bytes in `out` (a copy of the segment) that were seen before with those that were seen first. */
 void assembly_rewrite(const struct assembly *assembly, uint64_t offset, uint8_t *out, uint32_t length);
 
-/* The receiver acknowledged everything before `offset`. Holes before it will not be filled: they are gaps (true when
- * there was one). */
+/* Records that the receiver acknowledged everything before `offset`. Gaps before it will not be filled: they are lost
+ * (true when there was one). */
 bool assembly_acknowledge(struct assembly_store *store, struct assembly *assembly, uint64_t offset);
 
-/* A place without bytes (urgent data that is out of band): length bytes from offset count as seen and are left out of
- * views. */
+/* Marks a range without bytes (out-of-band urgent data): `length` bytes from `offset` count as seen and are left out of
+ * chunks. */
 int assembly_skip(struct assembly_store *store, struct assembly *assembly, uint64_t offset, uint32_t length);
 
-/* Gives back what is acknowledged and before the history of `inspected`. Ends what is lent of views. */
+/* Frees bytes that are acknowledged and before the history of `inspected`. Invalidates chunks. */
 void assembly_release(struct assembly_store *store, struct assembly *assembly);
 /*
- * Gives up all bytes, for lack of memory. The receiver may have those that were not acknowledged: later assembly_add()
- * refuses (no_memory) what replaces them; where bytes behind a hole were among them it refuses everything, as what
- * fills the hole releases them. True when there were any.
+ * Evicts all bytes, for lack of memory. The receiver may have those that were not acknowledged: later calls of
+ * assembly_add() refuse (no_memory) data that replaces them; if bytes behind a gap were among them it refuses all data,
+ * because the data that fills the gap releases them. True when there were any bytes.
  */
 bool assembly_evict(struct assembly_store *store, struct assembly *assembly);
 
-/* Forgets everything and keeps nothing from now on (limit = contiguous). */
+/* Discards everything and stores nothing from now on (limit = contiguous). */
 void assembly_stop(struct assembly_store *store, struct assembly *assembly);
-void assembly_end(struct assembly_store *store, struct assembly *assembly);   /* gives all back; of no use afterwards */
-void assembly_clear(struct assembly_store *store, struct assembly *assembly); /* gives all back; all zero afterwards */
+void assembly_end(struct assembly_store *store,
+                  struct assembly *assembly); /* frees all memory; the assembly cannot be used afterwards */
+void assembly_clear(struct assembly_store *store,
+                    struct assembly *assembly); /* frees all memory; all zero afterwards */
 
 /*
- * The next bytes to inspect, before `until` (inline: contiguous; passive: acknowledged); at most 64 KiB. When `payload`
- * (of the packet at hand, at payload_offset; the pointer and offset that the last assembly_add() took) has all of them
- * the view points there and nothing is copied. False when there is nothing. `end` is set where the limit is reached;
- * the session knows the other ends.
+ * Gets the next bytes to inspect, before `until` (inline: contiguous; passive: acknowledged); at most 64 KiB. When all
+ * of them are in `payload` (of the current packet, at payload_offset; the pointer and offset that were passed to the
+ * last assembly_add()), the chunk points there and nothing is copied. False when there is nothing. `end` is set where
+ * the limit is reached; the session sets it in the other cases.
  */
 bool assembly_next_view(struct assembly_store *store, struct assembly *assembly, uint64_t until, const uint8_t *payload,
                         uint64_t payload_offset, uint32_t payload_length, struct stream_view *view);
-/* Passive: the same for protocols, which see what is certain at once; what was given back before is lost to them. Ends
- * what is lent of views. */
+/* Passive: the same for protocol parsers, which get acknowledged bytes at once; bytes that were freed before are lost
+ * to them. Invalidates chunks. */
 bool assembly_next_parsed(struct assembly_store *store, struct assembly *assembly, uint64_t until,
                           struct stream_view *view);
-/* To another process; reading: into an empty one. False when there was no memory for all of it. */
+/* Transfers the assembly to another process; reads into an empty assembly. False when there was not enough memory. */
 bool assembly_transfer(struct transfer *t, struct assembly_store *store, struct assembly *assembly);
 /* See stream_window(). */
 uint64_t assembly_window(struct assembly_store *store, const struct assembly *assembly, const struct stream_view *view,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The blocks of an assembly: bytes by their offset. Which of a block's bytes mean something the extents know; nothing
- * here asks.
+ * The blocks of an assembly: bytes by their offset. The extents record which bytes of a block are valid; the functions
+ * here do not check that.
  *
  * Threads:   those of the store: one.
  * Ownership: blocks belong to the assembly until block_release().
@@ -21,7 +21,7 @@ static uint64_t block_end(const struct assembly_block *block)
     return block->start + BLOCK_SIZE;
 }
 
-/* The last block that begins at or before `offset`; NULL when there is none. */
+/* Returns the last block that begins at or before `offset`; NULL when there is none. */
 static struct assembly_block *find_floor(const struct assembly *assembly, uint64_t offset)
 {
     struct assembly_block *block = assembly->last;
@@ -52,7 +52,7 @@ static struct assembly_block *find_near(const struct assembly *assembly, struct 
     return block;
 }
 
-/* How many blocks of the range do not exist. */
+/* Counts the blocks of the range that do not exist. */
 static size_t count_missing(const struct assembly_block *floor, const struct assembly *assembly, uint64_t start,
                             uint64_t end)
 {
@@ -66,7 +66,7 @@ static size_t count_missing(const struct assembly_block *floor, const struct ass
     return missing;
 }
 
-/* After `previous`, or in front when that is NULL. */
+/* Inserts a block after `previous`, or in front when that is NULL. */
 static struct assembly_block *insert_after(struct assembly_store *store, struct assembly *assembly,
                                            struct assembly_block *previous, uint64_t start)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which bytes of a direction have been seen, and where there are none.
+ * The bytes of a direction that have been seen, and the ranges that have none.
  *
- * Everything before `contiguous` counts as seen; beyond it lie the extents, which neither touch it nor each other. A
- * hole is a place that counts as seen and has no bytes: lost, because the receiver acknowledged what was not seen here,
- * or skipped.
+ * Everything before `contiguous` counts as seen; beyond it are the extents, which neither touch it nor each other. A
+ * gap is a range that counts as seen and has no bytes: lost, because the receiver acknowledged bytes that were not seen
+ * here, or skipped.
  *
  * Threads:   those of the store: one.
  * Ownership: objects of the three lists belong to the assembly.
@@ -52,7 +52,7 @@ bool walk_next(struct walk *walk, struct piece *piece)
     return true;
 }
 
-/* Where the first extent that ends at or behind `start` hangs. */
+/* Returns the link to the first extent that ends at or behind `start`. */
 static struct assembly_extent **find_extent(struct assembly_extent **link, uint64_t start)
 {
     while (*link && (*link)->end < start)
@@ -87,7 +87,8 @@ static struct assembly_extent *extent_insert(struct assembly_store *store, struc
     return extent;
 }
 
-/* What the extents from *link on have up to `end` or touch it is taken out of the list; returns the end of it all. */
+/* Removes the extents from *link on that overlap or touch the range up to `end`; returns the end of the merged range.
+ */
 static uint64_t absorb(struct assembly_store *store, struct assembly *assembly, struct assembly_extent **link,
                        uint64_t end)
 {
@@ -121,9 +122,9 @@ void extent_add(struct assembly_store *store, struct assembly *assembly, uint64_
     }
 }
 
-/* --- Holes ---------------------------------------------------------------------------------------- */
+/* --- Gaps ----------------------------------------------------------------------------------------- */
 
-/* The two oldest become one when only history is lost by that. */
+/* Merges the two oldest gaps when only history is lost by that. */
 static bool merge_oldest_holes(struct assembly_store *store, struct assembly *assembly)
 {
     struct assembly_extent *hole = assembly->holes, *next = hole ? hole->next : NULL;
@@ -160,7 +161,7 @@ int hole_add(struct assembly_store *store, struct assembly *assembly, uint64_t s
     return 0;
 }
 
-/* Gives up a hole of which nothing can be remembered: with it goes all that was before it. */
+/* Gives up a gap that cannot be recorded, together with everything before it. */
 static bool jump(struct assembly_store *store, struct assembly *assembly, uint64_t offset)
 {
     if (assembly->inspected < assembly->contiguous || offset > assembly->acknowledged)
@@ -181,7 +182,8 @@ bool extent_give_up(struct assembly_store *store, struct assembly *assembly, uin
         uint64_t start = assembly->contiguous;
         uint64_t end = assembly->extents ? smaller(offset, assembly->extents->start) : offset;
 
-        /* What cannot be given up now is tried again at the next acknowledgment, after more has been inspected. */
+        /* A gap that cannot be given up now is retried at the next acknowledgment, after more data has been inspected.
+         */
         if (hole_add(store, assembly, start, end, true) && !jump(store, assembly, end))
             break;
         found = true;

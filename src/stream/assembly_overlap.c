@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Passive: which bytes the receiver keeps where segments overlap (Novak and Sturges, "Target-Based TCP Stream
- * Reassembly"; the systems and their ways are those of Suricata's host-os-policy).
+ * Reassembly"; the systems and their policies are those of Suricata's host-os-policy).
  *
- * A system decides by the shape: how the new segment's two ends lie to those of a segment that is there. So the
- * segments are remembered as they came, with the part of them that is given back; a new one wins a byte when it wins
- * against every segment that has brought that byte. What the receiver has acknowledged, or we have inspected, does not
- * change.
+ * A system decides by the shape of the overlap: how the two ends of the new segment compare to those of a stored one.
+ * So segments are recorded as received, including parts that were freed; the new segment wins a byte when it wins
+ * against every segment that has brought that byte. Bytes that the receiver has acknowledged, or that were inspected,
+ * do not change.
  *
  * Threads:   those of the store: one.
- * Ownership: the remembered segments belong to the assembly.
+ * Ownership: the recorded segments belong to the assembly.
  */
 #include "assembly_priv.h"
 
-/* How an end of the new segment lies to the same end of the old one. */
+/* How an end of the new segment compares to the same end of the old one. */
 enum side {
     SIDE_BEFORE,
     SIDE_SAME,
@@ -33,7 +33,7 @@ enum {
     SOLARIS_WAY = BEFORE_SAME | BEFORE_BEHIND | SAME_SAME | SAME_BEHIND | BEHIND_BEHIND,
 };
 
-/* The shapes in which the new segment wins. */
+/* The overlap shapes in which the new segment wins. */
 static const uint16_t new_wins[HOST_OS_COUNT] = {
     [HOST_OS_BSD] = BEGINS_BEFORE,
     [HOST_OS_BSD_RIGHT] = BEGINS_BEFORE,
@@ -68,7 +68,7 @@ void overlap_write(struct assembly *assembly, struct assembly_block **hint, enum
     uint64_t at = larger(piece->start, larger(assembly->acknowledged, assembly->inspected));
     const struct assembly_extent *old = assembly->segments;
 
-    /* They ascend by their start: what is before `at` and not yet written is theirs. */
+    /* The segments ascend by their start: bytes before `at` that are not yet written belong to them. */
     for (; old && old->start < piece->end; old = old->next) {
         if (old->end <= at || wins(os, segment, old))
             continue;
@@ -80,7 +80,7 @@ void overlap_write(struct assembly *assembly, struct assembly_block **hint, enum
         block_write(assembly, hint, at, piece->end, bytes + (at - piece->start));
 }
 
-/* The last segment that begins at or before `start`; NULL when there is none. */
+/* Returns the last segment that begins at or before `start`; NULL when there is none. */
 static struct assembly_extent *find_segment(const struct assembly *assembly, uint64_t start)
 {
     struct assembly_extent *found = NULL;
@@ -100,7 +100,7 @@ void segment_add(struct assembly_store *store, struct assembly *assembly, const 
     if (previous && previous->start == segment->start && previous->end == segment->end)
         return;
     added = assembly->segment_count < MAX_SEGMENTS ? pool_take(store->extents) : NULL;
-    if (!added) { /* then its neighbour stands for both: the shapes are less exact, nothing is lost */
+    if (!added) { /* no memory: the neighbour represents both segments; the shapes are less exact, no data is lost */
         if (previous)
             previous->end = larger(previous->end, segment->end);
         else if (assembly->segments)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the files of the assembly share: blocks, extents and the walk over both. See assembly.h.
+ * Assembly, internal: blocks, extents and the walk over both. See assembly.h.
  *
- * Blocks hold bytes at fixed offsets (a block begins at a multiple of its size), so the place of a byte never moves and
- * a segment in order is one copy. Only blocks that hold something exist. They are a list, searched from the nearer end:
- * segments come near the end, retransmissions near the start.
+ * Blocks hold bytes at fixed offsets (a block begins at a multiple of its size), so a byte never moves and a segment in
+ * order is one copy. Only blocks that hold data exist. They form a list, searched from the nearer end: new segments are
+ * near the end, retransmissions near the start.
  *
- * One kind of object, the extent, serves three lists: what has been seen out of order, places without bytes, and
- * (passive) the segments as they came, which the systems' ways with overlaps ask about.
+ * One kind of object, the extent, serves three lists: data seen out of order, ranges without bytes, and (passive) the
+ * segments as received, which the overlap policies need.
  */
 #ifndef SLUICE_STREAM_ASSEMBLY_PRIV_H
 #define SLUICE_STREAM_ASSEMBLY_PRIV_H
@@ -17,11 +17,11 @@
 
 enum {
     BLOCK_SIZE = 2048,
-    MAX_EXTENTS = 256,   /* of one direction */
-    MAX_HOLES = 256,     /* of one direction */
-    MAX_SEGMENTS = 1024, /* of one direction, passive; beyond it neighbours become one */
+    MAX_EXTENTS = 256,   /* per direction */
+    MAX_HOLES = 256,     /* per direction */
+    MAX_SEGMENTS = 1024, /* per direction, passive; beyond it neighbours are merged */
     VIEW_MAX = 65536,
-    HISTORY_MAX = 65536, /* a window is not larger */
+    HISTORY_MAX = 65536, /* the largest inspection window */
 };
 
 struct assembly_block {
@@ -33,26 +33,26 @@ struct assembly_block {
 struct assembly_extent {
     struct assembly_extent *next;
     uint64_t start, end;
-    bool lost; /* holes: true: bytes were there that we have not seen; false: skipped, there are none */
+    bool lost; /* gaps: true: the bytes exist but were not seen; false: skipped, there are none */
 };
 
 struct assembly_store {
     struct pool *blocks, *extents;
     bool inline_mode;
 
-    /* The segment that was added last, when the bytes that are kept are the same as its own: views may point there. */
+    /* The assembly of the segment that was added last, when the stored bytes equal its own: chunks may point there. */
     const struct assembly *trusted_assembly;
     const uint8_t *trusted_bytes;
     uint64_t trusted_offset;
 
-    /* The window of which view lies in scratch. */
+    /* The assembly of the chunk whose inspection window is in scratch. */
     const struct assembly *window_assembly;
     uint64_t window_offset, window_view;
     const uint8_t *window_bytes;
     uint32_t window_length, window_view_at;
 
     uint8_t before[STREAM_BEFORE_MAX];
-    uint8_t scratch[HISTORY_MAX + VIEW_MAX]; /* a view lies at HISTORY_MAX, its history before it */
+    uint8_t scratch[HISTORY_MAX + VIEW_MAX]; /* a chunk is at HISTORY_MAX, its history before it */
 };
 
 static inline uint64_t smaller(uint64_t a, uint64_t b)
@@ -67,11 +67,11 @@ static inline uint64_t larger(uint64_t a, uint64_t b)
 
 /* --- Blocks (assembly_block.c). Ranges are not empty. --------------------------------------------- */
 
-/* Makes the blocks of a range exist. 0, or -ENOMEM and nothing has changed. */
+/* Allocates the missing blocks of a range. Returns 0, or -ENOMEM without any change. */
 int block_reserve(struct assembly_store *store, struct assembly *assembly, uint64_t start, uint64_t end);
 /*
- * The range has blocks. Whoever goes over several ranges, ascending, keeps a hint (NULL at first) so that the list is
- * searched once: a segment over many small pieces would be costly otherwise.
+ * Writes bytes to a range whose blocks exist. A caller that writes several ranges, ascending, keeps a hint (NULL at
+ * first) so that the list is searched once: a segment over many small ranges would be costly otherwise.
  */
 void block_write(struct assembly *assembly, struct assembly_block **hint, uint64_t start, uint64_t end,
                  const uint8_t *bytes);
@@ -79,7 +79,7 @@ void block_read(const struct assembly *assembly, struct assembly_block **hint, u
                 uint8_t *out);
 bool block_equal(const struct assembly *assembly, struct assembly_block **hint, uint64_t start, uint64_t end,
                  const uint8_t *bytes);
-/* The bytes in place, when one block has all of them; NULL otherwise. */
+/* Returns the bytes in place when one block has all of them; NULL otherwise. */
 const uint8_t *block_peek(const struct assembly *assembly, uint64_t start, uint64_t end);
 void block_release(struct assembly_store *store, struct assembly *assembly, uint64_t before);
 
@@ -88,7 +88,7 @@ void block_release(struct assembly_store *store, struct assembly *assembly, uint
 enum piece_kind {
     PIECE_NEW,     /* not seen */
     PIECE_SEEN,    /* has bytes */
-    PIECE_LOST,    /* given up */
+    PIECE_LOST,    /* lost */
     PIECE_SKIPPED, /* counts as seen, no bytes */
 };
 
@@ -97,32 +97,32 @@ struct piece {
     enum piece_kind kind;
 };
 
-/* Goes over a range piece by piece. The lists must not change meanwhile. */
+/* Walks over a range, one kind of bytes at a time. The lists must not change meanwhile. */
 struct walk {
-    struct assembly_block *block; /* the hint for the pieces' bytes */
+    struct assembly_block *block; /* hint for the blocks of the bytes */
     uint64_t at, end, contiguous;
     const struct assembly_extent *extent, *hole;
 };
 struct walk walk_start(const struct assembly *assembly, uint64_t start, uint64_t end);
 bool walk_next(struct walk *walk, struct piece *piece);
 
-/* Whether extent_add() can: 0, -ENOSPC or -ENOMEM. */
+/* Whether extent_add() is possible: 0, -ENOSPC or -ENOMEM. */
 int extent_room(const struct assembly_store *store, const struct assembly *assembly, uint64_t start, uint64_t end);
-/* The range counts as seen from now on. */
+/* Marks the range as seen. */
 void extent_add(struct assembly_store *store, struct assembly *assembly, uint64_t start, uint64_t end);
-/* Everything before `offset` that was not seen is lost; true when there was something. */
+/* Marks the unseen bytes before `offset` as lost; true when there were any. */
 bool extent_give_up(struct assembly_store *store, struct assembly *assembly, uint64_t offset);
 int hole_add(struct assembly_store *store, struct assembly *assembly, uint64_t start, uint64_t end, bool lost);
-/* Forgets holes and segments that end before `offset`. */
+/* Removes gaps and segments that end before `offset`. */
 void extent_release(struct assembly_store *store, struct assembly *assembly, uint64_t before);
 void extent_clear(struct assembly_store *store, struct assembly *assembly);
 
-/* --- Passive: the receiver's way with overlaps (assembly_overlap.c) ------------------------------- */
+/* --- Overlaps as the receiver's system resolves them, passive (assembly_overlap.c) ---------------- */
 
-/* Writes what of a segment's bytes wins over those that are kept in [start, end), which were seen before. */
+/* Writes those bytes of a segment that win over the stored ones in [start, end), which were seen before. */
 void overlap_write(struct assembly *assembly, struct assembly_block **hint, enum host_os os,
                    const struct assembly_extent *segment, const struct piece *piece, const uint8_t *bytes);
-/* Remembers a segment as it came. */
+/* Records a segment as received. */
 void segment_add(struct assembly_store *store, struct assembly *assembly, const struct assembly_extent *segment);
 
 #endif

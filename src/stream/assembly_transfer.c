@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The bytes of a direction for another process: its numbers, its lists, then the bytes of every piece that has some, in
- * order. Which those are the lists say, so the reader goes over the same pieces as the writer did.
+ * Transfers the bytes of a direction to another process: its numbers, its lists, then the bytes of every range that has
+ * some, in order. The lists determine those ranges, so the reader visits the same ranges as the writer.
  *
  * Threads:   those of the store: one.
- * Ownership: as in assembly.h; what was read before an error is in the assembly, which its owner ends.
+ * Ownership: as in assembly.h; data read before an error is in the assembly, which its owner ends.
  */
 #include "sluice/transfer.h"
 
@@ -59,11 +59,11 @@ static void write_list(struct transfer *t, struct assembly_extent *list, uint16_
         transfer_extent(t, extent);
 }
 
-/* How the members of a list lie to each other. */
+/* How the members of a list relate to each other. */
 enum list_order {
-    LIST_APART,  /* with room between them */
+    LIST_APART,  /* with space between them */
     LIST_BESIDE, /* they may touch */
-    LIST_OVER,   /* they may overlap, and are in the order of their starts */
+    LIST_OVER,   /* they may overlap, and are ordered by their starts */
 };
 
 static bool is_in_order(const struct assembly_extent *before, const struct assembly_extent *extent,
@@ -76,7 +76,7 @@ static bool is_in_order(const struct assembly_extent *before, const struct assem
     return order == LIST_APART ? extent->start > before->end : extent->start >= before->end;
 }
 
-/* False when there is no memory. */
+/* Reads a list; false when there is no memory. */
 static bool read_list(struct transfer *t, struct assembly_store *store, struct assembly_extent **list, uint16_t *count,
                       uint16_t max, enum list_order order)
 {
@@ -129,7 +129,7 @@ static void write_piece(struct transfer *t, const struct assembly *assembly, str
         block_read(assembly, hint, piece->start, piece->end, place);
 }
 
-/* False when there is no memory. */
+/* Reads the bytes of a range; false when there is no memory. */
 static bool read_piece(struct transfer *t, struct assembly_store *store, struct assembly *assembly,
                        struct assembly_block **hint, const struct piece *piece)
 {

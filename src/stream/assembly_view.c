@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Views of an assembly: its bytes in order, each once.
+ * Chunks of an assembly: its bytes in order, each once.
  *
- * A view points into the packet's payload or into a block where one of them has all of it; it is put together in the
- * store's scratch otherwise. Scratch has room for the history before the view, so the window of a view that lies there
- * costs the copy of the history only.
+ * A chunk points into the packet's payload or into a block where one of them has all of it; otherwise it is built in
+ * the store's scratch buffer. The buffer has room for the history before the chunk, so the inspection window of a chunk
+ * that is there only costs the copy of the history.
  *
  * Threads:   those of the store: one.
- * Ownership: views are lent until the next call with the same store.
+ * Ownership: chunks are lent until the next call with the same store.
  */
 #include <string.h>
 
 #include "assembly_priv.h"
 
-/* Passes over holes at `inspected`; returns where the next one begins, or `stop`. */
+/* Advances `inspected` over gaps; returns where the next one begins, or `stop`. */
 static uint64_t pass_holes(struct assembly *assembly, uint64_t stop)
 {
     const struct assembly_extent *hole = assembly->holes;
@@ -30,13 +30,13 @@ static uint64_t pass_holes(struct assembly *assembly, uint64_t stop)
     return hole ? smaller(hole->start, stop) : stop;
 }
 
-/* The payload, when it is what is kept of [start, end); NULL otherwise. */
+/* Returns the payload when it equals the stored bytes of [start, end); NULL otherwise. */
 static const uint8_t *payload_at(const struct assembly_store *store, const struct assembly *assembly, uint64_t start,
                                  uint64_t end, const uint8_t *payload, uint64_t payload_offset, uint32_t payload_length)
 {
     bool trusted = payload && store->trusted_assembly == assembly && store->trusted_bytes == payload &&
                    store->trusted_offset == payload_offset;
-    uint64_t skipped = start - payload_offset; /* the payload may begin before 0: differences do not mind */
+    uint64_t skipped = start - payload_offset; /* the payload may begin before 0: unsigned differences still work */
 
     if (!trusted || skipped >= payload_length || end - payload_offset > payload_length)
         return NULL;
@@ -55,7 +55,7 @@ static const uint8_t *kept_at(struct assembly_store *store, const struct assembl
     return store->scratch + HISTORY_MAX;
 }
 
-/* The last bytes of what has been yielded now. */
+/* Keeps the last bytes that have been yielded. */
 static void keep_before(struct assembly *assembly, const uint8_t *data, uint32_t length)
 {
     uint32_t added = (uint32_t)smaller(length, STREAM_BEFORE_MAX);
@@ -95,7 +95,7 @@ bool assembly_next_view(struct assembly_store *store, struct assembly *assembly,
     return true;
 }
 
-/* Past the places from `at` on that have no bytes; *stop: where the next one begins. */
+/* Skips the ranges without bytes from `at` on; *stop: where the next one begins. */
 static uint64_t pass_empty(const struct assembly *assembly, uint64_t at, uint64_t *stop)
 {
     for (const struct assembly_extent *hole = assembly->holes; hole && hole->start < *stop; hole = hole->next) {
@@ -129,10 +129,10 @@ bool assembly_next_parsed(struct assembly_store *store, struct assembly *assembl
     return true;
 }
 
-/* --- The window ----------------------------------------------------------------------------------- */
+/* --- Inspection window ---------------------------------------------------------------------------- */
 
-/* Where the history of a view at `offset` begins; not before the last gap. *skipped: how many of its places have no
- * bytes. */
+/* Returns where the history of a chunk at `offset` begins; not before the last gap. *skipped: bytes of that range that
+ * do not exist. */
 static uint64_t history_start(const struct assembly *assembly, uint64_t offset, uint64_t *skipped)
 {
     uint64_t size = smaller(assembly->window, HISTORY_MAX);
@@ -165,7 +165,7 @@ static void copy_history(const struct assembly *assembly, uint64_t start, uint64
     }
 }
 
-/* Puts history and view together; the history is not empty. */
+/* Copies history and chunk together; the history is not empty. */
 static void build_window(struct assembly_store *store, const struct assembly *assembly, const struct stream_view *view,
                          uint64_t start, uint32_t history)
 {
@@ -199,7 +199,7 @@ uint64_t assembly_window(struct assembly_store *store, const struct assembly *as
     return store->window_offset;
 }
 
-/* --- What is kept --------------------------------------------------------------------------------- */
+/* --- Copy of the stored bytes --------------------------------------------------------------------- */
 
 static uint64_t end_of_all(const struct assembly *assembly)
 {

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Whether the receiver would accept a segment: its acknowledgment, its timestamp, its reset. Systems differ; the
- * receiver's (host-os-policy) decides, as in Suricata, whose events are noted here.
+ * receiver's (host-os-policy) decides, as in Suricata, whose events are recorded here.
  */
 #include "stream_priv.h"
 
 enum {
     PAWS_SECONDS = 24 * 24 * 60 * 60, /* RFC 7323 §5.5: a timestamp older than this may have wrapped */
-    /* Of the sender's clock, which ticks once a millisecond or less often (§5.4). As long as packets wait for another
-     * engine, when one hangs and is given up. */
+    /* In ticks of the sender's clock, which ticks once a millisecond or less often (§5.4). Covers the time that packets
+     * wait for another engine when an engine hangs and is abandoned. */
     OVERTAKEN_TICKS = 64 * 1024,
     ACK_WINDOW_MIN = 1 << 20,
 };
 
 /*
- * RFC 5961 §5.2: not older than the largest window. The one advertised last may be small: what others overtake was sent
- * before. Inline there is a least window: while windows are small, a connection that is fast gets ahead of what others
- * overtake.
+ * RFC 5961 §5.2: not older than the largest window. The last advertised window may be small, and overtaken segments
+ * were sent before it. Inline there is a minimum window: while windows are small, a fast connection gets further ahead
+ * of the segments that it overtakes.
  */
 static bool is_ack_recent(const struct segment *seg, uint32_t ack)
 {
@@ -28,7 +28,7 @@ static bool is_ack_recent(const struct segment *seg, uint32_t ack)
     return peer->window == 0 || !seq_before(ack, peer->last_ack - window);
 }
 
-/* What the other side had sent, and by which window, before the session was picked up is not known. */
+/* The data that the other side sent before the session was picked up, and its window, are unknown. */
 static bool acknowledges_unseen(const struct segment *seg)
 {
     const struct tcp_peer *peer = seg->receiver;
@@ -51,12 +51,12 @@ bool check_ack(struct segment *seg)
         segment_note(seg, STREAM_EVENT_PKT_INVALID_ACK);
         return false;
     }
-    /* Of one side alone nobody tells the window; nor does the other side of a session picked up before it has spoken.
-     */
+    /* With only one side seen the window is unknown; so is that of the other side of a picked-up session before it has
+     * sent a segment. */
     if (seq_at_or_before(ack, peer->next_win) ||
         (seg->session->flags & (SESSION_ASYNC | SESSION_MIDSTREAM_ESTABLISHED)) || acknowledges_unseen(seg))
         return true;
-    /* A reset that answers a SYN comes before any window was told. */
+    /* A reset that answers a SYN comes before any window was advertised. */
     if (seg->session->state == TCP_STATE_SYN_SENT && seg->direction == FLOW_TO_CLIENT && seg->kind == SEGMENT_RST &&
         ack == peer->isn + 1)
         return true;
@@ -65,9 +65,9 @@ bool check_ack(struct segment *seg)
 }
 
 /*
- * What the receiver expects next for sure is what it has acknowledged (RFC 5961 §3.2), as a host says it that knows
- * nothing of the connection; what the sender would send next it has, if nothing got lost. Between Linux' and the
- * others' way lies how far from there a reset may be.
+ * The receiver certainly expects the number that it has acknowledged (RFC 5961 §3.2), also if it has no state of the
+ * connection; it expects the sender's next number if nothing was lost. Linux accepts one of these ranges, other systems
+ * another.
  */
 static bool reset_may_be_in_place(const struct segment *seg)
 {
@@ -85,7 +85,7 @@ static bool reset_is_in_place(struct segment *seg)
     if (seg->session->flags & SESSION_ASYNC)
         return seq_at_or_after(seg->seq, sender->next_seq);
     if (reset_may_be_in_place(seg)) {
-        seg->receiver->flags |= PEER_RESET_RECEIVED; /* it may not believe it */
+        seg->receiver->flags |= PEER_RESET_RECEIVED; /* the receiver may have ignored it */
         return true;
     }
     switch (peer_os(seg, seg->receiver)) {
@@ -112,14 +112,14 @@ bool check_reset(struct segment *seg)
     }
     if (!reset_is_in_place(seg))
         return false;
-    /* RFC 2385 and RFC 5925: only who has the key can tell whether the reset is a true one; what its sender does next
-     * tells us. */
+    /* RFC 2385 and RFC 5925: only the holder of the key can verify the reset; the next segment of its sender shows
+     * whether it was valid. */
     if (seg->pkt->tcp.has_signature)
         seg->receiver->flags |= PEER_RESET_RECEIVED;
     return true;
 }
 
-/* What a system makes of the timestamps of a peer that began with zero. */
+/* How a system handles the timestamps of a peer that began with zero. */
 enum zero_start { ZERO_CHECKED, ZERO_IGNORED, ZERO_STARTS_NOW };
 
 static enum zero_start zero_start_of(const struct segment *seg, enum host_os os)
@@ -164,7 +164,7 @@ static bool is_long_ago(const struct segment *seg)
     return segment_seconds(seg) > (uint64_t)last + PAWS_SECONDS;
 }
 
-/* One tick behind is let pass for every system, as Suricata does unless told otherwise. */
+/* A timestamp that is one tick old is accepted for every system, as Suricata does by default. */
 static bool is_young_enough(const struct segment *seg)
 {
     const struct tcp_peer *sender = seg->sender;
@@ -177,9 +177,10 @@ static bool is_young_enough(const struct segment *seg)
 }
 
 /*
- * Inline: others have overtaken it. Its receiver may not have got those, or have got them beyond a hole, and then takes
- * it (RFC 7323 §4.3); dropped here it would be lost to a connection that does nothing wrong. If the receiver ignores it
- * nothing is lost either: what it brought is what was seen first, and whoever says something else later is held to it.
+ * Inline: overtaken by later segments. Its receiver may not have got those, or have got them beyond a gap, and then
+ * accepts it (RFC 7323 §4.3); dropped here, it would be lost to a correct connection. If the receiver ignores it,
+ * nothing is lost either: its bytes are the first-seen data, and later segments that contradict them are dropped or
+ * rewritten.
  */
 static bool is_overtaken(const struct segment *seg)
 {
@@ -195,7 +196,7 @@ static bool is_timestamp_current(const struct segment *seg, enum host_os os)
     return !is_compared(seg, os) || is_young_enough(seg);
 }
 
-/* The clock has come round: a zero like any other value. */
+/* The clock has wrapped: zero is a value like any other. */
 static bool wraps_to_zero(const struct segment *seg)
 {
     uint32_t last = seg->sender->last_timestamp;
@@ -291,7 +292,7 @@ bool check_retransmission(struct segment *seg)
 {
     uint32_t acknowledged = seg->sender->last_ack;
 
-    /* Of bytes that are in flight, or acknowledged in part or as a whole. */
+    /* Bytes that are in flight, or acknowledged in part or completely. */
     if (seg->length == 0 || (!seq_at_or_before(seg->end, seg->sender->next_seq) &&
                              !seq_at_or_before(seg->end, acknowledged) && !seq_before(seg->seq, acknowledged)))
         return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The counters by name, as they are in EVE below stats: those of sessions and data first, then one an event. */
+/* The counters by name, as in EVE below stats: first those of sessions and data, then one per event. */
 #include "stream_priv.h"
 
 static const char *const names[STREAM_COUNTERS] = {

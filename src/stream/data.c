@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Data: what an accepted segment brings, to the assembly of its sender, and what it acknowledges, to that of its
+ * Data: adds the payload of an accepted segment to the assembly of its sender, and its acknowledgment to that of its
  * receiver.
  *
- * Urgent data (RFC 6093) is one byte in fact: the one before the urgent pointer. A receiver takes it out of the stream
- * unless it asked for it inline, so passively it is not part of what is inspected by default; inline see urgent.c.
+ * Urgent data (RFC 6093) is in fact one byte: the one before the urgent pointer. A receiver takes it out of the stream
+ * unless its program set SO_OOBINLINE, so in passive mode it is not inspected by default; for inline mode see urgent.c.
  *
- * An acknowledgment counts only as far as bytes have been seen: a receiver may have got them on a way past us, or a
- * moment before us; a gap is declared when something comes behind it.
+ * An acknowledgment counts only as far as bytes have been seen: the receiver may have got more bytes on another path,
+ * or a moment before they were captured; a gap is declared when data follows behind it.
  */
 #include <errno.h>
 #include <string.h>
@@ -15,11 +15,11 @@
 #include "stream_priv.h"
 
 enum {
-    URGENT_LIMIT = UINT16_MAX, /* the field's: then somebody hides a stream in urgent bytes */
-    PIECE_MAX = 65535,         /* an assembly takes no more at once */
+    URGENT_LIMIT = UINT16_MAX, /* Suricata's limit: more is an attempt to hide a stream in urgent bytes */
+    PIECE_MAX = 65535,         /* the most that an assembly accepts at once */
 };
 
-/* Bytes of a segment at their place. */
+/* Bytes of a segment and their offset. */
 struct piece {
     int64_t at;
     const uint8_t *bytes;
@@ -60,7 +60,7 @@ static void merge_report(struct assembly_report *all, const struct assembly_repo
     all->too_many_pieces |= one->too_many_pieces;
 }
 
-/* False when they could not be kept: then nothing was. */
+/* Adds bytes; false when they could not be stored, then none was. */
 static bool add_bytes(struct segment *seg, struct piece piece, struct assembly_report *report)
 {
     struct assembly *assembly = &seg->sender->assembly;
@@ -79,7 +79,7 @@ static void add_piece(struct segment *seg, struct piece piece, struct assembly_r
     struct tcp_peer *peer = seg->sender;
     uint32_t length;
 
-    for (uint32_t done = 0; done < piece.length; done += length) { /* once, but for jumbograms */
+    for (uint32_t done = 0; done < piece.length; done += length) { /* a single pass, except for jumbograms */
         struct assembly_report report = { 0 };
 
         length = piece.length - done < PIECE_MAX ? piece.length - done : PIECE_MAX;
@@ -109,8 +109,8 @@ static bool is_linux(enum host_os os)
     return os == HOST_OS_LINUX || os == HOST_OS_OLD_LINUX;
 }
 
-/* Where the urgent byte of a segment with URG is. A pointer of zero means nothing to BSD, and the first byte to Linux.
- */
+/* Gets the offset of the urgent byte of a segment with URG. A pointer of zero is ignored by BSD, and marks the first
+ * byte for Linux. */
 static bool find_urgent(struct segment *seg, int64_t at, int64_t *urgent)
 {
     uint16_t pointer = seg->pkt->tcp.urgent;
@@ -127,8 +127,8 @@ static bool covers(struct piece piece, int64_t offset)
 }
 
 /*
- * True when a byte of the piece is not part of the stream. Linux takes the byte out when it comes, in whatever segment;
- * others only out of a segment that has URG. One that was taken out before stays out when it is sent again.
+ * True when a byte of the segment is not part of the stream. Linux removes the byte when it arrives, in whatever
+ * segment; other systems only from a segment with URG. A byte that was removed before stays removed in retransmissions.
  */
 static bool is_cut(struct segment *seg, struct piece piece, int64_t *urgent)
 {
@@ -160,7 +160,7 @@ static void skip_urgent(struct segment *seg, int64_t urgent, enum stream_urgent 
         move_edge(peer, urgent + 1);
 }
 
-/* Adds the piece without its urgent byte, if it has one. */
+/* Adds the bytes without the urgent byte, if there is one. */
 static void add_without_urgent(struct segment *seg, struct piece piece, struct assembly_report *report)
 {
     enum stream_urgent policy = urgent_policy(seg);
@@ -178,7 +178,7 @@ static void add_without_urgent(struct segment *seg, struct piece piece, struct a
     add_piece(seg, (struct piece){ urgent + 1, piece.bytes + before + 1, piece.length - before - 1 }, report);
 }
 
-/* --- What came of it ------------------------------------------------------------------------------ */
+/* --- Results -------------------------------------------------------------------------------------- */
 
 static void report_failure(struct segment *seg, const struct assembly_report *report)
 {
@@ -201,8 +201,8 @@ static void note_contradiction(struct segment *seg)
 }
 
 /*
- * Inline: a segment that contradicts what was seen first is rewritten, or dropped with all that it brings. True when it
- * is dropped. A byte that is out of band was not kept, so nothing contradicts it.
+ * Inline: a segment that contradicts first-seen data is rewritten, or dropped with all its bytes. True when it is
+ * dropped. An out-of-band byte was not stored, so nothing contradicts it.
  */
 static bool is_dropped_as_contradiction(struct segment *seg, struct piece *piece)
 {
@@ -229,8 +229,8 @@ static void report_depth(struct segment *seg)
     stream_count(seg->stream, STREAM_DEPTH_REACHED);
 }
 
-/* Whether all of the payload is, was or will be in a view. Behind a gap the oldest bytes may have been given up unseen.
- */
+/* Whether all of the payload is, was or will be in a chunk. Behind a gap the oldest bytes may have been evicted before
+ * inspection. */
 static bool is_inspected_there(const struct tcp_peer *peer, const struct assembly_report *report)
 {
     bool given_up = report->lost || (report->too_old && peer->assembly.has_gap);
@@ -279,17 +279,17 @@ static void take_payload(struct segment *seg)
     release_histories(seg);
     add_without_urgent(seg, piece, &report);
     judge(seg, &report);
-    if (piece.at < 0 && (seg->session->flags & SESSION_MIDSTREAM)) /* bytes from before the pick-up are in no view */
+    if (piece.at < 0 && (seg->session->flags & SESSION_MIDSTREAM)) /* bytes from before the pick-up are in no chunk */
         seg->pkt->flags &= (uint32_t)~PACKET_STREAM_ADDED;
 }
 
 void data_take(struct segment *seg)
 {
-    /* What follows a reset is of no interest, nor are holes before it: nobody will miss what is in them. */
+    /* Data after a reset is of no interest, nor are gaps before it: their data will not be used. */
     if (seg->kind == SEGMENT_RST)
         return;
     acknowledge(seg, seg->receiver);
     if (seg->length > 0 && !(seg->sender->flags & PEER_STOPPED))
         take_payload(seg);
-    acknowledge(seg, seg->sender); /* what it brought may have been acknowledged before it was seen */
+    acknowledge(seg, seg->sender); /* its bytes may have been acknowledged before they were seen */
 }

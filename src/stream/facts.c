@@ -13,7 +13,7 @@ static const struct {
     { "midstream_synack", SESSION_MIDSTREAM_SYNACK },
     { "timestamp", SESSION_TIMESTAMP },
     { "server_wscale", SESSION_WINDOW_SCALE },
-    { "closed_by_rst", 0 }, /* see below */
+    { "closed_by_rst", 0 }, /* set below */
     { "async", SESSION_ASYNC },
     { "4whs", SESSION_FOUR_WAY },
     { "detect_evasion_attempt", SESSION_EVASION },
@@ -30,7 +30,7 @@ static const struct {
     const char *name;
     uint16_t flag; /* enum peer_flag */
 } side_flags[] = {
-    { "has_gap", 0 }, /* assembly.has_gap */
+    { "has_gap", 0 }, /* set from assembly.has_gap */
     { "noreassembly", PEER_STOPPED },
     { "keepalive", PEER_KEEPALIVE },
     { "depth_reached", PEER_DEPTH_REACHED },

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Segments that say nothing new, found before the state machine sees them: keep-alives and their answers, answers to
- * probes of a closed window, old acknowledgments, retransmissions of what is over; and window updates that would shrink
- * the window until the honest segments fall out of it.
+ * Segments without new information, detected before the state machine runs: keep-alives and their answers, answers to
+ * probes of a closed window, old acknowledgments, retransmissions of acknowledged data; and window updates that would
+ * shrink the window until honest segments are outside of it.
  */
 #include "stream_priv.h"
 
@@ -18,8 +18,8 @@ static bool is_bare_ack(const struct segment *seg)
 
 /*
  * RFC 9293 §3.8.4: one number before the next, with or without a byte of garbage. The byte must be one that the
- * receiver has acknowledged: otherwise it may take it for data, also where what came before it was an ACK that has
- * overtaken it.
+ * receiver has acknowledged: otherwise the receiver may accept it as data, also where the preceding segment was an ACK
+ * that has overtaken it.
  */
 static bool is_keepalive(struct segment *seg)
 {
@@ -32,7 +32,7 @@ static bool is_keepalive(struct segment *seg)
         return false;
     sender->flags |= PEER_KEEPALIVE;
     seg->pkt->stream_flags |= PACKET_STREAM_KEEPALIVE;
-    if (segment_is_inline(seg)) /* what it tells of the window nobody else may tell */
+    if (segment_is_inline(seg)) /* inline, only the receiver's own segments may announce its window */
         peer_widen(seg->receiver, seg->ack + segment_window(seg));
     return true;
 }
@@ -79,8 +79,8 @@ static bool is_window_update(struct segment *seg)
     return true;
 }
 
-/* Unexpected numbers on both sides, and a window that shrinks by more than the data and the acknowledgment explain. Of
- * what came before a session was picked up inline much may be unexpected, and nothing falls out of its window. */
+/* Unexpected numbers on both sides, and a window that shrinks by more than the data and the acknowledgment explain. For
+ * a session picked up inline, much of the earlier state may be unexpected, and no segment is outside its window. */
 static bool is_bad_window_update(struct segment *seg)
 {
     enum { WINDOW_WITH_MARGIN = 1024, MARGIN = 32 };
@@ -104,7 +104,7 @@ static bool is_bad_window_update(struct segment *seg)
     return true;
 }
 
-/* Inline also one that others have overtaken, however old: it says nothing, and dropping it helps nobody. */
+/* Inline also one that was overtaken, however old: it carries no information, and dropping it has no benefit. */
 static bool is_outdated_ack(const struct segment *seg)
 {
     bool in_place =
@@ -121,7 +121,7 @@ static bool is_before_syn_ack(const struct segment *seg)
     return seg->session->state == TCP_STATE_SYN_SENT && segment_is_inline(seg);
 }
 
-/* True when the bytes lie so far back that there is nothing left to compare them with. */
+/* True when the bytes are so old that there is nothing left to compare them with. */
 static bool is_spurious_retransmission(struct segment *seg)
 {
     const struct tcp_peer *sender = seg->sender;
@@ -150,7 +150,7 @@ enum filtered filter_segment(struct segment *seg)
     if (answers_window_probe(seg))
         return FILTER_DONE;
     if (!is_last_ack(seg) && !is_window_update(seg)) {
-        /* Its data would reach the receiver without having been put in its place. */
+        /* Its data would reach the receiver without having been added to the stream. */
         if (is_bad_window_update(seg))
             return segment_is_inline(seg) && seg->length > 0 ? FILTER_INVALID : FILTER_DONE;
         if (is_outdated_ack(seg))
@@ -158,8 +158,8 @@ enum filtered filter_segment(struct segment *seg)
     }
     if (!is_spurious_retransmission(seg))
         return FILTER_GO_ON;
-    /* Data from before the pick-up is part of no stream. It may be new to the receiver, whose acknowledgment will tell:
-     * it is sent again. */
+    /* Data from before the pick-up is part of no stream. It may be new to the receiver; if so, the receiver's
+     * acknowledgment shows it, and the data is sent again. */
     return session_begins_anywhere(&seg->stream->options, seg->session, seg->pkt->time_ns) &&
                    (seg->sender->flags & PEER_HEARD)
                ? FILTER_INVALID

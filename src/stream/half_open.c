@@ -3,8 +3,8 @@
  * Records of half-open connections that have no session: 16 bytes each instead of a session of 640, in a table of fixed
  * size.
  *
- * A SYN flood exhausts sessions and flows, and the oldest half-open ones give way. The record of a removed session lets
- * the next segment of its handshake begin the session again, with the same sequence numbers and options, so that a
+ * A SYN flood exhausts sessions and flows, and the oldest half-open ones are evicted. The record of an evicted session
+ * lets the next segment of its handshake begin the session again, with the same sequence numbers and options, so that a
  * client that completes the handshake loses nothing and is inspected from its first byte on. A record is also made for
  * a SYN that reuses the ports of a connection that has not been closed: when the SYN/ACK acknowledges that SYN, the new
  * connection replaces the old one.
@@ -13,7 +13,7 @@
  * not belong to the handshake is found with a probability of 8 in 2^32. The ACK of the handshake must acknowledge the
  * server's initial sequence number, too.
  *
- * Each record has two buckets to be in. Where both are full, it replaces the oldest one in them.
+ * Each record can be in one of two buckets. Where both are full, it replaces the oldest record in them.
  */
 #include <errno.h>
 #include <string.h>
@@ -27,7 +27,7 @@
 enum {
     BUCKET_RECORDS = 4, /* one cache line */
     PLACES = 2 * BUCKET_RECORDS,
-    AGE_SHIFT = 27, /* age is counted in 134 ms */
+    AGE_SHIFT = 27, /* the unit of age is 134 ms */
     SCALE_BITS = 4,
     SCALE_MASK = (1 << SCALE_BITS) - 1,
 };
@@ -45,7 +45,7 @@ struct half_open_record {
     uint32_t tag, server_isn;
     uint16_t client_window, server_window; /* as in the SYN and in the SYN/ACK */
     uint16_t time;
-    uint8_t scales; /* the SYN's in the low bits, the SYN/ACK's in the high ones */
+    uint8_t scales; /* scale of the SYN in the low bits, of the SYN/ACK in the high ones */
     uint8_t flags;  /* enum record_flag; 0: empty */
 };
 
@@ -74,7 +74,7 @@ void half_open_clear(struct half_open_table *table)
     pool_free(table->pool);
 }
 
-/* --- Look-up -------------------------------------------------------------------------------------- */
+/* --- Lookup --------------------------------------------------------------------------------------- */
 
 /* The ends of a connection and the client's initial sequence number. */
 struct half_open_key {
@@ -84,8 +84,8 @@ struct half_open_key {
     uint32_t client_isn;
 };
 
-/* The places where the record may be: two buckets, so that one in which many records meet by chance loses none that is
- * young. */
+/* Gets the slots where the record may be: two buckets, so that one in which many records collide by chance loses no
+ * young one. */
 static uint32_t find_places(const struct half_open_table *table, const struct half_open_key *key,
                             struct half_open_record *places[PLACES])
 {
@@ -116,7 +116,7 @@ static struct half_open_key key_of_session(const struct tcp_session *session)
     return key;
 }
 
-/* The key if the sender of the packet is the client, or if its receiver is. */
+/* Builds the key for a packet from the client, or for one to the client. */
 static struct half_open_key key_of_packet(const struct flow *flow, const struct packet *pkt, bool from_client,
                                           uint32_t client_isn)
 {
@@ -144,7 +144,7 @@ static struct half_open_record *find(const struct half_open_table *table, const 
     return NULL;
 }
 
-/* In the place of the record of the same SYN, else in an empty one, else in that of the oldest one. */
+/* Stores the record: it replaces the record of the same SYN, else uses an empty slot, else replaces the oldest one. */
 static void put(struct half_open_table *table, const struct half_open_key *key, struct half_open_record record)
 {
     struct half_open_record *place = find(table, key), *places[PLACES];
@@ -178,7 +178,7 @@ void half_open_keep_session(struct stream *stream, const struct tcp_session *ses
     const uint16_t unusual = SESSION_FOUR_WAY | SESSION_ASYNC;
     bool answered = session->state == TCP_STATE_SYN_RECV;
 
-    /* Data of a SYN was inspected as the beginning of a stream that is lost: the client must send it again. */
+    /* The data of a SYN was inspected as the beginning of a stream that is lost: the client must send it again. */
     if ((session->state != TCP_STATE_SYN_SENT && !answered) || (session->flags & unusual) ||
         client->next_seq != client->isn + 1)
         return;
@@ -249,7 +249,7 @@ static void set_flag(struct tcp_session *session, enum session_flag flag, bool o
         session->flags |= flag;
 }
 
-/* Begins the session as its SYN did. */
+/* Begins the session with the values of its SYN. */
 static int begin(struct segment *seg, const struct half_open_record *record, uint32_t client_isn)
 {
     int err = session_begin(seg);
@@ -346,7 +346,7 @@ size_t half_open_memory(const struct half_open_table *table)
     return table->used * sizeof(struct half_open_record);
 }
 
-/* --- To another process --------------------------------------------------------------------------- */
+/* --- Transfer to another process ------------------------------------------------------------------ */
 
 static bool is_empty(const struct half_open_bucket *bucket)
 {
@@ -382,7 +382,7 @@ static void write_buckets(struct transfer *t, struct half_open_table *table)
     }
 }
 
-/* Records of several workers may come to one: those that are there stay. */
+/* Records of several workers may be merged into one table: existing ones stay. */
 static void merge_bucket(struct half_open_table *table, struct half_open_bucket *bucket,
                          const struct half_open_bucket *read)
 {
@@ -400,7 +400,7 @@ static void merge_bucket(struct half_open_table *table, struct half_open_bucket 
     }
 }
 
-/* The scales that a segment may have; the other fields may have any value. */
+/* Whether the window scales are valid; the other fields may have any value. */
 static bool is_sound(const struct half_open_bucket *bucket)
 {
     for (unsigned i = 0; i < BUCKET_RECORDS; i++) {

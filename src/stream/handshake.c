@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Handshakes with more than one SYN or SYN/ACK. Which of several was believed is known only from the answer: the SYN by
- * the timestamp that the SYN/ACK echoes, the SYN/ACK by the number that the ACK acknowledges. Until then they wait in a
- * short list, out of a pool.
+ * Handshakes with more than one SYN or SYN/ACK. Only the answer shows which of several was accepted: the SYN by the
+ * timestamp that the SYN/ACK echoes, the SYN/ACK by the number that the ACK acknowledges. Until then they are in a
+ * short list of pool objects.
  */
 #include <errno.h>
 
@@ -25,7 +25,7 @@ static struct handshake_entry entry_of(const struct segment *seg)
     };
 }
 
-/* What the session knows from the SYN that it follows now. */
+/* Builds an entry from the SYN that the session currently uses. */
 static struct handshake_entry entry_of_session(const struct tcp_session *session)
 {
     const struct tcp_peer *client = &session->peer[FLOW_TO_SERVER], *server = &session->peer[FLOW_TO_CLIENT];
@@ -97,7 +97,7 @@ int handshake_queue_syn_ack(struct segment *seg)
     return 0;
 }
 
-/* Suricata remembers every repeated SYN, also an identical one. Here equal ones share an entry, and are counted. */
+/* Suricata stores every repeated SYN, also an identical one. Here equal ones share an entry, and are counted. */
 static void count_syn(struct segment *seg)
 {
     struct tcp_session *session = seg->session;

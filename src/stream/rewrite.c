@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rewriting: a segment that brings other bytes for a place already seen goes on with the bytes that were seen first, so
- * that the receiver reads what was inspected whatever its own way with overlaps is.
+ * Rewriting: a segment that brings different bytes for an offset already seen is forwarded with the bytes that were
+ * seen first, so that the receiver reads the inspected bytes regardless of its overlap policy.
  */
 #include <string.h>
 
@@ -15,14 +15,14 @@ static const uint8_t *moved(const uint8_t *at, const uint8_t *from, const uint8_
     return at ? to + (at - from) : NULL;
 }
 
-/* Packets inside others, or of which bytes are missing, cannot be written anew. */
+/* Packets inside tunnels, and truncated packets, cannot be rewritten. */
 static bool can_be_rewritten(const struct packet *pkt)
 {
     return pkt->root == pkt && !(pkt->flags & (PACKET_TRUNCATED | PACKET_REASSEMBLED)) &&
            pkt->length <= STREAM_REWRITE_SIZE;
 }
 
-/* Of a copy of the packet's bytes that has been changed. */
+/* Updates the checksum of a changed copy of the packet's bytes. */
 static void refresh_checksum(const struct packet *pkt, uint8_t *out)
 {
     struct packet copy = *pkt;
@@ -42,7 +42,7 @@ bool rewrite_payload(struct segment *seg, int64_t offset)
 {
     struct packet *pkt = seg->pkt;
     uint8_t *out = seg->stream->rewrite;
-    uint32_t before = offset < 0 ? (uint32_t)-offset : 0; /* bytes without a place in the stream */
+    uint32_t before = offset < 0 ? (uint32_t)-offset : 0; /* bytes before the start of the stream */
 
     if (!can_be_rewritten(pkt) || before >= pkt->payload_length)
         return false;
@@ -53,7 +53,7 @@ bool rewrite_payload(struct segment *seg, int64_t offset)
     refresh_checksum(pkt, out);
     pkt->new_data = out;
     pkt->new_length = pkt->length;
-    pkt->payload = moved(pkt->payload, pkt->data, out); /* what is inspected is what goes on */
+    pkt->payload = moved(pkt->payload, pkt->data, out); /* the forwarded bytes are inspected */
     return true;
 }
 
@@ -72,7 +72,7 @@ bool rewrite_without_urgent(struct stream *stream, struct packet *pkt)
     struct packet plain = *pkt;
 
     if (pkt->new_data)
-        plain.payload = pkt->data + (pkt->payload - out); /* where refresh_checksum() looks for it */
+        plain.payload = pkt->data + (pkt->payload - out); /* refresh_checksum() reads it here */
     refresh_checksum(&plain, out);
     pkt->new_data = out;
     pkt->new_length = pkt->length;

@@ -6,7 +6,7 @@
  * is considered in turn.
  *
  * Inspected history is released first, when memory is tight: without it only a match that begins in earlier bytes is
- * missed. When memory is used up, an idle session releases data that was not acknowledged, and data behind a hole. Its
+ * missed. When memory is used up, an idle session releases data that was not acknowledged, and data behind a gap. Its
  * receiver may have that data already, so segments that would complete or replace it are refused from then on
  * (assembly_evict()).
  */
@@ -14,10 +14,10 @@
 
 enum {
     IDLE_SAMPLES = 8,
-    HISTORY_SESSIONS = 2, /* that give up their history for a segment */
-    EVICT_SESSIONS = 40,  /* that give up data for a segment: a super-packet needs 33 blocks */
+    HISTORY_SESSIONS = 2, /* sessions that release their history for one segment */
+    EVICT_SESSIONS = 40,  /* sessions that release data for one segment: a super-packet needs 33 blocks */
 };
-/* Without a packet: data that waits for its acknowledgment, and data behind a hole. */
+/* Time without a packet after which unacknowledged data, and data behind a gap, may be evicted. */
 #define IDLE_NS UINT64_C(10000000000)
 #define IDLE_WITH_HOLE_NS UINT64_C(500000000)
 
@@ -61,7 +61,7 @@ static bool holds_data(const struct tcp_session *session)
            session->peer[FLOW_TO_SERVER].assembly.extents || session->peer[FLOW_TO_CLIENT].assembly.extents;
 }
 
-/* The oldest of the list, which goes to its other end; NULL when that is `except`. */
+/* Returns the oldest session of the list and moves it to the other end; NULL when that is `except`. */
 static struct tcp_session *next_holder(struct stream *stream, const struct tcp_session *except)
 {
     struct tcp_session *session = stream->holders.oldest;

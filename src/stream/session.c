@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sessions and their peers: out of the pool and back, states, sequence numbers and their place in the stream.
+ * Sessions and their peers: allocation from the pool, states, sequence numbers and their offsets in the stream.
  *
- * next_seq and next_offset move together, so that the place of any other number is its distance from next_seq, modulo
- * 2^32 as TCP counts, added to next_offset: right as long as that distance is below 2 GiB, which a window never is
- * above.
+ * next_seq and next_offset move together, so that the offset of any other number is its distance from next_seq, modulo
+ * 2^32 as TCP counts, added to next_offset: correct as long as that distance is below 2 GiB, which a window never
+ * exceeds.
  */
 #include <errno.h>
 #include <string.h>
@@ -17,9 +17,9 @@ static void prepare_peer(const struct stream_options *options, struct tcp_peer *
     peer->assembly.window = options->window[direction];
 }
 
-/* --- Those that may give way ---------------------------------------------------------------------- */
+/* --- Eviction ------------------------------------------------------------------------------------- */
 
-/* NULL: a session of this state is in none. */
+/* NULL: a session of this state is in no list. */
 static struct session_list *list_of(struct stream *stream, uint8_t state, uint16_t flags)
 {
     switch (state) {
@@ -57,8 +57,8 @@ static void unlink_session(struct stream *stream, struct tcp_session *session)
     *(session->older ? &session->older->newer : &list->oldest) = session->newer;
 }
 
-/* What gives way next is what nobody has touched for the longest time: asks for it ahead, each one a call before its
- * flow. */
+/* The next session to be evicted is the one not touched for the longest time, so it is not in the cache: prefetches it,
+ * and its flow one call later. */
 static void prefetch_victims(const struct tcp_session *next)
 {
     enum { CACHE_LINE = 64 };
@@ -71,8 +71,8 @@ static void prefetch_victims(const struct tcp_session *next)
 }
 
 /*
- * A connection that is over is kept for its late packets alone. Where more of them end in flow.timeouts.tcp.closed than
- * there are sessions, the flow of the one that has been over for the longest time ends before its time.
+ * A closed connection is kept only for its late packets. Where more of them end in flow.timeouts.tcp.closed than there
+ * are sessions, the flow of the one that has been closed for the longest time ends early.
  */
 static bool end_oldest_over(struct segment *seg)
 {
@@ -87,8 +87,8 @@ static bool end_oldest_over(struct segment *seg)
 }
 
 /*
- * A SYN flood must not lock out clients that complete the handshake: when no session is left, the oldest half-open one
- * gives way, whether or not the server has answered it. Its flow stays. A record of 16 bytes stays, too, so that the
+ * A SYN flood must not lock out clients that complete the handshake: when no session is free, the oldest half-open one
+ * is evicted, whether or not the server has answered it. Its flow stays. A record of 16 bytes stays, too, so that the
  * next segment of the handshake begins the session again (half_open.c).
  */
 static bool take_oldest_half_open(struct stream *stream)
@@ -106,8 +106,8 @@ static bool take_oldest_half_open(struct stream *stream)
     return true;
 }
 
-/* If there are none, an idle connection gives way. If it sends again, it is picked up because conntrack still knows it.
- */
+/* If there are none, an idle connection is evicted. If it sends again, it is picked up because conntrack still knows
+ * it. */
 static bool end_idle(struct segment *seg)
 {
     struct flow *flow = flow_table_find_idle_tcp(seg->flows, seg->pkt->time_ns);
@@ -290,7 +290,7 @@ void peer_follow_ack(struct segment *seg)
         peer_set_next_seq(seg->receiver, seg->ack);
 }
 
-/* Some systems are in the list under two names, and differ only in how they reassemble. */
+/* Some systems are listed under two names, and differ only in how they reassemble. */
 static enum host_os os_for_checks(enum host_os os)
 {
     return os == HOST_OS_OLD_SOLARIS ? HOST_OS_SOLARIS : os;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The state machine as a table: for every state, direction and kind of segment the function that judges it (RFC 9293
- * §3.10.7, with the states named from the side of the server, as Suricata does: a FIN of the server leads to FIN_WAIT1,
- * one of the client to CLOSE_WAIT).
+ * The state machine as a table: for every state, direction and kind of segment the handler function (RFC 9293 §3.10.7,
+ * with the states named from the side of the server, as Suricata does: a FIN of the server leads to FIN_WAIT1, one of
+ * the client to CLOSE_WAIT).
  */
 #include <errno.h>
 
 #include "stream_priv.h"
 
-/* The same in both directions. */
+/* The same handlers in both directions. */
 #define BOTH(...)                                                                                                      \
     {                                                                                                                  \
         [FLOW_TO_SERVER] = { __VA_ARGS__ }, [FLOW_TO_CLIENT] = { __VA_ARGS__ }                                         \
     }
 
-/* A segment that says nothing. Receivers ignore one without ACK (RFC 9293 §3.10.7.4, fifth): its data must not pass for
- * data. */
+/* A segment without flags. Receivers ignore a segment without ACK (RFC 9293 §3.10.7.4, fifth): its payload must not be
+ * accepted as data. */
 int without_flags(struct segment *seg)
 {
     return segment_is_inline(seg) && seg->length > 0 ? -EINVAL : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The states after a FIN. Which numbers are expected depends on whose FIN it was: that of the server is counted in its
- * next_seq, that of the client is not (established_on_fin).
+ * The states after a FIN. The expected sequence numbers depend on whose FIN it was: that of the server is counted in
+ * its next_seq, that of the client is not (established_on_fin).
  */
 #include <errno.h>
 
@@ -21,7 +21,7 @@ int closing_on_syn(struct segment *seg)
     return segment_reject(seg, STREAM_EVENT_SHUTDOWN_SYN_RESEND);
 }
 
-/* What all accepted segments of these states have in common; the window only of those that are not sent again. */
+/* Common to all segments accepted in these states; retransmissions do not update the window. */
 static void accept(struct segment *seg, bool again)
 {
     if (!again)
@@ -31,15 +31,15 @@ static void accept(struct segment *seg, bool again)
     peer_take_answer(seg);
 }
 
-/* What is sent again may come together with what is new. */
+/* A retransmission may also contain new data. */
 static void advance_from(struct segment *seg, uint32_t expected)
 {
     if (seq_at_or_before(seg->seq, expected) && seq_at_or_after(seg->end, expected))
         peer_advance(seg, seg->sender, seg->end);
 }
 
-/* Inline the FIN of either side, whatever has been acknowledged meanwhile; or one that the ACK behind it has overtaken.
- */
+/* Inline: the FIN of either side, regardless of later acknowledgments; or a FIN overtaken by the ACK that followed
+ * it. */
 static bool is_fin_late(const struct segment *seg)
 {
     const struct tcp_peer *sender = seg->sender;
@@ -50,7 +50,7 @@ static bool is_fin_late(const struct segment *seg)
            (segment_is_midstream(seg) || seq_at_or_after(seg->end, sender->last_ack));
 }
 
-/* The server's FIN again; perhaps with a later acknowledgment. */
+/* The server's FIN again; possibly with a later acknowledgment. */
 static bool is_fin_again(const struct segment *seg)
 {
     if (is_fin_late(seg))
@@ -59,8 +59,8 @@ static bool is_fin_again(const struct segment *seg)
            (seg->direction == FLOW_TO_CLIENT || seg->ack == seg->receiver->last_ack);
 }
 
-/* Inline: what comes before its sender's FIN, or the acknowledgment behind it: others have overtaken it, or it fills a
- * hole. */
+/* Inline: a segment from before its sender's FIN, or from before the acknowledgment behind it: it was overtaken by
+ * later segments, or it fills a gap. */
 static bool is_before_fin(const struct segment *seg)
 {
     const struct tcp_peer *sender = seg->sender;
@@ -108,7 +108,7 @@ static void finish_ack(struct segment *seg, uint32_t expected)
     data_take(seg);
 }
 
-/* Perhaps the client's acknowledgment of the FIN. */
+/* Possibly the client's acknowledgment of the FIN. */
 int fin_wait1_on_ack_to_server(struct segment *seg)
 {
     struct tcp_peer *sender = seg->sender, *receiver = seg->receiver;
@@ -252,7 +252,7 @@ int close_wait_on_ack(struct segment *seg)
         return -EINVAL;
     bool again = check_retransmission(seg);
 
-    if (seg->length > 0 && seq_at_or_before(seg->end, sender->last_ack)) { /* passes, as in ESTABLISHED */
+    if (seg->length > 0 && seq_at_or_before(seg->end, sender->last_ack)) { /* accepted, as in ESTABLISHED */
         segment_note(seg, STREAM_EVENT_CLOSEWAIT_PKT_BEFORE_LAST_ACK);
         if (segment_is_inline(seg))
             data_take(seg);
@@ -268,9 +268,9 @@ int close_wait_on_ack(struct segment *seg)
     return 0;
 }
 
-/* --- LAST_ACK: and the server too ----------------------------------------------------------------- */
+/* --- LAST_ACK: the server has sent FIN, too ------------------------------------------------------- */
 
-/* Nothing but what was sent before can come: it is compared with what was seen. The server may acknowledge the client's
+/* Only retransmissions can follow: they are compared with the data seen before. The server may acknowledge the client's
  * FIN last. */
 int last_ack_on_other(struct segment *seg)
 {
@@ -296,7 +296,7 @@ int last_ack_on_ack(struct segment *seg)
     if (!again && seq_after(seg->seq, next_seq + 1))
         return segment_reject(seg, STREAM_EVENT_LASTACK_ACK_WRONG_SEQ);
     accept(seg, again);
-    if (session_is_complete(seg->session)) /* it may be just one of many for what came before the FIN */
+    if (session_is_complete(seg->session)) /* it may be one of many resets that answer segments from before the FIN */
         session_set_state(seg, TCP_STATE_CLOSED);
     data_take(seg);
     return 0;
@@ -358,14 +358,15 @@ static int keep_syn_again(struct segment *seg)
 }
 
 /*
- * After a reset that the receiver may not have believed the session goes on as if there had been none. Otherwise
- * nothing more is expected; inline new data must not pass, since nobody will look at it in its place.
+ * After a reset that the receiver may not have accepted the session continues as if there had been none. Otherwise no
+ * more segments are expected; inline new data must not pass, since it would not be inspected at its offset in the
+ * stream.
  */
 int closed_on_any(struct segment *seg)
 {
     struct tcp_session *session = seg->session;
 
-    /* The client has not believed the reset that answered its SYN, or the server one that came before its answer. */
+    /* The client has ignored the reset that answered its SYN, or the server a reset that came before its answer. */
     if (session->previous == TCP_STATE_SYN_SENT && seg->kind == SEGMENT_SYN_ACK && seg->direction == FLOW_TO_CLIENT &&
         seg->ack == seg->receiver->isn + 1) {
         session_set_state(seg, TCP_STATE_SYN_SENT);

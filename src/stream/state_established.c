@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* ESTABLISHED: data, its acknowledgments, and how a connection begins to end. */
+/* ESTABLISHED: data, acknowledgments, and the start of the close. */
 #include <errno.h>
 
 #include "stream_priv.h"
@@ -61,14 +61,15 @@ int established_on_fin(struct segment *seg)
         return 0;
     if (!check_ack(seg))
         return segment_reject(seg, STREAM_EVENT_FIN_INVALID_ACK);
-    /* Before it may come what was acknowledged: it is sent again with what was not. */
+    /* Acknowledged data may precede the FIN: it is retransmitted together with unacknowledged data. */
     if (seq_before(seg->end, sender->last_ack) || !check_window(seg))
         return segment_reject(seg, STREAM_EVENT_FIN_OUT_OF_WINDOW);
     if (seg->pkt->tcp.flags & TCP_SYN)
         return segment_reject(seg, STREAM_EVENT_FIN_SYN);
     session_set_state(seg, to_server ? TCP_STATE_CLOSE_WAIT : TCP_STATE_FIN_WAIT1);
     take_timestamp(seg);
-    /* Of the client's FIN the number is not counted, of the server's it is: the states that follow expect it so. */
+    /* The sequence number of the client's FIN is not counted, that of the server's is: the following states expect it
+     * so. */
     peer_set_next_seq(sender, seg->end + (to_server ? 0 : 1));
     peer_set_window(seg->receiver, segment_window(seg));
     peer_follow_ack(seg);
@@ -78,7 +79,7 @@ int established_on_fin(struct segment *seg)
     return 0;
 }
 
-/* --- SYN and SYN/ACK again ------------------------------------------------------------------------ */
+/* --- Repeated SYN and SYN/ACK --------------------------------------------------------------------- */
 
 int established_on_syn_ack_to_server(struct segment *seg)
 {
@@ -87,8 +88,8 @@ int established_on_syn_ack_to_server(struct segment *seg)
 }
 
 /*
- * Sent again before the session was picked up, or come behind others since. Where the client has sent a SYN since then
- * it is the answer to that: another connection, of which nothing would be in its place.
+ * A SYN/ACK sent again before the session was picked up, or overtaken since. Where the client has sent a SYN since
+ * then, the SYN/ACK answers that: it is another connection, none of whose data would be at its offset.
  */
 static bool is_older_syn_ack(const struct segment *seg)
 {
@@ -96,7 +97,7 @@ static bool is_older_syn_ack(const struct segment *seg)
            seq_at_or_before(seg->seq, seg->sender->isn) && seq_at_or_before(seg->ack, seg->receiver->next_seq + 1);
 }
 
-/* As the first one was, whatever has been acknowledged meanwhile. */
+/* Equal to the first SYN/ACK, regardless of later acknowledgments. */
 static bool is_first_answer(const struct segment *seg)
 {
     return segment_is_inline(seg) && seg->length == 0 && seg->seq == seg->sender->isn &&
@@ -117,7 +118,7 @@ int established_on_syn_ack(struct segment *seg)
         return segment_reject(seg, STREAM_EVENT_EST_SYNACK_RESEND_WITH_DIFFERENT_ACK);
     if (seg->seq != seg->sender->isn)
         return segment_reject(seg, STREAM_EVENT_EST_SYNACK_RESEND_WITH_DIFF_SEQ);
-    /* Before the server has said anything else it may just not have got the handshake's last ACK. */
+    /* Before the server has sent anything else it may not have received the handshake's last ACK. */
     if (seg->session->flags & SESSION_CONFIRMED)
         return segment_reject(seg, STREAM_EVENT_EST_SYNACK_RESEND);
     return 0;
@@ -128,7 +129,7 @@ int established_on_syn_to_client(struct segment *seg)
     return note_other_syn(seg, STREAM_EVENT_EST_SYN_TOCLIENT);
 }
 
-/* Before the server has said anything the handshake may have overtaken one that was sent again. */
+/* Before the server has sent anything, a retransmitted SYN may have been overtaken by the handshake. */
 bool syn_is_overtaken(const struct segment *seg)
 {
     return segment_is_inline(seg) && seg->kind == SEGMENT_SYN && seg->direction == FLOW_TO_SERVER && seg->length == 0 &&
@@ -141,7 +142,7 @@ int established_on_syn(struct segment *seg)
         segment_note(seg, STREAM_EVENT_EST_SYN_RESEND);
         return 0;
     }
-    /* Some systems use the same number again for a new connection of the same ports. */
+    /* Some systems use the same number again for a new connection on the same ports. */
     return note_other_syn(seg, seg->seq != seg->sender->isn ? STREAM_EVENT_EST_SYN_RESEND_DIFF_SEQ
                                                             : STREAM_EVENT_EST_SYN_RESEND);
 }
@@ -160,8 +161,8 @@ static int judge_ack(struct segment *seg)
     return check_ack(seg) ? 0 : segment_reject(seg, STREAM_EVENT_EST_INVALID_ACK);
 }
 
-/* The first segment of the other side after a session was picked up: its window is the best guess at what it may send
- * itself, unless that is known. */
+/* The first segment of the other side after a session was picked up: its own window is the best estimate of the one it
+ * may send into, unless that is known. */
 static void take_midstream_window(struct segment *seg)
 {
     struct tcp_session *session = seg->session;
@@ -179,7 +180,7 @@ static void take_midstream_window(struct segment *seg)
     sender->next_win = sender->last_ack + sender->window;
 }
 
-/* True when nobody acknowledges what the sender says, so far as is seen here. */
+/* True when the sender's data is not acknowledged by any segment seen here. */
 static bool is_one_sided(const struct segment *seg)
 {
     const struct tcp_session *session = seg->session;
@@ -196,7 +197,7 @@ enum place { PLACE_EXPECTED, PLACE_OLD };
 
 /*
  * An old segment passes: the receiver has all of it and only acknowledges again, which its sender may be waiting for.
- * Inline it is compared with what was seen, as far as that is still there.
+ * Inline it is compared with the data seen before, as far as that is still stored.
  */
 static enum place judge_place(struct segment *seg)
 {

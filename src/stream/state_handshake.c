@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Handshakes: three ways, four ways (the server answers with a SYN of its own: simultaneous or split open), with data
- * in the SYN (TCP fast open, RFC 7413), with one side alone seen, and with segments that got lost.
+ * Handshakes: three-way, four-way (the server answers with a SYN instead of a SYN/ACK: simultaneous or split open),
+ * with data in the SYN (TCP fast open, RFC 7413), with only one side seen, and with lost segments.
  */
 #include <errno.h>
 
@@ -18,11 +18,11 @@ static struct tcp_peer *server_of(struct segment *seg)
 }
 
 /*
- * A SYN with another number than the session's. Its sender has forgotten the connection, or another one used these
- * ports before: it must reach its receiver, which answers with a SYN/ACK, or with an ACK of what it knows, which makes
- * the sender reset that (RFC 9293 §3.5.1, RFC 5961 §4.2). The session stays as it is; a SYN/ACK that acknowledges this
- * SYN begins another one (stream_is_reuse()). The payload of such a SYN would reach its receiver without having been
- * inspected in its place.
+ * A SYN with another number than the session's. Its sender has lost the connection, or another connection used these
+ * ports before: the SYN must reach its receiver, which answers with a SYN/ACK, or with an ACK of the connection that it
+ * has, which the sender resets (RFC 9293 §3.5.1, RFC 5961 §4.2). The session does not change; a SYN/ACK that
+ * acknowledges this SYN begins another one (stream_is_reuse()). The payload of such a SYN would reach its receiver
+ * without having been inspected at its offset.
  */
 int note_other_syn(struct segment *seg, enum stream_event event)
 {
@@ -47,8 +47,8 @@ static int pass_wrong_syn_ack(struct segment *seg, enum stream_event event)
 }
 
 /*
- * The SYN's data may have been taken or not. A server that takes it has checked the cookie, which proves the client's
- * address: the connection is established. Otherwise it is as half-open as any other.
+ * The server may have accepted the data of the SYN or not. A server that accepts it has checked the cookie, which
+ * proves the client's address: the connection is established. Otherwise the connection is half-open as any other.
  */
 static int accept_fast_open(struct segment *seg)
 {
@@ -91,7 +91,7 @@ int syn_sent_on_syn_ack(struct segment *seg)
     }
     handshake_forget(seg->stream, session);
     handshake_take_syn_ack(seg);
-    if (fast_open && seg->length > 0) { /* the answer may come at once */
+    if (fast_open && seg->length > 0) { /* the answer may follow at once */
         data_take(seg);
         peer_set_next_seq(seg->sender, seg->sender->next_seq + seg->length);
     }
@@ -148,8 +148,8 @@ int syn_sent_on_other(struct segment *seg)
 }
 
 /*
- * The server has sent nothing yet: the acknowledgment alone tells whether a reset answers the SYN. One without is
- * ignored by receivers (RFC 9293 §3.10.7.3, second); Suricata believes it when it says nothing wrong.
+ * The server has sent nothing yet: only the acknowledgment shows whether a reset answers the SYN. A reset without one
+ * is ignored by receivers (RFC 9293 §3.10.7.3, second); Suricata accepts it unless something else in it is wrong.
  */
 static bool answers_syn(struct segment *seg)
 {
@@ -171,9 +171,9 @@ static bool takes_syn_back(const struct segment *seg)
 }
 
 /*
- * The server may still have a connection of these ports that the client has lost. It answers the SYN with an ACK of
- * that, the client with a reset, and then sends its SYN again (RFC 9293 §3.5.1, RFC 5961 §4). Both have numbers that
- * are not of this session, and change nothing of it.
+ * The server may still have a connection on these ports that the client has lost. It answers the SYN with an ACK of
+ * that connection, the client answers with a reset, and then sends its SYN again (RFC 9293 §3.5.1, RFC 5961 §4).
+ * Neither segment has numbers of this session, and neither changes it.
  */
 static bool is_challenge(const struct segment *seg)
 {
@@ -192,8 +192,8 @@ static bool follows(uint32_t seq, uint32_t first)
 }
 
 /*
- * The SYN that was seen was one sent again, and the rest of the handshake went by before the program began. The
- * client's bytes have their places by the SYN, so that none of them is before what is inspected; a SYN/ACK with other
+ * The SYN seen was a retransmission, and the rest of the handshake passed before the program began. The offsets of the
+ * client's bytes are computed from the SYN, so that none of them is before the inspected data; a SYN/ACK with other
  * numbers than these is refused.
  */
 static bool was_established(const struct segment *seg)
@@ -214,7 +214,7 @@ int syn_sent_on_reset(struct segment *seg)
     if (!check_syn_echo(seg))
         return segment_reject(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
     if (to_server && !takes_syn_back(seg) && !was_established(seg))
-        return check_reset(seg) ? 0 : -EINVAL; /* the server may not know of the SYN yet, or may refuse the reset */
+        return check_reset(seg) ? 0 : -EINVAL; /* the server may not have the SYN yet, or may refuse the reset */
     if (!to_server && !answers_syn(seg))
         return -EINVAL;
     seg->receiver->flags |= PEER_RESET_RECEIVED;
@@ -257,8 +257,8 @@ void handshake_begin(struct segment *seg)
         take_syn_data(seg);
 }
 
-/* Sent again, perhaps with other options: the last one counts until the answer says which. With another number it is a
- * new attempt. */
+/* Retransmitted, possibly with other options: the last one is used until the answer shows which was accepted. A SYN
+ * with another number is a new attempt. */
 int syn_sent_on_syn(struct segment *seg)
 {
     if (seg->seq != seg->sender->isn) {
@@ -295,7 +295,8 @@ int syn_sent_on_server_syn(struct segment *seg)
         if (tcp->timestamp_value == 0)
             server->flags |= PEER_ZERO_TIMESTAMP;
     }
-    /* What it lets the client send; the client's scale stays until its SYN/ACK says otherwise. */
+    /* The window is the one that the client may send into; the client's scale is kept until its SYN/ACK announces
+     * another. */
     peer_set_window(seg->receiver, tcp->window);
     seg->receiver->window_scale = segment_scale(seg);
     if (tcp->has_window_scale)
@@ -402,7 +403,7 @@ int syn_sent_on_ack(struct segment *seg)
 
 /* --- SYN_RECV ------------------------------------------------------------------------------------- */
 
-/* After an ACK with a wrong number these answer with a reset of their own and keep the connection. */
+/* After an ACK with a wrong number these systems answer with a reset of their own and keep the connection. */
 static bool survives_evasion(enum host_os os)
 {
     return os == HOST_OS_LINUX || os == HOST_OS_OLD_LINUX || os == HOST_OS_SOLARIS;
@@ -475,7 +476,7 @@ static void take_window(struct segment *seg)
     seg->receiver->next_win = seg->receiver->last_ack + seg->receiver->window;
 }
 
-/* The end of a handshake by this segment, which goes on from wherever it begins. */
+/* Completes the handshake with this segment; the stream continues from its sequence number. */
 static int establish(struct segment *seg)
 {
     take_timestamp(seg);
@@ -488,7 +489,7 @@ static int establish(struct segment *seg)
     return 0;
 }
 
-/* The other side's scale was never told. */
+/* The other side's scale was not seen. */
 static void assume_scales(struct segment *seg)
 {
     seg->sender->window_scale = seg->receiver->window_scale = WINDOW_SCALE_MAX;
@@ -516,7 +517,7 @@ static int finish_normally(struct segment *seg)
         client->next_win = client->last_ack + client->window;
     }
     establish(seg);
-    /* The ACK by itself may have been lost: then data is the first that shows the handshake is over. */
+    /* The ACK by itself may have been lost: then data is the first segment that shows the handshake is complete. */
     if (seg->length > 0)
         seg->pkt->flags |= PACKET_ESTABLISHED;
     return 0;
@@ -544,9 +545,9 @@ static int go_on_with_one_side(struct segment *seg)
 }
 
 /*
- * The server's segment comes before the handshake's last ACK. Inline the ACK cannot have been lost on the way to us
- * alone. An ACK without data answers a SYN with another number than the first one had, and the client resets the
- * connection: it passes.
+ * The server's segment precedes the handshake's last ACK. Inline the ACK cannot have been lost between the client and
+ * this point only. An ACK without data answers a SYN with another number than the first one had, and the client resets
+ * the connection: it passes.
  */
 static int reject_early_answer(struct segment *seg)
 {
@@ -560,7 +561,7 @@ static int reject_early_answer(struct segment *seg)
                                                        : STREAM_EVENT_3WHS_ACK_IN_WRONG_DIR);
 }
 
-/* The handshake's last ACK was not seen, or with fast open not waited for. */
+/* The handshake's last ACK was not seen, or with fast open was not needed. */
 static int finish_from_server(struct segment *seg)
 {
     if (seq_before(seg->seq, seg->sender->next_seq) || seq_before(seg->ack, seg->receiver->last_ack) ||
@@ -569,7 +570,7 @@ static int finish_from_server(struct segment *seg)
     return establish(seg);
 }
 
-/* The last ACK has gone by before the program began, and perhaps what came then. */
+/* The last ACK, and possibly later segments, passed before the program began. */
 static bool is_finished_late(const struct segment *seg)
 {
     uint32_t from_client = seg->sender->next_seq, from_server = seg->receiver->next_seq;
@@ -597,7 +598,7 @@ static int finish_from_client(struct segment *seg)
         seg->session->flags |= SESSION_EVASION;
         return segment_reject(seg, STREAM_EVENT_3WHS_RIGHT_SEQ_WRONG_ACK_EVASION);
     }
-    /* In the window and beyond what comes next: something was lost. */
+    /* Within the window but beyond the next expected number: a segment was lost. */
     if (seq_after(seg->seq, client->next_seq) && seq_at_or_before(seg->seq, client->next_win) &&
         seg->ack == server->next_seq) {
         if (seg->session->flags & SESSION_MIDSTREAM)

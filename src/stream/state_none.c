@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The first segment of a session: a SYN; or, where that is allowed, any segment of a connection whose beginning was not
- * seen. What was not seen is assumed as generously as possible: the largest window scale, selective acknowledgments
+ * seen. Unknown values are assumed as generously as possible: the largest window scale, selective acknowledgments
  * allowed. Conntrack knows which connections are real, which side is the client, and the window scales: from the data
- * that the packet came with, or from its table.
+ * attached to the packet, or from its table.
  */
 #include <errno.h>
 
@@ -13,13 +13,13 @@
 /* Conntrack data of a segment that has no session. */
 struct pick_up {
     bool has_conntrack;
-    bool for_conntrack; /* conntrack knows it as established, which allows to pick it up */
-    bool undecided;     /* the look-up failed for now */
+    bool for_conntrack; /* established in conntrack, which allows picking the connection up */
+    bool undecided;     /* the lookup failed temporarily */
     struct conntrack conntrack;
 };
 
-/* A queue that hands over conntrack data with packets says with one that has none that conntrack did not accept it
- * (PACKET_CONNTRACK_NONE). Packets inside tunnels are unknown to conntrack. */
+/* A queue that attaches conntrack data to packets marks a packet that conntrack did not accept (PACKET_CONNTRACK_NONE).
+ * Packets inside tunnels are unknown to conntrack. */
 static bool can_look_up(const struct segment *seg)
 {
     return seg->stream->find_connection && segment_is_inline(seg) &&
@@ -52,7 +52,7 @@ static void ask_conntrack(struct segment *seg, struct pick_up *known)
                            conntrack_is_established(&known->conntrack);
 }
 
-/* The program was started not long ago, and perhaps after the connection. */
+/* The program was started recently, so the connection may be older. */
 static bool may_be_older(const struct segment *seg, const struct pick_up *known)
 {
     const struct stream_options *options = &seg->stream->options;
@@ -63,7 +63,7 @@ static bool may_be_older(const struct segment *seg, const struct pick_up *known)
            (known->has_conntrack && !conntrack_is_new(&known->conntrack));
 }
 
-/* The end of a connection that conntrack knows and that was idle before: a reset, a FIN that is sent again, the
+/* The end of a connection that conntrack knows and that was idle before: a reset, a retransmitted FIN, the
  * acknowledgment of the last FIN. It brings no data, and the other side waits for it. */
 static bool is_known_end(const struct segment *seg, const struct pick_up *known)
 {
@@ -122,7 +122,7 @@ static void set_async_as_configured(struct segment *seg)
         seg->session->flags |= SESSION_ASYNC;
 }
 
-/* A peer's scale is for the windows that the other side announces. */
+/* Sets the window scales. A peer's scale applies to the windows that the other side announces. */
 static void take_scales(struct segment *seg, const struct pick_up *known)
 {
     const struct conntrack *conntrack = &known->conntrack;
@@ -136,8 +136,8 @@ static void take_scales(struct segment *seg, const struct pick_up *known)
     seg->sender->window_scale = conntrack->window_scale[is_reply ? CONNTRACK_ORIGINAL : CONNTRACK_REPLY];
 }
 
-/* In the middle of the data: what comes next of the sender is `next_seq`. What the other side lets it send is not known
- * yet. */
+/* Starts the session within the data: the next number of the sender is `next_seq`. The window of the other side is not
+ * known yet. */
 static void begin_in_the_middle(struct segment *seg, uint32_t next_seq, const struct pick_up *known)
 {
     struct tcp_peer *sender = seg->sender, *receiver = seg->receiver;
@@ -161,7 +161,7 @@ static void begin_in_the_middle(struct segment *seg, uint32_t next_seq, const st
     data_take(seg);
 }
 
-/* A reset of a connection that is older than the program must reach the other side, too, which would wait for ever
+/* A reset of a connection that is older than the program must reach the other side, too, which would wait forever
  * without it. */
 int none_on_reset(struct segment *seg)
 {
@@ -240,7 +240,7 @@ int none_on_syn_ack(struct segment *seg)
     server->next_win = server->last_ack + server->window;
     peer_begin(seg, client, seg->ack - 1);
     client->last_ack = seg->ack;
-    if (seg->pkt->tcp.has_window_scale) { /* then the SYN had it too */
+    if (seg->pkt->tcp.has_window_scale) { /* then the SYN offered it, too */
         client->window_scale = segment_scale(seg);
         server->window_scale = WINDOW_SCALE_MAX;
     }

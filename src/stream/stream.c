@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Stream: a packet's way through its session. What is said of every segment (checksum, flags, urgent data) is here;
- * what depends on the session's state is in state.c and after it. See stream.h for the semantics and stream_priv.h for
- * the parts.
+ * Stream: tracking of a packet in its session. The checks common to all segments (checksum, flags, urgent data) are
+ * here; those that depend on the session's state are in state.c and the state_*.c files. See stream.h for the semantics
+ * and stream_priv.h for the parts.
  *
  * Threads:   an engine belongs to one worker.
- * Ownership: sessions come out of the engine's pool and go back at stream_end().
+ * Ownership: sessions are from the engine's pool and return to it at stream_end().
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -15,8 +15,8 @@
 #include "stream_priv.h"
 
 enum {
-    HANDSHAKE_SHARE = 16, /* this part of the memcap is for handshakes with more than one SYN or SYN/ACK */
-    HALF_OPEN_SHARE = 16, /* and this one for records of half-open connections without a session */
+    HANDSHAKE_SHARE = 16, /* one part in 16 of the memcap is for handshakes with more than one SYN or SYN/ACK */
+    HALF_OPEN_SHARE = 16, /* and another one for records of half-open connections without a session */
 };
 
 void stream_options_default(struct stream_options *options)
@@ -134,7 +134,7 @@ static void count_kind(struct stream *stream, uint8_t flags)
         stream_count(stream, STREAM_URG);
 }
 
-/* Once both sides have been heard the session is no longer of one. */
+/* A session of which both sides have sent segments is no longer one-sided. */
 static void track_flags(struct segment *seg)
 {
     struct tcp_session *session = seg->session;
@@ -144,9 +144,9 @@ static void track_flags(struct segment *seg)
         session->flags &= (uint16_t)~SESSION_ASYNC;
 }
 
-/* --- The session's answer ------------------------------------------------------------------------- */
+/* --- Dispatch ------------------------------------------------------------------------------------- */
 
-/* Who goes on after a reset has not sent it, or was not believed. */
+/* A peer that continues after a reset has not sent that reset, or the reset was ignored. */
 static void check_after_reset(struct segment *seg)
 {
     if (seg->kind == SEGMENT_RST || !(seg->receiver->flags & PEER_RESET_RECEIVED))
@@ -155,8 +155,8 @@ static void check_after_reset(struct segment *seg)
     segment_note(seg, STREAM_EVENT_SUSPECTED_RST_INJECT);
 }
 
-/* Inline: so old a timestamp that its receiver ignores it. What is not new may pass, and is compared with what was
- * seen. */
+/* Inline: the timestamp is so old that its receiver ignores the segment. Old data may pass, and is compared with the
+ * data seen before. */
 static bool is_late_copy(struct segment *seg)
 {
     if (!segment_is_inline(seg) || seg->kind != SEGMENT_ACK || seg->session->state < TCP_STATE_ESTABLISHED ||
@@ -283,8 +283,8 @@ static bool answers_syn_again(const struct tcp_session *session, const struct tc
     return session->state == TCP_STATE_CLOSED && (client->edge == 0 || session->flags & SESSION_CONFIRMED);
 }
 
-/* The SYN/ACK acknowledges a SYN that is not the session's, so that the receiver of that SYN knows no more of the
- * session. Conntrack decides by the same. */
+/* The SYN/ACK acknowledges a SYN that is not the session's, so the receiver of that SYN has no state of the session any
+ * more. Conntrack uses the same criterion. */
 static bool answers_other_syn(const struct stream *stream, const struct flow *flow, const struct packet *pkt)
 {
     const struct tcp_session *session = flow->tcp;
@@ -325,11 +325,11 @@ bool stream_is_reuse(const struct stream *stream, const struct flow *flow, struc
         return false;
     if (options->checksum_validation && (pkt->flags & PACKET_BAD_L4_CHECKSUM))
         return false;
-    if (!session) /* one that has just been made is not over */
+    if (!session) /* a session that was just made has not ended */
         return (kind == SEGMENT_SYN || !to_client) && flow->side[0].packets + flow->side[1].packets > 0;
     if (kind == SEGMENT_SYN && !to_client && (session->flags & SESSION_FAST_OPEN_IGNORED) && !options->inline_mode)
         return true;
-    /* Of the side that speaks in this way first, the same number is the same connection. */
+    /* The same number from the side that sends this kind of segment first is the same connection. */
     bool is_opener = kind == SEGMENT_SYN ? !to_client : to_client;
 
     if (is_opener && session->peer[to_client].isn == pkt->tcp.sequence)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Stream, inside: the session, the segment at hand, and the parts that work on them.
+ * Stream, internal: the session, the current segment, and the functions that work on them.
  *
- * A session has two peers, numbered by the direction of what they send. All that is said of a peer is about its
- * sending: its sequence numbers, what the other side has acknowledged of them and how much the other side's window lets
- * it send. So almost every rule is written once, for "the sender" and "the receiver" of a segment; where Suricata
- * treats client and server unlike each other, the code says so.
+ * A session has two peers, numbered by the direction of what they send. All fields of a peer describe its sending: its
+ * sequence numbers, how many of them the other side has acknowledged, and how much the other side's window lets it
+ * send. So almost every rule is written once, for "the sender" and "the receiver" of a segment; where Suricata treats
+ * client and server differently, the code says so.
  *
  * Handlers of segments change nothing before they have accepted a segment: they check, then record.
  */
@@ -24,27 +24,27 @@
 enum {
     STREAM_EVENT_COUNT = STREAM_EVENT_END - STREAM_EVENT_FIRST,
     STREAM_REWRITE_SIZE = 128 * 1024, /* a super-packet with its headers */
-    STREAM_READING_SIZE = 128 * 1024, /* a window without its urgent bytes */
+    STREAM_READING_SIZE = 128 * 1024, /* an inspection window without its urgent bytes */
     SACK_RANGES = 6,
-    URGENT_MAX = 4,           /* each doubles the readings */
+    URGENT_MAX = 4,           /* each doubles the number of readings */
     WINDOW_SCALE_MAX = 14,    /* RFC 7323 §2.3; assumed where the handshake was not seen */
-    WINDOW_UNKNOWN = 1 << 26, /* what may be in flight of a session of which that was not seen */
+    WINDOW_UNKNOWN = 1 << 26, /* bytes that may be in flight in a session whose window was not seen */
 };
 
 enum session_flag {
     SESSION_MIDSTREAM = 1 << 0,
-    SESSION_MIDSTREAM_ESTABLISHED = 1 << 1, /* and the other side has not been heard yet */
+    SESSION_MIDSTREAM_ESTABLISHED = 1 << 1, /* and the other side has not sent a segment yet */
     SESSION_MIDSTREAM_SYNACK = 1 << 2,
     SESSION_TIMESTAMP = 1 << 3,
     SESSION_WINDOW_SCALE = 1 << 4, /* offered by the SYN */
-    SESSION_ASYNC = 1 << 5,        /* one side alone is seen */
-    SESSION_FOUR_WAY = 1 << 6,     /* the server answered the SYN with a SYN of its own */
+    SESSION_ASYNC = 1 << 5,        /* only one side is seen */
+    SESSION_FOUR_WAY = 1 << 6,     /* the server answered the SYN with a SYN instead of a SYN/ACK */
     SESSION_EVASION = 1 << 7,      /* handshake's ACK with a wrong number */
     SESSION_SYN_SACK = 1 << 8,
     SESSION_SACK = 1 << 9,
-    SESSION_CONFIRMED = 1 << 10, /* the server has gone on after the handshake */
+    SESSION_CONFIRMED = 1 << 10, /* the server has sent a segment after the handshake */
     SESSION_FAST_OPEN = 1 << 11,
-    SESSION_FAST_OPEN_IGNORED = 1 << 12, /* the server did not take the SYN's data */
+    SESSION_FAST_OPEN_IGNORED = 1 << 12, /* the server did not accept the SYN's data */
     SESSION_SCALES_KNOWN = 1 << 13,      /* picked up, and conntrack knew the window scales */
     SESSION_FAST_OPEN_TAKEN =
         1 << 14, /* the server acknowledged the SYN's data, so the cookie proved the client's address */
@@ -55,46 +55,46 @@ enum peer_flag {
     PEER_KEEPALIVE = 1 << 0,
     PEER_TIMESTAMP = 1 << 1,
     PEER_ZERO_TIMESTAMP = 1 << 2,
-    PEER_RESET_RECEIVED = 1 << 3, /* and perhaps not believed */
+    PEER_RESET_RECEIVED = 1 << 3, /* and possibly ignored by the receiver */
     PEER_DEPTH_REACHED = 1 << 4,
-    PEER_STOPPED = 1 << 5, /* nothing more is reassembled */
+    PEER_STOPPED = 1 << 5, /* reassembly has stopped */
     PEER_WINDOW_PROBE = 1 << 6,
-    PEER_URGENT = 1 << 7, /* urgent_offset is meant */
+    PEER_URGENT = 1 << 7, /* urgent_offset is valid */
     PEER_URGENT_LIMIT = 1 << 8,
     PEER_OS_KNOWN = 1 << 9,
     PEER_FIN = 1 << 10,
-    PEER_FLUSH = 1 << 11,       /* what is acknowledged is inspected, however little it is */
-    PEER_CHALLENGED = 1 << 12,  /* its SYN was answered by an ACK of a connection that it knows nothing of */
-    PEER_HEARD = 1 << 13,       /* picked up: it has told a window */
-    PEER_END_YIELDED = 1 << 14, /* the parsers were told that the stream of this peer has ended */
+    PEER_FLUSH = 1 << 11,       /* acknowledged bytes are inspected even if they are less than a chunk */
+    PEER_CHALLENGED = 1 << 12,  /* its SYN was answered by an ACK of a connection that it does not have */
+    PEER_HEARD = 1 << 13,       /* picked up: it has announced a window */
+    PEER_END_YIELDED = 1 << 14, /* the parsers have received the end of this peer's stream */
 };
 
 struct sack_range {
     uint32_t from, to;
 };
 
-/* One side: what it sends, and what the other has said about that. */
+/* One side: what it sends, and what the other side has acknowledged of it. */
 struct tcp_peer {
     uint32_t isn, next_seq, last_ack;
     uint32_t next_win, window; /* right edge of what it may send, and the window last advertised to it */
     uint32_t max_window;       /* the largest advertised so far: MAX.SND.WND of RFC 5961 §5.2 */
     uint32_t last_timestamp, last_seconds;
-    uint32_t fin_seq; /* the place of its FIN, when PEER_FIN */
+    uint32_t fin_seq; /* sequence number of its FIN, when PEER_FIN */
     uint16_t flags;   /* enum peer_flag */
     uint8_t window_scale, tcp_flags;
     uint8_t os; /* enum host_os of this side, when PEER_OS_KNOWN */
     uint8_t sack_count;
     struct sack_range sack[SACK_RANGES]; /* ascending, disjoint, beyond last_ack */
-    int64_t next_offset;                 /* of next_seq in the stream */
+    int64_t next_offset;                 /* offset of next_seq in the stream */
     int64_t edge;                        /* end of the last byte that was seen */
-    int64_t urgent_offset;               /* where the byte out of band is, or will be */
+    int64_t urgent_offset;               /* offset of the out-of-band byte, received or announced */
     uint32_t urgent_oob;
     uint8_t urgent_count;
-    int64_t urgent[URGENT_MAX]; /* STREAM_URGENT_BOTH: places of urgent bytes, as they were announced */
+    int64_t urgent[URGENT_MAX]; /* STREAM_URGENT_BOTH: offsets of urgent bytes, in the order of their announcement */
     struct assembly assembly;
 };
 
-/* What is remembered of a SYN or SYN/ACK of which there were several. */
+/* A SYN or SYN/ACK, recorded because there were several. */
 struct handshake_entry {
     struct handshake_entry *next;
     uint32_t seq, ack, timestamp, seconds;
@@ -104,19 +104,19 @@ struct handshake_entry {
 };
 
 struct tcp_session {
-    uint8_t state, previous; /* enum tcp_state; before the last change */
+    uint8_t state, previous; /* enum tcp_state; `previous`: before the last change */
     uint8_t reported;        /* enum tcp_state in events: no longer changes once the flow is dropped */
     uint8_t queued, repeated_syns;
     bool is_holder;
     uint16_t flags; /* enum session_flag */
     struct handshake_entry *queue;
     struct flow *flow;
-    struct tcp_session *newer, *older;               /* in the session_list of its state */
-    struct tcp_session *newer_holder, *older_holder; /* when is_holder: among the sessions that have held data */
+    struct tcp_session *newer, *older;               /* links of the session_list of its state */
+    struct tcp_session *newer_holder, *older_holder; /* when is_holder: links among the sessions that have held data */
     struct tcp_peer peer[FLOW_DIRECTIONS];
 };
 
-/* Sessions that may give way to others, in the order in which they came to it. */
+/* Sessions that may be evicted, in the order in which they were added. */
 struct session_list {
     struct tcp_session *newest, *oldest;
 };
@@ -124,16 +124,16 @@ struct session_list {
 enum stream_counter {
     STREAM_SESSIONS,
     STREAM_SSN_MEMCAP_DROP,
-    STREAM_SSN_ENDED_EARLY, /* over, and gave way to a new one */
-    STREAM_SSN_EVICTED,     /* idle, and gave way to a new one */
-    STREAM_SSN_RESTORED,    /* had given way while half-open, and the handshake went on */
+    STREAM_SSN_ENDED_EARLY, /* closed, and evicted for a new one */
+    STREAM_SSN_EVICTED,     /* idle, and evicted for a new one */
+    STREAM_SSN_RESTORED,    /* evicted while half-open, and the handshake continued */
     STREAM_SSN_FROM_CACHE,
     STREAM_SSN_FROM_POOL,
     STREAM_PSEUDO,
     STREAM_PSEUDO_FAILED,
     STREAM_INVALID_CHECKSUM,
     STREAM_MIDSTREAM_PICKUPS,
-    STREAM_MIDSTREAM_CONNTRACK, /* of these, because conntrack knew them */
+    STREAM_MIDSTREAM_CONNTRACK, /* of these, the ones that conntrack knew */
     STREAM_CONNTRACK_QUERIES,
     STREAM_CONNTRACK_UNDECIDED, /* segments of unknown connections that could not be looked up */
     STREAM_WRONG_THREAD,
@@ -144,7 +144,7 @@ enum stream_counter {
     STREAM_URG,
     STREAM_ACTIVE_SESSIONS,
     STREAM_SEGMENT_MEMCAP_DROP,
-    STREAM_REASSEMBLY_EVICTED, /* sessions that gave up data for another one */
+    STREAM_REASSEMBLY_EVICTED, /* sessions whose data was evicted for another one */
     STREAM_SEGMENT_FROM_CACHE,
     STREAM_SEGMENT_FROM_POOL,
     STREAM_DEPTH_REACHED,
@@ -175,13 +175,12 @@ struct stream {
     void *find_user;
     struct pool *sessions, *handshakes;
     struct assembly_store *store;
-    struct session_list half_open, over; /* SYN_SENT and SYN_RECV; TIME_WAIT and CLOSED */
-    struct session_list holders;         /* that have held data since they came here */
+    struct session_list half_open, over; /* half_open: SYN_SENT and SYN_RECV; over: TIME_WAIT and CLOSED */
+    struct session_list holders;         /* sessions that have held data since they were added */
     struct half_open_table half_open_records;
-    uint64_t now_ns;  /* time of the newest packet: of records, whose age must not go back */
+    uint64_t now_ns;  /* time of the newest packet, for the age of records, which must not decrease */
     uint8_t *rewrite; /* STREAM_REWRITE_SIZE bytes for pkt->new_data */
-    uint8_t *reading; /* STREAM_READING_SIZE bytes for stream_next_reading(); NULL with another policy than
-                         STREAM_URGENT_BOTH */
+    uint8_t *reading; /* STREAM_READING_SIZE bytes; NULL unless the policy is STREAM_URGENT_BOTH */
     uint64_t counters[STREAM_COUNTERS];
     uint64_t events[STREAM_EVENT_COUNT];
 };
@@ -192,11 +191,11 @@ enum segment_kind {
     SEGMENT_SYN_ACK,
     SEGMENT_SYN,
     SEGMENT_ACK,
-    SEGMENT_OTHER, /* without any flag that counts */
+    SEGMENT_OTHER, /* without any of the flags above */
     SEGMENT_KINDS,
 };
 
-/* A segment on its way through its session. */
+/* The segment that is being processed. */
 struct segment {
     struct stream *stream;
     struct flow_table *flows;
@@ -209,10 +208,10 @@ struct segment {
     enum segment_kind kind;
     uint32_t seq, ack, length, end; /* end: seq + length */
     bool has_ack;
-    bool answers_probe; /* the other side had probed a window of zero */
+    bool answers_probe; /* the other side had probed a zero window */
 };
 
-/* --- sequence numbers modulo 2^32 ----------------------------------------------------------------- */
+/* --- Sequence numbers modulo 2^32 ----------------------------------------------------------------- */
 
 static inline bool seq_before(uint32_t a, uint32_t b)
 {
@@ -251,14 +250,14 @@ static inline uint32_t segment_seconds(const struct segment *seg)
     return (uint32_t)(seg->pkt->time_ns / UINT64_C(1000000000));
 }
 
-/* Inline, and the session may have begun before the program: what was missed of it has reached its receiver all the
- * same. */
+/* Inline, and the session may be older than the program: segments missed at its start have reached their receiver all
+ * the same. */
 static inline bool segment_may_be_older(const struct segment *seg)
 {
     return segment_is_inline(seg) && seg->pkt->time_ns < seg->stream->options.midstream_until_ns;
 }
 
-/* Inline, and what the sides had said before the session was picked up is not known. */
+/* Inline, and the segments before the session was picked up are unknown. */
 static inline bool segment_is_midstream(const struct segment *seg)
 {
     return segment_is_inline(seg) && (seg->session->flags & SESSION_MIDSTREAM);
@@ -266,8 +265,8 @@ static inline bool segment_is_midstream(const struct segment *seg)
 
 /*
  * The session was picked up because of conntrack alone, at the first segment of one side, and the other side has not
- * been heard since. Whoever sent that segment may have chosen a number that the receiver does not expect, so that what
- * the receiver takes comes before it.
+ * sent a segment since. The sender of that segment may have chosen a number that the receiver does not expect, so that
+ * the data accepted by the receiver is before it.
  */
 static inline bool session_begins_anywhere(const struct stream_options *options, const struct tcp_session *session,
                                            uint64_t now_ns)
@@ -276,13 +275,13 @@ static inline bool session_begins_anywhere(const struct stream_options *options,
            !options->async_oneside && now_ns >= options->midstream_until_ns;
 }
 
-/* The window that the segment advertises to its receiver, scaled. */
+/* Returns the window that the segment advertises to its receiver, scaled. */
 static inline uint32_t segment_window(const struct segment *seg)
 {
     return (uint32_t)seg->pkt->tcp.window << seg->receiver->window_scale;
 }
 
-/* The scale that a SYN asks for; more than 14 counts as 14 (RFC 7323 §2.3). */
+/* Returns the window scale that a SYN offers; more than 14 counts as 14 (RFC 7323 §2.3). */
 static inline uint8_t segment_scale(const struct segment *seg)
 {
     const struct tcp_info *tcp = &seg->pkt->tcp;
@@ -293,12 +292,11 @@ static inline uint8_t segment_scale(const struct segment *seg)
 }
 
 void segment_note(struct segment *seg, enum stream_event event);
-/* Notes the event; -EINVAL, for a handler to return. */
+/* Records the event; returns -EINVAL, for a handler to return. */
 int segment_reject(struct segment *seg, enum stream_event event);
 void segment_set_direction(struct segment *seg, enum flow_direction direction);
 
-/* Makes the segment go in this direction: exchanges client and server of its flow where the flow has them the other way
- * round. */
+/* Sets the direction of the segment, and exchanges client and server of its flow if they are the other way round. */
 void segment_turn_round(struct segment *seg, enum flow_direction direction);
 
 /* --- event.c, counter.c --------------------------------------------------------------------------- */
@@ -307,46 +305,44 @@ const char *stream_event_counter_name(size_t index);
 
 /* --- session.c ------------------------------------------------------------------------------------ */
 
-/* Makes the segment's session. 0, or -ENOMEM (counted, and in the verdict). */
+/* Allocates the segment's session. Returns 0, or -ENOMEM (counted, and set in the verdict). */
 int session_begin(struct segment *seg);
 void session_release(struct stream *stream, struct tcp_session *session);
-/* One in SYN_SENT that has no place among those yet. */
-void session_link(struct stream *stream,
-                  struct tcp_session *session); /* where its state belongs, one that is in no list */
+/* Adds a session in SYN_SENT to the list of half-open ones, if it is not in it. */
+void session_link(struct stream *stream, struct tcp_session *session); /* adds it to the list of its state */
 void session_set_state(struct segment *seg, enum tcp_state state);
-/* True when both sides have sent FIN and know that it arrived: nothing can come any more that is not old. */
+/* True when both sides have sent FIN and know that it arrived: only old segments can follow. */
 bool session_is_complete(const struct tcp_session *session);
 void session_close_by_reset(struct segment *seg);
 
-/* Begins a peer's sequence space: offset 0 is isn + 1. Bytes that were kept are forgotten. */
+/* Sets the start of a peer's sequence space: offset 0 is isn + 1. Stored bytes are discarded. */
 void peer_begin(struct segment *seg, struct tcp_peer *peer, uint32_t isn);
 void peer_set_next_seq(struct tcp_peer *peer, uint32_t seq);
-/* The same, when the segment went on from there; with one side alone seen it counts as acknowledged. */
+/* The same, when the segment continued from there; with only one side seen the data counts as acknowledged. */
 void peer_advance(struct segment *seg, struct tcp_peer *peer, uint32_t seq);
 void peer_take_ack(struct tcp_peer *peer, uint32_t ack);
 /* The receiver's bytes that the segment acknowledges exist, even if they were not seen here. */
 void peer_follow_ack(struct segment *seg);
-/* The segment is its sender's FIN; the first one counts. */
+/* Records the segment as its sender's FIN; only the first one counts. */
 void peer_take_fin(struct segment *seg);
-/* The acknowledgment and the window of a segment, for what its receiver sends. */
+/* Records the acknowledgment and the window of a segment for what its receiver sends. */
 void peer_take_answer(struct segment *seg);
-/* The other side advertises a window. */
+/* Sets the window that the other side advertises. */
 void peer_set_window(struct tcp_peer *peer, uint32_t window);
-/* The right edge of the window never moves back. */
+/* Moves the right edge of the window, never back. */
 void peer_widen(struct tcp_peer *peer, uint32_t right_edge);
 int64_t peer_offset(const struct tcp_peer *peer, uint32_t seq);
 enum host_os peer_os(struct segment *seg, struct tcp_peer *peer);
 
 /* --- room.c --------------------------------------------------------------------------------------- */
 
-/* Among the sessions that may give up data; once is enough. */
+/* Adds a session to those whose data may be evicted, if it is not among them. */
 void holder_add(struct stream *stream, struct tcp_session *session);
 void holder_remove(struct stream *stream, struct tcp_session *session);
-/* When memory is tight: idle sessions give up what is kept of inspected data for later matches. Ends what is lent of
- * views. */
+/* When memory is tight: frees the history of idle sessions, kept for later matches. Invalidates chunks. */
 void release_histories(struct segment *seg);
-/* Memory is used up: one idle session gives up its data. False when none can. `*evicted`: how many have for this
- * segment. */
+/* When memory is used up: evicts the data of one idle session. False when there is none. `*evicted`: number of sessions
+ * evicted for this segment. */
 bool evict_idle_data(struct segment *seg, unsigned *evicted);
 
 /* --- sack.c --------------------------------------------------------------------------------------- */
@@ -354,40 +350,40 @@ bool evict_idle_data(struct segment *seg, unsigned *evicted);
 void sack_take(struct tcp_peer *peer, const struct packet *pkt);
 void sack_prune(struct tcp_peer *peer);
 uint32_t sack_size(const struct tcp_peer *peer);
-/* True when the packet's blocks tell nothing new. */
+/* True when the packet's blocks contain nothing new. */
 bool sack_is_outdated(const struct tcp_peer *peer, const struct packet *pkt);
 
-/* --- check.c: whether a segment is acceptable ----------------------------------------------------- */
+/* --- check.c: acceptability of segments ----------------------------------------------------------- */
 
-/* Without an ACK flag it is. Notes pkt_invalid_ack. */
+/* True without an ACK flag. Records pkt_invalid_ack. */
 bool check_ack(struct segment *seg);
-/* Notes what is wrong. */
+/* Records the event that names the error. */
 bool check_reset(struct segment *seg);
 /* PAWS (RFC 7323 §5) as the receiver's system does it; sessions without timestamps are always current. Changes nothing.
  */
 enum timestamp_age { TIMESTAMP_CURRENT, TIMESTAMP_OVERTAKEN, TIMESTAMP_OLD };
 enum timestamp_age judge_timestamp(struct segment *seg);
-/* False when it is old. Notes pkt_invalid_timestamp unless it is current. */
+/* False when it is old. Records pkt_invalid_timestamp unless it is current. */
 bool check_timestamp(struct segment *seg);
-/* What an accepted segment leaves for the next check_timestamp(). */
+/* Records the timestamp of an accepted segment for the next check_timestamp(). */
 void take_timestamp(struct segment *seg);
-/* Of a segment that answers a SYN: the echo is that of the SYN. */
+/* For a segment that answers a SYN: whether its timestamp echo is that of the SYN. */
 bool check_syn_echo(const struct segment *seg);
-/* In the time of midstream-grace: the SYN that is answered may have gone by before the program began, and what was seen
- * is the same one sent again. The answer's echo stays that of the first; the client takes one as old as that, and no
- * older. */
+/* During midstream-grace: the SYN that is answered may have passed before the program began, and the one seen is its
+ * retransmission. The echo remains that of the first; the client accepts an echo as old as that, and no older. */
 bool check_older_syn_echo(const struct segment *seg);
-/* Inline: a FIN that was acknowledged before the session was picked up, and is sent again because that acknowledgment
- * waited with us. The receiver has it, and all before it; it passes and changes nothing. */
+/* Inline: a FIN that was acknowledged before the session was picked up, and retransmitted because that acknowledgment
+ * waited in the queue. The receiver has it, and all data before it; it passes and changes nothing. */
 bool fin_is_older(const struct segment *seg);
-/* Inline: the SYN/ACK of this connection, sent again before the server had got an answer. The client answers again. */
+/* Inline: the SYN/ACK of this connection, retransmitted before the server had got an answer. The client answers again.
+ */
 bool syn_ack_is_older(const struct segment *seg);
-/* Inline: the SYN of this connection, sent again, that the handshake has overtaken. The server answers with an ACK. */
+/* Inline: the SYN of this connection, retransmitted, and overtaken by the handshake. The server answers with an ACK. */
 bool syn_is_overtaken(const struct segment *seg);
-/* Within the window, or where that is not known; or one byte that asks whether a closed window has been opened. */
+/* Whether the segment is within the window, if that is known; or one byte that probes a closed window. */
 bool check_window(const struct segment *seg);
 bool check_window_probe(const struct segment *seg);
-/* Notes pkt_retransmission. */
+/* Records pkt_retransmission. */
 bool check_retransmission(struct segment *seg);
 
 /* --- filter.c: segments that do not reach the states ---------------------------------------------- */
@@ -397,17 +393,17 @@ enum filtered filter_segment(struct segment *seg);
 
 /* --- handshake.c ---------------------------------------------------------------------------------- */
 
-/* The segment's SYN/ACK among the others of this session. -ENOSPC, noted, when there are too many. */
+/* Adds the segment's SYN/ACK to those of this session. -ENOSPC, with an event, when there are too many. */
 int handshake_queue_syn_ack(struct segment *seg);
-/* Remembers what the session knows from its SYN before another one replaces it. */
+/* Records the session's current SYN before another one replaces it. */
 void handshake_queue_syn(struct segment *seg);
-/* Takes the SYN whose timestamp the SYN/ACK echoes; false when there is none. */
+/* Uses the SYN whose timestamp the SYN/ACK echoes; false when there is none. */
 bool handshake_use_queued_syn(struct segment *seg);
-/* Takes the queued SYN/ACK that the ACK acknowledges. */
+/* Uses the queued SYN/ACK that the ACK acknowledges. */
 void handshake_use_queued_syn_ack(struct segment *seg);
 void handshake_take_syn_ack(struct segment *seg);
 void handshake_take_syn(struct segment *seg);
-/* The first SYN, with its data when it has the option for it; in state_handshake.c. */
+/* Begins the session with its first SYN, with its data when it has the fast open option; in state_handshake.c. */
 void handshake_begin(struct segment *seg);
 void handshake_forget(struct stream *stream, struct tcp_session *session);
 
@@ -421,41 +417,41 @@ int half_open_init(struct half_open_table *table, size_t memcap, uint64_t seed);
 void half_open_clear(struct half_open_table *table);
 size_t half_open_memory(const struct half_open_table *table);
 void half_open_transfer(struct transfer *t, struct half_open_table *table, bool same_flows);
-/* Keeps a record of a session that is removed during its handshake; nothing for other sessions. */
+/* Stores a record of a session that is removed during its handshake; nothing for other sessions. */
 void half_open_keep_session(struct stream *stream, const struct tcp_session *session);
-/* Keeps a record of the segment, a SYN that is not that of its session. */
+/* Stores a record of the segment, a SYN other than that of its session. */
 void half_open_keep_syn(struct segment *seg);
-/* Whether the packet, a SYN/ACK, acknowledges a SYN of which there is a record. */
+/* Whether the packet, a SYN/ACK, acknowledges a SYN that has a record. */
 bool half_open_is_answered(const struct stream *stream, const struct flow *flow, const struct packet *pkt);
-/* Whether the segment, a reset, refuses a SYN or SYN/ACK of which there is a record. */
+/* Whether the segment, a reset, refuses a SYN or SYN/ACK that has a record. */
 bool half_open_is_reset(const struct segment *seg);
 /* Restores the session of a record before the handler of its state runs: in SYN_SENT for the SYN/ACK, in SYN_RECV for
- * the ACK of the handshake. 0, -ENOENT when there is no record, or -ENOMEM as session_begin(). */
+ * the ACK of the handshake. Returns 0, -ENOENT when there is no record, or -ENOMEM as session_begin() does. */
 int half_open_restore_by_syn_ack(struct segment *seg);
 int half_open_restore_by_ack(struct segment *seg);
 
 /* --- data.c --------------------------------------------------------------------------------------- */
 
-/* Acknowledgments and payload of an accepted segment to the assemblies. */
+/* Adds acknowledgments and payload of an accepted segment to the assemblies. */
 void data_take(struct segment *seg);
 
 /* --- rewrite.c ------------------------------------------------------------------------------------ */
 
-/* Makes pkt->new_data the packet with the bytes that were seen first; false when that cannot be done. */
+/* Builds pkt->new_data: the packet with the bytes that were seen first; false when that is not possible. */
 bool rewrite_payload(struct segment *seg, int64_t offset);
-/* Takes URG and the urgent pointer out of the packet, rewritten or not. False where it cannot be written anew. */
+/* Removes URG and the urgent pointer from the packet, rewritten or not. False when it cannot be rewritten. */
 bool rewrite_without_urgent(struct stream *stream, struct packet *pkt);
 
 /* --- urgent.c ------------------------------------------------------------------------------------- */
 
-/* A packet with URG when its segment has been accepted: remembers the byte that it marks, or removes the flag. */
+/* Processes URG of an accepted segment: records the offset of the marked byte, or removes the flag. */
 void urgent_settle(struct segment *seg);
 
-/* --- state*.c: 0, or -EINVAL for a segment that its receiver would not accept --------------------- */
+/* --- state*.c: handlers; 0, or -EINVAL for a segment that its receiver would not accept ----------- */
 
 typedef int segment_handler(struct segment *seg);
 
-/* By state, direction and kind; NULL: nothing happens. */
+/* By state, direction and kind; NULL: the segment is ignored. */
 extern segment_handler *const state_handlers[TCP_STATE_COUNT][FLOW_DIRECTIONS][SEGMENT_KINDS];
 int state_dispatch(struct segment *seg, enum tcp_state state);
 

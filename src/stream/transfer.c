@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TCP sessions for another process. All of a session goes, down to the bytes that wait for a hole to be filled:
- * first-seen data wins there, too, and the border of two processes is no gap. What follows from the configuration (a
- * host's system) is asked anew.
+ * Transfers TCP sessions to another process: completely, including the bytes behind gaps, so that first-seen data wins
+ * there, too, and the hand-over makes no gap. Values derived from the configuration (a host's system) are computed
+ * again.
  */
 #include "sluice/transfer.h"
 
@@ -55,7 +55,7 @@ static void transfer_numbers(struct transfer *t, struct tcp_peer *peer)
     transfer_require(t, peer->window_scale <= WINDOW_SCALE_MAX);
 }
 
-/* What there is no memory for is not reassembled any more: its packets are inspected one by one. */
+/* A direction for which there is no memory is not reassembled any more: its packets are inspected one by one. */
 static void transfer_peer(struct transfer *t, struct stream *stream, struct tcp_peer *peer)
 {
     transfer_numbers(t, peer);
@@ -102,7 +102,7 @@ static void read_queue(struct transfer *t, struct stream *stream, struct tcp_ses
 
         transfer_entry(t, &read);
         if (t->error || !(entry = pool_take(stream->handshakes)))
-            return; /* fewer are remembered */
+            return; /* more than this process stores */
         *entry = read;
         *link = entry;
         link = &entry->next;
@@ -110,7 +110,7 @@ static void read_queue(struct transfer *t, struct stream *stream, struct tcp_ses
     }
 }
 
-/* Each peer is a part, so that one without memory does not take the other's. */
+/* Each peer is a part, so that a failure of one for lack of memory does not affect the other. */
 static void transfer_peers(struct transfer *t, struct stream *stream, struct tcp_session *session)
 {
     for (uint16_t i = 0; i < FLOW_DIRECTIONS; i++) {

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Urgent data (RFC 6093) inline, with STREAM_URGENT_BOTH. Which byte is urgent, and whether the receiver reads it in
- * the stream, depends on the receiver's system, on its options, on what it read when, and on which copy of a segment
- * arrives. Programs that read the byte out of band need the URG flag, so it stays, and rules inspect the stream in each
- * way in which it can be read.
+ * the stream, depends on the receiver's system, on its options, on the time of its reads, and on which copy of a
+ * segment arrives. Programs that read the byte out of band need the URG flag, so the flag is kept, and rules inspect
+ * the stream in each way in which it can be read.
  *
- * A direction remembers the places of URGENT_MAX bytes, as long as their places are to come, or are in the window that
- * is inspected with new data. n of them make 2^n readings. A packet with one more loses its flag, and so does one of a
- * stream that a protocol's parser reads in one way only (the pipeline decides): without URG there is only one reading.
+ * A direction stores the offsets of URGENT_MAX bytes, while they are ahead of the inspected data, or in the inspection
+ * window of new data. n of them make 2^n readings. One more packet with URG loses its flag, and so does one of a stream
+ * that a protocol's parser reads in one way only (the pipeline decides): without URG there is only one reading.
  */
 #include <string.h>
 
 #include "stream_priv.h"
 
-/* The place that the packet's pointer marks. A pointer of zero means the first byte to Linux, and nothing to BSD: both
- * are inspected. */
+/* Returns the offset that the packet's pointer marks. A pointer of zero means the first byte to Linux, and nothing to
+ * BSD: both are inspected. */
 static int64_t marked_place(const struct tcp_peer *peer, const struct packet *pkt)
 {
     uint16_t pointer = pkt->tcp.urgent;
@@ -32,7 +32,7 @@ static bool is_remembered(const struct tcp_peer *peer, int64_t place)
     return false;
 }
 
-/* Places that no window can contain any more are forgotten. */
+/* Removes the offsets that no inspection window can contain any more. */
 static void forget_old(struct tcp_peer *peer)
 {
     unsigned kept = 0;
@@ -126,10 +126,10 @@ bool stream_next_reading(struct stream *stream, const struct flow *flow, enum fl
     const uint8_t *bytes;
     uint32_t length, view_at, taken = 0, left = 0;
     uint64_t start = stream_window(stream, flow, direction, view, &bytes, &length, &view_at);
-    uint32_t at[URGENT_MAX], before_view = 0; /* of those left out */
+    uint32_t at[URGENT_MAX], before_view = 0; /* offsets of the bytes left out */
     unsigned count = 0;
 
-    /* Ascending, in the window. There are no places without bytes in a window of this policy. */
+    /* The offsets ascend and are in the inspection window. With this policy a window has no ranges without bytes. */
     for (unsigned i = 0; i < peer->urgent_count; i++) {
         int64_t place = peer->urgent[i] - (int64_t)start;
         unsigned slot = count;

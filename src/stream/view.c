@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What there is to inspect of a direction, and what rules and events ask of a session.
+ * The chunks of a direction that can be inspected, and the facts of a session for rules and events.
  *
- * Inline, all that is in order is yielded at once. Passive, only what the receiver has acknowledged is certain; it is
- * yielded as Suricata does, in chunks, on a packet of that direction, so that rules see enough at once and the same.
+ * Inline, all data in order is yielded at once. In passive mode, only acknowledged data is certain; it is yielded as
+ * Suricata does, in chunks, on a packet of that direction, so that rules see enough data at once, and the same data.
  */
 #include "stream_priv.h"
 
-/* Some states mean that it is inspected however little there is: nothing much will follow. */
+/* Whether the data is to be inspected. In some states it is even if it is less than a chunk, because little more will
+ * follow. */
 static bool is_ripe(const struct stream *stream, const struct tcp_session *session, enum flow_direction direction,
                     const struct packet *pkt)
 {
@@ -22,14 +23,14 @@ static bool is_ripe(const struct stream *stream, const struct tcp_session *sessi
            assembly->acknowledged - assembly->inspected >= stream->options.chunk[direction];
 }
 
-/* Up to where the direction may be inspected now. */
+/* Returns the offset up to which the direction may be inspected now. */
 static uint64_t find_limit(struct stream *stream, struct tcp_session *session, enum flow_direction direction,
                            const struct packet *pkt, bool all)
 {
     struct tcp_peer *peer = &session->peer[direction];
 
     if (all) {
-        /* Holes stay holes now; nobody calls them gaps, since nothing was acknowledged. */
+        /* Missing data is lost now; it is not counted as a gap, since it was not acknowledged. */
         assembly_acknowledge(stream->store, &peer->assembly, (uint64_t)peer->edge);
         return peer->assembly.contiguous;
     }
@@ -67,7 +68,7 @@ bool stream_next_view(struct stream *stream, struct flow *flow, enum flow_direct
     return true;
 }
 
-/* After a reset nothing fills a hole that nobody has acknowledged: what lies behind it was never read. */
+/* After a reset, unacknowledged data behind a gap was never read by the receiver. */
 static uint64_t last_in_order(const struct assembly *assembly)
 {
     return assembly->contiguous > assembly->acknowledged ? assembly->contiguous : assembly->acknowledged;
