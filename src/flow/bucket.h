@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A bucket of the table is one cache line: the hashes of its flows beside the pointers to them, so that a look-up that
- * finds nothing touches no flow, and one that finds its flow touches no other. Flows past the last place hang in a list
- * on it.
+ * A bucket of the table is one cache line: the hashes of its flows beside the pointers to them, so that an unsuccessful
+ * lookup touches no flow, and a successful one only the flow that it finds. Flows past the last slot are in a linked
+ * list.
  */
 #ifndef SLUICE_FLOW_BUCKET_H
 #define SLUICE_FLOW_BUCKET_H
@@ -13,7 +13,7 @@ enum { BUCKET_PLACES = 5, BUCKET_LAST = BUCKET_PLACES - 1 };
 
 struct bucket {
     uint32_t hashes[BUCKET_PLACES];
-    uint32_t count; /* flows, those in the list included */
+    uint32_t count; /* number of flows, including those in the list */
     struct flow *flows[BUCKET_PLACES];
 };
 
@@ -52,8 +52,8 @@ static inline void bucket_move(struct bucket *bucket, uint32_t from, uint32_t to
     bucket->hashes[to] = bucket->hashes[from];
 }
 
-/* The flow is in it. What is in the last place fills the gap, the list moves up; without a list no other flow is
- * touched. */
+/* Removes a flow that is in the bucket. The flow in the last slot fills the free one, the list moves up; without a list
+ * no other flow is touched. */
 static inline void bucket_remove(struct bucket *bucket, struct flow *flow)
 {
     uint32_t places = bucket_places(bucket), place = 0;
@@ -79,8 +79,8 @@ static inline struct bucket *bucket_of(const struct flow_table *table, uint32_t 
     return &table->buckets[hash & table->bucket_mask];
 }
 
-/* Many flows end one after the other, the coldest there are: asks ahead of time for what the end of `next` touches,
- * provided that it was `after` in the call before. Both may be NULL. */
+/* Many flows end in sequence, and they are not in the cache: prefetches the memory needed to end `next`, provided that
+ * it was `after` in the previous call. Both may be NULL. */
 static inline void bucket_prefetch_end(const struct flow_table *table, const struct flow *next,
                                        const struct flow *after)
 {

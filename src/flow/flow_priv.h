@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the flow table's files share: the key of a packet, the timer wheel, and the table itself.
+ * Flow table, internal: the key of a packet, the timer wheel, and the table itself.
  */
 #ifndef SLUICE_FLOW_PRIV_H
 #define SLUICE_FLOW_PRIV_H
@@ -10,9 +10,9 @@
 struct bucket; /* bucket.h */
 struct pool;
 
-/* --- key.c: a packet's key, as the packet goes ---------------------------------------------------- */
+/* --- key.c: a packet's key, from sender to receiver ----------------------------------------------- */
 
-enum { ICMP_NO_ANSWER = 0xffff }; /* no type of ICMP */
+enum { ICMP_NO_ANSWER = 0xffff }; /* not an ICMP type */
 
 struct flow_key {
     struct address source, destination;
@@ -33,13 +33,13 @@ struct key_secret {
 };
 void key_secret_init(struct key_secret *secret, uint64_t seed);
 
-/* False when the packet has no flow. */
+/* Builds the key; false when the packet has no flow. */
 bool key_of_packet(struct flow_key *key, const struct packet *pkt);
 void key_mask(struct flow_key *key, const struct flow_options *options);
-/* The same for both directions. */
+/* Returns the hash, which is the same for both directions. */
 uint32_t key_hash(const struct flow_key *key, const struct key_secret *secret);
 uint64_t key_flow_id(const struct flow_key *key, uint64_t start_ns, uint64_t number);
-/* Whether it is the flow's, and in which direction. */
+/* Whether the key is the flow's, and in which direction. */
 bool key_matches(const struct flow_key *key, const struct flow *flow, const struct flow_options *options,
                  enum flow_direction *direction);
 
@@ -47,31 +47,32 @@ bool key_matches(const struct flow_key *key, const struct flow *flow, const stru
 
 uint16_t icmp_answer(uint8_t protocol, uint8_t type);
 bool icmp_is_error(const struct packet *pkt);
-/* The key of the packet that an error quotes; false when too little of it is there. */
+/* Builds the key of the packet that an error quotes; false when the quoted part is too short. */
 bool icmp_quoted_key(struct flow_key *key, const struct packet *error);
 
 /* --- wheel.c -------------------------------------------------------------------------------------- */
 
 enum {
     WHEEL_TICK_SHIFT = 27, /* 134 ms */
-    WHEEL_SLOTS = 8192,    /* 18 minutes; what is later is put in again then */
+    WHEEL_SLOTS = 8192,    /* 18 minutes; flows that expire later are added again then */
 };
 
 struct wheel {
-    uint64_t tick;                   /* of the slot that was emptied last */
-    unsigned sweep_left;             /* slots to look through because timeouts have become shorter */
-    struct flow *pending;            /* from the slots emptied, still to be looked at */
-    uint64_t used[WHEEL_SLOTS / 64]; /* a bit for each slot in which something may lie */
+    uint64_t tick;                   /* tick of the slot emptied last */
+    unsigned sweep_left;             /* slots still to be searched because timeouts have become shorter */
+    struct flow *pending;            /* flows of emptied slots, not visited yet */
+    uint64_t used[WHEEL_SLOTS / 64]; /* a bit for each slot that may contain flows */
     struct flow *slots[WHEEL_SLOTS];
 };
 
 void wheel_add(struct flow_table *table, struct flow *flow);
-void wheel_remove(struct flow *flow); /* nothing when it is in none */
-/* The next flow that is over at now_ns, still in the wheel; NULL when there is none or *visits, counted down, is 0. */
+void wheel_remove(struct flow *flow); /* does nothing when it is in no slot */
+/* Returns the next flow that has expired at now_ns, still in the wheel; NULL when there is none or *visits, counted
+ * down, is 0. */
 struct flow *wheel_next_over(struct flow_table *table, uint64_t now_ns, size_t *visits);
-/* A wheel that has not turned yet begins at this time. */
+/* Sets the time of a wheel that has not started yet. */
 void wheel_follow(struct flow_table *table, uint64_t now_ns);
-/* Takes all out, as a list by wheel_next. */
+/* Removes all flows and returns them as a list by wheel_next. */
 struct flow *wheel_take_all(struct wheel *wheel);
 
 /* --- table.c -------------------------------------------------------------------------------------- */
@@ -79,7 +80,7 @@ struct flow *wheel_take_all(struct wheel *wheel);
 enum flow_counter {
     FLOW_COUNTER_MEMCAP,
     FLOW_COUNTER_TOTAL,
-    FLOW_COUNTER_ACTIVE, /* a level */
+    FLOW_COUNTER_ACTIVE, /* a gauge */
     FLOW_COUNTER_TCP,
     FLOW_COUNTER_UDP,
     FLOW_COUNTER_ICMPV4,
@@ -91,13 +92,13 @@ enum flow_counter {
     FLOW_COUNTER_EVICTED, /* of those, flows that were no longer new */
     FLOW_COUNTER_EMERGENCY_ENTERED,
     FLOW_COUNTER_EMERGENCY_OVER,
-    FLOW_COUNTER_SPARE,  /* a level */
-    FLOW_COUNTER_MEMUSE, /* a level */
+    FLOW_COUNTER_SPARE,  /* a gauge */
+    FLOW_COUNTER_MEMUSE, /* a gauge */
     FLOW_COUNTER_VARIABLE_MEMCAP,
-    FLOW_COUNTER_CONNTRACK_REPLY, /* began with a packet of the server, as conntrack knew */
-    FLOW_COUNTER_END_STATE,       /* one a state */
+    FLOW_COUNTER_CONNTRACK_REPLY, /* the first packet was the server's, according to conntrack */
+    FLOW_COUNTER_END_STATE,       /* one counter per state */
     FLOW_COUNTER_END_CAPTURED = FLOW_COUNTER_END_STATE + FLOW_STATE_COUNT,
-    FLOW_COUNTER_BYPASSED_CLOSED, /* ended with their connections */
+    FLOW_COUNTER_BYPASSED_CLOSED, /* ended together with their connections */
     FLOW_COUNTER_BYPASSED_PACKETS,
     FLOW_COUNTER_BYPASSED_BYTES,
     FLOW_COUNTER_COUNT,
@@ -112,15 +113,15 @@ struct flow_table {
     uint32_t bucket_mask;
     bool emergency;
     struct pool *flows, *variables, *texts, *kernels, *macs;    /* macs: NULL unless options.mac_addresses */
-    struct flow *newest, *oldest;                               /* of those in state FLOW_NEW, by their start */
-    struct flow_list settled[2];                                /* of all others, [1]: TCP */
+    struct flow *newest, *oldest;                               /* flows in state FLOW_NEW, by their start */
+    struct flow_list settled[2];                                /* all other flows, [1]: TCP */
     uint64_t timeout_ns[2][FLOW_CLASS_COUNT][FLOW_STATE_COUNT]; /* [1]: emergency */
     struct flow_options options;
     struct key_secret secret;
     flow_end_function *end;
     void *user;
     struct pool *bucket_pool;
-    size_t leave_emergency_at; /* flows in use */
+    size_t leave_emergency_at; /* number of flows in use at which the emergency ends */
     uint64_t counters[FLOW_COUNTER_COUNT];
     struct wheel wheel;
 };
@@ -130,24 +131,24 @@ static inline uint64_t flow_timeout_ns(const struct flow_table *table, const str
     return table->timeout_ns[table->emergency][flow->class][flow->state];
 }
 
-/* Time may go back: then nothing is over. */
+/* Whether the flow has expired. Time may go back: then it has not. */
 static inline bool flow_is_over(const struct flow_table *table, const struct flow *flow, uint64_t now_ns)
 {
     return now_ns > flow->last_ns && now_ns - flow->last_ns > flow_timeout_ns(table, flow);
 }
 
-/* In idle.c: flows that are not FLOW_NEW, for the last resort when the table is full. */
+/* In idle.c: flows that are not FLOW_NEW, evicted when a full table has no new flows. */
 void settled_add(struct flow_table *table, struct flow *flow);
 void settled_remove(struct flow_table *table, struct flow *flow);
-struct flow *find_idle_settled(struct flow_table *table, uint64_t now_ns); /* NULL when none may give way */
+struct flow *find_idle_settled(struct flow_table *table, uint64_t now_ns); /* NULL when none may be evicted */
 
-/* In table.c: a flow of another process, with its key's hash and without a place yet. */
+/* In table.c: adds a flow of another process, whose key hash is set, to the table. */
 void flow_place(struct flow_table *table, struct flow *flow);
 
 /* --- mac.c ---------------------------------------------------------------------------------------- */
 
-/* Adds the MAC addresses of a packet to its flow's; nothing when there is no memory, or a side has FLOW_MACS_MAX of
- * them. */
+/* Adds the MAC addresses of a packet to its flow's; does nothing when there is no memory, or a side has FLOW_MACS_MAX
+ * of them. */
 void macs_record(struct flow_table *table, struct flow *flow, const struct packet *pkt, enum flow_direction direction);
 void macs_swap(struct flow *flow);
 void macs_free(struct flow_table *table, struct flow *flow);
@@ -155,7 +156,7 @@ void macs_free(struct flow_table *table, struct flow *flow);
 /* --- report.c ------------------------------------------------------------------------------------- */
 
 void kernel_counts_free(struct flow_table *table, struct flow *flow);
-/* In table.c: the flow of these ends that is in the table, over or not. */
+/* In table.c: returns the flow with this key, expired or not. */
 struct flow *flow_find_key(struct flow_table *table, const struct flow_key *key, enum flow_direction *direction);
 
 /* --- variable.c ----------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ICMP: which types answer each other, and what errors quote. Of the quoted packet only the addresses and the first
- * bytes of the transport header are sure to be there (RFC 792, RFC 1812 §4.3.2.3, RFC 4443 §3): those are enough for a
+ * ICMP: which types answer each other, and what errors quote. Only the addresses and the first bytes of the transport
+ * header of the quoted packet are certain to be there (RFC 792, RFC 1812 §4.3.2.3, RFC 4443 §3): those suffice for a
  * key.
  */
 #include <netinet/in.h>
@@ -19,7 +19,7 @@ enum {
     FIRST_INFORMATION_TYPE_V6 = 128,
 };
 
-/* Those that the field pairs. */
+/* The same pairs as in Suricata. */
 static const uint8_t pairs_v4[][2] = { { 8, 0 }, { 13, 14 }, { 15, 16 }, { 10, 9 }, { 17, 18 } };
 static const uint8_t pairs_v6[][2] = { { 128, 129 }, { 135, 136 }, { 133, 134 }, { 130, 131 }, { 139, 140 },
                                        { 144, 145 }, { 146, 147 }, { 148, 149 }, { 152, 151 }, { 157, 158 } };
@@ -102,7 +102,7 @@ static bool take_ipv4(struct flow_key *key, struct cursor *cur)
     return cursor_skip(cur, (ip[0] & 0x0f) * 4u - IPV4_HEADER_LENGTH);
 }
 
-/* Past the extension headers; the first fragment has its transport header too. */
+/* Skips the extension headers; the first fragment has its transport header, too. */
 static bool skip_extensions(uint8_t *next, struct cursor *cur)
 {
     for (unsigned i = 0; i < MAX_EXTENSIONS; i++) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Selects the flow that gives way when the table is full and holds no new flows. Of the first IDLE_SAMPLES flows of a
- * list the one that has been idle for the longest time is selected; all of them move to the end of the list. So no
- * packet has to move its flow, the cost is bounded, and each flow is considered in turn. TCP connections are in a list
- * of their own: their client has proved its address, so they give way last, and only when nothing came for a while. So
- * does a flow that is dropped, as its next packets would begin a new one.
+ * Selects the flow that is evicted when the table is full and contains no new flows. Of the first IDLE_SAMPLES flows of
+ * a list the one that has been idle for the longest time is selected; all of them move to the end of the list. So no
+ * packet has to move its flow, the cost is bounded, and each flow is considered in turn. TCP connections are in a
+ * separate list: their client has proved its address, so they are evicted last, and only after an idle time. So is a
+ * dropped flow, as its next packets would begin a new one.
  */
 #include "flow_priv.h"
 

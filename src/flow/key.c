@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The key of a packet. It is kept as the packet goes, so that comparing it with a flow tells the direction. Its hash is
- * made of the hashes of both ends, in the manner of the multiply-and-fold hashes (wyhash, the short keys of XXH3), with
- * secrets of a seed, so that nobody outside can aim at one bucket. For the identifier of a flow, once, the ends are put
- * in an order that both directions share.
+ * The key of a packet. It is stored from sender to receiver, so that comparing it with a flow yields the direction. Its
+ * hash is computed from the hashes of both ends, as multiply-and-fold hashes do (wyhash, the short keys of XXH3), with
+ * secrets derived from a seed, so that an attacker cannot fill one bucket. For the identifier of a flow, computed once,
+ * the ends are put in an order that both directions share.
  */
 #include <assert.h>
 #include <netinet/in.h>
@@ -13,7 +13,7 @@
 
 #include "flow_priv.h"
 
-/* Without holes, since it is hashed as it lies. */
+/* Without padding, since its bytes are hashed. */
 struct hash_input {
     struct address low, high;
     uint16_t low_port, high_port;
@@ -23,7 +23,7 @@ struct hash_input {
 
 static_assert(sizeof(struct hash_input) == 46, "no holes");
 
-/* As in the field. */
+/* The same protocols as in Suricata. */
 static bool protocol_has_flows(uint8_t protocol)
 {
     switch (protocol) {
@@ -39,7 +39,7 @@ static bool protocol_has_flows(uint8_t protocol)
     }
 }
 
-/* What carries IP has no header of its own that could be broken. */
+/* IP in IP has no transport header that could be malformed. */
 static bool is_ip_in_ip(const struct packet *pkt)
 {
     return (pkt->protocol == IPPROTO_IPIP || pkt->protocol == IPPROTO_IPV6) && pkt->flags & PACKET_CARRIES_TUNNEL;
@@ -70,7 +70,7 @@ bool key_of_packet(struct flow_key *key, const struct packet *pkt)
     return true;
 }
 
-/* Numbers compare faster than bytes; any order will do. */
+/* Numbers compare faster than bytes; the order itself is arbitrary. */
 static int compare_addresses(const struct address *a, const struct address *b)
 {
     uint64_t left[2], right[2];
@@ -111,7 +111,7 @@ static uint64_t hash_ordered(const struct flow_key *key, uint64_t seed)
     return XXH3_64bits_withSeed(&input, sizeof(input), seed);
 }
 
-/* The halves of the product, which depends on all bits of both. */
+/* XOR of the halves of the product, which depends on all bits of both. */
 static uint64_t mix(uint64_t a, uint64_t b)
 {
     __extension__ unsigned __int128 product = (unsigned __int128)a * b;
@@ -131,8 +131,8 @@ void key_secret_init(struct key_secret *secret, uint64_t seed)
     }
 }
 
-/* Address and port each meet a secret of their own, so that a change of the one cannot make up for that of the other.
- */
+/* Address and port are combined with different secrets, so that a change of one cannot compensate a change of the
+ * other. */
 static uint64_t hash_end(const struct address *address, uint16_t port, const uint64_t *secret)
 {
     uint64_t words[2];
@@ -201,7 +201,7 @@ bool key_matches(const struct flow_key *key, const struct flow *flow, const stru
     return *direction == FLOW_TO_SERVER || ends_match(key, flow, FLOW_TO_CLIENT);
 }
 
-/* With ports where the packet has them for sure; an error stands for what it quotes. */
+/* The key has ports only where the packet certainly has them; an ICMP error has the key of the packet it quotes. */
 static void spreading_key(struct flow_key *key, const struct packet *pkt)
 {
     bool is_error = icmp_is_error(pkt);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of states and ends as EVE has them, counters by name, and the defaults. */
+/* EVE's names of states and end reasons, names of counters, and the default options. */
 #include "flow_priv.h"
 #include "sluice/pool.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Flows that the kernel handles alone: what it says of them now and then, and at their end.
+ * Offloaded flows: the kernel's reports of them, periodic and at their end.
  *
- * Its counts are of the whole connection, and so are kept as they are: what came to us is counted by us, and what is
- * more was its own. A flow lives on when something has moved. Without counts the time tells at which the kernel would
- * forget the connection: each packet puts it off.
+ * The kernel's counts are those of the whole connection, and are stored unchanged: the packets that were queued are
+ * counted here, and the difference was handled by the kernel alone. The timeout of a flow restarts when the counts have
+ * changed. Without counts, the kernel's expiry time of the connection is used: each packet extends it.
  */
 #include "flow_priv.h"
 #include "sluice/pool.h"
@@ -29,7 +29,7 @@ static uint64_t more(uint64_t now, uint64_t before)
     return now > before ? now - before : 0;
 }
 
-/* From what was known before, or at least has come to us. */
+/* Counts the difference to the last report, or at least to the packets seen here. */
 static void count_new(struct flow_table *table, const struct flow *flow, const struct flow_kernel *before,
                       const struct flow_kernel *now)
 {
@@ -43,7 +43,7 @@ static void count_new(struct flow_table *table, const struct flow *flow, const s
     }
 }
 
-/* True when packets have come since the last report. */
+/* Stores the counts of a report; true when packets have arrived since the last report. */
 static bool take_numbers(struct flow_table *table, struct flow *flow, enum flow_direction direction,
                          const struct flow_report *report, uint64_t now_ns)
 {
@@ -51,7 +51,7 @@ static bool take_numbers(struct flow_table *table, struct flow *flow, enum flow_
     bool moved;
 
     if (!kernel)
-        return true; /* rather too long than too short */
+        return true; /* unknown: assume that packets have arrived */
     now.until_ns = now_ns + report->timeout_seconds * NS_PER_SECOND;
     moved = now.until_ns > kernel->until_ns + NS_PER_SECOND;
     if (report->has_counts) {

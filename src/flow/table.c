@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table: buckets, flows from a pool, a timer wheel. Who looks a flow up decides by the packet's own time whether it
- * is over; the wheel only gives the memory back. So what a packet finds does not depend on how far the wheel has come.
+ * The table: buckets, flows from a pool, a timer wheel. A lookup decides by the packet's own time whether a flow has
+ * expired; the wheel only frees the memory. So the result of a lookup does not depend on the position of the wheel.
  *
- * When the pool is empty the table is in emergency until a share of it is free again: timeouts become short, and a
- * new flow takes the place of the one that has been new for the longest time. A flood so only replaces itself: flows of
- * which both ends have spoken are not in that list. They give way when nothing else can (idle.c).
+ * When the pool is empty the table is in emergency until a share of it is free again: timeouts become short, and a new
+ * flow replaces the one that has been new for the longest time. So a flood only replaces its own flows: flows in which
+ * both ends have sent packets are not in that list. They are evicted when no other flow can be (idle.c).
  *
  * Threads:   one worker.
- * Ownership: flows lie in the pool from create() to release().
+ * Ownership: flows are in the pool from create() to release().
  */
 #include <assert.h>
 #include <errno.h>
@@ -22,19 +22,19 @@
 #include "sluice/pool.h"
 
 enum {
-    VARIABLE_SHARE = 16,     /* of the memcap, one part: of bits and integers */
-    TEXT_SHARE = 64,         /* the same for texts */
-    KERNEL_SHARE = 32,       /* and for what the kernel counts of offloaded flows */
-    MAC_SHARE = 4,           /* and for MAC addresses, when they are recorded */
-    BUCKET_SHARE = 8,        /* one part at most, half of it at least: two or three flows a bucket */
+    VARIABLE_SHARE = 16,     /* one part in 16 of the memcap is for bits and integers */
+    TEXT_SHARE = 64,         /* one part for texts */
+    KERNEL_SHARE = 32,       /* one part for the kernel's counts of offloaded flows */
+    MAC_SHARE = 4,           /* one part for MAC addresses, when they are recorded */
+    BUCKET_SHARE = 8,        /* one part at most, half of it at least: two or three flows per bucket */
     MAX_BUCKETS = 1 << 30,   /* the mask has 32 bits */
-    EMERGENCY_OVER = 70,     /* percent of the flows in use: the field's emergency-recovery */
-    RECLAIM_VISITS = 8,      /* of the wheel when there is no room, so that no packet waits long */
-    LAST_RESORT_VISITS = 64, /* where no new flow can give way */
-    VISITS_PER_EXPIRED = 8,  /* flows looked at for one that may be ended */
+    EMERGENCY_OVER = 70,     /* percent of the flows in use: Suricata's emergency-recovery */
+    RECLAIM_VISITS = 8,      /* wheel visits when there is no memory, limited so that no packet waits long */
+    LAST_RESORT_VISITS = 64, /* the same when no new flow can be evicted */
+    VISITS_PER_EXPIRED = 8,  /* flows visited to find one that may be ended */
 };
 
-/* --- Life of a table ------------------------------------------------------------------------------ */
+/* --- Creation and removal of a table -------------------------------------------------------------- */
 
 static int reserve(struct flow_table *table, size_t memcap)
 {
@@ -74,7 +74,7 @@ static void set_timeouts(struct flow_table *table)
     }
 }
 
-/* What has become shorter lies in slots of the wheel that come too late: all are looked through once. */
+/* Flows whose timeout has become shorter are in slots that are due too late: all slots are searched once. */
 void flow_table_set_timeouts(struct flow_table *table, const struct flow_options *options)
 {
     memcpy(table->options.timeouts, options->timeouts, sizeof(table->options.timeouts));
@@ -135,7 +135,7 @@ static void leave_emergency(struct flow_table *table)
     table->counters[FLOW_COUNTER_EMERGENCY_OVER]++;
 }
 
-/* --- The flows that are new, in the order in which they began ------------------------------------- */
+/* --- The list of new flows, by their start -------------------------------------------------------- */
 
 static void link_new(struct flow_table *table, struct flow *flow)
 {
@@ -186,14 +186,14 @@ void flow_set_state(struct flow_table *table, struct flow *flow, enum flow_state
     unlink_flow(table, flow);
     flow->state = (uint8_t)state;
     link_flow(table, flow);
-    /* A longer one can wait until its slot is emptied. */
+    /* A longer timeout can wait until its slot is emptied. */
     if (flow_timeout_ns(table, flow) < before) {
         wheel_remove(flow);
         wheel_add(table, flow);
     }
 }
 
-/* --- Ends ----------------------------------------------------------------------------------------- */
+/* --- End of flows --------------------------------------------------------------------------------- */
 
 static void release(struct flow_table *table, struct flow *flow)
 {
@@ -207,7 +207,7 @@ static void release(struct flow_table *table, struct flow *flow)
     leave_emergency(table);
 }
 
-/* Who handled it at its end. */
+/* Selects the counter by who handled the flow at its end. */
 static enum flow_counter end_counter(const struct flow *flow)
 {
     if (flow->state == FLOW_BYPASSED && flow->offload != OFFLOAD_NONE)
@@ -217,7 +217,7 @@ static enum flow_counter end_counter(const struct flow *flow)
 
 void flow_table_end(struct flow_table *table, struct flow *flow, enum flow_end reason)
 {
-    /* It is still in its place: the callback may set its state or variables. */
+    /* The flow is still in the table: the callback may set its state or variables. */
     if (table->end)
         table->end(flow, reason, table->user);
     table->counters[end_counter(flow)]++;
@@ -243,7 +243,7 @@ static bool began_before(const struct flow *a, const struct flow *b)
     return a->start_ns != b->start_ns ? a->start_ns < b->start_ns : a->first_number < b->first_number;
 }
 
-/* Where the link to the next run is: flows that come after each other as they should. */
+/* Returns the end of a run: consecutive flows in the right order. */
 static struct flow **end_of_run(struct flow *flow)
 {
     while (flow->wheel_next && !began_before(flow->wheel_next, flow))
@@ -251,7 +251,7 @@ static struct flow **end_of_run(struct flow *flow)
     return &flow->wheel_next;
 }
 
-/* Cuts the first run off; what is left of the list. */
+/* Cuts the first run off; returns the rest of the list. */
 static struct flow *cut_run(struct flow *list, struct flow ***end)
 {
     *end = end_of_run(list);
@@ -262,7 +262,7 @@ static struct flow *cut_run(struct flow *list, struct flow ***end)
     return rest;
 }
 
-/* Moves two runs to the end of another list; its new end. */
+/* Merges two runs at the end of another list; returns its new end. */
 static struct flow **merge(struct flow *left, struct flow **left_end, struct flow *right, struct flow **right_end,
                            struct flow **tail)
 {
@@ -277,7 +277,7 @@ static struct flow **merge(struct flow *left, struct flow **left_end, struct flo
     return left ? left_end : right_end;
 }
 
-/* Merges the runs that are there, two by two: needs no memory, and little time for what is nearly in order, as slots
+/* Merges the existing runs, two by two: needs no memory, and little time for a list that is nearly in order, as slots
  * are. */
 static struct flow *sort_by_start(struct flow *list)
 {
@@ -297,7 +297,7 @@ static struct flow *sort_by_start(struct flow *list)
     return list;
 }
 
-/* Of flows that are in the list alone. */
+/* Ends the flows of a list; they are in no other list. */
 static void end_list(struct flow_table *table, struct flow *flow, enum flow_end reason)
 {
     while (flow) {
@@ -327,7 +327,7 @@ void flow_table_end_all(struct flow_table *table, enum flow_end reason)
     end_list(table, sort_by_start(wheel_take_all(&table->wheel)), reason);
 }
 
-/* --- Beginnings ----------------------------------------------------------------------------------- */
+/* --- Start of flows ------------------------------------------------------------------------------- */
 
 static struct flow *make_room(struct flow_table *table, uint64_t now_ns)
 {
@@ -382,7 +382,7 @@ static void count_new(struct flow_table *table, uint8_t protocol)
         table->counters[FLOW_COUNTER_ICMPV6]++;
 }
 
-/* It says so of the packet that it had; conntrack is read here, once for a flow. */
+/* Copies the kernel data of the packet; conntrack data is parsed here, once per flow. */
 static void fill_origin(struct flow_origin *out, const struct packet *pkt)
 {
     const struct packet *root = pkt->root ? pkt->root : pkt;
@@ -454,8 +454,8 @@ void flow_place(struct flow_table *table, struct flow *flow)
 }
 
 /*
- * Of two ends of which nothing is known the one that sends first is the client. Conntrack may know better, of a flow
- * that began before the program; then it has seen the client's packet, too, and only TCP's own states say more.
+ * Creates a flow. Without other knowledge the end that sends first is the client. Conntrack may know better for a flow
+ * that began before the program; then conntrack has seen the client's packet, too, and only TCP's own states say more.
  */
 static struct flow *begin(struct flow_table *table, const struct packet *pkt, const struct flow_key *key, uint32_t hash,
                           enum flow_direction *direction)
@@ -480,7 +480,7 @@ static struct flow *begin(struct flow_table *table, const struct packet *pkt, co
     return flow;
 }
 
-/* --- Look-up -------------------------------------------------------------------------------------- */
+/* --- Lookup --------------------------------------------------------------------------------------- */
 
 static struct flow *find_in(const struct bucket *bucket, const struct flow_table *table, const struct flow_key *key,
                             uint32_t hash, enum flow_direction *direction)
@@ -518,8 +518,8 @@ struct flow *flow_find_key(struct flow_table *table, const struct flow_key *key,
     return find_in(bucket_of(table, hash), table, key, hash, direction);
 }
 
-/* A bucket is told as a whole, so that its flows may change their places between two pages; one with more than `max` is
- * cut. */
+/* Lists a bucket as a whole, so that its flows may change their slots between two pages; one with more than `max` flows
+ * is truncated. */
 static size_t tell_bucket(const struct bucket *bucket, const struct flow **out, size_t max)
 {
     uint32_t places = bucket_places(bucket);
@@ -542,7 +542,7 @@ size_t flow_table_page(struct flow_table *table, size_t *cursor, size_t buckets,
         end = at + buckets;
     for (; at < end && count < max; at++) {
         if (count > 0 && table->buckets[at].count > max - count)
-            break; /* all of it next time */
+            break; /* the next page lists all of it */
         count += tell_bucket(&table->buckets[at], out + count, max - count);
     }
     *cursor = at > table->bucket_mask ? 0 : at;
@@ -620,7 +620,7 @@ void flow_table_prefetch(const struct flow_table *table, struct packet *pkt)
     __builtin_prefetch(bucket_of(table, pkt->flow_hash), 1);
 }
 
-/* The flow of which the error quotes a packet. */
+/* Returns the flow of the packet that the error quotes. */
 static struct flow *find_quoted(struct flow_table *table, struct packet *error)
 {
     enum flow_direction quoted;
@@ -663,9 +663,9 @@ struct flow *flow_table_get(struct flow_table *table, struct packet *pkt, enum e
     return flow;
 }
 
-/* --- A packet of a flow --------------------------------------------------------------------------- */
+/* --- Update by a packet --------------------------------------------------------------------------- */
 
-/* Of another flow's packet; an ICMPv6 error may have a flow of its own. */
+/* Whether the error quotes a packet of another flow; an ICMPv6 error may have a separate flow. */
 static bool is_foreign_error(const struct flow *flow, const struct packet *pkt)
 {
     return icmp_is_error(pkt) && !(flow->protocol == pkt->protocol && flow->client_port == pkt->icmp.type);
@@ -709,7 +709,7 @@ void flow_update(struct flow_table *table, struct flow *flow, struct packet *pkt
         mark_seen(flow, direction);
     if (flow->state == FLOW_NEW && flow->class != FLOW_CLASS_TCP && (flow->flags & both) == both)
         flow_set_state(table, flow, FLOW_ESTABLISHED);
-    /* As in the field a connection stays established for rules after its end. */
+    /* As in Suricata, a connection stays established for rules after its end. */
     if (flow->state == FLOW_ESTABLISHED || flow->state == FLOW_CLOSED)
         pkt->flags |= PACKET_ESTABLISHED;
 }

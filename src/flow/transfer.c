@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Flows that go from one process to the next. What lies in the table is written field by field; the reader makes a flow
- * of it at its own place: its hash has another seed, its slot of the wheel another turn. Those that are new are told
- * last and in the order in which they began, which is the order in which they give way.
+ * Transfers flows to the next process. The flows of the table are written field by field; the reader creates them in
+ * its own table, with another hash seed and another position of the wheel. New flows are written last, in the order in
+ * which they began, which is the order in which they are evicted.
  *
- * Numbers of variables are those of names, which the next process may have numbered otherwise: a name that it does not
- * have is of no use to any of its rules, and what it stood for is left.
+ * Numbers of variables are those of names, which the next process may have numbered differently: a name that it does
+ * not have is used by none of its rules, and its variable is omitted.
  */
 #include <errno.h>
 #include <string.h>
@@ -59,7 +59,8 @@ static void transfer_decisions(struct transfer *t, struct flow *flow)
     transfer_u32(t, &flow->application);
     transfer_u32(t, &flow->drop_sid);
     transfer_u32(t, &flow->drop_gid);
-    /* Causes behind this one came later, and the format has no place for them. drop_reason says what they did. */
+    /* The causes that follow this one were added later, and the format has no field for them. drop_reason contains
+     * their effect. */
     for (unsigned i = 0; i <= EXCEPTION_OVERLOAD; i++) {
         transfer_u8(t, &flow->exceptions[i]);
         transfer_require(t, flow->exceptions[i] <= EXCEPTION_POLICY_COUNT);
@@ -84,8 +85,8 @@ void flow_transfer(struct transfer *t, struct flow *flow)
     transfer_u64(t, &flow->last_ns);
     transfer_u64(t, &flow->first_number);
     for (unsigned i = 0; i < FLOW_DIRECTIONS; i++) {
-        /* Version 3 has a MAC address and a flag here. They are not needed: the next packets bring all addresses again.
-         */
+        /* Version 3 has a MAC address and a flag here. They are not needed: the next packets contain all addresses
+         * again. */
         uint8_t unused[MAC_SIZE + 1] = { 0 };
 
         transfer_side(t, &flow->side[i]);
@@ -96,7 +97,7 @@ void flow_transfer(struct transfer *t, struct flow *flow)
     transfer_require(t, flow->state < FLOW_STATE_COUNT);
 }
 
-/* --- Into the table ------------------------------------------------------------------------------- */
+/* --- Adding to the table -------------------------------------------------------------------------- */
 
 static struct flow_key key_of_flow(const struct flow *flow)
 {
@@ -132,7 +133,7 @@ struct flow *flow_table_adopt(struct flow_table *table, const struct flow *from)
     return flow;
 }
 
-/* Of packets so far, never 0. */
+/* A number computed from the packets so far, never 0. */
 static uint32_t visit_of(const struct flow *flow)
 {
     return (uint32_t)(flow->side[0].packets + flow->side[1].packets) << 1 | 1;
@@ -148,7 +149,7 @@ bool flow_is_visit(const struct flow *flow)
     return flow->visit == visit_of(flow);
 }
 
-/* --- Out of the table ----------------------------------------------------------------------------- */
+/* --- Writing the table ---------------------------------------------------------------------------- */
 
 static void tell_settled(struct bucket *bucket, flow_each_function *each, void *user)
 {
@@ -179,7 +180,7 @@ size_t flow_table_count(const struct flow_table *table)
     return pool_used(table->flows);
 }
 
-/* --- What the kernel counted ---------------------------------------------------------------------- */
+/* --- Kernel counts -------------------------------------------------------------------------------- */
 
 void flow_transfer_kernel(struct transfer *t, struct flow_table *table, struct flow *flow)
 {

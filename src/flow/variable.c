@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Variables of a flow: a list in the order of their numbers, bits before integers before texts. Rules use few, so a
- * list is the shortest way; it cannot grow past the names that the rules have, and not past FLOW_TEXTS_MAX texts. Texts
- * are larger and rarer than the others, and have a pool of their own.
+ * list is fastest; its length is limited by the names in the rules, and by FLOW_TEXTS_MAX texts. Texts are larger and
+ * rarer than the others, and have a separate pool.
  */
 #include <string.h>
 
@@ -14,7 +14,7 @@ enum variable_kind { VARIABLE_BIT, VARIABLE_INTEGER, VARIABLE_TEXT };
 
 struct flow_variable {
     struct flow_variable *next;
-    uint32_t number, value; /* of a text: its length */
+    uint32_t number, value; /* a text: its length */
     uint8_t kind;           /* enum variable_kind */
 };
 
@@ -76,7 +76,7 @@ static struct flow_variable **place(struct flow *flow, uint32_t number, enum var
     return link;
 }
 
-/* Where the variable is or now is; NULL when there is no memory. */
+/* Finds the variable or adds it; NULL when there is no memory. */
 static struct flow_variable *take(struct flow_table *table, struct flow *flow, uint32_t number, enum variable_kind kind)
 {
     struct flow_variable **link = place(flow, number, kind);
@@ -193,7 +193,7 @@ void flow_each_text(const struct flow *flow,
     }
 }
 
-/* --- To another process --------------------------------------------------------------------------- */
+/* --- Transfer to another process ------------------------------------------------------------------ */
 
 static uint32_t number_here(const struct flow_numbers *numbers, uint32_t number, enum variable_kind kind)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The timer wheel. A flow lies in the slot of the time at which it would be over if no more packets came. A packet does
- * not move it: it only writes the flow's own last_ns, and whoever empties the slot puts those that have been refreshed
- * where they belong now. So a packet touches no neighbour, and a flow costs one visit in a timeout however busy it is.
+ * The timer wheel. A flow is in the slot of the time at which it expires without further packets. A packet does not
+ * move it: it only writes the flow's own last_ns, and when a slot is emptied the refreshed flows move to their current
+ * slot. So a packet touches no neighbour, and a flow costs one visit per timeout however busy it is.
  *
- * A slot is emptied when its time is past altogether, so that what lies in it is over or refreshed; a bit for each slot
- * tells those that are empty, for captures have hours without packets. Its flows are looked at from a list of their own
- * (`pending`), because a budget may end in the midst of it.
+ * A slot is emptied when its time has passed completely, so that its flows have expired or were refreshed; a bit for
+ * each slot marks those that are not empty, for captures have hours without packets. The flows of the slot are visited
+ * from a separate list (`pending`), because a budget may end within it.
  *
- * Time comes from packets and may jump. Forward, past more than a turn: one turn visits all. Back by more than a turn:
- * the wheel goes back too, and visits everybody within a turn from there. When emergency makes all timeouts shorter,
- * flows lie too late: they are looked through once, slot by slot.
+ * Time comes from packets and may jump. Forward by more than a turn: one turn visits all flows. Back by more than a
+ * turn: the wheel goes back, too, and visits all flows within a turn from there. When the emergency makes all timeouts
+ * shorter, flows are in slots that are due too late: these are searched once, slot by slot.
  */
 #include "bucket.h"
 #include "flow_priv.h"
@@ -76,8 +76,8 @@ static void follow_jumps(struct wheel *wheel, uint64_t now)
         wheel->tick = now > 0 ? now - 1 : 0;
 }
 
-/* How far to the first of `count` slots from `index` on that may have something, counted from 1; `count` when none has.
- */
+/* Returns the distance to the first of `count` slots from `index` on that may contain flows, counted from 1; `count`
+ * when none does. */
 static uint64_t next_used(const struct wheel *wheel, uint64_t index, uint64_t count)
 {
     uint64_t passed = 0;
@@ -95,7 +95,7 @@ static uint64_t next_used(const struct wheel *wheel, uint64_t index, uint64_t co
     return passed < count ? passed : count;
 }
 
-/* Fills `pending`; false when no slot is due. At most a turn of steps, by follow_jumps(). */
+/* Fills `pending`; false when no slot is due. At most one turn of steps, ensured by follow_jumps(). */
 static bool next_slot(struct wheel *wheel, uint64_t now)
 {
     while (wheel->tick + 1 < now) {
@@ -153,7 +153,7 @@ struct flow *wheel_take_all(struct wheel *wheel)
 {
     struct flow *list = NULL;
 
-    /* What is over first, and so mostly what began first, comes first. */
+    /* The flow that expires first, mostly the one that began first, comes first. */
     for (uint64_t i = WHEEL_SLOTS; i > 0; i--)
         list = take_list(&wheel->slots[(wheel->tick + i) % WHEEL_SLOTS], list);
     wheel->sweep_left = 0;
