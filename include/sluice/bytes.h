@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The checked cursor: the only way the rest of Sluice reads bytes of traffic.
+ * The checked cursor: all bytes of traffic are read through it.
  *
- * A cursor is a window of bytes that is consumed from the front. Every read is checked; a read past the end
- * returns false (or NULL), leaves the output untouched and moves nothing, so that a parser may ask for a header and
- * name the event if it is not there. Multi-byte integers are in network order unless the name says little endian.
+ * A cursor is a range of bytes that is consumed from the front. Every read is checked; a read past the end returns
+ * false (or NULL), leaves the output untouched and does not advance, so that a parser may try to read a header and
+ * report the event if it is missing. Multi-byte integers are in network order unless the name says little endian.
  *
  * Ownership: a cursor borrows; it is valid as long as the bytes are.
  */
@@ -28,13 +28,13 @@ static inline struct cursor cursor_of(const void *bytes, size_t length)
     return (struct cursor){ .at = at, .end = at ? at + length : NULL };
 }
 
-/* Bytes left to read. */
+/* Returns the number of bytes left. */
 static inline size_t cursor_left(const struct cursor *cur)
 {
     return (size_t)(cur->end - cur->at);
 }
 
-/* Plain loads for headers whose length was checked by cursor_take() before. */
+/* Unchecked loads for headers whose length was checked by cursor_take() before. */
 static inline uint16_t load_be16(const uint8_t *p)
 {
     return (uint16_t)((uint16_t)p[0] << 8 | p[1]);
@@ -112,7 +112,7 @@ static inline bool cursor_be32(struct cursor *cur, uint32_t *out)
     return true;
 }
 
-/* Shortens the window to its first `length` bytes; longer than what is left changes nothing. */
+/* Limits the cursor to its first `length` bytes; does nothing when fewer are left. */
 static inline void cursor_limit(struct cursor *cur, size_t length)
 {
     if (length < cursor_left(cur))

@@ -2,9 +2,9 @@
 /*
  * Decode: from bytes to headers. One file per header under src/decode/, each a function that takes the checked cursor.
  *
- * A malformed packet is never an error: it gets an event (the field's decoder-event names), the event is counted, and
- * what could be understood stays in the packet. Packets inside tunnels (GRE, ERSPAN, VXLAN, GENEVE, Teredo, IPIP, 6in4,
- * 4in6) become packets of their own, to a bounded depth.
+ * A malformed packet is never an error: it gets an event (with Suricata's decoder-event name), the event is counted,
+ * and the valid part is kept in the packet. Packets inside tunnels (GRE, ERSPAN, VXLAN, GENEVE, Teredo, IPIP, 6in4,
+ * 4in6) become separate packets, to a bounded depth.
  *
  * Threads:   a decoder belongs to one worker. decode_options are immutable.
  * Ownership: packets from tunnels are lent until the next decode_packet() of the same decoder.
@@ -18,12 +18,12 @@
 
 #include "sluice/packet.h"
 
-enum decode_event; /* sluice/decode_event.h */
+enum decode_event; /* from sluice/decode_event.h */
 
 enum {
     DECODE_MAX_PORTS = 16,   /* ports of one tunnel protocol */
     DECODE_MAX_LAYERS = 16,  /* headers in one packet, all tunnels together */
-    DECODE_MAX_PACKETS = 17, /* the packet itself and those inside */
+    DECODE_MAX_PACKETS = 17, /* the packet itself and those inside it */
 };
 
 struct decode_ports {
@@ -57,29 +57,29 @@ void decoder_free(struct decoder *decoder);
 size_t decode_packet(struct decoder *decoder, struct packet *pkt, struct packet *found[DECODE_MAX_PACKETS]);
 
 /*
- * Decodes a datagram that defrag put together, from its IP header on. The caller has set data, length and wire_length
- * of `pkt`, whose bytes must live as long as it does; all else comes from `fragment`, the one that completed it. `pkt`
- * is marked PACKET_REASSEMBLED and hangs where the fragment does. Same results as decode_packet(), of which it does not
- * end the lending; nothing is added to the counters of packets and bytes.
+ * Decodes a datagram that defrag reassembled, from its IP header on. The caller has set data, length and wire_length of
+ * `pkt`, whose bytes must live as long as it does; all other fields come from `fragment`, the one that completed it.
+ * `pkt` is marked PACKET_REASSEMBLED and gets the fragment's outer packet. Same results as decode_packet(), whose
+ * packets stay valid; packets and bytes are not counted again.
  */
 size_t decode_reassembled(struct decoder *decoder, struct packet *pkt, const struct packet *fragment,
                           struct packet *found[DECODE_MAX_PACKETS]);
 
-/* Adds an event that a later stage found to the packet and to the counters. */
+/* Adds an event detected by a later stage to the packet and to the counters. */
 void decode_count_event(struct decoder *decoder, struct packet *pkt, enum decode_event event);
 
 /*
  * Verifies the IPv4 header's and the transport's checksum, sets PACKET_BAD_L3_CHECKSUM and PACKET_BAD_L4_CHECKSUM.
- * Nothing is computed, and nothing set, for what is not to be checked: truncated packets, fragments, and L4 where
- * PACKET_CHECKSUM_NOT_READY. A UDP checksum of zero is none over IPv4, and wrong over IPv6 unless the packet carries a
- * tunnel (RFC 6935). SCTP and GRE are not checked. Not part of decode_packet(): who needs it calls it.
+ * Nothing is computed or set for packets that cannot be checked: truncated packets, fragments, and L4 where
+ * PACKET_CHECKSUM_NOT_READY. A UDP checksum of zero means none over IPv4, and is wrong over IPv6 unless the packet
+ * carries a tunnel (RFC 6935). SCTP and GRE are not checked. Not part of decode_packet(): the caller decides.
  */
 void decode_check_checksums(struct packet *pkt);
 /* Clears PACKET_BAD_L4_CHECKSUM when the transport checksum covers only the pseudo-header: the packet was captured
  * before the network card computed it. */
 void decode_accept_partial_checksum(struct packet *pkt);
 
-/* The transport checksum of a packet as it should be (network order value as a host integer), for tests and reject.
+/* Returns the correct transport checksum of a packet (network order value as a host integer), for tests and reject.
  * Zero where there is none of 16 bits: no transport, SCTP, GRE, ESP. */
 uint16_t decode_transport_checksum(const struct packet *pkt);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Decoder events: the malformations that decode names, with the field's names ("ipv4.pkt_too_small").
- * The same table serves the rule keyword decode-event, EVE anomaly events and the counters.
+ * Decoder events: the malformations that decode detects, with Suricata's names ("ipv4.pkt_too_small"). The same table
+ * serves the rule keyword decode-event, EVE anomaly events and the counters.
  */
 #ifndef SLUICE_DECODE_EVENT_H
 #define SLUICE_DECODE_EVENT_H
@@ -161,10 +161,11 @@ enum decode_event {
     DECODE_EVENT_COUNT,
 };
 
-/* The field's name, without the "decoder." that EVE and the counters put in front. */
+/* Returns Suricata's name, without the prefix "decoder." of EVE and the counters. */
 const char *decode_event_name(enum decode_event event);
 
-/* By name; false when there is none. Accepts the old spellings too (udp.hlen_invalid, ipv6.zero_len_padn). */
+/* Finds an event by name; false when there is none. Accepts the old spellings, too (udp.hlen_invalid,
+ * ipv6.zero_len_padn). */
 bool decode_event_find(const char *name, size_t length, enum decode_event *out);
 
 #endif

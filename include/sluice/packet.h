@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * struct packet: one packet on its way from capture to verdict. Public because the hot path reads its fields.
+ * struct packet: a packet from capture to verdict. Public because the hot path reads its fields.
  *
- * Capture fills the first part, decode the second, the verdict is written by policy and read by capture. Headers are
- * parsed once; later stages use the pointers and numbers found here.
+ * Capture fills the first part, decode the second; policy writes the verdict and capture reads it. Headers are parsed
+ * once; later stages use the pointers and numbers stored here.
  *
  * Threads:   a packet belongs to one worker.
  * Ownership: capture owns packets and their bytes and lends them until its next receive; packets found inside tunnels
- *            belong to the decoder and are lent until its next decode_packet().
+ * belong to the decoder and are lent until its next decode_packet().
  */
 #ifndef SLUICE_PACKET_H
 #define SLUICE_PACKET_H
@@ -18,7 +18,7 @@
 
 #include "sluice/address.h"
 
-/* How the first bytes are to be read; the values are ours, capture maps DLT_* to them. */
+/* Type of the first header. The values are private; capture maps DLT_* to them. */
 enum link_type {
     LINK_RAW, /* an IP packet, the version in its first nibble: NFQUEUE */
     LINK_ETHERNET,
@@ -30,35 +30,36 @@ enum link_type {
     LINK_IPV4,
     LINK_IPV6,
     LINK_CHDLC,
-    LINK_BRIDGE, /* what a frame carries, by meta.hardware_protocol; its headers are beside it: NFQUEUE of a bridge */
+    LINK_BRIDGE, /* payload of a frame of a bridge, by meta.hardware_protocol; headers are stored apart */
     LINK_UNSUPPORTED,
 };
 
 enum packet_flag {
     PACKET_TRUNCATED = 1 << 0,           /* the kernel or the capture cut bytes off: length < wire_length */
     PACKET_CHECKSUM_NOT_READY = 1 << 1,  /* locally generated or GSO: the L4 checksum is filled in later */
-    PACKET_CHECKSUM_UNVERIFIED = 1 << 2, /* the kernel did not verify it either (NFQA_SKB_CSUM_NOTVERIFIED) */
+    PACKET_CHECKSUM_UNVERIFIED = 1 << 2, /* the kernel has not verified it either (NFQA_SKB_CSUM_NOTVERIFIED) */
     PACKET_GSO = 1 << 3,                 /* a super-packet of several segments */
     PACKET_MARKED = 1 << 4,              /* arrived with the repeat mark already set */
-    PACKET_FRAGMENT = 1 << 5,            /* a fragment (offset or more-fragments set), not reassembled here */
+    PACKET_FRAGMENT = 1 << 5,            /* a fragment (offset or more-fragments set), not reassembled */
     PACKET_TUNNELED = 1 << 6,            /* found inside another packet: `outer` is set */
-    PACKET_CARRIES_TUNNEL = 1 << 7,      /* has packets inside that are inspected by themselves */
-    PACKET_TO_CLIENT = 1 << 8,           /* flow's direction when it is known; otherwise to server */
+    PACKET_CARRIES_TUNNEL = 1 << 7,      /* has inner packets that are inspected separately */
+    PACKET_TO_CLIENT = 1 << 8,           /* direction of the flow, once known; to server before */
     PACKET_BAD_L3_CHECKSUM = 1 << 9,
     PACKET_BAD_L4_CHECKSUM = 1 << 10,
-    PACKET_MALFORMED = 1 << 11,    /* an event says that the packet is invalid; mostly decoding stopped there */
-    PACKET_REASSEMBLED = 1 << 12,  /* built by defrag from fragments */
-    PACKET_ROUTED = 1 << 13,       /* IPv6 routing header with segments left: the address is not the final one */
+    PACKET_MALFORMED = 1 << 11,   /* an event marks the packet as invalid; decoding has usually stopped there */
+    PACKET_REASSEMBLED = 1 << 12, /* built by defrag from fragments */
+    PACKET_ROUTED = 1 << 13, /* IPv6 routing header with segments left: the destination address is not the final one */
     PACKET_ESTABLISHED = 1 << 14,  /* its flow is established, this packet included */
-    PACKET_STREAM_ADDED = 1 << 15, /* TCP: the payload is part of the stream, which is where it is inspected */
-    PACKET_LOOPING = 1 << 17,      /* came back without the repeat mark too often: something takes it off again */
-    PACKET_KERNEL_TIME = 1 << 18,  /* its time is the kernel's, not that of the receive */
-    PACKET_PSEUDO = 1 << 16,       /* made when a flow ends, to inspect what its stream still held; was never sent */
+    PACKET_STREAM_ADDED = 1 << 15, /* TCP: the payload is part of the stream and is inspected there */
+    PACKET_LOOPING = 1 << 17, /* came back without the repeat mark too often: another rule or program clears the mark */
+    PACKET_KERNEL_TIME = 1 << 18, /* time_ns is the kernel's timestamp, not the time of the receive */
+    PACKET_PSEUDO = 1 << 16,      /* created when a flow ends, to inspect the rest of its stream; was never sent */
     PACKET_PROTOCOL_DETECTED = 1 << 20, /* detection of the application protocol finished in the packet's direction */
-    PACKET_CAN_SEGMENT = 1 << 19,       /* a super-packet that VERDICT_SEGMENT is allowed for */
-    PACKET_EITHER_DIRECTION = 1 << 21,  /* UDP: the client is in doubt: rules of both directions are evaluated */
+    PACKET_CAN_SEGMENT = 1 << 19,       /* a super-packet for which VERDICT_SEGMENT is allowed */
+    PACKET_EITHER_DIRECTION = 1 << 21,  /* UDP: the client is ambiguous: rules of both directions are evaluated */
 
-    /* What capture knows of the bytes; packets inside have it too. The other flags are decode's and later. */
+    /* Properties of the captured bytes, which inner packets inherit. The other flags are set by decode and later
+     * stages. */
     PACKET_CAPTURE_FLAGS = PACKET_TRUNCATED | PACKET_CHECKSUM_NOT_READY | PACKET_CHECKSUM_UNVERIFIED | PACKET_GSO |
                            PACKET_MARKED | PACKET_LOOPING | PACKET_KERNEL_TIME | PACKET_CAN_SEGMENT,
 };
@@ -68,7 +69,7 @@ enum packet_stream_flag {
     PACKET_STREAM_STATE_UPDATE = 1 << 0, /* it changed the state of its session */
     PACKET_STREAM_EVENT = 1 << 1,        /* it has a stream event */
     PACKET_STREAM_RETRANSMISSION = 1 << 2,
-    PACKET_STREAM_SPURIOUS_RETRANSMISSION = 1 << 3, /* of bytes that the receiver has acknowledged */
+    PACKET_STREAM_SPURIOUS_RETRANSMISSION = 1 << 3, /* repeats bytes that the receiver has acknowledged */
     PACKET_STREAM_KEEPALIVE = 1 << 4,
     PACKET_STREAM_KEEPALIVE_ACK = 1 << 5,
     PACKET_STREAM_WINDOW_UPDATE = 1 << 6,
@@ -76,10 +77,10 @@ enum packet_stream_flag {
     PACKET_STREAM_PORT_REUSE = 1 << 8, /* it begins a connection on the ports of one that has ended */
     PACKET_STREAM_ZERO_WINDOW_PROBE = 1 << 9,
     PACKET_STREAM_ZERO_WINDOW_PROBE_ACK = 1 << 10,
-    PACKET_STREAM_NEEDS_ANSWER = 1 << 11, /* a SYN whose receiver may still hold the connection that it replaces */
+    PACKET_STREAM_NEEDS_ANSWER = 1 << 11, /* a SYN whose receiver may still have the connection that it replaces */
 };
 
-/* Where a packet came from, EVE's pkt_src. */
+/* Origin of a packet, EVE's pkt_src. */
 enum packet_source {
     PACKET_SOURCE_WIRE,
     PACKET_SOURCE_GRE,
@@ -95,23 +96,23 @@ enum packet_source {
 };
 
 enum verdict {
-    VERDICT_ACCEPT, /* the queue's way of accepting: ACCEPT, REPEAT with mark, or on to the next queue */
+    VERDICT_ACCEPT, /* the queue's verdict for accepted packets: ACCEPT, REPEAT with mark, or the next queue */
     VERDICT_DROP,
-    VERDICT_SEGMENT, /* PACKET_CAN_SEGMENT: queued again, in segments; nothing was inspected */
+    VERDICT_SEGMENT, /* PACKET_CAN_SEGMENT: queued again in segments; nothing was inspected */
 };
 
-/* Why a packet was dropped; names with output_drop_reason_name(). */
+/* Why a packet was dropped; output_drop_reason_name() returns the names. */
 enum drop_reason {
     DROP_REASON_NONE,
     DROP_REASON_RULES,          /* a drop or reject rule */
     DROP_REASON_RATE_FILTER,    /* an alert rule whose rate_filter or detection_filter turned it into a drop */
     DROP_REASON_DECODE_ERROR,   /* policy for packets that cannot be decoded */
-    DROP_REASON_MARKED,         /* policy for packets that come back marked */
-    DROP_REASON_TUNNEL,         /* a packet inside was dropped */
+    DROP_REASON_MARKED,         /* policy for packets that return with the mark */
+    DROP_REASON_TUNNEL,         /* an inner packet was dropped */
     DROP_REASON_FLOW,           /* its flow was dropped before, by a rule */
     DROP_REASON_EXCEPTION_FLOW, /* its flow was dropped before, by an exception policy */
-    DROP_REASON_DEFRAG_ERROR,   /* a fragment that contradicts, or belongs to a dropped datagram */
-    DROP_REASON_DEFRAG_MEMCAP,  /* exception policies, by their cause */
+    DROP_REASON_DEFRAG_ERROR,   /* a fragment that contradicts earlier ones, or belongs to a dropped datagram */
+    DROP_REASON_DEFRAG_MEMCAP,  /* exception policies by cause */
     DROP_REASON_FLOW_MEMCAP,
     DROP_REASON_STREAM_MEMCAP,
     DROP_REASON_STREAM_REASSEMBLY,
@@ -121,27 +122,28 @@ enum drop_reason {
     DROP_REASON_APP_ERROR,
     DROP_REASON_APP_MEMCAP,
     DROP_REASON_OVERLOAD,
-    DROP_REASON_LOOP,          /* policy for packets that come back without the repeat mark, again and again */
-    DROP_REASON_TRUNCATED,     /* policy for packets that are longer than what the kernel copies */
-    DROP_REASON_APP_AMBIGUOUS, /* a protocol's setting for messages that endpoints read in different ways */
+    DROP_REASON_LOOP,          /* policy for packets that repeatedly return without the repeat mark */
+    DROP_REASON_TRUNCATED,     /* policy for packets longer than the part that the kernel copies */
+    DROP_REASON_APP_AMBIGUOUS, /* a protocol's setting for messages that endpoints may interpret differently
+                                */
     DROP_REASON_COUNT,
 };
 
-/* What is asked of the kernel for the rest of the packet's connection. */
+/* Requested from the kernel for the rest of the packet's connection. */
 enum packet_offload {
     OFFLOAD_NONE,
-    OFFLOAD_ACCEPT, /* it is not queued any more */
-    OFFLOAD_DROP,   /* it is dropped; the packet is, too */
+    OFFLOAD_ACCEPT, /* it is no longer queued */
+    OFFLOAD_DROP,   /* it is dropped, including this packet */
 };
 
 enum reject_kind {
     REJECT_NONE = 0,
-    REJECT_SOURCE = 1,      /* answer the sender */
-    REJECT_DESTINATION = 2, /* answer the receiver */
+    REJECT_SOURCE = 1,      /* answer to the sender */
+    REJECT_DESTINATION = 2, /* answer to the receiver */
     REJECT_BOTH = 3,
 };
 
-/* What NFQUEUE says of a packet; zero where it says nothing. */
+/* Metadata from NFQUEUE; zero where the kernel provides none. */
 struct queue_meta {
     uint32_t id; /* the kernel's packet id */
     uint32_t mark;
@@ -149,15 +151,15 @@ struct queue_meta {
     uint32_t in_physical_ifindex, out_physical_ifindex;
     uint16_t queue;
     uint16_t hardware_protocol; /* ETH_P_* */
-    uint16_t vlan_protocol;     /* ETH_P_8021Q or ETH_P_8021AD; 0: no tag, or the family knows none */
+    uint16_t vlan_protocol;     /* ETH_P_8021Q or ETH_P_8021AD; 0: no tag, or not available for the family */
     uint16_t vlan_tci;
     uint8_t hook; /* enum nf_inet_hooks */
     uint8_t hardware_address_length;
-    uint8_t hardware_address[8]; /* the sender's */
+    uint8_t hardware_address[8]; /* of the sender */
 };
 
-/* What conntrack says of it, unread: sluice/conntrack.h. NULL where it says nothing, and for packets inside of others.
- */
+/* Unparsed conntrack data of the packet: sluice/conntrack.h. NULL where the kernel provides none, and for inner
+ * packets. */
 struct packet_conntrack {
     const uint8_t *bytes; /* the attributes within NFQA_CT, lent as long as the packet */
     uint32_t length;
@@ -166,16 +168,16 @@ struct packet_conntrack {
 
 enum {
     PACKET_CONNTRACK_NONE = 0x100
-}; /* info, without bytes: the kernel would have told, but there is no connection */
+}; /* info, without bytes: conntrack data is enabled, but the packet has no connection */
 
 enum {
     PACKET_MAX_VLANS = 3,
     PACKET_EVENT_WORDS = 4,
-    PACKET_MAX_EVENTS = 15, /* recorded for one packet, as the field does; more are lost */
+    PACKET_MAX_EVENTS = 15, /* recorded per packet, as in Suricata; further events are lost */
     PACKET_MAX_IP_OPTIONS = 40,
 };
 
-/* TCP flags as they lie in bytes 12 and 13 (RFC 9293 §3.1); the upper bits are AE/NS and reserved. */
+/* TCP flags as in bytes 12 and 13 (RFC 9293 §3.1); the upper bits are AE/NS and reserved. */
 enum {
     TCP_FIN = 0x01,
     TCP_SYN = 0x02,
@@ -196,11 +198,11 @@ struct tcp_info {
     uint8_t flags;
     uint8_t reserved;     /* the four bits between data offset and flags */
     uint8_t window_scale; /* when has_window_scale */
-    uint8_t sack_count;   /* blocks at `sack` */
+    uint8_t sack_count;   /* number of blocks at `sack` */
     bool has_mss, has_window_scale, has_sack_permitted, has_timestamp, has_fast_open;
     bool has_signature;       /* RFC 2385 or RFC 5925 */
     uint8_t fast_open_length; /* cookie bytes at `fast_open` */
-    const uint8_t *sack;      /* sack_count times left and right edge, in network order */
+    const uint8_t *sack;      /* sack_count pairs of left and right edge, in network order */
     const uint8_t *fast_open;
 };
 
@@ -209,22 +211,22 @@ enum { SCTP_MAX_LISTED_CHUNKS = 16 };
 struct sctp_info {
     uint32_t verification_tag;
     uint32_t chunk_count;
-    uint8_t chunk_types[SCTP_MAX_LISTED_CHUNKS]; /* of the first chunks */
+    uint8_t chunk_types[SCTP_MAX_LISTED_CHUNKS]; /* types of the first chunks */
 };
 
 struct igmp_info {
     uint8_t type;
-    uint8_t version; /* 1 to 3 as the message tells; 0 where it does not */
+    uint8_t version; /* 1 to 3 from the message; 0 where it does not show its version */
 };
 
 struct icmp_info {
     uint8_t type, code;
-    bool has_id; /* echo and kin: id and sequence are meaningful */
+    bool has_id; /* echo and similar: id and sequence are valid */
     uint16_t id, sequence;
-    uint32_t mtu; /* packet too big / fragmentation needed; 0 otherwise */
+    uint32_t mtu; /* of packet too big or fragmentation needed; 0 otherwise */
 };
 
-/* Bit numbers of ip_options_seen: IPv4 options met, for the ipopts keyword and events. */
+/* Bit numbers of ip_options_seen: IPv4 options present, for the ipopts keyword and events. */
 enum ip_option_bit {
     IP_OPTION_RR,
     IP_OPTION_EOL,
@@ -247,19 +249,18 @@ struct packet {
     /* --- capture ---------------------------------------------------------------------------------- */
     const uint8_t *data;  /* first byte of the link layer */
     uint32_t length;      /* bytes at data */
-    uint32_t wire_length; /* bytes the packet had */
+    uint32_t wire_length; /* length of the packet on the wire */
     uint64_t time_ns;     /* realtime */
     uint64_t number;      /* counts from 1: EVE's pcap_cnt in replay */
     enum link_type link;
     uint32_t flags; /* enum packet_flag */
     struct queue_meta meta;
     struct packet_conntrack conntrack;
-    const uint8_t *frame_header; /* LINK_BRIDGE: an Ethernet header (14 bytes); NULL */
+    const uint8_t *frame_header; /* LINK_BRIDGE: an Ethernet header (14 bytes); otherwise NULL */
 
-    /* --- decode: everything from here to `verdict` is reset by packet_reset() ---------------------------------------
-     */
+    /* --- decode: everything from here to `verdict` is reset by packet_reset() --------------------- */
     struct packet *outer; /* the packet that carries this one; NULL for a packet from capture */
-    struct packet *root;  /* the packet from capture that this belongs to; itself when not tunneled */
+    struct packet *root;  /* the captured packet that this one belongs to; the packet itself when not tunneled */
     enum packet_source source;
     uint8_t tunnel_depth; /* 0 for a packet from capture */
     uint8_t layers;       /* headers decoded so far, those of the outer packets included */
@@ -274,17 +275,17 @@ struct packet {
     uint16_t ip_extension_length;       /* IPv6: bytes of extension headers before the transport or fragment header */
     uint16_t fragment_offset;           /* bytes */
     bool more_fragments, dont_fragment, reserved_fragment_bit;
-    uint32_t fragment_id; /* IPv4 identification, or that of the IPv6 fragment header */
+    uint32_t fragment_id; /* identification of IPv4 or of the IPv6 fragment header */
     uint32_t ip_options_seen;
-    struct address source_address, destination_address; /* EVE's and the rules' */
+    struct address source_address, destination_address; /* as used in EVE and rules */
     uint16_t source_port, destination_port;             /* host order; 0 where the protocol has none */
     uint32_t ip_total_length;                           /* from the IP header: header and payload */
 
     const uint8_t *ethernet;  /* 14 bytes, or NULL */
     const uint8_t *ip;        /* ip_header_length bytes, or NULL */
     const uint8_t *transport; /* transport_header_length bytes, or NULL: TCP, UDP, ICMP, SCTP... header */
-    const uint8_t *payload;   /* of the transport, or of IP when the protocol is not known; NULL when empty, for
-                               * fragments, and where the transport header is broken */
+    const uint8_t *payload; /* of the transport, or of IP when the protocol is unknown; NULL when empty, for fragments,
+                               and where the transport header is malformed */
     uint32_t payload_length;
     uint16_t transport_header_length;
     uint16_t ether_type; /* of the innermost link header, 0 when there is none */
@@ -302,32 +303,32 @@ struct packet {
     };
 
     uint64_t events[PACKET_EVENT_WORDS];   /* bit set of enum decode_event and enum stream_event */
-    uint8_t event_list[PACKET_MAX_EVENTS]; /* the same in the order they came, repetitions included */
+    uint8_t event_list[PACKET_MAX_EVENTS]; /* the same in the order of detection, repetitions included */
     uint8_t event_count;                   /* entries in event_list */
     uint16_t stream_flags;                 /* enum packet_stream_flag */
 
-    uint32_t flow_hash;         /* the flow table's: of its key, where it is known already; otherwise 0 */
-    struct flow *flow;          /* that it belongs to; NULL for none */
-    struct packet_edits *edits; /* what rules replace in it; NULL where nothing may be: passive, inside a tunnel */
+    uint32_t flow_hash;         /* the flow table's hash of its key, if computed already; otherwise 0 */
+    struct flow *flow;          /* the flow that it belongs to; NULL: none */
+    struct packet_edits *edits; /* replacements by rules; NULL where they are not possible: passive, inside a tunnel */
 
     /* --- policy ----------------------------------------------------------------------------------- */
-    enum drop_reason would_drop; /* alert-only: the packet passes, and mode drop drops it for this reason; NONE */
-    bool would_reject;           /* alert-only: mode drop also sends reject packets */
+    enum drop_reason would_drop; /* alert-only: the packet passes; reason for which mode drop drops it, or NONE */
+    bool would_reject;           /* alert-only: mode drop would also send reject packets */
     enum verdict verdict;
     enum drop_reason drop_reason;
     enum reject_kind reject;
-    enum packet_offload offload; /* of a packet of the queue */
-    bool mark_set;               /* a rule asks for mark_value under mark_mask in the verdict */
+    enum packet_offload offload; /* for a queued packet */
+    bool mark_set;               /* a rule sets mark_value under mark_mask in the verdict */
     uint32_t mark_value, mark_mask;
     const uint8_t *new_data; /* replaces the packet's bytes when not NULL; lent as long as the packet */
     uint32_t new_length;
 };
 
-/* Makes everything after the capture part zero again (of the flags only PACKET_CAPTURE_FLAGS stay), and root the packet
- * itself. decode_packet() does it. */
+/* Clears everything after the capture part (of the flags only PACKET_CAPTURE_FLAGS stay), and sets root to the packet
+ * itself. Called by decode_packet(). */
 void packet_reset(struct packet *pkt);
 
-/* Records an event; without the counters: see decode_count_event(). */
+/* Records an event without counting it: see decode_count_event(). */
 static inline void packet_add_event(struct packet *pkt, unsigned event)
 {
     if (pkt->event_count >= PACKET_MAX_EVENTS)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* ARP (RFC 826) for IPv4 over Ethernet: checked, not kept. */
+/* ARP (RFC 826) for IPv4 over Ethernet: checked, not stored. */
 #include "decode_priv.h"
 
 enum {
@@ -9,7 +9,7 @@ enum {
     ARP_HARDWARE_SIZE = 6,
     ARP_PROTOCOL_SIZE = 4,
     ARP_FIRST_OPCODE = 1,
-    ARP_LAST_OPCODE = 4, /* RARP's reply */
+    ARP_LAST_OPCODE = 4, /* RARP reply */
 };
 
 bool decode_arp(struct decoder *decoder, struct packet *pkt, struct cursor cur)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Internet checksums (RFC 1071). The sum is taken over the machine's words, eight bytes at a time, since the order of
- * bytes does not matter until it is folded; the field itself counts as any other word, so a right packet sums up to
- * 0xffff.
+ * Internet checksums (RFC 1071). The sum is computed over machine words, eight bytes at a time, since byte order does
+ * not matter until it is folded; the checksum field itself is included, so the sum of a correct packet is 0xffff.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -40,7 +39,7 @@ static uint16_t fold(uint64_t sum)
     return (uint16_t)sum;
 }
 
-/* Where the checksum is and how many bytes it covers. */
+/* Position of the checksum and number of bytes that it covers. */
 struct covered {
     unsigned offset;
     bool pseudo_header;

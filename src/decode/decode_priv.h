@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the decoder's files share: the decoder itself and the shape of a header's function.
+ * Decode, internal: the decoder itself and the type of a header's function.
  *
- * A header's function gets the bytes from its header to the end of what its carrier says belongs to it. It answers
- * whether the header was sound; only decode_tunnel() asks, since a tunnel whose first header is broken is no tunnel.
+ * A header's function gets the bytes from its header to the end that the enclosing header announces. It returns whether
+ * the header was valid; only decode_tunnel() uses the result, since a tunnel whose first header is malformed is no
+ * tunnel.
  */
 #ifndef SLUICE_DECODE_PRIV_H
 #define SLUICE_DECODE_PRIV_H
@@ -17,7 +18,7 @@ enum {
     IPV4_HEADER_LENGTH = 20,
     IPV6_HEADER_LENGTH = 40,
     ETHERNET_HEADER_LENGTH = 14,
-    /* Each packet inside takes a layer; twice as many for datagrams that defrag hands in between. */
+    /* Each packet inside takes a layer; twice as many for datagrams that are reassembled between. */
     DECODE_INNER_PACKETS = 2 * DECODE_MAX_LAYERS,
 };
 
@@ -94,12 +95,12 @@ enum decode_counter {
 struct decoder {
     uint64_t counters[COUNTER_COUNT];
     uint64_t event_counters[DECODE_EVENT_COUNT];
-    struct packet **found; /* the caller's array, while it decodes */
+    struct packet **found; /* the caller's array, during decoding */
     size_t found_count;
     unsigned inner_used;
     struct decode_options options;
-    uint64_t
-        tunnel_ports; /* a bit for each port of a tunnel in UDP, modulo 64: most packets need no look at the lists */
+    uint64_t tunnel_ports; /* a bit for each tunnel port in UDP, modulo 64: for most packets the lists need not be
+                              searched */
     struct packet inner[DECODE_INNER_PACKETS];
 };
 
@@ -111,21 +112,21 @@ decode_header decode_arp, decode_backbone_bridge, decode_bridge, decode_chdlc, d
     decode_ppp, decode_pppoe_discovery, decode_pppoe_session, decode_raw, decode_sctp, decode_sll, decode_sll2,
     decode_tcp, decode_teredo, decode_udp, decode_vlan, decode_vntag, decode_vxlan;
 
-/* "event.ipv4.pkt_too_small" */
+/* Returns the counter name, e.g. "event.ipv4.pkt_too_small". */
 const char *decode_event_counter_name(enum decode_event event);
 
-/* Whatever the type says follows; false when the type is not known. */
+/* Decodes the header that the type announces; false when the type is unknown. */
 bool decode_ether_type(struct decoder *decoder, struct packet *pkt, uint16_t type, struct cursor cur);
 
-/* The options of an IPv4 header; false when the header is not to be trusted because of them. */
+/* Decodes the options of an IPv4 header; false when they make the header invalid. */
 bool decode_ipv4_options(struct packet *pkt, struct cursor cur);
 
-/* What follows an IPv6 header: upper-layer protocol `next`. */
+/* Decodes the upper-layer protocol `next` after an IPv6 header. */
 bool decode_ipv6_upper(struct decoder *decoder, struct packet *pkt, uint8_t next, struct cursor cur);
 
 /*
- * Makes the bytes a packet inside `outer` and decodes it. True when there is such a packet now; it was added to those
- * found and `outer` knows that it carries one.
+ * Creates a packet inside `outer` from the bytes and decodes it. True when it is valid; then it was added to the
+ * packets found, and `outer` is marked as carrying a tunnel.
  */
 bool decode_tunnel(struct decoder *decoder, struct packet *outer, struct cursor cur, enum packet_source source,
                    decode_header *decode);
@@ -140,7 +141,7 @@ static inline void decode_note(struct packet *pkt, enum decode_event event)
     packet_add_event(pkt, event);
 }
 
-/* Notes an event that makes the packet invalid; false, for `return`. */
+/* Records an event that makes the packet invalid; false, for `return`. */
 static inline bool decode_invalid(struct packet *pkt, enum decode_event event)
 {
     pkt->flags |= PACKET_MALFORMED;
@@ -148,7 +149,7 @@ static inline bool decode_invalid(struct packet *pkt, enum decode_event event)
     return false;
 }
 
-/* One header more; false when there are too many. */
+/* Counts a header; false when there are too many. */
 static inline bool decode_layer(const struct decoder *decoder, struct packet *pkt)
 {
     return ++pkt->layers < decoder->options.max_layers || decode_invalid(pkt, DECODE_EVENT_TOO_MANY_LAYERS);
@@ -160,7 +161,7 @@ static inline void decode_payload(struct packet *pkt, struct cursor cur)
     pkt->payload = pkt->payload_length > 0 ? cur.at : NULL;
 }
 
-/* The transport header takes `length` of the bytes, which must be there; the rest is payload. */
+/* Sets the transport header to the first `length` bytes, which must exist; the rest is payload. */
 static inline void decode_transport(struct packet *pkt, struct cursor cur, size_t length)
 {
     pkt->transport = cursor_take(&cur, length);

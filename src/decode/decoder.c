@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The decoder: from a packet of capture to the packets to inspect.
+ * The decoder: from a captured packet to the packets to inspect.
  *
- * Headers call each other, link to network to transport, each with a cursor that ends where its carrier says. Where a
- * header carries a whole packet of another network, that one gets a struct packet of its own from the decoder's pool
- * and is decoded at once, so that it is found before its carrier. The pool is sized by the number of layers; nothing is
- * allocated later.
+ * Header functions call each other, from link to network to transport, each with a cursor that ends where the enclosing
+ * header says. Where a header carries a whole packet of another network, that one gets a struct packet from the
+ * decoder's pool and is decoded at once, so that it comes before its carrier. The size of the pool follows from the
+ * number of layers; nothing is allocated later.
  *
- * A packet inside whose first header is broken is none: it is given back, and its events with it.
+ * An inner packet whose first header is malformed is discarded, together with its events.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -112,7 +112,7 @@ size_t decode_packet(struct decoder *decoder, struct packet *pkt, struct packet 
     return count;
 }
 
-/* The capture part of a packet that was not captured. */
+/* Copies the capture part for a packet that was not captured. */
 static void inherit(struct packet *pkt, const struct packet *from)
 {
     pkt->time_ns = from->time_ns;
@@ -133,7 +133,7 @@ size_t decode_reassembled(struct decoder *decoder, struct packet *pkt, const str
     pkt->flags |= (fragment->flags & PACKET_TUNNELED) | PACKET_REASSEMBLED;
     pkt->outer = fragment->outer;
     pkt->tunnel_depth = fragment->tunnel_depth;
-    pkt->layers = fragment->layers > 0 ? fragment->layers - 1 : 0; /* its IP header is the fragment's */
+    pkt->layers = fragment->layers > 0 ? fragment->layers - 1 : 0; /* its IP header replaces the fragment's */
     pkt->source = PACKET_SOURCE_DEFRAG;
     pkt->ethernet = fragment->ethernet;
     pkt->ether_type = fragment->ether_type;
@@ -142,8 +142,8 @@ size_t decode_reassembled(struct decoder *decoder, struct packet *pkt, const str
     return decode_from(decoder, pkt, fragment->ip_version == 6 ? decode_ipv6 : decode_ipv4, found);
 }
 
-/* A packet inside counts as a layer, and so does its first header: without room for both the carrier gets the event,
- * since a packet inside that is given back would take it along. */
+/* An inner packet counts as a layer, and so does its first header: without room for both the carrier gets the event,
+ * since discarding the inner packet would discard its event. */
 static struct packet *take_inner(struct decoder *decoder, struct packet *outer)
 {
     if (outer->layers + 2u >= decoder->options.max_layers || decoder->inner_used == DECODE_INNER_PACKETS) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Cisco's ERSPAN: mirrored Ethernet frames in GRE; type I bare, type II and III with a header (draft-foschiano-erspan).
- */
+/* Cisco's ERSPAN: mirrored Ethernet frames in GRE; type I without a header, type II and III with one
+ * (draft-foschiano-erspan). */
 #include "decode_priv.h"
 
 enum {
@@ -9,7 +9,7 @@ enum {
     TYPE3_VERSION = 2,
     TYPE3_HEADER_LENGTH = 12,
     TYPE3_PLATFORM_LENGTH = 8,
-    TYPE3_HAS_PLATFORM = 0x01, /* of the last byte */
+    TYPE3_HAS_PLATFORM = 0x01, /* bit of the last byte */
     VLAN_ID_MASK = 0x0fff,
 };
 
@@ -19,7 +19,7 @@ bool decode_erspan1(struct decoder *decoder, struct packet *pkt, struct cursor c
     return decode_ethernet(decoder, pkt, cur);
 }
 
-/* Consumes the header. Without one there is no packet inside, so it is the carrier that gets the event. */
+/* Consumes the header. Without one there is no inner packet, so the carrier gets the event. */
 static const uint8_t *take_header(struct packet *carrier, struct cursor *cur)
 {
     const uint8_t *header = cursor_peek(cur, TYPE2_HEADER_LENGTH);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Encapsulating security payload (RFC 4303): what is inside is encrypted. */
+/* Encapsulating security payload (RFC 4303): the payload is encrypted. */
 #include "decode_priv.h"
 
 enum { ESP_HEADER_LENGTH = 8 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The names of the decoder events: one row an event, sorted as in the header. The counters' names have a prefix. */
+/* The names of the decoder events: one row per event, in the order of the header. Counter names have a prefix. */
 #include "sluice/decode_event.h"
 
 #include <string.h>

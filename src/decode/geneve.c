@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* GENEVE (RFC 8926). What is not a sound header of version 0 is other people's UDP, without events. */
+/* GENEVE (RFC 8926). Without a valid header of version 0 the packet is plain UDP, without events. */
 #include "decode_priv.h"
 
 enum {
     GENEVE_HEADER_LENGTH = 8,
-    GENEVE_LENGTH_MASK = 0x3f, /* options, of 4 bytes */
+    GENEVE_LENGTH_MASK = 0x3f, /* length of the options, in units of 4 bytes */
     GENEVE_RESERVED_FLAGS = 0x3f,
     OPTION_HEADER_LENGTH = 4,
-    OPTION_LENGTH_MASK = 0x1f, /* of 4 bytes, without its header */
+    OPTION_LENGTH_MASK = 0x1f, /* in units of 4 bytes, without the option's header */
 };
 
-/* The options fill exactly the space that the header says. */
+/* Whether the options fill exactly the length that the header announces. */
 static bool options_are_sound(struct cursor cur)
 {
     while (cursor_left(&cur) > 0) {

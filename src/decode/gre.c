@@ -4,21 +4,21 @@
 
 enum {
     GRE_HEADER_LENGTH = 4,
-    GRE_CHECKSUM = 0x80, /* of the first byte */
+    GRE_CHECKSUM = 0x80, /* flags of the first byte */
     GRE_ROUTING = 0x40,
     GRE_KEY = 0x20,
     GRE_SEQUENCE = 0x10,
     GRE_STRICT_ROUTE = 0x08,
     GRE_RECURSION = 0x07,
-    GRE_VERSION = 0x07, /* of the second */
+    GRE_VERSION = 0x07, /* bits of the second byte */
     GRE_FLAGS = 0x78,
     GRE_ACKNOWLEDGMENT = 0x80,
-    GRE_FIELD_LENGTH = 4, /* each of the optional ones */
+    GRE_FIELD_LENGTH = 4, /* length of each optional field */
     ROUTE_ENTRY_LENGTH = 4,
     PPTP_LENGTH_OFFSET = 4,
 };
 
-/* A chain of source route entries; it ends with an empty one. */
+/* Skips a chain of source route entries, which ends with an empty one. */
 static bool skip_routes(struct cursor *cur)
 {
     const uint8_t *entry;
@@ -49,7 +49,7 @@ static bool take_version0(struct packet *pkt, const uint8_t *header, struct curs
     return true;
 }
 
-/* What PPTP forbids, in the order in which the field looks. */
+/* Flags that PPTP forbids, in Suricata's order. */
 static const struct {
     uint8_t byte, mask;
     enum decode_event event;
@@ -76,7 +76,7 @@ static bool take_version1(struct packet *pkt, const uint8_t *header, struct curs
     return true;
 }
 
-/* ERSPAN type I has no header of its own, and is told from type II by GRE's missing sequence number. */
+/* ERSPAN type I has no header, and is distinguished from type II by the missing GRE sequence number. */
 static decode_header *erspan_of(const struct decoder *decoder, const uint8_t *header)
 {
     if (header[0] & GRE_SEQUENCE)
@@ -107,7 +107,7 @@ static decode_header *inner_of(const struct decoder *decoder, const uint8_t *hea
     }
 }
 
-/* PPTP acknowledges with packets that carry nothing. */
+/* PPTP acknowledges with packets without payload. */
 static bool is_empty(const uint8_t *header)
 {
     return (header[1] & GRE_VERSION) == 1 && load_be16(header + PPTP_LENGTH_OFFSET) == 0;

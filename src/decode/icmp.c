@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ICMP (RFC 792, 950, 1256). Errors quote the packet that they are about: its header is checked, not kept. A row a type
- * says which codes there are and what follows the eight bytes of every message.
+ * ICMP (RFC 792, 950, 1256). Errors quote the packet that caused them: its header is checked, not stored. A row per
+ * type contains the valid codes and the format of the data after the eight bytes of every message.
  */
 #include "decode_priv.h"
 
 enum {
     ICMP_HEADER_LENGTH = 8,
     ICMP_UNREACHABLE = 3,
-    ICMP_FRAGMENTATION_NEEDED = 4, /* a code of it */
+    ICMP_FRAGMENTATION_NEEDED = 4, /* code of destination unreachable */
     TIMESTAMPS_LENGTH = 12,
     ROUTER_WORD_LENGTH = 4,
 };
 
 enum icmp_body {
     BODY_UNKNOWN_TYPE,
-    BODY_QUOTE,          /* a packet, if anything */
+    BODY_QUOTE,          /* a packet or nothing */
     BODY_REQUIRED_QUOTE, /* a packet */
-    BODY_ID,             /* anything; identifier and sequence before it */
-    BODY_TIMESTAMPS,     /* three; identifier and sequence before them */
-    BODY_ROUTERS,        /* as many as the header says; any code */
+    BODY_ID,             /* any data; preceded by identifier and sequence */
+    BODY_TIMESTAMPS,     /* three timestamps; preceded by identifier and sequence */
+    BODY_ROUTERS,        /* as many entries as the header says; any code */
 };
 
 static const struct {
@@ -35,11 +35,11 @@ static const struct {
     [11] = { BODY_QUOTE, 1 },          /* time exceeded */
     [12] = { BODY_QUOTE, 0 },          /* parameter problem */
     [13] = { BODY_TIMESTAMPS, 0 },     /* timestamp */
-    [14] = { BODY_TIMESTAMPS, 0 },     /* its reply */
-    [15] = { BODY_ID, 0 },             /* information */
-    [16] = { BODY_ID, 0 },             /* its reply */
-    [17] = { BODY_ID, 0 },             /* address mask */
-    [18] = { BODY_ID, 0 },             /* its reply */
+    [14] = { BODY_TIMESTAMPS, 0 },     /* timestamp reply */
+    [15] = { BODY_ID, 0 },             /* information request */
+    [16] = { BODY_ID, 0 },             /* information reply */
+    [17] = { BODY_ID, 0 },             /* address mask request */
+    [18] = { BODY_ID, 0 },             /* address mask reply */
 };
 
 static void check_quote(struct packet *pkt, struct cursor quote)
@@ -52,7 +52,7 @@ static void check_quote(struct packet *pkt, struct cursor quote)
         decode_invalid(pkt, DECODE_EVENT_ICMPV4_IPV4_UNKNOWN_VER);
 }
 
-/* Bytes of the body that belong to the header; 0, with an event, when they are not all there. */
+/* Returns the bytes of the body that belong to the header; 0, with an event, when the message is too short. */
 static size_t fixed_body(struct packet *pkt, const uint8_t *header, enum icmp_body body, struct cursor cur)
 {
     size_t length = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ICMPv6 (RFC 4443) and what runs over it: neighbour discovery, multicast listeners, mobility. Errors quote the packet
- * that they are about: its header is checked, not kept. Of the other messages only echoes have eight bytes of header;
- * the rest is payload after four.
+ * ICMPv6 (RFC 4443) and the protocols that use it: neighbour discovery, multicast listeners, mobility. Errors quote the
+ * packet that caused them: its header is checked, not stored. Of the other messages only echoes have an eight-byte
+ * header; the rest have four bytes and a payload.
  */
 #include "decode_priv.h"
 
@@ -18,9 +18,9 @@ enum icmpv6_kind {
     KIND_UNASSIGNED,
     KIND_ERROR,    /* quotes a packet */
     KIND_ECHO,     /* identifier and sequence */
-    KIND_MESSAGE,  /* codes up to the last */
-    KIND_LISTENER, /* the same, from a neighbour: RFC 2710 §3 */
-    KIND_RENUMBER, /* codes up to the last, and 255 */
+    KIND_MESSAGE,  /* codes up to the last valid one */
+    KIND_LISTENER, /* the same, from a neighbour only: RFC 2710 §3 */
+    KIND_RENUMBER, /* codes up to the last valid one, and 255 */
     KIND_RPL,      /* codes with the security bit, RFC 6550 §6 */
     KIND_ANY,      /* all codes */
 };
@@ -83,7 +83,7 @@ static bool code_is_known(const uint8_t *header, enum icmpv6_kind kind)
     return kind == KIND_RENUMBER && code == UINT8_MAX;
 }
 
-/* 100, 101, 200 and 201 are for private use (RFC 4443 §2.1); 0 and 127 are neither used nor free. */
+/* 100, 101, 200 and 201 are for private use (RFC 4443 §2.1); 0 and 127 are reserved. */
 static void note_unassigned(struct packet *pkt, uint8_t type)
 {
     if (type == 100 || type == 101 || type == 200 || type == 201)
@@ -104,8 +104,8 @@ static void check_quote(struct packet *pkt, struct cursor quote)
         decode_invalid(pkt, DECODE_EVENT_ICMPV6_IPV6_UNKNOWN_VERSION);
 }
 
-/* What a message of a known type has in its second four bytes. Only errors and echoes with a sound code have something;
- * true when they are header. */
+/* Parses the second four bytes of a message of a known type. Only errors and echoes with a valid code use them; true
+ * when they are part of the header. */
 static bool take_second_word(struct packet *pkt, const uint8_t *header, enum icmpv6_kind kind, struct cursor body)
 {
     if (kind == KIND_ECHO) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* IGMP, versions 1 to 3 (RFC 1112, 2236, 3376). All of a message counts as header. */
+/* IGMP, versions 1 to 3 (RFC 1112, 2236, 3376). The complete message counts as header. */
 #include "decode_priv.h"
 
 enum {
@@ -14,7 +14,7 @@ enum {
     REPORT_RECORDS_OFFSET = 6,
     RECORD_HEADER_LENGTH = 8,
     WORD_LENGTH = 4,
-    /* A datagram less its header with router alert and that of the query. */
+    /* The largest datagram, less an IP header with router alert and the header of the query. */
     QUERY_MAX_SOURCES = (UINT16_MAX - 24 - QUERY_V3_HEADER_LENGTH) / WORD_LENGTH,
 };
 
@@ -54,8 +54,8 @@ static bool take_report(struct packet *pkt, struct cursor *cur)
     return true;
 }
 
-/* A query tells its version by its length and, between 1 and 2, by the response time that 1 does not have (RFC 3376
- * §7.1). */
+/* A query's version follows from its length and, between 1 and 2, from the response time, which version 1 does not have
+ * (RFC 3376 §7.1). */
 static uint8_t version_of(const uint8_t *header, size_t length)
 {
     switch (header[0]) {

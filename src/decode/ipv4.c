@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * IPv4 (RFC 791). A header that is not sound leaves the packet without IP: no addresses, no protocol. Fragments stop
- * here; defrag hands their datagram to decode_reassembled().
+ * IPv4 (RFC 791). With an invalid header the packet has no IP fields: no addresses, no protocol. Decoding of fragments
+ * stops here; defrag passes their datagram to decode_reassembled().
  */
 #include <netinet/in.h>
 
@@ -36,7 +36,7 @@ static bool note_icmpv6(struct decoder *decoder, struct packet *pkt, struct curs
     return decode_invalid(pkt, DECODE_EVENT_IPV4_ICMPV6);
 }
 
-/* Protocol 0 is what a Van Jacobson packet may have (ppp.c), so it is not unknown. */
+/* Protocol 0 is possible in a Van Jacobson packet (ppp.c), so it is not reported as unknown. */
 static bool decode_nothing(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     (void)decoder;
@@ -74,7 +74,7 @@ static void set_header(struct packet *pkt, const uint8_t *ip, unsigned header_le
         pkt->flags |= PACKET_FRAGMENT;
 }
 
-/* The header's lengths against each other and against the bytes there are. */
+/* Checks the header's lengths against each other and against the available bytes. */
 static bool check_lengths(struct packet *pkt, size_t available, unsigned header_length, unsigned total_length)
 {
     if (header_length < IPV4_HEADER_LENGTH)

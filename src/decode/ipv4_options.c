@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * IPv4 options (RFC 791 §3.1 and the RFCs at the rows). An option whose length leads out of the header makes the whole
- * header worthless; one that is wrong in itself makes the packet invalid, and the next option is looked at.
+ * IPv4 options (RFC 791 §3.1 and the RFCs at the rows). An option whose length exceeds the header makes the whole
+ * header invalid; an option that is malformed in itself makes the packet invalid, and decoding continues with the next
+ * option.
  */
 #include "decode_priv.h"
 
@@ -19,7 +20,7 @@ enum {
 /* `option` has `length` bytes, type and length included, at least its row's minimum. */
 typedef bool option_check(const uint8_t *option, unsigned length);
 
-/* The pointer counts from 1, is that of an address, and at most one past the last. */
+/* The pointer counts from 1, points to an address, and at most one past the last. */
 static bool route_is_sound(const uint8_t *option, unsigned length)
 {
     unsigned pointer = option[2];
@@ -27,7 +28,7 @@ static bool route_is_sound(const uint8_t *option, unsigned length)
     return pointer >= ROUTE_FIRST_POINTER && pointer % 4 == 0 && pointer <= length + 1;
 }
 
-/* Records are a time, or with flag 1 and 3 an address and a time. */
+/* A record is a time, or with flags 1 and 3 an address and a time. */
 static bool timestamp_is_sound(const uint8_t *option, unsigned length)
 {
     unsigned pointer = option[2], flag = option[3] & 0x0f, record = flag == 1 || flag == 3 ? 8 : 4;

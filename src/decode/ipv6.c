@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* IPv6 (RFC 8200): the fixed header, and what comes after all extension headers. */
+/* IPv6 (RFC 8200): the fixed header, and the upper layer after all extension headers. */
 #include <netinet/in.h>
 
 #include "decode_priv.h"
@@ -38,7 +38,7 @@ static bool decode_ipv6_in_ipv6(struct decoder *decoder, struct packet *pkt, str
     return true;
 }
 
-/* As in the field the packet has no protocol then. */
+/* As in Suricata the packet has no protocol then. */
 static bool note_icmpv4(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     (void)decoder;
@@ -64,7 +64,7 @@ bool decode_ipv6_upper(struct decoder *decoder, struct packet *pkt, uint8_t next
     return true;
 }
 
-/* ESP is here for its rule that there are two bytes at least. */
+/* ESP is included for the rule that at least two bytes follow. */
 static bool is_extension(uint8_t next)
 {
     switch (next) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * IPv6 extension headers (RFC 8200 §4), walked until something else or a fragment comes. Each takes at least eight
- * bytes, so the walk ends with the packet. A header that comes twice is noted and passed over.
+ * IPv6 extension headers (RFC 8200 §4), walked until an upper-layer header or a fragment. Each has at least eight
+ * bytes, so the walk ends with the packet. A repeated header gets an event and is skipped.
  *
- * pkt->protocol names the header that the walk is at, so that it says where it stopped.
+ * pkt->protocol is the header at the current position, so that it names the header at which the walk stopped.
  */
 #include <netinet/in.h>
 
@@ -30,7 +30,7 @@ struct walk {
     bool hop, routing, authentication, fragment;
 };
 
-/* Consumes a header of `length` bytes and goes to the next; NULL when it is cut off. */
+/* Consumes a header of `length` bytes and moves to the next one; NULL when it is truncated. */
 static const uint8_t *take_header(struct walk *walk, size_t length)
 {
     const uint8_t *header = cursor_take(&walk->cur, length);
@@ -42,7 +42,7 @@ static const uint8_t *take_header(struct walk *walk, size_t length)
     return header;
 }
 
-/* The usual length: in units of eight bytes, the first not counted. */
+/* The usual length field: in units of eight bytes, without the first unit. */
 static const uint8_t *take_usual_header(struct walk *walk)
 {
     return take_header(walk, ((size_t)walk->cur.at[1] + 1) * EXTENSION_UNIT);
@@ -71,7 +71,7 @@ static bool walk_routing(struct walk *walk)
     return true;
 }
 
-/* The options whose length is known; only the first three say that a header has more than padding. */
+/* The options with a fixed length; only the first three count as more than padding. */
 static const struct {
     uint8_t type, min_length;
     bool counts;
@@ -81,7 +81,7 @@ static const struct {
     { 0xc2, 4, false }, /* jumbo payload, RFC 2675 */
 };
 
-/* What the options of one header amount to. */
+/* Summary of the options of one header. */
 struct option_sum {
     bool padding, other;
 };
@@ -107,7 +107,7 @@ static bool check_option(struct packet *pkt, struct option_sum *sum, const uint8
     return true;
 }
 
-/* The field lets the last option lack one byte. */
+/* As in Suricata, the last option may lack one byte. */
 static void check_options(struct packet *pkt, struct cursor cur, struct option_sum *sum, enum decode_event unknown)
 {
     while (cursor_left(&cur) > 0) {
@@ -179,7 +179,8 @@ static bool walk_authentication(struct walk *walk)
     return true;
 }
 
-/* Ends the walk at a real fragment. One with offset 0 and no more to come is the whole (RFC 6946). */
+/* Ends the walk at a real fragment. A fragment with offset 0 and without more-fragments is the whole packet (RFC 6946).
+ */
 static bool walk_fragment(struct walk *walk)
 {
     struct packet *pkt = walk->pkt;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Link types of captures and queues that are a few bytes before the network's header, or none. */
+/* Link types of captures and queues with a few bytes before the network header, or none. */
 #include "decode_priv.h"
 
 enum {
@@ -28,7 +28,7 @@ bool decode_raw(struct decoder *decoder, struct packet *pkt, struct cursor cur)
     return true;
 }
 
-/* A frame on a bridge: the kernel keeps its header and its outermost VLAN tag beside what it carries. */
+/* A frame on a bridge: the kernel stores its header and its outermost VLAN tag separately from the payload. */
 bool decode_bridge(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     decode_count(decoder, COUNTER_ETHERNET);
@@ -43,7 +43,7 @@ bool decode_bridge(struct decoder *decoder, struct packet *pkt, struct cursor cu
     return true;
 }
 
-/* Linux cooked capture: the device's own header was replaced. */
+/* Linux cooked capture: a header that replaces the device's. */
 bool decode_sll(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     decode_count(decoder, COUNTER_SLL);
@@ -84,7 +84,7 @@ bool decode_chdlc(struct decoder *decoder, struct packet *pkt, struct cursor cur
     return true;
 }
 
-/* AF_INET is 2 everywhere; AF_INET6 has a number of its own on each system. */
+/* AF_INET is 2 everywhere; AF_INET6 differs between systems. */
 static decode_header *by_family(uint32_t family)
 {
     static const uint8_t inet6[] = { 10 /* Linux */,   23 /* Windows */, 24 /* NetBSD, OpenBSD */,
@@ -107,8 +107,8 @@ static bool decode_family(struct decoder *decoder, struct packet *pkt, uint32_t 
     return true;
 }
 
-/* BSD loopback. The order is that of the machine that captured: families are small, so the small reading is the right
- * one. */
+/* BSD loopback. The byte order is that of the capturing machine: families are small numbers, so the smaller
+ * interpretation is the right one. */
 bool decode_null(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     decode_count(decoder, COUNTER_NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * MPLS (RFC 3032). Nothing in it says what it carries, so below labels that do not mean IP the first nibble decides: 4
- * and 6 are IP, 0 is a pseudo-wire's control word (RFC 4385), taken for one of Ethernet.
+ * MPLS (RFC 3032). Its header does not name the payload, so behind labels that do not mean IP the first nibble decides:
+ * 4 and 6 are IP, 0 is a pseudo-wire's control word (RFC 4385), assumed to be one of Ethernet.
  */
 #include "decode_priv.h"
 
@@ -15,7 +15,7 @@ enum {
     CONTROL_WORD_LENGTH = 4,
 };
 
-/* The label at the bottom of the stack; -1 when the bytes end before. */
+/* Returns the label at the bottom of the stack; -1 when the bytes end before it. */
 static int32_t bottom_label(struct cursor *cur)
 {
     uint32_t shim;

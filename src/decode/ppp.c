@@ -2,8 +2,8 @@
 /*
  * PPP (RFC 1661, with and without the HDLC address and the compressed protocol field) and PPPoE (RFC 2516).
  *
- * Van Jacobson's uncompressed packets (RFC 1144) have a connection number where IPv4 has its protocol, which is TCP;
- * only number 0 can be told from other protocols.
+ * Van Jacobson's uncompressed packets (RFC 1144) have a connection number in place of IPv4's protocol, which is TCP;
+ * only number 0 can be distinguished from other protocols.
  */
 #include <netinet/in.h>
 
@@ -18,7 +18,7 @@ enum {
     PPPOE_LENGTH_OFFSET = 4,
 };
 
-/* How a protocol that is not decoded is reported. A protocol that is not listed here is unknown. */
+/* Reporting of a protocol that is not decoded. A protocol that is not listed here is unknown. */
 enum ppp_kind { PPP_UNKNOWN, PPP_QUIET, PPP_UNSUPPORTED };
 
 static const struct {
@@ -78,7 +78,7 @@ static bool decode_vj_uncompressed(struct decoder *decoder, struct packet *pkt, 
     return true;
 }
 
-/* A protocol number of one byte is odd in its first, one of two is odd in its second (RFC 1661 §2). */
+/* A protocol number of one byte is odd in its first byte, one of two bytes in its second (RFC 1661 §2). */
 struct protocol {
     uint16_t number;
     bool compressed;
@@ -135,7 +135,7 @@ bool decode_ppp(struct decoder *decoder, struct packet *pkt, struct cursor cur)
         return decode_invalid(pkt, DECODE_EVENT_PPP_PKT_TOO_SMALL);
     if (!decode_layer(decoder, pkt))
         return false;
-    if (is_decoded(protocol)) /* the field's name for a short IPv4 packet after a compressed protocol is that of VJ */
+    if (is_decoded(protocol)) /* Suricata reports a short IPv4 packet after a compressed protocol with the VJ event */
         return decode_protocol(
             decoder, pkt, protocol,
             protocol.compressed ? DECODE_EVENT_PPP_VJU_PKT_TOO_SMALL : DECODE_EVENT_PPP_IP4_PKT_TOO_SMALL, cur);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * SCTP (RFC 9260): the common header, and the chunks as far as events ask. The payload is the user data of the first
- * DATA chunk, or all chunks where there is none.
+ * SCTP (RFC 9260): the common header, and the chunks as far as events need them. The payload is the user data of the
+ * first DATA chunk, or all chunks where there is none.
  */
 #include "decode_priv.h"
 
@@ -12,7 +12,7 @@ enum {
     CHUNK_INIT = 1,
     CHUNK_INIT_ACK = 2,
     DATA_HEADER_LENGTH = 16,
-    /* More of them get an event. */
+    /* More chunks get an event. */
     CHUNKS_EXPECTED = 16,
     DATA_CHUNKS_EXPECTED = 8,
 };
@@ -42,7 +42,7 @@ static void note_chunk(struct packet *pkt, struct chunks *chunks, struct cursor 
         chunks->user_data = chunk;
 }
 
-/* Consumes a chunk and its padding, which the last one may lack. */
+/* Consumes a chunk and its padding, which may be missing in the last one. */
 static bool take_chunk(struct packet *pkt, struct cursor *cur, struct cursor *chunk)
 {
     const uint8_t *header = cursor_peek(cur, CHUNK_HEADER_LENGTH);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TCP (RFC 9293) and its options. A wrong option is noted and the packet stays TCP: receivers take it too. Only where
- * an option's length leads nowhere the rest is not looked at.
+ * TCP (RFC 9293) and its options. A malformed option gets an event and the packet stays TCP, because receivers accept
+ * it, too. When the length of an option is invalid, the rest is skipped.
  */
 #include "decode_priv.h"
 
@@ -24,13 +24,13 @@ enum {
     SACK_MAX_BLOCKS = 4,
     COOKIE_MIN_LENGTH = 4,
     COOKIE_MAX_LENGTH = 16,
-    EXPERIMENT_FAST_OPEN = 0xf989, /* fast open before it had a number */
+    EXPERIMENT_FAST_OPEN = 0xf989, /* fast open before its option number was assigned */
 };
 
-/* Takes an option of `length` bytes, type and length included. */
+/* Parses an option of `length` bytes, type and length included. */
 typedef void take_option(struct packet *pkt, const uint8_t *option, unsigned length);
 
-/* Of options that may come once: true when this is the first and has the right length. */
+/* For options that may occur once: true when this is the first one and has the right length. */
 static bool first_of(struct packet *pkt, bool length_is_right, bool seen)
 {
     if (!length_is_right)

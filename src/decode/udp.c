@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* UDP (RFC 768), and by port the tunnels inside it. */
+/* UDP (RFC 768), and the tunnels inside it by port. */
 #include "decode_priv.h"
 
 enum { UDP_HEADER_LENGTH = 8 };
 
-/* Teredo and GENEVE count whichever side uses their port; VXLAN is known by its destination only (RFC 7348 §5). */
+/* Teredo and GENEVE are recognized by either port; VXLAN by its destination port only (RFC 7348 §5). */
 static void decode_tunnels(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     const struct decode_options *options = &decoder->options;
@@ -25,9 +25,10 @@ static void decode_tunnels(struct decoder *decoder, struct packet *pkt, struct c
 }
 
 /*
- * How many bytes the datagram has, header included. Linux and the BSDs discard a datagram whose length field is below 8
- * or beyond the IP payload; with IPv6, Linux reads a length of 0 as the whole payload (RFC 2675); small stacks (lwIP)
- * ignore the field. So such a datagram is inspected as far as its bytes go, and is marked as malformed.
+ * Returns the number of bytes of the datagram, header included. Linux and the BSDs discard a datagram whose length
+ * field is below 8 or beyond the IP payload; with IPv6, Linux interprets a length of 0 as the whole payload (RFC 2675);
+ * small stacks (lwIP) ignore the field. So the available bytes of such a datagram are inspected, and it is marked as
+ * malformed.
  */
 static size_t datagram_length(struct packet *pkt, const uint8_t *header, size_t available)
 {

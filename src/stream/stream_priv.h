@@ -46,9 +46,8 @@ enum session_flag {
     SESSION_FAST_OPEN = 1 << 11,
     SESSION_FAST_OPEN_IGNORED = 1 << 12, /* the server did not accept the SYN's data */
     SESSION_SCALES_KNOWN = 1 << 13,      /* picked up, and conntrack knew the window scales */
-    SESSION_FAST_OPEN_TAKEN =
-        1 << 14, /* the server acknowledged the SYN's data, so the cookie proved the client's address */
-    SESSION_NEEDS_ANSWER = 1 << 15, /* the server may still hold the previous connection of these ports */
+    SESSION_FAST_OPEN_TAKEN = 1 << 14,   /* the SYN's data was acknowledged: the cookie proved the client's address */
+    SESSION_NEEDS_ANSWER = 1 << 15,      /* the server may still hold the previous connection of these ports */
 };
 
 enum peer_flag {
