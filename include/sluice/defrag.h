@@ -2,12 +2,12 @@
 /*
  * Defrag: datagrams from IPv4 and IPv6 fragments (RFC 791 §3.2, RFC 8200 §4.5, RFC 5722).
  *
- * Inline, every fragment but the one that completes a datagram passes: a receiver can do nothing with them. The one
- * that completes it carries the verdict for the whole, and when that is drop the datagram is remembered until its time
- * is over: no copy of any fragment of it passes any more. One that was accepted is remembered too, and copies alone
- * pass. Which bytes of overlapping fragments count depends on the receiver; the policy is asked by address.
+ * Inline, every fragment except the one that completes a datagram passes: a receiver cannot use them alone. The
+ * completing fragment carries the verdict for the whole; if that is drop, the datagram is remembered until its timeout,
+ * and no copy of any of its fragments passes any more. An accepted datagram is remembered, too, and only copies pass.
+ * Which bytes of overlapping fragments count depends on the receiver's system, selected by its address.
  *
- * All memory is reserved at the start. Where the kernel has reassembled before the queue there are no fragments to see.
+ * All memory is reserved at the start. If the kernel reassembles before the queue, no fragments arrive here.
  *
  * Threads:   a defragmenter belongs to one worker.
  * Ownership: a reassembled datagram is lent until the next defrag_packet() of a fragment that is not inside of it.
@@ -25,13 +25,13 @@
 #include "sluice/host_os.h"
 
 struct defrag_options {
-    size_t memcap; /* bytes of trackers and fragments of this worker */
+    size_t memcap; /* bytes for trackers and fragments of this worker */
     uint32_t timeout_seconds;
-    bool inline_mode; /* an overlap with other content drops the fragment (RFC 5722), and the datagram with it */
+    bool inline_mode; /* an overlap with different bytes drops the fragment (RFC 5722) and the datagram */
     bool vlan_tracking;
     struct host_os_policy host_os;
 };
-/* Suricata's: 32 MiB, 60 s. */
+/* Suricata's defaults: 32 MiB, 60 s. */
 void defrag_options_default(struct defrag_options *options);
 
 struct defrag;
@@ -42,39 +42,39 @@ int defrag_new(struct defrag **out, const struct defrag_options *options); /* 0 
 void defrag_free(struct defrag *defrag);                                   /* NULL is allowed */
 
 enum defrag_result {
-    DEFRAG_HELD,     /* a fragment of a datagram that is not complete; its bytes are kept */
-    DEFRAG_COMPLETE, /* `*whole` is the datagram: hand it to decode_reassembled() */
-    DEFRAG_DROPPED,  /* belongs to a datagram that was dropped, contradicts what came before, or is beyond us (fragments
-                      * in  fragments, endless headers): drop it; inline only */
-    DEFRAG_IGNORED,  /* not to be used: malformed, too large, or no memory (then *exception says so) */
+    DEFRAG_HELD,     /* a fragment of an incomplete datagram; its bytes are stored */
+    DEFRAG_COMPLETE, /* `*whole` is the datagram: pass it to decode_reassembled() */
+    DEFRAG_DROPPED,  /* inline only: belongs to a dropped datagram, contradicts earlier fragments, or is not supported
+                        (fragments in fragments, endless headers): drop it */
+    DEFRAG_IGNORED,  /* unusable: malformed, too large, or no memory (then *exception is set) */
 };
 
 /*
- * Takes a packet that has PACKET_FRAGMENT. Events (ipv4.frag_overlap and kin) are added to it through
- * decode_count_event(). On DEFRAG_COMPLETE, whole->data, length and wire_length are set: an IP header as the first
- * fragment had it, with the length of the whole and without its fragment fields (IPv6: without fragment header), and
- * the payload.
+ * Processes a packet with PACKET_FRAGMENT. Events (ipv4.frag_overlap etc.) are added to it through
+ * decode_count_event(). On DEFRAG_COMPLETE, whole->data, length and wire_length are set: the IP header of the first
+ * fragment, with the length of the whole and without its fragment fields (IPv6: without fragment header), and the
+ * payload.
  */
 enum defrag_result defrag_packet(struct defrag *defrag, struct decoder *decoder, struct packet *pkt,
                                  struct packet *whole, enum exception_cause *exception);
 
-/* A datagram that was complete is dropped, and so is each fragment of it from now on. `whole` is as defrag_packet() set
- * it, and the packet that completed it is still at hand. Does nothing where packets are not judged inline. */
+/* Drops a complete datagram, and from now on each of its fragments. `whole` is as defrag_packet() set it, and the
+ * packet that completed it is still the current one. Does nothing unless inline. */
 void defrag_drop(struct defrag *defrag, const struct packet *whole);
 
 /* After decode_reassembled(): puts the link header of the fragment that completed it before the bytes of `whole`, for
- * who shows the packet as captured. */
+ * output of the packet as captured. */
 void defrag_show_link(struct packet *whole, const struct packet *fragment);
 
-/* Gives back at most `budget` datagrams whose time is over; how many. */
+/* Frees at most `budget` expired datagrams; returns how many. */
 size_t defrag_expire(struct defrag *defrag, uint64_t now_ns, size_t budget);
 
-uint64_t defrag_evicted(const struct defrag *defrag); /* datagrams that gave way to others */
+uint64_t defrag_evicted(const struct defrag *defrag); /* number of datagrams evicted for others */
 
-/* To another process (sluice/transfer.h): all datagrams. Those for which there is no memory are left. */
+/* Transfers all datagrams to another process (sluice/transfer.h). Those for which there is no memory are omitted. */
 void defrag_transfer(struct transfer *t, struct defrag *defrag);
 
-/* Counters, EVE's below stats: "defrag.ipv4.fragments", "defrag.ipv4.reassembled", "defrag.ipv6...",
+/* Counters, named as in EVE below stats: "defrag.ipv4.fragments", "defrag.ipv4.reassembled", "defrag.ipv6...",
  * "defrag.mgr.tracker_timeout", "defrag.max_trackers_reached", "defrag.max_frags_reached", "defrag.memuse"... */
 size_t defrag_counter_count(void);
 const char *defrag_counter_name(size_t index);

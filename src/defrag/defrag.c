@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A fragment's way: what it says is read, held against what is known of its datagram, kept, and perhaps it completes
- * it.
+ * Processing of a fragment: parse it, compare it with the stored part of its datagram, store it, and build the datagram
+ * when it is complete.
  *
- * Out of line Suricata's semantics hold: overlaps are settled as the receiver's system does, and a complete datagram is
- * forgotten. Inline they do not suffice, since fragments pass before their datagram is known, and a receiver may have
- * others of them than we saw: some are lost behind us (a small TTL, a router that does not take the size), some it
- * discards. What it completes must have been inspected, so:
+ * In passive mode Suricata's semantics apply: overlaps are resolved as the receiver's system does, and a complete
+ * datagram is removed. Inline this does not suffice, since fragments pass before their datagram is complete, and a
+ * receiver may have other fragments than those seen here: some are lost behind this host (a small TTL, a smaller MTU),
+ * some the receiver discards. Every datagram that it completes must have been inspected, so:
  *
- *   - Every byte of a datagram has one value. A fragment with another one, or that puts the end elsewhere or has
- * another chain of headers in front, is dropped, and so is all that follows (RFC 5722 for IPv4 too). Copies pass.
- *   - A datagram that was dropped stays so: the receiver may hold all but the fragment that was dropped.
- *   - A datagram that was accepted is remembered as well. The receiver may hold a part of it: a new fragment of the
- * same identification would complete a mixture that nobody inspected, while here it begins a new datagram. So only
- * copies of its fragments pass, known by keyed digests of range and bytes (of the first DIGESTS_MAX).
+ * - Every byte of a datagram has one value. A fragment with a different value, or with a different end or a different
+ * chain of headers, is dropped, and so are all fragments that follow (RFC 5722, applied to IPv4, too). Copies pass.
+ * - A dropped datagram stays dropped: the receiver may have all fragments except the one that was dropped.
+ * - An accepted datagram is remembered, too. The receiver may have a part of it: a new fragment with the same
+ * identification would complete a mixture that was not inspected, while here it begins a new datagram. So only copies
+ * of its fragments pass, recognized by keyed digests of range and bytes (of the first DIGESTS_MAX).
  *
- * Each is remembered `timeout` past its last fragment that passed, which is as long as receivers keep parts (30 or 60
- * s). A sender must not use an identification again in that time (RFC 6864, RFC 8200), but fast ones do over IPv4: so
- * at most REMEMBERED_MAX accepted ones are remembered, the oldest gives way, and identifications that just count come
- * around later than that. A sender who wants a mixture has to complete as many datagrams in between before the
- * receiver's time is over; the price of a stricter rule would be paid by all fast senders.
+ * Each is remembered for `timeout` past its last fragment that passed, which is as long as receivers keep parts (30 or
+ * 60 s). A sender must not use an identification again in that time (RFC 6864, RFC 8200), but fast senders do over
+ * IPv4: so at most REMEMBERED_MAX accepted datagrams are remembered, the oldest is evicted first, and identifications
+ * from a counter repeat later than that. A sender who wants a mixture has to complete as many datagrams before the
+ * receiver's timeout; a stricter rule would affect all fast senders.
  *
- * A fragment that receivers discard whatever else they have (no bytes, too large, IPv6 of a broken length) is not used,
- * but passes: it can complete nothing.
+ * A fragment that receivers discard in any case (no bytes, too large, IPv6 with an invalid length) is not used, but
+ * passes: it can complete nothing.
  *
  * Threads:   a defragmenter belongs to one worker.
- * Ownership: datagrams and pages are the table's; scratches are the defragmenter's, each lent until another datagram of
- * the same nesting is complete.
+ * Ownership: datagrams and pages belong to the table; scratch buffers belong to the defragmenter, each lent until
+ * another datagram of the same nesting is complete.
  */
 #include "sluice/defrag.h"
 
@@ -110,15 +110,15 @@ uint64_t defrag_counter_value(const struct defrag *defrag, size_t index)
     return defrag->counters[index];
 }
 
-/* --- What a fragment says ------------------------------------------------------------------------- */
+/* --- Parsing a fragment --------------------------------------------------------------------------- */
 
-/* One packet's way through here. */
+/* A packet that is being processed. */
 struct passage {
     struct defrag *defrag;
     struct decoder *decoder;
     struct packet *pkt;
     struct fragment fragment;
-    unsigned level; /* of the scratch for the whole */
+    unsigned level; /* nesting level, selects the scratch buffer */
 };
 
 static void note(const struct passage *passage, enum decode_event ipv4, enum decode_event ipv6)
@@ -147,7 +147,7 @@ static enum defrag_result drop(const struct passage *passage)
     return DEFRAG_DROPPED;
 }
 
-/* What a receiver might use and we cannot: inline it must not pass. */
+/* Refuses a fragment that a receiver may use but that is not supported here: inline it must not pass. */
 static enum defrag_result refuse(const struct passage *passage)
 {
     note_ignored(passage);
@@ -164,7 +164,7 @@ static void read_ipv6(struct fragment *fragment, const struct packet *pkt)
     fragment->bytes = header + FRAGMENT_HEADER;
 }
 
-/* False when receivers discard it. Decode has checked that headers and bytes are there. */
+/* Parses the fragment; false when receivers discard it. Decode has checked that headers and bytes are present. */
 static bool read_fragment(struct passage *passage)
 {
     const struct packet *pkt = passage->pkt;
@@ -187,7 +187,7 @@ static bool read_fragment(struct passage *passage)
         return false;
     }
     if (fragment->more && length % UNIT != 0) {
-        /* IPv6: decode has noted it. Linux cuts IPv4 down, others discard it. */
+        /* IPv6: decode has recorded an event. Linux shortens IPv4 fragments, other systems discard them. */
         if (pkt->ip_version == 6)
             return false;
         length -= length % UNIT;
@@ -196,7 +196,7 @@ static bool read_fragment(struct passage *passage)
     return length > 0;
 }
 
-/* --- Datagrams that are over ---------------------------------------------------------------------- */
+/* --- Completed and dropped datagrams -------------------------------------------------------------- */
 
 static uint64_t digest(const struct defrag *defrag, uint32_t start, uint32_t end, bool more, const uint8_t *bytes)
 {
@@ -205,7 +205,7 @@ static uint64_t digest(const struct defrag *defrag, uint32_t start, uint32_t end
     return XXH3_64bits_withSeed(bytes, end - start, defrag->seed ^ place * UINT64_C(0x9e3779b97f4a7c15));
 }
 
-/* Of what header_same() compares. */
+/* Returns a digest of the headers that header_same() compares. */
 static uint64_t chain_digest(const struct defrag *defrag, const uint8_t *header, uint32_t length, uint8_t next_header)
 {
     if (header[0] >> 4 == 4)
@@ -214,7 +214,7 @@ static uint64_t chain_digest(const struct defrag *defrag, const uint8_t *header,
                                 defrag->seed + ((uint32_t)next_header << 8 | header[6]));
 }
 
-/* Goes over from bytes to digests. `bytes` are all of the datagram. */
+/* Replaces the stored bytes by digests. `bytes` are those of the whole datagram. */
 static void remember(struct defrag *defrag, struct datagram *datagram, const uint8_t *bytes, uint64_t now_ns)
 {
     uint32_t starts[DIGESTS_MAX + 1];
@@ -259,9 +259,9 @@ static void forbid(struct defrag *defrag, struct datagram *datagram, uint64_t no
     table_move(defrag, datagram, DATAGRAM_DROPPED, now_ns);
 }
 
-/* --- An open datagram ----------------------------------------------------------------------------- */
+/* --- Open datagrams ------------------------------------------------------------------------------- */
 
-/* Whether the ends do not agree: of a fragment behind which more must come, and of the last. */
+/* Whether the fragment's end contradicts the datagram's: a fragment with more-fragments, and the last one. */
 static bool ends_contradict(const struct datagram *datagram, const struct fragment *fragment)
 {
     if (fragment->more)
@@ -340,9 +340,9 @@ static enum defrag_result keep(const struct passage *passage, struct datagram *d
     return pages_complete(datagram) ? complete(passage, datagram, whole) : DEFRAG_HELD;
 }
 
-/* --- Entry ---------------------------------------------------------------------------------------- */
+/* --- Entry points --------------------------------------------------------------------------------- */
 
-/* The scratch that the bytes are in, or DEFRAG_NESTED. */
+/* Returns the index of the scratch buffer that contains the bytes, or DEFRAG_NESTED. */
 static unsigned scratch_of(const struct defrag *defrag, const uint8_t *bytes)
 {
     uintptr_t start = (uintptr_t)defrag->scratch, at = (uintptr_t)bytes;

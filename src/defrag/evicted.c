@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Datagrams that gave way while receivers may still hold a part of them: no fragment of them may pass, or a flood of
- * fragments would let one pass that was never inspected as a whole. Each is remembered for one timeout at least, and
- * two at most, by a few bits of one of two Bloom filters, so the memory is fixed. When very many gave way, other
- * datagrams are taken for one of them, and their fragments are dropped: a flood costs fragments, not inspection.
+ * Datagrams that were evicted while receivers may still have a part of them: none of their fragments may pass,
+ * otherwise a flood of fragments would let a datagram pass that was never inspected as a whole. Each is remembered for
+ * at least one timeout and at most two, by a few bits of one of two Bloom filters, so the memory is fixed. When very
+ * many were evicted, other datagrams match a filter by chance, and their fragments are dropped: a flood costs
+ * fragments, not inspection.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -93,7 +94,7 @@ bool evicted_has(struct evicted *evicted, uint64_t hash, uint64_t now_ns, uint64
            (evicted->filter[1].count > 0 && has(evicted, &evicted->filter[1], hash));
 }
 
-/* --- To another process --------------------------------------------------------------------------- */
+/* --- Transfer to another process ------------------------------------------------------------------ */
 
 static void write_filter(struct transfer *t, const struct evicted *evicted, struct evicted_filter *filter)
 {
@@ -105,7 +106,7 @@ static void write_filter(struct transfer *t, const struct evicted *evicted, stru
         transfer_u32(t, &at);
         transfer_u64(t, &filter->words[at]);
     }
-    transfer_u32(t, &words); /* the end */
+    transfer_u32(t, &words); /* end of the filter */
 }
 
 /* Adds a word of a filter of another size: a larger filter is folded, a smaller one repeated. Both only add false
@@ -155,7 +156,7 @@ void evicted_transfer(struct transfer *t, struct evicted *evicted)
         evicted->rotated_ns = rotated_ns;
     }
     for (unsigned i = 0; i < EVICTED_FILTERS && !t->error; i++) {
-        /* The newest filter of each writer goes into the newest one here. */
+        /* The newest filter of each writer is added to the newest one here. */
         struct evicted_filter *filter = &evicted->filter[i ^ current ^ evicted->current];
 
         if (!t->reading) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The bytes of a datagram, in pages with a bit for every unit of eight bytes: what a fragment costs depends on its
+ * The bytes of a datagram, in pages with a bit for every unit of eight bytes: the cost of a fragment depends on its
  * length only, not on how many came before, so that the smallest fragments in the worst order are no more work than
  * others.
  *
- * Whose bytes count where fragments overlap is what Suricata does for the host (from Novak, "Target-Based Fragmentation
- * Reassembly"), said for one held fragment and a new one. A new one that lost its front to a held one begins later from
- * then on. Inline nothing is to be decided, since bytes that differ never get here.
+ * Overlaps are resolved as Suricata does for the host (from Novak, "Target-Based Fragmentation Reassembly"), expressed
+ * for one stored fragment and a new one. A new fragment that lost its front to a stored one starts behind that from
+ * then on. Inline there is nothing to resolve, since fragments with different bytes are refused before.
  */
 #include <string.h>
 
@@ -22,7 +22,7 @@ static struct units units_of(const struct fragment *fragment)
     return (struct units){ fragment->start / UNIT, (fragment->end + UNIT - 1) / UNIT };
 }
 
-/* Those of the units that are in word `word`. */
+/* Returns the bits of the units that are in word `word`. */
 static uint64_t word_mask(struct units units, uint32_t word)
 {
     uint32_t base = word * WORD_UNITS;
@@ -44,7 +44,7 @@ static uint8_t *unit_bytes(struct page *page, uint32_t unit)
     return page->bytes + unit % PAGE_UNITS * UNIT;
 }
 
-/* Of the fragment's: the last unit of the last fragment may be short. */
+/* Length within the fragment: the last unit of the last fragment may be short. */
 static size_t unit_length(const struct fragment *fragment, uint32_t unit)
 {
     uint32_t left = fragment->end - unit * UNIT;
@@ -104,9 +104,9 @@ bool pages_differ(const struct datagram *datagram, const struct fragment *fragme
     return false;
 }
 
-/* --- Policies ------------------------------------------------------------------------------------- */
+/* --- Overlap policies ----------------------------------------------------------------------------- */
 
-/* Whether the later fragment's bytes count where it meets a held one. */
+/* Whether the later fragment's bytes count where it overlaps a stored one. */
 typedef bool later_wins(const struct owner *held, const struct owner *later);
 
 static bool wins_never(const struct owner *held, const struct owner *later)
@@ -151,7 +151,7 @@ static later_wins *const by_host[HOST_OS_COUNT] = {
 
 /* --- Insertion ------------------------------------------------------------------------------------ */
 
-/* Inline: the units that are not there yet; the others are equal. */
+/* Inline: stores the units that are missing; the others are equal. */
 static void insert_equal(struct datagram *datagram, const struct fragment *fragment, struct units units)
 {
     for (uint32_t word = units.first / WORD_UNITS; word * WORD_UNITS < units.last; word++) {
@@ -183,7 +183,7 @@ static void insert_by_policy(struct datagram *datagram, const struct fragment *f
         uint64_t *held = &page->held[unit / WORD_UNITS % PAGE_WORDS], bit = UINT64_C(1) << unit % WORD_UNITS;
 
         if ((*held & bit) && !wins(&page->owners[unit % PAGE_UNITS], &whole)) {
-            /* Only BSD-right looks at where a fragment began before it was trimmed. */
+            /* Only BSD-right compares the start that a fragment had before it was trimmed. */
             if (datagram->host_os != HOST_OS_BSD_RIGHT)
                 owner.start = (uint16_t)(unit + 1);
             continue;
@@ -214,7 +214,7 @@ bool pages_insert(const struct defrag *defrag, struct datagram *datagram, const 
     return won;
 }
 
-/* --- All of it ------------------------------------------------------------------------------------ */
+/* --- Whole datagram ------------------------------------------------------------------------------- */
 
 bool pages_complete(const struct datagram *datagram)
 {
@@ -254,7 +254,7 @@ size_t pages_starts(const struct datagram *datagram, uint32_t *out, size_t max)
 void pages_clear(struct defrag *defrag, struct datagram *datagram)
 {
     if (datagram->state != DATAGRAM_OPEN)
-        return; /* they were given back when the state changed */
+        return; /* they were freed when the state changed */
     for (unsigned i = 0; i < DATAGRAM_PAGES; i++)
         pool_give(defrag->pages, datagram->page[i]);
     pool_give(defrag->pages, datagram->long_header);

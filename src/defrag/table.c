@@ -3,11 +3,11 @@
  * Datagrams by key. Half of the memcap is for them, half for pages of bytes.
  *
  * All datagrams have the same timeout, so a list for each state, in the order of the last change, is the order in which
- * they expire. A look-up asks the time too, so that what is found does not depend on when defrag_expire() came by.
+ * they expire. A lookup checks the timeout, too, so that its result does not depend on when defrag_expire() runs.
  *
- * Who gives way when memory is used up: what has expired, then complete datagrams that are only remembered, then the
+ * Eviction when memory is used up: first expired datagrams, then complete datagrams that are only remembered, then the
  * one that has been dropped for the longest time, then the open one that got no fragment for the longest time. Inline
- * the last two are remembered in evicted.c, so that a flood does not make room for what was stopped.
+ * the last two are remembered in evicted.c, so that a flood cannot make a dropped datagram pass.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -78,7 +78,7 @@ void table_move(struct defrag *defrag, struct datagram *datagram, enum datagram_
 
 /* --- Keys ----------------------------------------------------------------------------------------- */
 
-/* The level of tunnels is no part: who can send through a tunnel could hide half a datagram there. */
+/* The tunnel level is not part of the key: a sender with access to a tunnel could hide half a datagram there. */
 static void key_of(const struct defrag *defrag, const struct packet *pkt, struct datagram_key *key)
 {
     memset(key, 0, sizeof(*key));
@@ -181,7 +181,7 @@ bool table_was_evicted(struct defrag *defrag, const struct packet *pkt)
     return evicted_has(&defrag->evicted, long_hash_of(defrag, &key), pkt->time_ns, defrag->timeout_ns);
 }
 
-/* Pages are of open ones alone. */
+/* Only open datagrams have pages. */
 static bool evict_oldest(struct defrag *defrag, const struct pool *pool, const struct datagram *except, uint64_t now_ns)
 {
     struct datagram *oldest = pool == defrag->datagrams ? defrag->lists[DATAGRAM_DROPPED].oldest : NULL;

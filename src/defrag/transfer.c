@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Datagrams of which fragments have passed, for another process: their bytes, so that the fragment that completes one
- * is judged with all of it; and those that are over, inline, so that nothing is mixed into what was accepted and
- * nothing follows what was dropped.
+ * Transfers datagrams of which fragments have passed: their bytes, so that the completing fragment is inspected with
+ * all of them; and, inline, completed and dropped datagrams, so that nothing is mixed into an accepted one and no
+ * fragment follows a dropped one.
  *
- * Digests of fragments that were accepted, and the filters of datagrams that gave way, are keyed with the table's
- * secret: it goes with them.
+ * Digests of accepted fragments, and the filters of evicted datagrams, are keyed with the table's secret, which is
+ * transferred with them.
  */
 #include "sluice/transfer.h"
 
@@ -44,7 +44,7 @@ static void transfer_numbers(struct transfer *t, struct datagram *datagram)
                             datagram->header_length >= (datagram->key.ip_version == 4 ? IPV4_HEADER_MIN : IPV6_HEADER));
 }
 
-/* --- An open one ---------------------------------------------------------------------------------- */
+/* --- Open datagrams ------------------------------------------------------------------------------- */
 
 static void transfer_page(struct transfer *t, const struct defrag *defrag, struct page *page)
 {
@@ -72,7 +72,7 @@ static void write_pages(struct transfer *t, const struct defrag *defrag, const s
     }
 }
 
-/* False when there is no memory. */
+/* Reads the pages; false when there is no memory. */
 static bool read_pages(struct transfer *t, struct defrag *defrag, struct datagram *datagram)
 {
     uint64_t there = 0;
@@ -120,7 +120,7 @@ static void transfer_digests(struct transfer *t, struct datagram *datagram)
         transfer_u64(t, &datagram->digest[i]);
 }
 
-/* --- All ------------------------------------------------------------------------------------------ */
+/* --- Table ---------------------------------------------------------------------------------------- */
 
 static void write_datagram(struct transfer *t, struct defrag *defrag, struct datagram *datagram)
 {
@@ -156,7 +156,8 @@ static void write_all(struct transfer *t, struct defrag *defrag)
         write_evicted(t, defrag);
 }
 
-/* One that is open lacks something, ends with its last fragment, and has the header of the first one with its bytes. */
+/* An open datagram is incomplete, ends with its last fragment, and has the header of the first one if it has its bytes.
+ */
 static bool is_sound(const struct datagram *datagram)
 {
     const struct page *first = datagram->page[0];
@@ -168,7 +169,8 @@ static bool is_sound(const struct datagram *datagram)
     return datagram->has_header || !first || !(first->held[0] & 1);
 }
 
-/* Where memory does not suffice for a datagram, its fragments are those of one that was not seen from its beginning. */
+/* Where memory does not suffice for a datagram, its later fragments are treated as if its beginning had not been seen.
+ */
 static void read_datagram(struct transfer *t, struct defrag *defrag, bool knows_digests)
 {
     struct datagram read, *datagram;
@@ -188,7 +190,7 @@ static void read_datagram(struct transfer *t, struct defrag *defrag, bool knows_
         table_remove(defrag, datagram);
 }
 
-/* False when the table has another one already: then digests of the writer mean nothing here. */
+/* False when the table has a different seed already: then the writer's digests are not valid here. */
 static bool read_seed(struct transfer *t, struct defrag *defrag)
 {
     uint64_t seed = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A datagram as a packet: the header of the first fragment, as the sender would have written it without fragmenting,
- * and the bytes. It lies in a scratch of the defragmenter, with the link header of the last fragment before it for who
- * wants to show the packet as captured (defrag_show_link()).
+ * A datagram as a packet: the header of the first fragment, as the sender would have written it without fragmentation,
+ * and the bytes. It is in a scratch buffer of the defragmenter, with the link header of the last fragment before it for
+ * output of the packet as captured (defrag_show_link()).
  */
 #include <netinet/in.h>
 #include <string.h>
@@ -57,7 +57,8 @@ static void finish_ipv4(uint8_t *ip, uint32_t header_length, uint32_t total_leng
     store_be16(ip + IPV4_CHECKSUM, ~(sum + (sum >> 16)) & 0xffff);
 }
 
-/* Where the chain says that a fragment header follows. Decode has walked it, so it ends within the length. */
+/* Returns the position of the next-header field that announces the fragment header. Decode has walked the chain, so it
+ * ends within the length. */
 static uint32_t last_next_header(const uint8_t *ip, uint32_t header_length)
 {
     uint32_t field = IPV6_NEXT_HEADER, at = IPV6_HEADER;
