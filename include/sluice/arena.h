@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Arena: memory that dies together (a ruleset, a configuration, a batch's scratch).
+ * Arena: memory that is freed together (a ruleset, a configuration, a batch's scratch).
  *
  * Threads:   an arena belongs to one thread at a time; nothing here locks.
- * Ownership: whatever arena_alloc() and its kin return is lent until arena_free() or arena_reset().
+ * Ownership: memory from arena_alloc() and the copy functions is lent until arena_free() or arena_reset().
  */
 #ifndef SLUICE_ARENA_H
 #define SLUICE_ARENA_H
@@ -12,25 +12,25 @@
 
 struct arena;
 
-/* An empty arena that grows by blocks of at least `block_size` bytes (0 chooses); NULL when out of memory. */
+/* Returns an empty arena that grows by blocks of at least `block_size` bytes (0: default); NULL when out of memory. */
 struct arena *arena_new(size_t block_size);
 
-/* Frees the arena with all it lent; NULL is allowed. */
+/* Frees the arena with all its memory; NULL is allowed. */
 void arena_free(struct arena *arena);
 
-/* Zeroed, aligned for any type; NULL when out of memory. */
+/* Returns zeroed memory, aligned for any type; NULL when out of memory. */
 void *arena_alloc(struct arena *arena, size_t size);
 
-/* Copies of bytes and strings (NUL-terminated); NULL when out of memory. */
+/* Copy bytes and strings (NUL-terminated); NULL when out of memory. */
 void *arena_copy(struct arena *arena, const void *bytes, size_t size);
 char *arena_strndup(struct arena *arena, const char *text, size_t length);
 char *arena_strdup(struct arena *arena, const char *text);
 char *arena_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Forgets everything lent and keeps the blocks for reuse. */
+/* Invalidates all lent memory and keeps the blocks for reuse. */
 void arena_reset(struct arena *arena);
 
-/* Bytes lent and bytes taken from the system. */
+/* Bytes lent, and bytes allocated from the system. */
 size_t arena_used(const struct arena *arena);
 size_t arena_reserved(const struct arena *arena);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Time in nanoseconds; tests and replay hand in their own. */
+/* Time in nanoseconds. Tests and replay pass their own times instead. */
 #ifndef SLUICE_CLOCK_H
 #define SLUICE_CLOCK_H
 

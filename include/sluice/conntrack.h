@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the kernel's connection tracking says of a packet: the attributes CTA_* of
- * linux/netfilter/nfnetlink_conntrack.h, as NFQUEUE hands them over with NFQA_CFG_F_CONNTRACK. Capture only notes where
- * they are; they are read here when somebody asks, which is once for a connection and not for each packet.
+ * Conntrack data of a packet: the attributes CTA_* of linux/netfilter/nfnetlink_conntrack.h, attached by NFQUEUE with
+ * NFQA_CFG_F_CONNTRACK. Capture only records where they are; they are parsed here on demand, which is once per
+ * connection and not for each packet.
  *
- * The original direction is that of the connection's first packet; the client sends in it. NAT changes addresses on the
- * way through the hooks, so a packet may show either end as before or as after; which direction it has the kernel says
- * all the same.
+ * The original direction is that of the connection's first packet, which the client sends. NAT changes addresses
+ * between the hooks, so a packet may have either address of an end, the one before or the one after NAT; the kernel
+ * reports the direction in any case.
  *
  * Threads: no state.
  */
@@ -21,51 +21,51 @@
 
 enum conntrack_direction { CONNTRACK_ORIGINAL, CONNTRACK_REPLY, CONNTRACK_DIRECTIONS };
 
-/* The packets of one direction as they come in. */
+/* The packets of one direction, before NAT. */
 struct conntrack_tuple {
     struct address source, destination;
     uint16_t source_port, destination_port; /* host order; 0 where the protocol has none */
-    uint8_t ip_version, protocol;           /* 0: not told */
+    uint8_t ip_version, protocol;           /* 0: unknown */
 };
 
 struct conntrack {
     struct conntrack_tuple tuple[CONNTRACK_DIRECTIONS];
-    uint32_t info;   /* enum ip_conntrack_info: what the packet is to its connection */
+    uint32_t info;   /* enum ip_conntrack_info: the packet's relation to its connection */
     uint32_t status; /* IPS_* */
     uint32_t id, mark, timeout_seconds;
-    bool has_counts; /* of the whole connection so far; only where the kernel counts and is asked outside of packets */
+    bool has_counts; /* counts of the whole connection; only where the kernel counts (nf_conntrack_acct) and was queried
+                        separately */
     uint64_t packets[CONNTRACK_DIRECTIONS], bytes[CONNTRACK_DIRECTIONS];
     bool has_tcp;
-    uint8_t tcp_state; /* enum tcp_conntrack, with this packet */
-    /* Of the side that sends in the direction: the window scale that it announced, and IP_CT_TCP_FLAG_*. */
+    uint8_t tcp_state; /* enum tcp_conntrack, after this packet */
+    /* Per direction, for the side that sends: the window scale that it announced, and IP_CT_TCP_FLAG_*. */
     uint8_t window_scale[CONNTRACK_DIRECTIONS], tcp_flags[CONNTRACK_DIRECTIONS];
 };
 
-/* Reads the nested attributes of NFQA_CT; those that are unknown are skipped. False when they are damaged; *out is
- * written then, too. */
+/* Parses the nested attributes of NFQA_CT; unknown ones are skipped. False when they are malformed; *out is written
+ * then, too. */
 bool conntrack_read(struct conntrack *out, const uint8_t *bytes, size_t length);
 
-/* False when nothing is said, when it makes no sense, and when neither end of the packet is one of the connection's:
- * then nothing of it is to be believed. */
+/* Parses the packet's conntrack data. False when there is none, when it is inconsistent, and when neither end of the
+ * packet belongs to the connection: then the data must not be used. */
 bool conntrack_of_packet(struct conntrack *out, const struct packet *pkt);
 
-/* Cheap, and before anything is read: whether the packet goes in the reply direction, if what is said is to be
- * believed. */
+/* Cheap, without parsing: whether the packet is in the reply direction, provided that the data is valid. */
 bool conntrack_may_be_reply(const struct packet *pkt);
-/* The same, for sure: TCP, UDP and SCTP. */
+/* The same with validation: TCP, UDP and SCTP. */
 bool conntrack_is_reply(const struct packet *pkt);
 
-/* TCP: both sides have spoken, the handshake is complete (or both went on with a connection older than conntrack), and
- * it is not over. */
+/* TCP: both sides have sent packets, the handshake is complete (or both continued a connection older than conntrack),
+ * and the connection has not ended. */
 bool conntrack_is_established(const struct conntrack *conntrack);
-/* The connection is none that conntrack had seen both sides of. */
+/* Whether conntrack had not seen packets of both sides before. */
 bool conntrack_is_new(const struct conntrack *conntrack);
-/* TCP: the connection was established, and is closed by both sides or by a reset, perhaps this packet. Conntrack
+/* TCP: the connection was established, and was closed by both sides or by a reset, possibly this packet. Conntrack
  * accepts a reset only with the right sequence number. */
 bool conntrack_is_over(const struct conntrack *conntrack);
-/* The packet goes in the reply direction, by `info`. */
+/* Whether the packet is in the reply direction, by `info`. */
 bool conntrack_goes_in_reply(const struct conntrack *conntrack);
-/* Whether conntrack has seen the handshake, and so knows what window scales were agreed on. */
+/* Whether conntrack has seen the handshake, and so knows the negotiated window scales. */
 bool conntrack_knows_scales(const struct conntrack *conntrack);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Diagnostics that point at the text: rules, YAML and commands report into a `struct diag` with file, line and
- * column, and parsing goes on, so that one run shows every mistake. The caller prints, once.
+ * column, and parsing continues, so that one run shows every mistake. The caller prints, once.
  *
  *     web.rules:42:34: error: 'sid' needs a number, got 'abc'
  *     alert tcp any any -> any any (msg:"x"; sid:abc;)
@@ -24,13 +24,13 @@ enum { DIAG_MAX_ENTRIES = 100000 };
 enum diag_severity { DIAG_NOTE, DIAG_WARNING, DIAG_UNSUPPORTED, DIAG_ERROR };
 const char *diag_severity_name(enum diag_severity severity);
 
-/* A place in a text. line and column count from 1; line 0 means the file as a whole. */
+/* A position in a text. line and column count from 1; line 0 means the file as a whole. */
 struct position {
-    const char *file;      /* lent by the reader of the file; copied when something is reported */
+    const char *file;      /* lent by the reader of the file; copied when a message is reported */
     const char *line_text; /* start of the line (ends at LF, CR LF or NUL), or NULL */
     uint32_t line;
     uint32_t column;
-    uint32_t width; /* how many columns the caret underlines; 0 is 1 */
+    uint32_t width; /* number of columns that the caret underlines; 0 counts as 1 */
 };
 
 struct diag_entry {
@@ -38,7 +38,7 @@ struct diag_entry {
     const char *file;      /* NULL when the message has no file */
     const char *line_text; /* NULL when there is none */
     const char *message;
-    const char *tag; /* what a summary groups by, e.g. the unsupported keyword; or NULL */
+    const char *tag; /* summaries group by it, e.g. the unsupported keyword; or NULL */
     uint32_t line, column, width;
 };
 
@@ -51,7 +51,7 @@ void diag_error(struct diag *diag, struct position at, const char *format, ...) 
 void diag_warning(struct diag *diag, struct position at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void diag_note(struct diag *diag, struct position at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* The same with a tag by which summaries group (see diag_count_tag). */
+/* The same with a tag by which summaries group messages (see diag_count_tag). */
 void diag_report(struct diag *diag, enum diag_severity severity, struct position at, const char *tag,
                  const char *format, ...) __attribute__((format(printf, 5, 6)));
 
@@ -61,21 +61,21 @@ size_t diag_unsupported(const struct diag *diag);
 size_t diag_warnings(const struct diag *diag);
 const struct diag_entry *diag_get(const struct diag *diag, size_t index);
 
-/* Calls `each` for every distinct tag of the severity with the number of entries that carry it, most frequent first. */
+/* Calls `each` for every distinct tag of the severity with the number of entries that have it, most frequent first. */
 void diag_each_tag(const struct diag *diag, enum diag_severity severity,
                    void (*each)(const char *tag, size_t count, void *user), void *user);
 
-/* Prints one entry, or all, in the form above; colour is for terminals. */
+/* Print one entry, or all, in the form above; colour is for terminals. */
 void diag_print_entry(const struct diag_entry *entry, FILE *to, bool colour);
 void diag_print(const struct diag *diag, FILE *to, bool colour);
 
-/* What takes long says how far it is, on the thread that reports: so much of so much of `what`, a file's name or an
+/* Called for long operations, on the thread that reports: `done` of `total` units of `what`, a file's name or an
  * activity. */
 typedef void diag_progress_fn(void *user, const char *what, size_t done, size_t total);
-void diag_on_progress(struct diag *diag, diag_progress_fn *progress, void *user); /* NULL: nobody wants to know */
+void diag_on_progress(struct diag *diag, diag_progress_fn *progress, void *user); /* NULL: none */
 void diag_progress(const struct diag *diag, const char *what, size_t done, size_t total);
 
-/* Forgets all entries. */
+/* Removes all entries. */
 void diag_clear(struct diag *diag);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Edits: the bytes of a packet's payload that rules replace by others of the same number. Noted while the rules are
- * asked, done once the packet is judged: no rule sees what another one made of it.
+ * Edits: replacements of payload bytes by rules, of the same length. They are recorded while rules are evaluated, and
+ * applied after the verdict: no rule sees the replacements of another.
  *
- * A rule's edits are pending at first, each in a slot of the rule: a content that is tried at several places ends up
- * with the last one, which is where the rule matched. The rule's actions commit them.
+ * A rule's edits are pending at first, each in a slot of the rule: when a content is tried at several offsets, the last
+ * one stays, which is where the rule matched. The rule's actions commit them.
  *
- * Threads:   a worker's own.
+ * Threads:   belongs to one worker.
  * Ownership: bytes are lent by the rules.
  */
 #ifndef SLUICE_EDIT_H
@@ -18,16 +18,16 @@ enum { EDIT_MAX_PENDING = 16, EDIT_MAX = 64 };
 
 struct packet_edit {
     const uint8_t *bytes;
-    uint32_t offset; /* in the payload */
+    uint32_t offset; /* offset in the payload */
     uint16_t length;
 };
 
 struct packet_edits {
     struct packet_edit pending[EDIT_MAX_PENDING];
-    struct packet_edit list[EDIT_MAX]; /* in their order: where two overlap, the later one counts */
+    struct packet_edit list[EDIT_MAX]; /* in order: where two overlap, the later one applies */
     unsigned count;
-    unsigned withheld; /* of alert-only rules: not in the list */
-    uint64_t lost;     /* found no room in the list */
+    unsigned withheld; /* edits of alert-only rules: not in the list */
+    uint64_t lost;     /* edits for which the list had no room */
 };
 
 static inline void edit_note(struct packet_edits *edits, unsigned slot, uint32_t offset, uint16_t length,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Folders that the program keeps its files in. Threads: no state. */
+/* Folders of the program's files. Threads: no state. */
 #ifndef SLUICE_FOLDER_H
 #define SLUICE_FOLDER_H
 
@@ -8,7 +8,7 @@
 /* Creates a folder and its missing parents with mode 0750. 0, or -errno; -ENAMETOOLONG also for an empty path. An
  * existing path is left unchanged, whether it is a folder or not. */
 int folder_make(const char *path);
-/* The same; the folders that this call creates then belong to `owner` and `group`. */
+/* The same; folders created by this call then belong to `owner` and `group`. */
 int folder_make_for(const char *path, uid_t owner, gid_t group);
 
 #endif

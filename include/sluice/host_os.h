@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How the host that receives overlapping fragments or segments treats them, by its address. The names are those of
+ * How the receiving host treats overlapping fragments or segments, by its address. The names are those of
  * host-os-policy (docs.suricata.io, "Host OS Policy"); the behaviours those of Novak and Sturges, "Target-Based TCP
  * Stream Reassembly", and Novak, "Target-Based Fragmentation Reassembly".
  */
@@ -29,7 +29,7 @@ enum host_os {
     HOST_OS_COUNT,
 };
 
-/* Asks the configuration; `of` is NULL when nothing is configured, and every host is HOST_OS_BSD. */
+/* Looks the system up in the configuration; `of` is NULL when none is configured, then every host is HOST_OS_BSD. */
 struct host_os_policy {
     enum host_os (*of)(const void *user, int ip_version, const struct address *host);
     const void *user;

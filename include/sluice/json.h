@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Members with keys that are constants of the program, for events: sluice/text.h's functions look at each byte of a key
- * for what needs an escape and count its bytes; these copy a key whose length the compiler knows.
+ * JSON members whose keys are constants of the program, for events: the functions of sluice/text.h check each byte of a
+ * key for escapes and count its length; these copy a key whose length the compiler knows.
  */
 #ifndef SLUICE_JSON_H
 #define SLUICE_JSON_H
@@ -10,7 +10,8 @@
 
 #include "sluice/text.h"
 
-/* Room for `length` bytes and a NUL, mostly without a call; NULL when out of memory, which the text remembers. */
+/* Returns room for `length` bytes and a NUL, mostly without a call; NULL when out of memory, which sets text->failed.
+ */
 static inline char *json_room(struct text *text, size_t length)
 {
     if (!text->failed && text->length + length < text->capacity)
@@ -18,17 +19,17 @@ static inline char *json_room(struct text *text, size_t length)
     return text_reserve(text, length);
 }
 
-/* What was written into json_room(), up to `end`. */
+/* Adds the bytes written into json_room(), up to `end`. */
 static inline void json_commit(struct text *text, char *end)
 {
     *end = '\0';
     text->length = (size_t)(end - text->bytes);
 }
 
-/* To be inlined: of a constant the compiler knows the length then, and copies it in a few moves. */
+/* Inlined, so that the compiler knows the length of a constant and copies it with a few instructions. */
 #define JSON_INLINE static inline __attribute__((always_inline))
 
-/* Comma and key, in room for them; where the value begins. */
+/* Writes comma and key into reserved room; returns the position of the value. */
 JSON_INLINE char *json_put_key(const struct text *text, char *at, const char *key, size_t length)
 {
     *at = ',';
@@ -41,7 +42,7 @@ JSON_INLINE char *json_put_key(const struct text *text, char *at, const char *ke
     return at;
 }
 
-/* A key that needs no escape; the value follows, written with a NULL key. */
+/* Writes a key that needs no escape; the value follows, written with a NULL key. */
 JSON_INLINE void json_member(struct text *text, const char *key)
 {
     size_t length = strlen(key);
@@ -56,7 +57,7 @@ JSON_INLINE void json_member(struct text *text, const char *key)
 
 enum { JSON_MAX_DIGITS = 20 };
 
-/* Writes the number in decimal, behind which it returns. */
+/* Writes the number in decimal; returns the position behind it. */
 char *json_put_digits(char *at, uint64_t value);
 
 JSON_INLINE void json_member_uint(struct text *text, const char *key, uint64_t value)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Attributes of netlink messages by the checked cursor: length and type in host order, then the value, padded to four
+/* Parsing of netlink attributes with the checked cursor: length and type in host order, then the value, padded to four
  * bytes. */
 #ifndef SLUICE_NETLINK_H
 #define SLUICE_NETLINK_H
@@ -8,7 +8,7 @@
 
 #include "sluice/bytes.h"
 
-/* Takes one attribute off; false when what is left is none. */
+/* Consumes one attribute; false when there is none or it is malformed. */
 static inline bool netlink_take(struct cursor *attributes, uint16_t *type, struct cursor *value)
 {
     struct nlattr head;

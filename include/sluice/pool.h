@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Pool: objects of one size out of memory that is reserved at once and used from the front, so that taking one on the
- * hot path is neither an allocation nor a system call, and a memcap is kept exactly.
+ * Pool: objects of one size from memory that is reserved at once and used from the front, so that allocation on the hot
+ * path is neither a malloc() nor a system call, and a memcap is exact.
  *
- * The reservation is address space only; the kernel backs a page when it is first touched. Objects that were given back
- * are taken again first, the last one first.
+ * The reservation is address space only; the kernel backs a page when it is first touched. Freed objects are reused
+ * first, the last one first.
  *
  * Threads:   a pool belongs to one worker.
  * Ownership: objects are lent until pool_give() or pool_free().
@@ -17,17 +17,17 @@
 
 struct pool;
 
-/* For as many objects of `size` bytes as `memcap` bytes have room for, at least one; aligned to a cache line when size
- * is 64 or more, to 8 otherwise. 0 or -ENOMEM. */
+/* Creates a pool for as many objects of `size` bytes as fit into `memcap` bytes, at least one; aligned to a cache line
+ * when size is 64 or more, to 8 otherwise. Returns 0 or -ENOMEM. */
 int pool_new(struct pool **out, size_t size, size_t memcap);
 void pool_free(struct pool *pool); /* NULL is allowed */
 
-/* An object, not cleared (one that was never taken before is zero); NULL when all are taken. */
+/* Allocates an object, not cleared (an object that is used for the first time is zero); NULL when all are in use. */
 void *pool_take(struct pool *pool);
 void pool_give(struct pool *pool, void *object); /* NULL is allowed */
 
-size_t pool_capacity(const struct pool *pool); /* objects */
-size_t pool_used(const struct pool *pool);     /* objects taken now */
-size_t pool_memory(const struct pool *pool);   /* bytes of the objects taken now */
+size_t pool_capacity(const struct pool *pool); /* number of objects */
+size_t pool_used(const struct pool *pool);     /* objects in use */
+size_t pool_memory(const struct pool *pool);   /* bytes of the objects in use */
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Shared table: state by key that several workers look up and change (thresholds, bits of hosts). Hash tables called
- * shards, each with a lock of its own that is held for one look-up and update.
+ * Shared table: state by key that several workers read and change (thresholds, bits of hosts). Hash tables called
+ * shards, each with a separate lock that is held for one lookup and update.
  *
- * All memory is reserved at the start (and backed by the kernel only as it is used), so a look-up never allocates; a
- * scan from many addresses fills the table, then reuses entries that have expired, and is refused when there are none.
+ * All memory is reserved at the start (and backed by the kernel only when used), so a lookup never allocates; a scan
+ * from many addresses fills the table, then reuses entries that have expired, and is refused when there are none.
  *
  * Threads:   any, between lock and unlock of the key's shard.
  * Ownership: entries are lent until unlock.
@@ -19,11 +19,11 @@
 struct shared_table;
 struct shared_shard;
 
-/* An entry's struct begins with this, and its key comes right after. Keys are hashed and compared as bytes. */
+/* The struct of an entry begins with this, and its key follows. Keys are hashed and compared as bytes. */
 struct shared_entry {
-    uint64_t expires_ns; /* may be reused past this time; 0: not yet known, so kept */
-    uint32_t next;       /* the table's: chain of the bucket, or of free entries */
-    uint32_t tag;        /* the table's: part of the key's hash */
+    uint64_t expires_ns; /* may be reused past this time; 0: not set yet, so kept */
+    uint32_t next;       /* private: next in the bucket's chain, or in that of free entries */
+    uint32_t tag;        /* private: part of the key's hash */
 };
 
 enum { SHARED_TABLE_SHARDS = 32 }; /* a power of two */
@@ -31,12 +31,11 @@ enum { SHARED_TABLE_SHARDS = 32 }; /* a power of two */
 struct shared_table_options {
     size_t entry_size; /* a multiple of 8 */
     size_t key_size;
-    size_t memcap; /* bytes; a shard has room for some entries in any case */
-    uint64_t seed; /* of the hash: random where senders must not find keys that share a bucket */
-    /* Called for an entry before it is forgotten; NULL for nothing. `shard` counts from 0. */
+    size_t memcap; /* bytes; each shard has room for a few entries in any case */
+    uint64_t seed; /* seed of the hash: random if senders must not find keys that share a bucket */
+    /* Called for an entry before it is freed; may be NULL. `shard` counts from 0. */
     void (*forget)(void *user, unsigned shard, void *entry);
-    /* When the memcap is reached: whether `entry` gives way to a new one before `other` does; NULL: the one that
-     * expires first. */
+    /* When the memcap is reached: whether `entry` is evicted before `other`; NULL: the one that expires first. */
     bool (*gives_way)(const void *entry, const void *other);
     void *user;
 };
@@ -45,23 +44,24 @@ struct shared_table_options {
 int shared_table_new(struct shared_table **out, const struct shared_table_options *options);
 void shared_table_free(struct shared_table *table); /* NULL is allowed; does not call forget() */
 size_t shared_table_memory(const struct shared_table *table);
-uint64_t shared_table_evicted(const struct shared_table *table); /* entries that gave way before they expired */
-/* Only while the table is empty and nobody uses it. */
+uint64_t shared_table_evicted(const struct shared_table *table); /* entries evicted before they expired */
+/* Allowed only while the table is empty and unused. */
 void shared_table_set_seed(struct shared_table *table, uint64_t seed);
 
-struct shared_shard *shared_table_lock(struct shared_table *table, const void *key); /* the key's shard */
+struct shared_shard *shared_table_lock(struct shared_table *table,
+                                       const void *key); /* returns the key's shard, locked */
 void shared_table_unlock(struct shared_shard *shard);
 unsigned shared_shard_number(const struct shared_shard *shard);
 
-/* The entry of the key that the shard was locked for, expired or not; NULL when there is none. */
+/* Returns the entry of the key for which the shard was locked, expired or not; NULL when there is none. */
 void *shared_shard_find(struct shared_shard *shard, const void *key);
-/* The same, but made when there is none: `*fresh`, and zero behind its key. When the memcap is reached another entry
- * gives way; NULL when none can. */
+/* The same, but creates the entry when there is none: `*fresh`, and zero behind its key. When the memcap is reached
+ * another entry is evicted; NULL when none can be. */
 void *shared_shard_get(struct shared_shard *shard, const void *key, uint64_t now_ns, bool *fresh);
 void shared_shard_remove(struct shared_shard *shard, void *entry);
 
-/* Calls `each` for all entries, their shard locked: it may read and write what is behind an entry's key, and calls
- * nothing else of the table. */
+/* Calls `each` for all entries with their shard locked: it may read and write the bytes behind an entry's key, and must
+ * not call other functions of the table. */
 typedef void shared_table_function(struct shared_shard *shard, void *entry, void *user);
 void shared_table_each(struct shared_table *table, shared_table_function *each, void *user);
 

@@ -2,11 +2,11 @@
 /*
  * Text: a growing string, JSON written straight into it, and strict number parsing.
  *
- * JSON is streamed, not built as a tree: events are formatted at the rate of the traffic, and nothing reads them back.
- * Strings are escaped as RFC 8259 §7 asks, and so are characters that change how a terminal shows the text around them
- * (U+009B, U+202E); bytes that are not UTF-8 become U+FFFD.
+ * JSON is streamed, not built as a tree: events are formatted at the rate of the traffic, and are never parsed again.
+ * Strings are escaped as RFC 8259 §7 requires, and so are characters that change how a terminal displays the text
+ * around them (U+009B, U+202E); bytes that are not UTF-8 become U+FFFD.
  *
- * Errors: out of memory sets `failed`; further calls do nothing, so the check is made once at the end.
+ * Errors: out of memory sets `failed`; further calls do nothing, so the caller checks once at the end.
  */
 #ifndef SLUICE_TEXT_H
 #define SLUICE_TEXT_H
@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A piece of somebody else's text; not NUL-terminated. */
+/* A borrowed range of text; not NUL-terminated. */
 struct span {
     const char *at;
     size_t length;
@@ -25,17 +25,19 @@ struct span {
 #define SPAN_ARGS(s) (int)(s).length, (s).at
 
 struct span span_of(const char *string);
-struct span span_trim(struct span span); /* without spaces and tabs at both ends */
+struct span span_trim(struct span span); /* Returns the span without spaces and tabs at both ends. */
 bool span_equal(struct span span, const char *string);
 bool span_equal_nocase(struct span span, const char *string);
 /* Cuts the part before the first `separator` off `rest` and returns it, trimmed; the last part empties `rest` and sets
- * rest->at to NULL. Returns false when rest->at is NULL: for (struct span part; span_next(&rest, ',', &part);) */
+ * rest->at to NULL. Returns false when rest->at is NULL:
+ *
+ *   for (struct span part; span_next(&rest, ',', &part);) */
 bool span_next(struct span *rest, char separator, struct span *part);
 bool span_to_uint(struct span span, uint64_t low, uint64_t high, uint64_t *out);
 bool span_to_int(struct span span, int64_t low, int64_t high, int64_t *out);
 
 struct text {
-    char *bytes; /* NUL-terminated once something was written; NULL before */
+    char *bytes; /* NUL-terminated after the first write; NULL before */
     size_t length;
     size_t capacity;
     bool failed;
@@ -43,18 +45,18 @@ struct text {
 };
 
 void text_init(struct text *text);
-void text_clear(struct text *text); /* frees */
-void text_reset(struct text *text); /* empties, keeps the memory */
+void text_clear(struct text *text); /* frees the memory */
+void text_reset(struct text *text); /* empties the text, keeps the memory */
 
-/* Room for `length` bytes at the end, to be written and then committed, all or fewer; NULL when out of memory
- * (text->failed). */
+/* Returns room for `length` bytes at the end; text_commit() adds the bytes written, all or fewer; NULL when out of
+ * memory (text->failed). */
 char *text_reserve(struct text *text, size_t length);
 void text_commit(struct text *text, size_t length);
 void text_append(struct text *text, const char *bytes, size_t length);
 void text_puts(struct text *text, const char *string);
 void text_printf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* 0 to 99 as two digits; behind them. */
+/* The numbers 0 to 99 as two digits each. */
 extern const char text_pairs[2 * 100 + 1];
 static inline char *text_put_pair(char *at, unsigned value)
 {
@@ -66,7 +68,7 @@ static inline char *text_put_pair(char *at, unsigned value)
 /* Appends text that goes to a terminal: control characters, and bytes that are not UTF-8, become \xNN. */
 void text_printable(struct text *text, const char *bytes, size_t length);
 
-/* JSON. `key` NULL writes an array element or the outermost value. */
+/* JSON. A NULL `key` writes an array element or the outermost value. */
 void json_object_open(struct text *text, const char *key);
 void json_object_close(struct text *text);
 void json_array_open(struct text *text, const char *key);
@@ -79,18 +81,19 @@ void json_double(struct text *text, const char *key, double value);
 void json_bool(struct text *text, const char *key, bool value);
 void json_null(struct text *text, const char *key);
 void json_base64(struct text *text, const char *key, const void *bytes, size_t length);
-/* A key that is no constant: the value follows, written with a NULL key. */
+/* Writes a key that is not a constant: the value follows, written with a NULL key. */
 void json_key(struct text *text, const void *key, size_t length);
 void json_printf(struct text *text, const char *key, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /*
- * Whole-string numbers: decimal, or hexadecimal after 0x. True when all of the `length`
- * bytes are one number in [low, high].
+ * Parses a whole string as one number: decimal, or hexadecimal after 0x. True when all of the `length` bytes are one
+ * number in [low, high].
  */
 bool text_to_uint(const char *bytes, size_t length, uint64_t low, uint64_t high, uint64_t *out);
 bool text_to_int(const char *bytes, size_t length, int64_t low, int64_t high, int64_t *out);
 
-/* The name in `names` nearest to `word` (edit distance at most a third of its length), or NULL: for "did you mean". */
+/* Returns the name in `names` nearest to `word` (edit distance at most a third of its length), or NULL: for "did you
+ * mean". */
 const char *text_nearest(const char *word, const char *const *names, size_t count);
 
 #endif

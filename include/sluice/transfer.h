@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Transfer: state as bytes, from one process of the program to the next. One function of a module writes and reads: it
- * names its fields in order, and `reading` says which way they go, so that both ways cannot differ.
+ * Transfer: state as bytes, from one process of the program to the next. One function of a module both writes and
+ * reads: it lists its fields in order, and `reading` selects the direction, so that both formats cannot differ.
  *
- *     transfer_u32(t, &peer->isn);
- *     transfer_u8(t, &peer->window_scale);
- *     transfer_require(t, peer->window_scale <= 14);
+ *   transfer_u32(t, &peer->isn);
+ *   transfer_u8(t, &peer->window_scale);
+ *   transfer_require(t, peer->window_scale <= 14);
  *
- * Numbers are little-endian and of fixed size. A part is a kind, a length and its bytes: who reads skips the kinds that
- * it does not know, and a part that ends too early is an error of that part alone until somebody asks. A file is a head
- * with the version of all fields, parts, and a digest of all of it: what is damaged is refused before anything of it is
- * read. What has been read is trusted no further than transfer_require() says: bytes of traffic are in it.
+ * Numbers are little-endian and of fixed size. A part is a kind, a length and its bytes: the reader skips unknown
+ * kinds, and a part that ends too early is an error of that part alone until the caller checks. A file is a header with
+ * the version of all fields, parts, and a digest of everything: a damaged file is rejected before any of it is read.
+ * Values that were read are only trusted as far as transfer_require() checks them, because they include bytes of
+ * traffic.
  *
- * Errors are kept: after the first nothing is read or written any more, fields that are read stay as they are, and
- * transfer_end() or `error` tells.
+ * Errors are sticky: after the first one nothing is read or written any more, fields that are read keep their value,
+ * and transfer_end() or `error` reports it.
  *
  * Threads:   one at a time.
  * Ownership: a part that is read is lent until its file is closed.
@@ -25,33 +26,35 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of the fields of all modules: raised with any of them. A reader knows this version alone. */
+/* Version of the fields of all modules: raised with any change. A reader accepts only this version. */
 enum { TRANSFER_VERSION = 9 };
 
 struct transfer {
     uint8_t *bytes; /* reading: lent, never written to */
     size_t at, limit;
     bool reading;
-    int error; /* the first: -EBADMSG for what is read, -ENOMEM or of the file for what is written; 0 */
+    int error; /* the first error: -EBADMSG when reading; -ENOMEM or a file error when writing; 0: none */
 };
 
-/* A file that is being written; bytes go there now and then. */
+/* A file that is being written; bytes are flushed to it from time to time. */
 struct transfer_file {
     struct transfer out;
     int fd;
     uint64_t written;
     void *digest;
 };
-/* `fd` is of a regular file or memory file, at its beginning; `kind` says what for: another one is refused when it is
- * read. 0 or -errno. */
+/* `fd` is a regular file or memory file, at its beginning; `kind` is its purpose: a file of another kind is rejected
+ * when it is read. Returns 0 or -errno. */
 int transfer_file_start(struct transfer_file *file, int fd, uint32_t kind);
-/* Between two parts: gives bytes to the file when there are many. */
+/* Between two parts: writes bytes to the file when there are many. */
 void transfer_file_flush(struct transfer_file *file);
-/* Ends the file, and seals a memory file that allows it: 0 or the first error. All memory is given back in any case. */
+/* Completes the file, and seals a memory file that allows it: returns 0 or the first error. All memory is freed in any
+ * case. */
 int transfer_file_finish(struct transfer_file *file, uint64_t *size);
 
-/* A file that is read: mapped, and its digest compared. 0; -EBADMSG: no file of this kind or damaged; -EPROTO: of
- * another version; -errno. Nobody may change it meanwhile: a memory file has to be sealed (-EPERM). */
+/* A file that is read: mapped, and its digest verified. Returns 0; -EBADMSG: damaged or not a file of this kind;
+ * -EPROTO: of another version; -errno. The file must not change while it is mapped: a memory file has to be sealed
+ * (-EPERM). */
 struct transfer_map {
     struct transfer in;
     void *mapping;
@@ -60,28 +63,28 @@ struct transfer_map {
 int transfer_map_open(struct transfer_map *map, int fd, uint32_t kind);
 void transfer_map_close(struct transfer_map *map);
 
-/* In memory alone. transfer_clear() gives back what was written. */
+/* Writes to memory only. transfer_clear() frees the bytes. */
 void transfer_write_start(struct transfer *t);
 void transfer_read_start(struct transfer *t, const uint8_t *bytes, size_t length);
 void transfer_clear(struct transfer *t);
 
-/* Writing: a part from here to its end. `start` is what transfer_part_start() gave. */
+/* Writing: starts and ends a part. `start` is the result of transfer_part_start(). */
 size_t transfer_part_start(struct transfer *t, uint16_t kind);
 void transfer_part_end(struct transfer *t, size_t start);
-/* Reading: the next part, of which `part` reads; false when there is none (or an error). */
+/* Reading: gets the next part, and `part` to read it; false when there is none (or on an error). */
 bool transfer_next_part(struct transfer *t, uint16_t *kind, struct transfer *part);
 
-/* Reading: an error when it is not so. Writing: nothing. */
+/* Reading: sets an error when the condition is false. Writing: nothing. */
 static inline void transfer_require(struct transfer *t, bool is_so)
 {
     if (t->reading && !is_so && !t->error)
-        t->error = -74; /* EBADMSG */
+        t->error = -74; /* -EBADMSG */
 }
 
-/* Whether a count that was read may be gone over: each of what follows takes `least` bytes of the rest. */
+/* Whether a count that was read is plausible: each of its elements takes at least `least` of the remaining bytes. */
 bool transfer_has_room(const struct transfer *t, uint64_t count, size_t least);
 
-/* Room for more bytes where there is none: false and an error. */
+/* Makes room for more bytes if there is not enough: false, and an error, on failure. */
 bool transfer_more(struct transfer *t, size_t length);
 
 static inline uint8_t *transfer_place(struct transfer *t, size_t length)
@@ -120,11 +123,11 @@ TRANSFER_NUMBER(u64, uint64_t)
 
 void transfer_i64(struct transfer *t, int64_t *value);
 void transfer_bool(struct transfer *t, bool *value);
-/* As many as they are. */
+/* Transfers bytes without a length. */
 void transfer_bytes(struct transfer *t, void *bytes, size_t length);
-/* Reading: lends them; NULL when there are fewer. */
+/* Reading: lends the bytes; NULL when there are fewer. */
 const uint8_t *transfer_lend(struct transfer *t, size_t length);
-/* A text of up to 65535 bytes. Reading: lent, without a zero at its end, *length bytes; NULL on an error. */
+/* A text of up to 65535 bytes. Reading: lent, not NUL-terminated, *length bytes; NULL on an error. */
 void transfer_put_text(struct transfer *t, const char *text);
 const char *transfer_lend_text(struct transfer *t, size_t *length);
 

@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Turns: how several workers of a replay touch shared state (thresholds by host, host bits) in the order of the
- * packets, so that the same capture gives the same events whatever the number of workers. A daemon has none: packets of
- * several queues have no order.
+ * Replay ordering: several workers of a replay access shared state (thresholds by host, host bits) in the order of the
+ * packets, so that the same capture yields the same events with any number of workers. A daemon does not use it:
+ * packets of several queues have no order.
  *
- * Threads: a turn belongs to one worker; its wait looks at the progress of the others.
+ * Threads: a turn belongs to one worker; its wait reads the progress of the others.
  */
 #ifndef SLUICE_TURN_H
 #define SLUICE_TURN_H
 
 #include <stdint.h>
 
-/* Where something happens in the course of a capture. */
+/* A position in the processing of a capture. */
 struct turn_place {
-    uint64_t
-        sequence; /* of a packet, or of a moment when flows end because their time is over; counts over all files */
-    uint64_t start_ns, number; /* of the flow that ends at such a moment: when it began, and its first packet */
+    uint64_t sequence;         /* number of a packet, or of a point in time when flows expire; counts over all files */
+    uint64_t start_ns, number; /* for a flow that ends at such a point: its start, and its first packet */
 };
 
-/* Less than, equal to or greater than 0. */
+/* Returns a number less than, equal to or greater than 0. */
 static inline int turn_compare(const struct turn_place *a, const struct turn_place *b)
 {
     if (a->sequence != b->sequence)
@@ -29,9 +28,9 @@ static inline int turn_compare(const struct turn_place *a, const struct turn_pla
 }
 
 struct turn {
-    /* Returns when everything that comes before what this worker is at has been judged. */
+    /* Returns when all processing before this worker's current position has finished. */
     void (*wait)(struct turn *turn);
-    /* The worker goes on to a flow that ends. At one moment they come in the order of start and first packet. */
+    /* Moves the position to a flow that ends. Flows that end at the same time are ordered by start and first packet. */
     void (*flow_ends)(struct turn *turn, uint64_t start_ns, uint64_t number);
 };
 
@@ -42,7 +41,7 @@ static inline void turn_wait(struct turn *turn)
         turn->wait(turn);
 }
 
-/* To be called before anything is done for a flow that ends. NULL is allowed. */
+/* To be called before a flow that ends is processed. NULL is allowed. */
 static inline void turn_flow_ends(struct turn *turn, uint64_t start_ns, uint64_t number)
 {
     if (turn)

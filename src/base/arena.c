@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An arena is a list of blocks; the newest is filled from the front. A request larger than a block gets one of its own,
+ * An arena is a list of blocks; the newest is filled from the front. A request larger than a block gets a separate one,
  * put behind the newest so that the rest of that one is not lost. arena_reset() keeps the blocks on a free list.
  */
 #include "sluice/arena.h"

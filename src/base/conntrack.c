@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Conntrack's attributes, from bytes to struct conntrack, and what they mean. Each level is a list of attributes within
- * its parent's bytes, so a byte is looked at once a level, and there are four of them.
+ * Parses conntrack attributes into struct conntrack, and interprets them. Each level is a list of attributes within its
+ * parent's bytes, so a byte is read at most once per level, and there are four of them.
  *
  * Numbers in attributes are in network order; the headers of attributes are in host order.
  */
@@ -17,9 +17,9 @@
 
 enum { IPV4_LENGTH = 4, IPV6_LENGTH = 16, WINDOW_SCALE_MAX = 14 };
 
-/* --- Reading -------------------------------------------------------------------------------------- */
+/* --- Parsing -------------------------------------------------------------------------------------- */
 
-/* What one attribute of a level means; false when it is too short. */
+/* Parses one attribute of a level; false when it is too short. */
 typedef bool attribute_reader(uint16_t type, struct cursor value, void *out);
 
 static bool read_level(struct cursor nested, attribute_reader *read, void *out)
@@ -116,7 +116,7 @@ static bool read_tcp(uint16_t type, struct cursor value, void *out)
         return read_scale(value, &conntrack->window_scale[CONNTRACK_ORIGINAL]);
     case CTA_PROTOINFO_TCP_WSCALE_REPLY:
         return read_scale(value, &conntrack->window_scale[CONNTRACK_REPLY]);
-    case CTA_PROTOINFO_TCP_FLAGS_ORIGINAL: /* flags, then a mask that is for those who set them */
+    case CTA_PROTOINFO_TCP_FLAGS_ORIGINAL: /* flags, then a mask that is only needed to set them */
         return cursor_u8(&value, &conntrack->tcp_flags[CONNTRACK_ORIGINAL]);
     case CTA_PROTOINFO_TCP_FLAGS_REPLY:
         return cursor_u8(&value, &conntrack->tcp_flags[CONNTRACK_REPLY]);
@@ -199,7 +199,7 @@ bool conntrack_read(struct conntrack *out, const uint8_t *bytes, size_t length)
     return read_level(cursor_of(bytes, length), read_connection, out);
 }
 
-/* --- Whose it is ---------------------------------------------------------------------------------- */
+/* --- Connection of a packet ----------------------------------------------------------------------- */
 
 static bool is_end(const struct address *address, uint16_t port, const struct address *other, uint16_t other_port)
 {
@@ -212,9 +212,9 @@ static bool same_kind(const struct conntrack_tuple *tuple, const struct packet *
 }
 
 /*
- * Each end may show the address that it has before NAT or the one that it has after; between destination and source
- * NAT, in the forward hook, one of each. The ends of the original tuple are as the client sees them, those of the reply
- * as the server does.
+ * Each end may have its address before NAT or the one after NAT; between destination and source NAT, in the forward
+ * hook, one of each. The addresses of the original tuple are those that the client sees, the addresses of the reply
+ * those that the server sees.
  */
 static bool ends_match(const struct conntrack *conntrack, const struct packet *pkt)
 {
@@ -245,7 +245,7 @@ bool conntrack_of_packet(struct conntrack *out, const struct packet *pkt)
            ends_match(out, pkt);
 }
 
-/* --- What it means -------------------------------------------------------------------------------- */
+/* --- Interpretation ------------------------------------------------------------------------------- */
 
 bool conntrack_may_be_reply(const struct packet *pkt)
 {
@@ -268,7 +268,7 @@ bool conntrack_is_new(const struct conntrack *conntrack)
     return !(conntrack->status & IPS_SEEN_REPLY) || conntrack->info == IP_CT_NEW || conntrack->info == IP_CT_RELATED;
 }
 
-/* Both sides have spoken, and it is in the table. */
+/* Both sides have sent packets, and the connection is in the table. */
 static bool was_established(const struct conntrack *conntrack)
 {
     const uint32_t needed = IPS_SEEN_REPLY | IPS_ASSURED | IPS_CONFIRMED;
@@ -293,8 +293,8 @@ bool conntrack_goes_in_reply(const struct conntrack *conntrack)
     return conntrack->info >= IP_CT_IS_REPLY && conntrack->info < IP_CT_NUMBER;
 }
 
-/* A connection that conntrack itself found under way has liberal sides, whose scales it does not know; and without the
- * option on both sides it says 0, which is then what holds. */
+/* A connection that conntrack picked up midstream has liberal sides, whose scales are unknown; and without the option
+ * on both sides conntrack reports 0, which is then the right value. */
 bool conntrack_knows_scales(const struct conntrack *conntrack)
 {
     const uint8_t flags = conntrack->tcp_flags[CONNTRACK_ORIGINAL] | conntrack->tcp_flags[CONNTRACK_REPLY];

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A member is a byte that says what it is and which kind of key it has, the key (the address of a constant, or length
- * and bytes), and the value: numbers in the machine's own order, bytes behind their length. Closing an object or an
- * array is a byte without a key; when one is opened, the room for that byte is kept until then, so that a close always
- * fits.
+ * A member is a byte with its type and the kind of its key, the key (the address of a constant, or length and bytes),
+ * and the value: numbers in host byte order, bytes behind their length. The end of an object or an array is a byte
+ * without a key; the room for that byte is reserved at its start, so that it always fits.
  *
- * The reader is the same program, so it believes the addresses of keys; everything else it checks.
+ * The reader is the same program, so it trusts the addresses of keys; everything else is checked.
  */
 #include "sluice/fields.h"
 
@@ -43,7 +42,7 @@ enum {
 };
 _Static_assert(FIELDS_VALUE_MAX <= UINT16_MAX, "lengths are written in 16 bits");
 
-/* Years 1 to 9999: what has four digits. */
+/* Years 1 to 9999: those with four digits. */
 static const int64_t first_second = -62135596800, last_second = 253402300799;
 
 void fields_init(struct fields *fields, void *bytes, uint32_t capacity)
@@ -53,7 +52,7 @@ void fields_init(struct fields *fields, void *bytes, uint32_t capacity)
 
 /* --- Writing -------------------------------------------------------------------------------------- */
 
-/* Whether `size` bytes more fit, besides those that close what is open. */
+/* Whether `size` more bytes fit, besides those that close the open objects and arrays. */
 static bool has_room(struct fields *fields, size_t size)
 {
     if (fields->skipped == 0 && size <= fields->capacity &&
@@ -63,7 +62,7 @@ static bool has_room(struct fields *fields, size_t size)
     return false;
 }
 
-/* The head of a member, and room for its value of `size` bytes; NULL: it is left out. */
+/* Writes the start of a member and returns room for its value of `size` bytes; NULL: the member is omitted. */
 static uint8_t *begin(struct fields *fields, enum member member, const char *key, size_t size)
 {
     size_t head = 1 + (key ? sizeof(key) : 0);
@@ -93,7 +92,7 @@ static void open(struct fields *fields, enum member member, const char *key)
     if (fields->depth - fields->skipped >= FIELDS_DEPTH_MAX)
         fields->cut = true;
     else if (begin(fields, member, key, 1)) {
-        fields->length--; /* the byte that closes it: its room is kept by the depth */
+        fields->length--; /* the byte that closes it: `depth` reserves its room */
         fields->depth++;
         return;
     }
@@ -131,7 +130,7 @@ void fields_array_close(struct fields *fields)
     close(fields, MEMBER_ARRAY_END);
 }
 
-/* What of `length` bytes is kept: not half a character. */
+/* Returns how many of `length` bytes are kept: whole characters only. */
 static size_t cut(struct fields *fields, const uint8_t *bytes, size_t length)
 {
     if (length <= FIELDS_VALUE_MAX)
@@ -250,7 +249,7 @@ struct reader {
     bool in_array[FIELDS_DEPTH_MAX];
 };
 
-/* Lends `length` bytes; NULL when there are not so many. */
+/* Lends `length` bytes; NULL when there are fewer. */
 static const uint8_t *get(struct reader *reader, size_t length)
 {
     const uint8_t *at = reader->at;
@@ -282,7 +281,7 @@ static bool get_number(struct reader *reader, uint64_t *out)
     return at;
 }
 
-/* Apart, as render_escaped() is. */
+/* A separate function, as render_escaped(). */
 static __attribute__((noinline)) void render_hex(struct text *out, const uint8_t *value, size_t length, bool colons)
 {
     static const char digits[] = "0123456789abcdef";
@@ -306,7 +305,8 @@ static bool is_ascii_word(const uint8_t *at)
     return (word & UINT64_C(0x8080808080808080)) == 0;
 }
 
-/* How many bytes from the first on are surely ASCII: steps of eight, the last of which may overlap the one before. */
+/* Returns a number of leading bytes that are certainly ASCII, in steps of eight, the last of which may overlap the one
+ * before. */
 static size_t ascii_length(const uint8_t *value, size_t length)
 {
     size_t at = 0;
@@ -328,7 +328,7 @@ static bool is_text(const uint8_t *value, size_t length)
     return true;
 }
 
-/* What is not text shows its bytes as \xNN, as in the field. Apart for its large frame, which others do without. */
+/* Renders bytes that are not text as \xNN, as in Suricata. A separate function because of its large stack frame. */
 static __attribute__((noinline)) void render_escaped(struct text *out, const uint8_t *value, size_t length)
 {
     static const char digits[] = "0123456789abcdef";
@@ -454,7 +454,8 @@ static render_function *const renders[MEMBER_COUNT] = {
     [MEMBER_IPV4] = render_address,    [MEMBER_IPV6] = render_address,    [MEMBER_TIME] = render_number,
 };
 
-/* A key belongs into an object, and only there; what is open in the text is the caller's business. */
+/* A key is required in an object, and not allowed elsewhere; the object or array that is open in the text is the
+ * caller's responsibility. */
 static bool key_fits(const struct reader *reader, unsigned head)
 {
     enum member member = head & ~(unsigned)KEY_MASK;

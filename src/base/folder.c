@@ -10,8 +10,7 @@
 
 enum { FOLDER_MODE = 0750 };
 
-/* By a descriptor: whoever may write to the parent could put something else in the place of a folder that was just
- * created. */
+/* Uses a descriptor: a process with write access to the parent could replace a folder that was just created. */
 static int change_owner(const char *path, uid_t owner, gid_t group)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), err;

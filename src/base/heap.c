@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One private mapping, cut into slabs of 64 KiB, and a table with an entry for each of them. A slab serves objects of
- * one size class; the classes are a quarter of a power of two apart, so that rounding up costs a fifth at most. What is
- * larger than half a slab takes a run of whole slabs; pages that are not touched are not backed, so that the rest of
- * the last one costs address space and memcap only.
+ * One private mapping, divided into slabs of 64 KiB, and a table with an entry for each of them. A slab serves objects
+ * of one size class; the classes are a quarter of a power of two apart, so that rounding up costs a fifth at most. An
+ * object larger than half a slab uses a run of whole slabs; untouched pages are not backed, so that the rest of the
+ * last slab only costs address space and memcap.
  *
- * Free slabs lie in runs: the first and the last entry of a run say how long it is, so that a run that is given back
- * joins its neighbours at once, and runs are listed by their length, with a bit set of the lengths that there are. All
- * of taking and giving is O(1).
+ * Free slabs form runs: the first and the last entry of a run contain its length, so that a freed run is merged with
+ * its neighbours at once, and runs are in lists by their length, with a bit set of the lists that are not empty.
+ * Allocation and free are O(1).
  *
- * Objects that were given back are linked within their slab and go out again first. A class keeps one slab that became
- * empty: a class with one object that comes and goes would pay for a slab each time otherwise. When slabs run out these
- * are given back, too.
+ * Freed objects are linked within their slab and are reused first. A class keeps one slab that became empty: otherwise
+ * a class with one short-lived object would pay for a slab each time. When slabs run out these are freed, too.
  *
- * Under AddressSanitizer everything that was not asked for is poisoned: what is given back, what was never taken, and
- * the rest of an object behind its size, until heap_size() is asked what it is.
+ * Under AddressSanitizer all bytes outside of requested objects are poisoned: freed objects, unused ones, and the rest
+ * of an object behind its size, until heap_size() is called for it.
  */
 #include "sluice/heap.h"
 
@@ -24,7 +23,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#if __has_include(<sanitizer/asan_interface.h>) /* where there is no sanitizer its macros do nothing */
+#if __has_include(<sanitizer/asan_interface.h>) /* without a sanitizer its macros do nothing */
 #include <sanitizer/asan_interface.h>
 #else
 #define ASAN_POISON_MEMORY_REGION(at, size) ((void)(at), (void)(size))
@@ -32,13 +31,13 @@
 #endif
 
 enum {
-    UNIT = 16, /* objects are aligned to it */
+    UNIT = 16, /* alignment of objects */
     SLAB = 64 * 1024,
     SMALL_MAX = SLAB / 2,
     FINE_MAX = 8 * UNIT, /* up to here the classes are one unit apart */
     CLASSES = 8 + 8 * 4,
     RUN_MAX = HEAP_OBJECT_MAX / SLAB,
-    RUN_LISTS = 64, /* by length - 1; the last has everything from RUN_LISTS on */
+    RUN_LISTS = 64, /* by length - 1; the last list has all runs from RUN_LISTS on */
     HUGE_PAGE = 2 * 1024 * 1024,
 };
 _Static_assert(RUN_LISTS <= 64, "the lengths that there are fit a word");
@@ -48,17 +47,17 @@ _Static_assert(RUN_MAX <= 2 * RUN_LISTS, "few runs of the last list are too shor
 #define NO_OBJECT UINT16_MAX
 
 enum slab_kind {
-    SLAB_INSIDE, /* of a run, free or taken: neither its first nor, when it is free, its last */
+    SLAB_INSIDE, /* within a run, free or allocated: neither its first slab nor, when it is free, its last */
     SLAB_FREE,   /* first or last of a free run */
     SLAB_SMALL,
-    SLAB_LARGE, /* first of a taken run */
+    SLAB_LARGE, /* first of an allocated run */
 };
 
 struct slab {
-    uint32_t next, previous; /* in a list of free runs, or of slabs of a class that have room */
-    uint32_t run;            /* SLAB_FREE, SLAB_LARGE: slabs of the run */
-    uint16_t used, fresh;    /* SLAB_SMALL: objects taken; those that were taken at least once */
-    uint16_t given_back;     /* the first object that was given back, in units of the slab; NO_OBJECT */
+    uint32_t next, previous; /* links in a list of free runs, or of slabs of a class that have room */
+    uint32_t run;            /* SLAB_FREE, SLAB_LARGE: number of slabs of the run */
+    uint16_t used, fresh;    /* SLAB_SMALL: objects in use; objects used at least once */
+    uint16_t given_back;     /* the first freed object, in units of the slab; NO_OBJECT */
     uint8_t kind, size_class;
 };
 
@@ -67,10 +66,10 @@ struct heap {
     struct slab *slabs;
     uint32_t slab_count;
     uint32_t partial[CLASSES]; /* slabs with room, by class */
-    uint32_t empty[CLASSES];   /* the one of them that is kept without an object; NONE */
+    uint32_t empty[CLASSES];   /* the slab without objects that the class keeps; NONE */
     uint32_t free_runs[RUN_LISTS];
     uint64_t free_lengths; /* bits of the lists that are not empty */
-    uint32_t free_slabs;   /* of all free runs */
+    uint32_t free_slabs;   /* slabs in all free runs */
     size_t memory;
     uint64_t refused;
     void *mapping;
@@ -119,7 +118,7 @@ static void add_free_run(struct heap *heap, uint32_t index, uint32_t run)
     heap->free_lengths |= UINT64_C(1) << list;
 }
 
-/* Its entries are inside of something else from now on. */
+/* Removes a run from its list; its entries are within another run from now on. */
 static void remove_free_run(struct heap *heap, uint32_t index)
 {
     uint32_t run = heap->slabs[index].run, list = run_list(run);
@@ -150,7 +149,7 @@ static void give_slabs(struct heap *heap, uint32_t index, uint32_t run)
     add_free_run(heap, index, run);
 }
 
-/* Those that the classes keep. */
+/* Frees the empty slabs that the classes keep. */
 static bool give_empty_slabs(struct heap *heap)
 {
     bool any = false;
@@ -168,8 +167,8 @@ static bool give_empty_slabs(struct heap *heap)
     return any;
 }
 
-/* A free run of at least `run` slabs, or NONE. The last list alone has runs that may be too short, a few of 4 MiB each.
- */
+/* Returns a free run of at least `run` slabs, or NONE. Only the last list has runs that may be too short, a few of 4
+ * MiB each. */
 static uint32_t find_run(const struct heap *heap, uint32_t run)
 {
     uint64_t long_enough = heap->free_lengths & ~UINT64_C(0) << run_list(run);
@@ -180,7 +179,7 @@ static uint32_t find_run(const struct heap *heap, uint32_t run)
     return index;
 }
 
-/* Index of the first of `run` slabs, or NONE. */
+/* Returns the index of the first of `run` slabs, or NONE. */
 static uint32_t take_slabs(struct heap *heap, uint32_t run)
 {
     uint32_t index = find_run(heap, run);
@@ -321,7 +320,7 @@ static void give_large(struct heap *heap, uint32_t index)
 
 /* --- The heap ------------------------------------------------------------------------------------- */
 
-/* Address space only, from the border of a huge page on. */
+/* Reserves address space only, aligned to a huge page. */
 static int reserve(struct heap *heap)
 {
     size_t length = (size_t)heap->slab_count * SLAB;
@@ -473,10 +472,10 @@ uint64_t heap_refused(const struct heap *heap)
     return heap->refused;
 }
 
-/* --- A buffer that grows -------------------------------------------------------------------------- */
+/* --- Growing buffer ------------------------------------------------------------------------------- */
 
-/* Twice as much as it has, so that the copies are paid for by the bytes; only what is needed when there is not so much.
- */
+/* Doubles the size, so that the cost of copies is proportional to the bytes; allocates only what is needed when there
+ * is less memory. */
 static bool make_room(struct heap *heap, struct buffer *buffer, uint32_t needed, uint32_t limit)
 {
     uint64_t wished = (uint64_t)buffer->capacity * 2;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * JSON written straight into a text. Commas come by themselves: each value leaves `need_comma` behind, each opening
- * bracket takes it away.
+ * JSON written straight into a text. Commas are automatic: each value sets `need_comma`, each opening bracket clears
+ * it.
  */
 #include "sluice/json.h"
 
@@ -27,7 +27,7 @@ static void escape(struct text *text, uint8_t byte)
         text_printf(text, "\\u%04x", byte);
 }
 
-/* Beyond U+FFFF as a pair of surrogates (RFC 8259 section 7). */
+/* Escapes a code point; beyond U+FFFF as a surrogate pair (RFC 8259 section 7). */
 static void escape_code_point(struct text *text, uint32_t code_point)
 {
     if (code_point < 0x10000)
@@ -50,10 +50,10 @@ static size_t plain_length(const uint8_t *bytes, size_t length)
     return run;
 }
 
-/* What the compiler has instructions for: sixteen bytes at once. */
+/* A vector type that the compiler maps to instructions for sixteen bytes. */
 typedef int8_t sixteen __attribute__((vector_size(16)));
 
-/* Set where a byte needs an escape, as is_plain() says. From 0x80 on all do, which are less than zero here. */
+/* Non-zero where a byte needs an escape, as is_plain() defines. Bytes from 0x80 on do; they are negative here. */
 static inline sixteen find_escapes(sixteen bytes)
 {
     return (bytes < 0x20) | (bytes == 0x7f) | (bytes == '"') | (bytes == '\\');
@@ -76,7 +76,7 @@ static inline sixteen copy_sixteen(char *out, const uint8_t *bytes)
     return find_escapes(all);
 }
 
-/* Sixteen bytes or more; the last sixteen may overlap those before, as in the next two. */
+/* Copies sixteen bytes or more; the last sixteen may overlap those before, as in the next two functions. */
 static inline bool copy_many(char *out, const uint8_t *bytes, size_t length)
 {
     sixteen escapes = copy_sixteen(out + length - 16, bytes + length - 16);
@@ -113,7 +113,7 @@ static inline bool copy_four_to_eight(char *out, const uint8_t *bytes, size_t le
     return is_none_set(find_escapes(all));
 }
 
-/* Copies bytes that need no escape, which is nearly everything; false when some do. */
+/* Copies bytes that need no escape, the usual case; false when some do. */
 static bool copy_plain(char *out, const uint8_t *bytes, size_t length)
 {
     if (length >= 16)
@@ -146,7 +146,7 @@ static bool write_plain_string(struct text *text, const uint8_t *bytes, size_t l
     char *at = json_room(text, length + 2);
 
     if (!at)
-        return true; /* failed, and remembered in the text */
+        return true; /* failed; recorded in the text */
     if (!copy_plain(at + 1, bytes, length))
         return false;
     *at = at[length + 1] = '"';
@@ -193,14 +193,14 @@ static void write_string(struct text *text, const uint8_t *bytes, size_t length)
         write_escaped_string(text, bytes, length);
 }
 
-/* Comma and key in one go; false when the key needs an escape. */
+/* Writes comma and key at once; false when the key needs an escape. */
 static bool write_plain_key(struct text *text, const char *key)
 {
     size_t length = strlen(key);
     char *at = json_room(text, length + 4);
 
     if (!at)
-        return true; /* failed, and remembered in the text */
+        return true; /* failed; recorded in the text */
     if (text->need_comma)
         *at++ = ',';
     if (!copy_plain(at + 1, (const uint8_t *)key, length))
@@ -221,7 +221,7 @@ static __attribute__((noinline)) void write_key(struct text *text, const char *k
     write_char(text, ':');
 }
 
-/* What comes before a value. */
+/* Writes comma and key before a value. */
 static inline void begin_value(struct text *text, const char *key)
 {
     if (key)
@@ -330,7 +330,7 @@ void json_int(struct text *text, const char *key, int64_t value)
     text_printf(text, "%lld", (long long)value);
 }
 
-/* The shortest of the two precisions that reads back as the same number; JSON has no infinity and no NaN. */
+/* Uses the shorter of two precisions that reads back as the same number; JSON has no infinity and no NaN. */
 void json_double(struct text *text, const char *key, double value)
 {
     char digits[32];

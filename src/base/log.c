@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One write per line, so that lines of several threads do not mix. The level is the one process-wide setting of Sluice:
- * it belongs to stderr, which is process-wide too.
+ * One write per line, so that lines of several threads do not mix. The level is the only process-wide setting of
+ * Sluice: it belongs to stderr, which is process-wide, too.
  */
 #include "sluice/log.h"
 
@@ -51,5 +51,5 @@ void log_write(enum log_level level, const char *format, ...)
     used += more < (int)sizeof(line) - used - 8 ? more : (int)sizeof(line) - used - 9;
     used += snprintf(line + used, sizeof(line) - (size_t)used, "%s\n", colour ? "\033[0m" : "");
     if (write(STDERR_FILENO, line, (size_t)used) < 0)
-        return; /* nowhere left to say it */
+        return; /* stderr failed: there is no other place to report it */
 }

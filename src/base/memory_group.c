@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Small files of the kernel, read anew each time: a limit may be changed at any moment. See sluice/memory_group.h. */
+/* Small files of the kernel, read again each time: a limit may change at any moment. See sluice/memory_group.h. */
 #include "sluice/memory_group.h"
 
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 
 enum { LINE_SIZE = 4096, NAME_SIZE = 64 };
 
-/* The names of the same things in both versions. */
+/* File and field names of both versions. */
 struct version {
     const char *root, *limit, *used, *reclaimable, *events;
 };
@@ -27,7 +27,7 @@ static const struct version version_2 = {
     .reclaimable = "inactive_file",
     .events = "memory.events",
 };
-/* No limit, in version 1: the largest number of whole pages. */
+/* Version 1 without a limit: the largest number of whole pages. */
 static const uint64_t no_limit = (uint64_t)INT64_MAX >> 16 << 16;
 
 struct place {
@@ -46,14 +46,14 @@ static FILE *open_file(const struct place *place, const char *group, const char 
 static bool read_number(const struct place *place, const char *group, const char *name, uint64_t *out)
 {
     FILE *file = open_file(place, group, name);
-    bool found = file && fscanf(file, "%" SCNu64, out) == 1; /* "max" is none */
+    bool found = file && fscanf(file, "%" SCNu64, out) == 1; /* "max": no limit */
 
     if (file)
         fclose(file);
     return found;
 }
 
-/* Of a file of names and numbers; 0 when it is not there. */
+/* Reads a value from a file of names and numbers; 0 when it is missing. */
 static uint64_t read_named(const struct place *place, const char *group, const char *name, const char *wanted)
 {
     FILE *file = open_file(place, group, name);
@@ -69,7 +69,7 @@ static uint64_t read_named(const struct place *place, const char *group, const c
     return found;
 }
 
-/* "4:memory:/path", "4:cpu,memory:/path", and "0::/path" of version 2. */
+/* Parses "4:memory:/path", "4:cpu,memory:/path", and "0::/path" of version 2. */
 static bool has_memory(char *controllers)
 {
     char *rest;
@@ -81,7 +81,7 @@ static bool has_memory(char *controllers)
     return false;
 }
 
-/* Version 1 wins: where memory is its own, version 2 does not have it. */
+/* Version 1 wins: where it has the memory controller, version 2 does not. */
 static void take_line(struct place *place, char *line)
 {
     char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
@@ -135,7 +135,7 @@ static void read_one(const struct place *place, const char *group, struct memory
     if (tightest->limit != UINT64_MAX && left(&one) >= left(tightest))
         return;
     one.kills = tightest->kills;
-    if (length >= sizeof(one.name)) /* its end tells more */
+    if (length >= sizeof(one.name)) /* its end is more specific */
         snprintf(one.name, sizeof(one.name), "...%s", group + length - sizeof(one.name) + sizeof("..."));
     else
         memcpy(one.name, length > 0 ? group : "/", length > 0 ? length + 1 : sizeof("/"));

@@ -5,7 +5,7 @@
 
 enum { RESET_LENGTH = sizeof(struct packet) - offsetof(struct packet, outer), BLOCK_LENGTH = 64 };
 
-/* In blocks: for the whole the compiler takes an instruction that costs as much as decoding a small packet. */
+/* Cleared in blocks: for the whole the compiler uses an instruction that costs as much as decoding a small packet. */
 void packet_reset(struct packet *pkt)
 {
     unsigned char *at = (unsigned char *)pkt + offsetof(struct packet, outer);

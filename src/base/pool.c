@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The objects lie one after the other in one private mapping of which nothing is backed before it is used. `fresh` of
- * them have been taken at least once; those given back are linked through their first word and go out again first,
- * while they are still in the cache. Large reservations ask for huge pages and begin at the border of one: a table that
- * is walked at random would otherwise pay for a miss of the address translation at each step, and a scan for a fault
- * every few objects.
+ * The objects are contiguous in one private mapping, of which nothing is backed before it is used. `fresh` of them have
+ * been used at least once; freed ones are linked through their first word and reused first, while they are still in the
+ * cache. Large reservations request huge pages and begin at the boundary of one: a table with random access would
+ * otherwise pay for a TLB miss at each step, and a scan for a page fault every few objects.
  *
- * Under AddressSanitizer an object that was given back is poisoned, so that a use of it is found.
+ * Under AddressSanitizer a freed object is poisoned, so that a use after free is detected.
  */
 #include "sluice/pool.h"
 
@@ -16,7 +15,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#if __has_include(<sanitizer/asan_interface.h>) /* where there is no sanitizer its macros do nothing */
+#if __has_include(<sanitizer/asan_interface.h>) /* without a sanitizer its macros do nothing */
 #include <sanitizer/asan_interface.h>
 #else
 #define ASAN_POISON_MEMORY_REGION(at, size) ((void)(at), (void)(size))
@@ -43,7 +42,7 @@ static size_t round_up(size_t value, size_t unit)
     return (value + unit - 1) / unit * unit;
 }
 
-/* Address space only; aligned to a huge page when it is worth one. */
+/* Reserves address space only; aligned to a huge page if it is large enough. */
 static int reserve(struct pool *pool)
 {
     size_t length = pool->stride * pool->capacity;
@@ -62,8 +61,8 @@ static int reserve(struct pool *pool)
     pool->objects = mapping;
     if (is_large) {
         pool->objects += round_up((uintptr_t)mapping, HUGE_PAGE) - (uintptr_t)mapping;
-        /* Only whole huge pages, so that the last, partial one cannot be backed past the memcap. A kernel without them
-         * does well enough without. */
+        /* Only whole huge pages, so that the last, partial one cannot be backed past the memcap. Without huge pages
+         * everything still works. */
         (void)madvise(pool->objects, length / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
     }
     return 0;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The ring is one buffer of a power of two bytes and two positions that only grow: `head`, up to which the producer has
- * published, and `tail`, up to which the consumer is done. A position modulo the capacity is the place in the buffer.
+ * published, and `tail`, up to which the consumer has released. A position modulo the capacity is the index in the
+ * buffer.
  *
  * A record is a header of 8 bytes and its bytes, rounded up to 8, and never wraps: where it would, the rest of the
  * buffer is filled with a gap and the record begins at the front. Gap and record are published together by one store of
- * `head`, so the consumer never meets a gap with nothing behind it. As a record takes a quarter of the buffer at most,
+ * `head`, so the consumer never finds a gap with nothing behind it. As a record uses a quarter of the buffer at most,
  * an empty ring always has room for a gap and a record.
  *
- * Threads: each side owns one cache line, with its own position and the last it has seen of the other's; it reads the
- * other line only when that copy says full (or empty). The store of head (release) pairs with the consumer's load
- *          (acquire) and makes the record visible; that of tail pairs with the producer's load and gives the room back.
+ * Threads: each side owns one cache line, with its own position and the last value it has read of the other's; it reads
+ * the other line only when that copy indicates full (or empty). The store of head (release) pairs with the consumer's
+ * load (acquire) and makes the record visible; that of tail pairs with the producer's load and frees the room.
  */
 #include "sluice/ring.h"
 
@@ -23,23 +24,23 @@
 enum { CACHE_LINE = 64, RECORD_ALIGNMENT = 8, MIN_CAPACITY = 64 };
 
 struct record_header {
-    uint32_t size;   /* of the record as it was asked for */
+    uint32_t size;   /* size of the record as requested */
     uint32_t is_gap; /* skip to the front of the buffer */
 };
 
 static_assert(sizeof(struct record_header) == RECORD_ALIGNMENT, "records start aligned");
 
 struct ring {
-    /* read by both, written by neither */
+    /* read by both sides, written by neither */
     alignas(CACHE_LINE) uint8_t *bytes;
     uint64_t capacity;
 
-    /* the producer's */
+    /* written by the producer */
     alignas(CACHE_LINE) _Atomic uint64_t head;
     uint64_t reserved_end; /* the head that ring_commit() publishes */
     uint64_t tail_seen;
 
-    /* the consumer's */
+    /* written by the consumer */
     alignas(CACHE_LINE) _Atomic uint64_t tail;
     uint64_t peeked_end; /* the tail that ring_release() publishes */
     uint64_t head_seen;

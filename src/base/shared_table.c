@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The upper half of a key's hash picks the shard, the lower half the bucket. Entries are numbered from 1; 0 stands for
+ * The upper half of a key's hash selects the shard, the lower half the bucket. Entries are numbered from 1; 0 means
  * none. A bucket has a bit for each of its entries, by their hashes: most of the keys of a scan are in no bucket, and
- * to learn that touches no entry. An insert that finds no free entry looks at the next SWEEP_PER_INSERT in turn for
- * expired ones: its cost is bounded, and all entries get their turn. When none has expired, one of the next
- * EVICT_SAMPLES gives way.
+ * this is detected without touching an entry. An insert that finds no free entry checks the next SWEEP_PER_INSERT in
+ * turn for expired ones: its cost is bounded, and all entries are checked in turn. When none has expired, one of the
+ * next EVICT_SAMPLES is evicted.
  */
 #include "sluice/shared_table.h"
 
@@ -24,21 +24,21 @@ enum { MIN_ENTRIES = 64, SWEEP_PER_INSERT = 64, EVICT_SAMPLES = 16 };
 
 struct shared_bucket {
     uint32_t first;
-    uint32_t filter; /* filter_bit() of all in it */
+    uint32_t filter; /* filter_bit() of all its entries */
 };
 
 struct shared_shard {
     pthread_mutex_t lock;
     struct shared_table *table;
-    uint64_t hash;    /* of the key that it is locked for */
+    uint64_t hash;    /* hash of the key for which it is locked */
     uint8_t *entries; /* [entry_count] of entry_size */
     struct shared_bucket *buckets;
     uint32_t entry_count, bucket_mask;
     uint32_t fresh;      /* entries from here on were never used */
     uint32_t free_entry; /* chain of freed entries */
     uint32_t sweep;
-    uint64_t next_expiry_ns; /* the earliest that this round of the sweep has met */
-    uint64_t quiet_until_ns; /* a whole round found nothing that expires before */
+    uint64_t next_expiry_ns; /* the earliest expiry found in this round of the sweep */
+    uint64_t quiet_until_ns; /* a whole round found no entry that expires before */
 };
 
 struct shared_table {
@@ -85,11 +85,12 @@ static uint32_t filter_bit(uint32_t tag)
     return UINT32_C(1) << (tag >> 27);
 }
 
-/* How many entries and buckets a shard has. */
+/* Computes the number of entries and buckets of a shard. */
 static void plan_shard(struct shared_shard *shard, struct shared_table *table)
 {
     size_t memcap = table->options.memcap / SHARED_TABLE_SHARDS;
-    size_t count = memcap / (table->options.entry_size + 2 * sizeof(*shard->buckets)); /* a bucket an entry, or two */
+    size_t count =
+        memcap / (table->options.entry_size + 2 * sizeof(*shard->buckets)); /* one bucket per entry, or two */
     uint32_t buckets = MIN_ENTRIES;
 
     shard->table = table;
@@ -111,7 +112,7 @@ static size_t buckets_size(const struct shared_shard *shard)
     return ((size_t)shard->bucket_mask + 1) * sizeof(*shard->buckets);
 }
 
-/* All shards are alike. */
+/* All shards have the same size. */
 static int reserve(struct shared_table *table)
 {
     size_t entries = entries_size(&table->shard[0]), buckets = buckets_size(&table->shard[0]);
@@ -203,7 +204,7 @@ unsigned shared_shard_number(const struct shared_shard *shard)
     return (unsigned)(shard - shard->table->shard);
 }
 
-/* Takes the entry out of its bucket's chain. */
+/* Removes the entry from its bucket's chain. */
 static void unlink_entry(struct shared_shard *shard, struct shared_bucket *bucket, uint32_t index)
 {
     uint32_t *link = &bucket->first;
@@ -236,7 +237,7 @@ void shared_shard_remove(struct shared_shard *shard, void *removed)
     shard->quiet_until_ns = 0;
 }
 
-/* A round is over: when it freed nothing there is no use in another before the first entry expires. */
+/* Starts a round of the sweep: if the last one freed nothing, no other is needed before the first entry expires. */
 static void begin_round(struct shared_shard *shard)
 {
     shard->sweep = 1;
@@ -253,7 +254,7 @@ static void sweep(struct shared_shard *shard, uint64_t now_ns)
 
         if (entry->expires_ns != 0 && entry->expires_ns < now_ns) {
             shared_shard_remove(shard, entry);
-            shard->next_expiry_ns = 0; /* what takes its place may expire at any time */
+            shard->next_expiry_ns = 0; /* the entry that replaces it may expire at any time */
         } else if (entry->expires_ns < shard->next_expiry_ns) {
             shard->next_expiry_ns = entry->expires_ns;
         }
@@ -268,7 +269,7 @@ static bool gives_way(const struct shared_table_options *options, const struct s
     return options->gives_way ? options->gives_way(entry, other) : entry->expires_ns < other->expires_ns;
 }
 
-/* A flood of new keys only replaces itself, mostly. */
+/* A flood of new keys mostly replaces its own entries. */
 static void evict(struct shared_shard *shard)
 {
     struct shared_entry *chosen = NULL;
@@ -335,7 +336,7 @@ void *shared_shard_get(struct shared_shard *shard, const void *key, uint64_t now
     memset(entry, 0, shard->table->options.entry_size);
     memcpy(key_of(entry), key, shard->table->options.key_size);
     entry->tag = tag_of(shard->hash);
-    entry->next = bucket->first; /* after take_entry: the sweep may have changed it */
+    entry->next = bucket->first; /* after take_entry(): the sweep may have changed it */
     bucket->first = index;
     bucket->filter |= filter_bit(entry->tag);
     *fresh = true;

@@ -101,7 +101,7 @@ void text_reset(struct text *text)
         text->bytes[0] = '\0';
 }
 
-/* Room for `more` bytes and a NUL. */
+/* Makes room for `more` bytes and a NUL. */
 static bool grow(struct text *text, size_t more)
 {
     size_t capacity = text->capacity ? text->capacity : FIRST_CAPACITY;
@@ -254,7 +254,7 @@ bool text_to_int(const char *bytes, size_t length, int64_t low, int64_t high, in
     return true;
 }
 
-/* --- The nearest name ----------------------------------------------------------------------------- */
+/* --- Nearest name --------------------------------------------------------------------------------- */
 
 static char lower(char c)
 {
@@ -273,8 +273,8 @@ static size_t min3(size_t a, size_t b, size_t c)
     return least < c ? least : c;
 }
 
-/* Inserted, deleted, changed letters and swapped neighbours, without regard to case; `limit` when it is no less than
- * that. Three rows of the usual table are kept: a swap looks back two. */
+/* Counts inserted, deleted and changed letters and swapped neighbours, ignoring case; returns `limit` when the distance
+ * is not below it. Three rows of the usual table are kept: a swap needs the row before the previous one. */
 static size_t edit_distance(const char *a, size_t a_length, const char *b, size_t b_length, size_t limit)
 {
     size_t rows[3][NEAREST_MAX_LENGTH + 1];
@@ -293,7 +293,7 @@ static size_t edit_distance(const char *a, size_t a_length, const char *b, size_
             least = now[j] < least ? now[j] : least;
         }
         if (least >= limit && last_least >= limit)
-            return limit; /* what follows comes from these two rows */
+            return limit; /* the next rows are computed from these two */
         last_least = least;
         size_t *reused = before;
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is written lies in a block that grows, and goes to the file by megabytes, so that neither many flows nor many
- * bytes of streams need it all in memory twice. A file is
+ * Bytes are written to a growing block, and flushed to the file by megabytes, so that many flows or many bytes of
+ * streams are not all in memory twice. A file is
  *
- *     "sluice\0\n"  version (4)  kind (4)  parts  digest (8): XXH3 of all before it
+ *   "sluice\0\n"  version (4)  kind (4)  parts  digest (8): XXH3 of all bytes before it
  *
- * Memory files are sealed by who wrote them: a mapping of one that somebody cuts would end its reader.
+ * The writer seals memory files: the reader of a mapping would be killed if another process truncated the file.
  */
 #include "sluice/transfer.h"
 
@@ -32,7 +32,7 @@ static void fail(struct transfer *t, int error)
         t->error = error;
     if (!t->reading)
         t->at = 0;
-    t->limit = t->at; /* nothing has room any more */
+    t->limit = t->at; /* no room for anything from now on */
 }
 
 void transfer_write_start(struct transfer *t)
@@ -236,7 +236,7 @@ int transfer_file_finish(struct transfer_file *file, uint64_t *size)
     }
     error = file->out.error;
     if (!error)
-        fcntl(file->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE); /* other files have none */
+        fcntl(file->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE); /* other files have no seals */
     *size = file->written;
     XXH3_freeState(file->digest);
     transfer_clear(&file->out);
@@ -266,7 +266,7 @@ static int check(struct transfer *t, uint32_t wanted)
     return kind == wanted && digest == XXH3_64bits(t->bytes, t->limit) ? 0 : -EBADMSG;
 }
 
-/* Other files have no seals, and are nobody's but ours. */
+/* Other files have no seals, and are private to the program. */
 static bool may_change(int fd)
 {
     const int needed = F_SEAL_SHRINK | F_SEAL_WRITE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* UTF-8 by RFC 3629, for what is written to files and terminals. */
+/* UTF-8 by RFC 3629, for output to files and terminals. */
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H
 
@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of the UTF-8 sequence at `at`, or 0 when it is none: overlong forms, surrogates and what lies past U+10FFFF are
- * not (RFC 3629 §4). */
+/* Returns the length of the UTF-8 sequence at `at`, or 0 when it is invalid: overlong forms, surrogates and code points
+ * past U+10FFFF are (RFC 3629 §4). */
 static inline size_t utf8_length(const uint8_t *at, size_t left)
 {
     uint8_t low = 0x80, high = 0xbf;
@@ -38,7 +38,7 @@ static inline size_t utf8_length(const uint8_t *at, size_t left)
     return length;
 }
 
-/* The code point of a sequence of `length` bytes, as utf8_length() found it. */
+/* Returns the code point of a sequence of `length` bytes, the result of utf8_length(). */
 static inline uint32_t utf8_code_point(const uint8_t *at, size_t length)
 {
     uint32_t code_point = length == 1 ? at[0] : at[0] & (0xffu >> (length + 1));
@@ -49,9 +49,9 @@ static inline uint32_t utf8_code_point(const uint8_t *at, size_t length)
 }
 
 /*
- * Whether a code point changes how a terminal or an editor shows the text around it: the C1 controls, which terminals
- * obey; characters that are not visible; line separators; the marks and overrides of bidirectional text (UAX #9), which
- * can show a text backwards; tags (general categories Cc, Cf, Zl and Zp of Unicode).
+ * Whether a code point changes how a terminal or an editor displays the text around it: the C1 controls, which
+ * terminals execute; invisible characters; line separators; the marks and overrides of bidirectional text (UAX #9),
+ * which can display a text backwards; tags (general categories Cc, Cf, Zl and Zp of Unicode).
  */
 static inline bool utf8_is_control(uint32_t code_point)
 {
