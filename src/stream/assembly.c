@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Assembly: adding segments; assembly_view.c yields chunks. See assembly.h for the semantics and assembly_priv.h for
+ * Assembly: adding segments; assembly_chunk.c yields chunks. See assembly.h for the semantics and assembly_priv.h for
  * the data structures.
  *
  * A segment that continues the contiguous data, with no out-of-order data in its range, touches neither extents nor
@@ -84,7 +84,7 @@ bool assembly_acknowledge(struct assembly_store *store, struct assembly *assembl
     assembly->acknowledged = larger(offset, assembly->acknowledged);
 
     uint64_t until = assembly->limit ? smaller(assembly->acknowledged, assembly->limit) : assembly->acknowledged;
-    bool gap = assembly->contiguous < until && extent_give_up(store, assembly, until);
+    bool gap = assembly->contiguous < until && extent_mark_lost(store, assembly, until);
 
     assembly_release(store, assembly);
     return gap;
@@ -136,7 +136,7 @@ void assembly_stop(struct assembly_store *store, struct assembly *assembly)
 
 void assembly_end(struct assembly_store *store, struct assembly *assembly)
 {
-    if (assembly->first || assembly->extents || assembly->holes || assembly->segments)
+    if (assembly->first || assembly->extents || assembly->gaps || assembly->segments)
         assembly_stop(store, assembly);
     else
         forget_views(store, assembly);
@@ -174,23 +174,24 @@ static struct clipped clip(const struct assembly *assembly, uint64_t offset, con
 }
 
 /* Compares a segment with the data stored in its range, and counts the overlap. */
-static void compare(const struct assembly *assembly, const struct clipped *clipped, struct assembly_report *report)
+static void compare_segment(const struct assembly *assembly, const struct clipped *clipped,
+                            struct assembly_report *report)
 {
     struct walk walk = walk_start(assembly, clipped->start, clipped->end);
-    struct piece piece;
+    struct range range;
 
-    while (walk_next(&walk, &piece)) {
-        uint32_t count = (uint32_t)(piece.end - piece.start);
+    while (walk_next(&walk, &range)) {
+        uint32_t count = (uint32_t)(range.end - range.start);
 
-        if (piece.kind == PIECE_NEW) {
+        if (range.kind == RANGE_NEW) {
             report->added += count;
-        } else if (piece.kind == PIECE_LOST) {
+        } else if (range.kind == RANGE_LOST) {
             report->too_old = report->lost = true;
         } else {
             report->overlapping += count;
-            report->differs |= piece.kind == PIECE_SEEN && !report->differs &&
-                               !block_equal(assembly, &walk.block, piece.start, piece.end,
-                                            clipped->bytes + (piece.start - clipped->start));
+            report->differs |= range.kind == RANGE_SEEN && !report->differs &&
+                               !block_equal(assembly, &walk.block, range.start, range.end,
+                                            clipped->bytes + (range.start - clipped->start));
         }
     }
 }
@@ -203,54 +204,54 @@ static bool is_in_order(const struct assembly *assembly, const struct clipped *c
 
 /* Data behind gaps stays as long as its sender likes. It must leave the last eighth of the memory to data in order,
  * which is released as soon as it is acknowledged. */
-static bool is_for_order_alone(const struct assembly_store *store)
+static bool is_reserved_for_in_order(const struct assembly_store *store)
 {
     return pool_capacity(store->blocks) - pool_used(store->blocks) < pool_capacity(store->blocks) / 8;
 }
 
-static int make_room(struct assembly_store *store, struct assembly *assembly, const struct clipped *clipped,
-                     struct assembly_report *report)
+static int reserve_segment(struct assembly_store *store, struct assembly *assembly, const struct clipped *clipped,
+                           struct assembly_report *report)
 {
-    int err = extent_room(store, assembly, clipped->start, clipped->end);
+    int err = extent_check_room(store, assembly, clipped->start, clipped->end);
 
-    if (!err && clipped->start > assembly->contiguous && is_for_order_alone(store))
+    if (!err && clipped->start > assembly->contiguous && is_reserved_for_in_order(store))
         err = -ENOMEM;
     if (!err)
         err = block_reserve(store, assembly, clipped->start, clipped->end);
     report->no_memory = err == -ENOMEM;
-    report->too_many_pieces = err == -ENOSPC;
+    report->too_many_extents = err == -ENOSPC;
     if (err)
         report->added = 0;
     return err;
 }
 
-static void write_pieces(const struct assembly_store *store, struct assembly *assembly, const struct clipped *clipped,
+static void write_ranges(const struct assembly_store *store, struct assembly *assembly, const struct clipped *clipped,
                          enum host_os os, const struct assembly_extent *segment, bool differs)
 {
     struct walk walk = walk_start(assembly, clipped->start, clipped->end);
-    struct piece piece;
+    struct range range;
 
-    while (walk_next(&walk, &piece)) {
-        const uint8_t *bytes = clipped->bytes + (piece.start - clipped->start);
+    while (walk_next(&walk, &range)) {
+        const uint8_t *bytes = clipped->bytes + (range.start - clipped->start);
 
-        if (piece.kind == PIECE_NEW)
-            block_write(assembly, &walk.block, piece.start, piece.end, bytes);
-        else if (piece.kind == PIECE_SEEN && differs && !store->inline_mode)
-            overlap_write(assembly, &walk.block, os, segment, &piece, bytes);
+        if (range.kind == RANGE_NEW)
+            block_write(assembly, &walk.block, range.start, range.end, bytes);
+        else if (range.kind == RANGE_SEEN && differs && !store->inline_mode)
+            overlap_write(assembly, &walk.block, os, segment, &range, bytes);
     }
 }
 
-static int add_pieces(struct assembly_store *store, struct assembly *assembly, const struct clipped *clipped,
+static int add_ranges(struct assembly_store *store, struct assembly *assembly, const struct clipped *clipped,
                       enum host_os os, const struct assembly_extent *segment, struct assembly_report *report)
 {
-    compare(assembly, clipped, report);
+    compare_segment(assembly, clipped, report);
     if (report->added > 0) {
-        int err = make_room(store, assembly, clipped, report);
+        int err = reserve_segment(store, assembly, clipped, report);
 
         if (err)
             return err;
     }
-    write_pieces(store, assembly, clipped, os, segment, report->differs);
+    write_ranges(store, assembly, clipped, os, segment, report->differs);
     extent_add(store, assembly, clipped->start, clipped->end);
     return 0;
 }
@@ -270,7 +271,8 @@ static int add_in_order(struct assembly_store *store, struct assembly *assembly,
     return 0;
 }
 
-static void trust(struct assembly_store *store, const struct assembly *assembly, uint64_t offset, const uint8_t *bytes)
+static void set_trusted_segment(struct assembly_store *store, const struct assembly *assembly, uint64_t offset,
+                                const uint8_t *bytes)
 {
     store->trusted_assembly = assembly;
     store->trusted_offset = offset;
@@ -278,7 +280,7 @@ static void trust(struct assembly_store *store, const struct assembly *assembly,
 }
 
 /* Whether the segment has bytes that were seen and evicted, and that the receiver may still accept from it. */
-static bool is_evicted(const struct assembly *assembly, uint64_t start, uint64_t end)
+static bool has_evicted_bytes(const struct assembly *assembly, uint64_t start, uint64_t end)
 {
     if (assembly->evicted == EVICTED_OUT_OF_ORDER)
         return true;
@@ -298,7 +300,7 @@ int assembly_add(struct assembly_store *store, struct assembly *assembly, uint64
     struct clipped clipped = clip(assembly, offset, bytes, length, report);
     struct assembly_extent segment = { .start = (int64_t)offset < 0 ? 0 : offset, .end = clipped.end };
 
-    if (length > 0 && is_evicted(assembly, offset, offset + length)) {
+    if (length > 0 && has_evicted_bytes(assembly, offset, offset + length)) {
         report->no_memory = true;
         return -EBUSY;
     }
@@ -307,13 +309,13 @@ int assembly_add(struct assembly_store *store, struct assembly *assembly, uint64
     if (is_in_order(assembly, &clipped))
         err = add_in_order(store, assembly, &clipped, report);
     else
-        err = add_pieces(store, assembly, &clipped, os, &segment, report);
+        err = add_ranges(store, assembly, &clipped, os, &segment, report);
     if (err)
         return err;
     if (!store->inline_mode)
         segment_add(store, assembly, &segment);
     if (!report->differs)
-        trust(store, assembly, offset, bytes);
+        set_trusted_segment(store, assembly, offset, bytes);
     return 0;
 }
 
@@ -323,7 +325,7 @@ bool assembly_differs(const struct assembly *assembly, uint64_t offset, const ui
     struct clipped clipped = clip(assembly, offset, bytes, length, &report);
 
     if (clipped.start < clipped.end && !is_in_order(assembly, &clipped))
-        compare(assembly, &clipped, &report);
+        compare_segment(assembly, &clipped, &report);
     return report.differs;
 }
 
@@ -332,11 +334,11 @@ void assembly_rewrite(const struct assembly *assembly, uint64_t offset, uint8_t 
     struct assembly_report report;
     struct clipped clipped = clip(assembly, offset, NULL, length, &report);
     struct walk walk = walk_start(assembly, clipped.start, clipped.end);
-    struct piece piece;
+    struct range range;
 
-    while (walk_next(&walk, &piece))
-        if (piece.kind == PIECE_SEEN)
-            block_read(assembly, &walk.block, piece.start, piece.end, out + (piece.start - offset));
+    while (walk_next(&walk, &range))
+        if (range.kind == RANGE_SEEN)
+            block_read(assembly, &walk.block, range.start, range.end, out + (range.start - offset));
 }
 
 /* --- Skipping ------------------------------------------------------------------------------------- */
@@ -348,21 +350,21 @@ int assembly_skip(struct assembly_store *store, struct assembly *assembly, uint6
 
     while (clipped.start < clipped.end) {
         struct walk walk = walk_start(assembly, clipped.start, clipped.end);
-        struct piece piece;
+        struct range range;
 
-        walk_next(&walk, &piece);
-        if (piece.kind == PIECE_NEW) {
-            int err = extent_room(store, assembly, piece.start, piece.end);
+        walk_next(&walk, &range);
+        if (range.kind == RANGE_NEW) {
+            int err = extent_check_room(store, assembly, range.start, range.end);
 
             if (!err && pool_capacity(store->extents) - pool_used(store->extents) < 2) /* an extent and a gap */
                 err = -ENOMEM;
             if (!err)
-                err = hole_add(store, assembly, piece.start, piece.end, false);
+                err = gap_add(store, assembly, range.start, range.end, false);
             if (err)
                 return err;
-            extent_add(store, assembly, piece.start, piece.end);
+            extent_add(store, assembly, range.start, range.end);
         }
-        clipped.start = piece.end;
+        clipped.start = range.end;
     }
     return 0;
 }

@@ -42,7 +42,7 @@ enum assembly_evicted { EVICTED_NOTHING, EVICTED_UNACKNOWLEDGED, EVICTED_OUT_OF_
 struct assembly {
     struct assembly_block *first, *last;
     struct assembly_extent *extents; /* seen ranges beyond `contiguous`, ascending, disjoint, not touching */
-    struct assembly_extent *holes;   /* ranges that count as seen and have no bytes: lost or skipped; ascending */
+    struct assembly_extent *gaps;    /* ranges that count as seen and have no bytes: lost or skipped; ascending */
     struct assembly_extent *segments, *segments_last; /* passive: segments as received, ascending by their start */
     uint64_t base;                                    /* bytes before it are freed */
     uint64_t contiguous;                              /* everything before it was seen, or is lost */
@@ -61,19 +61,19 @@ struct assembly {
 };
 
 struct assembly_report {
-    uint32_t added;       /* bytes that were not seen before */
-    uint32_t overlapping; /* bytes that were seen before */
-    bool differs;         /* some of those have different values */
-    bool beyond_limit;    /* bytes past `limit` were not kept */
-    bool too_old;         /* bytes before `base` or lost: there is nothing to compare them with */
-    bool lost;            /* too old, and the bytes in their range were not inspected */
-    bool no_memory;       /* memory was short: nothing of this segment was stored */
-    bool too_many_pieces; /* the list of extents is full: nothing of this segment was stored */
+    uint32_t added;        /* bytes that were not seen before */
+    uint32_t overlapping;  /* bytes that were seen before */
+    bool differs;          /* some of those have different values */
+    bool beyond_limit;     /* bytes past `limit` were not kept */
+    bool too_old;          /* bytes before `base` or lost: there is nothing to compare them with */
+    bool lost;             /* too old, and the bytes in their range were not inspected */
+    bool no_memory;        /* memory was short: nothing of this segment was stored */
+    bool too_many_extents; /* the list of extents is full: nothing of this segment was stored */
 };
 
 /*
  * Adds the bytes of a segment, at most 64 KiB. An offset may be negative (two's complement): bytes before 0 are too
- * old. Returns 0, -ENOMEM (report->no_memory), -EBUSY (the same: see assembly_evict()), or -ENOSPC (too_many_pieces).
+ * old. Returns 0, -ENOMEM (report->no_memory), -EBUSY (the same: see assembly_evict()), or -ENOSPC (too_many_extents).
  * `os` is the receiver's, for passive mode.
  *
  * New bytes of a segment are added although other bytes of it differ: a caller that drops such segments calls
@@ -118,8 +118,9 @@ void assembly_clear(struct assembly_store *store,
  * last assembly_add()), the chunk points there and nothing is copied. False when there is nothing. `end` is set where
  * the limit is reached; the session sets it in the other cases.
  */
-bool assembly_next_view(struct assembly_store *store, struct assembly *assembly, uint64_t until, const uint8_t *payload,
-                        uint64_t payload_offset, uint32_t payload_length, struct stream_view *view);
+bool assembly_next_chunk(struct assembly_store *store, struct assembly *assembly, uint64_t until,
+                         const uint8_t *payload, uint64_t payload_offset, uint32_t payload_length,
+                         struct stream_view *view);
 /* Passive: the same for protocol parsers, which get acknowledged bytes at once; bytes that were freed before are lost
  * to them. Invalidates chunks. */
 bool assembly_next_parsed(struct assembly_store *store, struct assembly *assembly, uint64_t until,

@@ -15,40 +15,38 @@
 
 struct walk walk_start(const struct assembly *assembly, uint64_t start, uint64_t end)
 {
-    return (struct walk){ .at = start,
-                          .end = end,
-                          .contiguous = assembly->contiguous,
-                          .extent = assembly->extents,
-                          .hole = assembly->holes };
+    return (struct walk){
+        .at = start, .end = end, .contiguous = assembly->contiguous, .extent = assembly->extents, .gap = assembly->gaps
+    };
 }
 
-bool walk_next(struct walk *walk, struct piece *piece)
+bool walk_next(struct walk *walk, struct range *range)
 {
     if (walk->at >= walk->end)
         return false;
-    while (walk->hole && walk->hole->end <= walk->at)
-        walk->hole = walk->hole->next;
+    while (walk->gap && walk->gap->end <= walk->at)
+        walk->gap = walk->gap->next;
     while (walk->extent && walk->extent->end <= walk->at)
         walk->extent = walk->extent->next;
 
-    piece->start = walk->at;
-    piece->end = walk->end;
-    if (walk->hole && walk->hole->start <= walk->at) {
-        piece->kind = walk->hole->lost ? PIECE_LOST : PIECE_SKIPPED;
-        piece->end = smaller(walk->end, walk->hole->end);
+    range->start = walk->at;
+    range->end = walk->end;
+    if (walk->gap && walk->gap->start <= walk->at) {
+        range->kind = walk->gap->lost ? RANGE_LOST : RANGE_SKIPPED;
+        range->end = smaller(walk->end, walk->gap->end);
     } else {
-        uint64_t stop = walk->hole ? smaller(walk->end, walk->hole->start) : walk->end;
+        uint64_t stop = walk->gap ? smaller(walk->end, walk->gap->start) : walk->end;
         bool in_extent = walk->extent && walk->extent->start <= walk->at;
 
-        piece->kind = walk->at < walk->contiguous || in_extent ? PIECE_SEEN : PIECE_NEW;
+        range->kind = walk->at < walk->contiguous || in_extent ? RANGE_SEEN : RANGE_NEW;
         if (walk->at < walk->contiguous)
-            piece->end = smaller(stop, walk->contiguous);
+            range->end = smaller(stop, walk->contiguous);
         else if (walk->extent)
-            piece->end = smaller(stop, in_extent ? walk->extent->end : walk->extent->start);
+            range->end = smaller(stop, in_extent ? walk->extent->end : walk->extent->start);
         else
-            piece->end = stop;
+            range->end = stop;
     }
-    walk->at = piece->end;
+    walk->at = range->end;
     return true;
 }
 
@@ -60,7 +58,7 @@ static struct assembly_extent **find_extent(struct assembly_extent **link, uint6
     return link;
 }
 
-int extent_room(const struct assembly_store *store, const struct assembly *assembly, uint64_t start, uint64_t end)
+int extent_check_room(const struct assembly_store *store, const struct assembly *assembly, uint64_t start, uint64_t end)
 {
     const struct assembly_extent *extent = assembly->extents;
 
@@ -89,8 +87,8 @@ static struct assembly_extent *extent_insert(struct assembly_store *store, struc
 
 /* Removes the extents from *link on that overlap or touch the range up to `end`; returns the end of the merged range.
  */
-static uint64_t absorb(struct assembly_store *store, struct assembly *assembly, struct assembly_extent **link,
-                       uint64_t end)
+static uint64_t merge_extents(struct assembly_store *store, struct assembly *assembly, struct assembly_extent **link,
+                              uint64_t end)
 {
     struct assembly_extent *extent;
 
@@ -107,7 +105,7 @@ void extent_add(struct assembly_store *store, struct assembly *assembly, uint64_
 {
     if (start <= assembly->contiguous) {
         if (end > assembly->contiguous)
-            assembly->contiguous = absorb(store, assembly, &assembly->extents, end);
+            assembly->contiguous = merge_extents(store, assembly, &assembly->extents, end);
         return;
     }
     struct assembly_extent **link = find_extent(&assembly->extents, start);
@@ -115,7 +113,7 @@ void extent_add(struct assembly_store *store, struct assembly *assembly, uint64_
 
     if (extent && extent->start <= end) {
         extent->start = smaller(extent->start, start);
-        extent->end = absorb(store, assembly, &extent->next, larger(extent->end, end));
+        extent->end = merge_extents(store, assembly, &extent->next, larger(extent->end, end));
     } else if (extent_insert(store, link, start, end)) {
         assembly->extent_count++;
         assembly->max_extents_seen = (uint16_t)larger(assembly->max_extents_seen, assembly->extent_count);
@@ -127,42 +125,42 @@ void extent_add(struct assembly_store *store, struct assembly *assembly, uint64_
 /* Merges the two oldest gaps when only history is lost by that. */
 static bool merge_oldest_holes(struct assembly_store *store, struct assembly *assembly)
 {
-    struct assembly_extent *hole = assembly->holes, *next = hole ? hole->next : NULL;
+    struct assembly_extent *gap = assembly->gaps, *next = gap ? gap->next : NULL;
 
     if (!next || next->end > smaller(assembly->inspected, assembly->acknowledged))
         return false;
-    hole->end = next->end;
-    hole->lost = true;
-    hole->next = next->next;
+    gap->end = next->end;
+    gap->lost = true;
+    gap->next = next->next;
     assembly->hole_count--;
     pool_give(store->extents, next);
     return true;
 }
 
-int hole_add(struct assembly_store *store, struct assembly *assembly, uint64_t start, uint64_t end, bool lost)
+int gap_add(struct assembly_store *store, struct assembly *assembly, uint64_t start, uint64_t end, bool lost)
 {
-    if (assembly->hole_count >= MAX_HOLES && !merge_oldest_holes(store, assembly))
+    if (assembly->hole_count >= MAX_GAPS && !merge_oldest_holes(store, assembly))
         return -ENOSPC;
     if (pool_used(store->extents) == pool_capacity(store->extents) && !merge_oldest_holes(store, assembly))
         return -ENOMEM;
 
-    struct assembly_extent **link = find_extent(&assembly->holes, start), *hole = *link;
+    struct assembly_extent **link = find_extent(&assembly->gaps, start), *gap = *link;
 
-    if (hole && hole->end == start) {
-        if (hole->lost == lost) {
-            hole->end = end;
+    if (gap && gap->end == start) {
+        if (gap->lost == lost) {
+            gap->end = end;
             return 0;
         }
-        link = &hole->next;
+        link = &gap->next;
     }
-    hole = extent_insert(store, link, start, end);
-    hole->lost = lost;
+    gap = extent_insert(store, link, start, end);
+    gap->lost = lost;
     assembly->hole_count++;
     return 0;
 }
 
 /* Gives up a gap that cannot be recorded, together with everything before it. */
-static bool jump(struct assembly_store *store, struct assembly *assembly, uint64_t offset)
+static bool skip_before(struct assembly_store *store, struct assembly *assembly, uint64_t offset)
 {
     if (assembly->inspected < assembly->contiguous || offset > assembly->acknowledged)
         return false;
@@ -174,7 +172,7 @@ static bool jump(struct assembly_store *store, struct assembly *assembly, uint64
     return true;
 }
 
-bool extent_give_up(struct assembly_store *store, struct assembly *assembly, uint64_t offset)
+bool extent_mark_lost(struct assembly_store *store, struct assembly *assembly, uint64_t offset)
 {
     bool found = false;
 
@@ -184,10 +182,10 @@ bool extent_give_up(struct assembly_store *store, struct assembly *assembly, uin
 
         /* A gap that cannot be given up now is retried at the next acknowledgment, after more data has been inspected.
          */
-        if (hole_add(store, assembly, start, end, true) && !jump(store, assembly, end))
+        if (gap_add(store, assembly, start, end, true) && !skip_before(store, assembly, end))
             break;
         found = true;
-        assembly->contiguous = absorb(store, assembly, &assembly->extents, end);
+        assembly->contiguous = merge_extents(store, assembly, &assembly->extents, end);
     }
     assembly->has_gap |= found;
     return found;
@@ -206,7 +204,7 @@ static void release_list(struct assembly_store *store, struct assembly_extent **
 
 void extent_release(struct assembly_store *store, struct assembly *assembly, uint64_t before)
 {
-    release_list(store, &assembly->holes, &assembly->hole_count, before);
+    release_list(store, &assembly->gaps, &assembly->hole_count, before);
     release_list(store, &assembly->segments, &assembly->segment_count, before);
     if (!assembly->segments)
         assembly->segments_last = NULL;

@@ -55,7 +55,7 @@ static enum side side_of(uint64_t now, uint64_t old)
     return now < old ? SIDE_BEFORE : now == old ? SIDE_SAME : SIDE_BEHIND;
 }
 
-static bool wins(enum host_os os, const struct assembly_extent *segment, const struct assembly_extent *old)
+static bool new_segment_wins(enum host_os os, const struct assembly_extent *segment, const struct assembly_extent *old)
 {
     unsigned shape = side_of(segment->start, old->start) * SIDE_COUNT + side_of(segment->end, old->end);
 
@@ -63,21 +63,21 @@ static bool wins(enum host_os os, const struct assembly_extent *segment, const s
 }
 
 void overlap_write(struct assembly *assembly, struct assembly_block **hint, enum host_os os,
-                   const struct assembly_extent *segment, const struct piece *piece, const uint8_t *bytes)
+                   const struct assembly_extent *segment, const struct range *range, const uint8_t *bytes)
 {
-    uint64_t at = larger(piece->start, larger(assembly->acknowledged, assembly->inspected));
+    uint64_t at = larger(range->start, larger(assembly->acknowledged, assembly->inspected));
     const struct assembly_extent *old = assembly->segments;
 
     /* The segments ascend by their start: bytes before `at` that are not yet written belong to them. */
-    for (; old && old->start < piece->end; old = old->next) {
-        if (old->end <= at || wins(os, segment, old))
+    for (; old && old->start < range->end; old = old->next) {
+        if (old->end <= at || new_segment_wins(os, segment, old))
             continue;
         if (at < old->start)
-            block_write(assembly, hint, at, old->start, bytes + (at - piece->start));
+            block_write(assembly, hint, at, old->start, bytes + (at - range->start));
         at = old->end;
     }
-    if (at < piece->end)
-        block_write(assembly, hint, at, piece->end, bytes + (at - piece->start));
+    if (at < range->end)
+        block_write(assembly, hint, at, range->end, bytes + (at - range->start));
 }
 
 /* Returns the last segment that begins at or before `start`; NULL when there is none. */

@@ -18,7 +18,7 @@
 enum {
     BLOCK_SIZE = 2048,
     MAX_EXTENTS = 256,   /* per direction */
-    MAX_HOLES = 256,     /* per direction */
+    MAX_GAPS = 256,      /* per direction */
     MAX_SEGMENTS = 1024, /* per direction, passive; beyond it neighbours are merged */
     VIEW_MAX = 65536,
     HISTORY_MAX = 65536, /* the largest inspection window */
@@ -85,34 +85,35 @@ void block_release(struct assembly_store *store, struct assembly *assembly, uint
 
 /* --- Extents (assembly_extent.c) ------------------------------------------------------------------ */
 
-enum piece_kind {
-    PIECE_NEW,     /* not seen */
-    PIECE_SEEN,    /* has bytes */
-    PIECE_LOST,    /* lost */
-    PIECE_SKIPPED, /* counts as seen, no bytes */
+enum range_kind {
+    RANGE_NEW,     /* not seen */
+    RANGE_SEEN,    /* has bytes */
+    RANGE_LOST,    /* lost */
+    RANGE_SKIPPED, /* counts as seen, no bytes */
 };
 
-struct piece {
+struct range {
     uint64_t start, end;
-    enum piece_kind kind;
+    enum range_kind kind;
 };
 
 /* Walks over a range, one kind of bytes at a time. The lists must not change meanwhile. */
 struct walk {
     struct assembly_block *block; /* hint for the blocks of the bytes */
     uint64_t at, end, contiguous;
-    const struct assembly_extent *extent, *hole;
+    const struct assembly_extent *extent, *gap;
 };
 struct walk walk_start(const struct assembly *assembly, uint64_t start, uint64_t end);
-bool walk_next(struct walk *walk, struct piece *piece);
+bool walk_next(struct walk *walk, struct range *range);
 
 /* Whether extent_add() is possible: 0, -ENOSPC or -ENOMEM. */
-int extent_room(const struct assembly_store *store, const struct assembly *assembly, uint64_t start, uint64_t end);
+int extent_check_room(const struct assembly_store *store, const struct assembly *assembly, uint64_t start,
+                      uint64_t end);
 /* Marks the range as seen. */
 void extent_add(struct assembly_store *store, struct assembly *assembly, uint64_t start, uint64_t end);
 /* Marks the unseen bytes before `offset` as lost; true when there were any. */
-bool extent_give_up(struct assembly_store *store, struct assembly *assembly, uint64_t offset);
-int hole_add(struct assembly_store *store, struct assembly *assembly, uint64_t start, uint64_t end, bool lost);
+bool extent_mark_lost(struct assembly_store *store, struct assembly *assembly, uint64_t offset);
+int gap_add(struct assembly_store *store, struct assembly *assembly, uint64_t start, uint64_t end, bool lost);
 /* Removes gaps and segments that end before `offset`. */
 void extent_release(struct assembly_store *store, struct assembly *assembly, uint64_t before);
 void extent_clear(struct assembly_store *store, struct assembly *assembly);
@@ -121,7 +122,7 @@ void extent_clear(struct assembly_store *store, struct assembly *assembly);
 
 /* Writes those bytes of a segment that win over the stored ones in [start, end), which were seen before. */
 void overlap_write(struct assembly *assembly, struct assembly_block **hint, enum host_os os,
-                   const struct assembly_extent *segment, const struct piece *piece, const uint8_t *bytes);
+                   const struct assembly_extent *segment, const struct range *range, const uint8_t *bytes);
 /* Records a segment as received. */
 void segment_add(struct assembly_store *store, struct assembly *assembly, const struct assembly_extent *segment);
 

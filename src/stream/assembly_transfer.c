@@ -104,12 +104,12 @@ static bool transfer_lists(struct transfer *t, struct assembly_store *store, str
 {
     if (!t->reading) {
         write_list(t, assembly->extents, assembly->extent_count);
-        write_list(t, assembly->holes, assembly->hole_count);
+        write_list(t, assembly->gaps, assembly->hole_count);
         write_list(t, assembly->segments, assembly->segment_count);
         return true;
     }
     if (!read_list(t, store, &assembly->extents, &assembly->extent_count, MAX_EXTENTS, LIST_APART) ||
-        !read_list(t, store, &assembly->holes, &assembly->hole_count, MAX_HOLES, LIST_BESIDE) ||
+        !read_list(t, store, &assembly->gaps, &assembly->hole_count, MAX_GAPS, LIST_BESIDE) ||
         !read_list(t, store, &assembly->segments, &assembly->segment_count, MAX_SEGMENTS, LIST_OVER))
         return false;
     for (struct assembly_extent *segment = assembly->segments; segment; segment = segment->next)
@@ -120,47 +120,47 @@ static bool transfer_lists(struct transfer *t, struct assembly_store *store, str
 
 /* --- Bytes ---------------------------------------------------------------------------------------- */
 
-static void write_piece(struct transfer *t, const struct assembly *assembly, struct assembly_block **hint,
-                        const struct piece *piece)
+static void write_range(struct transfer *t, const struct assembly *assembly, struct assembly_block **hint,
+                        const struct range *range)
 {
-    uint8_t *place = transfer_place(t, piece->end - piece->start);
+    uint8_t *place = transfer_place(t, range->end - range->start);
 
     if (place)
-        block_read(assembly, hint, piece->start, piece->end, place);
+        block_read(assembly, hint, range->start, range->end, place);
 }
 
 /* Reads the bytes of a range; false when there is no memory. */
-static bool read_piece(struct transfer *t, struct assembly_store *store, struct assembly *assembly,
-                       struct assembly_block **hint, const struct piece *piece)
+static bool read_range(struct transfer *t, struct assembly_store *store, struct assembly *assembly,
+                       struct assembly_block **hint, const struct range *range)
 {
-    const uint8_t *bytes = transfer_lend(t, piece->end - piece->start);
+    const uint8_t *bytes = transfer_lend(t, range->end - range->start);
 
     if (!bytes)
         return true;
-    if (block_reserve(store, assembly, piece->start, piece->end))
+    if (block_reserve(store, assembly, range->start, range->end))
         return false;
-    block_write(assembly, hint, piece->start, piece->end, bytes);
+    block_write(assembly, hint, range->start, range->end, bytes);
     return true;
 }
 
-static bool transfer_pieces(struct transfer *t, struct assembly_store *store, struct assembly *assembly)
+static bool transfer_ranges(struct transfer *t, struct assembly_store *store, struct assembly *assembly)
 {
     const struct assembly_extent *last = assembly->extents;
     struct assembly_block *hint = NULL;
-    struct piece piece;
+    struct range range;
     struct walk walk;
     bool has_room = true;
 
     while (last && last->next)
         last = last->next;
     walk = walk_start(assembly, assembly->base, last ? last->end : assembly->contiguous);
-    while (!t->error && has_room && walk_next(&walk, &piece)) {
-        if (piece.kind != PIECE_SEEN)
+    while (!t->error && has_room && walk_next(&walk, &range)) {
+        if (range.kind != RANGE_SEEN)
             continue;
         if (t->reading)
-            has_room = read_piece(t, store, assembly, &hint, &piece);
+            has_room = read_range(t, store, assembly, &hint, &range);
         else
-            write_piece(t, assembly, &hint, &piece);
+            write_range(t, assembly, &hint, &range);
     }
     return has_room;
 }
@@ -170,5 +170,5 @@ bool assembly_transfer(struct transfer *t, struct assembly_store *store, struct 
     transfer_numbers(t, assembly);
     if (t->error || !transfer_lists(t, store, assembly) || t->error)
         return t->error != 0;
-    return transfer_pieces(t, store, assembly);
+    return transfer_ranges(t, store, assembly);
 }

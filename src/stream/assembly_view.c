@@ -14,25 +14,26 @@
 #include "assembly_priv.h"
 
 /* Advances `inspected` over gaps; returns where the next one begins, or `stop`. */
-static uint64_t pass_holes(struct assembly *assembly, uint64_t stop)
+static uint64_t skip_gaps(struct assembly *assembly, uint64_t stop)
 {
-    const struct assembly_extent *hole = assembly->holes;
+    const struct assembly_extent *gap = assembly->gaps;
 
-    for (; hole && hole->start <= assembly->inspected && assembly->inspected < stop; hole = hole->next) {
-        if (hole->end <= assembly->inspected)
+    for (; gap && gap->start <= assembly->inspected && assembly->inspected < stop; gap = gap->next) {
+        if (gap->end <= assembly->inspected)
             continue;
-        assembly->inspected = smaller(hole->end, stop);
-        if (hole->lost) {
+        assembly->inspected = smaller(gap->end, stop);
+        if (gap->lost) {
             assembly->gap_before_next = true;
             assembly->before_length = 0;
         }
     }
-    return hole ? smaller(hole->start, stop) : stop;
+    return gap ? smaller(gap->start, stop) : stop;
 }
 
 /* Returns the payload when it equals the stored bytes of [start, end); NULL otherwise. */
-static const uint8_t *payload_at(const struct assembly_store *store, const struct assembly *assembly, uint64_t start,
-                                 uint64_t end, const uint8_t *payload, uint64_t payload_offset, uint32_t payload_length)
+static const uint8_t *find_in_payload(const struct assembly_store *store, const struct assembly *assembly,
+                                      uint64_t start, uint64_t end, const uint8_t *payload, uint64_t payload_offset,
+                                      uint32_t payload_length)
 {
     bool trusted = payload && store->trusted_assembly == assembly && store->trusted_bytes == payload &&
                    store->trusted_offset == payload_offset;
@@ -43,8 +44,8 @@ static const uint8_t *payload_at(const struct assembly_store *store, const struc
     return payload + skipped;
 }
 
-static const uint8_t *kept_at(struct assembly_store *store, const struct assembly *assembly, uint64_t start,
-                              uint64_t end)
+static const uint8_t *find_stored_bytes(struct assembly_store *store, const struct assembly *assembly, uint64_t start,
+                                        uint64_t end)
 {
     const uint8_t *place = block_peek(assembly, start, end);
     struct assembly_block *hint = NULL;
@@ -56,7 +57,7 @@ static const uint8_t *kept_at(struct assembly_store *store, const struct assembl
 }
 
 /* Keeps the last bytes that have been yielded. */
-static void keep_before(struct assembly *assembly, const uint8_t *data, uint32_t length)
+static void save_last_bytes(struct assembly *assembly, const uint8_t *data, uint32_t length)
 {
     uint32_t added = (uint32_t)smaller(length, STREAM_BEFORE_MAX);
     uint32_t kept = (uint32_t)smaller(assembly->before_length, STREAM_BEFORE_MAX - added);
@@ -66,14 +67,15 @@ static void keep_before(struct assembly *assembly, const uint8_t *data, uint32_t
     assembly->before_length = (uint8_t)(kept + added);
 }
 
-bool assembly_next_view(struct assembly_store *store, struct assembly *assembly, uint64_t until, const uint8_t *payload,
-                        uint64_t payload_offset, uint32_t payload_length, struct stream_view *view)
+bool assembly_next_chunk(struct assembly_store *store, struct assembly *assembly, uint64_t until,
+                         const uint8_t *payload, uint64_t payload_offset, uint32_t payload_length,
+                         struct stream_view *view)
 {
     store->window_assembly = NULL;
     assembly_release(store, assembly);
 
     uint64_t stop = smaller(until, assembly->contiguous);
-    uint64_t end = pass_holes(assembly, stop), start = assembly->inspected;
+    uint64_t end = skip_gaps(assembly, stop), start = assembly->inspected;
 
     if (start >= end)
         return false;
@@ -85,27 +87,27 @@ bool assembly_next_view(struct assembly_store *store, struct assembly *assembly,
                                   .before_length = assembly->before_length,
                                   .gap = assembly->gap_before_next,
                                   .end = assembly->limit && end == assembly->limit };
-    view->data = payload_at(store, assembly, start, end, payload, payload_offset, payload_length);
+    view->data = find_in_payload(store, assembly, start, end, payload, payload_offset, payload_length);
     view->is_payload = view->data == payload && payload && view->length == payload_length;
     if (!view->data)
-        view->data = kept_at(store, assembly, start, end);
-    keep_before(assembly, view->data, view->length);
+        view->data = find_stored_bytes(store, assembly, start, end);
+    save_last_bytes(assembly, view->data, view->length);
     assembly->gap_before_next = false;
     assembly->inspected = end;
     return true;
 }
 
 /* Skips the ranges without bytes from `at` on; *stop: where the next one begins. */
-static uint64_t pass_empty(const struct assembly *assembly, uint64_t at, uint64_t *stop)
+static uint64_t skip_ranges_without_bytes(const struct assembly *assembly, uint64_t at, uint64_t *stop)
 {
-    for (const struct assembly_extent *hole = assembly->holes; hole && hole->start < *stop; hole = hole->next) {
-        if (hole->end <= at)
+    for (const struct assembly_extent *gap = assembly->gaps; gap && gap->start < *stop; gap = gap->next) {
+        if (gap->end <= at)
             continue;
-        if (hole->start > at) {
-            *stop = hole->start;
+        if (gap->start > at) {
+            *stop = gap->start;
             break;
         }
-        at = smaller(hole->end, *stop);
+        at = smaller(gap->end, *stop);
     }
     return at;
 }
@@ -114,13 +116,13 @@ bool assembly_next_parsed(struct assembly_store *store, struct assembly *assembl
                           struct stream_view *view)
 {
     uint64_t stop = smaller(until, assembly->contiguous);
-    uint64_t start = pass_empty(assembly, larger(assembly->parsed, assembly->base), &stop), end;
+    uint64_t start = skip_ranges_without_bytes(assembly, larger(assembly->parsed, assembly->base), &stop), end;
 
     store->window_assembly = NULL;
     if (start >= stop)
         return false;
     end = smaller(stop, start + VIEW_MAX);
-    *view = (struct stream_view){ .data = kept_at(store, assembly, start, end),
+    *view = (struct stream_view){ .data = find_stored_bytes(store, assembly, start, end),
                                   .length = (uint32_t)(end - start),
                                   .offset = start,
                                   .gap = start > assembly->parsed,
@@ -138,14 +140,14 @@ static uint64_t history_start(const struct assembly *assembly, uint64_t offset, 
     uint64_t size = smaller(assembly->window, HISTORY_MAX);
     uint64_t start = larger(assembly->base, offset > size ? offset - size : 0);
     struct walk walk = walk_start(assembly, start, offset);
-    struct piece piece;
+    struct range range;
 
     *skipped = 0;
-    while (walk_next(&walk, &piece)) {
-        if (piece.kind == PIECE_SKIPPED && piece.start > start) {
-            *skipped += piece.end - piece.start;
-        } else if (piece.kind != PIECE_SEEN) {
-            start = piece.end;
+    while (walk_next(&walk, &range)) {
+        if (range.kind == RANGE_SKIPPED && range.start > start) {
+            *skipped += range.end - range.start;
+        } else if (range.kind != RANGE_SEEN) {
+            start = range.end;
             *skipped = 0;
         }
     }
@@ -155,13 +157,13 @@ static uint64_t history_start(const struct assembly *assembly, uint64_t offset, 
 static void copy_history(const struct assembly *assembly, uint64_t start, uint64_t end, uint8_t *out)
 {
     struct walk walk = walk_start(assembly, start, end);
-    struct piece piece;
+    struct range range;
 
-    while (walk_next(&walk, &piece)) {
-        if (piece.kind != PIECE_SEEN)
+    while (walk_next(&walk, &range)) {
+        if (range.kind != RANGE_SEEN)
             continue;
-        block_read(assembly, &walk.block, piece.start, piece.end, out);
-        out += piece.end - piece.start;
+        block_read(assembly, &walk.block, range.start, range.end, out);
+        out += range.end - range.start;
     }
 }
 
@@ -201,7 +203,7 @@ uint64_t assembly_window(struct assembly_store *store, const struct assembly *as
 
 /* --- Copy of the stored bytes --------------------------------------------------------------------- */
 
-static uint64_t end_of_all(const struct assembly *assembly)
+static uint64_t end_of_stored_bytes(const struct assembly *assembly)
 {
     const struct assembly_extent *extent = assembly->extents;
 
@@ -213,18 +215,18 @@ static uint64_t end_of_all(const struct assembly *assembly)
 size_t assembly_copy(const struct assembly *assembly, uint8_t *out, size_t size,
                      void (*on_gap)(size_t at, uint64_t missing, void *user), void *user)
 {
-    struct walk walk = walk_start(assembly, assembly->base, end_of_all(assembly));
-    struct piece piece;
+    struct walk walk = walk_start(assembly, assembly->base, end_of_stored_bytes(assembly));
+    struct range range;
     size_t at = 0;
 
-    while (at < size && walk_next(&walk, &piece)) {
-        uint64_t count = smaller(size - at, piece.end - piece.start);
+    while (at < size && walk_next(&walk, &range)) {
+        uint64_t count = smaller(size - at, range.end - range.start);
 
-        if (piece.kind == PIECE_SEEN) {
-            block_read(assembly, &walk.block, piece.start, piece.start + count, out + at);
+        if (range.kind == RANGE_SEEN) {
+            block_read(assembly, &walk.block, range.start, range.start + count, out + at);
             at += count;
-        } else if (piece.kind != PIECE_SKIPPED && on_gap) {
-            on_gap(at, piece.end - piece.start, user);
+        } else if (range.kind != RANGE_SKIPPED && on_gap) {
+            on_gap(at, range.end - range.start, user);
         }
     }
     return at;

@@ -48,7 +48,7 @@ bool check_ack(struct segment *seg)
     if (seq_before(ack, peer->last_ack)) {
         if (is_ack_recent(seg, ack))
             return true;
-        segment_note(seg, STREAM_EVENT_PKT_INVALID_ACK);
+        segment_add_event(seg, STREAM_EVENT_PKT_INVALID_ACK);
         return false;
     }
     /* With only one side seen the window is unknown; so is that of the other side of a picked-up session before it has
@@ -60,7 +60,7 @@ bool check_ack(struct segment *seg)
     if (seg->session->state == TCP_STATE_SYN_SENT && seg->direction == FLOW_TO_CLIENT && seg->kind == SEGMENT_RST &&
         ack == peer->isn + 1)
         return true;
-    segment_note(seg, STREAM_EVENT_PKT_INVALID_ACK);
+    segment_add_event(seg, STREAM_EVENT_PKT_INVALID_ACK);
     return false;
 }
 
@@ -105,9 +105,9 @@ bool check_reset(struct segment *seg)
     if (!check_timestamp(seg))
         return false;
     if (seg->length > 0)
-        segment_note(seg, STREAM_EVENT_RST_WITH_DATA);
+        segment_add_event(seg, STREAM_EVENT_RST_WITH_DATA);
     if (seg->has_ack && seg->ack != 0 && !check_ack(seg)) {
-        segment_note(seg, STREAM_EVENT_RST_INVALID_ACK);
+        segment_add_event(seg, STREAM_EVENT_RST_INVALID_ACK);
         return false;
     }
     if (!reset_is_in_place(seg))
@@ -145,7 +145,7 @@ static bool zero_is_allowed(enum host_os os)
            os == HOST_OS_SOLARIS;
 }
 
-static bool is_compared(const struct segment *seg, enum host_os os)
+static bool is_timestamp_checked(const struct segment *seg, enum host_os os)
 {
     bool is_next = seg->seq == seg->sender->next_seq;
     enum zero_start zero = zero_start_of(seg, os);
@@ -155,7 +155,7 @@ static bool is_compared(const struct segment *seg, enum host_os os)
     return os != HOST_OS_HPUX11 || is_next;
 }
 
-static bool is_long_ago(const struct segment *seg)
+static bool is_paws_expired(const struct segment *seg)
 {
     uint32_t last = seg->sender->last_seconds;
 
@@ -165,11 +165,11 @@ static bool is_long_ago(const struct segment *seg)
 }
 
 /* A timestamp that is one tick old is accepted for every system, as Suricata does by default. */
-static bool is_young_enough(const struct segment *seg)
+static bool is_timestamp_recent(const struct segment *seg)
 {
     const struct tcp_peer *sender = seg->sender;
     int32_t step = (int32_t)(seg->pkt->tcp.timestamp_value - sender->last_timestamp + 1);
-    bool long_ago = is_long_ago(seg);
+    bool long_ago = is_paws_expired(seg);
 
     if (step >= 0 && !(sender->last_timestamp != 0 && long_ago))
         return true;
@@ -193,7 +193,7 @@ static bool is_overtaken(const struct segment *seg)
 
 static bool is_timestamp_current(const struct segment *seg, enum host_os os)
 {
-    return !is_compared(seg, os) || is_young_enough(seg);
+    return !is_timestamp_checked(seg, os) || is_timestamp_recent(seg);
 }
 
 /* The clock has wrapped: zero is a value like any other. */
@@ -205,7 +205,7 @@ static bool wraps_to_zero(const struct segment *seg)
            (segment_is_midstream(seg) && last <= OVERTAKEN_TICKS);
 }
 
-enum timestamp_age judge_timestamp(struct segment *seg)
+enum timestamp_age classify_timestamp(struct segment *seg)
 {
     if (!(seg->session->flags & SESSION_TIMESTAMP) || !seg->pkt->tcp.has_timestamp)
         return TIMESTAMP_CURRENT;
@@ -221,14 +221,14 @@ enum timestamp_age judge_timestamp(struct segment *seg)
 
 bool check_timestamp(struct segment *seg)
 {
-    enum timestamp_age age = judge_timestamp(seg);
+    enum timestamp_age age = classify_timestamp(seg);
 
     if (age != TIMESTAMP_CURRENT)
-        segment_note(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
+        segment_add_event(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
     return age != TIMESTAMP_OLD;
 }
 
-void take_timestamp(struct segment *seg)
+void record_timestamp(struct segment *seg)
 {
     struct tcp_peer *sender = seg->sender;
 
@@ -297,6 +297,6 @@ bool check_retransmission(struct segment *seg)
                              !seq_at_or_before(seg->end, acknowledged) && !seq_before(seg->seq, acknowledged)))
         return false;
     seg->pkt->stream_flags |= PACKET_STREAM_RETRANSMISSION;
-    segment_note(seg, STREAM_EVENT_PKT_RETRANSMISSION);
+    segment_add_event(seg, STREAM_EVENT_PKT_RETRANSMISSION);
     return true;
 }

@@ -16,11 +16,11 @@
 
 enum {
     URGENT_LIMIT = UINT16_MAX, /* Suricata's limit: more is an attempt to hide a stream in urgent bytes */
-    PIECE_MAX = 65535,         /* the most that an assembly accepts at once */
+    ADD_MAX = 65535,           /* the most that an assembly accepts at once */
 };
 
 /* Bytes of a segment and their offset. */
-struct piece {
+struct range {
     int64_t at;
     const uint8_t *bytes;
     uint32_t length;
@@ -35,7 +35,7 @@ static void acknowledge(struct segment *seg, struct tcp_peer *peer)
     if ((peer->flags & PEER_STOPPED) || offset <= (int64_t)peer->assembly.acknowledged)
         return;
     if (assembly_acknowledge(seg->stream->store, &peer->assembly, (uint64_t)offset)) {
-        segment_note(seg, STREAM_EVENT_REASSEMBLY_SEQ_GAP);
+        segment_add_event(seg, STREAM_EVENT_REASSEMBLY_SEQ_GAP);
         stream_count(seg->stream, STREAM_GAP);
     }
 }
@@ -57,34 +57,34 @@ static void merge_report(struct assembly_report *all, const struct assembly_repo
     all->too_old |= one->too_old;
     all->lost |= one->lost;
     all->no_memory |= one->no_memory;
-    all->too_many_pieces |= one->too_many_pieces;
+    all->too_many_extents |= one->too_many_extents;
 }
 
 /* Adds bytes; false when they could not be stored, then none was. */
-static bool add_bytes(struct segment *seg, struct piece piece, struct assembly_report *report)
+static bool add_bytes(struct segment *seg, struct range range, struct assembly_report *report)
 {
     struct assembly *assembly = &seg->sender->assembly;
     unsigned evicted = 0;
     int err;
 
     do {
-        err = assembly_add(seg->stream->store, assembly, (uint64_t)piece.at, piece.bytes, piece.length,
+        err = assembly_add(seg->stream->store, assembly, (uint64_t)range.at, range.bytes, range.length,
                            peer_os(seg, seg->receiver), report);
     } while (err == -ENOMEM && evict_idle_data(seg, &evicted));
     return err == 0;
 }
 
-static void add_piece(struct segment *seg, struct piece piece, struct assembly_report *all)
+static void add_range(struct segment *seg, struct range range, struct assembly_report *all)
 {
     struct tcp_peer *peer = seg->sender;
     uint32_t length;
 
-    for (uint32_t done = 0; done < piece.length; done += length) { /* a single pass, except for jumbograms */
+    for (uint32_t done = 0; done < range.length; done += length) { /* a single pass, except for jumbograms */
         struct assembly_report report = { 0 };
 
-        length = piece.length - done < PIECE_MAX ? piece.length - done : PIECE_MAX;
-        if (add_bytes(seg, (struct piece){ piece.at + done, piece.bytes + done, length }, &report))
-            move_edge(peer, piece.at + done + length);
+        length = range.length - done < ADD_MAX ? range.length - done : ADD_MAX;
+        if (add_bytes(seg, (struct range){ range.at + done, range.bytes + done, length }, &report))
+            move_edge(peer, range.at + done + length);
         merge_report(all, &report);
     }
 }
@@ -99,7 +99,7 @@ static enum stream_urgent urgent_policy(struct segment *seg)
     if (options->urgent != STREAM_URGENT_OOB || peer->urgent_oob < URGENT_LIMIT)
         return options->urgent;
     if (!(peer->flags & PEER_URGENT_LIMIT))
-        segment_note(seg, STREAM_EVENT_REASSEMBLY_URGENT_OOB_LIMIT_REACHED);
+        segment_add_event(seg, STREAM_EVENT_REASSEMBLY_URGENT_OOB_LIMIT_REACHED);
     peer->flags |= PEER_URGENT_LIMIT;
     return options->urgent_limit;
 }
@@ -111,7 +111,7 @@ static bool is_linux(enum host_os os)
 
 /* Gets the offset of the urgent byte of a segment with URG. A pointer of zero is ignored by BSD, and marks the first
  * byte for Linux. */
-static bool find_urgent(struct segment *seg, int64_t at, int64_t *urgent)
+static bool get_urgent_offset(struct segment *seg, int64_t at, int64_t *urgent)
 {
     uint16_t pointer = seg->pkt->tcp.urgent;
 
@@ -121,22 +121,22 @@ static bool find_urgent(struct segment *seg, int64_t at, int64_t *urgent)
     return true;
 }
 
-static bool covers(struct piece piece, int64_t offset)
+static bool covers(struct range range, int64_t offset)
 {
-    return offset >= piece.at && offset < piece.at + piece.length;
+    return offset >= range.at && offset < range.at + range.length;
 }
 
 /*
  * True when a byte of the segment is not part of the stream. Linux removes the byte when it arrives, in whatever
  * segment; other systems only from a segment with URG. A byte that was removed before stays removed in retransmissions.
  */
-static bool is_cut(struct segment *seg, struct piece piece, int64_t *urgent)
+static bool has_urgent_byte(struct segment *seg, struct range range, int64_t *urgent)
 {
     struct tcp_peer *peer = seg->sender;
-    bool announced = find_urgent(seg, piece.at, urgent);
-    bool cut = announced && covers(piece, *urgent);
+    bool announced = get_urgent_offset(seg, range.at, urgent);
+    bool cut = announced && covers(range, *urgent);
 
-    if (!cut && (peer->flags & PEER_URGENT) && covers(piece, peer->urgent_offset)) {
+    if (!cut && (peer->flags & PEER_URGENT) && covers(range, peer->urgent_offset)) {
         *urgent = peer->urgent_offset;
         return peer->urgent_offset < (int64_t)peer->assembly.contiguous || is_linux(peer_os(seg, seg->receiver));
     }
@@ -161,21 +161,21 @@ static void skip_urgent(struct segment *seg, int64_t urgent, enum stream_urgent 
 }
 
 /* Adds the bytes without the urgent byte, if there is one. */
-static void add_without_urgent(struct segment *seg, struct piece piece, struct assembly_report *report)
+static void add_without_urgent(struct segment *seg, struct range range, struct assembly_report *report)
 {
     enum stream_urgent policy = urgent_policy(seg);
     int64_t urgent = 0;
 
     if (policy == STREAM_URGENT_INLINE || policy == STREAM_URGENT_CLEAR || policy == STREAM_URGENT_BOTH ||
-        policy == STREAM_URGENT_DROP || !is_cut(seg, piece, &urgent)) {
-        add_piece(seg, piece, report);
+        policy == STREAM_URGENT_DROP || !has_urgent_byte(seg, range, &urgent)) {
+        add_range(seg, range, report);
         return;
     }
-    uint32_t before = (uint32_t)(urgent - piece.at);
+    uint32_t before = (uint32_t)(urgent - range.at);
 
-    add_piece(seg, (struct piece){ piece.at, piece.bytes, before }, report);
+    add_range(seg, (struct range){ range.at, range.bytes, before }, report);
     skip_urgent(seg, urgent, policy);
-    add_piece(seg, (struct piece){ urgent + 1, piece.bytes + before + 1, piece.length - before - 1 }, report);
+    add_range(seg, (struct range){ urgent + 1, range.bytes + before + 1, range.length - before - 1 }, report);
 }
 
 /* --- Results -------------------------------------------------------------------------------------- */
@@ -183,19 +183,19 @@ static void add_without_urgent(struct segment *seg, struct piece piece, struct a
 static void report_failure(struct segment *seg, const struct assembly_report *report)
 {
     if (report->no_memory) {
-        segment_note(seg, STREAM_EVENT_REASSEMBLY_NO_SEGMENT);
-        segment_note(seg, STREAM_EVENT_REASSEMBLY_INSERT_MEMCAP);
+        segment_add_event(seg, STREAM_EVENT_REASSEMBLY_NO_SEGMENT);
+        segment_add_event(seg, STREAM_EVENT_REASSEMBLY_INSERT_MEMCAP);
         stream_count(seg->stream, STREAM_SEGMENT_MEMCAP_DROP);
     } else {
-        segment_note(seg, STREAM_EVENT_REASSEMBLY_INSERT_LIMIT);
+        segment_add_event(seg, STREAM_EVENT_REASSEMBLY_INSERT_LIMIT);
         stream_count(seg->stream, report->overlapping > 0 ? STREAM_INSERT_OVERLAP_FAIL : STREAM_INSERT_NORMAL_FAIL);
     }
     seg->verdict->exception = EXCEPTION_STREAM_REASSEMBLY;
 }
 
-static void note_contradiction(struct segment *seg)
+static void report_contradiction(struct segment *seg)
 {
-    segment_note(seg, STREAM_EVENT_REASSEMBLY_OVERLAP_DIFFERENT_DATA);
+    segment_add_event(seg, STREAM_EVENT_REASSEMBLY_OVERLAP_DIFFERENT_DATA);
     stream_count(seg->stream, STREAM_OVERLAP);
     stream_count(seg->stream, STREAM_OVERLAP_DIFF_DATA);
 }
@@ -204,15 +204,15 @@ static void note_contradiction(struct segment *seg)
  * Inline: a segment that contradicts first-seen data is rewritten, or dropped with all its bytes. True when it is
  * dropped. An out-of-band byte was not stored, so nothing contradicts it.
  */
-static bool is_dropped_as_contradiction(struct segment *seg, struct piece *piece)
+static bool resolve_contradiction(struct segment *seg, struct range *range)
 {
     const struct assembly *assembly = &seg->sender->assembly;
 
-    if (!segment_is_inline(seg) || !assembly_differs(assembly, (uint64_t)piece->at, piece->bytes, piece->length))
+    if (!segment_is_inline(seg) || !assembly_differs(assembly, (uint64_t)range->at, range->bytes, range->length))
         return false;
-    note_contradiction(seg);
-    if (seg->stream->options.overlap == STREAM_OVERLAP_REWRITE && rewrite_payload(seg, piece->at)) {
-        piece->bytes = seg->pkt->payload;
+    report_contradiction(seg);
+    if (seg->stream->options.overlap == STREAM_OVERLAP_REWRITE && rewrite_payload(seg, range->at)) {
+        range->bytes = seg->pkt->payload;
         return false;
     }
     seg->verdict->drop = true;
@@ -225,36 +225,36 @@ static void report_depth(struct segment *seg)
     if (seg->sender->flags & PEER_DEPTH_REACHED)
         return;
     seg->sender->flags |= PEER_DEPTH_REACHED;
-    segment_note(seg, STREAM_EVENT_REASSEMBLY_DEPTH_REACHED);
+    segment_add_event(seg, STREAM_EVENT_REASSEMBLY_DEPTH_REACHED);
     stream_count(seg->stream, STREAM_DEPTH_REACHED);
 }
 
 /* Whether all of the payload is, was or will be in a chunk. Behind a gap the oldest bytes may have been evicted before
  * inspection. */
-static bool is_inspected_there(const struct tcp_peer *peer, const struct assembly_report *report)
+static bool is_inspected_in_stream(const struct tcp_peer *peer, const struct assembly_report *report)
 {
     bool given_up = report->lost || (report->too_old && peer->assembly.has_gap);
 
-    return !report->no_memory && !report->too_many_pieces && !report->beyond_limit && !given_up;
+    return !report->no_memory && !report->too_many_extents && !report->beyond_limit && !given_up;
 }
 
-static void judge(struct segment *seg, const struct assembly_report *report)
+static void evaluate_report(struct segment *seg, const struct assembly_report *report)
 {
-    if (report->no_memory || report->too_many_pieces)
+    if (report->no_memory || report->too_many_extents)
         report_failure(seg, report);
     if (report->too_old)
-        segment_note(seg, STREAM_EVENT_REASSEMBLY_SEGMENT_BEFORE_BASE_SEQ);
+        segment_add_event(seg, STREAM_EVENT_REASSEMBLY_SEGMENT_BEFORE_BASE_SEQ);
     if (report->differs)
-        note_contradiction(seg);
+        report_contradiction(seg);
     else if (report->overlapping > 0)
         stream_count(seg->stream, STREAM_OVERLAP);
     if (report->beyond_limit)
         report_depth(seg);
-    if (is_inspected_there(seg->sender, report))
+    if (is_inspected_in_stream(seg->sender, report))
         seg->pkt->flags |= PACKET_STREAM_ADDED;
 }
 
-static bool is_dropped_as_urgent(struct segment *seg)
+static bool drop_if_urgent(struct segment *seg)
 {
     if (!segment_is_inline(seg) || !(seg->pkt->tcp.flags & TCP_URG) || urgent_policy(seg) != STREAM_URGENT_DROP)
         return false;
@@ -263,33 +263,33 @@ static bool is_dropped_as_urgent(struct segment *seg)
     return true;
 }
 
-static void take_payload(struct segment *seg)
+static void add_payload(struct segment *seg)
 {
     bool has_syn = seg->pkt->tcp.flags & TCP_SYN;
     struct assembly_report report = { 0 };
-    struct piece piece = {
+    struct range range = {
         .at = peer_offset(seg->sender, seg->seq + has_syn),
         .bytes = seg->pkt->payload,
         .length = seg->length,
     };
 
-    if (is_dropped_as_urgent(seg) || is_dropped_as_contradiction(seg, &piece))
+    if (drop_if_urgent(seg) || resolve_contradiction(seg, &range))
         return;
     holder_add(seg->stream, seg->session);
     release_histories(seg);
-    add_without_urgent(seg, piece, &report);
-    judge(seg, &report);
-    if (piece.at < 0 && (seg->session->flags & SESSION_MIDSTREAM)) /* bytes from before the pick-up are in no chunk */
+    add_without_urgent(seg, range, &report);
+    evaluate_report(seg, &report);
+    if (range.at < 0 && (seg->session->flags & SESSION_MIDSTREAM)) /* bytes from before the pick-up are in no chunk */
         seg->pkt->flags &= (uint32_t)~PACKET_STREAM_ADDED;
 }
 
-void data_take(struct segment *seg)
+void data_add(struct segment *seg)
 {
     /* Data after a reset is of no interest, nor are gaps before it: their data will not be used. */
     if (seg->kind == SEGMENT_RST)
         return;
     acknowledge(seg, seg->receiver);
     if (seg->length > 0 && !(seg->sender->flags & PEER_STOPPED))
-        take_payload(seg);
+        add_payload(seg);
     acknowledge(seg, seg->sender); /* its bytes may have been acknowledged before they were seen */
 }

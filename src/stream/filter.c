@@ -33,7 +33,7 @@ static bool is_keepalive(struct segment *seg)
     sender->flags |= PEER_KEEPALIVE;
     seg->pkt->stream_flags |= PACKET_STREAM_KEEPALIVE;
     if (segment_is_inline(seg)) /* inline, only the receiver's own segments may announce its window */
-        peer_widen(seg->receiver, seg->ack + segment_window(seg));
+        peer_extend_window(seg->receiver, seg->ack + segment_window(seg));
     return true;
 }
 
@@ -100,7 +100,7 @@ static bool is_bad_window_update(struct segment *seg)
         return false;
     if (shrinks <= (uint64_t)acknowledges + (window > WINDOW_WITH_MARGIN ? MARGIN : 0))
         return false;
-    segment_note(seg, STREAM_EVENT_PKT_BAD_WINDOW_UPDATE);
+    segment_add_event(seg, STREAM_EVENT_PKT_BAD_WINDOW_UPDATE);
     return true;
 }
 
@@ -132,7 +132,7 @@ static bool is_spurious_retransmission(struct segment *seg)
         (!before_base && !seq_at_or_before(seg->end, sender->last_ack)))
         return false;
     seg->pkt->stream_flags |= PACKET_STREAM_SPURIOUS_RETRANSMISSION;
-    segment_note(seg, STREAM_EVENT_PKT_SPURIOUS_RETRANSMISSION);
+    segment_add_event(seg, STREAM_EVENT_PKT_SPURIOUS_RETRANSMISSION);
     return before_base;
 }
 

@@ -86,8 +86,8 @@ struct half_open_key {
 
 /* Gets the slots where the record may be: two buckets, so that one in which many records collide by chance loses no
  * young one. */
-static uint32_t find_places(const struct half_open_table *table, const struct half_open_key *key,
-                            struct half_open_record *places[PLACES])
+static uint32_t find_slots(const struct half_open_table *table, const struct half_open_key *key,
+                           struct half_open_record *places[PLACES])
 {
     uint64_t hash = XXH3_64bits_withSeed(key, sizeof(*key), table->seed);
     uint32_t tag = (uint32_t)(hash >> 32);
@@ -132,10 +132,10 @@ static struct half_open_key key_of_packet(const struct flow *flow, const struct 
     return key;
 }
 
-static struct half_open_record *find(const struct half_open_table *table, const struct half_open_key *key)
+static struct half_open_record *find_record(const struct half_open_table *table, const struct half_open_key *key)
 {
     struct half_open_record *places[PLACES];
-    uint32_t tag = find_places(table, key, places);
+    uint32_t tag = find_slots(table, key, places);
 
     for (unsigned i = 0; i < PLACES; i++) {
         if (places[i]->flags & RECORD_USED && places[i]->tag == tag)
@@ -145,11 +145,11 @@ static struct half_open_record *find(const struct half_open_table *table, const 
 }
 
 /* Stores the record: it replaces the record of the same SYN, else uses an empty slot, else replaces the oldest one. */
-static void put(struct half_open_table *table, const struct half_open_key *key, struct half_open_record record)
+static void store_record(struct half_open_table *table, const struct half_open_key *key, struct half_open_record record)
 {
-    struct half_open_record *place = find(table, key), *places[PLACES];
+    struct half_open_record *place = find_record(table, key), *places[PLACES];
 
-    record.tag = find_places(table, key, places);
+    record.tag = find_slots(table, key, places);
     for (unsigned i = 0; !place && i < PLACES; i++) {
         if (!(places[i]->flags & RECORD_USED))
             place = places[i];
@@ -172,7 +172,7 @@ static uint16_t record_time(uint64_t time_ns)
 
 /* --- Records -------------------------------------------------------------------------------------- */
 
-void half_open_keep_session(struct stream *stream, const struct tcp_session *session)
+void half_open_record_session(struct stream *stream, const struct tcp_session *session)
 {
     const struct tcp_peer *client = &session->peer[FLOW_TO_SERVER], *server = &session->peer[FLOW_TO_CLIENT];
     const uint16_t unusual = SESSION_FOUR_WAY | SESSION_ASYNC;
@@ -202,10 +202,10 @@ void half_open_keep_session(struct stream *stream, const struct tcp_session *ses
         record.flags |= RECORD_SCALE;
     if (session->flags & SESSION_MIDSTREAM)
         record.flags |= RECORD_MIDSTREAM;
-    put(&stream->half_open_records, &key, record);
+    store_record(&stream->half_open_records, &key, record);
 }
 
-void half_open_keep_syn(struct segment *seg)
+void half_open_record_syn(struct segment *seg)
 {
     const struct tcp_info *tcp = &seg->pkt->tcp;
     struct half_open_key key = key_of_packet(seg->flow, seg->pkt, true, seg->seq);
@@ -222,14 +222,14 @@ void half_open_keep_syn(struct segment *seg)
         record.flags |= RECORD_SACK;
     if (tcp->has_window_scale)
         record.flags |= RECORD_SCALE;
-    put(&seg->stream->half_open_records, &key, record);
+    store_record(&seg->stream->half_open_records, &key, record);
 }
 
 bool half_open_is_answered(const struct stream *stream, const struct flow *flow, const struct packet *pkt)
 {
     struct half_open_key key = key_of_packet(flow, pkt, false, pkt->tcp.acknowledgment - 1);
 
-    return find(&stream->half_open_records, &key);
+    return find_record(&stream->half_open_records, &key);
 }
 
 bool half_open_is_reset(const struct segment *seg)
@@ -239,8 +239,8 @@ bool half_open_is_reset(const struct segment *seg)
     struct half_open_key to_client = key_of_packet(seg->flow, seg->pkt, false, seg->ack - 1);
     struct half_open_key to_server = key_of_packet(seg->flow, seg->pkt, true, seg->seq - 1);
 
-    return seg->length == 0 && ((seg->has_ack && find(&seg->stream->half_open_records, &to_client)) ||
-                                find(&seg->stream->half_open_records, &to_server));
+    return seg->length == 0 && ((seg->has_ack && find_record(&seg->stream->half_open_records, &to_client)) ||
+                                find_record(&seg->stream->half_open_records, &to_server));
 }
 
 static void set_flag(struct tcp_session *session, enum session_flag flag, bool on)
@@ -250,9 +250,9 @@ static void set_flag(struct tcp_session *session, enum session_flag flag, bool o
 }
 
 /* Begins the session with the values of its SYN. */
-static int begin(struct segment *seg, const struct half_open_record *record, uint32_t client_isn)
+static int begin_session(struct segment *seg, const struct half_open_record *record, uint32_t client_isn)
 {
-    int err = session_begin(seg);
+    int err = session_new(seg);
 
     if (err)
         return err;
@@ -260,7 +260,7 @@ static int begin(struct segment *seg, const struct half_open_record *record, uin
     struct tcp_peer *client = &session->peer[FLOW_TO_SERVER], *server = &session->peer[FLOW_TO_CLIENT];
 
     session_set_state(seg, TCP_STATE_SYN_SENT);
-    peer_begin(seg, client, client_isn);
+    peer_start_sequence(seg, client, client_isn);
     client->last_ack = client->next_seq;
     client->tcp_flags |= TCP_SYN;
     set_flag(session, SESSION_WINDOW_SCALE, record->flags & RECORD_SCALE);
@@ -285,15 +285,15 @@ static void remove_record(struct stream *stream, struct half_open_record *record
 int half_open_restore_by_syn_ack(struct segment *seg)
 {
     struct half_open_key key = key_of_packet(seg->flow, seg->pkt, false, seg->ack - 1);
-    struct half_open_record *record = find(&seg->stream->half_open_records, &key), copy;
+    struct half_open_record *record = find_record(&seg->stream->half_open_records, &key), copy;
     int err;
 
     if (!record)
         return -ENOENT;
     copy = *record;
     remove_record(seg->stream, record);
-    segment_turn_round(seg, FLOW_TO_CLIENT);
-    err = begin(seg, &copy, seg->ack - 1);
+    segment_swap_sides(seg, FLOW_TO_CLIENT);
+    err = begin_session(seg, &copy, seg->ack - 1);
     if (err)
         return err;
     /* The SYN's own timestamp is not in the record. The client checks that this is its echo. */
@@ -305,7 +305,7 @@ int half_open_restore_by_syn_ack(struct segment *seg)
 int half_open_restore_by_ack(struct segment *seg)
 {
     struct half_open_key key = key_of_packet(seg->flow, seg->pkt, true, seg->seq - 1);
-    struct half_open_record *record = find(&seg->stream->half_open_records, &key), copy;
+    struct half_open_record *record = find_record(&seg->stream->half_open_records, &key), copy;
     const struct tcp_info *tcp = &seg->pkt->tcp;
     int err;
 
@@ -314,15 +314,15 @@ int half_open_restore_by_ack(struct segment *seg)
     copy = *record;
     remove_record(seg->stream,
                   record); /* the ACK has validated the client's address: the session is not removed again */
-    segment_turn_round(seg, FLOW_TO_SERVER);
-    err = begin(seg, &copy, seg->seq - 1);
+    segment_swap_sides(seg, FLOW_TO_SERVER);
+    err = begin_session(seg, &copy, seg->seq - 1);
     if (err)
         return err;
     struct tcp_session *session = seg->session;
     struct tcp_peer *client = &session->peer[FLOW_TO_SERVER], *server = &session->peer[FLOW_TO_CLIENT];
 
     session_set_state(seg, TCP_STATE_SYN_RECV);
-    peer_begin(seg, server, copy.server_isn);
+    peer_start_sequence(seg, server, copy.server_isn);
     server->last_ack = server->next_seq;
     server->next_win = server->last_ack + server->window;
     server->tcp_flags |= TCP_SYN | TCP_ACK;
@@ -401,7 +401,7 @@ static void merge_bucket(struct half_open_table *table, struct half_open_bucket 
 }
 
 /* Whether the window scales are valid; the other fields may have any value. */
-static bool is_sound(const struct half_open_bucket *bucket)
+static bool has_valid_scales(const struct half_open_bucket *bucket)
 {
     for (unsigned i = 0; i < BUCKET_RECORDS; i++) {
         uint8_t scales = bucket->records[i].scales;
@@ -432,7 +432,7 @@ void half_open_transfer(struct transfer *t, struct half_open_table *table, bool 
 
         transfer_u32(t, &at);
         transfer_bucket(t, &read);
-        transfer_require(t, at <= table->mask && is_sound(&read));
+        transfer_require(t, at <= table->mask && has_valid_scales(&read));
         if (!t->error)
             merge_bucket(table, &table->buckets[at], &read);
     }

@@ -69,7 +69,7 @@ static void replace_entry(struct handshake_entry *entry, const struct handshake_
     entry->next = next;
 }
 
-void handshake_forget(struct stream *stream, struct tcp_session *session)
+void handshake_clear(struct stream *stream, struct tcp_session *session)
 {
     while (session->queue) {
         struct handshake_entry *next = session->queue->next;
@@ -90,7 +90,7 @@ int handshake_queue_syn_ack(struct segment *seg)
             return 0;
     }
     if (seg->session->queued >= seg->stream->options.max_synack_queued) {
-        segment_note(seg, STREAM_EVENT_3WHS_SYNACK_FLOOD);
+        segment_add_event(seg, STREAM_EVENT_3WHS_SYNACK_FLOOD);
         return -ENOSPC;
     }
     put_entry(seg, &wanted);
@@ -103,7 +103,7 @@ static void count_syn(struct segment *seg)
     struct tcp_session *session = seg->session;
 
     if (session->repeated_syns >= seg->stream->options.max_syn_queued)
-        segment_note(seg, STREAM_EVENT_3WHS_SYN_FLOOD);
+        segment_add_event(seg, STREAM_EVENT_3WHS_SYN_FLOOD);
     else
         session->repeated_syns++;
 }
@@ -172,7 +172,7 @@ bool handshake_use_queued_syn(struct segment *seg)
     return false;
 }
 
-void handshake_take_syn(struct segment *seg)
+void handshake_apply_syn(struct segment *seg)
 {
     struct handshake_entry entry = entry_of(seg);
 
@@ -201,7 +201,7 @@ static void apply_syn_ack(struct segment *seg, const struct handshake_entry *ent
     struct tcp_peer *client = &session->peer[FLOW_TO_SERVER], *server = &session->peer[FLOW_TO_CLIENT];
 
     session_set_state(seg, TCP_STATE_SYN_RECV);
-    peer_begin(seg, server, entry->seq);
+    peer_start_sequence(seg, server, entry->seq);
     peer_set_window(client, entry->window);
     apply_timestamp(session, entry);
     client->last_ack = entry->ack;
@@ -213,7 +213,7 @@ static void apply_syn_ack(struct segment *seg, const struct handshake_entry *ent
     set_flag(session, SESSION_FOUR_WAY, false);
 }
 
-void handshake_take_syn_ack(struct segment *seg)
+void handshake_apply_syn_ack(struct segment *seg)
 {
     struct handshake_entry entry = entry_of(seg);
 

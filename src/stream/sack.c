@@ -42,7 +42,7 @@ static void insert_range(struct tcp_peer *peer, struct sack_range range)
     peer->sack_count++;
 }
 
-void sack_take(struct tcp_peer *peer, const struct packet *pkt)
+void sack_update(struct tcp_peer *peer, const struct packet *pkt)
 {
     struct sack_range range;
 

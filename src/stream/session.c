@@ -20,7 +20,7 @@ static void prepare_peer(const struct stream_options *options, struct tcp_peer *
 /* --- Eviction ------------------------------------------------------------------------------------- */
 
 /* NULL: a session of this state is in no list. */
-static struct session_list *list_of(struct stream *stream, uint8_t state, uint16_t flags)
+static struct session_list *list_of_state(struct stream *stream, uint8_t state, uint16_t flags)
 {
     switch (state) {
     case TCP_STATE_SYN_SENT:
@@ -37,7 +37,7 @@ static struct session_list *list_of(struct stream *stream, uint8_t state, uint16
 
 void session_link(struct stream *stream, struct tcp_session *session)
 {
-    struct session_list *list = list_of(stream, session->state, session->flags);
+    struct session_list *list = list_of_state(stream, session->state, session->flags);
 
     if (!list)
         return;
@@ -49,7 +49,7 @@ void session_link(struct stream *stream, struct tcp_session *session)
 
 static void unlink_session(struct stream *stream, struct tcp_session *session)
 {
-    struct session_list *list = list_of(stream, session->state, session->flags);
+    struct session_list *list = list_of_state(stream, session->state, session->flags);
 
     if (!list)
         return;
@@ -74,7 +74,7 @@ static void prefetch_victims(const struct tcp_session *next)
  * A closed connection is kept only for its late packets. Where more of them end in flow.timeouts.tcp.closed than there
  * are sessions, the flow of the one that has been closed for the longest time ends early.
  */
-static bool end_oldest_over(struct segment *seg)
+static bool end_oldest_closed(struct segment *seg)
 {
     struct tcp_session *session = seg->stream->over.oldest;
 
@@ -91,7 +91,7 @@ static bool end_oldest_over(struct segment *seg)
  * is evicted, whether or not the server has answered it. Its flow stays. A record of 16 bytes stays, too, so that the
  * next segment of the handshake begins the session again (half_open.c).
  */
-static bool take_oldest_half_open(struct stream *stream)
+static bool evict_oldest_half_open(struct stream *stream)
 {
     struct tcp_session *session = stream->half_open.oldest;
 
@@ -99,7 +99,7 @@ static bool take_oldest_half_open(struct stream *stream)
     if (!session)
         return false;
     prefetch_victims(session->newer);
-    half_open_keep_session(stream, session);
+    half_open_record_session(stream, session);
     session->flow->tcp = NULL;
     session->flow->flags |= FLOW_NO_STREAM;
     session_release(stream, session);
@@ -108,7 +108,7 @@ static bool take_oldest_half_open(struct stream *stream)
 
 /* If there are none, an idle connection is evicted. If it sends again, it is picked up because conntrack still knows
  * it. */
-static bool end_idle(struct segment *seg)
+static bool end_idle_session(struct segment *seg)
 {
     struct flow *flow = flow_table_find_idle_tcp(seg->flows, seg->pkt->time_ns);
 
@@ -121,12 +121,12 @@ static bool end_idle(struct segment *seg)
 
 /* --- Sessions ------------------------------------------------------------------------------------- */
 
-int session_begin(struct segment *seg)
+int session_new(struct segment *seg)
 {
     struct stream *stream = seg->stream;
     struct tcp_session *session = pool_take(stream->sessions);
 
-    if (!session && (end_oldest_over(seg) || take_oldest_half_open(stream) || end_idle(seg)))
+    if (!session && (end_oldest_closed(seg) || evict_oldest_half_open(stream) || end_idle_session(seg)))
         session = pool_take(stream->sessions);
     if (!session) {
         seg->verdict->exception = EXCEPTION_STREAM_MEMCAP;
@@ -151,7 +151,7 @@ void session_release(struct stream *stream, struct tcp_session *session)
     holder_remove(stream, session);
     for (unsigned i = 0; i < FLOW_DIRECTIONS; i++)
         assembly_end(stream->store, &session->peer[i].assembly);
-    handshake_forget(stream, session);
+    handshake_clear(stream, session);
     pool_give(stream->sessions, session);
 }
 
@@ -180,8 +180,8 @@ void session_set_state(struct segment *seg, enum tcp_state state)
 
     if (session->state == state)
         return;
-    bool moves =
-        list_of(seg->stream, session->state, session->flags) != list_of(seg->stream, (uint8_t)state, session->flags);
+    bool moves = list_of_state(seg->stream, session->state, session->flags) !=
+                 list_of_state(seg->stream, (uint8_t)state, session->flags);
 
     if (moves)
         unlink_session(seg->stream, session);
@@ -213,7 +213,7 @@ void session_close_by_reset(struct segment *seg)
     session_set_state(seg, TCP_STATE_CLOSED);
 }
 
-void peer_begin(struct segment *seg, struct tcp_peer *peer, uint32_t isn)
+void peer_start_sequence(struct segment *seg, struct tcp_peer *peer, uint32_t isn)
 {
     enum flow_direction direction = peer == &seg->session->peer[FLOW_TO_SERVER] ? FLOW_TO_SERVER : FLOW_TO_CLIENT;
 
@@ -240,10 +240,10 @@ void peer_advance(struct segment *seg, struct tcp_peer *peer, uint32_t seq)
 {
     peer_set_next_seq(peer, seq);
     if (seg->session->flags & SESSION_ASYNC)
-        peer_take_ack(peer, seq);
+        peer_update_ack(peer, seq);
 }
 
-void peer_take_ack(struct tcp_peer *peer, uint32_t ack)
+void peer_update_ack(struct tcp_peer *peer, uint32_t ack)
 {
     if (!seq_after(ack, peer->last_ack))
         return;
@@ -258,14 +258,14 @@ void peer_set_window(struct tcp_peer *peer, uint32_t window)
         peer->max_window = window;
 }
 
-void peer_widen(struct tcp_peer *peer, uint32_t right_edge)
+void peer_extend_window(struct tcp_peer *peer, uint32_t right_edge)
 {
     right_edge += sack_size(peer);
     if (seq_after(right_edge, peer->next_win))
         peer->next_win = right_edge;
 }
 
-void peer_take_fin(struct segment *seg)
+void peer_record_fin(struct segment *seg)
 {
     if (seg->sender->flags & PEER_FIN)
         return;
@@ -273,18 +273,18 @@ void peer_take_fin(struct segment *seg)
     seg->sender->fin_seq = seg->end;
 }
 
-void peer_take_answer(struct segment *seg)
+void peer_update_from_answer(struct segment *seg)
 {
     struct tcp_peer *receiver = seg->receiver;
 
     if (!seg->has_ack)
         return;
-    peer_take_ack(receiver, seg->ack);
-    sack_take(receiver, seg->pkt);
-    peer_widen(receiver, receiver->last_ack + receiver->window);
+    peer_update_ack(receiver, seg->ack);
+    sack_update(receiver, seg->pkt);
+    peer_extend_window(receiver, receiver->last_ack + receiver->window);
 }
 
-void peer_follow_ack(struct segment *seg)
+void peer_extend_to_ack(struct segment *seg)
 {
     if (seg->has_ack && seq_before(seg->receiver->next_seq, seg->ack))
         peer_set_next_seq(seg->receiver, seg->ack);

@@ -17,18 +17,18 @@ int closing_on_syn(struct segment *seg)
         return 0;
     if (seg->kind == SEGMENT_SYN &&
         (segment_is_inline(seg) || seg->seq != seg->sender->isn)) /* some systems reuse the initial sequence number */
-        return note_other_syn(seg, STREAM_EVENT_SHUTDOWN_SYN_RESEND);
+        return handle_other_syn(seg, STREAM_EVENT_SHUTDOWN_SYN_RESEND);
     return segment_reject(seg, STREAM_EVENT_SHUTDOWN_SYN_RESEND);
 }
 
 /* Common to all segments accepted in these states; retransmissions do not update the window. */
-static void accept(struct segment *seg, bool again)
+static void accept_segment(struct segment *seg, bool again)
 {
     if (!again)
         peer_set_window(seg->receiver, segment_window(seg));
-    take_timestamp(seg);
-    peer_follow_ack(seg);
-    peer_take_answer(seg);
+    record_timestamp(seg);
+    peer_extend_to_ack(seg);
+    peer_update_from_answer(seg);
 }
 
 /* A retransmission may also contain new data. */
@@ -51,7 +51,7 @@ static bool is_fin_late(const struct segment *seg)
 }
 
 /* The server's FIN again; possibly with a later acknowledgment. */
-static bool is_fin_again(const struct segment *seg)
+static bool is_fin_retransmission(const struct segment *seg)
 {
     if (is_fin_late(seg))
         return true;
@@ -83,7 +83,7 @@ int fin_wait1_on_fin(struct segment *seg)
         return -EINVAL;
     if (fin_is_older(seg))
         return 0;
-    bool again = (to_client ? is_fin_again(seg) : is_fin_late(seg)) || check_retransmission(seg);
+    bool again = (to_client ? is_fin_retransmission(seg) : is_fin_late(seg)) || check_retransmission(seg);
 
     if (!again && (seq_before(seg->end, sender->next_seq - 1) || !check_window(seg)))
         return segment_reject(seg, STREAM_EVENT_FIN1_FIN_WRONG_SEQ);
@@ -91,21 +91,21 @@ int fin_wait1_on_fin(struct segment *seg)
         return segment_reject(seg, STREAM_EVENT_FIN1_INVALID_ACK);
     if (!again)
         session_set_state(seg, seg->has_ack ? TCP_STATE_TIME_WAIT : TCP_STATE_CLOSING);
-    accept(seg, again);
+    accept_segment(seg, again);
     if (!again)
         advance_from(seg, to_client ? sender->next_seq - 1 : sender->next_seq);
-    peer_take_fin(seg);
-    data_take(seg);
+    peer_record_fin(seg);
+    data_add(seg);
     return 0;
 }
 
 static void finish_ack(struct segment *seg, uint32_t expected)
 {
-    take_timestamp(seg);
-    peer_follow_ack(seg);
+    record_timestamp(seg);
+    peer_extend_to_ack(seg);
     advance_from(seg, expected);
-    peer_take_answer(seg);
-    data_take(seg);
+    peer_update_from_answer(seg);
+    data_add(seg);
 }
 
 /* Possibly the client's acknowledgment of the FIN. */
@@ -161,7 +161,7 @@ int fin_wait2_on_fin(struct segment *seg)
         return -EINVAL;
     if (fin_is_older(seg))
         return 0;
-    bool again = is_fin_again(seg) || check_retransmission(seg);
+    bool again = is_fin_retransmission(seg) || check_retransmission(seg);
 
     if (!again && (seq_before(seg->end, sender->next_seq) || !check_window(seg)))
         return segment_reject(seg, STREAM_EVENT_FIN2_FIN_WRONG_SEQ);
@@ -169,11 +169,11 @@ int fin_wait2_on_fin(struct segment *seg)
         return segment_reject(seg, STREAM_EVENT_FIN2_INVALID_ACK);
     if (!again)
         session_set_state(seg, TCP_STATE_TIME_WAIT);
-    accept(seg, again);
+    accept_segment(seg, again);
     if (!again)
         advance_from(seg, sender->next_seq);
-    peer_take_fin(seg);
-    data_take(seg);
+    peer_record_fin(seg);
+    data_add(seg);
     return 0;
 }
 
@@ -213,8 +213,8 @@ int closing_on_ack(struct segment *seg)
         return segment_reject(seg, STREAM_EVENT_CLOSING_INVALID_ACK);
     if (!again)
         session_set_state(seg, TCP_STATE_TIME_WAIT);
-    accept(seg, again);
-    data_take(seg);
+    accept_segment(seg, again);
+    data_add(seg);
     return 0;
 }
 
@@ -236,11 +236,11 @@ int close_wait_on_fin(struct segment *seg)
         return segment_reject(seg, STREAM_EVENT_CLOSEWAIT_INVALID_ACK);
     if (!again && seg->direction == FLOW_TO_CLIENT)
         session_set_state(seg, TCP_STATE_LAST_ACK);
-    accept(seg, again);
+    accept_segment(seg, again);
     if (!again)
         advance_from(seg, sender->next_seq);
-    peer_take_fin(seg);
-    data_take(seg);
+    peer_record_fin(seg);
+    data_add(seg);
     return 0;
 }
 
@@ -253,18 +253,18 @@ int close_wait_on_ack(struct segment *seg)
     bool again = check_retransmission(seg);
 
     if (seg->length > 0 && seq_at_or_before(seg->end, sender->last_ack)) { /* accepted, as in ESTABLISHED */
-        segment_note(seg, STREAM_EVENT_CLOSEWAIT_PKT_BEFORE_LAST_ACK);
+        segment_add_event(seg, STREAM_EVENT_CLOSEWAIT_PKT_BEFORE_LAST_ACK);
         if (segment_is_inline(seg))
-            data_take(seg);
+            data_add(seg);
         return 0;
     }
     if (!check_window(seg))
         return segment_reject(seg, STREAM_EVENT_CLOSEWAIT_ACK_OUT_OF_WINDOW);
     if (!check_ack(seg))
         return segment_reject(seg, STREAM_EVENT_CLOSEWAIT_INVALID_ACK);
-    accept(seg, again);
+    accept_segment(seg, again);
     advance_from(seg, sender->next_seq);
-    data_take(seg);
+    data_add(seg);
     return 0;
 }
 
@@ -276,10 +276,10 @@ int last_ack_on_other(struct segment *seg)
 {
     if (!check_window(seg) || (seg->has_ack && !check_ack(seg)))
         return segment_is_inline(seg) ? -EINVAL : 0;
-    peer_take_answer(seg);
+    peer_update_from_answer(seg);
     if (seg->kind == SEGMENT_ACK && session_is_complete(seg->session))
         session_set_state(seg, TCP_STATE_CLOSED);
-    data_take(seg);
+    data_add(seg);
     return 0;
 }
 
@@ -295,10 +295,10 @@ int last_ack_on_ack(struct segment *seg)
         return segment_reject(seg, STREAM_EVENT_LASTACK_INVALID_ACK);
     if (!again && seq_after(seg->seq, next_seq + 1))
         return segment_reject(seg, STREAM_EVENT_LASTACK_ACK_WRONG_SEQ);
-    accept(seg, again);
+    accept_segment(seg, again);
     if (session_is_complete(seg->session)) /* it may be one of many resets that answer segments from before the FIN */
         session_set_state(seg, TCP_STATE_CLOSED);
-    data_take(seg);
+    data_add(seg);
     return 0;
 }
 
@@ -331,10 +331,10 @@ int time_wait_on_ack(struct segment *seg)
     }
     if (!check_ack(seg))
         return segment_reject(seg, STREAM_EVENT_TIMEWAIT_INVALID_ACK);
-    accept(seg, again);
+    accept_segment(seg, again);
     if (session_is_complete(seg->session))
         session_set_state(seg, TCP_STATE_CLOSED);
-    data_take(seg);
+    data_add(seg);
     return 0;
 }
 
@@ -351,9 +351,9 @@ int closed_on_reset(struct segment *seg)
  * pretend to while the server still holds the old one. Only the server's SYN/ACK shows that the connection is new
  * (stream_is_reuse()), so data in the SYN is dropped.
  */
-static int keep_syn_again(struct segment *seg)
+static int handle_repeated_syn(struct segment *seg)
 {
-    half_open_keep_syn(seg);
+    half_open_record_syn(seg);
     return seg->length == 0 ? 0 : segment_reject(seg, STREAM_EVENT_SHUTDOWN_SYN_RESEND);
 }
 
@@ -379,11 +379,11 @@ int closed_on_any(struct segment *seg)
         if (!err && session->state == TCP_STATE_CLOSED)
             session_set_state(seg, (enum tcp_state)session->previous);
         if (!err && seg->kind == SEGMENT_SYN && session->state >= TCP_STATE_ESTABLISHED)
-            half_open_keep_syn(seg);
+            half_open_record_syn(seg);
         return err;
     }
     if (seg->kind == SEGMENT_SYN && segment_is_inline(seg))
-        return keep_syn_again(seg);
+        return handle_repeated_syn(seg);
     bool is_old = seg->length == 0 || seq_at_or_before(seg->end, seg->sender->last_ack);
 
     return segment_is_inline(seg) && !is_old ? -EINVAL : 0;

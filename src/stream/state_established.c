@@ -28,10 +28,10 @@ int closing_on_reset(struct segment *seg)
 
     session_close_by_reset(seg);
     if (ack_is_right)
-        peer_take_ack(seg->receiver, seg->ack);
-    peer_take_ack(seg->sender, seg->seq);
-    take_timestamp(seg);
-    data_take(seg);
+        peer_update_ack(seg->receiver, seg->ack);
+    peer_update_ack(seg->sender, seg->seq);
+    record_timestamp(seg);
+    data_add(seg);
     return 0;
 }
 
@@ -67,15 +67,15 @@ int established_on_fin(struct segment *seg)
     if (seg->pkt->tcp.flags & TCP_SYN)
         return segment_reject(seg, STREAM_EVENT_FIN_SYN);
     session_set_state(seg, to_server ? TCP_STATE_CLOSE_WAIT : TCP_STATE_FIN_WAIT1);
-    take_timestamp(seg);
+    record_timestamp(seg);
     /* The sequence number of the client's FIN is not counted, that of the server's is: the following states expect it
      * so. */
     peer_set_next_seq(sender, seg->end + (to_server ? 0 : 1));
     peer_set_window(seg->receiver, segment_window(seg));
-    peer_follow_ack(seg);
-    peer_take_answer(seg);
-    peer_take_fin(seg);
-    data_take(seg);
+    peer_extend_to_ack(seg);
+    peer_update_from_answer(seg);
+    peer_record_fin(seg);
+    data_add(seg);
     return 0;
 }
 
@@ -83,8 +83,8 @@ int established_on_fin(struct segment *seg)
 
 int established_on_syn_ack_to_server(struct segment *seg)
 {
-    segment_note(seg, STREAM_EVENT_EST_SYNACK_TOSERVER);
-    return is_client_syn_ack(seg) ? 0 : -EINVAL;
+    segment_add_event(seg, STREAM_EVENT_EST_SYNACK_TOSERVER);
+    return is_simultaneous_syn_ack(seg) ? 0 : -EINVAL;
 }
 
 /*
@@ -126,7 +126,7 @@ int established_on_syn_ack(struct segment *seg)
 
 int established_on_syn_to_client(struct segment *seg)
 {
-    return note_other_syn(seg, STREAM_EVENT_EST_SYN_TOCLIENT);
+    return handle_other_syn(seg, STREAM_EVENT_EST_SYN_TOCLIENT);
 }
 
 /* Before the server has sent anything, a retransmitted SYN may have been overtaken by the handshake. */
@@ -139,23 +139,23 @@ bool syn_is_overtaken(const struct segment *seg)
 int established_on_syn(struct segment *seg)
 {
     if (syn_is_overtaken(seg)) {
-        segment_note(seg, STREAM_EVENT_EST_SYN_RESEND);
+        segment_add_event(seg, STREAM_EVENT_EST_SYN_RESEND);
         return 0;
     }
     /* Some systems use the same number again for a new connection on the same ports. */
-    return note_other_syn(seg, seg->seq != seg->sender->isn ? STREAM_EVENT_EST_SYN_RESEND_DIFF_SEQ
-                                                            : STREAM_EVENT_EST_SYN_RESEND);
+    return handle_other_syn(seg, seg->seq != seg->sender->isn ? STREAM_EVENT_EST_SYN_RESEND_DIFF_SEQ
+                                                              : STREAM_EVENT_EST_SYN_RESEND);
 }
 
 /* --- Data and acknowledgments --------------------------------------------------------------------- */
 
 /* A byte sent into a closed window may be acknowledged although it was not counted. */
-static int judge_ack(struct segment *seg)
+static int check_ack_number(struct segment *seg)
 {
     if (!seg->has_ack)
         return 0;
     if (seg->answers_probe && seg->ack == seg->receiver->next_seq + 1) {
-        segment_note(seg, STREAM_EVENT_EST_ACK_ZWP_DATA);
+        segment_add_event(seg, STREAM_EVENT_EST_ACK_ZWP_DATA);
         return 0;
     }
     return check_ack(seg) ? 0 : segment_reject(seg, STREAM_EVENT_EST_INVALID_ACK);
@@ -163,7 +163,7 @@ static int judge_ack(struct segment *seg)
 
 /* The first segment of the other side after a session was picked up: its own window is the best estimate of the one it
  * may send into, unless that is known. */
-static void take_midstream_window(struct segment *seg)
+static void set_midstream_window(struct segment *seg)
 {
     struct tcp_session *session = seg->session;
     struct tcp_peer *sender = seg->sender;
@@ -193,39 +193,39 @@ static bool is_one_sided(const struct segment *seg)
            (sender->next_seq == seg->seq || sender->last_ack == sender->isn + 1);
 }
 
-enum place { PLACE_EXPECTED, PLACE_OLD };
+enum position { POSITION_EXPECTED, POSITION_OLD };
 
 /*
  * An old segment passes: the receiver has all of it and only acknowledges again, which its sender may be waiting for.
  * Inline it is compared with the data seen before, as far as that is still stored.
  */
-static enum place judge_place(struct segment *seg)
+static enum position check_position(struct segment *seg)
 {
     struct tcp_peer *sender = seg->sender;
     bool is_keepalive = seg->length <= 1 && seg->seq == sender->next_seq - 1;
 
     if (is_keepalive || seq_at_or_after(seg->end, sender->last_ack))
-        return PLACE_EXPECTED;
+        return POSITION_EXPECTED;
     if (is_one_sided(seg)) {
         seg->session->flags |= SESSION_ASYNC;
-        peer_take_ack(sender, seg->seq);
-        return PLACE_EXPECTED;
+        peer_update_ack(sender, seg->seq);
+        return POSITION_EXPECTED;
     }
     /* Acknowledged before it was seen. */
     if (seq_after(sender->last_ack, sender->next_seq) && seq_after(seg->end, sender->next_seq))
-        return PLACE_EXPECTED;
-    segment_note(seg, STREAM_EVENT_EST_PKT_BEFORE_LAST_ACK);
+        return POSITION_EXPECTED;
+    segment_add_event(seg, STREAM_EVENT_EST_PKT_BEFORE_LAST_ACK);
     if (segment_is_inline(seg))
-        data_take(seg);
-    return PLACE_OLD;
+        data_add(seg);
+    return POSITION_OLD;
 }
 
-static void take_answer(struct segment *seg)
+static void update_from_answer(struct segment *seg)
 {
     const struct tcp_peer *receiver = seg->receiver;
 
     peer_set_window(seg->receiver, segment_window(seg));
-    peer_take_answer(seg);
+    peer_update_from_answer(seg);
     if (seg->has_ack && !(seg->session->flags & SESSION_ASYNC) && seq_after(receiver->last_ack, receiver->next_seq)) {
         seg->pkt->stream_flags |= PACKET_STREAM_ACK_UNSEEN_DATA;
         stream_count(seg->stream, STREAM_ACK_UNSEEN_DATA);
@@ -239,26 +239,26 @@ int established_on_ack(struct segment *seg)
 
     if (!check_timestamp(seg))
         return -EINVAL;
-    err = judge_ack(seg);
+    err = check_ack_number(seg);
     if (err)
         return err;
-    take_midstream_window(seg);
-    if (judge_place(seg) == PLACE_OLD)
+    set_midstream_window(seg);
+    if (check_position(seg) == POSITION_OLD)
         return 0;
     if (check_window_probe(seg)) {
         sender->flags |= PEER_WINDOW_PROBE;
         seg->pkt->stream_flags |= PACKET_STREAM_ZERO_WINDOW_PROBE;
-        data_take(seg);
+        data_add(seg);
         return 0;
     }
     if (!check_window(seg))
         return segment_reject(seg, STREAM_EVENT_EST_PACKET_OUT_OF_WINDOW);
     if (seg->direction == FLOW_TO_CLIENT)
         seg->session->flags |= SESSION_CONFIRMED;
-    take_timestamp(seg);
+    record_timestamp(seg);
     if (seq_at_or_after(seg->end, sender->next_seq))
         peer_advance(seg, sender, seg->end);
-    take_answer(seg);
-    data_take(seg);
+    update_from_answer(seg);
+    data_add(seg);
     return 0;
 }

@@ -24,10 +24,10 @@ static struct tcp_peer *server_of(struct segment *seg)
  * acknowledges this SYN begins another one (stream_is_reuse()). The payload of such a SYN would reach its receiver
  * without having been inspected at its offset.
  */
-int note_other_syn(struct segment *seg, enum stream_event event)
+int handle_other_syn(struct segment *seg, enum stream_event event)
 {
-    segment_note(seg, event);
-    half_open_keep_syn(seg);
+    segment_add_event(seg, event);
+    half_open_record_syn(seg);
     return segment_is_inline(seg) && seg->length == 0 ? 0 : -EINVAL;
 }
 
@@ -39,7 +39,7 @@ int note_other_syn(struct segment *seg, enum stream_event event)
  */
 static int pass_wrong_syn_ack(struct segment *seg, enum stream_event event)
 {
-    segment_note(seg, event);
+    segment_add_event(seg, event);
     if (!segment_is_inline(seg) || seg->length > 0)
         return -EINVAL;
     client_of(seg)->flags |= PEER_CHALLENGED;
@@ -63,7 +63,7 @@ static int accept_fast_open(struct segment *seg)
     }
     if (seg->ack != client->isn + 1)
         return pass_wrong_syn_ack(seg, STREAM_EVENT_3WHS_SYNACK_WITH_WRONG_ACK);
-    segment_note(seg, STREAM_EVENT_3WHS_SYNACK_TFO_DATA_IGNORED);
+    segment_add_event(seg, STREAM_EVENT_3WHS_SYNACK_TFO_DATA_IGNORED);
     seg->session->flags |= SESSION_FAST_OPEN_IGNORED;
     peer_set_next_seq(client, client->isn + 1);
     return 0;
@@ -79,8 +79,8 @@ int syn_sent_on_syn_ack(struct segment *seg)
     if (!check_syn_echo(seg) && !handshake_use_queued_syn(seg) && !check_older_syn_echo(seg)) {
         if (client_of(seg)->flags & PEER_TIMESTAMP)
             return segment_reject(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
-        segment_note(seg,
-                     STREAM_EVENT_PKT_INVALID_TIMESTAMP); /* the client offered no timestamps, and ignores this one */
+        segment_add_event(
+            seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP); /* the client offered no timestamps, and ignores this one */
     }
     if (fast_open) {
         int err = accept_fast_open(seg);
@@ -89,16 +89,16 @@ int syn_sent_on_syn_ack(struct segment *seg)
             return err;
         session->flags |= SESSION_FAST_OPEN;
     }
-    handshake_forget(seg->stream, session);
-    handshake_take_syn_ack(seg);
+    handshake_clear(seg->stream, session);
+    handshake_apply_syn_ack(seg);
     if (fast_open && seg->length > 0) { /* the answer may follow at once */
-        data_take(seg);
+        data_add(seg);
         peer_set_next_seq(seg->sender, seg->sender->next_seq + seg->length);
     }
     return 0;
 }
 
-static void take_four_way_timestamp(struct segment *seg)
+static void record_four_way_timestamp(struct segment *seg)
 {
     struct tcp_peer *client = client_of(seg), *server = server_of(seg);
 
@@ -127,9 +127,9 @@ int syn_sent_on_wrong_syn_ack(struct segment *seg)
     if (seg->seq != client->isn)
         return segment_reject(seg, STREAM_EVENT_4WHS_SYNACK_WITH_WRONG_SYN);
     session_set_state(seg, TCP_STATE_SYN_RECV);
-    peer_begin(seg, client, seg->seq);
+    peer_start_sequence(seg, client, seg->seq);
     peer_set_window(server, seg->pkt->tcp.window);
-    take_four_way_timestamp(seg);
+    record_four_way_timestamp(seg);
     server->last_ack = seg->ack;
     client->last_ack = client->isn + 1;
     server->window_scale = session->flags & SESSION_WINDOW_SCALE ? segment_scale(seg) : 0;
@@ -154,12 +154,12 @@ int syn_sent_on_other(struct segment *seg)
 static bool answers_syn(struct segment *seg)
 {
     if (seg->length > 0)
-        segment_note(seg, STREAM_EVENT_RST_WITH_DATA);
+        segment_add_event(seg, STREAM_EVENT_RST_WITH_DATA);
     if (!seg->has_ack)
         return !segment_is_inline(seg) && seg->seq == seg->sender->next_seq;
     if (check_ack(seg))
         return true;
-    segment_note(seg, STREAM_EVENT_RST_INVALID_ACK);
+    segment_add_event(seg, STREAM_EVENT_RST_INVALID_ACK);
     return false;
 }
 
@@ -219,7 +219,7 @@ int syn_sent_on_reset(struct segment *seg)
         return -EINVAL;
     seg->receiver->flags |= PEER_RESET_RECEIVED;
     session_close_by_reset(seg);
-    handshake_forget(seg->stream, seg->session);
+    handshake_clear(seg->stream, seg->session);
     return 0;
 }
 
@@ -229,14 +229,14 @@ int syn_sent_on_reset(struct segment *seg)
  * has neither MSS nor SACK options, which no real client sends: its data is inspected as the payload of its packet, and
  * a SYN/ACK that acknowledges it is rejected (docs/security.md).
  */
-static void take_syn_data(struct segment *seg)
+static void add_syn_data(struct segment *seg)
 {
     uint32_t end = seg->seq + 1 + seg->length;
 
     seg->session->flags |= SESSION_FAST_OPEN;
     if (seg->length == 0)
         return;
-    data_take(seg);
+    data_add(seg);
     if (seq_after(end, seg->sender->next_seq))
         peer_set_next_seq(seg->sender, end);
 }
@@ -250,11 +250,11 @@ static bool has_syn_data_to_inspect(const struct segment *seg)
 
 void handshake_begin(struct segment *seg)
 {
-    peer_begin(seg, seg->sender, seg->seq);
+    peer_start_sequence(seg, seg->sender, seg->seq);
     seg->sender->last_ack = seg->sender->next_seq;
-    handshake_take_syn(seg);
+    handshake_apply_syn(seg);
     if (seg->pkt->tcp.has_fast_open || has_syn_data_to_inspect(seg))
-        take_syn_data(seg);
+        add_syn_data(seg);
 }
 
 /* Retransmitted, possibly with other options: the last one is used until the answer shows which was accepted. A SYN
@@ -262,17 +262,17 @@ void handshake_begin(struct segment *seg)
 int syn_sent_on_syn(struct segment *seg)
 {
     if (seg->seq != seg->sender->isn) {
-        half_open_keep_session(seg->stream, seg->session);
+        half_open_record_session(seg->stream, seg->session);
         handshake_queue_syn(seg);
         handshake_begin(seg);
         return 0;
     }
     handshake_queue_syn(seg);
-    handshake_take_syn(seg);
+    handshake_apply_syn(seg);
     if (has_syn_data_to_inspect(seg))
-        take_syn_data(seg);
+        add_syn_data(seg);
     else if ((seg->session->flags & SESSION_FAST_OPEN) && seg->length > 0)
-        data_take(seg);
+        data_add(seg);
     return 0;
 }
 
@@ -287,7 +287,7 @@ int syn_sent_on_server_syn(struct segment *seg)
         return segment_reject(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
     session->flags |= SESSION_FOUR_WAY;
     session->flags &= (uint16_t) ~(SESSION_WINDOW_SCALE | SESSION_SYN_SACK);
-    peer_begin(seg, server, seg->seq);
+    peer_start_sequence(seg, server, seg->seq);
     if (tcp->has_timestamp) {
         server->last_timestamp = tcp->timestamp_value;
         server->last_seconds = segment_seconds(seg);
@@ -327,9 +327,9 @@ static void establish_late(struct segment *seg)
 
     session->flags |= SESSION_MIDSTREAM | SESSION_SACK;
     session_set_state(seg, TCP_STATE_ESTABLISHED);
-    handshake_forget(seg->stream, session);
+    handshake_clear(seg->stream, session);
     client->window_scale = server->window_scale = WINDOW_SCALE_MAX;
-    peer_begin(seg, server, server_seq - 1);
+    peer_start_sequence(seg, server, server_seq - 1);
     server->last_ack = server->next_win = server_seq;
     client->last_ack = to_server ? client->isn + 1 : seg->ack;
     client->next_win = client->last_ack;
@@ -350,7 +350,7 @@ int syn_sent_on_fin(struct segment *seg)
  * If segments of the server were seen, in this session or in the one before it (SESSION_NEEDS_ANSWER), the server has
  * not answered this SYN, and the data may continue an older connection that it still holds.
  */
-static bool goes_on_unanswered(struct segment *seg)
+static bool may_continue_unanswered(struct segment *seg)
 {
     return segment_is_inline(seg) && seg->direction == FLOW_TO_SERVER && seg->seq == client_of(seg)->next_seq &&
            server_of(seg)->tcp_flags == 0 && !(seg->session->flags & SESSION_NEEDS_ANSWER);
@@ -373,17 +373,17 @@ int syn_sent_on_ack(struct segment *seg)
     if (!check_syn_echo(seg))
         return segment_reject(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
 
-    if (!seg->stream->options.async_oneside && !goes_on_unanswered(seg))
+    if (!seg->stream->options.async_oneside && !may_continue_unanswered(seg))
         return without_flags(seg);
     if (seg->direction == FLOW_TO_CLIENT || seg->seq != client->next_seq)
         return segment_reject(seg, STREAM_EVENT_3WHS_ASYNC_WRONG_SEQ);
     session->flags |= SESSION_ASYNC;
     session_set_state(seg, TCP_STATE_ESTABLISHED);
-    handshake_forget(seg->stream, session);
+    handshake_clear(seg->stream, session);
     peer_set_window(client, seg->pkt->tcp.window);
     client->last_ack = seg->seq;
     client->next_win = client->last_ack + client->window;
-    peer_begin(seg, server, seg->ack - 1);
+    peer_start_sequence(seg, server, seg->ack - 1);
     server->last_ack = server->next_win = server->next_seq;
     if (session->flags & SESSION_WINDOW_SCALE)
         client->window_scale = WINDOW_SCALE_MAX;
@@ -396,7 +396,7 @@ int syn_sent_on_ack(struct segment *seg)
     }
     if (session->flags & SESSION_SYN_SACK)
         session->flags |= SESSION_SACK;
-    data_take(seg);
+    data_add(seg);
     peer_advance(seg, client, seg->end);
     return 0;
 }
@@ -416,7 +416,7 @@ int syn_recv_on_reset(struct segment *seg)
     if ((seg->session->flags & SESSION_EVASION) && survives_evasion(peer_os(seg, seg->receiver)))
         return 0;
     session_close_by_reset(seg);
-    take_timestamp(seg);
+    record_timestamp(seg);
     return 0;
 }
 
@@ -426,7 +426,7 @@ int syn_recv_on_fin(struct segment *seg)
 }
 
 /* The client's SYN/ACK of a simultaneous open in which the server's SYN/ACK was first. */
-bool is_client_syn_ack(const struct segment *seg)
+bool is_simultaneous_syn_ack(const struct segment *seg)
 {
     return segment_is_inline(seg) && seg->length == 0 && seg->seq == seg->sender->isn &&
            seg->ack == seg->receiver->isn + 1;
@@ -434,8 +434,8 @@ bool is_client_syn_ack(const struct segment *seg)
 
 int syn_recv_on_syn_ack_to_server(struct segment *seg)
 {
-    if (is_client_syn_ack(seg)) {
-        segment_note(seg, STREAM_EVENT_3WHS_SYNACK_TOSERVER_ON_SYN_RECV);
+    if (is_simultaneous_syn_ack(seg)) {
+        segment_add_event(seg, STREAM_EVENT_3WHS_SYNACK_TOSERVER_ON_SYN_RECV);
         seg->session->flags |= SESSION_FOUR_WAY;
         return 0;
     }
@@ -453,24 +453,24 @@ int syn_recv_on_syn_ack(struct segment *seg)
 
 int syn_recv_on_syn_to_client(struct segment *seg)
 {
-    return note_other_syn(seg, STREAM_EVENT_3WHS_SYN_TOCLIENT_ON_SYN_RECV);
+    return handle_other_syn(seg, STREAM_EVENT_3WHS_SYN_TOCLIENT_ON_SYN_RECV);
 }
 
 int syn_recv_on_syn(struct segment *seg)
 {
     if (seg->seq != seg->sender->isn)
-        return note_other_syn(seg, STREAM_EVENT_3WHS_SYN_RESEND_DIFF_SEQ_ON_SYN_RECV);
+        return handle_other_syn(seg, STREAM_EVENT_3WHS_SYN_RESEND_DIFF_SEQ_ON_SYN_RECV);
     if (!segment_is_inline(seg) || seg->length == 0)
         return 0;
     /* If the server has discarded the first SYN, it may accept the data of this one. Where the first SYN's data is in
      * the stream, this data is compared with it; otherwise the segment is dropped. */
     if (!(seg->session->flags & SESSION_FAST_OPEN))
         return -EINVAL;
-    data_take(seg);
+    data_add(seg);
     return 0;
 }
 
-static void take_window(struct segment *seg)
+static void update_window(struct segment *seg)
 {
     peer_set_window(seg->receiver, segment_window(seg));
     seg->receiver->next_win = seg->receiver->last_ack + seg->receiver->window;
@@ -479,13 +479,13 @@ static void take_window(struct segment *seg)
 /* Completes the handshake with this segment; the stream continues from its sequence number. */
 static int establish(struct segment *seg)
 {
-    take_timestamp(seg);
-    peer_take_ack(seg->receiver, seg->ack);
+    record_timestamp(seg);
+    peer_update_ack(seg->receiver, seg->ack);
     peer_advance(seg, seg->sender, seg->end);
-    take_window(seg);
+    update_window(seg);
     session_set_state(seg, TCP_STATE_ESTABLISHED);
-    handshake_forget(seg->stream, seg->session);
-    data_take(seg);
+    handshake_clear(seg->stream, seg->session);
+    data_add(seg);
     return 0;
 }
 
@@ -523,13 +523,13 @@ static int finish_normally(struct segment *seg)
     return 0;
 }
 
-static int go_on_with_one_side(struct segment *seg)
+static int continue_one_sided(struct segment *seg)
 {
     struct tcp_session *session = seg->session;
     struct tcp_peer *server = seg->sender, *client = seg->receiver;
 
     session->flags |= SESSION_ASYNC;
-    take_timestamp(seg);
+    record_timestamp(seg);
     server->last_ack = seg->seq;
     peer_set_window(client, segment_window(seg));
     client->last_ack = seg->ack;
@@ -540,7 +540,7 @@ static int go_on_with_one_side(struct segment *seg)
     }
     peer_advance(seg, server, seg->end);
     session_set_state(seg, TCP_STATE_ESTABLISHED);
-    data_take(seg);
+    data_add(seg);
     return 0;
 }
 
@@ -554,7 +554,7 @@ static int reject_early_answer(struct segment *seg)
     bool fits = seg->ack == seg->receiver->last_ack && seg->seq == seg->sender->next_seq;
 
     if (seg->length == 0) {
-        segment_note(seg, STREAM_EVENT_3WHS_ACK_IN_WRONG_DIR);
+        segment_add_event(seg, STREAM_EVENT_3WHS_ACK_IN_WRONG_DIR);
         return 0;
     }
     return segment_reject(seg, fits && seg->length > 0 ? STREAM_EVENT_3WHS_ACK_DATA_INJECT
@@ -625,6 +625,6 @@ int syn_recv_on_ack(struct segment *seg)
     if (to_client && segment_may_be_older(seg) && seg->length == 0 && seg->seq == seg->sender->isn)
         return 0; /* a keep-alive, or a probe of a closed window */
     if (to_client && seg->stream->options.async_oneside && seg->seq == seg->sender->next_seq)
-        return go_on_with_one_side(seg);
+        return continue_one_sided(seg);
     return to_client ? finish_from_server(seg) : finish_from_client(seg);
 }

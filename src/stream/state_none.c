@@ -20,34 +20,34 @@ struct pick_up {
 
 /* A queue that attaches conntrack data to packets marks a packet that conntrack did not accept (PACKET_CONNTRACK_NONE).
  * Packets inside tunnels are unknown to conntrack. */
-static bool can_look_up(const struct segment *seg)
+static bool can_query_table(const struct segment *seg)
 {
     return seg->stream->find_connection && segment_is_inline(seg) &&
            seg->stream->options.conntrack != STREAM_CONNTRACK_NO && seg->pkt->tunnel_depth == 0 &&
            seg->pkt->conntrack.info != PACKET_CONNTRACK_NONE;
 }
 
-static void look_up(struct segment *seg, struct pick_up *known)
+static void query_table(struct segment *seg, struct pick_up *known)
 {
     struct stream *stream = seg->stream;
     int err;
 
-    if (!can_look_up(seg))
+    if (!can_query_table(seg))
         return;
     stream_count(stream, STREAM_CONNTRACK_QUERIES);
     err = stream->find_connection(stream->find_user, seg->pkt, &known->conntrack);
     known->has_conntrack = err == 0;
     known->undecided = err == -EAGAIN;
     if (!err)
-        segment_turn_round(seg, conntrack_goes_in_reply(&known->conntrack) ? FLOW_TO_CLIENT : FLOW_TO_SERVER);
+        segment_swap_sides(seg, conntrack_goes_in_reply(&known->conntrack) ? FLOW_TO_CLIENT : FLOW_TO_SERVER);
 }
 
-static void ask_conntrack(struct segment *seg, struct pick_up *known)
+static void query_conntrack(struct segment *seg, struct pick_up *known)
 {
     known->undecided = false;
     known->has_conntrack = conntrack_of_packet(&known->conntrack, seg->pkt);
     if (!known->has_conntrack)
-        look_up(seg, known);
+        query_table(seg, known);
     known->for_conntrack = known->has_conntrack && seg->stream->options.conntrack != STREAM_CONNTRACK_NO &&
                            conntrack_is_established(&known->conntrack);
 }
@@ -74,7 +74,7 @@ static bool is_known_end(const struct segment *seg, const struct pick_up *known)
 /* Sets the exception for all but connections that conntrack knows and those that are older than the program. */
 static bool may_pick_up(struct segment *seg, bool allowed, struct pick_up *known)
 {
-    ask_conntrack(seg, known);
+    query_conntrack(seg, known);
     if (known->for_conntrack || may_be_older(seg, known))
         return true;
     if (is_known_end(seg, known))
@@ -88,7 +88,7 @@ static bool may_pick_up(struct segment *seg, bool allowed, struct pick_up *known
 
 static int begin_midstream(struct segment *seg, const struct pick_up *known)
 {
-    int err = session_begin(seg);
+    int err = session_new(seg);
 
     if (err)
         return err;
@@ -123,7 +123,7 @@ static void set_async_as_configured(struct segment *seg)
 }
 
 /* Sets the window scales. A peer's scale applies to the windows that the other side announces. */
-static void take_scales(struct segment *seg, const struct pick_up *known)
+static void set_window_scales(struct segment *seg, const struct pick_up *known)
 {
     const struct conntrack *conntrack = &known->conntrack;
     bool is_reply = known->has_conntrack && conntrack_goes_in_reply(conntrack);
@@ -138,27 +138,27 @@ static void take_scales(struct segment *seg, const struct pick_up *known)
 
 /* Starts the session within the data: the next number of the sender is `next_seq`. The window of the other side is not
  * known yet. */
-static void begin_in_the_middle(struct segment *seg, uint32_t next_seq, const struct pick_up *known)
+static void begin_within_data(struct segment *seg, uint32_t next_seq, const struct pick_up *known)
 {
     struct tcp_peer *sender = seg->sender, *receiver = seg->receiver;
 
     seg->session->flags |= SESSION_MIDSTREAM | SESSION_MIDSTREAM_ESTABLISHED | SESSION_SACK;
     set_async_as_configured(seg);
-    take_scales(seg, known);
-    peer_begin(seg, sender, seg->seq - 1);
+    set_window_scales(seg, known);
+    peer_start_sequence(seg, sender, seg->seq - 1);
     peer_set_next_seq(sender, next_seq);
     sender->flags |= PEER_HEARD;
     peer_set_window(sender, (uint32_t)seg->pkt->tcp.window << WINDOW_SCALE_MAX);
     sender->last_ack = seg->seq;
     sender->next_win = sender->last_ack + sender->window;
-    peer_begin(seg, receiver, seg->ack - 1);
+    peer_start_sequence(seg, receiver, seg->ack - 1);
     receiver->last_ack = receiver->next_win = seg->ack;
     if (seg->session->flags & SESSION_SCALES_KNOWN) {
         peer_set_window(receiver, segment_window(seg));
         receiver->next_win += receiver->window;
     }
     begin_timestamps(seg);
-    data_take(seg);
+    data_add(seg);
 }
 
 /* A reset of a connection that is older than the program must reach the other side, too, which would wait forever
@@ -169,8 +169,8 @@ int none_on_reset(struct segment *seg)
 
     if (segment_is_inline(seg) && half_open_is_reset(seg))
         return 0;
-    segment_note(seg, STREAM_EVENT_RST_BUT_NO_SESSION);
-    ask_conntrack(seg, &known);
+    segment_add_event(seg, STREAM_EVENT_RST_BUT_NO_SESSION);
+    query_conntrack(seg, &known);
     return segment_is_inline(seg) && (may_be_older(seg, &known) || is_known_end(seg, &known)) ? 0 : -EINVAL;
 }
 
@@ -185,14 +185,14 @@ int none_on_fin(struct segment *seg)
         return 0;
     }
     if (!may_pick_up(seg, seg->stream->options.midstream, &known) || seg->length == 0) {
-        segment_note(seg, STREAM_EVENT_FIN_BUT_NO_SESSION);
+        segment_add_event(seg, STREAM_EVENT_FIN_BUT_NO_SESSION);
         return 0;
     }
     if (begin_midstream(seg, &known) != 0)
         return 0;
     session_set_state(seg, TCP_STATE_FIN_WAIT1);
-    begin_in_the_middle(seg, seg->end + 1, &known);
-    peer_take_fin(seg);
+    begin_within_data(seg, seg->end + 1, &known);
+    peer_record_fin(seg);
     return 0;
 }
 
@@ -209,7 +209,7 @@ int none_on_ack(struct segment *seg)
     if (!may_pick_up(seg, seg->stream->options.midstream, &known) || begin_midstream(seg, &known) != 0)
         return 0;
     session_set_state(seg, TCP_STATE_ESTABLISHED);
-    begin_in_the_middle(seg, seg->end, &known);
+    begin_within_data(seg, seg->end, &known);
     return 0;
 }
 
@@ -226,7 +226,7 @@ int none_on_syn_ack(struct segment *seg)
     }
     if (!may_pick_up(seg, options->midstream || options->async_oneside, &known))
         return 0;
-    segment_turn_round(seg, FLOW_TO_CLIENT); /* a SYN/ACK is the server's */
+    segment_swap_sides(seg, FLOW_TO_CLIENT); /* a SYN/ACK is the server's */
     if (begin_midstream(seg, &known) != 0)
         return 0;
     struct tcp_peer *server = seg->sender, *client = seg->receiver;
@@ -234,11 +234,11 @@ int none_on_syn_ack(struct segment *seg)
     session_set_state(seg, TCP_STATE_SYN_RECV);
     seg->session->flags |= SESSION_MIDSTREAM | SESSION_MIDSTREAM_SYNACK;
     set_async_as_configured(seg);
-    peer_begin(seg, server, seg->seq);
+    peer_start_sequence(seg, server, seg->seq);
     peer_set_window(server, seg->pkt->tcp.window);
     server->last_ack = seg->seq + 1;
     server->next_win = server->last_ack + server->window;
-    peer_begin(seg, client, seg->ack - 1);
+    peer_start_sequence(seg, client, seg->ack - 1);
     client->last_ack = seg->ack;
     if (seg->pkt->tcp.has_window_scale) { /* then the SYN offered it, too */
         client->window_scale = segment_scale(seg);
@@ -252,8 +252,8 @@ int none_on_syn_ack(struct segment *seg)
 
 int none_on_syn(struct segment *seg)
 {
-    segment_turn_round(seg, FLOW_TO_SERVER);
-    if (session_begin(seg) != 0)
+    segment_swap_sides(seg, FLOW_TO_SERVER);
+    if (session_new(seg) != 0)
         return 0;
     session_set_state(seg, TCP_STATE_SYN_SENT);
     set_async_as_configured(seg);

@@ -81,7 +81,7 @@ void stream_set_connections(struct stream *stream, stream_find_connection *find,
 
 /* --- The segment ---------------------------------------------------------------------------------- */
 
-void segment_note(struct segment *seg, enum stream_event event)
+void segment_add_event(struct segment *seg, enum stream_event event)
 {
     if (seg->flow->flags & FLOW_DROPPED) /* tracked to its end, but neither peer gets the segment */
         return;
@@ -92,7 +92,7 @@ void segment_note(struct segment *seg, enum stream_event event)
 
 int segment_reject(struct segment *seg, enum stream_event event)
 {
-    segment_note(seg, event);
+    segment_add_event(seg, event);
     return -EINVAL;
 }
 
@@ -105,7 +105,7 @@ void segment_set_direction(struct segment *seg, enum flow_direction direction)
     seg->receiver = &seg->session->peer[!direction];
 }
 
-void segment_turn_round(struct segment *seg, enum flow_direction direction)
+void segment_swap_sides(struct segment *seg, enum flow_direction direction)
 {
     if (seg->direction == direction)
         return;
@@ -152,7 +152,7 @@ static void check_after_reset(struct segment *seg)
     if (seg->kind == SEGMENT_RST || !(seg->receiver->flags & PEER_RESET_RECEIVED))
         return;
     seg->receiver->flags &= (uint16_t)~PEER_RESET_RECEIVED;
-    segment_note(seg, STREAM_EVENT_SUSPECTED_RST_INJECT);
+    segment_add_event(seg, STREAM_EVENT_SUSPECTED_RST_INJECT);
 }
 
 /* Inline: the timestamp is so old that its receiver ignores the segment. Old data may pass, and is compared with the
@@ -161,14 +161,14 @@ static bool is_late_copy(struct segment *seg)
 {
     if (!segment_is_inline(seg) || seg->kind != SEGMENT_ACK || seg->session->state < TCP_STATE_ESTABLISHED ||
         (seg->length > 0 && !seq_at_or_before(seg->end, seg->sender->next_seq)) ||
-        judge_timestamp(seg) != TIMESTAMP_OLD)
+        classify_timestamp(seg) != TIMESTAMP_OLD)
         return false;
-    segment_note(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
-    data_take(seg);
+    segment_add_event(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
+    data_add(seg);
     return true;
 }
 
-static int follow_session(struct segment *seg)
+static int process_segment(struct segment *seg)
 {
     enum filtered filtered;
     int err = 0;
@@ -192,7 +192,7 @@ static bool has_bad_checksum(struct stream *stream, const struct packet *pkt)
     return true;
 }
 
-static bool drops_urgent(const struct stream *stream, uint8_t flags, struct stream_verdict *verdict)
+static bool drop_if_urgent(const struct stream *stream, uint8_t flags, struct stream_verdict *verdict)
 {
     if (!stream->options.inline_mode || stream->options.urgent != STREAM_URGENT_DROP || !(flags & TCP_URG))
         return false;
@@ -240,27 +240,27 @@ void stream_packet(struct stream *stream, struct flow_table *flows, struct flow 
 
     count_kind(stream, pkt->tcp.flags);
     if (!seg.has_ack && seg.ack != 0)
-        segment_note(&seg, STREAM_EVENT_PKT_BROKEN_ACK);
-    if (drops_urgent(stream, pkt->tcp.flags, verdict))
+        segment_add_event(&seg, STREAM_EVENT_PKT_BROKEN_ACK);
+    if (drop_if_urgent(stream, pkt->tcp.flags, verdict))
         return;
-    err = seg.session ? follow_session(&seg) : state_dispatch(&seg, TCP_STATE_NONE);
+    err = seg.session ? process_segment(&seg) : state_dispatch(&seg, TCP_STATE_NONE);
     if (!seg.session)
         flow->flags |= FLOW_NO_STREAM;
     if (err && stream->options.inline_mode && verdict->exception == EXCEPTION_NONE)
         verdict->exception = EXCEPTION_STREAM_INVALID;
-    urgent_settle(&seg);
+    urgent_process(&seg);
 }
 
 /* --- Reuse, end ----------------------------------------------------------------------------------- */
 
-static bool is_over(const struct tcp_session *session)
+static bool has_ended(const struct tcp_session *session)
 {
     return session->state >= TCP_STATE_LAST_ACK || session->state == TCP_STATE_NONE;
 }
 
 /* The session was picked up at a segment that its receiver did not expect: it starts again at the number that the
  * receiver acknowledges. */
-static bool was_picked_up_wrongly(const struct stream *stream, const struct flow *flow, const struct packet *pkt)
+static bool has_wrong_start(const struct stream *stream, const struct flow *flow, const struct packet *pkt)
 {
     const struct tcp_session *session = flow->tcp;
     enum flow_direction direction = pkt->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
@@ -317,7 +317,7 @@ bool stream_is_reuse(const struct stream *stream, const struct flow *flow, struc
 
     if (pkt->protocol != IPPROTO_TCP || !pkt->transport)
         return false;
-    if (session && was_picked_up_wrongly(stream, flow, pkt))
+    if (session && has_wrong_start(stream, flow, pkt))
         return true;
     if (session && kind == SEGMENT_SYN_ACK && answers_other_syn(stream, flow, pkt))
         return true;
@@ -334,7 +334,7 @@ bool stream_is_reuse(const struct stream *stream, const struct flow *flow, struc
 
     if (is_opener && session->peer[to_client].isn == pkt->tcp.sequence)
         return false;
-    if (!is_over(session))
+    if (!has_ended(session))
         return false;
     if (kind == SEGMENT_SYN && needs_answer(stream, flow, to_client))
         pkt->stream_flags |= PACKET_STREAM_NEEDS_ANSWER;
@@ -345,7 +345,7 @@ void stream_end(struct stream *stream, struct flow *flow)
 {
     if (!flow->tcp)
         return;
-    half_open_keep_session(stream, flow->tcp);
+    half_open_record_session(stream, flow->tcp);
     session_release(stream, flow->tcp);
     flow->tcp = NULL;
 }

@@ -290,13 +290,13 @@ static inline uint8_t segment_scale(const struct segment *seg)
     return tcp->window_scale > WINDOW_SCALE_MAX ? WINDOW_SCALE_MAX : tcp->window_scale;
 }
 
-void segment_note(struct segment *seg, enum stream_event event);
+void segment_add_event(struct segment *seg, enum stream_event event);
 /* Records the event; returns -EINVAL, for a handler to return. */
 int segment_reject(struct segment *seg, enum stream_event event);
 void segment_set_direction(struct segment *seg, enum flow_direction direction);
 
 /* Sets the direction of the segment, and exchanges client and server of its flow if they are the other way round. */
-void segment_turn_round(struct segment *seg, enum flow_direction direction);
+void segment_swap_sides(struct segment *seg, enum flow_direction direction);
 
 /* --- event.c, counter.c --------------------------------------------------------------------------- */
 
@@ -305,7 +305,7 @@ const char *stream_event_counter_name(size_t index);
 /* --- session.c ------------------------------------------------------------------------------------ */
 
 /* Allocates the segment's session. Returns 0, or -ENOMEM (counted, and set in the verdict). */
-int session_begin(struct segment *seg);
+int session_new(struct segment *seg);
 void session_release(struct stream *stream, struct tcp_session *session);
 /* Adds a session in SYN_SENT to the list of half-open ones, if it is not in it. */
 void session_link(struct stream *stream, struct tcp_session *session); /* adds it to the list of its state */
@@ -315,21 +315,21 @@ bool session_is_complete(const struct tcp_session *session);
 void session_close_by_reset(struct segment *seg);
 
 /* Sets the start of a peer's sequence space: offset 0 is isn + 1. Stored bytes are discarded. */
-void peer_begin(struct segment *seg, struct tcp_peer *peer, uint32_t isn);
+void peer_start_sequence(struct segment *seg, struct tcp_peer *peer, uint32_t isn);
 void peer_set_next_seq(struct tcp_peer *peer, uint32_t seq);
 /* The same, when the segment continued from there; with only one side seen the data counts as acknowledged. */
 void peer_advance(struct segment *seg, struct tcp_peer *peer, uint32_t seq);
-void peer_take_ack(struct tcp_peer *peer, uint32_t ack);
+void peer_update_ack(struct tcp_peer *peer, uint32_t ack);
 /* The receiver's bytes that the segment acknowledges exist, even if they were not seen here. */
-void peer_follow_ack(struct segment *seg);
+void peer_extend_to_ack(struct segment *seg);
 /* Records the segment as its sender's FIN; only the first one counts. */
-void peer_take_fin(struct segment *seg);
+void peer_record_fin(struct segment *seg);
 /* Records the acknowledgment and the window of a segment for what its receiver sends. */
-void peer_take_answer(struct segment *seg);
+void peer_update_from_answer(struct segment *seg);
 /* Sets the window that the other side advertises. */
 void peer_set_window(struct tcp_peer *peer, uint32_t window);
 /* Moves the right edge of the window, never back. */
-void peer_widen(struct tcp_peer *peer, uint32_t right_edge);
+void peer_extend_window(struct tcp_peer *peer, uint32_t right_edge);
 int64_t peer_offset(const struct tcp_peer *peer, uint32_t seq);
 enum host_os peer_os(struct segment *seg, struct tcp_peer *peer);
 
@@ -346,7 +346,7 @@ bool evict_idle_data(struct segment *seg, unsigned *evicted);
 
 /* --- sack.c --------------------------------------------------------------------------------------- */
 
-void sack_take(struct tcp_peer *peer, const struct packet *pkt);
+void sack_update(struct tcp_peer *peer, const struct packet *pkt);
 void sack_prune(struct tcp_peer *peer);
 uint32_t sack_size(const struct tcp_peer *peer);
 /* True when the packet's blocks contain nothing new. */
@@ -361,11 +361,11 @@ bool check_reset(struct segment *seg);
 /* PAWS (RFC 7323 §5) as the receiver's system does it; sessions without timestamps are always current. Changes nothing.
  */
 enum timestamp_age { TIMESTAMP_CURRENT, TIMESTAMP_OVERTAKEN, TIMESTAMP_OLD };
-enum timestamp_age judge_timestamp(struct segment *seg);
+enum timestamp_age classify_timestamp(struct segment *seg);
 /* False when it is old. Records pkt_invalid_timestamp unless it is current. */
 bool check_timestamp(struct segment *seg);
 /* Records the timestamp of an accepted segment for the next check_timestamp(). */
-void take_timestamp(struct segment *seg);
+void record_timestamp(struct segment *seg);
 /* For a segment that answers a SYN: whether its timestamp echo is that of the SYN. */
 bool check_syn_echo(const struct segment *seg);
 /* During midstream-grace: the SYN that is answered may have passed before the program began, and the one seen is its
@@ -400,15 +400,15 @@ void handshake_queue_syn(struct segment *seg);
 bool handshake_use_queued_syn(struct segment *seg);
 /* Uses the queued SYN/ACK that the ACK acknowledges. */
 void handshake_use_queued_syn_ack(struct segment *seg);
-void handshake_take_syn_ack(struct segment *seg);
-void handshake_take_syn(struct segment *seg);
+void handshake_apply_syn_ack(struct segment *seg);
+void handshake_apply_syn(struct segment *seg);
 /* Begins the session with its first SYN, with its data when it has the fast open option; in state_handshake.c. */
 void handshake_begin(struct segment *seg);
-void handshake_forget(struct stream *stream, struct tcp_session *session);
+void handshake_clear(struct stream *stream, struct tcp_session *session);
 
 /* In state_handshake.c: 0 when the SYN passes, or -EINVAL. */
-int note_other_syn(struct segment *seg, enum stream_event event);
-bool is_client_syn_ack(const struct segment *seg);
+int handle_other_syn(struct segment *seg, enum stream_event event);
+bool is_simultaneous_syn_ack(const struct segment *seg);
 
 /* --- half_open.c ---------------------------------------------------------------------------------- */
 
@@ -417,22 +417,22 @@ void half_open_clear(struct half_open_table *table);
 size_t half_open_memory(const struct half_open_table *table);
 void half_open_transfer(struct transfer *t, struct half_open_table *table, bool same_flows);
 /* Stores a record of a session that is removed during its handshake; nothing for other sessions. */
-void half_open_keep_session(struct stream *stream, const struct tcp_session *session);
+void half_open_record_session(struct stream *stream, const struct tcp_session *session);
 /* Stores a record of the segment, a SYN other than that of its session. */
-void half_open_keep_syn(struct segment *seg);
+void half_open_record_syn(struct segment *seg);
 /* Whether the packet, a SYN/ACK, acknowledges a SYN that has a record. */
 bool half_open_is_answered(const struct stream *stream, const struct flow *flow, const struct packet *pkt);
 /* Whether the segment, a reset, refuses a SYN or SYN/ACK that has a record. */
 bool half_open_is_reset(const struct segment *seg);
 /* Restores the session of a record before the handler of its state runs: in SYN_SENT for the SYN/ACK, in SYN_RECV for
- * the ACK of the handshake. Returns 0, -ENOENT when there is no record, or -ENOMEM as session_begin() does. */
+ * the ACK of the handshake. Returns 0, -ENOENT when there is no record, or -ENOMEM as session_new() does. */
 int half_open_restore_by_syn_ack(struct segment *seg);
 int half_open_restore_by_ack(struct segment *seg);
 
 /* --- data.c --------------------------------------------------------------------------------------- */
 
 /* Adds acknowledgments and payload of an accepted segment to the assemblies. */
-void data_take(struct segment *seg);
+void data_add(struct segment *seg);
 
 /* --- rewrite.c ------------------------------------------------------------------------------------ */
 
@@ -444,7 +444,7 @@ bool rewrite_without_urgent(struct stream *stream, struct packet *pkt);
 /* --- urgent.c ------------------------------------------------------------------------------------- */
 
 /* Processes URG of an accepted segment: records the offset of the marked byte, or removes the flag. */
-void urgent_settle(struct segment *seg);
+void urgent_process(struct segment *seg);
 
 /* --- state*.c: handlers; 0, or -EINVAL for a segment that its receiver would not accept ----------- */
 

@@ -15,7 +15,7 @@
 
 /* Returns the offset that the packet's pointer marks. A pointer of zero means the first byte to Linux, and nothing to
  * BSD: both are inspected. */
-static int64_t marked_place(const struct tcp_peer *peer, const struct packet *pkt)
+static int64_t marked_offset(const struct tcp_peer *peer, const struct packet *pkt)
 {
     uint16_t pointer = pkt->tcp.urgent;
     uint32_t first = pkt->tcp.sequence + (pkt->tcp.flags & TCP_SYN ? 1 : 0);
@@ -33,7 +33,7 @@ static bool is_remembered(const struct tcp_peer *peer, int64_t place)
 }
 
 /* Removes the offsets that no inspection window can contain any more. */
-static void forget_old(struct tcp_peer *peer)
+static void remove_old_offsets(struct tcp_peer *peer)
 {
     unsigned kept = 0;
 
@@ -45,7 +45,7 @@ static void forget_old(struct tcp_peer *peer)
 }
 
 /* Removes URG from the packet. A packet that cannot be rewritten is dropped. */
-static void clear(struct stream *stream, struct packet *pkt, struct stream_verdict *verdict)
+static void remove_urgent_flag(struct stream *stream, struct packet *pkt, struct stream_verdict *verdict)
 {
     stream_count(stream, STREAM_URGENT_CLEARED);
     if (rewrite_without_urgent(stream, pkt))
@@ -54,7 +54,7 @@ static void clear(struct stream *stream, struct packet *pkt, struct stream_verdi
     verdict->reason = DROP_REASON_STREAM_URGENT;
 }
 
-void urgent_settle(struct segment *seg)
+void urgent_process(struct segment *seg)
 {
     const struct stream_options *options = &seg->stream->options;
     struct tcp_peer *peer = seg->session ? seg->sender : NULL;
@@ -64,15 +64,15 @@ void urgent_settle(struct segment *seg)
         (options->urgent != STREAM_URGENT_CLEAR && options->urgent != STREAM_URGENT_BOTH))
         return;
     if (!peer || options->urgent == STREAM_URGENT_CLEAR) {
-        clear(seg->stream, seg->pkt, seg->verdict);
+        remove_urgent_flag(seg->stream, seg->pkt, seg->verdict);
         return;
     }
-    place = marked_place(peer, seg->pkt);
+    place = marked_offset(peer, seg->pkt);
     if (peer->flags & PEER_STOPPED || is_remembered(peer, place) || place < (int64_t)peer->assembly.base)
         return;
-    forget_old(peer);
+    remove_old_offsets(peer);
     if (peer->urgent_count == URGENT_MAX)
-        clear(seg->stream, seg->pkt, seg->verdict);
+        remove_urgent_flag(seg->stream, seg->pkt, seg->verdict);
     else
         peer->urgent[peer->urgent_count++] = place;
 }
@@ -86,7 +86,7 @@ bool stream_urgent_place(const struct stream *stream, const struct flow *flow, e
     if (!peer || peer->flags & PEER_STOPPED || !stream->options.inline_mode ||
         stream->options.urgent != STREAM_URGENT_BOTH)
         return false;
-    marked = marked_place(peer, pkt);
+    marked = marked_offset(peer, pkt);
     *place = (uint64_t)marked;
     return is_remembered(peer, marked);
 }
@@ -105,7 +105,7 @@ void stream_clear_urgent(struct stream *stream, struct flow *flow, enum flow_dir
                          struct stream_verdict *verdict)
 {
     struct tcp_peer *peer = &flow->tcp->peer[direction];
-    int64_t place = marked_place(peer, pkt);
+    int64_t place = marked_offset(peer, pkt);
     unsigned kept = 0;
 
     for (unsigned i = 0; i < peer->urgent_count; i++) {
@@ -114,7 +114,7 @@ void stream_clear_urgent(struct stream *stream, struct flow *flow, enum flow_dir
     }
     peer->urgent_count = (uint8_t)kept;
     *verdict = (struct stream_verdict){ 0 };
-    clear(stream, pkt, verdict);
+    remove_urgent_flag(stream, pkt, verdict);
 }
 
 /* --- Readings ------------------------------------------------------------------------------------- */

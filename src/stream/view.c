@@ -9,8 +9,8 @@
 
 /* Whether the data is to be inspected. In some states it is even if it is less than a chunk, because little more will
  * follow. */
-static bool is_ripe(const struct stream *stream, const struct tcp_session *session, enum flow_direction direction,
-                    const struct packet *pkt)
+static bool is_ready(const struct stream *stream, const struct tcp_session *session, enum flow_direction direction,
+                     const struct packet *pkt)
 {
     const struct tcp_peer *peer = &session->peer[direction];
     const struct assembly *assembly = &peer->assembly;
@@ -36,7 +36,7 @@ static uint64_t find_limit(struct stream *stream, struct tcp_session *session, e
     }
     if (stream->options.inline_mode)
         return peer->assembly.contiguous;
-    return is_ripe(stream, session, direction, pkt) ? peer->assembly.acknowledged : 0;
+    return is_ready(stream, session, direction, pkt) ? peer->assembly.acknowledged : 0;
 }
 
 bool stream_next_view(struct stream *stream, struct flow *flow, enum flow_direction direction, const struct packet *pkt,
@@ -56,8 +56,8 @@ bool stream_next_view(struct stream *stream, struct flow *flow, enum flow_direct
         payload = pkt->payload;
         payload_offset = (uint64_t)peer_offset(peer, pkt->tcp.sequence + (pkt->tcp.flags & TCP_SYN ? 1 : 0));
     }
-    if (!assembly_next_view(stream->store, &peer->assembly, until, payload, payload_offset,
-                            payload ? pkt->payload_length : 0, view))
+    if (!assembly_next_chunk(stream->store, &peer->assembly, until, payload, payload_offset,
+                             payload ? pkt->payload_length : 0, view))
         return false;
     bool is_last = view->offset + view->length >= (uint64_t)peer->edge;
 
@@ -75,7 +75,7 @@ static uint64_t last_in_order(const struct assembly *assembly)
 }
 
 /* Whether only the end of the stream is still to be yielded: the session closed after all bytes had been yielded. */
-static bool is_over_without_bytes(const struct tcp_session *session, struct tcp_peer *peer, struct stream_view *view)
+static bool has_only_end(const struct tcp_session *session, struct tcp_peer *peer, struct stream_view *view)
 {
     const struct assembly *assembly = &peer->assembly;
 
@@ -101,7 +101,7 @@ bool stream_next_acknowledged(struct stream *stream, struct flow *flow, enum flo
         until = session->state == TCP_STATE_CLOSED ? last_in_order(&peer->assembly)
                                                    : find_limit(stream, session, direction, NULL, true);
     if (!assembly_next_parsed(stream->store, &peer->assembly, until, view))
-        return !all && is_over_without_bytes(session, peer, view);
+        return !all && has_only_end(session, peer, view);
     bool is_last = view->offset + view->length >= (uint64_t)peer->edge;
 
     view->end |= is_last && (all || session->state == TCP_STATE_CLOSED || (peer->flags & PEER_FIN));

@@ -254,7 +254,7 @@ static inline void model_add(struct model_run *run, struct model *model, uint64_
     struct model_expectation expected = model_expect(model, start, end, bytes);
     bool full = expected.added > 0 && model_is_full(model, start, end);
 
-    MODEL_MUST((err == -ENOSPC) == report.too_many_pieces && (err == -ENOMEM) == report.no_memory);
+    MODEL_MUST((err == -ENOSPC) == report.too_many_extents && (err == -ENOMEM) == report.no_memory);
     MODEL_MUST(full ? err == -ENOSPC : err == 0 || (err == -ENOMEM && run->small));
     MODEL_MUST(report.added == (err ? 0 : expected.added));
     MODEL_MUST(err || (report.overlapping == expected.overlapping && report.differs == expected.differs));
@@ -402,8 +402,8 @@ static inline bool model_view(struct model_run *run, struct model *model, uint64
             model->before_length = 0;
         }
     }
-    if (!assembly_next_view(run->store, &model->assembly, until, payload, run->payload_offset, run->payload_length,
-                            &view)) {
+    if (!assembly_next_chunk(run->store, &model->assembly, until, payload, run->payload_offset, run->payload_length,
+                             &view)) {
         MODEL_MUST(model->inspected >= stop);
         return false;
     }

@@ -49,7 +49,7 @@ static const char *views(uint64_t until)
     struct stream_view view;
     size_t length = 0;
 
-    while (assembly_next_view(store, &assembly, until, NULL, 0, 0, &view)) {
+    while (assembly_next_chunk(store, &assembly, until, NULL, 0, 0, &view)) {
         length += (size_t)snprintf(out + length, sizeof(out) - length, "%s%s%.*s", length ? "|" : "",
                                    view.gap ? "~" : "", (int)view.length, (const char *)view.data);
         ck_assert_uint_lt(length, sizeof(out));
@@ -224,7 +224,7 @@ START_TEST(more_segments_than_are_remembered)
     struct stream_view view;
 
     assembly_acknowledge(store, &assembly, COUNT * 2);
-    while (assembly_next_view(store, &assembly, UINT64_MAX, NULL, 0, 0, &view)) {
+    while (assembly_next_chunk(store, &assembly, UINT64_MAX, NULL, 0, 0, &view)) {
         for (uint32_t i = 0; i < view.length; i++, bytes++)
             ck_assert(view.data[i] == "ab"[bytes % 2]);
     }
@@ -245,7 +245,7 @@ START_TEST(nothing_is_kept_behind_the_limit)
     ck_assert(report.beyond_limit && report.added == 0);
     add(0, "ab");
     ck_assert(!report.beyond_limit);
-    ck_assert(assembly_next_view(store, &assembly, UINT64_MAX, NULL, 0, 0, &view));
+    ck_assert(assembly_next_chunk(store, &assembly, UINT64_MAX, NULL, 0, 0, &view));
     ck_assert(view.length == 4 && view.end);
     ck_assert(!assembly_acknowledge(store, &assembly, 100)); /* beyond it nothing is lost */
     ck_assert(!assembly.has_gap);
@@ -270,14 +270,14 @@ START_TEST(what_is_too_old)
 }
 END_TEST
 
-START_TEST(too_many_pieces)
+START_TEST(too_many_extents)
 {
     for (unsigned i = 0; i < MAX_PIECES; i++)
         ck_assert_int_eq(add(2 + i * 2, "x"), 0);
     size_t memory = assembly_store_memory(store);
 
     ck_assert_int_eq(add(2 + MAX_PIECES * 2, "x"), -ENOSPC);
-    ck_assert(report.too_many_pieces && report.added == 0);
+    ck_assert(report.too_many_extents && report.added == 0);
     ck_assert_uint_eq(assembly_store_memory(store), memory);
     ck_assert_uint_eq(assembly.max_extents_seen, MAX_PIECES);
     ck_assert_int_eq(add(3, "y"), 0); /* it makes one of two */
@@ -359,7 +359,7 @@ START_TEST(acknowledged_holes_are_gaps)
     ck_assert(report.too_old && report.lost && report.added == 0);
     add(7, "h");
     ck_assert_str_eq(views(2), "ab");
-    ck_assert(assembly_next_view(store, &assembly, 6, NULL, 0, 0, &view));
+    ck_assert(assembly_next_chunk(store, &assembly, 6, NULL, 0, 0, &view));
     ck_assert(view.gap && view.before_length == 0 && view.offset == 4);
     ck_assert_str_eq(views(UINT64_MAX), "~h");
 }
@@ -399,9 +399,9 @@ START_TEST(skipped_bytes_are_left_out)
     add(0, "ab");
     ck_assert_int_eq(assembly_skip(store, &assembly, 2, 1), 0);
     add(3, "cd");
-    ck_assert(assembly_next_view(store, &assembly, UINT64_MAX, NULL, 0, 0, &view));
+    ck_assert(assembly_next_chunk(store, &assembly, UINT64_MAX, NULL, 0, 0, &view));
     ck_assert(view.length == 2);
-    ck_assert(assembly_next_view(store, &assembly, UINT64_MAX, NULL, 0, 0, &view));
+    ck_assert(assembly_next_chunk(store, &assembly, UINT64_MAX, NULL, 0, 0, &view));
     ck_assert(!view.gap && view.offset == 3 && view.before_length == 2);
     ck_assert_mem_eq(view.before, "ab", 2);
     ck_assert_uint_eq(assembly_window(store, &assembly, &view, &bytes, &length, &view_at), 0);
@@ -439,7 +439,7 @@ START_TEST(endless_gaps)
         while (assembly.inspected < at) {
             uint64_t before = assembly.inspected;
 
-            while (assembly_next_view(store, &assembly, UINT64_MAX, NULL, 0, 0, &view)) {
+            while (assembly_next_chunk(store, &assembly, UINT64_MAX, NULL, 0, 0, &view)) {
                 bytes += view.length;
                 gaps += view.gap;
             }
@@ -474,7 +474,7 @@ START_TEST(endless_skips)
     uint32_t length, view_at;
     struct stream_view view;
 
-    ck_assert(assembly_next_view(store, &assembly, UINT64_MAX, NULL, 0, 0, &view));
+    ck_assert(assembly_next_chunk(store, &assembly, UINT64_MAX, NULL, 0, 0, &view));
     ck_assert(!view.gap && view.offset == ROOM * 2 + 1);
     assembly_window(store, &assembly, &view, &bytes, &length, &view_at);
     ck_assert_uint_eq(view_at, ROOM - 2); /* behind the two that are one now */
@@ -495,7 +495,7 @@ START_TEST(gap_without_memory)
     ck_assert_str_eq(views(UINT64_MAX), "ab");
     ck_assert(assembly_acknowledge(store, &assembly, 4));
     ck_assert_int_eq(add(4, "ef"), 0);
-    ck_assert(assembly_next_view(store, &assembly, UINT64_MAX, NULL, 0, 0, &view));
+    ck_assert(assembly_next_chunk(store, &assembly, UINT64_MAX, NULL, 0, 0, &view));
     ck_assert(view.gap && view.offset == 4 && view.length == 2 && view.before_length == 0);
     ck_assert_mem_eq(view.data, "ef", 2);
     assembly_clear(store, &other);
@@ -516,15 +516,15 @@ START_TEST(points_into_the_payload)
     struct stream_view view;
 
     assembly_add(store, &assembly, 0, bytes, sizeof(bytes), HOST_OS_BSD, &report);
-    ck_assert(assembly_next_view(store, &assembly, UINT64_MAX, bytes, 0, sizeof(bytes), &view));
+    ck_assert(assembly_next_chunk(store, &assembly, UINT64_MAX, bytes, 0, sizeof(bytes), &view));
     ck_assert(view.data == bytes && view.is_payload && view.length == sizeof(bytes));
     /* A part of the payload is new: the view points there and is not all of it. */
     assembly_add(store, &assembly, 4000, bytes + 4000, 1000, HOST_OS_BSD, &report);
     assembly_add(store, &assembly, 4990, bytes + 4990, 10, HOST_OS_BSD, &report);
     assembly_add(store, &assembly, 4996, bytes, 4, HOST_OS_BSD, &report);
-    ck_assert(!assembly_next_view(store, &assembly, UINT64_MAX, bytes, 4996, 4, &view));
+    ck_assert(!assembly_next_chunk(store, &assembly, UINT64_MAX, bytes, 4996, 4, &view));
     assembly_add(store, &assembly, 4998, bytes + 1000, 10, HOST_OS_BSD, &report);
-    ck_assert(assembly_next_view(store, &assembly, UINT64_MAX, bytes + 1000, 4998, 10, &view));
+    ck_assert(assembly_next_chunk(store, &assembly, UINT64_MAX, bytes + 1000, 4998, 10, &view));
     ck_assert(view.data == bytes + 1002 && !view.is_payload && view.length == 8);
 }
 END_TEST
@@ -537,12 +537,12 @@ START_TEST(does_not_point_where_other_bytes_are)
     add(1, "b");
     add(2, "c");
     assembly_add(store, &assembly, 0, second, 4, HOST_OS_BSD, &report);
-    ck_assert(assembly_next_view(store, &assembly, UINT64_MAX, second, 0, 4, &view));
+    ck_assert(assembly_next_chunk(store, &assembly, UINT64_MAX, second, 0, 4, &view));
     ck_assert(!view.is_payload && view.length == 4);
     ck_assert_mem_eq(view.data, "Xbcd", 4);
     /* Nor where the payload is not what was added. */
     add(4, "1234");
-    ck_assert(assembly_next_view(store, &assembly, UINT64_MAX, third, 4, 4, &view));
+    ck_assert(assembly_next_chunk(store, &assembly, UINT64_MAX, third, 4, 4, &view));
     ck_assert_mem_eq(view.data, "1234", 4);
 }
 END_TEST
@@ -558,7 +558,7 @@ START_TEST(views_of_64_kib)
     for (uint64_t i = 3; i-- > 0;)
         ck_assert_int_eq(assembly_add(store, &assembly, i * sizeof(bytes), bytes, sizeof(bytes), HOST_OS_BSD, &report),
                          0);
-    while (assembly_next_view(store, &assembly, UINT64_MAX, bytes, 0, sizeof(bytes), &view)) {
+    while (assembly_next_chunk(store, &assembly, UINT64_MAX, bytes, 0, sizeof(bytes), &view)) {
         ck_assert(view.offset == at && view.length <= 65536);
         for (uint32_t i = 0; i < view.length; i++)
             MODEL_MUST(view.data[i] == bytes[(at + i) % sizeof(bytes)]);
@@ -582,7 +582,7 @@ START_TEST(history_before_the_view)
         uint64_t history = at < 2560 ? at : 2560;
 
         assembly_add(store, &assembly, at, bytes + at, 100, HOST_OS_BSD, &report);
-        ck_assert(assembly_next_view(store, &assembly, UINT64_MAX, bytes + at, at, 100, &view));
+        ck_assert(assembly_next_chunk(store, &assembly, UINT64_MAX, bytes + at, at, 100, &view));
         ck_assert_uint_eq(assembly_window(store, &assembly, &view, &window, &length, &view_at), at - history);
         ck_assert(view_at == history && length == history + 100);
         MODEL_MUST(memcmp(window, bytes + at - history, length) == 0);
@@ -605,7 +605,7 @@ START_TEST(no_window_of_another_stream)
         const char *text = i == 0 ? "old stream" : "new";
 
         add(0, text);
-        ck_assert(assembly_next_view(store, &assembly, UINT64_MAX, NULL, 0, 0, &view));
+        ck_assert(assembly_next_chunk(store, &assembly, UINT64_MAX, NULL, 0, 0, &view));
         assembly_window(store, &assembly, &view, &bytes, &length, &view_at);
         ck_assert_uint_eq(length, strlen(text));
         ck_assert_mem_eq(bytes, text, length);
@@ -676,7 +676,7 @@ static void add_inline_tests(TCase *tcase)
     tcase_add_test(tcase, asking_for_differences_changes_nothing);
     tcase_add_test(tcase, nothing_is_kept_behind_the_limit);
     tcase_add_test(tcase, what_is_too_old);
-    tcase_add_test(tcase, too_many_pieces);
+    tcase_add_test(tcase, too_many_extents);
     tcase_add_test(tcase, stops);
     tcase_add_test(tcase, stops_before_the_first_byte);
     tcase_add_test(tcase, acknowledged_holes_are_gaps);
