@@ -69,11 +69,11 @@ void wheel_add(struct flow_table *table, struct flow *flow);
 void wheel_remove(struct flow *flow); /* does nothing when it is in no slot */
 /* Returns the next flow that has expired at now_ns, still in the wheel; NULL when there is none or *visits, counted
  * down, is 0. */
-struct flow *wheel_next_over(struct flow_table *table, uint64_t now_ns, size_t *visits);
+struct flow *wheel_next_expired(struct flow_table *table, uint64_t now_ns, size_t *visits);
 /* Sets the time of a wheel that has not started yet. */
-void wheel_follow(struct flow_table *table, uint64_t now_ns);
+void wheel_set_start(struct flow_table *table, uint64_t now_ns);
 /* Removes all flows and returns them as a list by wheel_next. */
-struct flow *wheel_take_all(struct wheel *wheel);
+struct flow *wheel_remove_all(struct wheel *wheel);
 
 /* --- table.c -------------------------------------------------------------------------------------- */
 
@@ -132,7 +132,7 @@ static inline uint64_t flow_timeout_ns(const struct flow_table *table, const str
 }
 
 /* Whether the flow has expired. Time may go back: then it has not. */
-static inline bool flow_is_over(const struct flow_table *table, const struct flow *flow, uint64_t now_ns)
+static inline bool flow_has_expired(const struct flow_table *table, const struct flow *flow, uint64_t now_ns)
 {
     return now_ns > flow->last_ns && now_ns - flow->last_ns > flow_timeout_ns(table, flow);
 }
@@ -140,10 +140,10 @@ static inline bool flow_is_over(const struct flow_table *table, const struct flo
 /* In idle.c: flows that are not FLOW_NEW, evicted when a full table has no new flows. */
 void settled_add(struct flow_table *table, struct flow *flow);
 void settled_remove(struct flow_table *table, struct flow *flow);
-struct flow *find_idle_settled(struct flow_table *table, uint64_t now_ns); /* NULL when none may be evicted */
+struct flow *find_idle_flow(struct flow_table *table, uint64_t now_ns); /* NULL when none may be evicted */
 
 /* In table.c: adds a flow of another process, whose key hash is set, to the table. */
-void flow_place(struct flow_table *table, struct flow *flow);
+void flow_add_transferred(struct flow_table *table, struct flow *flow);
 
 /* --- mac.c ---------------------------------------------------------------------------------------- */
 

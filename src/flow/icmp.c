@@ -63,7 +63,7 @@ bool icmp_is_error(const struct packet *pkt)
     return protocol_is_icmp(pkt->protocol) && pkt->transport && type_is_error(pkt->protocol, pkt->icmp.type);
 }
 
-static bool take_ports(struct flow_key *key, struct cursor *cur)
+static bool read_ports(struct flow_key *key, struct cursor *cur)
 {
     const uint8_t *ports;
 
@@ -90,7 +90,7 @@ static bool take_ports(struct flow_key *key, struct cursor *cur)
     }
 }
 
-static bool take_ipv4(struct flow_key *key, struct cursor *cur)
+static bool read_ipv4(struct flow_key *key, struct cursor *cur)
 {
     const uint8_t *ip = cursor_take(cur, IPV4_HEADER_LENGTH);
 
@@ -129,7 +129,7 @@ static bool skip_extensions(uint8_t *next, struct cursor *cur)
     return false;
 }
 
-static bool take_ipv6(struct flow_key *key, struct cursor *cur)
+static bool read_ipv6(struct flow_key *key, struct cursor *cur)
 {
     const uint8_t *ip = cursor_take(cur, IPV6_HEADER_LENGTH);
 
@@ -153,7 +153,7 @@ bool icmp_quoted_key(struct flow_key *key, const struct packet *error)
     memcpy(key->vlan_id, error->vlan_id, sizeof(key->vlan_id));
     if (!cursor_skip(&cur, ICMP_ERROR_HEADER_LENGTH))
         return false;
-    if (!(error->protocol == IPPROTO_ICMP ? take_ipv4(key, &cur) : take_ipv6(key, &cur)))
+    if (!(error->protocol == IPPROTO_ICMP ? read_ipv4(key, &cur) : read_ipv6(key, &cur)))
         return false;
-    return take_ports(key, &cur);
+    return read_ports(key, &cur);
 }

@@ -35,7 +35,7 @@ void settled_remove(struct flow_table *table, struct flow *flow)
     flow->newer = flow->older = NULL;
 }
 
-static bool may_give_way(const struct flow *flow, uint64_t now_ns)
+static bool may_be_evicted(const struct flow *flow, uint64_t now_ns)
 {
     bool proven = flow->class == FLOW_CLASS_TCP && flow->state != FLOW_CLOSED;
 
@@ -49,7 +49,7 @@ static struct flow *find_idle(struct flow_table *table, struct flow_list *list, 
     struct flow *idle = NULL, *flow;
 
     for (unsigned i = 0; i < IDLE_SAMPLES && (flow = list->oldest); i++) {
-        if (may_give_way(flow, now_ns) && (!idle || flow->last_ns < idle->last_ns))
+        if (may_be_evicted(flow, now_ns) && (!idle || flow->last_ns < idle->last_ns))
             idle = flow;
         settled_remove(table, flow);
         settled_add(table, flow);
@@ -62,7 +62,7 @@ struct flow *flow_table_find_idle_tcp(struct flow_table *table, uint64_t now_ns)
     return find_idle(table, &table->settled[true], now_ns);
 }
 
-struct flow *find_idle_settled(struct flow_table *table, uint64_t now_ns)
+struct flow *find_idle_flow(struct flow_table *table, uint64_t now_ns)
 {
     struct flow *flow = find_idle(table, &table->settled[false], now_ns);
 

@@ -82,7 +82,7 @@ static int compare_addresses(const struct address *a, const struct address *b)
     return left[1] == right[1] ? 0 : left[1] < right[1] ? -1 : 1;
 }
 
-static void order(const struct flow_key *key, struct hash_input *out)
+static void order_ends(const struct flow_key *key, struct hash_input *out)
 {
     int comparison = compare_addresses(&key->source, &key->destination);
     bool swap = comparison > 0 || (comparison == 0 && key->source_port > key->destination_port);
@@ -107,12 +107,12 @@ static uint64_t hash_ordered(const struct flow_key *key, uint64_t seed)
 {
     struct hash_input input;
 
-    order(key, &input);
+    order_ends(key, &input);
     return XXH3_64bits_withSeed(&input, sizeof(input), seed);
 }
 
 /* XOR of the halves of the product, which depends on all bits of both. */
-static uint64_t mix(uint64_t a, uint64_t b)
+static uint64_t multiply_and_fold(uint64_t a, uint64_t b)
 {
     __extension__ unsigned __int128 product = (unsigned __int128)a * b;
 
@@ -138,7 +138,8 @@ static uint64_t hash_end(const struct address *address, uint16_t port, const uin
     uint64_t words[2];
 
     memcpy(words, address->bytes, sizeof(words));
-    return mix(mix(words[0] ^ secret[0], words[1] ^ secret[1]) ^ secret[2], port ^ secret[3]);
+    return multiply_and_fold(multiply_and_fold(words[0] ^ secret[0], words[1] ^ secret[1]) ^ secret[2],
+                             port ^ secret[3]);
 }
 
 /* The sum of both ends is the same in both directions. */
@@ -153,7 +154,7 @@ uint32_t key_hash(const struct flow_key *key, const struct key_secret *secret)
         rest = rest << 16 | key->vlan_id[i];
     uint64_t ends = hash_end(&key->source, source_port, secret->words) +
                     hash_end(&key->destination, destination_port, secret->words);
-    uint64_t hash = mix(ends ^ secret->words[4], (rest + key->tunnel_depth) ^ secret->words[5]);
+    uint64_t hash = multiply_and_fold(ends ^ secret->words[4], (rest + key->tunnel_depth) ^ secret->words[5]);
 
     return (uint32_t)(hash ^ hash >> 32);
 }

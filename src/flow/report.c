@@ -17,7 +17,7 @@ void kernel_counts_free(struct flow_table *table, struct flow *flow)
     flow->kernel = NULL;
 }
 
-static struct flow_kernel *kernel_of(struct flow_table *table, struct flow *flow)
+static struct flow_kernel *get_kernel_counts(struct flow_table *table, struct flow *flow)
 {
     if (!flow->kernel && (flow->kernel = pool_take(table->kernels)))
         *flow->kernel = (struct flow_kernel){ .until_ns = 0 };
@@ -30,8 +30,8 @@ static uint64_t more(uint64_t now, uint64_t before)
 }
 
 /* Counts the difference to the last report, or at least to the packets seen here. */
-static void count_new(struct flow_table *table, const struct flow *flow, const struct flow_kernel *before,
-                      const struct flow_kernel *now)
+static void count_difference(struct flow_table *table, const struct flow *flow, const struct flow_kernel *before,
+                             const struct flow_kernel *now)
 {
     for (int side = 0; side < FLOW_DIRECTIONS; side++) {
         const struct flow_side *seen = &flow->side[side];
@@ -44,10 +44,10 @@ static void count_new(struct flow_table *table, const struct flow *flow, const s
 }
 
 /* Stores the counts of a report; true when packets have arrived since the last report. */
-static bool take_numbers(struct flow_table *table, struct flow *flow, enum flow_direction direction,
+static bool store_counts(struct flow_table *table, struct flow *flow, enum flow_direction direction,
                          const struct flow_report *report, uint64_t now_ns)
 {
-    struct flow_kernel *kernel = kernel_of(table, flow), now = { .until_ns = 0 };
+    struct flow_kernel *kernel = get_kernel_counts(table, flow), now = { .until_ns = 0 };
     bool moved;
 
     if (!kernel)
@@ -60,7 +60,7 @@ static bool take_numbers(struct flow_table *table, struct flow *flow, enum flow_
             now.bytes[side] = report->bytes[side ^ (int)direction];
         }
         moved = now.packets[0] != kernel->packets[0] || now.packets[1] != kernel->packets[1];
-        count_new(table, flow, kernel, &now);
+        count_difference(table, flow, kernel, &now);
     }
     *kernel = now;
     return moved;
@@ -81,7 +81,7 @@ bool flow_table_report(struct flow_table *table, const struct flow_report *repor
 
     if (!flow || flow->offload == OFFLOAD_NONE)
         return false;
-    if (take_numbers(table, flow, direction, report, now_ns) && now_ns > flow->last_ns)
+    if (store_counts(table, flow, direction, report, now_ns) && now_ns > flow->last_ns)
         flow->last_ns = now_ns;
     if (report->ended && flow->offload == OFFLOAD_ACCEPT) {
         table->counters[FLOW_COUNTER_BYPASSED_CLOSED]++;

@@ -36,7 +36,7 @@ enum {
 
 /* --- Creation and removal of a table -------------------------------------------------------------- */
 
-static int reserve(struct flow_table *table, size_t memcap)
+static int new_pools(struct flow_table *table, size_t memcap)
 {
     size_t for_macs = table->options.mac_addresses ? memcap / MAC_SHARE : 0;
     size_t for_variables = memcap / VARIABLE_SHARE, for_texts = memcap / TEXT_SHARE, buckets = 1;
@@ -94,7 +94,7 @@ int flow_table_new(struct flow_table **out, const struct flow_options *options, 
     table->user = user;
     set_timeouts(table);
     key_secret_init(&table->secret, options->seed);
-    if (reserve(table, options->memcap)) {
+    if (new_pools(table, options->memcap)) {
         flow_table_free(table);
         return -ENOMEM;
     }
@@ -195,7 +195,7 @@ void flow_set_state(struct flow_table *table, struct flow *flow, enum flow_state
 
 /* --- End of flows --------------------------------------------------------------------------------- */
 
-static void release(struct flow_table *table, struct flow *flow)
+static void free_flow(struct flow_table *table, struct flow *flow)
 {
     bucket_remove(bucket_of(table, flow->hash), flow);
     wheel_remove(flow);
@@ -223,7 +223,7 @@ void flow_table_end(struct flow_table *table, struct flow *flow, enum flow_end r
     table->counters[end_counter(flow)]++;
     if (reason == FLOW_END_REUSED)
         table->counters[FLOW_COUNTER_TCP_REUSE]++;
-    release(table, flow);
+    free_flow(table, flow);
 }
 
 size_t flow_table_expire(struct flow_table *table, uint64_t now_ns, size_t budget)
@@ -231,7 +231,7 @@ size_t flow_table_expire(struct flow_table *table, uint64_t now_ns, size_t budge
     size_t visits = budget > SIZE_MAX / VISITS_PER_EXPIRED ? SIZE_MAX : budget * VISITS_PER_EXPIRED, ended = 0;
     struct flow *flow;
 
-    while (ended < budget && (flow = wheel_next_over(table, now_ns, &visits))) {
+    while (ended < budget && (flow = wheel_next_expired(table, now_ns, &visits))) {
         flow_table_end(table, flow, FLOW_END_TIMEOUT);
         ended++;
     }
@@ -263,8 +263,8 @@ static struct flow *cut_run(struct flow *list, struct flow ***end)
 }
 
 /* Merges two runs at the end of another list; returns its new end. */
-static struct flow **merge(struct flow *left, struct flow **left_end, struct flow *right, struct flow **right_end,
-                           struct flow **tail)
+static struct flow **merge_runs(struct flow *left, struct flow **left_end, struct flow *right, struct flow **right_end,
+                                struct flow **tail)
 {
     while (left && right) {
         struct flow **first = began_before(right, left) ? &right : &left;
@@ -290,7 +290,7 @@ static struct flow *sort_by_start(struct flow *list)
             struct flow *left = rest, *right = cut_run(left, &left_end);
 
             rest = right ? cut_run(right, &right_end) : NULL;
-            tail = merge(left, left_end, right, right ? right_end : NULL, tail);
+            tail = merge_runs(left, left_end, right, right ? right_end : NULL, tail);
         }
         *tail = NULL;
     }
@@ -314,7 +314,7 @@ void flow_table_expire_all(struct flow_table *table, uint64_t now_ns)
     size_t visits = SIZE_MAX;
     struct flow *list = NULL, *flow;
 
-    while ((flow = wheel_next_over(table, now_ns, &visits))) {
+    while ((flow = wheel_next_expired(table, now_ns, &visits))) {
         wheel_remove(flow);
         flow->wheel_next = list;
         list = flow;
@@ -324,7 +324,7 @@ void flow_table_expire_all(struct flow_table *table, uint64_t now_ns)
 
 void flow_table_end_all(struct flow_table *table, enum flow_end reason)
 {
-    end_list(table, sort_by_start(wheel_take_all(&table->wheel)), reason);
+    end_list(table, sort_by_start(wheel_remove_all(&table->wheel)), reason);
 }
 
 /* --- Start of flows ------------------------------------------------------------------------------- */
@@ -334,7 +334,7 @@ static struct flow *make_room(struct flow_table *table, uint64_t now_ns)
     size_t planned = table->oldest ? RECLAIM_VISITS : LAST_RESORT_VISITS, visits = planned;
 
     enter_emergency(table);
-    struct flow *victim = wheel_next_over(table, now_ns, &visits);
+    struct flow *victim = wheel_next_expired(table, now_ns, &visits);
 
     table->counters[FLOW_COUNTER_GET_USED_EVAL] += planned - visits;
     if (victim) {
@@ -345,7 +345,7 @@ static struct flow *make_room(struct flow_table *table, uint64_t now_ns)
         table->counters[FLOW_COUNTER_GET_USED]++;
         bucket_prefetch_end(table, next, next ? next->newer : NULL);
         flow_table_end(table, oldest, FLOW_END_FORCED);
-    } else if ((victim = find_idle_settled(table, now_ns))) {
+    } else if ((victim = find_idle_flow(table, now_ns))) {
         table->counters[FLOW_COUNTER_GET_USED]++;
         table->counters[FLOW_COUNTER_EVICTED]++;
         flow_table_end(table, victim, FLOW_END_FORCED);
@@ -369,7 +369,7 @@ static enum flow_class class_of(uint8_t protocol)
     }
 }
 
-static void count_new(struct flow_table *table, uint8_t protocol)
+static void count_start(struct flow_table *table, uint8_t protocol)
 {
     table->counters[FLOW_COUNTER_TOTAL]++;
     if (protocol == IPPROTO_TCP)
@@ -406,7 +406,7 @@ static void fill_origin(struct flow_origin *out, const struct packet *pkt)
     out->conntrack_mark = conntrack.mark;
 }
 
-static void fill(struct flow *flow, const struct packet *pkt, const struct flow_key *key, uint32_t hash)
+static void init_flow(struct flow *flow, const struct packet *pkt, const struct flow_key *key, uint32_t hash)
 {
     memset(flow, 0, sizeof(*flow));
     flow->hash = hash;
@@ -435,21 +435,21 @@ static struct flow *create(struct flow_table *table, const struct packet *pkt, c
         flow = make_room(table, pkt->time_ns);
     if (!flow)
         return NULL;
-    fill(flow, pkt, key, hash);
+    init_flow(flow, pkt, key, hash);
     flow->emergency = table->emergency;
     bucket_add(bucket_of(table, hash), flow);
     link_new(table, flow);
     wheel_add(table, flow);
-    count_new(table, flow->protocol);
+    count_start(table, flow->protocol);
     return flow;
 }
 
-void flow_place(struct flow_table *table, struct flow *flow)
+void flow_add_transferred(struct flow_table *table, struct flow *flow)
 {
     flow->class = (uint8_t)class_of(flow->protocol);
     bucket_add(bucket_of(table, flow->hash), flow);
     link_flow(table, flow);
-    wheel_follow(table, flow->last_ns);
+    wheel_set_start(table, flow->last_ns);
     wheel_add(table, flow);
 }
 
@@ -457,8 +457,8 @@ void flow_place(struct flow_table *table, struct flow *flow)
  * Creates a flow. Without other knowledge the end that sends first is the client. Conntrack may know better for a flow
  * that began before the program; then conntrack has seen the client's packet, too, and only TCP's own states say more.
  */
-static struct flow *begin(struct flow_table *table, const struct packet *pkt, const struct flow_key *key, uint32_t hash,
-                          enum flow_direction *direction)
+static struct flow *create_flow(struct flow_table *table, const struct packet *pkt, const struct flow_key *key,
+                                uint32_t hash, enum flow_direction *direction)
 {
     struct flow_key turned = *key;
     struct flow *flow;
@@ -482,8 +482,8 @@ static struct flow *begin(struct flow_table *table, const struct packet *pkt, co
 
 /* --- Lookup --------------------------------------------------------------------------------------- */
 
-static struct flow *find_in(const struct bucket *bucket, const struct flow_table *table, const struct flow_key *key,
-                            uint32_t hash, enum flow_direction *direction)
+static struct flow *find_in_bucket(const struct bucket *bucket, const struct flow_table *table,
+                                   const struct flow_key *key, uint32_t hash, enum flow_direction *direction)
 {
     uint32_t places = bucket_places(bucket);
     struct flow *flow;
@@ -503,9 +503,9 @@ static struct flow *find_in(const struct bucket *bucket, const struct flow_table
 static struct flow *find(struct flow_table *table, const struct flow_key *key, uint32_t hash, uint64_t now_ns,
                          enum flow_direction *direction)
 {
-    struct flow *flow = find_in(bucket_of(table, hash), table, key, hash, direction);
+    struct flow *flow = find_in_bucket(bucket_of(table, hash), table, key, hash, direction);
 
-    if (!flow || !flow_is_over(table, flow, now_ns))
+    if (!flow || !flow_has_expired(table, flow, now_ns))
         return flow;
     flow_table_end(table, flow, FLOW_END_TIMEOUT);
     return NULL;
@@ -515,12 +515,12 @@ struct flow *flow_find_key(struct flow_table *table, const struct flow_key *key,
 {
     uint32_t hash = key_hash(key, &table->secret);
 
-    return find_in(bucket_of(table, hash), table, key, hash, direction);
+    return find_in_bucket(bucket_of(table, hash), table, key, hash, direction);
 }
 
 /* Lists a bucket as a whole, so that its flows may change their slots between two pages; one with more than `max` flows
  * is truncated. */
-static size_t tell_bucket(const struct bucket *bucket, const struct flow **out, size_t max)
+static size_t list_bucket(const struct bucket *bucket, const struct flow **out, size_t max)
 {
     uint32_t places = bucket_places(bucket);
     size_t count = 0;
@@ -543,13 +543,13 @@ size_t flow_table_page(struct flow_table *table, size_t *cursor, size_t buckets,
     for (; at < end && count < max; at++) {
         if (count > 0 && table->buckets[at].count > max - count)
             break; /* the next page lists all of it */
-        count += tell_bucket(&table->buckets[at], out + count, max - count);
+        count += list_bucket(&table->buckets[at], out + count, max - count);
     }
     *cursor = at > table->bucket_mask ? 0 : at;
     return count;
 }
 
-static const struct flow *find_id_in(const struct bucket *bucket, uint64_t id)
+static const struct flow *find_id_in_bucket(const struct bucket *bucket, uint64_t id)
 {
     uint32_t places = bucket->count < BUCKET_PLACES ? bucket->count : BUCKET_PLACES;
 
@@ -574,7 +574,7 @@ const struct flow *flow_table_find_id(const struct flow_table *table, uint64_t i
     if (at < end && buckets < end - at)
         end = at + buckets;
     for (; at < end && !found; at++)
-        found = find_id_in(&table->buckets[at], id);
+        found = find_id_in_bucket(&table->buckets[at], id);
     *cursor = found || at > table->bucket_mask ? 0 : at;
     return found;
 }
@@ -598,7 +598,7 @@ const struct flow *flow_table_find(struct flow_table *table, const struct flow_e
         key.destination_port = icmp_answer(key.protocol, (uint8_t)key.source_port);
     key_mask(&key, &table->options);
     hash = key_hash(&key, &table->secret);
-    return find_in(bucket_of(table, hash), table, &key, hash, &direction);
+    return find_in_bucket(bucket_of(table, hash), table, &key, hash, &direction);
 }
 
 static void set_direction(struct packet *pkt, enum flow_direction direction)
@@ -655,7 +655,7 @@ struct flow *flow_table_get(struct flow_table *table, struct packet *pkt, enum e
 
     flow = find(table, &key, hash, pkt->time_ns, &direction);
     if (!flow) {
-        flow = begin(table, pkt, &key, hash, &direction);
+        flow = create_flow(table, pkt, &key, hash, &direction);
         if (!flow)
             *exception = EXCEPTION_FLOW_MEMCAP;
     }

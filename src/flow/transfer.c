@@ -129,29 +129,29 @@ struct flow *flow_table_adopt(struct flow_table *table, const struct flow *from)
         return NULL;
     *flow = *from;
     flow->hash = key_hash(&key, &table->secret);
-    flow_place(table, flow);
+    flow_add_transferred(table, flow);
     return flow;
 }
 
 /* A number computed from the packets so far, never 0. */
-static uint32_t visit_of(const struct flow *flow)
+static uint32_t packets_so_far(const struct flow *flow)
 {
     return (uint32_t)(flow->side[0].packets + flow->side[1].packets) << 1 | 1;
 }
 
 void flow_set_visit(struct flow *flow)
 {
-    flow->visit = visit_of(flow);
+    flow->visit = packets_so_far(flow);
 }
 
 bool flow_is_visit(const struct flow *flow)
 {
-    return flow->visit == visit_of(flow);
+    return flow->visit == packets_so_far(flow);
 }
 
 /* --- Writing the table ---------------------------------------------------------------------------- */
 
-static void tell_settled(struct bucket *bucket, flow_each_function *each, void *user)
+static void list_settled(struct bucket *bucket, flow_each_function *each, void *user)
 {
     uint32_t places = bucket_places(bucket);
 
@@ -170,7 +170,7 @@ static void tell_settled(struct bucket *bucket, flow_each_function *each, void *
 void flow_table_each(struct flow_table *table, flow_each_function *each, void *user)
 {
     for (size_t i = 0; i <= table->bucket_mask; i++)
-        tell_settled(&table->buckets[i], each, user);
+        list_settled(&table->buckets[i], each, user);
     for (struct flow *flow = table->oldest; flow; flow = flow->newer)
         each(flow, user);
 }

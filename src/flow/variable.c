@@ -77,7 +77,8 @@ static struct flow_variable **place(struct flow *flow, uint32_t number, enum var
 }
 
 /* Finds the variable or adds it; NULL when there is no memory. */
-static struct flow_variable *take(struct flow_table *table, struct flow *flow, uint32_t number, enum variable_kind kind)
+static struct flow_variable *find_or_add(struct flow_table *table, struct flow *flow, uint32_t number,
+                                         enum variable_kind kind)
 {
     struct flow_variable **link = place(flow, number, kind);
 
@@ -96,7 +97,7 @@ static struct flow_variable *take(struct flow_table *table, struct flow *flow, u
 
 static bool set(struct flow_table *table, struct flow *flow, uint32_t number, enum variable_kind kind, uint32_t value)
 {
-    struct flow_variable *variable = take(table, flow, number, kind);
+    struct flow_variable *variable = find_or_add(table, flow, number, kind);
 
     if (variable)
         variable->value = value;
@@ -166,7 +167,7 @@ bool flow_text_set(struct flow_table *table, struct flow *flow, uint32_t number,
         table->counters[FLOW_COUNTER_VARIABLE_MEMCAP]++;
         return false;
     }
-    text = (struct flow_text *)take(table, flow, number, VARIABLE_TEXT);
+    text = (struct flow_text *)find_or_add(table, flow, number, VARIABLE_TEXT);
     if (!text)
         return false;
     text->variable.value = length < FLOW_TEXT_MAX ? length : FLOW_TEXT_MAX;
@@ -195,7 +196,7 @@ void flow_each_text(const struct flow *flow,
 
 /* --- Transfer to another process ------------------------------------------------------------------ */
 
-static uint32_t number_here(const struct flow_numbers *numbers, uint32_t number, enum variable_kind kind)
+static uint32_t local_number(const struct flow_numbers *numbers, uint32_t number, enum variable_kind kind)
 {
     const uint32_t *here = kind == VARIABLE_BIT       ? numbers->bits
                            : kind == VARIABLE_INTEGER ? numbers->integers
@@ -229,7 +230,7 @@ static void read_variable(struct transfer *t, struct flow_table *table, struct f
     transfer_require(t, kind <= VARIABLE_TEXT && (kind != VARIABLE_TEXT || value <= FLOW_TEXT_MAX));
     if (!t->error && kind == VARIABLE_TEXT)
         bytes = transfer_lend(t, value);
-    number = t->error ? 0 : number_here(numbers, number, (enum variable_kind)kind);
+    number = t->error ? 0 : local_number(numbers, number, (enum variable_kind)kind);
     if (number == 0)
         return;
     if (kind == VARIABLE_TEXT)

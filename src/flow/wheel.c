@@ -24,7 +24,7 @@ static uint64_t deadline_ns(const struct flow_table *table, const struct flow *f
     return timeout > UINT64_MAX - flow->last_ns ? UINT64_MAX : flow->last_ns + timeout;
 }
 
-static void push(struct flow **head, struct flow *flow)
+static void list_push(struct flow **head, struct flow *flow)
 {
     flow->wheel_next = *head;
     flow->wheel_link = head;
@@ -53,7 +53,7 @@ void wheel_add(struct flow_table *table, struct flow *flow)
         tick = wheel->tick + 1;
     else if (tick - wheel->tick > WHEEL_SLOTS)
         tick = wheel->tick + WHEEL_SLOTS;
-    push(&wheel->slots[tick % WHEEL_SLOTS], flow);
+    list_push(&wheel->slots[tick % WHEEL_SLOTS], flow);
     wheel->used[tick % WHEEL_SLOTS / BITS] |= UINT64_C(1) << tick % BITS;
 }
 
@@ -112,7 +112,7 @@ static bool next_slot(struct wheel *wheel, uint64_t now)
     return false;
 }
 
-struct flow *wheel_next_over(struct flow_table *table, uint64_t now_ns, size_t *visits)
+struct flow *wheel_next_expired(struct flow_table *table, uint64_t now_ns, size_t *visits)
 {
     struct wheel *wheel = &table->wheel;
     uint64_t now = now_ns >> WHEEL_TICK_SHIFT;
@@ -123,7 +123,7 @@ struct flow *wheel_next_over(struct flow_table *table, uint64_t now_ns, size_t *
 
         bucket_prefetch_end(table, next, next ? next->wheel_next : NULL);
         --*visits;
-        if (flow_is_over(table, flow, now_ns))
+        if (flow_has_expired(table, flow, now_ns))
             return flow;
         wheel_remove(flow);
         wheel_add(table, flow);
@@ -131,13 +131,13 @@ struct flow *wheel_next_over(struct flow_table *table, uint64_t now_ns, size_t *
     return NULL;
 }
 
-void wheel_follow(struct flow_table *table, uint64_t now_ns)
+void wheel_set_start(struct flow_table *table, uint64_t now_ns)
 {
     if (table->wheel.tick == 0)
         table->wheel.tick = now_ns >> WHEEL_TICK_SHIFT;
 }
 
-static struct flow *take_list(struct flow **head, struct flow *before)
+static struct flow *take_slot(struct flow **head, struct flow *before)
 {
     struct flow *flow;
 
@@ -149,13 +149,13 @@ static struct flow *take_list(struct flow **head, struct flow *before)
     return before;
 }
 
-struct flow *wheel_take_all(struct wheel *wheel)
+struct flow *wheel_remove_all(struct wheel *wheel)
 {
     struct flow *list = NULL;
 
     /* The flow that expires first, mostly the one that began first, comes first. */
     for (uint64_t i = WHEEL_SLOTS; i > 0; i--)
-        list = take_list(&wheel->slots[(wheel->tick + i) % WHEEL_SLOTS], list);
+        list = take_slot(&wheel->slots[(wheel->tick + i) % WHEEL_SLOTS], list);
     wheel->sweep_left = 0;
-    return take_list(&wheel->pending, list);
+    return take_slot(&wheel->pending, list);
 }
