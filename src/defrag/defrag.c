@@ -113,7 +113,7 @@ uint64_t defrag_counter_value(const struct defrag *defrag, size_t index)
 /* --- Parsing a fragment --------------------------------------------------------------------------- */
 
 /* A packet that is being processed. */
-struct passage {
+struct fragment_context {
     struct defrag *defrag;
     struct decoder *decoder;
     struct packet *pkt;
@@ -121,37 +121,38 @@ struct passage {
     unsigned level; /* nesting level, selects the scratch buffer */
 };
 
-static void note(const struct passage *passage, enum decode_event ipv4, enum decode_event ipv6)
+static void note(const struct fragment_context *fragment_context, enum decode_event ipv4, enum decode_event ipv6)
 {
-    decode_count_event(passage->decoder, passage->pkt, passage->pkt->ip_version == 4 ? ipv4 : ipv6);
+    decode_count_event(fragment_context->decoder, fragment_context->pkt,
+                       fragment_context->pkt->ip_version == 4 ? ipv4 : ipv6);
 }
 
-static void note_ignored(const struct passage *passage)
+static void report_ignored(const struct fragment_context *fragment_context)
 {
-    note(passage, DECODE_EVENT_IPV4_FRAG_IGNORED, DECODE_EVENT_IPV6_FRAG_IGNORED);
+    note(fragment_context, DECODE_EVENT_IPV4_FRAG_IGNORED, DECODE_EVENT_IPV6_FRAG_IGNORED);
 }
 
-static void note_overlap(const struct passage *passage)
+static void report_overlap(const struct fragment_context *fragment_context)
 {
-    note(passage, DECODE_EVENT_IPV4_FRAG_OVERLAP, DECODE_EVENT_IPV6_FRAG_OVERLAP);
+    note(fragment_context, DECODE_EVENT_IPV4_FRAG_OVERLAP, DECODE_EVENT_IPV6_FRAG_OVERLAP);
 }
 
-static void note_too_large(const struct passage *passage)
+static void report_too_large(const struct fragment_context *fragment_context)
 {
-    note(passage, DECODE_EVENT_IPV4_FRAG_PKT_TOO_LARGE, DECODE_EVENT_IPV6_FRAG_PKT_TOO_LARGE);
+    note(fragment_context, DECODE_EVENT_IPV4_FRAG_PKT_TOO_LARGE, DECODE_EVENT_IPV6_FRAG_PKT_TOO_LARGE);
 }
 
-static enum defrag_result drop(const struct passage *passage)
+static enum defrag_result drop(const struct fragment_context *fragment_context)
 {
-    passage->defrag->counters[COUNTER_DROPPED_FRAGMENTS]++;
+    fragment_context->defrag->counters[COUNTER_DROPPED_FRAGMENTS]++;
     return DEFRAG_DROPPED;
 }
 
 /* Refuses a fragment that a receiver may use but that is not supported here: inline it must not pass. */
-static enum defrag_result refuse(const struct passage *passage)
+static enum defrag_result refuse(const struct fragment_context *fragment_context)
 {
-    note_ignored(passage);
-    return passage->defrag->options.inline_mode ? drop(passage) : DEFRAG_IGNORED;
+    report_ignored(fragment_context);
+    return fragment_context->defrag->options.inline_mode ? drop(fragment_context) : DEFRAG_IGNORED;
 }
 
 static void read_ipv6(struct fragment *fragment, const struct packet *pkt)
@@ -165,10 +166,10 @@ static void read_ipv6(struct fragment *fragment, const struct packet *pkt)
 }
 
 /* Parses the fragment; false when receivers discard it. Decode has checked that headers and bytes are present. */
-static bool read_fragment(struct passage *passage)
+static bool read_fragment(struct fragment_context *fragment_context)
 {
-    const struct packet *pkt = passage->pkt;
-    struct fragment *fragment = &passage->fragment;
+    const struct packet *pkt = fragment_context->pkt;
+    struct fragment *fragment = &fragment_context->fragment;
     uint32_t length, room = pkt->ip_version == 4 ? DATAGRAM_MAX - IPV4_HEADER_MIN : DATAGRAM_MAX;
 
     *fragment = (struct fragment){
@@ -183,7 +184,7 @@ static bool read_fragment(struct passage *passage)
         read_ipv6(fragment, pkt);
     length = pkt->ip_total_length - (uint32_t)(fragment->bytes - pkt->ip);
     if (fragment->start + length > room) {
-        note_too_large(passage);
+        report_too_large(fragment_context);
         return false;
     }
     if (fragment->more && length % UNIT != 0) {
@@ -205,7 +206,7 @@ static uint64_t digest(const struct defrag *defrag, uint32_t start, uint32_t end
     return XXH3_64bits_withSeed(bytes, end - start, defrag->seed ^ place * UINT64_C(0x9e3779b97f4a7c15));
 }
 
-/* Returns a digest of the headers that header_same() compares. */
+/* Returns a digest of the headers that header_is_same() compares. */
 static uint64_t chain_digest(const struct defrag *defrag, const uint8_t *header, uint32_t length, uint8_t next_header)
 {
     if (header[0] >> 4 == 4)
@@ -215,7 +216,7 @@ static uint64_t chain_digest(const struct defrag *defrag, const uint8_t *header,
 }
 
 /* Replaces the stored bytes by digests. `bytes` are those of the whole datagram. */
-static void remember(struct defrag *defrag, struct datagram *datagram, const uint8_t *bytes, uint64_t now_ns)
+static void store_digests(struct defrag *defrag, struct datagram *datagram, const uint8_t *bytes, uint64_t now_ns)
 {
     uint32_t starts[DIGESTS_MAX + 1];
     uint64_t digests[DIGESTS_MAX];
@@ -233,27 +234,27 @@ static void remember(struct defrag *defrag, struct datagram *datagram, const uin
     table_move(defrag, datagram, DATAGRAM_DONE, now_ns);
 }
 
-static enum defrag_result after_accepted(const struct passage *passage, struct datagram *datagram)
+static enum defrag_result handle_accepted(const struct fragment_context *fragment_context, struct datagram *datagram)
 {
-    const struct fragment *fragment = &passage->fragment;
-    struct defrag *defrag = passage->defrag;
+    const struct fragment *fragment = &fragment_context->fragment;
+    struct defrag *defrag = fragment_context->defrag;
     uint64_t wanted = digest(defrag, fragment->start, fragment->end, fragment->more, fragment->bytes);
 
     if (fragment->start == 0)
         wanted ^= chain_digest(defrag, fragment->header, fragment->header_length, fragment->next_header);
-    note_overlap(passage);
+    report_overlap(fragment_context);
     for (size_t i = 0; i < datagram->count; i++) {
         if (datagram->digest[i] == wanted) {
             defrag->counters[COUNTER_REPEATED]++;
-            table_move(defrag, datagram, DATAGRAM_DONE, passage->pkt->time_ns);
+            table_move(defrag, datagram, DATAGRAM_DONE, fragment_context->pkt->time_ns);
             return DEFRAG_HELD;
         }
     }
     defrag->counters[COUNTER_CONTRADICTIONS]++;
-    return drop(passage);
+    return drop(fragment_context);
 }
 
-static void forbid(struct defrag *defrag, struct datagram *datagram, uint64_t now_ns)
+static void drop_datagram(struct defrag *defrag, struct datagram *datagram, uint64_t now_ns)
 {
     pages_clear(defrag, datagram);
     table_move(defrag, datagram, DATAGRAM_DROPPED, now_ns);
@@ -273,71 +274,72 @@ static bool contradicts(const struct datagram *datagram, const struct fragment *
 {
     if (ends_contradict(datagram, fragment))
         return true;
-    if (fragment->start == 0 && datagram->has_header && !header_same(datagram, fragment))
+    if (fragment->start == 0 && datagram->has_header && !header_is_same(datagram, fragment))
         return true;
     return overlaps && pages_differ(datagram, fragment);
 }
 
-static enum defrag_result no_memory(const struct passage *passage, enum defrag_counter counter,
+static enum defrag_result no_memory(const struct fragment_context *fragment_context, enum defrag_counter counter,
                                     enum exception_cause *exception)
 {
-    passage->defrag->counters[counter]++;
+    fragment_context->defrag->counters[counter]++;
     *exception = EXCEPTION_DEFRAG_MEMCAP;
-    note_ignored(passage);
+    report_ignored(fragment_context);
     return DEFRAG_IGNORED;
 }
 
-static enum defrag_result complete(const struct passage *passage, struct datagram *datagram, struct packet *whole)
+static enum defrag_result complete(const struct fragment_context *fragment_context, struct datagram *datagram,
+                                   struct packet *whole)
 {
-    struct defrag *defrag = passage->defrag;
+    struct defrag *defrag = fragment_context->defrag;
 
-    if (!whole_build(defrag, datagram, &passage->fragment, passage->level, whole)) {
-        note_too_large(passage);
+    if (!whole_build(defrag, datagram, &fragment_context->fragment, fragment_context->level, whole)) {
+        report_too_large(fragment_context);
         if (defrag->options.inline_mode) {
-            forbid(defrag, datagram, passage->pkt->time_ns);
-            return drop(passage);
+            drop_datagram(defrag, datagram, fragment_context->pkt->time_ns);
+            return drop(fragment_context);
         }
         table_remove(defrag, datagram);
         return DEFRAG_IGNORED;
     }
-    defrag->counters[passage->pkt->ip_version == 4 ? COUNTER_IPV4_REASSEMBLED : COUNTER_IPV6_REASSEMBLED]++;
-    defrag->completed[passage->level] = NULL;
+    defrag->counters[fragment_context->pkt->ip_version == 4 ? COUNTER_IPV4_REASSEMBLED : COUNTER_IPV6_REASSEMBLED]++;
+    defrag->completed[fragment_context->level] = NULL;
     if (defrag->options.inline_mode) {
-        remember(defrag, datagram, whole->data + datagram->header_length, passage->pkt->time_ns);
-        defrag->completed[passage->level] = datagram;
+        store_digests(defrag, datagram, whole->data + datagram->header_length, fragment_context->pkt->time_ns);
+        defrag->completed[fragment_context->level] = datagram;
     } else {
         table_remove(defrag, datagram);
     }
     return DEFRAG_COMPLETE;
 }
 
-static enum defrag_result keep(const struct passage *passage, struct datagram *datagram, struct packet *whole,
-                               enum exception_cause *exception)
+static enum defrag_result store_fragment(const struct fragment_context *fragment_context, struct datagram *datagram,
+                                         struct packet *whole, enum exception_cause *exception)
 {
-    const struct fragment *fragment = &passage->fragment;
-    struct defrag *defrag = passage->defrag;
+    const struct fragment *fragment = &fragment_context->fragment;
+    struct defrag *defrag = fragment_context->defrag;
     bool overlaps = pages_overlap(datagram, fragment);
 
     if (overlaps)
-        note_overlap(passage);
+        report_overlap(fragment_context);
     if (defrag->options.inline_mode && contradicts(datagram, fragment, overlaps)) {
         defrag->counters[COUNTER_CONTRADICTIONS]++;
-        forbid(defrag, datagram, passage->pkt->time_ns);
-        return drop(passage);
+        drop_datagram(defrag, datagram, fragment_context->pkt->time_ns);
+        return drop(fragment_context);
     }
     if (!pages_reserve(defrag, datagram, fragment)) {
         if (datagram->reach == 0)
             table_remove(defrag, datagram);
-        return no_memory(passage, COUNTER_MAX_FRAGS, exception);
+        return no_memory(fragment_context, COUNTER_MAX_FRAGS, exception);
     }
     if (pages_insert(defrag, datagram, fragment) && fragment->start == 0)
-        header_keep(datagram, fragment);
+        header_store(datagram, fragment);
     if (fragment->end > datagram->reach)
         datagram->reach = fragment->end;
     if (!fragment->more && fragment->end < datagram->end)
         datagram->end = fragment->end;
-    table_move(defrag, datagram, DATAGRAM_OPEN, passage->pkt->time_ns);
-    return pages_complete(datagram) ? complete(passage, datagram, whole) : DEFRAG_HELD;
+    table_move(defrag, datagram, DATAGRAM_OPEN, fragment_context->pkt->time_ns);
+    return pages_complete(datagram) ? complete(fragment_context, datagram, whole) : DEFRAG_HELD;
 }
 
 /* --- Entry points --------------------------------------------------------------------------------- */
@@ -355,33 +357,33 @@ static unsigned scratch_of(const struct defrag *defrag, const uint8_t *bytes)
 enum defrag_result defrag_packet(struct defrag *defrag, struct decoder *decoder, struct packet *pkt,
                                  struct packet *whole, enum exception_cause *exception)
 {
-    struct passage passage = { .defrag = defrag, .decoder = decoder, .pkt = pkt };
+    struct fragment_context fragment_context = { .defrag = defrag, .decoder = decoder, .pkt = pkt };
     unsigned inside = scratch_of(defrag, pkt->ip);
     struct datagram *datagram;
 
     *exception = EXCEPTION_NONE;
     defrag->counters[pkt->ip_version == 4 ? COUNTER_IPV4_FRAGMENTS : COUNTER_IPV6_FRAGMENTS]++;
-    passage.level = inside == DEFRAG_NESTED ? 0 : inside + 1;
-    if (passage.level == DEFRAG_NESTED)
-        return refuse(&passage);
-    if (!read_fragment(&passage))
+    fragment_context.level = inside == DEFRAG_NESTED ? 0 : inside + 1;
+    if (fragment_context.level == DEFRAG_NESTED)
+        return refuse(&fragment_context);
+    if (!read_fragment(&fragment_context))
         return DEFRAG_IGNORED;
-    if (passage.fragment.start == 0 && passage.fragment.header_length > PAGE_BYTES)
-        return refuse(&passage);
+    if (fragment_context.fragment.start == 0 && fragment_context.fragment.header_length > PAGE_BYTES)
+        return refuse(&fragment_context);
     datagram = table_find(defrag, pkt);
     if (datagram && datagram->state == DATAGRAM_DROPPED)
-        return drop(&passage);
+        return drop(&fragment_context);
     if (datagram && datagram->state == DATAGRAM_DONE)
-        return after_accepted(&passage, datagram);
+        return handle_accepted(&fragment_context, datagram);
     if (!datagram && table_was_evicted(defrag, pkt)) {
         defrag->counters[COUNTER_EVICTED_FRAGMENTS]++;
-        return drop(&passage);
+        return drop(&fragment_context);
     }
     if (!datagram)
         datagram = table_add(defrag, pkt);
     if (!datagram)
-        return no_memory(&passage, COUNTER_MAX_TRACKERS, exception);
-    return keep(&passage, datagram, whole, exception);
+        return no_memory(&fragment_context, COUNTER_MAX_TRACKERS, exception);
+    return store_fragment(&fragment_context, datagram, whole, exception);
 }
 
 uint64_t defrag_evicted(const struct defrag *defrag)
@@ -396,6 +398,6 @@ void defrag_drop(struct defrag *defrag, const struct packet *whole)
 
     if (!datagram)
         return;
-    forbid(defrag, datagram, datagram->seen_ns);
+    drop_datagram(defrag, datagram, datagram->seen_ns);
     defrag->completed[level] = NULL;
 }

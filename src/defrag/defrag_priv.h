@@ -158,7 +158,7 @@ struct datagram *table_find(struct defrag *defrag, const struct packet *pkt);
 /* NULL when there is no memory. */
 struct datagram *table_add(struct defrag *defrag, const struct packet *pkt);
 /* Adds a datagram of another process, whose bytes follow. NULL when there is no memory. */
-struct datagram *table_place(struct defrag *defrag, const struct datagram *read);
+struct datagram *table_add_transferred(struct defrag *defrag, const struct datagram *read);
 void table_remove(struct defrag *defrag, struct datagram *datagram);
 /* Allocates an empty page for a datagram, which is not evicted for it; NULL when there is no memory. */
 struct page *table_page(struct defrag *defrag, const struct datagram *datagram, uint64_t now_ns);
@@ -173,7 +173,7 @@ int evicted_new(struct evicted *evicted, size_t memcap); /* 0 or -ENOMEM */
 void evicted_free(struct evicted *evicted);
 void evicted_add(struct evicted *evicted, uint64_t hash, uint64_t now_ns, uint64_t timeout_ns);
 void evicted_transfer(struct transfer *t, struct evicted *evicted); /* reading: adds to the existing ones */
-bool evicted_has(struct evicted *evicted, uint64_t hash, uint64_t now_ns, uint64_t timeout_ns);
+bool evicted_contains(struct evicted *evicted, uint64_t hash, uint64_t now_ns, uint64_t timeout_ns);
 
 /* --- pages.c -------------------------------------------------------------------------------------- */
 
@@ -196,10 +196,10 @@ size_t pages_starts(const struct datagram *datagram, uint32_t *out, size_t max);
 /* --- whole.c -------------------------------------------------------------------------------------- */
 
 /* Stores the header of the first fragment; memory for a long one is reserved before. */
-void header_keep(struct datagram *datagram, const struct fragment *fragment);
+void header_store(struct datagram *datagram, const struct fragment *fragment);
 /* Whether another first fragment has the same header, as far as receivers may choose between them (IPv6: the chain of
  * headers). */
-bool header_same(const struct datagram *datagram, const struct fragment *fragment);
+bool header_is_same(const struct datagram *datagram, const struct fragment *fragment);
 /* Copies header and bytes to the scratch buffer of `level`; false when both together are too long. */
 bool whole_build(struct defrag *defrag, const struct datagram *datagram, const struct fragment *last, unsigned level,
                  struct packet *whole);

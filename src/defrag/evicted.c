@@ -74,7 +74,7 @@ void evicted_add(struct evicted *evicted, uint64_t hash, uint64_t now_ns, uint64
     }
 }
 
-static bool has(const struct evicted *evicted, const struct evicted_filter *filter, uint64_t hash)
+static bool contains(const struct evicted *evicted, const struct evicted_filter *filter, uint64_t hash)
 {
     for (unsigned i = 0; i < HASHES; i++) {
         uint32_t bit = bit_of(evicted, hash, i);
@@ -85,13 +85,13 @@ static bool has(const struct evicted *evicted, const struct evicted_filter *filt
     return true;
 }
 
-bool evicted_has(struct evicted *evicted, uint64_t hash, uint64_t now_ns, uint64_t timeout_ns)
+bool evicted_contains(struct evicted *evicted, uint64_t hash, uint64_t now_ns, uint64_t timeout_ns)
 {
     if (evicted->filter[0].count + evicted->filter[1].count == 0)
         return false;
     rotate(evicted, now_ns, timeout_ns);
-    return (evicted->filter[0].count > 0 && has(evicted, &evicted->filter[0], hash)) ||
-           (evicted->filter[1].count > 0 && has(evicted, &evicted->filter[1], hash));
+    return (evicted->filter[0].count > 0 && contains(evicted, &evicted->filter[0], hash)) ||
+           (evicted->filter[1].count > 0 && contains(evicted, &evicted->filter[1], hash));
 }
 
 /* --- Transfer to another process ------------------------------------------------------------------ */

@@ -141,7 +141,7 @@ void table_remove(struct defrag *defrag, struct datagram *datagram)
     pool_give(defrag->datagrams, datagram);
 }
 
-static void place(struct defrag *defrag, struct datagram *datagram)
+static void insert_datagram(struct defrag *defrag, struct datagram *datagram)
 {
     struct datagram **bucket = &defrag->buckets[datagram->hash & defrag->bucket_mask];
 
@@ -178,7 +178,7 @@ bool table_was_evicted(struct defrag *defrag, const struct packet *pkt)
     if (!defrag->options.inline_mode)
         return false;
     key_of(defrag, pkt, &key);
-    return evicted_has(&defrag->evicted, long_hash_of(defrag, &key), pkt->time_ns, defrag->timeout_ns);
+    return evicted_contains(&defrag->evicted, long_hash_of(defrag, &key), pkt->time_ns, defrag->timeout_ns);
 }
 
 /* Only open datagrams have pages. */
@@ -199,7 +199,8 @@ static bool evict_oldest(struct defrag *defrag, const struct pool *pool, const s
     return true;
 }
 
-static void *take(struct defrag *defrag, struct pool *pool, const struct datagram *for_datagram, uint64_t now_ns)
+static void *alloc_object(struct defrag *defrag, struct pool *pool, const struct datagram *for_datagram,
+                          uint64_t now_ns)
 {
     void *object = pool_take(pool);
 
@@ -216,7 +217,7 @@ static void *take(struct defrag *defrag, struct pool *pool, const struct datagra
 
 struct page *table_page(struct defrag *defrag, const struct datagram *datagram, uint64_t now_ns)
 {
-    struct page *page = take(defrag, defrag->pages, datagram, now_ns);
+    struct page *page = alloc_object(defrag, defrag->pages, datagram, now_ns);
 
     if (page) {
         memset(page->held, 0, sizeof(page->held));
@@ -227,7 +228,7 @@ struct page *table_page(struct defrag *defrag, const struct datagram *datagram, 
 
 struct datagram *table_add(struct defrag *defrag, const struct packet *pkt)
 {
-    struct datagram *datagram = take(defrag, defrag->datagrams, NULL, pkt->time_ns);
+    struct datagram *datagram = alloc_object(defrag, defrag->datagrams, NULL, pkt->time_ns);
 
     if (!datagram)
         return NULL;
@@ -237,11 +238,11 @@ struct datagram *table_add(struct defrag *defrag, const struct packet *pkt)
     datagram->seen_ns = pkt->time_ns;
     datagram->end = UINT32_MAX;
     datagram->host_os = (uint8_t)host_os_of(&defrag->options.host_os, pkt->ip_version, &pkt->destination_address);
-    place(defrag, datagram);
+    insert_datagram(defrag, datagram);
     return datagram;
 }
 
-struct datagram *table_place(struct defrag *defrag, const struct datagram *read)
+struct datagram *table_add_transferred(struct defrag *defrag, const struct datagram *read)
 {
     struct datagram *datagram;
 
@@ -254,6 +255,6 @@ struct datagram *table_place(struct defrag *defrag, const struct datagram *read)
     datagram->hash = hash_of(defrag, &datagram->key);
     datagram->host_os =
         (uint8_t)host_os_of(&defrag->options.host_os, datagram->key.ip_version, &datagram->key.destination);
-    place(defrag, datagram);
+    insert_datagram(defrag, datagram);
     return datagram;
 }

@@ -142,7 +142,7 @@ static void write_evicted(struct transfer *t, struct defrag *defrag)
     transfer_part_end(t, start);
 }
 
-static void write_all(struct transfer *t, struct defrag *defrag)
+static void write_datagrams(struct transfer *t, struct defrag *defrag)
 {
     size_t start = transfer_part_start(t, PART_SEED);
 
@@ -158,7 +158,7 @@ static void write_all(struct transfer *t, struct defrag *defrag)
 
 /* An open datagram is incomplete, ends with its last fragment, and has the header of the first one if it has its bytes.
  */
-static bool is_sound(const struct datagram *datagram)
+static bool is_valid(const struct datagram *datagram)
 {
     const struct page *first = datagram->page[0];
 
@@ -177,7 +177,8 @@ static void read_datagram(struct transfer *t, struct defrag *defrag, bool knows_
 
     memset(&read, 0, sizeof(read));
     transfer_numbers(t, &read);
-    if (t->error || (read.state == DATAGRAM_DONE && !knows_digests) || !(datagram = table_place(defrag, &read)))
+    if (t->error || (read.state == DATAGRAM_DONE && !knows_digests) ||
+        !(datagram = table_add_transferred(defrag, &read)))
         return;
     if (datagram->state == DATAGRAM_DONE)
         transfer_digests(t, datagram);
@@ -185,7 +186,7 @@ static void read_datagram(struct transfer *t, struct defrag *defrag, bool knows_
         table_remove(defrag, datagram);
         return;
     }
-    transfer_require(t, is_sound(datagram));
+    transfer_require(t, is_valid(datagram));
     if (t->error)
         table_remove(defrag, datagram);
 }
@@ -208,7 +209,7 @@ void defrag_transfer(struct transfer *t, struct defrag *defrag)
     uint16_t kind;
 
     if (!t->reading) {
-        write_all(t, defrag);
+        write_datagrams(t, defrag);
         return;
     }
     while (!t->error && transfer_next_part(t, &kind, &part)) {

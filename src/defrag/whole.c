@@ -24,7 +24,7 @@ const uint8_t *header_bytes(const struct datagram *datagram)
     return datagram->header_length > SHORT_HEADER ? datagram->long_header->bytes : datagram->header;
 }
 
-void header_keep(struct datagram *datagram, const struct fragment *fragment)
+void header_store(struct datagram *datagram, const struct fragment *fragment)
 {
     datagram->has_header = true;
     datagram->header_length = (uint16_t)fragment->header_length;
@@ -33,7 +33,7 @@ void header_keep(struct datagram *datagram, const struct fragment *fragment)
            fragment->header_length);
 }
 
-bool header_same(const struct datagram *datagram, const struct fragment *fragment)
+bool header_is_same(const struct datagram *datagram, const struct fragment *fragment)
 {
     const uint8_t *held = header_bytes(datagram);
 
