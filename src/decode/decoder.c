@@ -113,7 +113,7 @@ size_t decode_packet(struct decoder *decoder, struct packet *pkt, struct packet 
 }
 
 /* Copies the capture part for a packet that was not captured. */
-static void inherit(struct packet *pkt, const struct packet *from)
+static void copy_capture_fields(struct packet *pkt, const struct packet *from)
 {
     pkt->time_ns = from->time_ns;
     pkt->number = from->number;
@@ -129,7 +129,7 @@ static void inherit(struct packet *pkt, const struct packet *from)
 size_t decode_reassembled(struct decoder *decoder, struct packet *pkt, const struct packet *fragment,
                           struct packet *found[DECODE_MAX_PACKETS])
 {
-    inherit(pkt, fragment);
+    copy_capture_fields(pkt, fragment);
     pkt->flags |= (fragment->flags & PACKET_TUNNELED) | PACKET_REASSEMBLED;
     pkt->outer = fragment->outer;
     pkt->tunnel_depth = fragment->tunnel_depth;
@@ -144,7 +144,7 @@ size_t decode_reassembled(struct decoder *decoder, struct packet *pkt, const str
 
 /* An inner packet counts as a layer, and so does its first header: without room for both the carrier gets the event,
  * since discarding the inner packet would discard its event. */
-static struct packet *take_inner(struct decoder *decoder, struct packet *outer)
+static struct packet *new_inner_packet(struct decoder *decoder, struct packet *outer)
 {
     if (outer->layers + 2u >= decoder->options.max_layers || decoder->inner_used == DECODE_INNER_PACKETS) {
         decode_invalid(outer, DECODE_EVENT_TOO_MANY_LAYERS);
@@ -152,7 +152,7 @@ static struct packet *take_inner(struct decoder *decoder, struct packet *outer)
     }
     struct packet *pkt = &decoder->inner[decoder->inner_used++];
 
-    inherit(pkt, outer);
+    copy_capture_fields(pkt, outer);
     pkt->flags |= PACKET_TUNNELED;
     pkt->outer = outer;
     pkt->tunnel_depth = outer->tunnel_depth + 1;
@@ -165,7 +165,7 @@ bool decode_tunnel(struct decoder *decoder, struct packet *outer, struct cursor 
 {
     unsigned inner_before = decoder->inner_used;
     size_t found_before = decoder->found_count;
-    struct packet *pkt = take_inner(decoder, outer);
+    struct packet *pkt = new_inner_packet(decoder, outer);
 
     if (!pkt)
         return false;

@@ -20,7 +20,7 @@ bool decode_erspan1(struct decoder *decoder, struct packet *pkt, struct cursor c
 }
 
 /* Consumes the header. Without one there is no inner packet, so the carrier gets the event. */
-static const uint8_t *take_header(struct packet *carrier, struct cursor *cur)
+static const uint8_t *read_header(struct packet *carrier, struct cursor *cur)
 {
     const uint8_t *header = cursor_peek(cur, TYPE2_HEADER_LENGTH);
     unsigned version = header ? header[0] >> 4 : 0;
@@ -42,7 +42,7 @@ static const uint8_t *take_header(struct packet *carrier, struct cursor *cur)
 bool decode_erspan(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     decode_count(decoder, COUNTER_ERSPAN);
-    const uint8_t *header = take_header(pkt->outer, &cur);
+    const uint8_t *header = read_header(pkt->outer, &cur);
 
     if (!header || !decode_layer(decoder, pkt))
         return false;

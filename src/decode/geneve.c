@@ -11,7 +11,7 @@ enum {
 };
 
 /* Whether the options fill exactly the length that the header announces. */
-static bool options_are_sound(struct cursor cur)
+static bool options_are_valid(struct cursor cur)
 {
     while (cursor_left(&cur) > 0) {
         const uint8_t *option = cursor_take(&cur, OPTION_HEADER_LENGTH);
@@ -22,7 +22,7 @@ static bool options_are_sound(struct cursor cur)
     return true;
 }
 
-static decode_header *inner_of(uint16_t type)
+static decode_header *inner_decoder(uint16_t type)
 {
     switch (type) {
     case ETHER_IPV4:
@@ -46,11 +46,11 @@ bool decode_geneve(struct decoder *decoder, struct packet *pkt, struct cursor cu
     const uint8_t *options = cursor_take(&cur, options_length);
 
     if (!options || header[0] >> 6 != 0 || (header[1] & GENEVE_RESERVED_FLAGS) || header[7] != 0 ||
-        !options_are_sound(cursor_of(options, options_length)))
+        !options_are_valid(cursor_of(options, options_length)))
         return false;
     decode_count(decoder, COUNTER_GENEVE);
     uint16_t type = load_be16(header + 2);
-    decode_header *inner = inner_of(type);
+    decode_header *inner = inner_decoder(type);
 
     if (inner)
         decode_tunnel(decoder, pkt, cur, PACKET_SOURCE_GENEVE, inner);

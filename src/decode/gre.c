@@ -33,7 +33,7 @@ static bool skip_routes(struct cursor *cur)
     return false;
 }
 
-static bool take_version0(struct packet *pkt, const uint8_t *header, struct cursor *cur)
+static bool read_version0(struct packet *pkt, const uint8_t *header, struct cursor *cur)
 {
     if (header[0] & GRE_RECURSION)
         return decode_invalid(pkt, DECODE_EVENT_GRE_VERSION0_RECUR);
@@ -59,7 +59,7 @@ static const struct {
     { 1, GRE_FLAGS, DECODE_EVENT_GRE_VERSION1_FLAGS },
 };
 
-static bool take_version1(struct packet *pkt, const uint8_t *header, struct cursor *cur)
+static bool read_version1(struct packet *pkt, const uint8_t *header, struct cursor *cur)
 {
     for (size_t i = 0; i < sizeof(forbidden1) / sizeof(forbidden1[0]); i++) {
         if (header[forbidden1[i].byte] & forbidden1[i].mask)
@@ -77,14 +77,14 @@ static bool take_version1(struct packet *pkt, const uint8_t *header, struct curs
 }
 
 /* ERSPAN type I has no header, and is distinguished from type II by the missing GRE sequence number. */
-static decode_header *erspan_of(const struct decoder *decoder, const uint8_t *header)
+static decode_header *select_erspan(const struct decoder *decoder, const uint8_t *header)
 {
     if (header[0] & GRE_SEQUENCE)
         return decode_erspan;
     return decoder->options.erspan_type1 ? decode_erspan1 : NULL;
 }
 
-static decode_header *inner_of(const struct decoder *decoder, const uint8_t *header)
+static decode_header *inner_decoder(const struct decoder *decoder, const uint8_t *header)
 {
     switch (load_be16(header + 2)) {
     case ETHER_IPV4:
@@ -101,7 +101,7 @@ static decode_header *inner_of(const struct decoder *decoder, const uint8_t *hea
         return decode_arp;
     case ETHER_ERSPAN:
     case ETHER_ERSPAN3:
-        return erspan_of(decoder, header);
+        return select_erspan(decoder, header);
     default:
         return NULL;
     }
@@ -127,10 +127,10 @@ bool decode_gre(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 
     if (version > 1)
         return decode_invalid(pkt, DECODE_EVENT_GRE_WRONG_VERSION);
-    if (version == 0 ? !take_version0(pkt, header, &rest) : !take_version1(pkt, header, &rest))
+    if (version == 0 ? !read_version0(pkt, header, &rest) : !read_version1(pkt, header, &rest))
         return false;
     decode_transport(pkt, cur, (size_t)(rest.at - header));
-    decode_header *inner = is_empty(header) ? NULL : inner_of(decoder, header);
+    decode_header *inner = is_empty(header) ? NULL : inner_decoder(decoder, header);
 
     if (inner)
         decode_tunnel(decoder, pkt, rest,

@@ -106,7 +106,7 @@ static void check_quote(struct packet *pkt, struct cursor quote)
 
 /* Parses the second four bytes of a message of a known type. Only errors and echoes with a valid code use them; true
  * when they are part of the header. */
-static bool take_second_word(struct packet *pkt, const uint8_t *header, enum icmpv6_kind kind, struct cursor body)
+static bool read_second_word(struct packet *pkt, const uint8_t *header, enum icmpv6_kind kind, struct cursor body)
 {
     if (kind == KIND_ECHO) {
         pkt->icmp.has_id = true;
@@ -138,7 +138,7 @@ bool decode_icmpv6(struct decoder *decoder, struct packet *pkt, struct cursor cu
     else if (!code_is_known(header, kind))
         decode_note(pkt, DECODE_EVENT_ICMPV6_UNKNOWN_CODE);
     else
-        full_header = take_second_word(pkt, header, kind, body);
+        full_header = read_second_word(pkt, header, kind, body);
     if (kind == KIND_LISTENER && pkt->ttl != LISTENER_HOP_LIMIT)
         decode_note(pkt, DECODE_EVENT_ICMPV6_MLD_MESSAGE_WITH_INVALID_HL);
     decode_transport(pkt, cur, full_header ? ICMPV6_HEADER_LENGTH : ICMPV6_SHORT_HEADER_LENGTH);

@@ -19,7 +19,7 @@ enum {
 };
 
 /* Consumes a version 3 query with its sources; older ones are shorter. */
-static bool take_query(struct packet *pkt, struct cursor *cur)
+static bool read_query(struct packet *pkt, struct cursor *cur)
 {
     const uint8_t *header = cursor_peek(cur, QUERY_V3_HEADER_LENGTH);
 
@@ -35,7 +35,7 @@ static bool take_query(struct packet *pkt, struct cursor *cur)
 }
 
 /* Consumes a version 3 report with its records. */
-static bool take_report(struct packet *pkt, struct cursor *cur)
+static bool read_report(struct packet *pkt, struct cursor *cur)
 {
     const uint8_t *header = cursor_take(cur, IGMP_HEADER_LENGTH);
 
@@ -81,8 +81,8 @@ bool decode_igmp(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 
     if (!header)
         return decode_invalid(pkt, DECODE_EVENT_IGMP_PKT_TOO_SMALL);
-    bool sound = header[0] == IGMP_QUERY       ? take_query(pkt, &rest)
-                 : header[0] == IGMP_REPORT_V3 ? take_report(pkt, &rest)
+    bool sound = header[0] == IGMP_QUERY       ? read_query(pkt, &rest)
+                 : header[0] == IGMP_REPORT_V3 ? read_report(pkt, &rest)
                                                : cursor_skip(&rest, IGMP_HEADER_LENGTH);
 
     if (!sound)

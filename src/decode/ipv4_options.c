@@ -21,7 +21,7 @@ enum {
 typedef bool option_check(const uint8_t *option, unsigned length);
 
 /* The pointer counts from 1, points to an address, and at most one past the last. */
-static bool route_is_sound(const uint8_t *option, unsigned length)
+static bool route_is_valid(const uint8_t *option, unsigned length)
 {
     unsigned pointer = option[2];
 
@@ -29,7 +29,7 @@ static bool route_is_sound(const uint8_t *option, unsigned length)
 }
 
 /* A record is a time, or with flags 1 and 3 an address and a time. */
-static bool timestamp_is_sound(const uint8_t *option, unsigned length)
+static bool timestamp_is_valid(const uint8_t *option, unsigned length)
 {
     unsigned pointer = option[2], flag = option[3] & 0x0f, record = flag == 1 || flag == 3 ? 8 : 4;
 
@@ -38,7 +38,7 @@ static bool timestamp_is_sound(const uint8_t *option, unsigned length)
 }
 
 /* FIPS 188: a domain and tags; the alignment octet of a tag is zero, a free-form one has none. */
-static bool cipso_is_sound(const uint8_t *option, unsigned length)
+static bool cipso_is_valid(const uint8_t *option, unsigned length)
 {
     struct cursor tags = cursor_of(option + CIPSO_HEADER_LENGTH, length - CIPSO_HEADER_LENGTH);
 
@@ -60,11 +60,11 @@ static const struct {
     uint8_t bit; /* enum ip_option_bit */
     option_check *check;
 } options[] = {
-    { 7, 3, 255, IP_OPTION_RR, route_is_sound },       { 25, 8, 255, IP_OPTION_QS, NULL },    /* RFC 4782 */
-    { 68, 5, 255, IP_OPTION_TS, timestamp_is_sound },  { 130, 3, 255, IP_OPTION_SEC, NULL },  /* RFC 1108 */
-    { 131, 3, 255, IP_OPTION_LSRR, route_is_sound },   { 133, 3, 255, IP_OPTION_ESEC, NULL }, /* RFC 1108 */
-    { 134, 10, 255, IP_OPTION_CIPSO, cipso_is_sound }, { 136, 4, 4, IP_OPTION_SATID, NULL },
-    { 137, 3, 255, IP_OPTION_SSRR, route_is_sound },   { 148, 4, 4, IP_OPTION_RTRALT, NULL }, /* RFC 2113 */
+    { 7, 3, 255, IP_OPTION_RR, route_is_valid },       { 25, 8, 255, IP_OPTION_QS, NULL },    /* RFC 4782 */
+    { 68, 5, 255, IP_OPTION_TS, timestamp_is_valid },  { 130, 3, 255, IP_OPTION_SEC, NULL },  /* RFC 1108 */
+    { 131, 3, 255, IP_OPTION_LSRR, route_is_valid },   { 133, 3, 255, IP_OPTION_ESEC, NULL }, /* RFC 1108 */
+    { 134, 10, 255, IP_OPTION_CIPSO, cipso_is_valid }, { 136, 4, 4, IP_OPTION_SATID, NULL },
+    { 137, 3, 255, IP_OPTION_SSRR, route_is_valid },   { 148, 4, 4, IP_OPTION_RTRALT, NULL }, /* RFC 2113 */
 };
 
 static void decode_option(struct packet *pkt, uint32_t *seen, const uint8_t *option, unsigned length)

@@ -31,7 +31,7 @@ struct walk {
 };
 
 /* Consumes a header of `length` bytes and moves to the next one; NULL when it is truncated. */
-static const uint8_t *take_header(struct walk *walk, size_t length)
+static const uint8_t *read_header(struct walk *walk, size_t length)
 {
     const uint8_t *header = cursor_take(&walk->cur, length);
 
@@ -43,19 +43,19 @@ static const uint8_t *take_header(struct walk *walk, size_t length)
 }
 
 /* The usual length field: in units of eight bytes, without the first unit. */
-static const uint8_t *take_usual_header(struct walk *walk)
+static const uint8_t *read_usual_header(struct walk *walk)
 {
-    return take_header(walk, ((size_t)walk->cur.at[1] + 1) * EXTENSION_UNIT);
+    return read_header(walk, ((size_t)walk->cur.at[1] + 1) * EXTENSION_UNIT);
 }
 
 static bool walk_skipped(struct walk *walk)
 {
-    return take_usual_header(walk) != NULL;
+    return read_usual_header(walk) != NULL;
 }
 
 static bool walk_routing(struct walk *walk)
 {
-    const uint8_t *header = take_usual_header(walk);
+    const uint8_t *header = read_usual_header(walk);
 
     if (!header)
         return false;
@@ -130,7 +130,7 @@ static void check_options(struct packet *pkt, struct cursor cur, struct option_s
 static bool walk_options(struct walk *walk, enum decode_event unknown, enum decode_event only_padding)
 {
     struct option_sum sum = { false, false };
-    const uint8_t *header = take_usual_header(walk);
+    const uint8_t *header = read_usual_header(walk);
 
     if (!header)
         return false;
@@ -143,7 +143,7 @@ static bool walk_options(struct walk *walk, enum decode_event unknown, enum deco
 static bool walk_hop_by_hop(struct walk *walk)
 {
     if (walk->hop) {
-        if (!take_usual_header(walk))
+        if (!read_usual_header(walk))
             return false;
         decode_note(walk->pkt, DECODE_EVENT_IPV6_EXTHDR_DUPL_HH);
         return true;
@@ -155,7 +155,7 @@ static bool walk_hop_by_hop(struct walk *walk)
 static bool walk_destination(struct walk *walk)
 {
     if (walk->dstopts == DSTOPTS_ALLOWED) {
-        if (!take_usual_header(walk))
+        if (!read_usual_header(walk))
             return false;
         decode_note(walk->pkt, DECODE_EVENT_IPV6_EXTHDR_DUPL_DH);
         return true;
@@ -167,7 +167,7 @@ static bool walk_destination(struct walk *walk)
 static bool walk_authentication(struct walk *walk)
 {
     unsigned more = walk->cur.at[1] > 0 ? (walk->cur.at[1] - 1u) * AUTHENTICATION_UNIT : 0;
-    const uint8_t *header = take_header(walk, AUTHENTICATION_LENGTH + more);
+    const uint8_t *header = read_header(walk, AUTHENTICATION_LENGTH + more);
 
     if (!header)
         return false;
@@ -185,7 +185,7 @@ static bool walk_fragment(struct walk *walk)
 {
     struct packet *pkt = walk->pkt;
     size_t left = cursor_left(&walk->cur);
-    const uint8_t *header = take_header(walk, FRAGMENT_LENGTH);
+    const uint8_t *header = read_header(walk, FRAGMENT_LENGTH);
 
     if (!header)
         return false;

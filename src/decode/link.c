@@ -85,7 +85,7 @@ bool decode_chdlc(struct decoder *decoder, struct packet *pkt, struct cursor cur
 }
 
 /* AF_INET is 2 everywhere; AF_INET6 differs between systems. */
-static decode_header *by_family(uint32_t family)
+static decode_header *select_by_family(uint32_t family)
 {
     static const uint8_t inet6[] = { 10 /* Linux */,   23 /* Windows */, 24 /* NetBSD, OpenBSD */,
                                      26 /* Solaris */, 28 /* FreeBSD */, 30 /* macOS */ };
@@ -99,7 +99,7 @@ static decode_header *by_family(uint32_t family)
 
 static bool decode_family(struct decoder *decoder, struct packet *pkt, uint32_t family, struct cursor cur)
 {
-    decode_header *decode = by_family(family);
+    decode_header *decode = select_by_family(family);
 
     if (decode)
         return decode(decoder, pkt, cur);

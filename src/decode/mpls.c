@@ -27,7 +27,7 @@ static int32_t bottom_label(struct cursor *cur)
     return (int32_t)(shim >> 12);
 }
 
-static bool decode_guessed(struct decoder *decoder, struct packet *pkt, struct cursor cur)
+static bool decode_by_nibble(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     const uint8_t *start = cursor_peek(&cur, CONTROL_WORD_LENGTH);
 
@@ -64,7 +64,7 @@ bool decode_mpls(struct decoder *decoder, struct packet *pkt, struct cursor cur)
     if (label == LABEL_IPV6)
         return decode_ipv6(decoder, pkt, cur);
     if (label >= LABEL_RESERVED_END)
-        return decode_guessed(decoder, pkt, cur);
+        return decode_by_nibble(decoder, pkt, cur);
     decode_note(pkt, label == LABEL_ROUTER_ALERT    ? DECODE_EVENT_MPLS_BAD_LABEL_ROUTER_ALERT
                      : label == LABEL_IMPLICIT_NULL ? DECODE_EVENT_MPLS_BAD_LABEL_IMPLICIT_NULL
                                                     : DECODE_EVENT_MPLS_BAD_LABEL_RESERVED);

@@ -84,7 +84,7 @@ struct protocol {
     bool compressed;
 };
 
-static bool take_protocol(struct cursor *cur, struct protocol *out)
+static bool read_protocol(struct cursor *cur, struct protocol *out)
 {
     uint8_t first, second = 0;
 
@@ -131,7 +131,7 @@ bool decode_ppp(struct decoder *decoder, struct packet *pkt, struct cursor cur)
     struct protocol protocol;
 
     decode_count(decoder, COUNTER_PPP);
-    if (!first || (*first == HDLC_ADDRESS && !cursor_skip(&cur, 2)) || !take_protocol(&cur, &protocol))
+    if (!first || (*first == HDLC_ADDRESS && !cursor_skip(&cur, 2)) || !read_protocol(&cur, &protocol))
         return decode_invalid(pkt, DECODE_EVENT_PPP_PKT_TOO_SMALL);
     if (!decode_layer(decoder, pkt))
         return false;
@@ -153,7 +153,7 @@ bool decode_pppoe_session(struct decoder *decoder, struct packet *pkt, struct cu
         return decode_invalid(pkt, DECODE_EVENT_PPPOE_PKT_TOO_SMALL);
     if (load_be16(header + PPPOE_LENGTH_OFFSET) == 0)
         return true;
-    if (!take_protocol(&cur, &protocol))
+    if (!read_protocol(&cur, &protocol))
         return decode_invalid(pkt, DECODE_EVENT_PPPOE_PKT_TOO_SMALL);
     if (is_decoded(protocol))
         return decode_protocol(decoder, pkt, protocol, DECODE_EVENT_PPP_IP4_PKT_TOO_SMALL, cur);

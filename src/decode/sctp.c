@@ -23,7 +23,7 @@ struct chunks {
     struct cursor user_data; /* of the first DATA chunk */
 };
 
-static void note_chunk(struct packet *pkt, struct chunks *chunks, struct cursor chunk, bool has_tag)
+static void record_chunk(struct packet *pkt, struct chunks *chunks, struct cursor chunk, bool has_tag)
 {
     uint8_t type = *chunk.at;
 
@@ -43,7 +43,7 @@ static void note_chunk(struct packet *pkt, struct chunks *chunks, struct cursor 
 }
 
 /* Consumes a chunk and its padding, which may be missing in the last one. */
-static bool take_chunk(struct packet *pkt, struct cursor *cur, struct cursor *chunk)
+static bool read_chunk(struct packet *pkt, struct cursor *cur, struct cursor *chunk)
 {
     const uint8_t *header = cursor_peek(cur, CHUNK_HEADER_LENGTH);
 
@@ -64,14 +64,14 @@ static bool walk_chunks(struct packet *pkt, struct cursor cur, struct chunks *ch
     struct cursor chunk;
 
     while (cursor_left(&cur) > 0) {
-        if (!take_chunk(pkt, &cur, &chunk))
+        if (!read_chunk(pkt, &cur, &chunk))
             return false;
-        note_chunk(pkt, chunks, chunk, has_tag);
+        record_chunk(pkt, chunks, chunk, has_tag);
     }
     return true;
 }
 
-static void note_counts(struct packet *pkt, const struct chunks *chunks)
+static void record_counts(struct packet *pkt, const struct chunks *chunks)
 {
     if (chunks->has_init && chunks->count > 1)
         decode_note(pkt, DECODE_EVENT_SCTP_INIT_CHUNK_BUNDLED);
@@ -95,7 +95,7 @@ bool decode_sctp(struct decoder *decoder, struct packet *pkt, struct cursor cur)
     pkt->sctp = (struct sctp_info){ .verification_tag = load_be32(header + 4) };
     bool sound = walk_chunks(pkt, rest, &chunks, pkt->sctp.verification_tag != 0);
 
-    note_counts(pkt, &chunks);
+    record_counts(pkt, &chunks);
     if (!sound)
         return false;
     decode_transport(pkt, cur, SCTP_HEADER_LENGTH);

@@ -28,10 +28,10 @@ enum {
 };
 
 /* Parses an option of `length` bytes, type and length included. */
-typedef void take_option(struct packet *pkt, const uint8_t *option, unsigned length);
+typedef void read_option(struct packet *pkt, const uint8_t *option, unsigned length);
 
 /* For options that may occur once: true when this is the first one and has the right length. */
-static bool first_of(struct packet *pkt, bool length_is_right, bool seen)
+static bool check_first(struct packet *pkt, bool length_is_right, bool seen)
 {
     if (!length_is_right)
         decode_note(pkt, DECODE_EVENT_TCP_OPT_INVALID_LEN);
@@ -40,43 +40,43 @@ static bool first_of(struct packet *pkt, bool length_is_right, bool seen)
     return length_is_right && !seen;
 }
 
-static void take_mss(struct packet *pkt, const uint8_t *option, unsigned length)
+static void read_mss(struct packet *pkt, const uint8_t *option, unsigned length)
 {
-    if (!first_of(pkt, length == 4, pkt->tcp.has_mss))
+    if (!check_first(pkt, length == 4, pkt->tcp.has_mss))
         return;
     pkt->tcp.has_mss = true;
     pkt->tcp.mss = load_be16(option + 2);
 }
 
-static void take_window_scale(struct packet *pkt, const uint8_t *option, unsigned length)
+static void read_window_scale(struct packet *pkt, const uint8_t *option, unsigned length)
 {
-    if (!first_of(pkt, length == 3, pkt->tcp.has_window_scale))
+    if (!check_first(pkt, length == 3, pkt->tcp.has_window_scale))
         return;
     pkt->tcp.has_window_scale = true;
     pkt->tcp.window_scale = option[2];
 }
 
-static void take_sack_permitted(struct packet *pkt, const uint8_t *option, unsigned length)
+static void read_sack_permitted(struct packet *pkt, const uint8_t *option, unsigned length)
 {
     (void)option;
-    if (first_of(pkt, length == 2, pkt->tcp.has_sack_permitted))
+    if (check_first(pkt, length == 2, pkt->tcp.has_sack_permitted))
         pkt->tcp.has_sack_permitted = true;
 }
 
-static void take_sack(struct packet *pkt, const uint8_t *option, unsigned length)
+static void read_sack(struct packet *pkt, const uint8_t *option, unsigned length)
 {
     unsigned blocks = (length - 2) / SACK_BLOCK_LENGTH;
     bool right = (length - 2) % SACK_BLOCK_LENGTH == 0 && blocks <= SACK_MAX_BLOCKS;
 
-    if (!first_of(pkt, right, pkt->tcp.sack != NULL))
+    if (!check_first(pkt, right, pkt->tcp.sack != NULL))
         return;
     pkt->tcp.sack = option + 2;
     pkt->tcp.sack_count = (uint8_t)blocks;
 }
 
-static void take_timestamp(struct packet *pkt, const uint8_t *option, unsigned length)
+static void read_timestamp(struct packet *pkt, const uint8_t *option, unsigned length)
 {
-    if (!first_of(pkt, length == 10, pkt->tcp.has_timestamp))
+    if (!check_first(pkt, length == 10, pkt->tcp.has_timestamp))
         return;
     pkt->tcp.has_timestamp = true;
     pkt->tcp.timestamp_value = load_be32(option + 2);
@@ -90,24 +90,24 @@ static void set_fast_open(struct packet *pkt, const uint8_t *cookie, unsigned le
     pkt->tcp.fast_open = length > 0 ? cookie : NULL;
 }
 
-static void take_fast_open(struct packet *pkt, const uint8_t *option, unsigned length)
+static void read_fast_open(struct packet *pkt, const uint8_t *option, unsigned length)
 {
     unsigned cookie = length - 2;
     bool right = cookie == 0 || (cookie >= COOKIE_MIN_LENGTH && cookie <= COOKIE_MAX_LENGTH && cookie % 2 == 0);
 
-    if (first_of(pkt, right, pkt->tcp.has_fast_open))
+    if (check_first(pkt, right, pkt->tcp.has_fast_open))
         set_fast_open(pkt, option + 2, cookie);
 }
 
-static void take_experiment(struct packet *pkt, const uint8_t *option, unsigned length)
+static void read_experiment(struct packet *pkt, const uint8_t *option, unsigned length)
 {
     if (length != 4 && length != 12)
         decode_note(pkt, DECODE_EVENT_TCP_OPT_INVALID_LEN);
-    else if (load_be16(option + 2) == EXPERIMENT_FAST_OPEN && first_of(pkt, true, pkt->tcp.has_fast_open))
+    else if (load_be16(option + 2) == EXPERIMENT_FAST_OPEN && check_first(pkt, true, pkt->tcp.has_fast_open))
         set_fast_open(pkt, option + 4, length - 4);
 }
 
-static void take_md5(struct packet *pkt, const uint8_t *option, unsigned length)
+static void read_md5(struct packet *pkt, const uint8_t *option, unsigned length)
 {
     (void)option;
     pkt->tcp.has_signature = true;
@@ -115,7 +115,7 @@ static void take_md5(struct packet *pkt, const uint8_t *option, unsigned length)
         decode_invalid(pkt, DECODE_EVENT_TCP_OPT_INVALID_LEN);
 }
 
-static void take_ao(struct packet *pkt, const uint8_t *option, unsigned length)
+static void read_ao(struct packet *pkt, const uint8_t *option, unsigned length)
 {
     (void)option;
     pkt->tcp.has_signature = true;
@@ -123,17 +123,17 @@ static void take_ao(struct packet *pkt, const uint8_t *option, unsigned length)
         decode_invalid(pkt, DECODE_EVENT_TCP_OPT_INVALID_LEN);
 }
 
-static take_option *const takers[OPTION_COUNT] = {
-    [OPTION_MSS] = take_mss,
-    [OPTION_WINDOW_SCALE] = take_window_scale,
-    [OPTION_SACK_PERMITTED] = take_sack_permitted,
-    [OPTION_SACK] = take_sack,
-    [OPTION_TIMESTAMP] = take_timestamp,
-    [OPTION_MD5] = take_md5,
-    [OPTION_AO] = take_ao,
-    [OPTION_FAST_OPEN] = take_fast_open,
-    [OPTION_EXPERIMENT_1] = take_experiment,
-    [OPTION_EXPERIMENT_2] = take_experiment,
+static read_option *const takers[OPTION_COUNT] = {
+    [OPTION_MSS] = read_mss,
+    [OPTION_WINDOW_SCALE] = read_window_scale,
+    [OPTION_SACK_PERMITTED] = read_sack_permitted,
+    [OPTION_SACK] = read_sack,
+    [OPTION_TIMESTAMP] = read_timestamp,
+    [OPTION_MD5] = read_md5,
+    [OPTION_AO] = read_ao,
+    [OPTION_FAST_OPEN] = read_fast_open,
+    [OPTION_EXPERIMENT_1] = read_experiment,
+    [OPTION_EXPERIMENT_2] = read_experiment,
 };
 
 static void decode_options(struct packet *pkt, struct cursor cur)

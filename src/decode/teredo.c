@@ -9,7 +9,7 @@
 
 enum { ORIGIN_LENGTH = 8, HOP_BY_HOP_MIN_LENGTH = 8 };
 
-static bool decode_sound_ipv6(struct decoder *decoder, struct packet *pkt, struct cursor cur)
+static bool decode_valid_ipv6(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     return decode_ipv6(decoder, pkt, cur) && !(pkt->flags & PACKET_MALFORMED);
 }
@@ -28,7 +28,7 @@ bool decode_teredo(struct decoder *decoder, struct packet *pkt, struct cursor cu
         return false;
     if (ip[6] == IPPROTO_HOPOPTS && payload_length < HOP_BY_HOP_MIN_LENGTH)
         return false;
-    if (!decode_tunnel(decoder, pkt, cur, PACKET_SOURCE_TEREDO, decode_sound_ipv6))
+    if (!decode_tunnel(decoder, pkt, cur, PACKET_SOURCE_TEREDO, decode_valid_ipv6))
         return false;
     decode_count(decoder, COUNTER_TEREDO);
     return true;

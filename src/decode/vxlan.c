@@ -12,7 +12,7 @@ static bool is_reserved_zero(const uint8_t *header)
     return header[0] == VXLAN_HAS_ID && header[1] == 0 && load_be16(header + 2) == 0 && header[7] == 0;
 }
 
-static decode_header *inner_of(uint16_t type)
+static decode_header *inner_decoder(uint16_t type)
 {
     switch (type) {
     case ETHER_IPV4:
@@ -38,7 +38,7 @@ bool decode_vxlan(struct decoder *decoder, struct packet *pkt, struct cursor cur
         return false;
     decode_count(decoder, COUNTER_VXLAN);
     uint16_t type = load_be16(header + INNER_TYPE_OFFSET);
-    decode_header *inner = inner_of(type);
+    decode_header *inner = inner_decoder(type);
 
     if (inner)
         decode_tunnel(decoder, pkt, cur, PACKET_SOURCE_VXLAN, inner);
