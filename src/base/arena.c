@@ -54,7 +54,7 @@ void arena_free(struct arena *arena)
     free(arena);
 }
 
-static struct block *take_unused(struct arena *arena, size_t size)
+static struct block *reuse_block(struct arena *arena, size_t size)
 {
     for (struct block **link = &arena->unused; *link; link = &(*link)->next) {
         struct block *block = *link;
@@ -71,7 +71,7 @@ static struct block *take_unused(struct arena *arena, size_t size)
 static struct block *add_block(struct arena *arena, size_t size)
 {
     size_t wanted = size > arena->block_size ? size : arena->block_size;
-    struct block *block = take_unused(arena, size);
+    struct block *block = reuse_block(arena, size);
 
     if (!block) {
         if (wanted > SIZE_MAX - sizeof(*block))

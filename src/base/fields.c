@@ -63,7 +63,7 @@ static bool has_room(struct fields *fields, size_t size)
 }
 
 /* Writes the start of a member and returns room for its value of `size` bytes; NULL: the member is omitted. */
-static uint8_t *begin(struct fields *fields, enum member member, const char *key, size_t size)
+static uint8_t *begin_member(struct fields *fields, enum member member, const char *key, size_t size)
 {
     size_t head = 1 + (key ? sizeof(key) : 0);
     uint8_t *at = fields->bytes + fields->length;
@@ -91,7 +91,7 @@ static void open(struct fields *fields, enum member member, const char *key)
 {
     if (fields->depth - fields->skipped >= FIELDS_DEPTH_MAX)
         fields->cut = true;
-    else if (begin(fields, member, key, 1)) {
+    else if (begin_member(fields, member, key, 1)) {
         fields->length--; /* the byte that closes it: `depth` reserves its room */
         fields->depth++;
         return;
@@ -131,7 +131,7 @@ void fields_array_close(struct fields *fields)
 }
 
 /* Returns how many of `length` bytes are kept: whole characters only. */
-static size_t cut(struct fields *fields, const uint8_t *bytes, size_t length)
+static size_t truncated_length(struct fields *fields, const uint8_t *bytes, size_t length)
 {
     if (length <= FIELDS_VALUE_MAX)
         return length;
@@ -155,7 +155,7 @@ static void write_bytes(struct fields *fields, enum member member, const char *k
         length = FIELDS_VALUE_MAX;
     }
 
-    uint8_t *at = begin(fields, member, key, sizeof(uint16_t) + length);
+    uint8_t *at = begin_member(fields, member, key, sizeof(uint16_t) + length);
 
     if (at)
         put_bytes(at, value, length);
@@ -164,7 +164,7 @@ static void write_bytes(struct fields *fields, enum member member, const char *k
 void fields_bytes(struct fields *fields, const char *key, const void *value, size_t length)
 {
     if (value)
-        write_bytes(fields, MEMBER_BYTES, key, value, cut(fields, value, length));
+        write_bytes(fields, MEMBER_BYTES, key, value, truncated_length(fields, value, length));
 }
 
 void fields_string(struct fields *fields, const char *key, const char *value)
@@ -179,9 +179,9 @@ void fields_bytes_named(struct fields *fields, const void *key, size_t key_lengt
 
     if (!value)
         return;
-    length = cut(fields, value, length);
-    key_length = key ? cut(fields, key, key_length) : 0;
-    at = begin(fields, MEMBER_BYTES, NULL, 2 * sizeof(uint16_t) + key_length + length);
+    length = truncated_length(fields, value, length);
+    key_length = key ? truncated_length(fields, key, key_length) : 0;
+    at = begin_member(fields, MEMBER_BYTES, NULL, 2 * sizeof(uint16_t) + key_length + length);
     if (!at)
         return;
     at[-1] |= KEY_NAMED;
@@ -205,7 +205,7 @@ void fields_base64(struct fields *fields, const char *key, const void *value, si
 
 static void write_number(struct fields *fields, enum member member, const char *key, uint64_t value)
 {
-    uint8_t *at = begin(fields, member, key, sizeof(value));
+    uint8_t *at = begin_member(fields, member, key, sizeof(value));
 
     if (at)
         memcpy(at, &value, sizeof(value));
@@ -223,7 +223,7 @@ void fields_int(struct fields *fields, const char *key, int64_t value)
 
 void fields_bool(struct fields *fields, const char *key, bool value)
 {
-    begin(fields, value ? MEMBER_TRUE : MEMBER_FALSE, key, 0);
+    begin_member(fields, value ? MEMBER_TRUE : MEMBER_FALSE, key, 0);
 }
 
 void fields_time(struct fields *fields, const char *key, int64_t seconds)
@@ -234,7 +234,7 @@ void fields_time(struct fields *fields, const char *key, int64_t seconds)
 void fields_address(struct fields *fields, const char *key, int ip_version, const struct address *address)
 {
     size_t length = ip_version == 6 ? 16 : 4;
-    uint8_t *at = begin(fields, ip_version == 6 ? MEMBER_IPV6 : MEMBER_IPV4, key, length);
+    uint8_t *at = begin_member(fields, ip_version == 6 ? MEMBER_IPV6 : MEMBER_IPV4, key, length);
 
     if (at)
         memcpy(at, address->bytes, length);
@@ -250,7 +250,7 @@ struct reader {
 };
 
 /* Lends `length` bytes; NULL when there are fewer. */
-static const uint8_t *get(struct reader *reader, size_t length)
+static const uint8_t *read_bytes(struct reader *reader, size_t length)
 {
     const uint8_t *at = reader->at;
 
@@ -260,21 +260,21 @@ static const uint8_t *get(struct reader *reader, size_t length)
     return at;
 }
 
-static const uint8_t *get_bytes(struct reader *reader, size_t *length)
+static const uint8_t *read_value(struct reader *reader, size_t *length)
 {
-    const uint8_t *at = get(reader, sizeof(uint16_t));
+    const uint8_t *at = read_bytes(reader, sizeof(uint16_t));
     uint16_t written;
 
     if (!at)
         return NULL;
     memcpy(&written, at, sizeof(written));
     *length = written;
-    return written <= FIELDS_VALUE_MAX ? get(reader, written) : NULL;
+    return written <= FIELDS_VALUE_MAX ? read_bytes(reader, written) : NULL;
 }
 
-static bool get_number(struct reader *reader, uint64_t *out)
+static bool read_number(struct reader *reader, uint64_t *out)
 {
-    const uint8_t *at = get(reader, sizeof(*out));
+    const uint8_t *at = read_bytes(reader, sizeof(*out));
 
     if (at)
         memcpy(out, at, sizeof(*out));
@@ -359,7 +359,7 @@ static void render_text(struct text *out, const uint8_t *value, size_t length)
 static bool render_bytes(struct reader *reader, enum member member)
 {
     size_t length;
-    const uint8_t *value = get_bytes(reader, &length);
+    const uint8_t *value = read_value(reader, &length);
 
     if (!value)
         return false;
@@ -388,7 +388,7 @@ static bool render_number(struct reader *reader, enum member member)
 {
     uint64_t value;
 
-    if (!get_number(reader, &value))
+    if (!read_number(reader, &value))
         return false;
     if (member == MEMBER_UINT)
         json_uint(reader->out, NULL, value);
@@ -408,7 +408,7 @@ static bool render_bool(struct reader *reader, enum member member)
 static bool render_address(struct reader *reader, enum member member)
 {
     size_t length = member == MEMBER_IPV6 ? 16 : 4;
-    const uint8_t *at = get(reader, length);
+    const uint8_t *at = read_bytes(reader, length);
     char text[ADDRESS_TEXT_SIZE];
     struct address address = { 0 };
 
@@ -471,7 +471,7 @@ static bool key_fits(const struct reader *reader, unsigned head)
 static bool render_named(struct reader *reader, enum member member)
 {
     size_t length;
-    const uint8_t *key = get_bytes(reader, &length);
+    const uint8_t *key = read_value(reader, &length);
 
     if (!key)
         return false;
@@ -490,7 +490,7 @@ static bool render_member(struct reader *reader)
     if ((head & KEY_MASK) == KEY_NAMED)
         return member == MEMBER_BYTES && render_named(reader, member);
     if ((head & KEY_MASK) == KEY_CONSTANT) {
-        const uint8_t *at = get(reader, sizeof(key));
+        const uint8_t *at = read_bytes(reader, sizeof(key));
 
         if (!at)
             return false;

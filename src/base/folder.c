@@ -22,7 +22,7 @@ static int change_owner(const char *path, uid_t owner, gid_t group)
     return err;
 }
 
-static int make_one(const char *path, uid_t owner, gid_t group)
+static int create_folder(const char *path, uid_t owner, gid_t group)
 {
     if (mkdir(path, FOLDER_MODE))
         return errno == EEXIST ? 0 : -errno;
@@ -49,7 +49,7 @@ int folder_make_for(const char *path, uid_t owner, gid_t group)
             continue;
         *at = '\0';
 
-        int err = make_one(copy, owner, group);
+        int err = create_folder(copy, owner, group);
 
         if (err || end == '\0')
             return err;

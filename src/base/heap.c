@@ -57,7 +57,7 @@ struct slab {
     uint32_t next, previous; /* links in a list of free runs, or of slabs of a class that have room */
     uint32_t run;            /* SLAB_FREE, SLAB_LARGE: number of slabs of the run */
     uint16_t used, fresh;    /* SLAB_SMALL: objects in use; objects used at least once */
-    uint16_t given_back;     /* the first freed object, in units of the slab; NO_OBJECT */
+    uint16_t freed;          /* the first freed object, in units of the slab; NO_OBJECT */
     uint8_t kind, size_class;
 };
 
@@ -130,7 +130,7 @@ static void remove_free_run(struct heap *heap, uint32_t index)
     heap->slabs[index].kind = heap->slabs[index + run - 1].kind = SLAB_INSIDE;
 }
 
-static void give_slabs(struct heap *heap, uint32_t index, uint32_t run)
+static void free_slabs_of_run(struct heap *heap, uint32_t index, uint32_t run)
 {
     struct slab *slabs = heap->slabs;
 
@@ -150,7 +150,7 @@ static void give_slabs(struct heap *heap, uint32_t index, uint32_t run)
 }
 
 /* Frees the empty slabs that the classes keep. */
-static bool give_empty_slabs(struct heap *heap)
+static bool free_empty_slabs(struct heap *heap)
 {
     bool any = false;
 
@@ -161,7 +161,7 @@ static bool give_empty_slabs(struct heap *heap)
             continue;
         heap->empty[size_class] = NONE;
         list_remove(heap, &heap->partial[size_class], index);
-        give_slabs(heap, index, 1);
+        free_slabs_of_run(heap, index, 1);
         any = true;
     }
     return any;
@@ -180,12 +180,12 @@ static uint32_t find_run(const struct heap *heap, uint32_t run)
 }
 
 /* Returns the index of the first of `run` slabs, or NONE. */
-static uint32_t take_slabs(struct heap *heap, uint32_t run)
+static uint32_t alloc_slabs(struct heap *heap, uint32_t run)
 {
     uint32_t index = find_run(heap, run);
 
     while (index == NONE) {
-        if (!give_empty_slabs(heap))
+        if (!free_empty_slabs(heap))
             return NONE;
         index = find_run(heap, run);
     }
@@ -222,7 +222,7 @@ static unsigned char *slab_bytes(const struct heap *heap, uint32_t index)
 
 static uint32_t new_small_slab(struct heap *heap, unsigned size_class)
 {
-    uint32_t index = take_slabs(heap, 1);
+    uint32_t index = alloc_slabs(heap, 1);
 
     if (index == NONE)
         return NONE;
@@ -231,17 +231,17 @@ static uint32_t new_small_slab(struct heap *heap, unsigned size_class)
     slab->kind = SLAB_SMALL;
     slab->size_class = (uint8_t)size_class;
     slab->used = slab->fresh = 0;
-    slab->given_back = NO_OBJECT;
+    slab->freed = NO_OBJECT;
     list_push(heap, &heap->partial[size_class], index);
     return index;
 }
 
 static bool is_full(const struct slab *slab, uint32_t size)
 {
-    return slab->given_back == NO_OBJECT && (slab->fresh + 1u) * size > SLAB;
+    return slab->freed == NO_OBJECT && (slab->fresh + 1u) * size > SLAB;
 }
 
-static void *take_small(struct heap *heap, unsigned size_class, size_t asked)
+static void *alloc_small(struct heap *heap, unsigned size_class, size_t asked)
 {
     uint32_t index = heap->partial[size_class], size = class_size(size_class);
     unsigned char *object;
@@ -252,10 +252,10 @@ static void *take_small(struct heap *heap, unsigned size_class, size_t asked)
         return NULL;
     struct slab *slab = &heap->slabs[index];
 
-    if (slab->given_back != NO_OBJECT) {
-        object = slab_bytes(heap, index) + (size_t)slab->given_back * UNIT;
-        ASAN_UNPOISON_MEMORY_REGION(object, sizeof(slab->given_back) > asked ? sizeof(slab->given_back) : asked);
-        memcpy(&slab->given_back, object, sizeof(slab->given_back));
+    if (slab->freed != NO_OBJECT) {
+        object = slab_bytes(heap, index) + (size_t)slab->freed * UNIT;
+        ASAN_UNPOISON_MEMORY_REGION(object, sizeof(slab->freed) > asked ? sizeof(slab->freed) : asked);
+        memcpy(&slab->freed, object, sizeof(slab->freed));
     } else {
         object = slab_bytes(heap, index) + (size_t)slab->fresh++ * size;
         ASAN_UNPOISON_MEMORY_REGION(object, asked);
@@ -269,7 +269,7 @@ static void *take_small(struct heap *heap, unsigned size_class, size_t asked)
     return object;
 }
 
-static void give_small(struct heap *heap, uint32_t index, unsigned char *object)
+static void free_small(struct heap *heap, uint32_t index, unsigned char *object)
 {
     struct slab *slab = &heap->slabs[index];
     uint32_t size = class_size(slab->size_class), *partial = &heap->partial[slab->size_class];
@@ -278,9 +278,9 @@ static void give_small(struct heap *heap, uint32_t index, unsigned char *object)
     assert(slab->used > 0 && at % UNIT == 0 && at + size <= (size_t)slab->fresh * size);
     if (is_full(slab, size))
         list_push(heap, partial, index);
-    ASAN_UNPOISON_MEMORY_REGION(object, sizeof(slab->given_back));
-    memcpy(object, &slab->given_back, sizeof(slab->given_back));
-    slab->given_back = (uint16_t)(at / UNIT);
+    ASAN_UNPOISON_MEMORY_REGION(object, sizeof(slab->freed));
+    memcpy(object, &slab->freed, sizeof(slab->freed));
+    slab->freed = (uint16_t)(at / UNIT);
     ASAN_POISON_MEMORY_REGION(object, size);
     slab->used--;
     heap->memory -= size;
@@ -291,14 +291,14 @@ static void give_small(struct heap *heap, uint32_t index, unsigned char *object)
         return;
     }
     list_remove(heap, partial, index);
-    give_slabs(heap, index, 1);
+    free_slabs_of_run(heap, index, 1);
 }
 
 /* --- Large objects -------------------------------------------------------------------------------- */
 
-static void *take_large(struct heap *heap, size_t size)
+static void *alloc_large(struct heap *heap, size_t size)
 {
-    uint32_t run = (uint32_t)((size + SLAB - 1) / SLAB), index = take_slabs(heap, run);
+    uint32_t run = (uint32_t)((size + SLAB - 1) / SLAB), index = alloc_slabs(heap, run);
 
     if (index == NONE)
         return NULL;
@@ -309,13 +309,13 @@ static void *take_large(struct heap *heap, size_t size)
     return slab_bytes(heap, index);
 }
 
-static void give_large(struct heap *heap, uint32_t index)
+static void free_large(struct heap *heap, uint32_t index)
 {
     uint32_t run = heap->slabs[index].run;
 
     ASAN_POISON_MEMORY_REGION(slab_bytes(heap, index), (size_t)run * SLAB);
     heap->memory -= (size_t)run * SLAB;
-    give_slabs(heap, index, run);
+    free_slabs_of_run(heap, index, run);
 }
 
 /* --- The heap ------------------------------------------------------------------------------------- */
@@ -376,8 +376,8 @@ void heap_free(struct heap *heap)
 static void *take(struct heap *heap, size_t size)
 {
     if (size <= SMALL_MAX)
-        return take_small(heap, class_of(size), size);
-    return size <= HEAP_OBJECT_MAX ? take_large(heap, size) : NULL;
+        return alloc_small(heap, class_of(size), size);
+    return size <= HEAP_OBJECT_MAX ? alloc_large(heap, size) : NULL;
 }
 
 void *heap_take_raw(struct heap *heap, size_t size)
@@ -413,11 +413,11 @@ void heap_give(struct heap *heap, void *object)
     uint32_t index = slab_of(heap, object);
 
     if (heap->slabs[index].kind == SLAB_SMALL) {
-        give_small(heap, index, object);
+        free_small(heap, index, object);
         return;
     }
     assert(heap->slabs[index].kind == SLAB_LARGE && object == slab_bytes(heap, index));
-    give_large(heap, index);
+    free_large(heap, index);
 }
 
 size_t heap_size(const struct heap *heap, const void *object)

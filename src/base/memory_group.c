@@ -82,7 +82,7 @@ static bool has_memory(char *controllers)
 }
 
 /* Version 1 wins: where it has the memory controller, version 2 does not. */
-static void take_line(struct place *place, char *line)
+static void parse_line(struct place *place, char *line)
 {
     char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
     const struct version *version;
@@ -110,7 +110,7 @@ static bool find_place(struct place *out)
 
     out->version = NULL;
     while (file && fgets(line, sizeof(line), file))
-        take_line(out, line);
+        parse_line(out, line);
     if (file)
         fclose(file);
     return out->version != NULL;
@@ -121,25 +121,26 @@ static uint64_t left(const struct memory_group *group)
     return group->used < group->limit ? group->limit - group->used : 0;
 }
 
-static void read_one(const struct place *place, const char *group, struct memory_group *tightest)
+static void read_group(const struct place *place, const char *group, struct memory_group *tightest)
 {
-    struct memory_group one = { .limit = UINT64_MAX };
+    struct memory_group group_limit = { .limit = UINT64_MAX };
     uint64_t reclaimable;
     size_t length = strlen(group);
 
-    if (!read_number(place, group, place->version->limit, &one.limit) || one.limit >= no_limit ||
-        !read_number(place, group, place->version->used, &one.used))
+    if (!read_number(place, group, place->version->limit, &group_limit.limit) || group_limit.limit >= no_limit ||
+        !read_number(place, group, place->version->used, &group_limit.used))
         return;
     reclaimable = read_named(place, group, "memory.stat", place->version->reclaimable);
-    one.used -= reclaimable < one.used ? reclaimable : one.used;
-    if (tightest->limit != UINT64_MAX && left(&one) >= left(tightest))
+    group_limit.used -= reclaimable < group_limit.used ? reclaimable : group_limit.used;
+    if (tightest->limit != UINT64_MAX && left(&group_limit) >= left(tightest))
         return;
-    one.kills = tightest->kills;
-    if (length >= sizeof(one.name)) /* its end is more specific */
-        snprintf(one.name, sizeof(one.name), "...%s", group + length - sizeof(one.name) + sizeof("..."));
+    group_limit.kills = tightest->kills;
+    if (length >= sizeof(group_limit.name)) /* its end is more specific */
+        snprintf(group_limit.name, sizeof(group_limit.name), "...%s",
+                 group + length - sizeof(group_limit.name) + sizeof("..."));
     else
-        memcpy(one.name, length > 0 ? group : "/", length > 0 ? length + 1 : sizeof("/"));
-    *tightest = one;
+        memcpy(group_limit.name, length > 0 ? group : "/", length > 0 ? length + 1 : sizeof("/"));
+    *tightest = group_limit;
 }
 
 bool memory_group_read(struct memory_group *out)
@@ -155,7 +156,7 @@ bool memory_group_read(struct memory_group *out)
     for (;;) {
         char *slash = strrchr(place.group, '/');
 
-        read_one(&place, place.group, out);
+        read_group(&place, place.group, out);
         if (!slash)
             break;
         *slash = '\0';

@@ -288,7 +288,7 @@ static void evict(struct shared_shard *shard)
     atomic_fetch_add_explicit(&shard->table->evicted, 1, memory_order_relaxed);
 }
 
-static uint32_t take_entry(struct shared_shard *shard, uint64_t now_ns)
+static uint32_t alloc_entry(struct shared_shard *shard, uint64_t now_ns)
 {
     if (!shard->free_entry && shard->fresh < shard->entry_count)
         return shard->fresh++;
@@ -329,14 +329,14 @@ void *shared_shard_get(struct shared_shard *shard, const void *key, uint64_t now
     *fresh = false;
     if (entry)
         return entry;
-    index = take_entry(shard, now_ns);
+    index = alloc_entry(shard, now_ns);
     if (!index)
         return NULL;
     entry = entry_at(shard, index);
     memset(entry, 0, shard->table->options.entry_size);
     memcpy(key_of(entry), key, shard->table->options.key_size);
     entry->tag = tag_of(shard->hash);
-    entry->next = bucket->first; /* after take_entry(): the sweep may have changed it */
+    entry->next = bucket->first; /* after alloc_entry(): the sweep may have changed it */
     bucket->first = index;
     bucket->filter |= filter_bit(entry->tag);
     *fresh = true;

@@ -102,7 +102,7 @@ void text_reset(struct text *text)
 }
 
 /* Makes room for `more` bytes and a NUL. */
-static bool grow(struct text *text, size_t more)
+static bool reserve_bytes(struct text *text, size_t more)
 {
     size_t capacity = text->capacity ? text->capacity : FIRST_CAPACITY;
 
@@ -130,7 +130,7 @@ static bool grow(struct text *text, size_t more)
 
 char *text_reserve(struct text *text, size_t length)
 {
-    return grow(text, length) ? text->bytes + text->length : NULL;
+    return reserve_bytes(text, length) ? text->bytes + text->length : NULL;
 }
 
 void text_commit(struct text *text, size_t length)
@@ -141,7 +141,7 @@ void text_commit(struct text *text, size_t length)
 
 void text_append(struct text *text, const char *bytes, size_t length)
 {
-    if (!grow(text, length))
+    if (!reserve_bytes(text, length))
         return;
     if (length > 0)
         memcpy(text->bytes + text->length, bytes, length);
@@ -162,7 +162,7 @@ void text_printf(struct text *text, const char *format, ...)
     va_copy(again, args);
     int length = vsnprintf(NULL, 0, format, args);
 
-    if (length >= 0 && grow(text, (size_t)length)) {
+    if (length >= 0 && reserve_bytes(text, (size_t)length)) {
         vsnprintf(text->bytes + text->length, (size_t)length + 1, format, again);
         text->length += (size_t)length;
     }

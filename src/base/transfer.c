@@ -26,7 +26,7 @@ static const uint8_t magic[MAGIC] = { 's', 'l', 'u', 'i', 'c', 'e', 0, '\n' };
 
 _Static_assert(EBADMSG == 74, "as transfer_require() has it");
 
-static void fail(struct transfer *t, int error)
+static void set_error(struct transfer *t, int error)
 {
     if (!t->error)
         t->error = error;
@@ -58,14 +58,14 @@ bool transfer_more(struct transfer *t, size_t length)
     uint8_t *bytes;
 
     if (t->error || t->reading) {
-        fail(t, -EBADMSG);
+        set_error(t, -EBADMSG);
         return false;
     }
     while (room < SIZE_MAX / 2 && room - t->at < length)
         room *= 2;
     bytes = room - t->at < length ? NULL : realloc(t->bytes, room);
     if (!bytes) {
-        fail(t, -ENOMEM);
+        set_error(t, -ENOMEM);
         return false;
     }
     t->bytes = bytes;
@@ -153,7 +153,7 @@ void transfer_part_end(struct transfer *t, size_t start)
     if (t->error)
         return;
     if (t->at - start > UINT32_MAX) {
-        fail(t, -EFBIG);
+        set_error(t, -EFBIG);
         return;
     }
     head.at = start - sizeof(length);
@@ -192,7 +192,7 @@ static void flush(struct transfer_file *file)
         if (count < 0 && errno == EINTR)
             continue;
         if (count <= 0) {
-            fail(t, count < 0 ? -errno : -EIO);
+            set_error(t, count < 0 ? -errno : -EIO);
             return;
         }
         done += (size_t)count;
@@ -245,7 +245,7 @@ int transfer_file_finish(struct transfer_file *file, uint64_t *size)
 
 /* --- Reading a file ------------------------------------------------------------------------------- */
 
-static int check(struct transfer *t, uint32_t wanted)
+static int verify_file(struct transfer *t, uint32_t wanted)
 {
     const uint8_t *start = transfer_lend(t, MAGIC);
     uint32_t version = 0, kind = 0;
@@ -267,7 +267,7 @@ static int check(struct transfer *t, uint32_t wanted)
 }
 
 /* Other files have no seals, and are private to the program. */
-static bool may_change(int fd)
+static bool is_unsealed(int fd)
 {
     const int needed = F_SEAL_SHRINK | F_SEAL_WRITE;
     int seals = fcntl(fd, F_GET_SEALS);
@@ -285,7 +285,7 @@ int transfer_map_open(struct transfer_map *map, int fd, uint32_t kind)
         return -errno;
     if (status.st_size < HEAD + DIGEST)
         return -EBADMSG;
-    if (may_change(fd))
+    if (is_unsealed(fd))
         return -EPERM;
     map->size = (size_t)status.st_size;
     map->mapping = mmap(NULL, map->size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -294,7 +294,7 @@ int transfer_map_open(struct transfer_map *map, int fd, uint32_t kind)
         return -errno;
     }
     transfer_read_start(&map->in, map->mapping, map->size);
-    err = check(&map->in, kind);
+    err = verify_file(&map->in, kind);
     if (err)
         transfer_map_close(map);
     return err;
