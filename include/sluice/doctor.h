@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The doctor: judges a live ruleset by what it does to the packets that Sluice is to see. It changes nothing.
+ * The doctor: examines a live ruleset for rules that keep packets from Sluice, drop them, or let them pass uninspected.
+ * It changes nothing.
  *
- * What it holds rules to is what the kernel does: a verdict accept ends its own base chain only, the next one on the
- * hook goes on; so a rule is ahead of the queue when it is in the same base chain, or in one that this jumps to. A flow
- * that was offloaded comes to no hook at all, wherever the rule that offloads it stands.
+ * The findings follow the kernel's semantics: a verdict accept ends its base chain only, and the packet continues with
+ * the next base chain on the hook. A rule is therefore ahead of the queue when it is in the same base chain, or in a
+ * chain that this one jumps to. Packets of an offloaded flow traverse no hook, wherever the offloading rule is.
  *
- * Threads:   none of its own; nothing is shared.
- * Ownership: a report lies in its own arena; it lends from the ruleset, which must live as long.
+ * Threads:   no global state.
+ * Ownership: a report has its own arena; it points into the ruleset, which must live as long.
  */
 #ifndef SLUICE_DOCTOR_H
 #define SLUICE_DOCTOR_H
@@ -16,22 +17,22 @@
 #include "sluice/netrules.h"
 
 enum doctor_severity {
-    DOCTOR_NOTE,    /* to know, not to change */
-    DOCTOR_WARNING, /* some packets are not seen, or may not be */
-    DOCTOR_BROKEN,  /* packets pass uninspected, or the firewall is open, or nothing is seen at all */
+    DOCTOR_NOTE,    /* information; no change needed */
+    DOCTOR_WARNING, /* some packets are not inspected, or may not be */
+    DOCTOR_BROKEN,  /* packets pass uninspected, the firewall is open, or nothing is inspected */
 };
 
 struct doctor_finding {
     struct doctor_finding *next;
     enum doctor_severity severity;
-    const char *id; /* stable: "order.accept" */
+    const char *id; /* stable identifier: "order.accept" */
     const char *what, *why, *remedy;
-    const struct netrules_rule *rule;   /* in question, or NULL */
-    const struct netrules_chain *chain; /* of the rule, or in question itself; or NULL */
-    const char *other;                  /* what is neither: a policy route, a process; or NULL */
+    const struct netrules_rule *rule;   /* the rule of the finding, or NULL */
+    const struct netrules_chain *chain; /* the chain of the rule or of the finding; or NULL */
+    const char *other;                  /* another object, such as a routing rule or a process; or NULL */
 };
 
-/* Connections that have our marks now, by conntrack. */
+/* Number of connections in conntrack that have Sluice's marks now. */
 struct doctor_connections {
     uint64_t judged, answers; /* queue.mark, nft.reject-mark */
 };
@@ -43,11 +44,11 @@ struct doctor_next_queue {
     bool bypass; /* queue.route-bypass */
 };
 
-/* What is wanted. What was not said on purpose is taken from the own table, if there is one. */
+/* The intended setup. Values that were not given explicitly are taken from the sluice table, if there is one. */
 struct doctor_input {
     struct firewall_options options;
     bool queues_given, hooks_given, bypass_given, attach_given;
-    bool repeats; /* accepted packets come back with a mark: queue.verdict */
+    bool repeats; /* accepted packets return with a mark: queue.verdict */
     struct doctor_connections connections;
     struct doctor_next_queue next[DOCTOR_NEXT_QUEUES];
     unsigned next_count;
@@ -55,20 +56,20 @@ struct doctor_input {
 
 struct doctor_report {
     struct arena *arena;
-    struct doctor_finding *findings; /* the worst first, those of one severity in the order of the checks */
+    struct doctor_finding *findings; /* highest severity first; within one severity in the order of the checks */
     size_t counts[3];                /* by severity */
     uint16_t queue_first, queue_last;
-    bool installed; /* there is an own table */
+    bool installed; /* there is a sluice table */
 };
 
-/* 0 with *out, or -ENOMEM. */
+/* Returns 0 with *out, or -ENOMEM. */
 int doctor_judge(struct doctor_report **out, const struct netrules *ruleset, const struct doctor_input *input);
 void doctor_report_free(struct doctor_report *report);
 
 enum doctor_severity doctor_worst(const struct doctor_report *report);
 const char *doctor_severity_name(enum doctor_severity severity);
 
-/* As lines for a person, and as one JSON object. */
+/* Write the report as text for an administrator, and as one JSON object. */
 void doctor_print(struct text *out, const struct doctor_report *report);
 void doctor_print_json(struct text *out, const struct doctor_report *report);
 

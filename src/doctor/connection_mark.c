@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Marks of connections with which our table tells what the kernel handles alone. Who gives a connection our mark lets
- * it pass uninspected; who takes it off only brings it back to the queue. Where our table saves them from marks of
- * packets, these matter as much.
+ * Connection marks of offloaded flows (nft.offload). A rule of another program that sets such a mark lets the
+ * connection pass uninspected or drops it; a rule that clears it only returns the connection to the queue. Where the
+ * sluice table saves packet marks to connections, a packet mark has the same effect.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@ bool is_next_queue(const struct patient *patient, const struct netrules_rule *ru
     return rule->verdict == NETRULES_QUEUE && rule->sees_connection_mark && is_own(patient, rule);
 }
 
-/* --- What is there -------------------------------------------------------------------------------- */
+/* --- Configured and installed marks ----------------------------------------------------------------- */
 
 static const struct netrules_mark *connection_mark(const struct netrules_rule *rule)
 {
@@ -30,7 +30,7 @@ static void take_rule(struct firewall_offload *out, const struct netrules_rule *
     if (!mark)
         return;
     if (rule->flowtable) {
-        out->devices[0] = "?"; /* which ones is not compared */
+        out->devices[0] = "?"; /* the device names are not compared */
         out->device_count = 1;
     } else if (rule->verdict == NETRULES_DROP) {
         out->drop = true;
@@ -64,10 +64,10 @@ void take_offload(struct patient *patient)
         take_table(&patient->offload, patient->own->table);
 }
 
-/* --- What others do ------------------------------------------------------------------------------- */
+/* --- Rules of other programs ------------------------------------------------------------------------ */
 
 struct offload_mark {
-    const char *name; /* of the setting */
+    const char *name; /* name of the setting */
     uint32_t value, mask;
 };
 
@@ -86,12 +86,12 @@ static void report_forged(struct patient *patient, const struct netrules_rule *r
     bool copies = mark->use == NETRULES_MARK_COPY;
 
     about_rule(find_out(patient, copies ? DOCTOR_WARNING : DOCTOR_BROKEN, "offload.forged",
-                        "The kernel takes such a connection for one that we have judged: it passes uninspected, or is "
-                        "dropped.",
-                        "Choose bits that nobody has for the marks of nft.offload, or have them write under a mask "
-                        "that leaves ours.",
-                        "somebody %s bits of our mark of connections 0x%x/0x%x (%s)",
-                        copies ? "copies what may be" : "sets", ours->value, ours->mask, ours->name),
+                        "The kernel treats such a connection as one with a verdict: its packets pass "
+                        "uninspected, or are dropped.",
+                        "Choose bits for the marks of nft.offload that no other program uses, or restrict the "
+                        "other rule by a mask that excludes these bits.",
+                        "a rule of another program %s bits of Sluice's connection mark 0x%x/0x%x (%s)",
+                        copies ? "may copy other values to" : "sets", ours->value, ours->mask, ours->name),
                rule);
 }
 
@@ -104,18 +104,20 @@ static void check_mark(struct patient *patient, const struct netrules_rule *rule
         return;
     if (mark->use != NETRULES_MARK_ANY && may_forge(mark, ours)) {
         if (!(of_packets &&
-              mark->use == NETRULES_MARK_COPY)) /* from a connection that has it to its packet: the same */
+              mark->use == NETRULES_MARK_COPY)) /* copies the mark of a connection to its own packet: no new value */
             report_forged(patient, rule, mark, ours);
         return;
     }
     if (!of_packets)
-        about_rule(find_out(patient, DOCTOR_NOTE, "offload.cleared",
-                            "A connection that the kernel handles comes back to the queue when its mark is "
-                            "overwritten, and gets it again with the next packet.",
-                            "Have them write under a mask that leaves our bits, or choose others for nft.offload.",
-                            "somebody overwrites our mark of connections 0x%x/0x%x (%s)", ours->value, ours->mask,
-                            ours->name),
-                   rule);
+        about_rule(
+            find_out(
+                patient, DOCTOR_NOTE, "offload.cleared",
+                "When the mark of an offloaded connection is overwritten, its packets return to the "
+                "queue; the next verdict sets the mark again.",
+                "Restrict the other rule by a mask that excludes these bits, or choose other bits for nft.offload.",
+                "a rule of another program overwrites Sluice's connection mark 0x%x/0x%x (%s)", ours->value, ours->mask,
+                ours->name),
+            rule);
 }
 
 static void check_rules(struct patient *patient, const struct offload_mark *ours)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The case: which table is ours, which rules feed our queues, and all checks one after the other. */
+/* Entry point: finds the sluice table and the rules that feed its queues, runs all checks in order and sorts the
+ * findings. */
 #include "doctor_priv.h"
 
 #include <errno.h>
@@ -8,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- Findings ------------------------------------------------------------------------------------- */
+/* --- Findings --------------------------------------------------------------------------------------- */
 
 enum { WHAT_SIZE = 1024 };
 
@@ -42,7 +43,7 @@ void about_rule(struct doctor_finding *finding, const struct netrules_rule *rule
     finding->chain = rule->chain;
 }
 
-/* --- What is ours --------------------------------------------------------------------------------- */
+/* --- The sluice table and its queues ---------------------------------------------------------------- */
 
 static void find_own_tables(struct patient *patient)
 {
@@ -96,7 +97,7 @@ static void each_rule(struct patient *patient, void (*each)(struct patient *pati
                 each(patient, rule);
 }
 
-/* The numbers that our own table has, unless somebody asked for others. */
+/* Takes the queue numbers from the sluice table unless the caller gave some. */
 static void take_own_queues(struct patient *patient, const struct netrules_rule *rule)
 {
     bool first = !patient->own_queues;
@@ -126,7 +127,7 @@ static void take_feed(struct patient *patient, const struct netrules_rule *rule)
     patient->last_feed = &feed->next;
 }
 
-/* The mark of repeat mode: of the configuration, otherwise the one that a rule of ours leaves out. */
+/* Takes the mark of repeat mode from the configuration, otherwise from a queue rule that excludes a mark. */
 static void take_mark(struct patient *patient)
 {
     const struct firewall_options *options = &patient->input->options;
@@ -148,7 +149,7 @@ static void take_mark(struct patient *patient)
     }
 }
 
-/* --- Small questions ------------------------------------------------------------------------------ */
+/* --- Chains ----------------------------------------------------------------------------------------- */
 
 unsigned families_of(const struct netrules_chain *chain)
 {
@@ -189,9 +190,9 @@ const char *queues_text(struct patient *patient, unsigned first, unsigned last)
     return text ? text : "";
 }
 
-/* --- The report ----------------------------------------------------------------------------------- */
+/* --- The report ------------------------------------------------------------------------------------- */
 
-/* The worst first; within a severity the order stays. */
+/* Sorts the findings by severity, highest first; the order within one severity stays. */
 static void sort(struct doctor_report *report)
 {
     struct doctor_finding *sorted = NULL, **last = &sorted;

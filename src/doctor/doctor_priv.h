@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside the doctor: the case with its findings, the way of a packet through chains, and the checks. */
+/* Private to the doctor: the context of one examination, the walk through chains in the kernel's order, and the checks.
+ */
 #ifndef SLUICE_DOCTOR_PRIV_H
 #define SLUICE_DOCTOR_PRIV_H
 
 #include "sluice/arena.h"
 #include "sluice/doctor.h"
 
-/* A rule that feeds our queues. */
+/* A rule that feeds a queue of Sluice. */
 struct feed {
     struct feed *next;
     const struct netrules_rule *rule;
-    bool own; /* in our table */
+    bool own; /* in the sluice table */
 };
 
 struct own_table {
@@ -23,26 +24,26 @@ struct patient {
     const struct netrules *ruleset;
     const struct doctor_input *input;
     struct doctor_report *report;
-    struct arena *arena; /* of the report */
+    struct arena *arena; /* the report's arena */
     struct doctor_finding **last;
     struct own_table *own;
     struct feed *feeds, **last_feed; /* in the order of the ruleset */
-    uint16_t first, last_queue;      /* ours */
-    bool own_queues;                 /* they are what our own table has */
-    uint32_t mark, mark_mask;        /* of judged packets in repeat mode; mask 0: none */
+    uint16_t first, last_queue;      /* queue numbers of Sluice */
+    bool own_queues;                 /* the queue numbers are from the sluice table */
+    uint32_t mark, mark_mask;        /* mark of inspected packets in repeat mode; mask 0: none */
     bool repeats;
-    struct firewall_offload offload; /* of our own table, or as it is configured */
+    struct firewall_offload offload; /* of the sluice table, otherwise of the configuration */
     struct doctor_finding scratch;
     bool failed; /* out of memory */
 };
 
-/* Adds a finding; `what` is formatted, `why` and `remedy` are constants. The finding, to be completed; a scratch one
- * when out of memory, never NULL. */
+/* Adds a finding: `what` is a format, `why` and `remedy` are constants. Returns the finding, which the caller
+ * completes; a scratch object when out of memory, never NULL. */
 struct doctor_finding *find_out(struct patient *patient, enum doctor_severity severity, const char *id, const char *why,
                                 const char *remedy, const char *what, ...) __attribute__((format(printf, 6, 7)));
 void about_rule(struct doctor_finding *finding, const struct netrules_rule *rule);
 
-/* Our own table of that, or NULL. */
+/* Returns the entry of `table` if it is a sluice table, otherwise NULL. */
 const struct own_table *own_of(const struct patient *patient, const struct netrules_table *table);
 bool is_own(const struct patient *patient, const struct netrules_rule *rule);
 
@@ -53,43 +54,44 @@ bool replaces_accept(const struct patient *patient, const struct netrules_rule *
  * packets. */
 bool repeats(const struct patient *patient, const struct netrules_rule *rule);
 
-/* Families of packets that meet a chain. */
+/* Returns the families of packets (NETRULES_IPV4...) that traverse the chain. */
 unsigned families_of(const struct netrules_chain *chain);
 bool same_hook(const struct netrules_chain *one, const struct netrules_chain *other);
 
-/* "queue 0" or "queues 0-3"; lent by the arena. */
+/* Returns "queue 0" or "queues 0-3", allocated in the arena. */
 const char *queues_text(struct patient *patient, unsigned first, unsigned last);
 
-/* --- The way of a packet through a base chain (walk.c) -------------------------------------------- */
+/* --- Walk through a base chain (walk.c) ------------------------------------------------------------- */
 
-/* A rule on the way, with what its callers ask for, too. */
+/* A rule on the walk; the conditions include those of the rules that jump to its chain. */
 struct step {
     const struct netrules_rule *rule;
     bool conditional, established, only_loopback;
-    bool in_branch;      /* not every packet comes to the rule's chain */
-    bool accepts, drops; /* itself or by a branch of its map */
+    bool in_branch;      /* not every packet reaches the rule's chain */
+    bool accepts, drops; /* by its verdict or by a branch of its verdict map */
 };
 
 struct way {
     const struct netrules_chain *base;
     const struct netrules_rule *goal;
     bool reached;
-    bool always;                         /* every packet that comes so far comes to the goal */
-    const struct netrules_rule *blocker; /* takes every packet before the goal, which is then never reached; or NULL */
-    /* Called for each rule up to the goal, and for each behind it. */
+    bool always; /* every packet that gets this far reaches the goal */
+    const struct netrules_rule
+        *blocker; /* ends the walk of every packet before the goal, which is then unreachable; or NULL */
+    /* Called for each rule up to and including the goal, and for each rule after it. */
     void (*before)(const struct step *step, void *user);
     void (*behind)(const struct step *step, void *user);
     void *user;
 };
 
-/* Goes from the base chain to the goal and on. 0 or -ENOMEM. */
+/* Walks from the base chain to the goal and to the end of the chain. Returns 0 or -ENOMEM. */
 int walk(const struct netrules *ruleset, struct way *way);
 
-/* The base chains of the rule's table from which it can be reached: calls `each` for every one. */
+/* Calls `each` for every base chain of the rule's table from which the rule can be reached. */
 int each_base(const struct netrules *ruleset, const struct netrules_rule *rule,
               void (*each)(const struct netrules_chain *base, void *user), void *user);
 
-/* --- Checks: each adds its findings --------------------------------------------------------------- */
+/* --- Checks: each adds its findings ----------------------------------------------------------------- */
 
 void check_own_table(struct patient *patient);
 void check_order(struct patient *patient);
@@ -99,16 +101,16 @@ void check_queues(struct patient *patient);
 void check_listeners(struct patient *patient);
 void check_marks(struct patient *patient);
 void check_offload_marks(struct patient *patient);
-/* Takes patient->offload from the rules that are there. */
+/* Fills patient->offload from the installed rules. */
 void take_offload(struct patient *patient);
-/* Where flows go on that our table accepts, in mode route: no queue of ours. */
+/* Whether the rule queues offloaded flows to the next consumer (mode route): not a queue of Sluice. */
 bool is_next_queue(const struct patient *patient, const struct netrules_rule *rule);
 void check_families(struct patient *patient);
 void check_managers(struct patient *patient);
 void check_links(struct patient *patient);
 void check_kernel(struct patient *patient);
 
-/* The program that is known to make such tables and chains, or NULL: Docker by its chain DOCKER-USER. */
+/* Returns the program known to create such tables and chains, or NULL: Docker by its chain DOCKER-USER. */
 const char *manager_of(const struct netrules_chain *chain);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Whether both IPv4 and IPv6 come to the queue, hook by hook. */
+/* Checks for each hook that both IPv4 and IPv6 are queued. */
 #include <linux/netfilter.h>
 
 #include "doctor_priv.h"
 
 struct coverage {
-    const struct netrules_rule *rule;    /* the one being looked at */
-    unsigned families[NF_INET_NUMHOOKS]; /* by hook */
+    const struct netrules_rule *rule;    /* the queue rule being checked */
+    unsigned families[NF_INET_NUMHOOKS]; /* queued families, by hook */
     const struct netrules_rule *rules[NF_INET_NUMHOOKS];
 };
 
@@ -20,7 +20,7 @@ static void cover(const struct netrules_chain *base, void *user)
     coverage->rules[base->hook] = coverage->rule;
 }
 
-/* Whether the host has such packets at that hook. */
+/* Whether the host handles such packets at that hook. */
 static bool is_alive(const struct netrules *ruleset, unsigned hook, unsigned missing)
 {
     if (missing == NETRULES_IPV4)
@@ -35,12 +35,12 @@ static void report(struct patient *patient, unsigned hook, unsigned missing, con
     about_rule(
         find_out(
             patient, alive ? DOCTOR_WARNING : DOCTOR_NOTE, six ? "family.ipv6" : "family.ipv4",
-            six ? "IPv6 packets of this hook pass uninspected: a table of family ip, and iptables, are for IPv4 only."
-                : "IPv4 packets of this hook pass uninspected: a table of family ip6, and ip6tables, are for IPv6 "
-                  "only.",
-            "Use a table of family inet (`sluice nft install`, nft.family inet), or a second rule in the other family.",
-            "%s is not queued at hook %s%s", six ? "IPv6" : "IPv4", netrules_hook_name(NFPROTO_INET, hook),
-            alive ? "" : ", which does not have any now"),
+            six ? "IPv6 packets at this hook pass uninspected: a table of family ip, and iptables, handle IPv4 only."
+                : "IPv4 packets at this hook pass uninspected: a table of family ip6, and ip6tables, handle IPv6 only.",
+            "Use a table of family inet (`sluice nft install`, nft.family: inet), or add a queue "
+            "rule in the other family.",
+            "%s packets are not queued at hook %s%s", six ? "IPv6" : "IPv4", netrules_hook_name(NFPROTO_INET, hook),
+            alive ? "" : ", but this host has none there now"),
         rule);
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The host: interfaces whose super-packets the kernel has to segment for Sluice, and kernels whose queues have known
- * defects. */
+/* Checks the host: interfaces with super-packets that the kernel has to segment for Sluice, and kernel versions with
+ * known defects in queues. */
 #include "doctor_priv.h"
 
 enum { COPIED = 65536 }; /* super-packets of up to 64 KiB are copied whole */
 
-/* --- Interfaces ----------------------------------------------------------------------------------- */
+/* --- Interfaces ------------------------------------------------------------------------------------- */
 
 static void check_link(struct patient *patient, const struct netrules_link *link)
 {
@@ -13,17 +13,17 @@ static void check_link(struct patient *patient, const struct netrules_link *link
 
     if (size > COPIED)
         find_out(patient, DOCTOR_NOTE, "link.big-tcp",
-                 "The kernel copies 65531 bytes of a packet at most. Sluice has it segment larger super-packets (BIG "
-                 "TCP), so all bytes "
-                 "are inspected, but for 10 s after each one throughput drops to that without super-packets.",
+                 "The kernel copies at most 65531 bytes of a packet. Sluice has the kernel segment larger "
+                 "super-packets (BIG TCP), so all bytes are inspected, but for 10 s after each one "
+                 "throughput drops to that without super-packets.",
                  "Run `ip link set dev DEVICE gso_max_size 65536 gro_max_size 65536 gso_ipv4_max_size 65536 "
                  "gro_ipv4_max_size 65536` (the last two need iproute2 6.3).",
                  "interface %s builds super-packets of up to %u bytes", link->name, size);
     if (link->merges_udp)
         find_out(patient, DOCTOR_NOTE, "link.udp-gro",
-                 "The kernel does not say where the datagrams in a super-packet end. Sluice has it segment them, so "
-                 "each datagram is "
-                 "inspected, but for 10 s after each one throughput drops to that without super-packets.",
+                 "The kernel does not report where the datagrams in a super-packet end. Sluice has the "
+                 "kernel segment them, so each datagram is inspected, but for 10 s after each one "
+                 "throughput drops to that without super-packets.",
                  "Run `ethtool -K DEVICE rx-udp-gro-forwarding off rx-gro-list off`.",
                  "interface %s merges UDP datagrams (rx-udp-gro-forwarding or rx-gro-list)", link->name);
 }
@@ -34,9 +34,9 @@ void check_links(struct patient *patient)
         check_link(patient, link);
 }
 
-/* --- Kernel --------------------------------------------------------------------------------------- */
+/* --- Kernel ----------------------------------------------------------------------------------------- */
 
-/* From `patch` of this series up to before `end`; `end` 0: all later ones. */
+/* Versions of one series from `patch` to before `end`; `end` 0: all later ones. */
 struct series {
     unsigned major, minor, patch, end;
 };
@@ -70,9 +70,9 @@ static void check_drops(struct patient *patient)
         link = link->next;
     if (link && is_any(kernel, drops, sizeof(drops) / sizeof(drops[0])))
         find_out(patient, DOCTOR_WARNING, "kernel.udp-drops",
-                 "When the first packet of a flow is a super-packet of several UDP datagrams, a kernel of this version "
-                 "drops it as it "
-                 "segments it (CVE-2026-45859), unless the distribution has corrected that.",
+                 "When the first packet of a flow is a super-packet of several UDP datagrams, a kernel of "
+                 "this version drops it while segmenting it (CVE-2026-45859), unless the distribution has "
+                 "backported the correction.",
                  "Run `ethtool -K DEVICE rx-udp-gro-forwarding off rx-gro-list off`, or update the kernel: 6.12.75, "
                  "6.18.14, 6.19.4 and "
                  "7.0 have the correction.",
@@ -87,8 +87,8 @@ void check_kernel(struct patient *patient)
     check_drops(patient);
     if (is_any(kernel, crashes, sizeof(crashes) / sizeof(crashes[0])))
         find_out(patient, DOCTOR_WARNING, "kernel.queue-crash",
-                 "Kernels of this version can crash when packets of several queues get their verdicts at the same time "
-                 "(CVE-2026-43084), unless the distribution has corrected them.",
+                 "Kernels of this version can crash when packets of several queues get their verdicts at "
+                 "the same time (CVE-2026-43084), unless the distribution has backported the correction.",
                  "Update the kernel: 6.12.83, 6.18.24, 6.19.14 and 7.0 have the correction.",
                  "kernel %u.%u.%u has a known defect in nfnetlink_queue", kernel->major, kernel->minor, kernel->patch);
     else if (kernel->major >= 7 || is_any(kernel, resizes, sizeof(resizes) / sizeof(resizes[0])))

@@ -1,58 +1,63 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Programs that write rulesets, known by the names of their tables and chains, and what each means for a queue. */
+/* Programs that write rulesets, recognised by the names of their tables and chains, and the effect of each on queue
+ * rules. */
 #include <string.h>
 
 #include "doctor_priv.h"
 
 struct manager {
     const char *id, *name;
-    const char *tables[3], *chains[6]; /* whole names, or beginnings that end with * */
+    const char *tables[3], *chains[6]; /* full names, or prefixes that end with * */
     const char *why, *remedy;
 };
 
-#define OWN_TABLE "Use an own table, mode after: it is not theirs, and their reload leaves it."
+#define OWN_TABLE                                                                                                      \
+    "Use a separate table for Sluice (`sluice nft install --mode after`): reloads of other "                           \
+    "programs do not change it."
 
 static const struct manager managers[] = {
     { "docker",
       "Docker",
       { "docker-bridges" },
       { "DOCKER", "DOCKER-*" },
-      "Docker puts its jumps at the front of FORWARD at every start, ahead of what stood there, and accepts its "
-      "containers' "
-      "packets in them.",
-      OWN_TABLE " A rule of your own in iptables belongs into DOCKER-USER." },
+      "At every start Docker inserts its jumps at the front of FORWARD, before existing rules, "
+      "and accepts the packets of its containers in them.",
+      OWN_TABLE " Put additional iptables rules into DOCKER-USER." },
     { "firewalld",
       "firewalld",
       { "firewalld", "firewalld_*" },
       { NULL },
-      "firewalld flushes its table at each reload and may own it (NftablesTableOwner), so that nobody else can write "
-      "there; its "
-      "filter chains are at priority 10. With NftablesFlowtable it offloads flows.",
+      "firewalld flushes its table at each reload and may own it (NftablesTableOwner), so that "
+      "no other program can write to it; its filter chains are at priority 10. With "
+      "NftablesFlowtable it offloads flows.",
       OWN_TABLE " Leave NftablesFlowtable off." },
     { "ufw",
       "ufw",
       { NULL },
       { "ufw-*", "ufw6-*" },
-      "ufw writes INPUT, FORWARD and OUTPUT anew at each reload and accepts established connections early in them.",
-      OWN_TABLE " In ufw's own files a queue rule goes into before.rules, and before6.rules for IPv6." },
+      "ufw rewrites INPUT, FORWARD and OUTPUT at each reload and accepts established "
+      "connections early in them.",
+      OWN_TABLE " In ufw's files, put a queue rule into before.rules, and into before6.rules for IPv6." },
     { "shorewall",
       "Shorewall",
       { NULL },
       { "sha-lh-*", "sha-rh-*", "shorewall" },
-      "Shorewall replaces all tables of iptables at each start and uses marks in mangle for its own routing (TC_BITS, "
-      "MASK_BITS).",
-      OWN_TABLE " Shorewall's own way is the action NFQUEUE in rules or policy; keep our mark out of its masks." },
+      "Shorewall replaces all iptables tables at each start and uses marks in mangle for its "
+      "routing (TC_BITS, MASK_BITS).",
+      OWN_TABLE " In Shorewall's files, use the action NFQUEUE in rules or policy. Choose a mark outside "
+                "Shorewall's masks." },
     { "fail2ban",
       "fail2ban",
       { "f2b-*" },
       { "f2b-*" },
-      "fail2ban adds chains and drops addresses in them; it accepts nothing.",
+      "fail2ban adds chains and drops addresses in them; it accepts no packets.",
       "None: what it drops is not to be inspected." },
     { "libvirt",
       "libvirt",
       { "libvirt_network" },
       { "LIBVIRT_*" },
-      "libvirt puts its chains at the front of FORWARD when a network starts, and accepts its guests' packets in them.",
+      "libvirt inserts its chains at the front of FORWARD when a network starts, and accepts "
+      "the packets of its guests in them.",
       OWN_TABLE },
     { "podman",
       "Podman (netavark)",
@@ -64,56 +69,58 @@ static const struct manager managers[] = {
       "Kubernetes",
       { "kube-proxy" },
       { "KUBE-*" },
-      "kube-proxy rewrites its chains all the time and marks packets 0x4000/0x4000 and 0x8000/0x8000.",
-      OWN_TABLE " Keep our marks off those bits." },
+      "kube-proxy rewrites its chains frequently and marks packets with 0x4000/0x4000 and 0x8000/0x8000.",
+      OWN_TABLE " Choose marks for Sluice outside these bits." },
     { "calico",
       "Calico",
       { "calico" },
       { "cali-*", "calico*" },
-      "Calico marks packets with bits of 0xffff0000 unless told otherwise (IptablesMarkMask), and puts its chains "
-      "first.",
-      OWN_TABLE " Keep our marks off its mask: nft.reject-mark is within 0xffff0000 by default." },
+      "Calico marks packets with bits of 0xffff0000 by default (IptablesMarkMask), and inserts "
+      "its chains first.",
+      OWN_TABLE " Choose marks for Sluice outside its mask: nft.reject-mark is within 0xffff0000 by default." },
     { "cilium",
       "Cilium",
       { NULL },
       { "CILIUM_*" },
-      "Cilium forwards by eBPF, past the hooks, where it can; then no queue sees the packets. It marks with 0x0f00.",
+      "Cilium forwards packets in eBPF where possible; these packets traverse no hook and "
+      "reach no queue. It marks packets with 0x0f00.",
       OWN_TABLE },
     { "tailscale",
       "Tailscale",
       { NULL },
       { "ts-*" },
-      "Tailscale marks packets with 0x40000 and 0x80000 under 0xff0000, and puts its chains first.",
-      OWN_TABLE " Keep our marks off those bits." },
+      "Tailscale marks packets with 0x40000 and 0x80000 under 0xff0000, and inserts its chains first.",
+      OWN_TABLE " Choose marks for Sluice outside these bits." },
     { "netbird",
       "NetBird",
       { "netbird" },
       { "netbird-*", "NETBIRD-*" },
-      "NetBird marks packets with 0x1bd00 and more, and accepts its peers' packets in its own chains.",
+      "NetBird marks packets with 0x1bd00 and higher, and accepts the packets of its peers in "
+      "its own chains.",
       OWN_TABLE },
     { "crowdsec",
       "CrowdSec",
       { "crowdsec", "crowdsec6" },
       { "CROWDSEC_*" },
-      "CrowdSec's bouncer drops addresses in its own chains; it accepts nothing.",
+      "CrowdSec's bouncer drops addresses in its own chains; it accepts no packets.",
       "None: what it drops is not to be inspected." },
     { "opensnitch",
       "OpenSnitch",
       { "opensnitch" },
       { NULL },
-      "OpenSnitch queues packets itself, to queue 0 by default, with bypass.",
-      "Give Sluice other numbers (queue.numbers)." },
+      "OpenSnitch queues packets to its own queue, by default queue 0 with bypass.",
+      "Choose other queue numbers for Sluice (queue.numbers)." },
     { "incus",
       "Incus or LXD",
       { "incus", "lxd" },
       { NULL },
-      "It accepts its guests' packets in chains of its own table.",
+      "It accepts the packets of its guests in chains of its own table.",
       OWN_TABLE },
     { "miniupnpd",
       "miniupnpd",
       { "miniupnpd" },
       { "MINIUPNPD*" },
-      "It accepts forwarded ports in a chain of its own.",
+      "It accepts forwarded ports in its own chain.",
       OWN_TABLE },
 };
 
@@ -158,7 +165,7 @@ static const struct netrules_chain *first_chain(const struct patient *patient, c
     return NULL;
 }
 
-/* A rule of ours in a table that somebody else writes is gone when they write it again. */
+/* Reports a queue rule in a table of another program, which removes the rule when it rewrites the table. */
 static void check_guest(struct patient *patient, const struct feed *feed)
 {
     const char *manager = manager_of(feed->rule->chain);
@@ -170,17 +177,17 @@ static void check_guest(struct patient *patient, const struct feed *feed)
         return;
     if (replaces_accept(patient, feed->rule)) {
         about_rule(
-            find_out(
-                patient, DOCTOR_NOTE, "manager.guest",
-                "While that program reloads its rules, the queue's rule is missing: packets that it lets pass in the "
-                "meantime are not inspected.",
-                OWN_TABLE, "the queue's rule is in a table that %s writes", manager),
+            find_out(patient, DOCTOR_NOTE, "manager.guest",
+                     "While that program reloads its rules, the queue rule is missing: packets that it accepts in the "
+                     "meantime are not inspected.",
+                     OWN_TABLE, "the queue rule is in a table that %s writes", manager),
             feed->rule);
         return;
     }
     about_rule(find_out(patient, DOCTOR_WARNING, "manager.guest",
-                        "At its next reload the rule may be gone, or stand behind others, and nothing says so.",
-                        OWN_TABLE, "the queue's rule is in a table that %s writes", manager),
+                        "The next reload of that program may remove the rule or move it behind other rules, "
+                        "without a message.",
+                        OWN_TABLE, "the queue rule is in a table that %s writes", manager),
                feed->rule);
 }
 
@@ -195,8 +202,8 @@ void check_managers(struct patient *patient)
         if (!chain)
             continue;
         patient->failed |= !id;
-        find_out(patient, DOCTOR_NOTE, id ? id : "", managers[i].why, managers[i].remedy, "%s writes rules here",
-                 managers[i].name)
+        find_out(patient, DOCTOR_NOTE, id ? id : "", managers[i].why, managers[i].remedy,
+                 "%s manages rules on this host", managers[i].name)
             ->chain = chain;
     }
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Marks: who else reads or writes our bits. Ours are the mark of judged packets in repeat mode, and that of our own
- * answers (reject), with which our table lets packets pass. So a packet that somebody else gives such a mark passes
- * uninspected.
+ * Packet marks: rules of other programs that read or write bits of Sluice's marks. These are the mark of inspected
+ * packets in repeat mode and the mark of the packets that Sluice sends (reject). The sluice table lets packets with
+ * either mark pass, so a packet that gets one from another program passes uninspected.
  */
 #include <linux/netfilter.h>
 #include <stdio.h>
@@ -12,15 +12,15 @@
 
 static const uint32_t ALL = 0xffffffff;
 
-/* One of our marks. */
+/* One of Sluice's marks. */
 struct our_mark {
-    const char *name; /* of the setting */
+    const char *name; /* name of the setting */
     uint32_t value, mask;
-    bool judged;          /* that of repeat mode */
-    uint64_t connections; /* that have it now */
+    bool judged;          /* the mark of repeat mode */
+    uint64_t connections; /* number of connections that have the mark now */
 };
 
-/* Registered or well known users: of bits, or of whole marks. */
+/* Programs with registered or well-known marks. */
 static const struct {
     uint32_t value, mask; /* their mask; all bits: they write the whole mark */
     const char *name;
@@ -51,12 +51,13 @@ static const char *user_of(const struct netrules_rule *rule, const struct netrul
     const char *manager = manager_of(rule->chain);
     const char *known = manager ? manager : known_user(mark->value, mark->mask);
 
-    return known ? known : "somebody";
+    return known ? known : "another program";
 }
 
-/* --- Writers -------------------------------------------------------------------------------------- */
+/* --- Writers ---------------------------------------------------------------------------------------- */
 
-/* Whether what is written may be our mark: then the packet looks as if it had been judged, or were our own. */
+/* Whether the written value may contain the mark: the packet is then taken for an inspected one, or for one that Sluice
+ * sent. */
 static bool may_forge(const struct netrules_mark *mark, const struct our_mark *ours)
 {
     uint32_t common = mark->mask & ours->mask;
@@ -70,36 +71,34 @@ static void report_set(struct patient *patient, const struct netrules_rule *rule
     const char *user = user_of(rule, mark);
 
     if (may_forge(mark, ours))
-        about_rule(
-            find_out(patient, DOCTOR_BROKEN, "mark.forged",
-                     "A packet with this mark looks as if it had been judged already, or were an answer of ours: our "
-                     "rules let it pass uninspected.",
-                     "Choose bits that nobody has for queue.mark and nft.reject-mark.",
-                     "%s sets bits of our mark 0x%x/0x%x (%s): 0x%x under 0x%x", user, ours->value, ours->mask,
-                     ours->name, mark->value, mark->mask),
-            rule);
+        about_rule(find_out(patient, DOCTOR_BROKEN, "mark.forged",
+                            "The sluice table treats a packet with this mark as already inspected, or as sent by "
+                            "Sluice, and lets it pass uninspected.",
+                            "Choose bits that no other program uses for queue.mark and nft.reject-mark.",
+                            "%s sets bits of Sluice's mark 0x%x/0x%x (%s): 0x%x under 0x%x", user, ours->value,
+                            ours->mask, ours->name, mark->value, mark->mask),
+                   rule);
     else if (ours->judged)
         about_rule(
-            find_out(
-                patient, DOCTOR_WARNING, "mark.cleared",
-                "A packet that we have judged may lose its mark there: where it comes to the queue's rule again it "
-                "is inspected twice, or circles.",
-                "Choose other bits for queue.mark, or have them write under a mask that leaves ours.",
-                "%s overwrites bits of our mark 0x%x/0x%x (%s): 0x%x under 0x%x", user, ours->value, ours->mask,
-                ours->name, mark->value, mark->mask),
+            find_out(patient, DOCTOR_WARNING, "mark.cleared",
+                     "An inspected packet may lose its mark here: if it reaches the queue rule again, it is "
+                     "inspected twice or loops.",
+                     "Choose other bits for queue.mark, or restrict the other rule by a mask that excludes these bits.",
+                     "%s overwrites bits of Sluice's mark 0x%x/0x%x (%s): 0x%x under 0x%x", user, ours->value,
+                     ours->mask, ours->name, mark->value, mark->mask),
             rule);
     else if (mark->mask != ALL)
         about_rule(
             find_out(
                 patient, DOCTOR_NOTE, "mark.cleared",
-                "An answer of ours that passes there loses its mark and may be inspected as if it were somebody's.",
+                "A packet that Sluice sends (reject) loses its mark here and may be inspected like forwarded traffic.",
                 "Choose other bits for nft.reject-mark.",
-                "%s overwrites bits of our mark 0x%x/0x%x (%s): 0x%x under 0x%x", user, ours->value, ours->mask,
+                "%s overwrites bits of Sluice's mark 0x%x/0x%x (%s): 0x%x under 0x%x", user, ours->value, ours->mask,
                 ours->name, mark->value, mark->mask),
             rule);
 }
 
-/* Whether somebody saves our bits to the connection. */
+/* Whether a rule saves bits of the mask from packets to connections. */
 static bool is_saved(const struct patient *patient, uint32_t mask)
 {
     for (const struct netrules_table *table = patient->ruleset->tables; table; table = table->next)
@@ -119,35 +118,34 @@ static void report_copy(struct patient *patient, const struct netrules_rule *rul
 
     if (!both && !ours->judged)
         return;
-    about_rule(
-        find_out(
-            patient, both ? ours->judged ? DOCTOR_BROKEN : DOCTOR_WARNING : DOCTOR_WARNING, "mark.restored",
-            both ? "Our mark goes from a packet to its connection and from there to every later packet, which then "
-                   "looks as if it had been judged and passes uninspected."
-                 : "What the connection has replaces our bits of the packet's mark.",
-            "Have them save and restore under a mask that leaves our bits (CONNMARK --nfmask/--ctmask; nft: ct mark "
-            "set meta mark & MASK), or choose other bits.",
-            "%s restores bits of our mark 0x%x/0x%x (%s) from connections", user_of(rule, mark), ours->value,
-            ours->mask, ours->name),
-        rule);
+    about_rule(find_out(patient, both ? ours->judged ? DOCTOR_BROKEN : DOCTOR_WARNING : DOCTOR_WARNING, "mark.restored",
+                        both ? "The mark is copied from a packet to its connection and from there to every later "
+                               "packet; those look inspected and pass uninspected."
+                             : "The connection's mark replaces these bits of the packet's mark.",
+                        "Save and restore marks under a mask that excludes these bits (CONNMARK "
+                        "--nfmask/--ctmask; nft: ct mark set meta mark & MASK), or choose other bits.",
+                        "%s restores bits of Sluice's mark 0x%x/0x%x (%s) from connections", user_of(rule, mark),
+                        ours->value, ours->mask, ours->name),
+               rule);
 }
 
-/* --- Readers -------------------------------------------------------------------------------------- */
+/* --- Readers ---------------------------------------------------------------------------------------- */
 
 static void report_match(struct patient *patient, const struct netrules_rule *rule, const struct netrules_mark *mark,
                          const struct our_mark *ours)
 {
     bool whole = mark->mask == ALL;
 
-    if (whole && !ours->judged) /* our answers are none of theirs, and are not taken for it */
+    if (whole && !ours->judged) /* packets that Sluice sends are not meant for such a rule and do not match it */
         return;
-    about_rule(find_out(patient, whole ? DOCTOR_NOTE : DOCTOR_WARNING, "mark.matched",
-                        whole ? "It compares the whole mark: a packet that has our bit too is not recognised any more."
-                              : "Our bits are theirs: what it decides for their packets it may decide for ours.",
-                        "Choose other bits for queue.mark and nft.reject-mark, or have them compare under a mask.",
-                        "%s asks for bits of our mark 0x%x/0x%x (%s): 0x%x under 0x%x", user_of(rule, mark),
-                        ours->value, ours->mask, ours->name, mark->value, mark->mask),
-               rule);
+    about_rule(
+        find_out(patient, whole ? DOCTOR_NOTE : DOCTOR_WARNING, "mark.matched",
+                 whole ? "The rule compares the whole mark: a packet that also has Sluice's bit no longer matches."
+                       : "The rule uses the same bits: it may match packets with Sluice's mark.",
+                 "Choose other bits for queue.mark and nft.reject-mark, or compare under a mask that excludes them.",
+                 "%s matches bits of Sluice's mark 0x%x/0x%x (%s): 0x%x under 0x%x", user_of(rule, mark), ours->value,
+                 ours->mask, ours->name, mark->value, mark->mask),
+        rule);
 }
 
 static bool is_feed(const struct patient *patient, const struct netrules_rule *rule)
@@ -158,7 +156,8 @@ static bool is_feed(const struct patient *patient, const struct netrules_rule *r
     return false;
 }
 
-/* "mark is ours -> accept" in other people's chains is how repeat mode is written. */
+/* Whether the rule belongs to the setup of Sluice: "match the mark, accept" in a chain of the administrator is how
+ * repeat mode is set up. */
 static bool is_ours(const struct patient *patient, const struct netrules_rule *rule, const struct netrules_mark *mark,
                     const struct our_mark *ours)
 {
@@ -166,7 +165,7 @@ static bool is_ours(const struct patient *patient, const struct netrules_rule *r
            (mark->use == NETRULES_MARK_MATCH && mark->mask == ours->mask && mark->value == ours->value);
 }
 
-/* --- The rule that removes our mark --------------------------------------------------------------- */
+/* --- The rule that clears the mark ------------------------------------------------------------------ */
 
 static bool clears(const struct netrules_rule *rule, const struct our_mark *ours)
 {
@@ -186,8 +185,8 @@ static void note_early(const struct netrules_chain *base, void *early)
     *(bool *)early |= base->hook != NF_INET_POST_ROUTING && base->hook != NF_INET_LOCAL_IN;
 }
 
-/* Removes the mark of packets that leave the host or have arrived: repeat mode needs that where tunnels begin or end.
- */
+/* Whether the rule clears the mark of packets that leave the host or have arrived: repeat mode needs this where tunnels
+ * begin or end. */
 static bool is_unmark(struct patient *patient, const struct netrules_rule *rule, const struct our_mark *ours)
 {
     bool early = false;
@@ -212,13 +211,12 @@ static void check_unmark(struct patient *patient, const struct our_mark *ours)
 {
     if (ours->judged && patient->feeds && !has_unmark(patient, ours))
         find_out(patient, DOCTOR_NOTE, "mark.kept",
-                 "Where a tunnel begins or ends on this host, the packet inside gets the mark of the packet outside, "
-                 "and passes "
-                 "uninspected.",
-                 "Add a rule to postrouting: `meta mark & MASK == MARK meta mark set meta mark & ~MASK`, or `iptables "
-                 "-t mangle -A "
-                 "POSTROUTING -m mark --mark MARK/MASK -j MARK --set-xmark 0x0/MASK`.",
-                 "no rule removes our mark 0x%x/0x%x (%s) when the packet has passed", ours->value, ours->mask,
+                 "Where a tunnel begins or ends on this host, the inner packet inherits the mark of the "
+                 "outer packet (or the reverse), and passes uninspected.",
+                 "Add a rule to postrouting: `meta mark & MASK == MARK meta mark set meta mark & ~MASK`, "
+                 "or `iptables -t mangle -A POSTROUTING -m mark --mark MARK/MASK -j MARK --set-xmark "
+                 "0x0/MASK`.",
+                 "no rule clears Sluice's mark 0x%x/0x%x (%s) after the inspection", ours->value, ours->mask,
                  ours->name);
 }
 
@@ -240,11 +238,11 @@ static void check_mark(struct patient *patient, const struct netrules_rule *rule
         break;
     case NETRULES_MARK_ANY:
         about_rule(find_out(patient, ours->judged ? DOCTOR_WARNING : DOCTOR_NOTE, "mark.any",
-                            "What a map, a counter or a hash writes may have our bits; a packet that has them passes "
-                            "uninspected.",
-                            "See that their values stay below our bits, or choose other bits.",
-                            "%s writes the whole mark, with our 0x%x/0x%x (%s)", user_of(rule, mark), ours->value,
-                            ours->mask, ours->name),
+                            "A value from a map, a counter or a hash may contain Sluice's bits; a packet that has "
+                            "them passes uninspected.",
+                            "Keep these values below Sluice's bits, or choose other bits.",
+                            "%s writes the whole mark, including Sluice's bits 0x%x/0x%x (%s)", user_of(rule, mark),
+                            ours->value, ours->mask, ours->name),
                    rule);
         break;
     }
@@ -260,16 +258,18 @@ static void check_route(struct patient *patient, const struct netrules_route *ro
         return;
     finding =
         find_out(patient, whole ? DOCTOR_NOTE : DOCTOR_WARNING, "mark.routed",
-                 whole ? "It compares the whole mark: a packet that has our bit too is routed as if it had no mark."
-                       : "Our bits are theirs: a packet with our mark may be routed by their table.",
-                 "Choose other bits for queue.mark and nft.reject-mark, or route under a mask (`ip rule ... fwmark "
-                 "MARK/MASK`).",
-                 "%s routes by bits of our mark 0x%x/0x%x (%s)", known ? known : "policy routing", ours->value,
+                 whole ? "The routing rule compares the whole mark: a packet that also has Sluice's bit is routed "
+                         "as if it had no mark."
+                       : "The routing rule uses the same bits: it may route packets with Sluice's mark.",
+                 "Choose other bits for queue.mark and nft.reject-mark, or route under a mask that "
+                 "excludes them (`ip rule ... fwmark MARK/MASK`).",
+                 "%s routes by bits of Sluice's mark 0x%x/0x%x (%s)", known ? known : "policy routing", ours->value,
                  ours->mask, ours->name);
     finding->other = route->text;
 }
 
-/* Bits that no rule and no policy route reads or writes, but for whole marks. */
+/* Returns the mark bits that no rule and no routing rule reads or writes; comparisons of whole marks use only the bits
+ * of their value. */
 static uint32_t free_bits(const struct patient *patient)
 {
     uint32_t used = 0;
@@ -292,9 +292,9 @@ static void suggest(struct patient *patient)
         if (strncmp(finding->id, "mark.", strlen("mark.")) != 0 || finding->severity == DOCTOR_NOTE || bits == 0)
             continue;
         find_out(patient, DOCTOR_NOTE, "mark.free",
-                 "No rule and no policy route here reads or writes them under a mask.",
-                 "Take one of them, such as the highest, for queue.mark or nft.reject-mark.",
-                 "bits of marks that are free: 0x%x", bits);
+                 "No rule and no routing rule on this host reads or writes these bits under a mask.",
+                 "Use one of them, such as the highest, for queue.mark or nft.reject-mark.", "unused mark bits: 0x%x",
+                 bits);
         return;
     }
 }
@@ -303,12 +303,11 @@ static void check_connections(struct patient *patient, const struct our_mark *ou
 {
     if (ours->connections)
         find_out(patient, DOCTOR_WARNING, "mark.connections",
-                 "Somebody has saved our mark, or the same bits of his own, to connections: where it is restored, "
-                 "their packets "
-                 "look as if they had been judged and pass uninspected.",
-                 "Choose bits that nobody has for queue.mark and nft.reject-mark.",
-                 "%llu connections have our mark 0x%x/0x%x (%s)", (unsigned long long)ours->connections, ours->value,
-                 ours->mask, ours->name);
+                 "Another program has saved Sluice's mark, or the same bits for its own purpose, to "
+                 "connections: packets to which it is restored look inspected and pass uninspected.",
+                 "Choose bits that no other program uses for queue.mark and nft.reject-mark.",
+                 "%llu connections have Sluice's mark 0x%x/0x%x (%s)", (unsigned long long)ours->connections,
+                 ours->value, ours->mask, ours->name);
 }
 
 static void check_ours(struct patient *patient, const struct our_mark *ours)

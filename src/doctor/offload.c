@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Flow offload: a flow that a rule has put into a flowtable goes from one interface to the other at ingress and comes
- * to no hook any more. So where the rule stands does not matter: also behind the queue it takes all that follows from
- * our sight.
+ * Flowtables: the kernel forwards the packets of an offloaded flow at ingress, so they traverse no hook. The position
+ * of the offloading rule does not matter: even after the queue rule it hides all later packets from Sluice.
  */
 #include <linux/netfilter.h>
 #include <string.h>
@@ -33,21 +32,21 @@ static const struct netrules_flowtable *flowtable_of(const struct netrules_rule 
 static void check_rule(struct patient *patient, const struct netrules_rule *rule)
 {
     const struct netrules_flowtable *flowtable = rule->flowtable ? flowtable_of(rule) : NULL;
-    const char *devices = flowtable && flowtable->devices ? flowtable->devices : "no devices of its own";
+    const char *devices = flowtable && flowtable->devices ? flowtable->devices : "no devices";
 
     if (!rule->flowtable || is_own(patient, rule) || !sees_forward(patient, rule->families))
         return;
     about_rule(
         find_out(patient, rule->sees_connection_mark ? DOCTOR_NOTE : DOCTOR_BROKEN, "offload.flowtable",
-                 "Packets of an offloaded flow come to no hook any more: Sluice sees the first packets of a connection "
-                 "and none of the others, wherever this rule stands.",
+                 "Packets of an offloaded flow traverse no hook: Sluice receives the first packets of a "
+                 "connection and none of the later ones, wherever this rule is.",
                  rule->sees_connection_mark
-                     ? "None, as long as only rules of Sluice give connections this mark (nfq_set_mark)."
-                     : "Take the rule out (firewalld: NftablesFlowtable=off in firewalld.conf; OpenWrt: "
-                       "flow_offloading '0'), or "
-                       "offload only what need not be inspected, by a mark of the connection.",
+                     ? "None, as long as only Sluice sets this connection mark (rules with nfq_set_mark, nft.offload)."
+                     : "Remove the rule (firewalld: NftablesFlowtable=off in firewalld.conf; OpenWrt: "
+                       "flow_offloading '0'), or offload only flows that need no inspection, selected by a "
+                       "connection mark.",
                  "flows are offloaded to flowtable %s (%s%s)", rule->flowtable, devices,
-                 flowtable && flowtable->hardware ? ", by hardware" : ""),
+                 flowtable && flowtable->hardware ? ", in hardware" : ""),
         rule);
 }
 
@@ -69,8 +68,8 @@ void check_offload(struct patient *patient)
         for (const struct netrules_flowtable *flowtable = table->flowtables; flowtable; flowtable = flowtable->next)
             if (!own_of(patient, table) && !is_used(table, flowtable))
                 find_out(patient, DOCTOR_NOTE, "offload.unused",
-                         "As long as no rule adds flows to it, all packets come to the hooks.",
-                         "None; `flow add` to it would take flows from inspection.",
+                         "As long as no rule adds flows to it, all packets traverse the hooks.",
+                         "None. A rule with `flow add` would take flows from inspection.",
                          "flowtable %s of table %s %s has no rule that adds flows", flowtable->name,
                          netrules_family_name(table->family), table->name);
     }

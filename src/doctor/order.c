@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What comes before the queue, and what behind it.
- *
- * An accept in another base chain takes nothing away from ours: the next one on the hook goes on (kernel:
- * nf_hook_slow). An accept in the same base chain does, and so does whatever else ends it. A drop ahead is the
- * firewall's decision and is as it should be.
+ * Rules before and after the queue rule.
+ * An accept in another base chain does not end the queue's chain: the kernel continues with the next chain on the hook
+ * (nf_hook_slow). An accept in the same base chain does, and so does any other terminal verdict. A drop before the
+ * queue is the firewall's decision and no finding.
  */
 #include <linux/netfilter.h>
 #include <string.h>
@@ -12,26 +11,26 @@
 #include "doctor_priv.h"
 
 enum {
-    ABSURD = 2147483647 - 1024, /* chains that want to be last whatever comes, as conntrack's */
+    ABSURD = 2147483647 - 1024, /* chains above it are meant to be last in any case, such as conntrack's */
     CONNTRACK = -200,           /* priorities of the kernel (enum nf_ip_hook_priorities) */
     MANGLE = -150,
     NAT_DESTINATION = -100,
     NAT_SOURCE = 100,
 };
 
-/* --- Ahead in the same base chain ----------------------------------------------------------------- */
+/* --- Rules before the queue rule in its base chain -------------------------------------------------- */
 
 enum { MAX_COVERED = 64 };
 
 struct ahead {
     struct patient *patient;
     const struct feed *feed;
-    const struct netrules_rule *first; /* that accepts some packets */
+    const struct netrules_rule *first; /* first rule that accepts some packets */
     size_t count;
     const struct netrules_rule *established;
-    const struct netrules_rule *replies; /* behind the queue's rule */
-    /* Where established connections are queued, so that a later accept of them takes none: in these chains, or
-     * everywhere. */
+    const struct netrules_rule *replies; /* after the queue rule */
+    /* Chains in which established connections are queued, so that a later accept of them skips nothing; covers_all: on
+     * every path. */
     const struct netrules_chain *covered[MAX_COVERED];
     size_t covered_count;
     bool covers_all;
@@ -45,7 +44,8 @@ static bool has_mark(const struct netrules_rule *rule, uint32_t value, uint32_t 
            mark->mask == mask && mark->value == value;
 }
 
-/* Accepts that Sluice prints: in its tables and chains, of its answers, and of packets that it has judged. */
+/* Whether the accept is one that `sluice nft print` writes: in the sluice tables and chains, of the packets that Sluice
+ * sends, and of inspected packets. */
 static bool is_meant(const struct ahead *ahead, const struct netrules_rule *rule)
 {
     const struct patient *patient = ahead->patient;
@@ -59,7 +59,7 @@ static bool is_meant(const struct ahead *ahead, const struct netrules_rule *rule
            (patient->repeats && has_mark(rule, patient->mark, patient->mark_mask));
 }
 
-/* --- Established connections ---------------------------------------------------------------------- */
+/* --- Established connections ------------------------------------------------------------------------ */
 
 static bool is_feed(const struct patient *patient, const struct netrules_rule *rule)
 {
@@ -77,7 +77,7 @@ static bool has_feed(const struct patient *patient, const struct netrules_chain 
     return false;
 }
 
-/* Notes a rule that sends established connections to a queue of ours, itself or by a jump. */
+/* Records a rule that sends established connections to a queue of Sluice, by its verdict or by a jump. */
 static void note_coverage(struct ahead *ahead, const struct netrules_rule *rule, bool established, bool in_branch)
 {
     bool jumps = rule->verdict == NETRULES_JUMP || rule->verdict == NETRULES_GOTO;
@@ -119,7 +119,7 @@ static void note_ahead(const struct step *step, void *user)
 
     note_coverage(ahead, step->rule, step->established || !step->rule->conditional, step->in_branch);
     if (!step->accepts || !step->conditional || step->only_loopback || is_meant(ahead, step->rule))
-        return; /* one that takes everything is the blocker */
+        return; /* a rule that accepts everything is the blocker */
     if (!ahead->established && accepts_established(ahead, step))
         ahead->established = step->rule;
     if (step->established)
@@ -132,52 +132,47 @@ static void note_ahead(const struct step *step, void *user)
 static void blocked(struct patient *patient, const struct feed *feed, const struct netrules_rule *blocker)
 {
     for (const struct feed *other = patient->feeds; other; other = other->next)
-        if (other->rule == blocker) /* the packets are in our queue already */
+        if (other->rule == blocker) /* its packets are in a queue of Sluice already */
             return;
-    about_rule(
-        find_out(patient, DOCTOR_BROKEN, "order.unreachable",
-                 "It takes every packet, so that the queue's rule behind it never sees one: nothing of this hook is "
-                 "inspected.",
-                 "Put the queue's rule before it; better, into a base chain of its own, which no verdict of another "
-                 "chain ends: `sluice nft install --mode after`.",
-                 "a rule ahead of the queue ends the chain for every packet (queue's rule: chain %s, `%s`)",
-                 feed->rule->chain->name, feed->rule->text),
-        blocker);
+    about_rule(find_out(patient, DOCTOR_BROKEN, "order.unreachable",
+                        "The rule's verdict ends this chain for every packet, so no packet reaches the queue "
+                        "rule after it: nothing at this hook is inspected.",
+                        "Put the queue rule before it. Better: give Sluice its own base chain, which no verdict "
+                        "of another chain ends: `sluice nft install --mode after`.",
+                        "a rule ahead of the queue ends the chain for every packet (queue rule: chain %s, `%s`)",
+                        feed->rule->chain->name, feed->rule->text),
+               blocker);
 }
 
 static void report_ahead(struct patient *patient, const struct ahead *ahead)
 {
     if (ahead->established)
-        about_rule(
-            find_out(
-                patient, DOCTOR_BROKEN, "order.accept-established",
-                "Packets of established connections leave the chain here, so that the queue sees the first "
-                "packet of each connection and never its contents.",
-                "Put the queue rule before it; better, give Sluice its own base chain behind those of the firewall: "
-                "`sluice nft install --mode after`.",
-                "established connections are accepted ahead of the queue, in the same base chain"),
-            ahead->established);
+        about_rule(find_out(patient, DOCTOR_BROKEN, "order.accept-established",
+                            "Packets of established connections leave the chain here: the queue receives the first "
+                            "packet of each connection and never its contents.",
+                            "Put the queue rule before it. Better: give Sluice its own base chain after those of the "
+                            "firewall: `sluice nft install --mode after`.",
+                            "established connections are accepted ahead of the queue, in the same base chain"),
+                   ahead->established);
     if (ahead->replies && !ahead->established)
         about_rule(
-            find_out(
-                patient, DOCTOR_BROKEN, "order.accept-replies",
-                "The queue rule matches packets by conditions, such as a port, that packets in the other direction "
-                "do not meet. This rule accepts those, so they pass uninspected.",
-                "Queue established connections, too, in place of this rule or ahead of it: `ct state "
-                "established,related jump sluice_ips`; better, give Sluice its own base chain behind those of the "
-                "firewall: `sluice nft install --mode after`.",
-                "established connections are accepted behind the queue rule, which matches only some packets"),
+            find_out(patient, DOCTOR_BROKEN, "order.accept-replies",
+                     "The queue rule has conditions, such as a port, that packets of the other direction do "
+                     "not meet. This rule accepts those packets, so they pass uninspected.",
+                     "Queue established connections, too, instead of this rule or before it: `ct state "
+                     "established,related jump sluice_ips`. Better: give Sluice its own base chain after "
+                     "those of the firewall: `sluice nft install --mode after`.",
+                     "established connections are accepted after the queue rule, which matches only some packets"),
             ahead->replies);
     if (ahead->first)
-        about_rule(
-            find_out(patient, DOCTOR_WARNING, "order.accept",
-                     "An accept ends the base chain: packets that it accepts never reach the queue rule behind it and "
-                     "pass uninspected.",
-                     "If this is not intended, put the queue rule before it; better, give Sluice its own base chain "
-                     "behind those of the firewall: `sluice nft install --mode after`.",
-                     "%zu rule%s accept%s packets ahead of the queue, in the same base chain; the first is",
-                     ahead->count, ahead->count == 1 ? "" : "s", ahead->count == 1 ? "s" : ""),
-            ahead->first);
+        about_rule(find_out(patient, DOCTOR_WARNING, "order.accept",
+                            "An accept ends the base chain: the accepted packets never reach the queue rule after it "
+                            "and pass uninspected.",
+                            "If this is not intended, put the queue rule before it. Better: give Sluice its own base "
+                            "chain after those of the firewall: `sluice nft install --mode after`.",
+                            "%zu rule%s accept%s packets ahead of the queue, in the same base chain; the first is",
+                            ahead->count, ahead->count == 1 ? "" : "s", ahead->count == 1 ? "s" : ""),
+                   ahead->first);
 }
 
 struct order {
@@ -195,7 +190,7 @@ static void check_base(const struct netrules_chain *base, void *user)
     };
 
     if (repeats(order->patient, order->feed->rule))
-        way.behind = NULL; /* the rule takes all packets without the mark */
+        way.behind = NULL; /* the rule queues all packets without the mark */
     order->bases++;
     if (walk(order->patient->ruleset, &way)) {
         order->patient->failed = true;
@@ -211,14 +206,13 @@ static void check_unused(struct patient *patient, const struct feed *feed)
     bool chain_mode = feed->own && own_of(patient, feed->rule->chain->table)->mode == ATTACH_CHAIN;
 
     about_rule(find_out(patient, DOCTOR_BROKEN, "order.unused",
-                        "A chain without a hook gets packets only from rules that jump to it. No packet comes to such "
-                        "a rule, or a rule ahead "
-                        "of the queue's rule takes every packet of the chain.",
+                        "A chain without a hook receives packets only from rules that jump to it. No packet "
+                        "reaches such a rule, or a rule before the queue rule ends the chain for every packet.",
                         chain_mode
                             ? "Put base chains that `jump sluice_ips` in place of `accept` into this table, or include "
-                              "what `sluice nft print --mode chain` prints in your own."
+                              "the output of `sluice nft print --mode chain` in your ruleset."
                             : "Jump to it from a base chain, or use `sluice nft install --mode after`.",
-                        "no packet comes to the queue's rule in chain %s", feed->rule->chain->name),
+                        "no packet reaches the queue rule in chain %s", feed->rule->chain->name),
                feed->rule);
 }
 
@@ -234,7 +228,7 @@ void check_order(struct patient *patient)
     }
 }
 
-/* --- Priorities ----------------------------------------------------------------------------------- */
+/* --- Priorities ------------------------------------------------------------------------------------- */
 
 static bool is_filter(const struct netrules_chain *chain)
 {
@@ -262,22 +256,23 @@ static void compare_priorities(struct patient *patient, const struct netrules_ch
     if (other->priority == ours->priority)
         finding =
             find_out(patient, DOCTOR_WARNING, "order.same-priority",
-                     "Chains of one priority run in the order in which they were registered, which changes with every "
-                     "reload of the other.",
-                     "Install again, which chooses a priority that nobody has, or choose one (nft.priority).",
-                     "another chain has the priority %d of our chain %s", (int)ours->priority, ours->name);
+                     "Chains of equal priority run in the order of their registration, which changes with "
+                     "every reload of the other program.",
+                     "Run `sluice nft install` again, which chooses an unused priority, or set nft.priority.",
+                     "another chain has the same priority %d as Sluice's chain %s", (int)ours->priority, ours->name);
     else if (!before && other->priority > ours->priority && other->priority < ABSURD && may_drop(other))
-        finding =
-            find_out(patient, DOCTOR_WARNING, "order.filter-behind",
-                     "In this mode Sluice is to see what the firewall accepted. This chain decides after it: what it "
-                     "drops is inspected, alerted and counted although it never passes.",
-                     "Install again, which chooses a priority behind it.",
-                     "a filter chain runs behind our chain %s (%d)", ours->name, (int)ours->priority);
+        finding = find_out(patient, DOCTOR_WARNING, "order.filter-behind",
+                           "In this mode Sluice should receive the packets that the firewall accepted. This chain "
+                           "runs later: packets that it drops are inspected, alerted and counted although they "
+                           "never pass.",
+                           "Run `sluice nft install` again, which chooses a priority after it.",
+                           "a filter chain runs after Sluice's chain %s (%d)", ours->name, (int)ours->priority);
     else if (before && other->priority < ours->priority && other->priority > MANGLE && may_drop(other))
-        finding = find_out(patient, DOCTOR_NOTE, "order.filter-before",
-                           "In this mode Sluice is to see everything. What this chain drops, it does not see.",
-                           "Install again, which chooses a priority ahead of it, if that is not meant.",
-                           "a filter chain runs ahead of our chain %s (%d)", ours->name, (int)ours->priority);
+        finding =
+            find_out(patient, DOCTOR_NOTE, "order.filter-before",
+                     "In this mode Sluice should receive all packets. It does not receive those that this chain drops.",
+                     "If this is not intended, run `sluice nft install` again, which chooses a priority before it.",
+                     "a filter chain runs before Sluice's chain %s (%d)", ours->name, (int)ours->priority);
     if (finding)
         finding->chain = other;
 }
@@ -287,7 +282,7 @@ static void check_own_chain(struct patient *patient, const struct netrules_chain
     for (const struct netrules_table *table = patient->ruleset->tables; table; table = table->next) {
         enum attach_mode ignored;
 
-        if (own_of(patient, table) || firewall_is_own(table->comment, &ignored)) /* another sluice */
+        if (own_of(patient, table) || firewall_is_own(table->comment, &ignored)) /* table of another sluice instance */
             continue;
         for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
             if (is_filter(chain) && same_hook(ours, chain))
@@ -305,7 +300,8 @@ static bool has_nat(const struct patient *patient, const struct netrules_chain *
     return false;
 }
 
-/* Where addresses of both directions are those of the same side of NAT: between DNAT (-100) and SNAT (100). */
+/* Reports queue rules outside the range from DNAT (-100) to SNAT (100), in which both directions have the inside
+ * addresses. */
 static void check_place(const struct netrules_chain *base, void *user)
 {
     struct order *order = user;
@@ -316,24 +312,24 @@ static void check_place(const struct netrules_chain *base, void *user)
         return;
     if (first && base->priority < CONNTRACK)
         about_rule(find_out(order->patient, DOCTOR_WARNING, "order.before-conntrack",
-                            "There is no connection tracking yet at this place: fragments may not be put together, and "
-                            "who began a connection that Sluice has not seen the beginning of is not known.",
+                            "Connection tracking has not processed the packet yet at this point: fragments may not "
+                            "be reassembled, and the initiator of connections that began before the daemon is not "
+                            "known.",
                             "Queue at a priority above -200, or at the hook forward.",
-                            "the queue's rule stands before connection tracking (%s, priority %d)",
+                            "the queue rule is before connection tracking (%s, priority %d)",
                             netrules_hook_name(base->table->family, base->hook), (int)base->priority),
                    rule);
     else if (((base->hook == NF_INET_PRE_ROUTING && base->priority < NAT_DESTINATION) ||
               (base->hook == NF_INET_POST_ROUTING && base->priority >= NAT_SOURCE)) &&
              has_nat(order->patient, base))
-        about_rule(
-            find_out(
-                order->patient, DOCTOR_WARNING, "order.nat",
-                "Addresses are translated at this hook: one direction is seen before, the other behind it. The two "
-                "do not look like one connection, and may go to different queues.",
-                "Queue at the hook forward, where both directions have the inside addresses.",
-                "the queue's rule stands on the outer side of address translation (%s, priority %d)",
-                netrules_hook_name(base->table->family, base->hook), (int)base->priority),
-            rule);
+        about_rule(find_out(order->patient, DOCTOR_WARNING, "order.nat",
+                            "Addresses are translated at this hook: Sluice receives one direction before and the "
+                            "other after the translation. The two do not match as one connection, and may go to "
+                            "different queues.",
+                            "Queue at the hook forward, where both directions have the inside addresses.",
+                            "the queue rule is on the outer side of address translation (%s, priority %d)",
+                            netrules_hook_name(base->table->family, base->hook), (int)base->priority),
+                   rule);
 }
 
 void check_priorities(struct patient *patient)

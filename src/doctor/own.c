@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Our own table: there, switched on, and as it was installed. What it is to hold is asked of the firewall module as
- * messages and read like live ones, so the comparison is between two rulesets of one form, rule by rule as text.
+ * Compares the sluice table with what an installation would create. The firewall module supplies the expected table as
+ * nf_tables messages, which are read like the live ruleset, so that rules are compared as text.
  */
 #include <errno.h>
 #include <linux/netfilter.h>
@@ -9,9 +9,9 @@
 
 #include "doctor_priv.h"
 
-#define REINSTALL "Install it again: `sluice nft install`, or restart the daemon with --attach."
+#define REINSTALL "Run `sluice nft install`, or restart the daemon with --attach."
 
-/* --- What it was installed as --------------------------------------------------------------------- */
+/* --- Options of the installed table ----------------------------------------------------------------- */
 
 static const struct netrules_rule *queue_rule(const struct netrules_table *table)
 {
@@ -48,7 +48,7 @@ static enum firewall_family family_of(uint32_t family)
     }
 }
 
-/* The options that would have made this table: what was asked for on purpose, and otherwise what is there. */
+/* Returns the options that would have created this table: those given explicitly, otherwise those of the live table. */
 static struct firewall_options options_of(const struct patient *patient, const struct own_table *own)
 {
     const struct doctor_input *input = patient->input;
@@ -77,7 +77,7 @@ static int add_expected(void *user, const void *bytes, size_t length)
     return netrules_add_message(user, bytes, length);
 }
 
-/* --- Comparing ------------------------------------------------------------------------------------ */
+/* --- Comparison ------------------------------------------------------------------------------------- */
 
 static bool same_rule(const struct netrules_rule *one, const struct netrules_rule *other)
 {
@@ -91,29 +91,26 @@ static void missing_rule(struct patient *patient, const struct netrules_chain *c
     struct doctor_finding *finding;
 
     if (queues && !feeds)
-        finding =
-            find_out(patient, DOCTOR_BROKEN, "own.not-feeding",
-                     "What passes this hook is not inspected. A daemon that is stopping takes the rule away first; if "
-                     "none is, somebody else did.",
-                     REINSTALL, "chain %s of our table feeds no queue", chain->name);
+        finding = find_out(patient, DOCTOR_BROKEN, "own.not-feeding",
+                           "Packets at this hook are not inspected. A stopping daemon removes the rule first; if "
+                           "none is stopping, another program removed it.",
+                           REINSTALL, "chain %s of the sluice table feeds no queue", chain->name);
     else
-        finding =
-            find_out(patient, DOCTOR_WARNING, "own.altered",
-                     "Somebody changed the table that Sluice made, or it was made with other options than those of "
-                     "the configuration.",
-                     REINSTALL, "chain %s of our table lacks the rule `%s`", chain->name, rule->text);
+        finding = find_out(patient, DOCTOR_WARNING, "own.altered",
+                           "Another program changed the sluice table, or it was installed with options other than "
+                           "the configured ones.",
+                           REINSTALL, "chain %s of the sluice table lacks the rule `%s`", chain->name, rule->text);
     finding->chain = chain;
 }
 
 static void extra_rule(struct patient *patient, const struct netrules_rule *rule)
 {
-    about_rule(
-        find_out(patient, rule->verdict == NETRULES_QUEUE ? DOCTOR_NOTE : DOCTOR_WARNING, "own.altered",
-                 "The table is Sluice's: it is replaced as a whole at the next installation, and the rule goes with "
-                 "it. An accept here lets packets pass uninspected.",
-                 "Put the rule into a table of your own; exceptions of mode chain belong into sluice_exceptions.",
-                 "a rule in our table that Sluice did not make"),
-        rule);
+    about_rule(find_out(patient, rule->verdict == NETRULES_QUEUE ? DOCTOR_NOTE : DOCTOR_WARNING, "own.altered",
+                        "The next installation replaces the sluice table, including this rule. An accept here "
+                        "lets packets pass uninspected.",
+                        "Put the rule into another table; exceptions of mode chain belong into sluice_exceptions.",
+                        "the sluice table has a rule that Sluice did not create"),
+               rule);
 }
 
 static bool feeds(const struct netrules_chain *chain)
@@ -124,7 +121,8 @@ static bool feeds(const struct netrules_chain *chain)
     return false;
 }
 
-/* Both lists side by side; a rule that one has more is looked for ahead in the other. */
+/* Whether the list contains the rule. compare_rules() reads both lists in parallel and searches ahead for a rule that
+ * only one has. */
 static bool has_rule(const struct netrules_rule *list, const struct netrules_rule *rule)
 {
     for (; list; list = list->next)
@@ -139,7 +137,7 @@ static void compare_rules(struct patient *patient, const struct netrules_chain *
     const struct netrules_rule *have = live->rules, *want = wanted->rules;
 
     while (want && !live->rules &&
-           (want->verdict != NETRULES_QUEUE || want->sees_connection_mark)) /* a daemon that stops empties its chains */
+           (want->verdict != NETRULES_QUEUE || want->sees_connection_mark)) /* a stopping daemon empties its chains */
         want = want->next;
     while (have || want) {
         if (have && want && same_rule(have, want)) {
@@ -161,24 +159,25 @@ static void compare_chain(struct patient *patient, const struct own_table *own, 
     struct doctor_finding *finding;
 
     if (!live || live->base != wanted->base || live->hook != wanted->hook) {
-        find_out(patient, DOCTOR_BROKEN, "own.chain-missing", "What passes this hook is not inspected.", REINSTALL,
-                 "our table has no chain %s%s", wanted->name, live ? " on its hook" : "");
+        find_out(patient, DOCTOR_BROKEN, "own.chain-missing", "Packets at this hook are not inspected.", REINSTALL,
+                 "the sluice table has no chain %s%s", wanted->name, live ? " on its hook" : "");
         return;
     }
     if (live->base && live->policy != NETRULES_ACCEPT) {
-        finding =
-            find_out(patient, DOCTOR_WARNING, "own.policy",
-                     "Between two steps of a stop our chains have no rule, and their policy decides: it was accept.",
-                     REINSTALL, "the policy of our chain %s is drop", live->name);
+        finding = find_out(
+            patient, DOCTOR_WARNING, "own.policy",
+            "While Sluice stops, its chains have no rules and their policy applies: it was installed as accept.",
+            REINSTALL, "the policy of Sluice's chain %s is drop", live->name);
         finding->chain = live;
     }
     if (patient->input->options.has_priority && live->base && live->priority != wanted->priority) {
-        finding = find_out(
-            patient, DOCTOR_WARNING, "own.altered", "The configuration names another place (nft.priority).", REINSTALL,
-            "our chain %s is at priority %d and not at %d", live->name, (int)live->priority, (int)wanted->priority);
+        finding =
+            find_out(patient, DOCTOR_WARNING, "own.altered", "The configuration sets another priority (nft.priority).",
+                     REINSTALL, "Sluice's chain %s is at priority %d instead of %d", live->name, (int)live->priority,
+                     (int)wanted->priority);
         finding->chain = live;
     }
-    if (strcmp(wanted->name, "sluice_exceptions") != 0) /* which is the user's */
+    if (strcmp(wanted->name, "sluice_exceptions") != 0) /* which belongs to the user */
         compare_rules(patient, live, wanted);
 }
 
@@ -194,18 +193,18 @@ static void compare_table(struct patient *patient, const struct own_table *own)
     netrules_free(expected);
 }
 
-/* --- There at all --------------------------------------------------------------------------------- */
+/* --- Presence --------------------------------------------------------------------------------------- */
 
 static void check_dormant(struct patient *patient, const struct own_table *own)
 {
     if (own->table->dormant)
         find_out(patient, DOCTOR_BROKEN, "own.dormant",
                  "A dormant table is not attached to its hooks: nothing is inspected.",
-                 "Wake it by `nft add table inet sluice`, or install it again.", "our table %s %s is dormant",
-                 netrules_family_name(own->table->family), own->table->name);
+                 "Run `nft add table inet sluice` to activate it, or `sluice nft install`.",
+                 "Sluice's table %s %s is dormant", netrules_family_name(own->table->family), own->table->name);
 }
 
-/* Whether a rule feeds a queue of another program, which may route to ours. */
+/* Whether a rule feeds a queue of another program, which may route packets to Sluice. */
 static bool has_other_consumer(const struct patient *patient)
 {
     for (const struct netrules_table *table = patient->ruleset->tables; table; table = table->next)
@@ -226,21 +225,20 @@ static bool has_packets(const struct patient *patient)
     return false;
 }
 
-/* Sluice behind another consumer has no rule: that program's verdict queues to it. */
+/* Sluice behind another consumer needs no rule: the other program's verdict queues to it. */
 static void check_no_rule(struct patient *patient)
 {
     const char *queues = queues_text(patient, patient->first, patient->last_queue);
 
     if (has_other_consumer(patient))
         find_out(patient, has_packets(patient) ? DOCTOR_NOTE : DOCTOR_WARNING, "queue.routed",
-                 "Packets reach Sluice only by a verdict of another program that reads queues (mode route).",
+                 "Packets reach Sluice only by the verdict of another program that reads queues (mode route).",
                  "Check that this program routes to Sluice's queue (Suricata: nfq.mode: route, nfq.route-queue).",
                  "no rule sends packets to %s, which has received %s", queues, has_packets(patient) ? "some" : "none");
     else
         find_out(patient, DOCTOR_BROKEN, "queue.no-rule", "No packet reaches Sluice: nothing is inspected.",
-                 "Attach: `sluice nft install --mode after`, or `sluice run --attach after`; or write rules of your "
-                 "own that queue "
-                 "to these numbers.",
+                 "Attach Sluice with `sluice nft install --mode after` or `sluice run --attach after`, or "
+                 "write rules that queue to these numbers.",
                  "no rule sends packets to %s", queues);
 }
 
@@ -249,12 +247,11 @@ static void check_missing(struct patient *patient)
     const struct doctor_input *input = patient->input;
 
     if (input->attach_given && input->options.mode != ATTACH_NONE &&
-        !(input->options.mode == ATTACH_CHAIN && patient->feeds)) /* the chain is in another table */
-        find_out(
-            patient, DOCTOR_BROKEN, "own.missing",
-            "The configuration attaches by an own table (nft.attach), and there is none: what only that table would "
-            "feed is not inspected.",
-            REINSTALL, "there is no table '%s' made by sluice", input->options.table);
+        !(input->options.mode == ATTACH_CHAIN && patient->feeds)) /* in mode chain the chain may be in another table */
+        find_out(patient, DOCTOR_BROKEN, "own.missing",
+                 "The configuration uses the sluice table (nft.attach), but it is not installed: packets "
+                 "that only this table would queue are not inspected.",
+                 REINSTALL, "there is no table '%s' created by sluice", input->options.table);
     else if (!patient->feeds)
         check_no_rule(patient);
 }
@@ -264,11 +261,11 @@ static void check_foreign(struct patient *patient)
     for (const struct netrules_table *table = patient->ruleset->tables; table; table = table->next)
         if (!table->legacy && strcmp(table->name, patient->input->options.table) == 0 && !own_of(patient, table))
             find_out(patient, DOCTOR_WARNING, "own.foreign",
-                     "Sluice does not touch what it did not make, so it can't install its own table under this name in "
-                     "this family.",
+                     "Sluice does not change tables that it did not create, so it cannot install its table "
+                     "under this name in this family.",
                      "Choose another name by --table NAME (nft.table), or delete that table.",
-                     "table %s %s has our name and was not made by sluice", netrules_family_name(table->family),
-                     table->name);
+                     "table %s %s has the name of the sluice table but was not created by sluice",
+                     netrules_family_name(table->family), table->name);
 }
 
 void check_own_table(struct patient *patient)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The queues: how rules feed them, what happens without a listener, who listens, who else uses queues. */
+/* Queue rules: their place, bypass and distribution over queues; listeners; and queues of other programs. */
 #include <linux/netfilter.h>
 #include <string.h>
 
@@ -7,12 +7,12 @@
 
 enum { ENOUGH_PACKETS = 1000, MOST_PERCENT = 90, MAX_RANGES = 64 };
 
-/* --- In a chain with others' rules ---------------------------------------------------------------- */
+/* --- Queue rules in chains of other programs -------------------------------------------------------- */
 
 struct shared {
     struct patient *patient;
     const struct feed *feed;
-    size_t rules, drops; /* behind ours */
+    size_t rules, drops; /* after the queue rule */
     bool told;
 };
 
@@ -25,8 +25,8 @@ static void count_behind(const struct step *step, void *user)
 }
 
 #define OWN_CHAIN                                                                                                      \
-    "Give Sluice its own base chain behind those of the firewall, where neither can skip it: `sluice nft install "     \
-    "--mode after`."
+    "Give Sluice its own base chain after those of the firewall, where neither skips the "                             \
+    "other: `sluice nft install --mode after`."
 
 bool repeats(const struct patient *patient, const struct netrules_rule *rule)
 {
@@ -36,7 +36,7 @@ bool repeats(const struct patient *patient, const struct netrules_rule *rule)
     return patient->input->repeats;
 }
 
-/* What is skipped: with bypass when nobody listens, and by an accept always but in repeat mode. */
+/* Reports rules that packets skip: by bypass when there is no listener, and by every accept outside repeat mode. */
 static void report_shared(struct shared *shared, const struct netrules_chain *base, bool always)
 {
     const struct netrules_rule *rule = shared->feed->rule;
@@ -47,23 +47,22 @@ static void report_shared(struct shared *shared, const struct netrules_chain *ba
     if ((!denies && shared->rules == 0) || (!always && replaces_accept(shared->patient, rule)))
         return;
     if (rule->queue.bypass)
-        about_rule(
-            find_out(
-                shared->patient, severity, "queue.bypass-shared",
-                "When nobody listens, or with fail-open when the queue is full, the kernel accepts the packet for "
-                "the rest of this base chain: bypass does not turn off the inspection only, it opens the firewall.",
-                OWN_CHAIN, "bypass skips the rules behind the queue in %s %s: %zu, of them %zu that deny%s",
-                base->table->name, base->name, shared->rules, shared->drops, policy),
-            rule);
+        about_rule(find_out(shared->patient, severity, "queue.bypass-shared",
+                            "Without a listener, or with fail-open when the queue is full, the kernel accepts the "
+                            "packet for the rest of this base chain: bypass then disables not only the inspection "
+                            "but also the firewall rules after the queue.",
+                            OWN_CHAIN, "bypass skips the rules after the queue in %s %s: %zu, of which %zu deny%s",
+                            base->table->name, base->name, shared->rules, shared->drops, policy),
+                   rule);
     if (!repeats(shared->patient, rule))
-        about_rule(
-            find_out(shared->patient, severity, "queue.accept-shared",
-                     "A packet that Sluice accepts leaves the base chain: the rules behind the queue are never asked "
-                     "for it, whatever they deny.",
-                     OWN_CHAIN " Or let accepted packets come back with a mark (queue.verdict repeat).",
-                     "an accepted packet skips the rules behind the queue in %s %s: %zu, of them %zu that deny%s",
-                     base->table->name, base->name, shared->rules, shared->drops, policy),
-            rule);
+        about_rule(find_out(shared->patient, severity, "queue.accept-shared",
+                            "A packet that Sluice accepts leaves the base chain: the rules after the queue are never "
+                            "evaluated for it.",
+                            OWN_CHAIN
+                            " Or set queue.verdict: repeat, so that accepted packets return to the chain with a mark.",
+                            "an accepted packet skips the rules after the queue in %s %s: %zu, of which %zu deny%s",
+                            base->table->name, base->name, shared->rules, shared->drops, policy),
+                   rule);
 }
 
 static void check_shared_base(const struct netrules_chain *base, void *user)
@@ -78,7 +77,7 @@ static void check_shared_base(const struct netrules_chain *base, void *user)
         report_shared(shared, base, way.always);
 }
 
-/* --- How it spreads ------------------------------------------------------------------------------- */
+/* --- Distribution over queues ----------------------------------------------------------------------- */
 
 static void check_spread(struct patient *patient, const struct feed *feed)
 {
@@ -90,32 +89,30 @@ static void check_spread(struct patient *patient, const struct feed *feed)
         about_rule(
             find_out(
                 patient, DOCTOR_WARNING, "queue.fanout",
-                "The queue is chosen by the CPU that has the packet: the two directions of a connection, and after "
-                "a move of interrupts its packets, go to different workers, which see half of it each.",
-                "Leave out fanout: `queue flags bypass to symhash mod N`, or --queue-balance without "
-                "--queue-cpu-fanout.",
+                "The queue is chosen by the CPU that handles the packet: the two directions of a "
+                "connection, and its packets after interrupts move, go to different workers, each of "
+                "which sees only a part.",
+                "Remove fanout: `queue flags bypass to symhash mod N`, or --queue-balance without --queue-cpu-fanout.",
                 "the queue is chosen by CPU"),
             rule);
         break;
     case NETRULES_SPREAD_OTHER:
-        about_rule(
-            find_out(patient, DOCTOR_WARNING, "queue.not-by-flow",
-                     "The queue must be the same for all packets of a connection in both directions; a counter, a "
-                     "random number or a hash of the packet's own fields is not.",
-                     "Spread by `symhash mod N`, or by a jhash of `ct original` addresses and ports.",
-                     "the queue is not chosen by connection"),
-            rule);
+        about_rule(find_out(patient, DOCTOR_WARNING, "queue.not-by-flow",
+                            "All packets of a connection, in both directions, must go to one queue. A counter, a "
+                            "random number or a hash of the packet's own fields does not guarantee this.",
+                            "Distribute by `symhash mod N`, or by a jhash of `ct original` addresses and ports.",
+                            "the queue is not chosen by connection"),
+                   rule);
         break;
     case NETRULES_SPREAD_ADDRESSES:
-        about_rule(
-            find_out(patient, DOCTOR_NOTE, "queue.by-addresses",
-                     "The kernel's own hash takes addresses only: everything between two hosts is in one queue and has "
-                     "one worker. Behind a proxy, a tunnel or NAT that may be nearly all there is.",
-                     native
-                         ? "Use `queue flags bypass to symhash mod N`, which takes ports too."
-                         : "Use nft's own queue expression where the kernel has it (module nft_queue): nft.expression.",
-                     "packets are spread by their addresses alone"),
-            rule);
+        about_rule(find_out(patient, DOCTOR_NOTE, "queue.by-addresses",
+                            "The kernel's own hash covers addresses only: all traffic between two hosts goes to one "
+                            "queue and one worker. Behind a proxy, a tunnel or NAT that may be nearly all traffic.",
+                            native ? "Use `queue flags bypass to symhash mod N`, which includes the ports."
+                                   : "Use the queue expression of nftables where the kernel has it (module nft_queue): "
+                                     "nft.expression: native.",
+                            "packets are distributed by their addresses only"),
+                   rule);
         break;
     default:
         break;
@@ -129,16 +126,17 @@ static void check_bypass(struct patient *patient, const struct feed *feed)
     about_rule(
         find_out(patient, patient->input->bypass_given && patient->input->options.bypass ? DOCTOR_WARNING : DOCTOR_NOTE,
                  "queue.no-bypass",
-                 "When the daemon is not there, every packet that this rule takes is dropped: nothing passes "
-                 "uninspected, and nothing passes at all.",
-                 feed->own ? "That is nft.bypass: no. With bypass packets go on; in our own table that opens nothing."
-                           : "If that is not meant, use an own table with bypass; in a chain with other rules bypass "
-                             "would skip them.",
-                 "without a listener the queue drops"),
+                 "Without a running daemon the kernel drops every packet that matches this rule: no "
+                 "packet passes uninspected, and none passes at all.",
+                 feed->own ? "This is the setting nft.bypass: no. With bypass, packets continue with the next chain; "
+                             "in the sluice table this skips no firewall rule."
+                           : "If this is not intended, use the sluice table with nft.bypass: yes. In a chain with "
+                             "other rules, bypass would skip them.",
+                 "the kernel drops queued packets while there is no listener"),
         feed->rule);
 }
 
-/* --- Others' queues ------------------------------------------------------------------------------- */
+/* --- Queues of other programs ----------------------------------------------------------------------- */
 
 static const struct netrules_holder *holder_of(const struct patient *patient, unsigned queue)
 {
@@ -152,14 +150,13 @@ static void check_second_user(struct patient *patient, const struct feed *feed)
 {
     if (!patient->own || feed->own)
         return;
-    about_rule(
-        find_out(patient, DOCTOR_WARNING, "queue.second-rule",
-                 "Packets that both take are inspected twice, at two places; others come to us from a place where the "
-                 "firewall has not decided, and what we accept skips the rest of that chain.",
-                 "Give one of them other numbers, or delete the rule.",
-                 "a rule outside of our table sends packets to %s",
-                 queues_text(patient, feed->rule->queue.first, feed->rule->queue.last)),
-        feed->rule);
+    about_rule(find_out(patient, DOCTOR_WARNING, "queue.second-rule",
+                        "Packets that match both rules are inspected twice. This rule may also queue packets "
+                        "before the firewall has decided, and an accept of Sluice skips the rest of its chain.",
+                        "Use other queue numbers for one of them, or delete the rule.",
+                        "a rule outside the sluice table sends packets to %s",
+                        queues_text(patient, feed->rule->queue.first, feed->rule->queue.last)),
+               feed->rule);
 }
 
 static void check_other_user(struct patient *patient, const struct netrules_rule *rule)
@@ -171,19 +168,19 @@ static void check_other_user(struct patient *patient, const struct netrules_rule
         (queue->first <= patient->last_queue && queue->last >= patient->first))
         return;
     about_rule(
-        find_out(
-            patient, DOCTOR_NOTE, "queue.other-user",
-            "Its verdict accept lets the packet go on to the next base chain, ours if that comes behind; a verdict "
-            "repeat runs its own chain again.",
-            "None as long as the numbers differ. Where a packet is to pass both, see mode route.",
-            "another consumer has %s (%s)", queues_text(patient, queue->first, queue->last),
-            !holder        ? "nobody listens"
-            : holder->name ? holder->name
-                           : "of another namespace"),
+        find_out(patient, DOCTOR_NOTE, "queue.other-user",
+                 "The other program's verdict accept passes the packet to the next base chain, Sluice's "
+                 "if that is later; its verdict repeat traverses the chain again.",
+                 "None, as long as the queue numbers differ. To pass packets through both programs, see mode route.",
+                 "another program uses %s (%s)", queues_text(patient, queue->first, queue->last),
+                 !holder        ? "no listener"
+                 : holder->name ? holder->name
+                                : "process of another namespace"),
         rule);
 }
 
-/* The same rule in a chain of another hook says nothing new of its queue. */
+/* Whether an equal rule of the table was checked before: in a chain of another hook it adds no information about the
+ * queue. */
 static bool is_repeated(const struct patient *patient, const struct feed *feed)
 {
     for (const struct feed *earlier = patient->feeds; earlier != feed; earlier = earlier->next)
@@ -212,7 +209,7 @@ void check_queues(struct patient *patient)
                 check_other_user(patient, rule);
 }
 
-/* --- Who listens ---------------------------------------------------------------------------------- */
+/* --- Listeners -------------------------------------------------------------------------------------- */
 
 static bool is_fed(const struct feed *feed, unsigned queue)
 {
@@ -229,14 +226,14 @@ static void report_deaf(struct patient *patient, const struct feed *feed, unsign
     bool bypass = feed->rule->queue.bypass;
 
     about_rule(find_out(patient, bypass ? DOCTOR_WARNING : DOCTOR_BROKEN, "queue.no-listener",
-                        bypass ? "With bypass the packets go on, uninspected."
-                               : "Without bypass the kernel drops every packet that this rule takes.",
-                        "Start the daemon, with all of these numbers: `sluice run --queue FIRST-LAST`.",
-                        "nobody listens on %s", queues_text(patient, first, last)),
+                        bypass ? "Because of bypass, packets pass uninspected."
+                               : "Without bypass the kernel drops every packet that matches this rule.",
+                        "Start the daemon with all these queue numbers: `sluice run --queue FIRST-LAST`.",
+                        "%s: no listener", queues_text(patient, first, last)),
                feed->rule);
 }
 
-/* Runs of numbers that nobody has. */
+/* Reports each range of queues without a listener. */
 static void check_deaf(struct patient *patient, const struct feed *feed)
 {
     unsigned last = feed->rule->queue.last, ranges = 0;
@@ -264,15 +261,16 @@ static void check_holder(struct patient *patient, const struct netrules_holder *
 
     if (holder->queue < patient->first || holder->queue > patient->last_queue || is_ours(holder))
         return;
-    finding = find_out(patient, DOCTOR_BROKEN, "queue.foreign-listener",
-                       "A queue has one listener. The packets go to that program, and Sluice can't have the number.",
-                       "Give Sluice other numbers (queue.numbers), or stop that program.",
-                       "queue %u is held by %s (%u)", (unsigned)holder->queue, holder->name, holder->process);
+    finding =
+        find_out(patient, DOCTOR_BROKEN, "queue.foreign-listener",
+                 "A queue has only one listener. That program receives the packets, and Sluice cannot open the queue.",
+                 "Choose other queue numbers for Sluice (queue.numbers), or stop that program.",
+                 "queue %u is in use by %s (%u)", (unsigned)holder->queue, holder->name, holder->process);
     finding->other = arena_printf(patient->arena, "process %u (%s)", holder->process, holder->name);
     patient->failed |= !finding->other;
 }
 
-/* Nearly all packets in one of several queues. */
+/* Reports one queue that receives nearly all packets of several. */
 static void check_load(struct patient *patient)
 {
     const struct netrules_holder *most = NULL;
@@ -289,9 +287,11 @@ static void check_load(struct patient *patient)
         (uint64_t)most->delivered * 100 < sum * MOST_PERCENT)
         return;
     find_out(patient, DOCTOR_WARNING, "queue.one-loaded",
-             "One worker does all the work: with the hash by addresses everything between two hosts is in one queue.",
-             "Spread by `symhash mod N` (nft.expression native), or by a jhash of `ct original` addresses and ports.",
-             "queue %u has %u%% of the packets of %s", (unsigned)most->queue,
+             "One worker does nearly all the work: with the hash over addresses, all traffic between "
+             "two hosts goes to one queue.",
+             "Distribute by `symhash mod N` (nft.expression: native), or by a jhash of `ct original` "
+             "addresses and ports.",
+             "queue %u receives %u%% of the packets of %s", (unsigned)most->queue,
              (unsigned)((uint64_t)most->delivered * 100 / sum),
              queues_text(patient, patient->first, patient->last_queue));
 }
@@ -300,23 +300,24 @@ static void check_full(struct patient *patient, const struct netrules_holder *ho
 {
     if (holder->dropped && holder->queue >= patient->first && holder->queue <= patient->last_queue)
         find_out(patient, DOCTOR_NOTE, "queue.dropped",
-                 "The queue was full, or its socket was: since it was opened the kernel dropped these packets.",
-                 "More queues (queue.numbers), a longer one (queue.length), a larger buffer (queue.receive-buffer).",
+                 "The queue or its socket buffer was full: the kernel has dropped these packets since the "
+                 "queue was opened.",
+                 "Configure more queues (queue.numbers), a longer queue (queue.length) or a larger buffer "
+                 "(queue.receive-buffer).",
                  "queue %u has dropped %u packets", (unsigned)holder->queue, holder->dropped);
 }
 
-/* Every packet that Sluice accepts goes to the next consumer. */
+/* Checks that the queue of the next consumer, which gets every accepted packet, has a listener. */
 static void check_next_queue(struct patient *patient, const struct doctor_next_queue *next)
 {
     if (holder_of(patient, next->queue))
         return;
     find_out(patient, next->bypass ? DOCTOR_WARNING : DOCTOR_BROKEN, "route.no-listener",
-             next->bypass
-                 ? "With queue.route-bypass the packets that Sluice accepts go on; the next consumer sees none of them."
-                 : "Without queue.route-bypass the kernel drops every packet that Sluice accepts.",
-             next->bypass ? "Start the program that reads that queue."
-                          : "Start the program that reads that queue, or set queue.route-bypass: yes.",
-             "accepted packets are routed to queue %u, on which nobody listens", (unsigned)next->queue);
+             next->bypass ? "Because of queue.route-bypass, packets that Sluice accepts pass without the next consumer."
+                          : "Without queue.route-bypass the kernel drops every packet that Sluice accepts.",
+             next->bypass ? "Start the program that reads this queue."
+                          : "Start the program that reads this queue, or set queue.route-bypass: yes.",
+             "accepted packets are routed to queue %u, which has no listener", (unsigned)next->queue);
 }
 
 void check_listeners(struct patient *patient)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The report as lines and as JSON. Both say the same, and the same every time for one ruleset. */
+/* The report as text and as JSON, with the same content and, for one ruleset, always in the same order. */
 #include <string.h>
 
 #include "doctor_priv.h"
 
 enum { WIDTH = 100, INDENT = 4 };
 
-/* Words wrapped at the width, each line indented. */
+/* Writes `words` wrapped at WIDTH, each line indented. */
 static void write_wrapped(struct text *out, const char *label, const char *words)
 {
     size_t column = INDENT + strlen(label);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The way of a packet through one base chain and the chains that it jumps to, in the kernel's order. A chain is gone
- * through once, however often it is jumped to: the first time is the one that comes before the others.
+ * The walk of a packet through one base chain and the chains that it jumps to, in the kernel's order. Each chain is
+ * walked once, at the first jump to it, because that position precedes all others.
  */
 #include "doctor_priv.h"
 
@@ -12,14 +12,15 @@ enum { DEPTH = 64 }; /* the kernel allows 16 */
 
 struct walker {
     struct way *way;
-    bool *visited; /* by the chains' numbers */
+    bool *visited; /* by chain number */
     bool blocked;
 };
 
-/* What every rule of a chain has from those that jump there. */
+/* The conditions that each rule of a chain inherits from the rules that jump to it. */
 struct caller {
     bool conditional, established, only_loopback;
-    const struct netrules_rule *ender; /* an earlier rule of the chain that takes every packet; NULL */
+    const struct netrules_rule
+        *ender; /* an earlier rule of the chain with a terminal verdict for every packet; or NULL */
     unsigned depth;
 };
 
@@ -66,7 +67,7 @@ static void tell(const struct walker *walker, const struct netrules_rule *rule, 
         way->before(&step, way->user);
 }
 
-/* A rule that ends the way of every packet that comes to it. */
+/* Records a rule with a terminal verdict for every packet that reaches it. */
 static void block(struct walker *walker, const struct netrules_rule *rule, const struct caller *caller)
 {
     if (walker->way->reached || walker->blocked || caller->conditional)
@@ -88,8 +89,8 @@ static void follow(struct walker *walker, const struct netrules_rule *rule, cons
         walk_chain(walker, target, next);
 }
 
-/* No packet comes here. In a base chain that is the blocker's matter, and behind a queue the packets are in a queue
- * already. */
+/* Whether no packet reaches this rule. In a base chain the blocker covers that case, and after a queue verdict the
+ * packets are in a queue already. */
 static bool is_dead(const struct walker *walker, const struct caller *caller)
 {
     return caller->ender && !walker->blocked && caller->ender->verdict != NETRULES_QUEUE;
@@ -101,7 +102,7 @@ static bool leads_to(const struct netrules_rule *rule, const struct netrules_rul
                             netrules_find_chain(rule->chain->table, rule->target) == goal->chain);
 }
 
-/* True when nothing goes on with the next rule. */
+/* Processes one rule. Returns true when no packet continues with the next rule. */
 static bool take_step(struct walker *walker, const struct netrules_rule *rule, const struct caller *caller)
 {
     bool always = !rule->conditional;
@@ -125,7 +126,7 @@ static bool take_step(struct walker *walker, const struct netrules_rule *rule, c
     if (always && !goes_on(rule->verdict))
         block(walker, rule, caller);
     if (always && !caller->depth && (rule->verdict == NETRULES_RETURN || rule->verdict == NETRULES_GOTO))
-        block(walker, rule, caller); /* of a base chain: what is left is its policy */
+        block(walker, rule, caller); /* in a base chain the packet continues with the chain's policy */
     return always && (rule->verdict == NETRULES_RETURN || rule->verdict == NETRULES_GOTO) && caller->depth;
 }
 

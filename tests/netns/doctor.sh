@@ -113,7 +113,7 @@ nft 'table inet other { chain f { type filter hook input priority 70; policy acc
 examine "neither empty chains nor other hooks"
 absent order.filter-behind order.same-priority
 examine "not where it was configured" --priority 61
-found own.altered warning "60 and not at 61"
+found own.altered warning "60 instead of 61"
 clear
 install --mode before
 nft 'table inet early { chain f { type filter hook forward priority -20; policy accept; tcp dport 1 drop; }; }'
@@ -162,7 +162,7 @@ nft_command install --mode repeat --mark 0x40000/0x40000 >/dev/null
 nft 'table ip filter { chain ts-forward { meta mark set meta mark & 0xff00ffff | 0x40000; }; }'
 ip rule add fwmark 0x80000/0xff0000 lookup 52
 examine "the mark of Tailscale" --set queue.verdict=repeat
-found mark.forged broken "Tailscale sets bits of our mark 0x40000/0x40000"
+found mark.forged broken "Tailscale sets bits of Sluice's mark 0x40000/0x40000"
 found mark.routed warning "Tailscale"
 found manager.tailscale note
 ip rule del fwmark 0x80000/0xff0000 lookup 52

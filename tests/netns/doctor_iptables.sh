@@ -26,7 +26,7 @@ for kind in nft legacy; do
 	$four -I FORWARD -j NFQUEUE --queue-num 0 --queue-bypass
 	$four -A FORWARD -p tcp --dport 22 -j DROP
 	examine "$kind: at the top"
-	found queue.accept-shared broken "1, of them 1 that deny"
+	found queue.accept-shared broken "1, of which 1 deny"
 	found queue.bypass-shared broken "-j NFQUEUE --queue-num 0 --queue-bypass"
 	found family.ipv6 warning forward
 	$six -I FORWARD -j NFQUEUE --queue-num 0 --queue-bypass
@@ -41,7 +41,7 @@ for kind in nft legacy; do
 	$six -A FORWARD -m mark ! --mark 0x1/0x1 -j NFQUEUE --queue-num 0
 	examine "$kind: repeat" --set queue.verdict=repeat --mark 0x1/0x1
 	only queue.no-listener
-	found queue.no-listener broken "drops|nobody listens on queue 0"
+	found queue.no-listener broken "drops|queue 0: no listener"
 	$four -t mangle -A PREROUTING -j MARK --set-xmark 0x3/0x3
 	$four -t mangle -A PREROUTING -j CONNMARK --restore-mark
 	$four -t mangle -A POSTROUTING -j CONNMARK --save-mark

@@ -305,7 +305,7 @@ START_TEST(spread_is_judged)
         ck_assert_ptr_null(report->findings);
     }
     if (spreads[_i].queue.last == 5)
-        ck_assert_str_eq(find("queue.no-listener")->what, "nobody listens on queues 4-5");
+        ck_assert_str_eq(find("queue.no-listener")->what, "queues 4-5: no listener");
 }
 END_TEST
 

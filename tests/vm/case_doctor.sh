@@ -93,7 +93,7 @@ queue() { # queue STATEMENT: in a chain of its own, ahead of nothing
 queue 'queue flags bypass to symhash mod 4'
 examine "symhash" --queue 0-3
 equal "symhash: findings" "$(grep -v no-listener "$WORK/findings.log")" ""
-found 'warning queue.no-listener queue flags bypass to symhash mod 4 nobody listens on queues 0-3'
+found 'warning queue.no-listener queue flags bypass to symhash mod 4 queues 0-3: no listener'
 queue 'queue to 0-3'
 examine "by addresses" --queue 0-3
 found 'note queue.by-addresses queue to 0-3'
