@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The blocklist: hosts whose packets the kernel drops, in sets of our own nftables table (nft.blocklist.enabled). It
- * lives in the kernel alone: whoever has CAP_NET_ADMIN may read and change it beside a running daemon, and a host
- * leaves by itself when its time is over.
+ * The blocklist: hosts whose packets the kernel drops, in sets of the sluice table (nft.blocklist.enabled). It is
+ * stored only in the kernel: any process with CAP_NET_ADMIN may read and change it while the daemon runs, and a host is
+ * removed when its timeout expires.
  *
- * Threads:   any; each call has a netlink session of its own.
+ * Threads:   any; each call opens its own netlink session.
  */
 #ifndef SLUICE_BLOCKLIST_H
 #define SLUICE_BLOCKLIST_H
@@ -19,22 +19,22 @@
 struct blocked_host {
     struct address address;
     uint8_t version;         /* 4 or 6 */
-    uint64_t timeout_ms;     /* 0: for good */
-    uint64_t expires_ms;     /* how much of it is left; read only, as the next two */
+    uint64_t timeout_ms;     /* 0: permanent */
+    uint64_t expires_ms;     /* remaining time; read only, as the next two */
     uint64_t packets, bytes; /* dropped, from it and to it */
 };
 
 typedef int blocklist_each_function(const struct blocked_host *host, void *user);
 
-/* All of them, in no order. `each` ends it by -errno. 0 or -errno with a line in `error`; -ENOENT: our table has no
- * blocklist. */
+/* Calls `each` for all hosts, in no order, until it returns -errno. Returns 0, or -errno with a line in `error`;
+ * -ENOENT: the sluice table has no blocklist. */
 int blocklist_each(const char *table, blocklist_each_function *each, void *user, char error[FIREWALL_ERROR_SIZE]);
 
-/* Blocks them from now on for their timeouts, also those that are blocked already. In transactions of so many hosts:
- * when one fails, those before it are blocked. */
+/* Blocks the hosts from now on for their timeouts, including those that are blocked already. One transaction changes a
+ * limited number of hosts: when one fails, the hosts of the earlier ones stay blocked. */
 int blocklist_add(const char *table, const struct blocked_host *hosts, size_t count, char error[FIREWALL_ERROR_SIZE]);
 
-/* *removed says how many were blocked. */
+/* *removed is the number of hosts that were blocked. */
 int blocklist_remove(const char *table, const struct blocked_host *hosts, size_t count, size_t *removed,
                      char error[FIREWALL_ERROR_SIZE]);
 int blocklist_flush(const char *table, char error[FIREWALL_ERROR_SIZE]);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Connections that carry our mark, as the kernel tracks them: told when they end, listed with what they have moved, and
- * the mark taken off them again. By ctnetlink; counts are there when net.netfilter.nf_conntrack_acct was 1 when the
- * connection began.
+ * Connections with a mark of Sluice in conntrack: reports their ends, lists them with their counters, and removes the
+ * mark. Uses ctnetlink; counters exist when net.netfilter.nf_conntrack_acct was 1 at the start of the connection.
  *
  * Threads:   one at a time for each object. Needs CAP_NET_ADMIN.
  */
@@ -23,7 +22,8 @@ struct connection_mark {
 
 struct connections;
 
-/* Listens for ends from now on. The marks are copied. 0 or -errno: a kernel without ctnetlink. */
+/* Receives ends of connections from now on. The marks are copied. Returns 0, or -errno on a kernel without ctnetlink.
+ */
 int connections_open(struct connections **out, const struct connection_mark *marks, unsigned count);
 void connections_close(struct connections *connections); /* NULL is allowed */
 /* Readable when connections have ended. */
@@ -31,16 +31,17 @@ int connections_fd(const struct connections *connections);
 
 typedef void connection_function(const struct conntrack *connection, bool ended, void *user);
 
-/* Those that have ended; does not wait. False when the kernel could not tell of some. */
+/* Reports connections that have ended; does not block. Returns false when the kernel could not deliver some. */
 bool connections_receive(struct connections *connections, connection_function *each, void *user);
-/* All that have one of the marks now. 0 or -errno; what is listed while others come and go may have been told before.
- */
+/* Lists all connections that have one of the marks now. Returns 0 or -errno; while connections begin and end, one may
+ * be reported twice. */
 int connections_list(struct connections *connections, connection_function *each, void *user);
 
-/* Takes the bits under the masks off all connections that have one of the marks. *changed is how many; 0 or -errno. */
+/* Clears the bits under the masks in all connections that have one of the marks. *changed is their number. Returns 0 or
+ * -errno. */
 int connections_unmark(const struct connection_mark *marks, unsigned count, size_t *changed);
 
-/* Whether the kernel counts the packets of connections that begin now. */
+/* Whether the kernel counts the packets of new connections. */
 bool connections_are_counted(void);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Watching the own table: it is installed, remembered as the kernel then shows it, and compared with that whenever
- * somebody changes the ruleset. The kernel tells of every transaction (NFNLGRP_NFTABLES) with who made it; when it
- * could not (the socket's buffer was full), that is known and a comparison finds out.
+ * Monitors the sluice table: installs it, takes an image of it as the kernel reports it, and compares it with that
+ * image whenever another program changes the ruleset. The kernel sends notifications of each transaction
+ * (NFNLGRP_NFTABLES) with the process that made it. If the socket buffer was full, the loss is detected and a
+ * comparison finds the change.
  *
- * Threads:   one at a time; a watch has netlink sockets of its own. Nothing here waits but for the kernel's answers.
+ * Threads:   one at a time; a watch has its own netlink sockets. Nothing here blocks except on the kernel's answers.
  */
 #ifndef SLUICE_FIREWALL_WATCH_H
 #define SLUICE_FIREWALL_WATCH_H
@@ -20,16 +21,16 @@ enum { FIREWALL_NAME_SIZE = 64, FIREWALL_PROCESS_SIZE = 32 };
 
 struct firewall_watch;
 
-/* Listens, then installs as firewall_install() does. The options are lent for good. */
+/* Starts to receive notifications, then installs as firewall_install() does. The options must outlive the watch. */
 int firewall_watch_open(struct firewall_watch **out, const struct firewall_options *options,
                         char error[FIREWALL_ERROR_SIZE]);
-/* Leaves the table as it is. NULL is allowed. */
+/* Keeps the table in place. NULL is allowed. */
 void firewall_watch_close(struct firewall_watch *watch);
 
-/* Readable when there is something to receive. */
+/* Readable when there are notifications. */
 int firewall_watch_fd(const struct firewall_watch *watch);
 
-/* Somebody else's chain that is where ours wants to be: behind it in mode after, ahead of it in mode before. */
+/* A chain of another program on the wrong side of Sluice's chain: after it in mode after, before it in mode before. */
 struct firewall_intruder {
     bool found;
     const char *family, *hook;
@@ -37,52 +38,53 @@ struct firewall_intruder {
     char table[FIREWALL_NAME_SIZE], chain[FIREWALL_NAME_SIZE];
 };
 
-/* What was heard of others' changes. */
+/* The received changes of other programs. */
 struct firewall_change {
     unsigned transactions;
-    bool lost;     /* the kernel could not tell of some */
-    bool ours;     /* our table was meant */
-    bool elements; /* hosts in our sets */
-    bool removals; /* chains went: with one that had a hook all packets that waited in queues */
+    bool lost;     /* the kernel could not deliver some notifications */
+    bool ours;     /* the sluice table was changed */
+    bool elements; /* hosts in its sets */
+    bool removals; /* chains were deleted; with a base chain the kernel drops all packets that wait in queues */
     uint32_t generation;
-    uint32_t pid; /* who: of the transaction that meant our table, or of the last; as the first namespace counts; 0: not
-                     known */
+    uint32_t pid; /* process of the transaction that changed the sluice table, or of the last one; as the first pid
+                     namespace counts; 0: not known */
     char process[FIREWALL_PROCESS_SIZE];
     struct firewall_intruder intruder;
 };
-/* All that has come since the last time; does not wait. */
+/* Receives all pending notifications; does not block. */
 void firewall_watch_receive(struct firewall_watch *watch, struct firewall_change *out);
 
 enum firewall_damage {
-    FIREWALL_DAMAGE_TABLE = 1 << 0, /* gone, or not ours any more */
+    FIREWALL_DAMAGE_TABLE = 1 << 0, /* deleted, or replaced by a table that sluice did not create */
     FIREWALL_DAMAGE_CHAINS = 1 << 1,
     FIREWALL_DAMAGE_RULES = 1 << 2,
     FIREWALL_DAMAGE_SETS = 1 << 3,
 };
 enum { FIREWALL_DAMAGES = 4 };
-/* "table", "chains"... by the bit's number. */
+/* Returns "table", "chains"... by the number of the bit. */
 const char *firewall_damage_name(unsigned number);
 
 struct firewall_check {
-    unsigned damage;                         /* enum firewall_damage; 0: all is as it was installed */
-    bool drops;                              /* a chain of ours drops what no rule takes */
-    uint64_t blocked_packets, blocked_bytes; /* that blocked hosts sent or were sent, since the watch began */
+    unsigned damage;                         /* bits of enum firewall_damage; 0: as installed */
+    bool drops;                              /* a base chain of Sluice has the policy drop */
+    uint64_t blocked_packets, blocked_bytes; /* from and to blocked hosts, since the watch was opened */
     uint64_t accepted_packets, accepted_bytes, dropped_packets,
-        dropped_bytes; /* of flows that are offloaded; the same */
+        dropped_bytes; /* of offloaded flows, since the watch was opened */
 };
 int firewall_watch_check(struct firewall_watch *watch, struct firewall_check *out, char error[FIREWALL_ERROR_SIZE]);
 
-/* Installs again, and blocks the hosts that were blocked when the damage took them along. 0 or -errno with a line in
+/* Installs again, and blocks the remembered hosts again if the damage removed them. Returns 0, or -errno with a line in
  * `error`. */
 int firewall_watch_reassert(struct firewall_watch *watch, unsigned damage, char error[FIREWALL_ERROR_SIZE]);
 
-/* Blocks at most FIREWALL_WATCH_HOSTS hosts for their timeouts, but for those that are blocked for as long already:
- * added[i] says it. 0 or -errno with all of them false: -ENFILE when the list is full. */
+/* Blocks at most FIREWALL_WATCH_HOSTS hosts for their timeouts, except those that are already blocked for as long:
+ * added[i] is true for each that was added. Returns 0, or -errno with all of them false: -ENFILE when the list is full.
+ */
 enum { FIREWALL_WATCH_HOSTS = 64 };
 int firewall_watch_block(struct firewall_watch *watch, const struct blocked_host *hosts, size_t count,
                          bool added[FIREWALL_WATCH_HOSTS], char error[FIREWALL_ERROR_SIZE]);
-/* Remembers who is blocked, for firewall_watch_reassert(), should somebody else have changed it. */
+/* Remembers the blocked hosts for firewall_watch_reassert(), for the case that another process changed the list. */
 int firewall_watch_remember_hosts(struct firewall_watch *watch);
-size_t firewall_watch_hosts(const struct firewall_watch *watch); /* remembered, and not over */
+size_t firewall_watch_hosts(const struct firewall_watch *watch); /* remembered and not expired */
 
 #endif

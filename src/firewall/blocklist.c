@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The hosts in the sets: listed, added, removed. A host that is blocked already is taken out and put in again in one
- * transaction, because older kernels keep the timeout of an element that is added twice; should it have gone meanwhile
- * by itself, the transaction fails as a whole and is made anew.
+ * Lists, adds and removes hosts in the blocklist sets. A host that is already blocked is deleted and added again in one
+ * transaction, because older kernels keep the timeout of an element that is added twice. If its timeout removes the
+ * host in between, the transaction fails as a whole and is repeated.
  */
 #include "sluice/blocklist.h"
 
@@ -30,9 +30,9 @@ static unsigned index_of(const struct blocked_host *host)
     return host->version == 6;
 }
 
-/* --- Where they are ------------------------------------------------------------------------------- */
+/* --- Sets ------------------------------------------------------------------------------------------- */
 
-/* The families of our tables that have the set. */
+/* Finds the families of the sluice tables that have the sets. */
 static int find_targets(struct session *session, const char *table, struct set_targets *out,
                         char error[FIREWALL_ERROR_SIZE])
 {
@@ -58,11 +58,11 @@ static int find_targets(struct session *session, const char *table, struct set_t
     if (out->count[0] == 0 && out->count[1] == 0)
         return nft_fail(
             error, -ENOENT,
-            "table '%s' is not there, or has no blocklist: set nft.blocklist.enabled: yes, and attach again", table);
+            "table '%s' does not exist or has no blocklist: set nft.blocklist.enabled: yes and attach again", table);
     return 0;
 }
 
-/* --- Elements ------------------------------------------------------------------------------------- */
+/* --- Elements --------------------------------------------------------------------------------------- */
 
 static int add_element(struct nftnl_set *set, const struct blocked_host *host, bool with_timeout)
 {
@@ -147,7 +147,7 @@ int nft_hosts_each(struct session *session, const struct set_targets *targets, b
 {
     int err = 0;
 
-    /* Tables of two families have the same hosts. */
+    /* Tables of two families contain the same hosts. */
     for (unsigned i = 0; i < VERSIONS && !err; i++) {
         struct reading reading = { i, each, user };
         const struct session_question question = {
@@ -165,7 +165,7 @@ int nft_hosts_each(struct session *session, const struct set_targets *targets, b
     return err;
 }
 
-/* --- One host ------------------------------------------------------------------------------------- */
+/* --- One host --------------------------------------------------------------------------------------- */
 
 static int copy_host(const struct blocked_host *host, void *user)
 {
@@ -186,15 +186,15 @@ int nft_host_find(struct session *session, uint32_t family, const char *table, c
     return err;
 }
 
-/* --- Changes -------------------------------------------------------------------------------------- */
+/* --- Changes ---------------------------------------------------------------------------------------- */
 
 enum group_change {
     GROUP_ADD,
-    GROUP_ADD_NEW, /* none of them is there */
+    GROUP_ADD_NEW, /* none of them is in the set */
     GROUP_REMOVE,
 };
 
-/* A message with those of the hosts that `wanted` names (NULL: all), of one version; none when there are none. */
+/* Adds a message with the hosts of one IP version that `wanted` selects (NULL: all); no message if there are none. */
 static int put_hosts(struct batch *batch, uint16_t type, uint32_t family, const char *table, unsigned index,
                      const struct blocked_host *hosts, const bool *wanted, size_t count)
 {
@@ -219,7 +219,7 @@ static int put_hosts(struct batch *batch, uint16_t type, uint32_t family, const 
     return err;
 }
 
-/* Which of them are blocked now, in one table. */
+/* Determines which of the hosts are blocked now, in one table. */
 static int find_present(struct session *session, uint32_t family, const char *table, unsigned index,
                         const struct blocked_host *hosts, size_t count, bool present[BLOCKLIST_GROUP])
 {
@@ -259,7 +259,7 @@ static int put_group(struct session *session, struct batch *batch, const struct 
     return err;
 }
 
-/* At most BLOCKLIST_GROUP hosts, in one transaction. */
+/* Changes at most BLOCKLIST_GROUP hosts in one transaction. */
 static int change_group(struct session *session, const struct set_targets *targets, const struct blocked_host *hosts,
                         size_t count, enum group_change change, size_t *present, enum subject *subject)
 {
@@ -299,7 +299,7 @@ int nft_hosts_add(struct session *session, const struct set_targets *targets, co
     return change_hosts(session, targets, hosts, count, may_be_there ? GROUP_ADD : GROUP_ADD_NEW, &replaced, subject);
 }
 
-/* --- The command line's --------------------------------------------------------------------------- */
+/* --- Command line ----------------------------------------------------------------------------------- */
 
 static int open_session(struct session *session, const char *table, struct set_targets *targets,
                         char error[FIREWALL_ERROR_SIZE])
@@ -329,13 +329,13 @@ int blocklist_each(const char *table, blocklist_each_function *each, void *user,
     return err;
 }
 
-/* A table for one version of IP has no room for hosts of the other. */
+/* A table for one IP version has no set for hosts of the other. */
 static int check_versions(const struct set_targets *targets, const struct blocked_host *hosts, size_t count,
                           char error[FIREWALL_ERROR_SIZE])
 {
     for (size_t i = 0; i < count; i++)
         if (targets->count[index_of(&hosts[i])] == 0)
-            return nft_fail(error, -EAFNOSUPPORT, "table '%s' is not for IPv%u (nft.family); nothing was changed",
+            return nft_fail(error, -EAFNOSUPPORT, "table '%s' has no set for IPv%u (nft.family); nothing was changed",
                             targets->table, (unsigned)hosts[i].version);
     return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The sets of blocked hosts in our table, one for each version of IP: hashes with a timeout and a counter for each
- * host, and a size that bounds the kernel's memory. As for rules, text and netlink are side by side.
+ * The sets of blocked hosts in the sluice table, one for each IP version: hash sets with a timeout and a counter for
+ * each element, and a size that limits the kernel's memory. As with rules, the nft text and the netlink messages are in
+ * one file.
  */
 #include "firewall_priv.h"
 
@@ -17,7 +18,7 @@
 
 static const struct {
     const char *name, *type;
-    uint32_t type_number, length; /* as nft numbers its types */
+    uint32_t type_number, length; /* data type numbers of nft */
 } sets[] = {
     { SET_BLOCKED4, "ipv4_addr", 7, 4 },
     { SET_BLOCKED6, "ipv6_addr", 8, 16 },

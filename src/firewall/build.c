@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The plan as messages of a transaction. */
+/* Converts the plan into the messages of a transaction. */
 #include "firewall_priv.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 enum { USERDATA_SIZE = 256 };
 
-/* --- Tables --------------------------------------------------------------------------------------- */
+/* --- Tables ----------------------------------------------------------------------------------------- */
 
 static int set_comment(struct nftnl_table *table, const char *comment)
 {
@@ -58,7 +58,7 @@ int nft_build_delete_table(struct batch *batch, uint32_t family, const char *tab
     return put_table(batch, NFT_MSG_DELTABLE, family, table, NULL);
 }
 
-/* --- Chains --------------------------------------------------------------------------------------- */
+/* --- Chains ----------------------------------------------------------------------------------------- */
 
 static int put_chain(struct batch *batch, uint32_t family, const char *table, const struct plan_chain *what)
 {
@@ -83,7 +83,7 @@ static int put_chain(struct batch *batch, uint32_t family, const char *table, co
     return 0;
 }
 
-/* --- Rules ---------------------------------------------------------------------------------------- */
+/* --- Rules ------------------------------------------------------------------------------------------ */
 
 static struct nftnl_rule *rule_new(uint32_t family, const char *table, const char *chain)
 {
@@ -146,7 +146,7 @@ static int build_chain_rules(struct batch *batch, uint32_t family, const struct 
     return err;
 }
 
-/* --- Whole tables --------------------------------------------------------------------------------- */
+/* --- Whole tables ----------------------------------------------------------------------------------- */
 
 static int build_table(struct batch *batch, unsigned family_index, const struct plan *plan)
 {

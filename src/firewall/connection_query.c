@@ -23,14 +23,14 @@ enum {
     REQUEST_SIZE = 512,
     ANSWER_SIZE = 4096,
     STALE_ANSWERS = 8,        /* of earlier requests that failed half way */
-    QUERIES_A_SECOND = 20000, /* a tenth of a worker's time, at most */
+    QUERIES_A_SECOND = 20000, /* limits the share of a worker's time to a tenth */
 };
 #define NS_PER_SECOND UINT64_C(1000000000)
 
 struct connection_query {
     struct mnl_socket *socket;
     uint32_t sequence;
-    uint64_t second; /* of packets' time, that `count` is of */
+    uint64_t second; /* second of the packet time that `count` refers to */
     unsigned count;
     char request[REQUESTS * REQUEST_SIZE], answer[ANSWER_SIZE];
 };
@@ -51,7 +51,7 @@ int connection_query_open(struct connection_query **out)
         err = connection_query_find(query, &none, &ignored);
     if (err && err != -ENOENT) {
         connection_query_close(query);
-        return err == -EINVAL ? -EOPNOTSUPP : err; /* nfnetlink knows no such subsystem */
+        return err == -EINVAL ? -EOPNOTSUPP : err; /* nfnetlink has no such subsystem */
     }
     *out = query;
     return 0;
@@ -66,7 +66,7 @@ void connection_query_close(struct connection_query *query)
     free(query);
 }
 
-/* --- Request -------------------------------------------------------------------------------------- */
+/* --- Request ---------------------------------------------------------------------------------------- */
 
 static void put_address(struct nlmsghdr *message, const struct packet *pkt, bool source, const struct address *address)
 {
@@ -101,7 +101,7 @@ static size_t put_request(char *at, uint32_t sequence, const struct packet *pkt,
     return message->nlmsg_len;
 }
 
-/* --- Answer --------------------------------------------------------------------------------------- */
+/* --- Answer ----------------------------------------------------------------------------------------- */
 
 static bool is_source(const struct conntrack_tuple *tuple, const struct address *address, uint16_t port)
 {

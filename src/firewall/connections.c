@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ctnetlink. Two sockets: one listens to the ends of connections, which a filter in the kernel cuts down to those with
- * our mark, as a busy gateway has many thousands a second of others; one asks. A list is filtered by the kernel, too,
- * for one mark at a time.
+ * Marked connections through ctnetlink, with two sockets. One receives the ends of connections, reduced by a socket
+ * filter to those with a mark of Sluice, because a busy gateway has many thousands of others each second. The other
+ * sends requests; the kernel filters listings, too, by one mark at a time.
  *
- * A mark is taken off by the connection's own tuple, as it was listed, and under the mask, so that other bits stay.
+ * A mark is removed with the connection's own tuple, as listed, and under the mask, so that other bits stay.
  */
 #include "sluice/connections.h"
 
@@ -25,9 +25,9 @@
 enum {
     RECEIVE_SIZE = 64 * 1024,
     RECEIVE_BUFFER = 4 * 1024 * 1024,
-    RECEIVES = 1024, /* at a time, at most */
+    RECEIVES = 1024, /* per call, at most */
     REQUEST_SIZE = 1024,
-    TUPLE_SIZE = 256,    /* of the attributes that name a connection */
+    TUPLE_SIZE = 256,    /* of the attributes that identify a connection */
     UNMARK_GROUP = 4096, /* connections that are listed before they are changed */
     UNMARK_ROUNDS = 1 << 12,
 };
@@ -40,7 +40,7 @@ struct connections {
     char *buffer;
 };
 
-/* --- Messages ------------------------------------------------------------------------------------- */
+/* --- Messages --------------------------------------------------------------------------------------- */
 
 static struct cursor attributes_of(const struct nlmsghdr *message)
 {
@@ -75,10 +75,10 @@ static bool has_any_mark(const struct connections *connections, const struct con
     return false;
 }
 
-/* --- Ends ----------------------------------------------------------------------------------------- */
+/* --- Ends of connections ---------------------------------------------------------------------------- */
 
-/* Lets through what has one of the marks. Of a message without a mark its type is compared; what gets through so is
- * seen to be none. */
+/* Attaches a socket filter that passes messages with one of the marks. In a message without the mark attribute the
+ * filter compares the message type; the receiver discards what passes in this way. */
 static int attach_filter(struct connections *connections, int fd)
 {
     enum { ATTRIBUTES_AT = NLMSG_HDRLEN + sizeof(struct nfgenmsg), HEAD = 4, EACH = 4, TAIL = 1 };
@@ -110,7 +110,7 @@ static int listen_to_ends(struct connections *connections)
     if (!connections->listener)
         return -errno;
     fd = mnl_socket_get_fd(connections->listener);
-    attach_filter(connections, fd); /* without it all are told, and ours are picked out here */
+    attach_filter(connections, fd); /* without the filter all ends arrive and the receiver selects */
     if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)) < 0)
         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
     if (mnl_socket_bind(connections->listener, 0, MNL_SOCKET_AUTOPID) < 0 ||
@@ -155,7 +155,7 @@ bool connections_receive(struct connections *connections, connection_function *e
     return complete;
 }
 
-/* --- The list ------------------------------------------------------------------------------------- */
+/* --- Listing ---------------------------------------------------------------------------------------- */
 
 struct listing {
     const struct connection_mark *mark;
@@ -174,7 +174,7 @@ static int list_one(const struct nlmsghdr *message, void *user)
     return MNL_CB_OK;
 }
 
-/* To the end of the answer. */
+/* Reads to the end of the answer. */
 static int read_answers(struct connections *connections, mnl_cb_t each, void *user)
 {
     unsigned port = mnl_socket_get_portid(connections->asker);
@@ -192,7 +192,7 @@ static int read_answers(struct connections *connections, mnl_cb_t each, void *us
     int err = -errno;
 
     while (recv(mnl_socket_get_fd(connections->asker), connections->buffer, RECEIVE_SIZE, MSG_DONTWAIT) > 0)
-        ; /* what is left of the answer is not the next one's */
+        ; /* discards the rest of the answer, which the next request must not read */
     return err;
 }
 
@@ -208,7 +208,7 @@ static int list_mark(struct connections *connections, const struct connection_ma
 
     int err = read_answers(connections, each, user);
 
-    return err == -EINTR ? 0 : err; /* connections came and went meanwhile */
+    return err == -EINTR ? 0 : err; /* connections began or ended during the listing */
 }
 
 int connections_list(struct connections *connections, connection_function *each, void *user)
@@ -223,9 +223,9 @@ int connections_list(struct connections *connections, connection_function *each,
     return err;
 }
 
-/* --- Taking marks off ----------------------------------------------------------------------------- */
+/* --- Removal of marks ------------------------------------------------------------------------------- */
 
-/* What names a connection, as it was listed. */
+/* The attributes that identify a connection, as listed. */
 struct name {
     uint16_t length;
     uint8_t family, bytes[TUPLE_SIZE];
@@ -272,7 +272,7 @@ static int note_name(const struct nlmsghdr *message, void *user)
     return MNL_CB_OK;
 }
 
-/* 0 also when the connection is over. */
+/* Returns 0 also when the connection has ended. */
 static int unmark_one(struct connections *connections, const struct name *name, uint32_t mask)
 {
     char request[REQUEST_SIZE];
@@ -311,7 +311,7 @@ static int unmark_all(struct connections *connections, const struct connection_m
     return -EAGAIN;
 }
 
-/* --- Life cycle ----------------------------------------------------------------------------------- */
+/* --- Life cycle ------------------------------------------------------------------------------------- */
 
 static int open_asker(struct connections *connections)
 {

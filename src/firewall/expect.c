@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is to be there, as the messages that would put it there: whoever compares need not know how the rules are made.
- */
+/* The expected table, as the messages that would install it: a caller can compare it with the live ruleset without
+ * knowing how the rules are made. */
 #include "firewall_priv.h"
 
 #include <errno.h>

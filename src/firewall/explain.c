@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The kernel's errors as one line that says what to do, and what the kernel can do at all. */
+/* Turns errors of the kernel into one line that says what to do, and probes what the kernel supports. */
 #include "firewall_priv.h"
 
 #include <errno.h>
@@ -9,20 +9,19 @@
 static int explain_table(char error[FIREWALL_ERROR_SIZE], int err, const char *table)
 {
     if (err == -EAFNOSUPPORT || err == -EOPNOTSUPP || err == -EPROTONOSUPPORT)
-        return nft_fail(
-            error, err,
-            "the kernel has no nf_tables for this family (module nf_tables, for bridges nf_tables_bridge too); "
-            "nothing was changed");
-    return nft_fail(error, err, "the kernel refuses table '%s': %s; nothing was changed", table, strerror(-err));
+        return nft_fail(error, err,
+                        "the kernel does not support nf_tables for this family: load the module nf_tables, for "
+                        "bridges also nf_tables_bridge; nothing was changed");
+    return nft_fail(error, err, "the kernel rejects table '%s': %s; nothing was changed", table, strerror(-err));
 }
 
 static int explain_chain(char error[FIREWALL_ERROR_SIZE], int err, const char *table)
 {
     if (err == -ENOENT || err == -EOPNOTSUPP)
         return nft_fail(error, err,
-                        "the kernel has no filter chains for this family and hook (modules nf_tables and, for bridges, "
-                        "nf_tables_bridge); nothing was changed");
-    return nft_fail(error, err, "the kernel refuses a chain of table '%s': %s; nothing was changed", table,
+                        "the kernel does not support filter chains for this family and hook: load the module "
+                        "nf_tables, for bridges also nf_tables_bridge; nothing was changed");
+    return nft_fail(error, err, "the kernel rejects a chain of table '%s': %s; nothing was changed", table,
                     strerror(-err));
 }
 
@@ -30,48 +29,47 @@ int nft_explain(char error[FIREWALL_ERROR_SIZE], int err, enum subject subject, 
 {
     if (err == -EPERM)
         return nft_fail(error, err,
-                        "the firewall can be read and changed by root or with CAP_NET_ADMIN only; nothing was "
-                        "changed");
+                        "reading or changing the ruleset requires root or CAP_NET_ADMIN; nothing was changed");
     if (err == -ENOMEM)
         return nft_fail(error, err, "out of memory; nothing was changed");
     if (err == -ERESTART || err == -EINTR)
-        return nft_fail(error, err, "somebody keeps changing the ruleset; nothing was changed, try again");
+        return nft_fail(error, err, "another process keeps changing the ruleset; nothing was changed, try again");
     if (subject == SUBJECT_BATCH && (err == -EINVAL || err == -EOPNOTSUPP || err == -EPROTONOSUPPORT))
-        return nft_fail(error, err, "the kernel has no nf_tables: load the module nf_tables; nothing was changed");
+        return nft_fail(error, err,
+                        "the kernel does not support nf_tables: load the module nf_tables; nothing was changed");
     if (subject == SUBJECT_TABLE)
         return explain_table(error, err, table);
     if (subject == SUBJECT_CHAIN)
         return explain_chain(error, err, table);
     if (subject == SUBJECT_QUEUE && (err == -ENOENT || err == -EOPNOTSUPP))
         return nft_fail(error, err,
-                        "the kernel takes no queue rule here (module nft_queue with nft_hash, or nft_compat with "
-                        "xt_NFQUEUE); nothing was changed");
+                        "the kernel does not support this queue rule: load the modules nft_queue and nft_hash, "
+                        "or nft_compat and xt_NFQUEUE; nothing was changed");
     if (subject == SUBJECT_RULE && (err == -ENOENT || err == -EOPNOTSUPP))
         return nft_fail(error, err,
-                        "the kernel can't match a mark here (for bridges load the module nft_meta_bridge); nothing was "
-                        "changed");
+                        "the kernel does not support matching marks in this family: for bridges load the module "
+                        "nft_meta_bridge; nothing was changed");
     if (subject == SUBJECT_SET)
         return nft_fail(error, err,
-                        "the kernel takes no set of blocked hosts (%s): Linux 5.7 is needed, or nft.blocklist.enabled: "
-                        "no; nothing was changed",
+                        "the kernel rejects the set of blocked hosts (%s): use Linux 5.7 or later, or set "
+                        "nft.blocklist.enabled: no; nothing was changed",
                         strerror(-err));
     if (subject == SUBJECT_FLOWTABLE)
         return nft_fail(error, err,
-                        "the kernel takes no flowtable of these devices (%s): they must be there, and the modules "
-                        "nf_flow_table and nft_flow_offload (nft.offload.flowtable); nothing was changed",
+                        "the kernel rejects the flowtable (%s): the devices of nft.offload.flowtable must exist, "
+                        "and the modules nf_flow_table and nft_flow_offload must be loaded; nothing was changed",
                         strerror(-err));
     if (subject == SUBJECT_ELEMENT && err == -ENFILE)
-        return nft_fail(error, err, "the blocklist is full (nft.blocklist.size); nothing was changed");
-    return nft_fail(error, err, "the kernel refuses the %s of table '%s': %s; nothing was changed",
+        return nft_fail(error, err,
+                        "the blocklist is full: raise nft.blocklist.size or remove hosts; nothing was changed");
+    return nft_fail(error, err, "the kernel rejects the %s of table '%s': %s; nothing was changed",
                     subject == SUBJECT_BATCH ? "change" : "rules", table, strerror(-err));
 }
 
-/* --- Probing -------------------------------------------------------------------------------------- */
+/* --- Probing ---------------------------------------------------------------------------------------- */
 
-/*
- * Whether the kernel takes the queue rule: validated, never committed. The chain has no hook, because even an aborted
- * base chain makes the kernel drop what waits in the queues.
- */
+/* Tests whether the kernel supports the queue rule: the transaction is validated and never committed. The chain has no
+ * hook, because even an aborted base chain makes the kernel drop the packets that wait in queues. */
 static int try_probe(struct session *session, const struct plan *plan, enum subject *subject)
 {
     struct batch *batch = nft_batch_new(session, 0);
@@ -97,14 +95,13 @@ static int probe_native(struct session *session, struct plan *plan, char error[F
     plan->expression = QUEUE_EXPRESSION_NATIVE;
     err = try_probe(session, plan, &subject);
     if (is_missing(err, subject))
-        return nft_fail(
-            error, -EOPNOTSUPP,
-            "the kernel has no queue expression: load the modules nft_queue and (for several queues) nft_hash, "
-            "or use --xt (nft.expression: xt); nothing was changed");
+        return nft_fail(error, -EOPNOTSUPP,
+                        "the kernel does not support the nft queue expression: load the modules nft_queue and "
+                        "(for several queues) nft_hash, or use --xt (nft.expression: xt); nothing was changed");
     return err ? nft_explain(error, err, subject, plan->options->table) : 0;
 }
 
-/* The target in one inet table, or where the kernel knows no xt targets there, in ip and ip6. */
+/* Tests the xt target in one inet table, and where the kernel has no xt targets there, in ip and ip6. */
 static int probe_xt(struct session *session, struct plan *plan, char error[FIREWALL_ERROR_SIZE])
 {
     enum subject subject;
@@ -113,18 +110,17 @@ static int probe_xt(struct session *session, struct plan *plan, char error[FIREW
     plan->expression = QUEUE_EXPRESSION_XT;
     if (plan->families[0] == NFPROTO_BRIDGE) /* accepted in a chain without hook, ENOENT in one with a hook */
         return nft_fail(error, -EOPNOTSUPP,
-                        "the NFQUEUE target does not work in the bridge family: load the module nft_queue; nothing "
-                        "was changed");
+                        "the xt NFQUEUE target does not work in the bridge family: load the module nft_queue; "
+                        "nothing was changed");
     err = try_probe(session, plan, &subject);
     if (is_missing(err, subject) && plan->families[0] == NFPROTO_INET) {
         nft_plan_split(plan);
         err = try_probe(session, plan, &subject);
     }
     if (is_missing(err, subject))
-        return nft_fail(
-            error, -EOPNOTSUPP,
-            "the kernel has no NFQUEUE target for this family: load the modules nft_compat and xt_NFQUEUE, or "
-            "use --native (nft.expression: native); nothing was changed");
+        return nft_fail(error, -EOPNOTSUPP,
+                        "the kernel does not support the xt NFQUEUE target for this family: load the modules "
+                        "nft_compat and xt_NFQUEUE, or use --native (nft.expression: native); nothing was changed");
     return err ? nft_explain(error, err, subject, plan->options->table) : 0;
 }
 
@@ -142,7 +138,7 @@ int nft_probe(struct session *session, struct plan *plan, char error[FIREWALL_ER
     err = probe_xt(session, plan, error);
     if (err == -EOPNOTSUPP && plan->families[0] != NFPROTO_BRIDGE)
         nft_fail(error, err,
-                 "the kernel can't queue from nf_tables: load the modules nft_queue and nft_hash, or nft_compat and "
-                 "xt_NFQUEUE; nothing was changed");
+                 "the kernel cannot queue packets from nf_tables: load the modules nft_queue and "
+                 "nft_hash, or nft_compat and xt_NFQUEUE; nothing was changed");
     return err;
 }

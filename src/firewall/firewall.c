@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Install, quiesce, remove: each looks at the live ruleset, says what is to change, and commits that in one transaction
- * which fails if the ruleset changed meanwhile; then it begins anew.
+ * Install, quiesce, remove: each reads the live ruleset, prepares the change and commits it in one transaction that
+ * fails if the ruleset changed in between; then it starts again.
  *
- * A base chain that goes makes the kernel drop all packets that wait in any queue of the namespace. So a table that has
- * the right base chains already gets other rules only, and a clean stop empties the chains first (quiesce), lets the
- * queues drain, and removes then.
+ * When a base chain is deleted, the kernel drops all packets that wait in any queue of the network namespace. A table
+ * that already has the right base chains therefore only gets other rules, and a clean stop first empties the chains
+ * (quiesce), lets the queues drain, and then removes them.
  */
 #include "firewall_priv.h"
 
@@ -15,21 +15,21 @@
 
 enum { TRIES = 16, NOTHING_TO_DO = 1 };
 
-/* A change in the making. */
+/* A change being prepared. */
 struct change {
     struct session session;
     struct survey survey;
     struct batch *batch;
     const char *table;
-    const struct firewall_options *options; /* of an installation */
+    const struct firewall_options *options; /* for an installation */
     struct installed installed;
     char *error;
 };
 
-/* Fills the batch; 0, NOTHING_TO_DO, or -errno with a line in `error`. */
+/* Fills the batch. Returns 0, NOTHING_TO_DO, or -errno with a line in `error`. */
 typedef int build_function(struct change *change);
 
-/* --- Whose table is it ---------------------------------------------------------------------------- */
+/* --- Ownership of tables ---------------------------------------------------------------------------- */
 
 static bool is_ours(const struct change *change, uint32_t family)
 {
@@ -51,14 +51,14 @@ static const struct survey_table *next_ours(const struct change *change, size_t 
 
 static int refuse_foreign(const struct change *change, const struct survey_table *table)
 {
-    return nft_fail(
-        change->error, -EEXIST,
-        "table '%s %s' exists and was not made by sluice; choose another name by --table NAME (nft.table) or "
-        "delete it; nothing was changed",
-        nft_family_name(table->family), table->name);
+    return nft_fail(change->error, -EEXIST,
+                    "table '%s %s' exists and was not created by sluice: choose another name with --table "
+                    "NAME (nft.table), or delete it; nothing was changed",
+                    nft_family_name(table->family), table->name);
 }
 
-/* Somebody may have put chains into our table, in mode chain with good reason: they would go with it. */
+/* Refuses to replace a sluice table with chains of the user, which would be deleted, too; in mode chain there are good
+ * reasons to add some. */
 static int refuse_guests(const struct change *change)
 {
     for (size_t i = 0; i < change->survey.chain_count; i++) {
@@ -66,16 +66,15 @@ static int refuse_guests(const struct change *change)
 
         if (strcmp(chain->table, change->table) == 0 && is_ours(change, chain->family) &&
             !nft_survey_is_own_chain(chain))
-            return nft_fail(
-                change->error, -EEXIST,
-                "table '%s %s' has a chain '%s' that sluice did not make and that would go with it; delete it "
-                "first; nothing was changed",
-                nft_family_name(chain->family), chain->table, chain->name);
+            return nft_fail(change->error, -EEXIST,
+                            "table '%s %s' has a chain '%s' that sluice did not create and that would be deleted "
+                            "with the table: delete the chain first; nothing was changed",
+                            nft_family_name(chain->family), chain->table, chain->name);
     }
     return 0;
 }
 
-/* --- The skeleton of a transaction ---------------------------------------------------------------- */
+/* --- Transactions ----------------------------------------------------------------------------------- */
 
 static int commit(struct change *change)
 {
@@ -123,7 +122,7 @@ static int transact(struct change *change, build_function *build)
     return err;
 }
 
-/* --- Install -------------------------------------------------------------------------------------- */
+/* --- Install ---------------------------------------------------------------------------------------- */
 
 static const struct survey_chain *find_chain(const struct change *change, uint32_t family, const char *name)
 {
@@ -164,7 +163,7 @@ static unsigned count_own_chains(const struct change *change, uint32_t family)
     return count;
 }
 
-/* Whether our tables differ from the plan in their rules at most. */
+/* Whether the sluice tables differ from the plan only in their rules. */
 static bool has_same_chains(const struct change *change, const struct plan *plan)
 {
     const struct survey_table *table;
@@ -192,7 +191,7 @@ static bool is_planned(const struct plan *plan, uint32_t family)
     return false;
 }
 
-/* New tables, and what we left under this name in other families goes. */
+/* Replaces the tables, and deletes sluice tables of this name in other families. */
 static int build_replacement(struct change *change, const struct plan *plan)
 {
     const struct survey_table *table;
@@ -208,7 +207,7 @@ static int build_replacement(struct change *change, const struct plan *plan)
     return err ? nft_explain(change->error, err, SUBJECT_BATCH, change->table) : 0;
 }
 
-/* Those that are there keep the hosts that are in them. */
+/* Finds the sets that exist already; they keep their hosts. */
 static int find_sets(struct change *change, struct plan *plan)
 {
     for (unsigned f = 0; f < plan->family_count; f++)
@@ -242,7 +241,7 @@ static int settle_plan(struct change *change, struct plan *plan)
     return 0;
 }
 
-/* The chains that are there stay where they are, whoever has come to stand beside them. */
+/* Keeps the priorities of existing chains, even if chains of other programs were added at the same place. */
 static void keep_place(const struct change *change, struct plan *plan)
 {
     for (unsigned i = 0; i < plan->chain_count; i++) {
@@ -307,7 +306,7 @@ int firewall_install(const struct firewall_options *options, char error[FIREWALL
     return err ? err : transact(&change, build_installation);
 }
 
-/* --- Quiesce -------------------------------------------------------------------------------------- */
+/* --- Quiesce ---------------------------------------------------------------------------------------- */
 
 static int build_quiet_chain(struct change *change, const struct survey_chain *chain)
 {
@@ -315,7 +314,7 @@ static int build_quiet_chain(struct change *change, const struct survey_chain *c
     struct plan plan = { .options = &options };
     int err = nft_build_flush_chain(change->batch, chain->family, change->table, chain->name);
 
-    /* A base chain without rules accepts; sluice_ips stands where the ruleset would accept. */
+    /* A base chain without rules accepts; sluice_ips is in the place of an accept of the ruleset. */
     if (!err && !chain->base)
         err = nft_build_rule(change->batch, chain->family, chain->name, RULE_ACCEPT, &plan);
     return err ? nft_explain(change->error, err, SUBJECT_BATCH, change->table) : 0;
@@ -330,7 +329,7 @@ static int build_quiet(struct change *change)
 
         if (strcmp(chain->table, change->table) != 0 || !is_ours(change, chain->family) ||
             !nft_survey_is_own_chain(chain) || strcmp(chain->name, CHAIN_EXCEPTIONS) == 0 ||
-            nft_survey_tends_marks(chain)) /* what was marked is still on its way */
+            nft_survey_tends_marks(chain)) /* packets that already have a mark are still in transit */
             continue;
         err = build_quiet_chain(change, chain);
         built++;
@@ -345,7 +344,7 @@ int firewall_quiesce(const char *table, char error[FIREWALL_ERROR_SIZE])
     return transact(&change, build_quiet);
 }
 
-/* --- Remove --------------------------------------------------------------------------------------- */
+/* --- Remove ----------------------------------------------------------------------------------------- */
 
 static int find_foreign(const struct change *change)
 {
@@ -376,9 +375,9 @@ int firewall_remove(const char *table, char error[FIREWALL_ERROR_SIZE])
     return transact(&change, build_removal);
 }
 
-/* --- Print ---------------------------------------------------------------------------------------- */
+/* --- Print ------------------------------------------------------------------------------------------ */
 
-/* The live ruleset if we may read it. */
+/* Reads the live ruleset if the permissions suffice. */
 static bool try_survey(struct survey *survey)
 {
     char ignored[FIREWALL_ERROR_SIZE];
@@ -399,12 +398,11 @@ int firewall_print(const struct firewall_options *options, struct text *out, cha
     if (err)
         return err;
     if (iptables && options->family == FIREWALL_BRIDGE)
-        return nft_fail(error, -EINVAL, "iptables has no bridge family: leave out --xt and --iptables");
+        return nft_fail(error, -EINVAL, "iptables has no bridge family: omit --xt and --iptables");
     if (iptables && options->blocklist)
-        return nft_fail(
-            error, -EINVAL,
-            "iptables has no sets whose hosts leave by themselves: let `sluice nft install` make the table (it "
-            "works beside iptables), or print with --set nft.blocklist.enabled=no");
+        return nft_fail(error, -EINVAL,
+                        "iptables has no sets with timeouts: install the table with `sluice nft install` (it "
+                        "works beside iptables), or print with --set nft.blocklist.enabled=no");
     nft_plan_make(&plan, options, !options->has_priority && try_survey(&survey) ? &survey : NULL);
     if (iptables)
         nft_plan_print_iptables(out, &plan);

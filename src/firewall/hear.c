@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the kernel tells of others' transactions, from messages to struct firewall_change: whether our table is meant,
- * whether chains went, and which filter chain came to stand on the wrong side of ours. By the checked cursor, so that
- * it can be given any bytes.
+ * Evaluates the kernel's notifications of transactions by other programs and fills struct firewall_change: whether the
+ * sluice table was changed, whether chains were deleted, and which filter chain was added on the wrong side of
+ * Sluice's. All reads go through a checked cursor, so that any bytes are safe.
  *
- * Threads: no state but what the caller lends.
+ * Threads: no state except the caller's.
  */
 #include "firewall_priv.h"
 
@@ -31,7 +31,7 @@ static bool is_our_table(const struct hearing *hearing, struct cursor value)
     return cursor_left(&value) == length && memcmp(value.at, hearing->options->table, length) == 0;
 }
 
-/* The whole transaction has been told. */
+/* Completes a transaction: all its notifications were received. */
 static void end_transaction(const struct hearing *hearing, struct cursor attributes, struct firewall_change *out)
 {
     struct firewall_change *heard = hearing->heard;
@@ -86,7 +86,7 @@ static bool read_hook(struct cursor nested, uint32_t *hook, int32_t *priority)
     return found == (1u << NFTA_HOOK_HOOKNUM | 1u << NFTA_HOOK_PRIORITY);
 }
 
-/* Our chain's priority on a hook, out of the image. */
+/* Returns the priority of Sluice's chain on a hook, from the image. */
 static bool own_priority(const struct hearing *hearing, uint32_t hook, int32_t *priority)
 {
     const struct text *chains = &hearing->image->parts[IMAGE_CHAINS];
@@ -115,7 +115,7 @@ static bool is_filter(struct cursor value)
     return cursor_left(&value) == sizeof("filter") && memcmp(value.at, "filter", sizeof("filter")) == 0;
 }
 
-/* Where packets are queued; other chains of ours only take a mark off. */
+/* Whether packets are queued on the hook; other chains of Sluice only clear a mark. */
 static bool is_inspected_hook(const struct hearing *hearing, uint32_t hook)
 {
     const char *name = nft_hook_name(hook);
@@ -127,7 +127,7 @@ static bool is_inspected_hook(const struct hearing *hearing, uint32_t hook)
     return false;
 }
 
-/* A filter chain of somebody else's that is on the wrong side of ours. */
+/* Records a filter chain of another program that is on the wrong side of Sluice's chain. */
 static void look_at_chain(const struct hearing *hearing, uint32_t family, struct cursor attributes)
 {
     struct firewall_intruder intruder = { .found = false };

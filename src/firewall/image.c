@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How the kernel shows our tables: the attributes of each object that say what it is, without those that change by
- * themselves (handles, use counts, the values of counters). Two images are of the same rules when their bytes are
- * equal; so nothing has to be known of expressions, and whatever the kernel makes of what was asked for is what it is
- * compared with.
+ * An image is the sluice tables as the kernel reports them: the attributes that define each object, without those that
+ * change during operation (handles, use counts, counter values). Two images are of the same rules when their bytes are
+ * equal. The comparison needs no knowledge of expressions, and the reference is what the kernel made of the installed
+ * rules.
  */
 #include "firewall_priv.h"
 
@@ -20,7 +20,7 @@
 
 #define BIT(number) (UINT32_C(1) << (number))
 
-/* The attributes that say what an object is. */
+/* The attributes that define an object. */
 enum {
     TABLE_ATTRIBUTES = BIT(NFTA_TABLE_NAME) | BIT(NFTA_TABLE_FLAGS) | BIT(NFTA_TABLE_USERDATA),
     CHAIN_ATTRIBUTES = BIT(NFTA_CHAIN_NAME) | BIT(NFTA_CHAIN_HOOK) | BIT(NFTA_CHAIN_POLICY) | BIT(NFTA_CHAIN_TYPE) |
@@ -44,7 +44,7 @@ static struct cursor attributes_of(const struct nlmsghdr *message)
     return length >= head ? cursor_of(bytes + head, length - head) : cursor_of(bytes, 0);
 }
 
-/* One attribute into the image: type, length, value. */
+/* Appends one attribute to the image: type, length, value. */
 static void append(struct text *out, uint16_t type, struct cursor value)
 {
     uint16_t length = (uint16_t)cursor_left(&value);
@@ -72,9 +72,9 @@ static bool is_string(struct cursor value, const char *string)
     return cursor_left(&value) == length && memcmp(value.at, string, length) == 0;
 }
 
-/* --- Rules ---------------------------------------------------------------------------------------- */
+/* --- Rules ------------------------------------------------------------------------------------------ */
 
-/* What one rule counts, and whether it looks into a set of ours. */
+/* The counter of one rule, and whether it looks up a blocklist set. */
 struct rule_facts {
     bool blocks;
     uint64_t packets, bytes;
@@ -157,7 +157,8 @@ static void append_rule(struct image *image, struct cursor attributes)
     image->blocked_bytes += facts.bytes;
 }
 
-/* Rules of our own chains: those of guests, and what they put into the chain for exceptions, are theirs. */
+/* Whether the rule is in one of Sluice's chains; rules in chains of the user and in the chain for exceptions belong to
+ * the user. */
 static bool is_our_rule(struct cursor attributes, const char *table)
 {
     bool ours = false, in_table = false;
@@ -173,7 +174,7 @@ static bool is_our_rule(struct cursor attributes, const char *table)
     return ours && in_table;
 }
 
-/* --- Objects -------------------------------------------------------------------------------------- */
+/* --- Objects ---------------------------------------------------------------------------------------- */
 
 static void read_policy(struct image *image, struct cursor attributes)
 {
@@ -213,7 +214,7 @@ void nft_image_add(struct image *image, enum image_part part, const char *table,
     take_object(message, &shot);
 }
 
-/* What is not there leaves no bytes. */
+/* Adds an object to the image; an object that does not exist adds no bytes. */
 static int shoot(struct session *session, struct shot *shot, uint32_t family, const struct session_question *about)
 {
     struct session_question question = *about;
@@ -246,7 +247,7 @@ static int shoot_family(struct session *session, struct image *image, const char
     return err;
 }
 
-/* --- Images --------------------------------------------------------------------------------------- */
+/* --- Images ----------------------------------------------------------------------------------------- */
 
 static int take_once(struct image *out, struct session *session, const char *table, const uint32_t *families,
                      unsigned count)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One netlink session, and transactions of it.
+ * A netlink session and its transactions.
  *
- * A batch is one datagram: the kernel commits it whole or not at all, also when the sender is killed meanwhile. It
- * works while sendto() runs, so whatever went wrong lies in the socket when that returns. A batch without its end is
- * validated and thrown away; that is how the kernel is probed.
+ * A batch is one datagram: the kernel commits it completely or not at all, even if the sender is killed in between. It
+ * processes the batch during sendto(), so all errors are in the socket when that call returns. A batch without its end
+ * message is validated and discarded; this is how the kernel is probed.
  */
 #include "firewall_priv.h"
 
@@ -29,9 +29,10 @@ int nft_session_open(struct session *session, char error[FIREWALL_ERROR_SIZE])
     int err;
 
     if (!socket)
-        return nft_fail(error, -errno, "can't talk to the kernel's netfilter (%m): is CONFIG_NETFILTER_NETLINK there?");
+        return nft_fail(error, -errno,
+                        "cannot open a netfilter netlink socket (%m): the kernel needs CONFIG_NETFILTER_NETLINK");
     if (mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID) < 0) {
-        err = nft_fail(error, -errno, "can't bind a netlink socket: %m");
+        err = nft_fail(error, -errno, "cannot bind a netlink socket: %m");
         mnl_socket_close(socket);
         return err;
     }
@@ -46,7 +47,7 @@ void nft_session_close(struct session *session)
     session->socket = NULL;
 }
 
-/* --- Questions ------------------------------------------------------------------------------------ */
+/* --- Requests --------------------------------------------------------------------------------------- */
 
 struct question {
     int (*each)(const struct nlmsghdr *message, void *user);
@@ -148,7 +149,7 @@ int nft_session_generation(struct session *session, uint32_t *out)
     return err;
 }
 
-/* --- Transactions --------------------------------------------------------------------------------- */
+/* --- Transactions ----------------------------------------------------------------------------------- */
 
 static void put_mark(struct batch *batch, uint16_t type, uint32_t generation)
 {
@@ -198,7 +199,7 @@ void nft_batch_close(struct batch *batch, const struct nlmsghdr *message)
     batch->length += MNL_ALIGN(message->nlmsg_len);
 }
 
-/* The first error among the messages of one datagram; 0 if there is none. */
+/* Returns the first error among the messages of one datagram; 0 if there is none. */
 static int find_error(const char *bytes, size_t length, const struct batch *batch, enum subject *subject)
 {
     const struct nlmsghdr *message = (const struct nlmsghdr *)bytes;
@@ -217,7 +218,7 @@ static int find_error(const char *bytes, size_t length, const struct batch *batc
     return 0;
 }
 
-/* Reads what has come, without waiting: the kernel answers before the send returns. */
+/* Reads the pending messages without waiting: the kernel answers before the send returns. */
 static int read_errors(struct session *session, const struct batch *batch, enum subject *subject)
 {
     char *buffer = malloc(RECEIVE_SIZE);

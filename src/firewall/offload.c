@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the rules for offloaded flows need beside them: a named counter for those that are accepted and for those that
- * are dropped, which outlives an exchange of the rules, and on request a flowtable. The kernel takes all of them again
- * when they are there already.
+ * Objects that the rules for offloaded flows need: a named counter each for accepted and for dropped flows, which
+ * survives a replacement of the rules, and on request a flowtable. The kernel accepts a message that creates any of
+ * these again.
  */
 #include "firewall_priv.h"
 
@@ -16,7 +16,7 @@
 #include <linux/netfilter/nf_tables.h>
 #include <string.h>
 
-enum { COUNTERS = 2, FLOWTABLE_COUNTS = 2 /* NFT_FLOWTABLE_COUNTER: conntrack's accounting goes on */ };
+enum { COUNTERS = 2, FLOWTABLE_COUNTS = 2 /* NFT_FLOWTABLE_COUNTER: conntrack accounting continues */ };
 
 static const char *const counter_names[COUNTERS] = { COUNTER_ACCEPTED, COUNTER_DROPPED };
 
@@ -31,7 +31,7 @@ static bool has_flowtable(const struct firewall_options *options, uint32_t famil
            family != NFPROTO_BRIDGE;
 }
 
-/* --- As text -------------------------------------------------------------------------------------- */
+/* --- Text ------------------------------------------------------------------------------------------- */
 
 static void print_flowtable(struct text *out, const char *indent, const struct firewall_offload *offload)
 {
@@ -51,7 +51,7 @@ void nft_offload_print(struct text *out, const char *indent, const struct plan *
         print_flowtable(out, indent, &plan->options->offload);
 }
 
-/* --- As messages ---------------------------------------------------------------------------------- */
+/* --- Messages --------------------------------------------------------------------------------------- */
 
 static int put_counter(struct batch *batch, uint32_t family, const char *table, const char *name)
 {
@@ -109,7 +109,7 @@ int nft_build_offload(struct batch *batch, unsigned family_index, const struct p
     return err;
 }
 
-/* --- Reading -------------------------------------------------------------------------------------- */
+/* --- Reading ---------------------------------------------------------------------------------------- */
 
 struct counting {
     const char *table;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names, defaults, options from the configuration, and the contradictions between them. */
+/* Names, defaults, options from the configuration, and checks for contradictions. */
 #include "firewall_priv.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ static const char *const expression_names[] = {
     [QUEUE_EXPRESSION_XT] = "xt",
 };
 
-/* -1: no such name. */
+/* Returns the index of the name, or -1. */
 static int find_name(const char *name, const char *const *names, size_t count)
 {
     for (size_t i = 0; name && i < count; i++)
@@ -133,7 +133,7 @@ void firewall_options_default(struct firewall_options *options)
     };
 }
 
-/* --- From the configuration ----------------------------------------------------------------------- */
+/* --- Configuration ---------------------------------------------------------------------------------- */
 
 static int read_queues(struct firewall_options *out, const struct config *config, char error[FIREWALL_ERROR_SIZE])
 {
@@ -142,10 +142,12 @@ static int read_queues(struct firewall_options *out, const struct config *config
     int count = config_ranges(numbers, MAX_QUEUE, queues, MAX_QUEUES);
 
     if (count <= 0)
-        return nft_fail(error, -EINVAL, "queue.numbers '%s' names no queues", numbers);
+        return nft_fail(error, -EINVAL, "queue.numbers '%s' contains no queues", numbers);
     for (int i = 1; i < count && out->mode != ATTACH_NONE; i++)
         if (queues[i] != queues[i - 1] + 1)
-            return nft_fail(error, -EINVAL, "an own table needs queues in one range such as 0-3, got '%s'", numbers);
+            return nft_fail(error, -EINVAL,
+                            "attaching (nft.attach) needs queues in one range such as 0-3, got queue.numbers '%s'",
+                            numbers);
     out->queue_first = (uint16_t)queues[0];
     out->queue_last = (uint16_t)queues[count - 1];
     return 0;
@@ -188,7 +190,7 @@ static unsigned read_hooks(const struct config *config)
     return hooks;
 }
 
-/* In mode route by all queues' common setting: the rule is one for all of them. */
+/* In mode route the next queue is the global setting: one rule serves all queues. */
 static void read_next_queue(struct firewall_options *out, const struct config *config)
 {
     int64_t next = config_number_or(config, "queue.route-to", -1);
@@ -205,7 +207,7 @@ static int read_devices(struct firewall_offload *out, const struct config *confi
     size_t count = config_list_count(config, "nft.offload.flowtable");
 
     if (count > FIREWALL_MAX_DEVICES)
-        return nft_fail(error, -EINVAL, "nft.offload.flowtable has %zu devices, at most %d are possible", count,
+        return nft_fail(error, -EINVAL, "nft.offload.flowtable has %zu devices; the maximum is %d", count,
                         FIREWALL_MAX_DEVICES);
     for (size_t i = 0; i < count; i++)
         out->devices[out->device_count++] = config_list_get(config, "nft.offload.flowtable", i);
@@ -239,7 +241,7 @@ int firewall_options_read(struct firewall_options *out, const struct config *con
     int err;
 
     firewall_options_default(&options);
-    options.mode = firewall_mode_find(config_string(config, "nft.attach"), &found); /* decides what is checked */
+    options.mode = firewall_mode_find(config_string(config, "nft.attach"), &found); /* determines which checks apply */
     options.table = config_string(config, "nft.table");
     options.family = family >= 0 ? (enum firewall_family)family : FIREWALL_INET;
     options.expression = expression >= 0 ? (enum queue_expression)expression : QUEUE_EXPRESSION_AUTO;
@@ -259,7 +261,7 @@ int firewall_options_read(struct firewall_options *out, const struct config *con
     return err;
 }
 
-/* --- Contradictions ------------------------------------------------------------------------------- */
+/* --- Contradictions --------------------------------------------------------------------------------- */
 
 static int check_table(const char *table, char error[FIREWALL_ERROR_SIZE])
 {
@@ -268,9 +270,10 @@ static int check_table(const char *table, char error[FIREWALL_ERROR_SIZE])
 
     if (length == 0 || length > TABLE_NAME_LENGTH || !memchr(letters, table[0], sizeof(letters) - 1) ||
         strspn(table, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") != length)
-        return nft_fail(error, -EINVAL,
-                        "'%s' is no name for a table: a letter, then letters, digits, _, . and -, at most %d",
-                        table ? table : "", TABLE_NAME_LENGTH);
+        return nft_fail(
+            error, -EINVAL,
+            "'%s' is not a valid table name: a letter, then letters, digits, _, . and -, at most %d characters",
+            table ? table : "", TABLE_NAME_LENGTH);
     return 0;
 }
 
@@ -287,7 +290,8 @@ static int check_marks(const struct firewall_options *options, char error[FIREWA
         return nft_fail(error, -EINVAL, "the mark 0x%x has bits outside its mask 0x%x", options->mark,
                         options->mark_mask);
     if (options->mark == 0)
-        return nft_fail(error, -EINVAL, "the mark is 0 under its mask: every packet would be queued again for ever");
+        return nft_fail(error, -EINVAL,
+                        "the mark is 0 under its mask: accepted packets would be queued again in a loop");
     if (options->mark_mask & options->reject_mask)
         return nft_fail(error, -EINVAL, "the mark's mask 0x%x shares bits with the reject mark's 0x%x",
                         options->mark_mask, options->reject_mask);
@@ -301,7 +305,8 @@ static int check_offload_mark(const char *name, uint32_t mark, uint32_t mask, ch
     return 0;
 }
 
-/* The bits are those of connections, and for a moment those of packets, too. */
+/* Checks the marks of nft.offload: the bits are those of connection marks, and for a short time of packet marks, too.
+ */
 static int check_offload(const struct firewall_options *options, char error[FIREWALL_ERROR_SIZE])
 {
     const struct firewall_offload *offload = &options->offload;
@@ -321,7 +326,7 @@ static int check_offload(const struct firewall_options *options, char error[FIRE
                        ours & others);
     if (!err && offload->accept && options->mode == ATTACH_ROUTE && !offload->has_next)
         err = nft_fail(error, -EINVAL,
-                       "mode route: say by queue.route-to where accepted flows go on (nft.offload.flows)");
+                       "mode route: set queue.route-to to the queue of accepted flows (nft.offload.flows)");
     return err;
 }
 

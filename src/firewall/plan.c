@@ -2,9 +2,9 @@
 /*
  * The plan: which chains with which rules, and at which priorities.
  *
- * Priorities that the kernel's own tables and iptables always have (whether they are loaded now or later) are taken as
- * present, so the legacy tables need not be looked up. A priority is never shared: two chains with the same one run in
- * the order of their registration, which changes with every reload of the other.
+ * Priorities that the kernel's own tables and iptables use (whether loaded now or later) count as taken, so the legacy
+ * tables need not be read. A priority is never shared: two chains of equal priority run in the order of their
+ * registration, which changes with every reload of the other.
  */
 #include "firewall_priv.h"
 
@@ -15,16 +15,17 @@
 #include <string.h>
 
 enum {
-    AHEAD_OF_ALL = -310,        /* of iptables' tables, and of those of a bridge */
-    GAP = 10,                   /* between the others' chains and ours: room for somebody in between */
-    ABSURD = 2147483647 - 1024, /* chains up there want to be last whatever comes; conntrack confirms there */
+    AHEAD_OF_ALL = -310, /* before the tables of iptables, and those of a bridge */
+    GAP = 10,            /* distance between the chains of other programs and Sluice's: room for a chain in between */
+    ABSURD = 2147483647 - 1024, /* chains above are meant to be last in any case; conntrack confirms there */
     PRIORITY_SECURITY = 50,
     BRIDGE_FILTER = -200,
     BRIDGE_OTHER = 200,
     BRIDGE_NAT = -300,
 };
 
-/* What a family has of itself on a hook: the chain must come after `last`, or before `first` but not below `floor`. */
+/* Priorities that the kernel uses on a hook of a family: the chain must come after `last`, or before `first` but not
+ * below `floor`. */
 struct usual {
     int32_t floor, first, last;
 };
@@ -49,7 +50,7 @@ static bool is_usual(enum firewall_family family, int32_t priority)
     return false;
 }
 
-/* Whether a packet of our family meets this chain too. */
+/* Whether packets of the configured family traverse this chain, too. */
 static bool same_packets(enum firewall_family family, uint32_t other)
 {
     switch (family) {
@@ -64,7 +65,7 @@ static bool same_packets(enum firewall_family family, uint32_t other)
     }
 }
 
-/* The chains that matter on our hook: not those of the table that we replace. */
+/* Whether the chain matters on the hook: chains of the table that is replaced do not. */
 static bool is_relevant(const struct firewall_options *options, const struct survey *survey,
                         const struct survey_chain *chain, uint32_t hook)
 {
@@ -87,7 +88,8 @@ static bool is_taken(const struct firewall_options *options, uint32_t hook, cons
     return is_usual(options->family, priority);
 }
 
-/* Filter chains of other people. Tables of another sluice would make two of them leapfrog at each restart. */
+/* Whether the chain is a filter chain of another program. Tables of another sluice are excluded: two instances would
+ * leapfrog each other at each restart. */
 static bool is_filter(const struct firewall_options *options, const struct survey *survey,
                       const struct survey_chain *chain, uint32_t hook)
 {
@@ -112,7 +114,7 @@ static int32_t choose_after(const struct firewall_options *options, uint32_t hoo
     return last;
 }
 
-/* Ahead of the first filter chain, behind mangle (NAT of a bridge) if there is room. */
+/* Returns a priority before the first filter chain, and after mangle (NAT of a bridge) if there is room. */
 static int32_t choose_before(const struct firewall_options *options, uint32_t hook, const struct survey *survey)
 {
     struct usual usual = usual_of(options->family, hook);
@@ -149,7 +151,7 @@ bool nft_is_in_the_way(const struct firewall_options *options, uint32_t family, 
     return theirs >= ours && theirs < ABSURD;
 }
 
-/* --- Chains --------------------------------------------------------------------------------------- */
+/* --- Chains ----------------------------------------------------------------------------------------- */
 
 static void add_rule(struct plan_chain *chain, enum plan_rule rule)
 {
@@ -162,7 +164,7 @@ static void add_reject_rule(struct plan_chain *chain, const struct firewall_opti
         add_rule(chain, RULE_REJECT_MARK);
 }
 
-/* Behind our own answers: what is said to a blocked host to end its connections still goes out. */
+/* Adds the rules after the accept of packets that Sluice sends, so that a reject to a blocked host still leaves. */
 static void add_block_rules(struct plan_chain *chain, const struct firewall_options *options)
 {
     if (!options->blocklist)
@@ -175,7 +177,7 @@ static void add_block_rules(struct plan_chain *chain, const struct firewall_opti
     }
 }
 
-/* `forward`: packets of the chain go on from one interface to another. */
+/* `forward`: packets of the chain are forwarded between interfaces. */
 static void add_offload_rules(struct plan_chain *chain, const struct firewall_options *options, bool forward)
 {
     if (options->offload.drop)
@@ -216,12 +218,10 @@ static void add_unmark_chain(struct plan *plan, const char *name, uint32_t hook,
     add_rule(chain, RULE_UNMARK);
 }
 
-/*
- * The mark says that this packet was inspected on this hook, and it stays with the packet where that is wrapped into
- * another one or unwrapped: what comes out of a tunnel on this host, or goes into one, would pass as inspected. So it
- * goes when the packet leaves the hook: in front of everybody in postrouting, where others may save marks to
- * connections, and behind everybody on input.
- */
+/* Adds chains that clear the mark of repeat mode. The mark means that this packet was inspected on this hook, and it
+ * stays with the packet through encapsulation and decapsulation: packets that leave a tunnel on this host, or enter
+ * one, would pass as inspected. It is therefore cleared when the packet leaves the hook: in postrouting before all
+ * other chains, which may save marks to connections, and on input after all other chains. */
 static void add_unmark_chains(struct plan *plan, const struct survey *survey)
 {
     const struct firewall_options *options = plan->options;
@@ -242,7 +242,7 @@ static void add_unmark_chains(struct plan *plan, const struct survey *survey)
     add_unmark_chain(plan, CHAIN_UNMARK_INPUT, NF_INET_LOCAL_IN, input);
 }
 
-/* --- Saving marks of packets to their connections ------------------------------------------------- */
+/* --- Copying packet marks to connections ------------------------------------------------------------ */
 
 static void add_save_rules(struct plan_chain *chain, enum plan_rule save, enum plan_rule saved)
 {
@@ -266,10 +266,9 @@ static bool saves_anything(const struct firewall_options *options)
     return options->offload.saves && (options->offload.accept || options->offload.drop);
 }
 
-/*
- * Right behind the chain that queues, so that nobody else sees the bits. A packet whose flow is to be dropped comes
- * here accepted, and is dropped here: a packet that is dropped by the verdict itself takes its mark along.
- */
+/* Adds the save chains directly after the chain that queues, so that no other chain sees the bits. A packet of a flow
+ * to be dropped arrives here accepted, and is dropped here: a packet dropped by its verdict would take its mark with
+ * it. */
 static void add_save_chains(struct plan *plan)
 {
     static const char *const names[FIREWALL_HOOK_COUNT] = { CHAIN_SAVE_FORWARD, CHAIN_SAVE_INPUT, CHAIN_SAVE_OUTPUT };
@@ -286,8 +285,8 @@ static void add_save_chains(struct plan *plan)
     }
 }
 
-/* In a table of others it is not known which hooks feed the queue; theirs may accept for good, so that drops stay
- * verdicts. */
+/* Adds the save chains in mode chain. It is not known which hooks feed the queue, and later chains may accept finally,
+ * so drops remain verdicts. */
 static void add_save_chains_of_others(struct plan *plan)
 {
     if (!saves_anything(plan->options) || !plan->options->offload.accept)

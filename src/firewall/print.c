@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The plan as text for people: nft's and iptables-restore's, each with a head that shows where it sits and what it
- * sees. */
+/* Prints the plan for administrators: nft syntax and iptables-restore syntax, each with a header that shows its place
+ * in the packet path and which packets it receives. */
 #include "firewall_priv.h"
 
 #include <linux/netfilter.h>
 #include <string.h>
 
-/* What to say about a mode; lines end with \n, `picture` has one %s for the queues. */
+/* The description of a mode; lines end with \n, `picture` has one %s for the queues. */
 struct story {
     const char *picture;
     const char *when;
@@ -18,51 +18,51 @@ static const struct story stories[] = {
     [ATTACH_AFTER] = {
         .picture = "prerouting -> hook: [ the firewall's filter chains ] -> [ sluice, %s ] -> postrouting\n"
                    "                             | drops                        | drops\n",
-        .when = "the default, beside any firewall that somebody or some tool writes.\n",
-        .sees = "exactly what the firewall accepted; DNAT is done, SNAT is still to come.\n",
-        .note = "When nobody listens, bypass lets packets go on; that opens nothing, because the firewall has\n"
-                "decided already.\n",
+        .when = "the default, together with any firewall, written by an administrator or a tool.\n",
+        .sees = "the packets that the firewall accepted, after DNAT and before SNAT.\n",
+        .note = "Without a listener, bypass lets packets pass; this skips no firewall rule, because the firewall\n"
+                "has already decided.\n",
     },
     [ATTACH_BEFORE] = {
         .picture = "prerouting -> hook: [ sluice, %s ] -> [ the firewall's filter chains ] -> postrouting\n"
                    "                         | drops                  | drops\n",
-        .when = "attacks are to be seen that the firewall would drop anyway.\n",
-        .sees = "everything, also what the firewall drops afterwards; DNAT is done, SNAT is still to come.\n",
-        .note = "An accepted packet goes on to the firewall, which decides as before.\n",
+        .when = "Sluice should also inspect packets that the firewall would drop.\n",
+        .sees = "all packets, including those that the firewall drops later, after DNAT and before SNAT.\n",
+        .note = "Accepted packets continue to the firewall, which decides as before.\n",
     },
     [ATTACH_REPEAT] = {
         .picture = "hook: [ marked? ] -- no --> [ sluice, %s ] -- marks, REPEATs this chain\n"
                    "          '--- yes --> [ the rest: the firewall's filter chains ] -> postrouting\n",
-        .when = "the queue rule is to stand among other rules of one chain: copy the rule with the mark to its\n"
+        .when = "the queue rule must be among other rules of one chain: copy the rule with the mark to its\n"
                 "      place. Run with `--verdict repeat` and the same --mark.\n",
-        .sees = "everything that reaches the rule without the mark, once.\n",
-        .note = "In a chain with other people's rules leave bypass out: without a listener it accepts for the rest\n"
-                "of that chain, whatever stands there. The mark must be nobody else's. It is taken off again when\n"
-                "the packet has passed, so that what is wrapped around it, or unwrapped from it, is inspected too.\n",
+        .sees = "all packets that reach the rule without the mark, once.\n",
+        .note = "In a chain with other rules omit bypass: without a listener it accepts packets for the rest of that\n"
+                "chain and skips its rules. No other program may use the mark. It is cleared when the packet has\n"
+                "passed, so that packets that enter or leave a tunnel are inspected, too.\n",
     },
     [ATTACH_CHAIN] = {
         .picture = "hook: [ your chain ... `jump sluice_ips` in place of `accept` ] -> postrouting\n"
                    "                                |\n"
                    "                                v\n"
                    "                      [ sluice_exceptions: yours ] -> [ sluice_ips, %s ] -- accepts or drops\n",
-        .when = "a tool generates the ruleset and can write `jump sluice_ips` where it wrote `accept`.\n",
-        .sees = "what your rules send there, less what sluice_exceptions accepts.\n",
-        .note = "Chains can't be jumped to from another table, so this is a fragment: include it inside the braces\n"
-                "of a table of yours. Fill sluice_exceptions in the same table.\n",
+        .when = "a tool generates the ruleset and can write `jump sluice_ips` in place of `accept`.\n",
+        .sees = "the packets that your rules send there, except those that sluice_exceptions accepts.\n",
+        .note = "A jump cannot leave its table, so this is a fragment: include it inside the braces of your table.\n"
+                "Fill sluice_exceptions in the same table.\n",
     },
     [ATTACH_ROUTE] = {
         .picture = "hook: [ the firewall's filter chains ] -> [ sluice, %s ] -> [ the next consumer's queue ] -> "
                    "postrouting\n",
-        .when = "another program with a queue is to see packets after us: run with `--verdict route --route-to N`.\n",
-        .sees = "exactly what the firewall accepted; the next consumer sees what we let pass.\n",
-        .note = "When nobody listens on the next queue the kernel drops, unless the verdict carries bypass\n"
-                "(--route-bypass).\n",
+        .when = "another program should receive packets after Sluice: run with `--verdict route --route-to N`.\n",
+        .sees = "the packets that the firewall accepted; the next consumer receives those that Sluice accepts.\n",
+        .note = "If the next queue has no listener, the kernel drops the packets, unless --route-bypass is given\n"
+                "(queue.route-bypass).\n",
     },
 };
 
-/* --- The head ------------------------------------------------------------------------------------- */
+/* --- Header ----------------------------------------------------------------------------------------- */
 
-/* Lines, each after "# " and `indent`. */
+/* Prints lines, each after "# " and `indent`. */
 static void comment(struct text *out, const char *indent, const char *lines)
 {
     while (*lines) {
@@ -92,7 +92,7 @@ static void print_hooks(struct text *out, unsigned hooks)
     }
 }
 
-/* Marks and ways of saying it are the default ones, or stand in the rules. */
+/* Prints the offload options; marks and nft.offload.verdict have their defaults or are visible in the rules. */
 static void print_offload_settings(struct text *out, const struct firewall_offload *offload)
 {
     if (offload->accept || offload->drop)
@@ -105,7 +105,7 @@ static void print_offload_settings(struct text *out, const struct firewall_offlo
                     i + 1 == offload->device_count ? "]" : "");
 }
 
-/* The command that prints the same again. */
+/* Prints the command that reproduces the output. */
 static void print_command(struct text *out, const struct firewall_options *options)
 {
     bool hooks = options->mode != ATTACH_CHAIN;
@@ -160,17 +160,17 @@ static void print_head(struct text *out, const struct firewall_options *options,
     text_puts(out, "\n#\n");
     print_picture(out, story->picture, options);
     text_printf(out, "#\n# When: ");
-    /* The first line stands behind the word. */
+    /* The first line follows the word. */
     text_printf(out, "%.*s\n", (int)strcspn(story->when, "\n"), story->when);
     comment(out, "", story->when + strcspn(story->when, "\n") + 1);
     text_printf(out, "# Sees: %s#\n", story->sees);
     comment(out, "", note);
     if (options->reject_mask != 0)
-        text_printf(out, "# Packets marked 0x%x/0x%x are our own answers (reject) and are not queued.\n",
+        text_printf(out, "# Packets marked 0x%x/0x%x were sent by Sluice (reject) and are not queued.\n",
                     options->reject_mark, options->reject_mask);
 }
 
-/* --- nft ------------------------------------------------------------------------------------------ */
+/* --- nft -------------------------------------------------------------------------------------------- */
 
 static void print_chain(struct text *out, const char *indent, const struct plan_chain *chain, const struct plan *plan)
 {
@@ -223,15 +223,15 @@ void nft_plan_print(struct text *out, const struct plan *plan)
         return;
     }
     text_printf(out,
-                "#\n# It replaces the table of this name. Remove it with `sluice nft remove` or\n"
+                "#\n# It replaces the table with this name. Remove it with `sluice nft remove` or\n"
                 "# `nft delete table %s %s`.\n\n",
                 nft_family_name(plan->families[0]), options->table);
     print_table(out, plan);
 }
 
-/* --- iptables ------------------------------------------------------------------------------------- */
+/* --- iptables --------------------------------------------------------------------------------------- */
 
-/* The table whose hook runs where the mode wants to be: security behind filter, mangle ahead of it. */
+/* Returns the table whose hook runs at the place of the mode: security after filter, mangle before it. */
 static const char *iptables_table(enum attach_mode mode)
 {
     switch (mode) {
@@ -259,7 +259,7 @@ static const char *builtin_chain(const struct plan_chain *chain)
     }
 }
 
-/* iptables' names are short: at most 28. */
+/* iptables limits chain names to 28 characters. */
 static void print_own_name(struct text *out, const struct plan_chain *chain, const struct plan *plan)
 {
     if (chain->base)
@@ -272,31 +272,34 @@ static const char *iptables_note(const struct firewall_options *options)
 {
     switch (options->mode) {
     case ATTACH_AFTER:
-        return "The table security runs behind filter, so bypass opens nothing: the firewall has decided already. An\n"
-               "SELinux policy with SECMARK rules uses that table too.\n";
+        return "The table security runs after filter, so bypass skips no firewall rule: the firewall has already "
+               "decided.\n"
+               "An SELinux policy with SECMARK rules uses that table, too.\n";
     case ATTACH_ROUTE:
-        return "The table security runs behind filter. When nobody listens on the next queue the kernel drops, unless\n"
-               "the verdict carries bypass (--route-bypass).\n";
+        return "The table security runs after filter. If the next queue has no listener, the kernel drops the "
+               "packets,\n"
+               "unless --route-bypass is given (queue.route-bypass).\n";
     case ATTACH_BEFORE:
-        return "The table mangle runs ahead of filter. The jump stands last in its chain, because accepted packets\n"
-               "skip the rest of it.\n";
+        return "The table mangle runs before filter. The jump is last in its chain, because accepted packets skip the\n"
+               "rest of it.\n";
     case ATTACH_REPEAT:
-        return "The rule stands first in filter, among other people's rules. There is no --queue-bypass: without a\n"
-               "listener it would accept for the whole chain, which opens the firewall. The mark must be nobody\n"
-               "else's. It is taken off again when the packet has passed.\n";
+        return "The rule is first in filter, among the rules of the firewall. There is no --queue-bypass: without a\n"
+               "listener it would accept for the whole chain, which opens the firewall. No other program may use the\n"
+               "mark. It is cleared when the packet has passed.\n";
     default:
-        return "Nothing jumps here yet: write `-j sluice_ips` in place of `-j ACCEPT`. Loading this again empties\n"
+        return "No rule jumps here yet: write `-j sluice_ips` in place of `-j ACCEPT`. Loading this file again "
+               "empties\n"
                "sluice_exceptions.\n";
     }
 }
 
-/* The first table of postrouting, and the last one of others. */
+/* Returns the first table of postrouting, otherwise the last table on the hook. */
 static const char *mark_table(const struct plan_chain *chain)
 {
     return chain->hook == NF_INET_POST_ROUTING ? "mangle" : "security";
 }
 
-/* Those that stand in chains of others; `before` has the table and the chain. */
+/* Prints rules that go into built-in chains; `before` has the table and the chain. */
 static void print_mark_rule(struct text *out, bool removes, const struct plan_chain *chain, enum plan_rule rule,
                             const struct plan *plan)
 {
@@ -322,7 +325,7 @@ static void print_removal(struct text *out, const struct plan *plan)
 {
     const char *table = iptables_table(plan->options->mode);
 
-    text_puts(out, "# Remove it with, and the same of ip6tables:\n");
+    text_puts(out, "# Remove it with these commands, for IPv6 with ip6tables:\n");
     for (unsigned i = 0; i < plan->chain_count; i++) {
         const struct plan_chain *chain = &plan->chains[plan->chain_count - 1 - i];
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The rules, each three times side by side: as netlink, as nft text, as iptables text. Whoever changes one sees the
- * others.
+ * The rules, each in three forms side by side: netlink, nft text, iptables text. A change to one form needs the same
+ * change to the others.
  */
 #include "firewall_priv.h"
 
@@ -22,7 +22,7 @@ enum { LOOPBACK_INDEX = 1, XT_REVISION = 3, XT_SIZE = 8 /* XT_ALIGN(sizeof(struc
 
 _Static_assert(sizeof(struct xt_NFQ_info_v3) <= XT_SIZE, "the target's data");
 
-/* Adds an expression; NULL when out of memory. */
+/* Adds an expression; returns NULL when out of memory. */
 static struct nftnl_expr *add(struct nftnl_rule *rule, const char *name)
 {
     struct nftnl_expr *expression = nftnl_expr_alloc(name);
@@ -98,10 +98,10 @@ static unsigned queue_count(const struct firewall_options *options)
     return options->queue_last - options->queue_first + 1u;
 }
 
-/* --- The queue ------------------------------------------------------------------------------------ */
+/* --- Queue ------------------------------------------------------------------------------------------ */
 
-/* The symmetric hash of addresses and ports: both directions of a flow get the same queue, flows of two hosts do not.
- */
+/* Adds the symmetric hash of addresses and ports: both directions of a flow get the same queue, different flows between
+ * two hosts may not. */
 static bool add_hash(struct nftnl_rule *rule, const struct firewall_options *options)
 {
     struct nftnl_expr *hash = add(rule, "hash");
@@ -195,7 +195,7 @@ static void print_queue_iptables(struct text *out, const struct plan *plan)
         text_puts(out, " --queue-bypass");
 }
 
-/* --- The others ----------------------------------------------------------------------------------- */
+/* --- Other rules ------------------------------------------------------------------------------------ */
 
 static bool build_reject_mark(struct nftnl_rule *rule, const struct plan *plan)
 {
@@ -208,7 +208,7 @@ static void print_reject_mark(struct text *out, const struct plan *plan)
     text_printf(out, "meta mark & 0x%08x == 0x%08x accept", plan->options->reject_mask, plan->options->reject_mark);
 }
 
-/* In mode chain our chain stands for accept; otherwise the others' rules go on. */
+/* In mode chain the chain replaces an accept; otherwise the rules of the calling chain continue. */
 static void print_reject_mark_iptables(struct text *out, const struct plan *plan)
 {
     text_printf(out, "-m mark --mark 0x%x/0x%x -j %s", plan->options->reject_mark, plan->options->reject_mask,
@@ -289,7 +289,7 @@ static void print_accept_iptables(struct text *out, const struct plan *plan)
     text_puts(out, "-j ACCEPT");
 }
 
-/* Takes the bits off the packet's mark. */
+/* Clears the bits of the packet mark. */
 static bool add_unmark(struct nftnl_rule *rule, uint32_t mask)
 {
     struct nftnl_expr *meta;
@@ -324,7 +324,7 @@ static void print_unmark_iptables(struct text *out, const struct plan *plan)
                 options->mark_mask);
 }
 
-/* --- Offloaded flows ------------------------------------------------------------------------------ */
+/* --- Offloaded flows -------------------------------------------------------------------------------- */
 
 static bool add_connection_mark(struct nftnl_rule *rule)
 {
@@ -390,7 +390,7 @@ static void print_offload_flow(struct text *out, const struct plan *plan)
                 plan->options->offload.accept_mark);
 }
 
-/* In mode route the others' queue comes next for these flows as for all. */
+/* In mode route the queue of the next consumer follows for these flows, as for all. */
 static struct firewall_options next_queue(const struct plan *plan)
 {
     struct firewall_options options = *plan->options;
@@ -436,7 +436,7 @@ static void print_offload_accept_iptables(struct text *out, const struct plan *p
         text_puts(out, plan->options->mode == ATTACH_CHAIN ? "ACCEPT" : "RETURN");
 }
 
-/* The bits of the packet's mark become those of its connection's; all others of that one stay. */
+/* Copies the bits of the packet mark to the connection mark; all other bits of the connection mark stay. */
 static bool add_save(struct nftnl_rule *rule, uint32_t mark, uint32_t mask)
 {
     struct nftnl_expr *ct;
@@ -519,9 +519,9 @@ static void print_saved_accept_iptables(struct text *out, const struct plan *pla
                 offload->accept_mask, offload->accept_mask);
 }
 
-/* --- Blocked hosts -------------------------------------------------------------------------------- */
+/* --- Blocked hosts ---------------------------------------------------------------------------------- */
 
-/* Where a header has the address, by the kind of the rule. */
+/* Offset of the address in the header, by the kind of rule. */
 static const struct {
     const char *text;
     uint32_t offset, length;
@@ -547,7 +547,7 @@ bool nft_rule_fits(enum plan_rule kind, uint32_t family)
     return !is_block(kind) || family != (is_of4(kind) ? (uint32_t)NFPROTO_IPV6 : (uint32_t)NFPROTO_IPV4);
 }
 
-/* Which version the packet has, where the table has both: in a bridge by the frame's type. */
+/* Adds a match on the IP version where the table has both: in a bridge by the EtherType of the frame. */
 static bool add_version(struct nftnl_rule *rule, bool of4)
 {
     uint32_t family = nftnl_rule_get_u32(rule, NFTNL_RULE_FAMILY);
@@ -595,7 +595,7 @@ static void print_block(struct text *out, enum plan_rule kind)
     text_printf(out, "%s @%s counter drop", blocked_addresses[kind].text, is_of4(kind) ? SET_BLOCKED4 : SET_BLOCKED6);
 }
 
-/* --- All ------------------------------------------------------------------------------------------ */
+/* --- Rule table ------------------------------------------------------------------------------------- */
 
 static const struct {
     bool (*build)(struct nftnl_rule *rule, const struct plan *plan);
@@ -633,7 +633,7 @@ void nft_rule_print(struct text *out, enum plan_rule kind, const struct plan *pl
 
 bool nft_rule_print_iptables(struct text *out, enum plan_rule kind, const struct plan *plan)
 {
-    if (is_block(kind) || !rules[kind].print_iptables) /* would need ipset; nft alone has it */
+    if (is_block(kind) || !rules[kind].print_iptables) /* would need ipset; only nft has sets */
         return false;
     rules[kind].print_iptables(out, plan);
     return true;

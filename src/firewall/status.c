@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is installed: our tables read back from the kernel, not from what we remember. */
+/* Status of the installation, read back from the kernel. */
 #include "firewall_priv.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the expressions of one rule say. */
+/* Properties of one rule, from its expressions. */
 struct seen {
     bool queues, blocks, offloads_accept, offloads_drop;
     enum queue_expression expression;
@@ -28,7 +28,7 @@ struct reading {
     struct firewall_status *status;
 };
 
-/* --- Rules ---------------------------------------------------------------------------------------- */
+/* --- Rules ------------------------------------------------------------------------------------------ */
 
 static void read_counter(struct seen *seen, const struct nftnl_expr *expression)
 {
@@ -73,7 +73,7 @@ static void read_target(struct seen *seen, const struct nftnl_expr *expression)
     seen->bypass = info.flags & NFQ_FLAG_BYPASS;
 }
 
-/* The sets that our rules look into are those of blocked hosts. */
+/* The sets that Sluice's rules look up are those of blocked hosts. */
 static void read_lookup(struct seen *seen, const struct nftnl_expr *expression)
 {
     const char *set = nftnl_expr_get_str(expression, NFTNL_EXPR_LOOKUP_SET);
@@ -124,7 +124,7 @@ static void take_seen(struct firewall_status *status, const struct seen *seen)
     }
     status->offload_accept |= seen->offloads_accept;
     status->offload_drop |= seen->offloads_drop;
-    if (!seen->queues || seen->offloads_accept) /* accepted flows may go on to others' queue */
+    if (!seen->queues || seen->offloads_accept) /* accepted flows may continue to the queue of another consumer */
         return;
     status->feeding = true;
     status->expression = seen->expression;
@@ -151,7 +151,7 @@ static int read_rule(const struct nlmsghdr *message, void *user)
     return 0;
 }
 
-/* --- Tables and chains ---------------------------------------------------------------------------- */
+/* --- Tables and chains ------------------------------------------------------------------------------ */
 
 static enum firewall_family family_of(uint32_t family)
 {
@@ -167,7 +167,7 @@ static enum firewall_family family_of(uint32_t family)
     }
 }
 
-/* -EEXIST when there is one of that name, and it is not ours. */
+/* Returns -EEXIST when a table of that name exists that sluice did not create. */
 static int read_tables(const struct survey *survey, const char *name, struct firewall_status *out,
                        char error[FIREWALL_ERROR_SIZE])
 {
@@ -187,7 +187,7 @@ static int read_tables(const struct survey *survey, const char *name, struct fir
         out->installed = true;
     }
     if (foreign && !out->installed)
-        return nft_fail(error, -EEXIST, "table '%s %s' exists and was not made by sluice",
+        return nft_fail(error, -EEXIST, "table '%s %s' exists and was not created by sluice",
                         nft_family_name(foreign->family), name);
     return 0;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The live ruleset as far as it matters here: all tables, whether they are ours, and all chains with their hooks.
+ * The part of the live ruleset that matters here: all tables, whether sluice created them, and all chains with their
+ * hooks.
  *
- * It carries the kernel's generation, and a transaction that names it fails if anybody changed anything in between:
- * what was found out stays true until the commit.
+ * A survey contains the kernel's generation number. A transaction with this number fails if any program changed the
+ * ruleset in between, so the survey is valid until the commit.
  */
 #include "firewall_priv.h"
 
@@ -20,7 +21,7 @@
 
 enum { MAX_OBJECTS = 1 << 20, FIRST_ROOM = 16, TRIES = 16 };
 
-/* Ours are the tables with this comment, which `nft list` shows. */
+/* Sluice tables have this comment, which `nft list` shows. */
 static const char comment_prefix[] = "made by sluice: ";
 
 void nft_comment(char out[COMMENT_SIZE], enum attach_mode mode)
@@ -43,7 +44,7 @@ bool nft_comment_parse(const char *comment, enum attach_mode *mode)
     return found;
 }
 
-/* Room for one more element at the end of an array that doubles. */
+/* Returns the array with room for one more element at its end; the size doubles. */
 static void *grow(void *array, size_t count, size_t size)
 {
     bool full = count == 0 || (count >= FIRST_ROOM && (count & (count - 1)) == 0);
@@ -58,7 +59,7 @@ static void copy_name(char out[NAME_SIZE], const char *name)
     snprintf(out, NAME_SIZE, "%s", name ? name : "");
 }
 
-/* --- Tables --------------------------------------------------------------------------------------- */
+/* --- Tables ----------------------------------------------------------------------------------------- */
 
 static int take_comment(const struct nftnl_udata *item, void *user)
 {
@@ -102,7 +103,7 @@ static int add_table(const struct nlmsghdr *message, void *user)
     return err;
 }
 
-/* --- Chains --------------------------------------------------------------------------------------- */
+/* --- Chains ----------------------------------------------------------------------------------------- */
 
 static void read_chain(struct survey_chain *out, const struct nftnl_chain *chain)
 {
@@ -168,7 +169,7 @@ bool nft_survey_is_own_chain(const struct survey_chain *chain)
     return false;
 }
 
-/* --- All ------------------------------------------------------------------------------------------ */
+/* --- Survey ----------------------------------------------------------------------------------------- */
 
 static int take_once(struct survey *out, struct session *session)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Two sockets: one that only listens, and one for questions and transactions. The second's port id is in all that the
- * kernel tells of what we did ourselves, and by that it is left out. The listening begins before the installation, so
- * that whoever changes something between it and our looking at what it made is heard of, and it is made again.
+ * Two sockets: one only receives notifications, the other sends requests and transactions. Notifications of Sluice's
+ * own transactions have the port id of the second socket and are ignored. The first socket is opened before the
+ * installation, so that a change by another program between the installation and the image of its result is noticed,
+ * and the installation is repeated.
  *
- * A transaction's notifications come in one piece after its commit, each object first and NEWGEN, with the process,
- * last; so what a transaction meant is collected until that. NEWGEN alone says that there was a transaction.
+ * The notifications of a transaction arrive together after its commit, first each object and last NEWGEN with the
+ * process; they are collected until NEWGEN. NEWGEN alone means only that there was a transaction.
  *
- * Hosts that are blocked are remembered with the time at which they go, because a table that somebody removed takes
- * them along.
+ * Blocked hosts are remembered with their expiry times, because another program that deletes the table deletes them,
+ * too.
  */
 #include "sluice/firewall_watch.h"
 
@@ -27,10 +28,10 @@
 
 enum {
     RECEIVE_SIZE = 128 * 1024,
-    RECEIVE_BUFFER = 8 * 1024 * 1024, /* a large ruleset is told object by object */
-    RECEIVES = 4096,                  /* at a time, at most */
+    RECEIVE_BUFFER = 8 * 1024 * 1024, /* a large ruleset is reported object by object */
+    RECEIVES = 4096,                  /* per call, at most */
     LEARN_TRIES = 8,
-    HEAR_MS = 500, /* that notifications may be late */
+    HEAR_MS = 500, /* maximum delay of notifications */
     NS_PER_MS = 1000000,
 };
 
@@ -39,7 +40,7 @@ struct remembered_host {
     uint64_t ends_ns; /* monotonic; 0: never */
 };
 
-/* What a pair of counters says now, and what those said that went with their rules. */
+/* The current values of a packet and byte counter, and the sums of counters that were deleted with their rules. */
 struct counter_pair {
     uint64_t packets, bytes, gone_packets, gone_bytes;
 };
@@ -51,16 +52,16 @@ struct firewall_watch {
     struct session session;
     struct mnl_socket *listener;
     char *buffer;
-    struct image image; /* as it was installed */
+    struct image image; /* as installed */
     struct installed installed;
-    struct firewall_change heard; /* of the transaction that is being told */
-    uint32_t generation;          /* up to which all has been told */
+    struct firewall_change heard; /* of the transaction being received */
+    uint32_t generation;          /* up to which all transactions were received */
     struct counter_pair counters[WATCHED_COUNTERS];
     struct remembered_host *hosts;
     size_t host_count, host_room;
 };
 
-/* --- Sockets -------------------------------------------------------------------------------------- */
+/* --- Sockets ---------------------------------------------------------------------------------------- */
 
 static int listen_to_changes(struct firewall_watch *watch, char error[FIREWALL_ERROR_SIZE])
 {
@@ -68,10 +69,10 @@ static int listen_to_changes(struct firewall_watch *watch, char error[FIREWALL_E
 
     watch->listener = mnl_socket_open2(NETLINK_NETFILTER, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (!watch->listener)
-        return nft_fail(error, -errno, "can't listen to changes of the ruleset: %m");
+        return nft_fail(error, -errno, "cannot receive notifications of ruleset changes: %m");
     if (mnl_socket_bind(watch->listener, 0, MNL_SOCKET_AUTOPID) < 0 ||
         mnl_socket_setsockopt(watch->listener, NETLINK_ADD_MEMBERSHIP, &group, sizeof(group)) < 0)
-        return nft_fail(error, -errno, "can't listen to changes of the ruleset: %m");
+        return nft_fail(error, -errno, "cannot receive notifications of ruleset changes: %m");
     if (setsockopt(mnl_socket_get_fd(watch->listener), SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)) < 0)
         setsockopt(mnl_socket_get_fd(watch->listener), SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
     return 0;
@@ -82,7 +83,7 @@ int firewall_watch_fd(const struct firewall_watch *watch)
     return mnl_socket_get_fd(watch->listener);
 }
 
-/* --- What is told --------------------------------------------------------------------------------- */
+/* --- Notifications ---------------------------------------------------------------------------------- */
 
 static void hear_all(struct firewall_watch *watch, size_t length, struct firewall_change *out)
 {
@@ -118,7 +119,7 @@ void firewall_watch_receive(struct firewall_watch *watch, struct firewall_change
     }
 }
 
-/* --- Is it as it was ------------------------------------------------------------------------------ */
+/* --- Comparison with the installed state ------------------------------------------------------------ */
 
 const char *firewall_damage_name(unsigned number)
 {
@@ -131,7 +132,7 @@ _Static_assert(FIREWALL_DAMAGE_TABLE == 1 << IMAGE_TABLE && FIREWALL_DAMAGE_CHAI
                    FIREWALL_DAMAGE_RULES == 1 << IMAGE_RULES && FIREWALL_DAMAGE_SETS == 1 << IMAGE_SETS,
                "the parts of an image");
 
-/* Counters that are less than they were began anew with their rules. */
+/* Updates a counter. A value below the previous one means that the counter was created again with its rule. */
 static void follow(struct counter_pair *pair, uint64_t packets, uint64_t bytes)
 {
     if (packets < pair->packets) {
@@ -180,9 +181,9 @@ int firewall_watch_check(struct firewall_watch *watch, struct firewall_check *ou
     return 0;
 }
 
-/* --- Installing ----------------------------------------------------------------------------------- */
+/* --- Installation ----------------------------------------------------------------------------------- */
 
-/* Waits until all that led to the generation has been told, and adds it to *change. */
+/* Waits until all transactions up to the generation were received, and adds them to *change. */
 static int hear_up_to(struct firewall_watch *watch, uint32_t generation, struct firewall_change *change)
 {
     uint64_t end_ns = clock_monotonic_ns() + (uint64_t)HEAR_MS * NS_PER_MS;
@@ -202,11 +203,9 @@ static int hear_up_to(struct firewall_watch *watch, uint32_t generation, struct 
     return 0;
 }
 
-/*
- * How the kernel shows what was installed, if that is what it shows: -EAGAIN when somebody else meant our table
- * meanwhile. The notifications of a transaction come after it can be seen, so those of all that the picture can have in
- * it are waited for.
- */
+/* Takes an image of the installed table, if the kernel still shows that: returns -EAGAIN when another program changed
+ * the table in between. Notifications of a transaction arrive after its effect is visible, so this waits for those of
+ * all transactions that the image may contain. */
 static int learn(struct firewall_watch *watch, struct image *shown)
 {
     struct firewall_change change;
@@ -226,11 +225,8 @@ static int learn(struct firewall_watch *watch, struct image *shown)
     return err;
 }
 
-/*
- * Installs, and remembers how the kernel shows it; again when somebody else meant our table meanwhile. What was known
- * before stays until then: of a table that is not there nothing would be shown, and nothing would be missed from then
- * on.
- */
+/* Installs the table and takes its image; repeats both when another program changed the table in between. The previous
+ * image stays until then: the image of a deleted table would be empty, and no damage would ever be detected. */
 static int install(struct firewall_watch *watch, char error[FIREWALL_ERROR_SIZE])
 {
     struct image shown = { .drops = false };
@@ -241,15 +237,17 @@ static int install(struct firewall_watch *watch, char error[FIREWALL_ERROR_SIZE]
         struct firewall_change before;
 
         options.keep_place &= !watch->installed.known;
-        firewall_watch_receive(watch, &before); /* what was before does not matter any more */
+        firewall_watch_receive(watch, &before); /* earlier changes no longer matter */
         err = nft_install(&watch->session, &options, &watch->installed, error);
         if (err)
             return err;
         err = learn(watch, &shown);
     }
     if (err == -EAGAIN)
-        return nft_fail(error, err, "somebody else changes table '%s' as soon as it is there; 'nft monitor' shows who",
-                        watch->options->table);
+        return nft_fail(
+            error, err,
+            "another process changes table '%s' immediately after each installation; run 'nft monitor' to find it",
+            watch->options->table);
     if (err)
         return nft_explain(error, err, SUBJECT_BATCH, watch->options->table);
     nft_image_clear(&watch->image);
@@ -258,7 +256,7 @@ static int install(struct firewall_watch *watch, char error[FIREWALL_ERROR_SIZE]
     return 0;
 }
 
-/* --- Blocked hosts -------------------------------------------------------------------------------- */
+/* --- Blocked hosts ---------------------------------------------------------------------------------- */
 
 static struct set_targets targets_of(const struct firewall_watch *watch)
 {
@@ -312,7 +310,7 @@ size_t firewall_watch_hosts(const struct firewall_watch *watch)
     return count;
 }
 
-/* Whether it is to be put into the list: not when it is there for as long. 1, 0 or -errno. */
+/* Whether the host needs to be added: not when it is already blocked for as long. Returns 1, 0 or -errno. */
 static int wants_block(struct firewall_watch *watch, const struct set_targets *targets, const struct blocked_host *host)
 {
     unsigned index = host->version == 6;
@@ -353,7 +351,7 @@ int firewall_watch_block(struct firewall_watch *watch, const struct blocked_host
     return 0;
 }
 
-/* Those whose time is not over, for the rest of it. */
+/* Blocks the remembered hosts that have not expired, for the rest of their time. */
 static int block_again(struct firewall_watch *watch, char error[FIREWALL_ERROR_SIZE])
 {
     struct set_targets targets = targets_of(watch);
@@ -387,7 +385,7 @@ int firewall_watch_reassert(struct firewall_watch *watch, unsigned damage, char 
     return block_again(watch, error);
 }
 
-/* --- Life cycle ----------------------------------------------------------------------------------- */
+/* --- Life cycle ------------------------------------------------------------------------------------- */
 
 int firewall_watch_open(struct firewall_watch **out, const struct firewall_options *options,
                         char error[FIREWALL_ERROR_SIZE])
@@ -408,7 +406,7 @@ int firewall_watch_open(struct firewall_watch **out, const struct firewall_optio
     if (!err && options->blocklist)
         firewall_watch_remember_hosts(watch);
     if (err) {
-        if (watch->installed.known) /* it is there, but nobody is going to answer for it */
+        if (watch->installed.known) /* the table is installed, but no process would monitor or remove it */
             firewall_remove(options->table, cause);
         firewall_watch_close(watch);
         return err;

@@ -4,14 +4,14 @@
 . "$(dirname "$0")/nft_lib.sh"
 
 nft 'table inet sluice { chain forward { type filter hook forward priority 60; policy accept; counter; }; }'
-wrong "install over a foreign table" 1 "'inet sluice' exists and was not made by sluice.*--table" install --mode after
-wrong "remove of a foreign table" 1 "'inet sluice' exists and was not made by sluice" remove
-wrong "status of a foreign table" 1 "'inet sluice' exists and was not made by sluice" status
+wrong "install over a foreign table" 1 "'inet sluice' exists and was not created by sluice.*--table" install --mode after
+wrong "remove of a foreign table" 1 "'inet sluice' exists and was not created by sluice" remove
+wrong "status of a foreign table" 1 "'inet sluice' exists and was not created by sluice" status
 nft_command install --mode after --table mine >/dev/null || fail "another name"
 nft_command remove --table mine
 nft delete table inet sluice
 nft 'table inet sluice { comment "made by slu"; }'
-wrong "a comment like ours" 1 "not made by sluice" remove
+wrong "a comment like ours" 1 "not created by sluice" remove
 nft delete table inet sluice
 
 # In another family it is in nobody's way, and stays.
@@ -40,8 +40,8 @@ nft_command install --mode chain --queue 4 >/dev/null || fail "other rules besid
 equal "queue" "$(status queues.first)" 4
 nft list chain inet sluice sluice_exceptions | grep "dport 22 accept" >/dev/null || fail "the exceptions are gone"
 nft list chain inet sluice mine | grep "jump sluice_ips" >/dev/null || fail "the jump is gone"
-wrong "remove with guests" 1 "chain 'mine' that sluice did not make.*delete it" remove
-wrong "another mode with guests" 1 "chain 'mine' that sluice did not make" install --mode after
+wrong "remove with guests" 1 "chain 'mine' that sluice did not create.*delete the chain" remove
+wrong "another mode with guests" 1 "chain 'mine' that sluice did not create" install --mode after
 nft delete chain inet sluice mine
 nft_command remove || fail "remove without guests"
 equal "ruleset" "$(ruleset)" ""

@@ -162,7 +162,7 @@ static const struct {
     { { .mode = ATTACH_AFTER, .hooks = 1, .table = "x", .queue_first = 3, .queue_last = 2 }, "empty" },
     { { .mode = ATTACH_AFTER, .hooks = 1, .table = "x", .reject_mark = 3, .reject_mask = 1 }, "outside" },
     { { .mode = ATTACH_REPEAT, .hooks = 1, .table = "x" }, "--mark" },
-    { { .mode = ATTACH_REPEAT, .hooks = 1, .table = "x", .mark_mask = 1 }, "for ever" },
+    { { .mode = ATTACH_REPEAT, .hooks = 1, .table = "x", .mark_mask = 1 }, "in a loop" },
     { { .mode = ATTACH_REPEAT, .hooks = 1, .table = "x", .mark = 3, .mark_mask = 1 }, "outside" },
     { { .mode = ATTACH_REPEAT, .hooks = 1, .table = "x", .mark = 1, .mark_mask = 1, .reject_mask = 1 }, "shares" },
     { { .mode = ATTACH_AFTER, .hooks = 1, .table = "x", .offload = { .accept = true, .accept_mask = 1 } }, "is 0" },
@@ -741,7 +741,7 @@ START_TEST(print_names_all_options)
     ck_assert_ptr_nonnull(strstr(out.bytes, "delete table ip6 ips\n"));
     ck_assert_ptr_nonnull(
         strstr(out.bytes, "type filter hook output priority -42; policy accept;\n\t\toif \"lo\" accept\n"));
-    ck_assert_ptr_null(strstr(out.bytes, "are our own answers")); /* there is no reject mark */
+    ck_assert_ptr_null(strstr(out.bytes, "were sent by Sluice")); /* there is no reject mark */
     text_clear(&out);
     options.family = FIREWALL_BRIDGE;
     options.expression = QUEUE_EXPRESSION_XT;
