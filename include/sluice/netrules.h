@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The live ruleset of everybody: nf_tables of all families, the legacy tables of iptables, the policy routing by marks,
- * and who holds which queue. It is read, never changed: dumps over netlink and getsockopt.
+ * The live ruleset of all programs: nf_tables of all families, the legacy tables of iptables, the policy routing by
+ * marks, and the listeners of the queues. It is read through netlink dumps and getsockopt, and never changed.
  *
- * What matters to a queue is decoded (queues, verdicts, marks, offload); of the rest a rule keeps a text that a person
- * can read. The messages are read by the checked cursor and not by libnftnl, which passes over expressions that it does
- * not know: a rule must not look as if it always matched because its condition is newer than a library.
+ * Properties that matter to a queue are decoded (queues, verdicts, marks, offload); each rule also keeps a readable
+ * text. The messages are parsed with the checked cursor and not by libnftnl, which skips unknown expressions: a rule
+ * must not appear unconditional because its condition is newer than a library.
  *
  * Threads:   one; needs CAP_NET_ADMIN.
- * Ownership: all of it lies in the ruleset's arena.
+ * Ownership: all data is in the ruleset's arena.
  */
 #ifndef SLUICE_NETRULES_H
 #define SLUICE_NETRULES_H
@@ -20,12 +20,12 @@
 struct arena;
 struct netrules_chain;
 
-/* --- Rules ---------------------------------------------------------------------------------------- */
+/* --- Rules ------------------------------------------------------------------------------------------ */
 
 enum netrules_verdict {
     NETRULES_CONTINUE,
-    NETRULES_ACCEPT, /* ends this base chain only; the next one on the hook goes on */
-    NETRULES_DROP,   /* reject too */
+    NETRULES_ACCEPT, /* ends this base chain only; the packet continues with the next one on the hook */
+    NETRULES_DROP,   /* reject, too */
     NETRULES_JUMP,
     NETRULES_GOTO,
     NETRULES_RETURN,
@@ -42,7 +42,7 @@ enum netrules_spread {
 };
 
 struct netrules_queue {
-    uint16_t first, last; /* `last` 65535 and `unknown` when a map or a mark chooses */
+    uint16_t first, last; /* `last` 65535 and `unknown` when a map or a mark selects the queue */
     bool bypass, unknown;
     enum netrules_spread spread;
 };
@@ -50,9 +50,9 @@ struct netrules_queue {
 enum netrules_mark_kind { NETRULES_PACKET_MARK, NETRULES_CONNECTION_MARK };
 enum netrules_mark_use {
     NETRULES_MARK_MATCH, /* compares `value` under `mask` */
-    NETRULES_MARK_SET,   /* writes the bits of `mask`, to `value` */
-    NETRULES_MARK_COPY,  /* writes the bits of `mask` with those of the other kind */
-    NETRULES_MARK_ANY,   /* writes the bits of `mask` with what a map, a number generator or an address says */
+    NETRULES_MARK_SET,   /* writes `value` to the bits of `mask` */
+    NETRULES_MARK_COPY,  /* writes the bits of `mask` with those of the other kind of mark */
+    NETRULES_MARK_ANY,   /* writes the bits of `mask` with the result of a map, a number generator or an address */
 };
 
 struct netrules_mark {
@@ -60,15 +60,15 @@ struct netrules_mark {
     enum netrules_mark_kind kind;
     enum netrules_mark_use use;
     uint32_t value, mask;
-    uint32_t source; /* copied: the bits of the other kind that come over */
+    uint32_t source; /* copied: the bits of the other kind that are transferred */
 };
 
-/* Where an element of a verdict map leads. */
+/* The verdict of an element of a verdict map. */
 struct netrules_branch {
     struct netrules_branch *next;
     enum netrules_verdict verdict;
-    const char *target; /* of a jump or goto */
-    bool established;   /* the element is a connection's state established */
+    const char *target; /* chain of a jump or goto */
+    bool established;   /* the element matches the connection state established */
 };
 
 enum { NETRULES_IPV4 = 1 << 0, NETRULES_IPV6 = 1 << 1, NETRULES_OTHER = 1 << 2 };
@@ -76,26 +76,26 @@ enum { NETRULES_IPV4 = 1 << 0, NETRULES_IPV6 = 1 << 1, NETRULES_OTHER = 1 << 2 }
 struct netrules_rule {
     struct netrules_rule *next;
     const struct netrules_chain *chain;
-    uint64_t handle;  /* nft; of the legacy tables the number in its chain, as iptables counts */
-    const char *text; /* as nft or iptables write it; counters without their values */
+    uint64_t handle;  /* nft; in legacy tables the number of the rule in its chain, as iptables counts */
+    const char *text; /* in the syntax of nft or iptables; counters without their values */
     const char *comment;
     enum netrules_verdict verdict;
     const char *target; /* chain of a jump or goto */
     struct netrules_branch *branches;
-    struct netrules_queue queue; /* of NETRULES_QUEUE */
-    bool counted;                /* the same: `packets` is how many the rule has sent to the queue */
+    struct netrules_queue queue; /* for NETRULES_QUEUE */
+    bool counted;                /* for NETRULES_QUEUE: `packets` is how many packets the rule has sent to the queue */
     uint64_t packets;
     struct netrules_mark *marks; /* in the order of the rule */
     const char *flowtable;       /* flow add */
-    unsigned families;           /* that can match */
-    bool conditional;            /* does not take every packet */
-    bool established;            /* takes connections that are established */
-    bool only_loopback;          /* takes packets of the interface lo only */
+    unsigned families;           /* families of packets that can match */
+    bool conditional;            /* does not match every packet */
+    bool established;            /* matches established connections */
+    bool only_loopback;          /* matches only packets of the interface lo */
     bool notrack;
-    bool sees_connection_mark; /* one of its conditions is a connection's mark */
+    bool sees_connection_mark; /* one of its conditions is a connection mark */
 };
 
-/* --- Tables and chains ---------------------------------------------------------------------------- */
+/* --- Tables and chains ------------------------------------------------------------------------------ */
 
 struct netrules_table;
 
@@ -105,14 +105,14 @@ struct netrules_chain {
     const char *name;
     unsigned number; /* among all chains of the ruleset */
     bool base;
-    uint32_t hook; /* NF_INET_*; of netdev tables NF_NETDEV_* */
+    uint32_t hook; /* NF_INET_*; in netdev tables NF_NETDEV_* */
     int32_t priority;
     const char *type;
-    const char *devices; /* names with commas, or NULL */
+    const char *devices; /* names separated by commas, or NULL */
     enum netrules_verdict policy;
     uint32_t handle;
     struct netrules_rule *rules;
-    struct netrules_rule *last; /* of them */
+    struct netrules_rule *last; /* last element of `rules` */
     size_t rule_count;
 };
 
@@ -144,19 +144,19 @@ struct netrules_set {
 struct netrules_table {
     struct netrules_table *next;
     uint32_t family; /* NFPROTO_* */
-    bool legacy;     /* of ip_tables or ip6_tables */
+    bool legacy;     /* table of ip_tables or ip6_tables */
     const char *name, *comment;
     bool dormant;
-    bool owned; /* by the process that made it: nobody else may write there */
+    bool owned; /* owned by the process that created it: no other process may change it */
     struct netrules_chain *chains;
     struct netrules_flowtable *flowtables;
     struct netrules_set *sets;
-    const struct netrules_chain *recent; /* found last: rules come chain by chain */
+    const struct netrules_chain *recent; /* the chain found last: rules arrive chain by chain */
 };
 
-/* --- Beside the tables ---------------------------------------------------------------------------- */
+/* --- Other objects ---------------------------------------------------------------------------------- */
 
-/* A rule of policy routing that asks for a mark: `ip rule`. */
+/* A rule of policy routing that matches a mark: `ip rule`. */
 struct netrules_route {
     struct netrules_route *next;
     bool ipv6, inverted;
@@ -178,16 +178,16 @@ struct netrules_kernel {
     unsigned major, minor, patch;
 };
 
-/* A queue that somebody holds. */
+/* A queue with a listener. */
 struct netrules_holder {
     struct netrules_holder *next;
     uint16_t queue;
-    uint32_t port;      /* of its netlink socket */
-    uint32_t process;   /* 0: not found */
-    const char *name;   /* of the process, or NULL */
+    uint32_t port;      /* port id of its netlink socket */
+    uint32_t process;   /* process id; 0: not found */
+    const char *name;   /* name of the process, or NULL */
     uint32_t waiting;   /* packets */
     uint32_t dropped;   /* because the queue was full, and because its socket was */
-    uint32_t delivered; /* packets ever, modulo 2^32 */
+    uint32_t delivered; /* total packets, modulo 2^32 */
 };
 
 struct netrules {
@@ -199,15 +199,15 @@ struct netrules {
     struct netrules_holder *holders;
     struct netrules_link *links;
     struct netrules_kernel kernel;
-    bool forwards_ipv4, forwards_ipv6, has_ipv6; /* of this host: sysctls, and an IPv6 address that is not local */
+    bool forwards_ipv4, forwards_ipv6, has_ipv6; /* of this host: sysctls, and an IPv6 address with global scope */
 };
 
-/* Reads all there is, in one generation of nf_tables. 0, or -errno with nothing in *out: -EPERM, -EINTR when somebody
- * keeps changing the ruleset, -ENOMEM, -E2BIG when there are more rules than anybody can have written. */
+/* Reads the whole ruleset, in one generation of nf_tables. Returns 0, or -errno with *out unchanged: -EPERM, -EINTR
+ * when another process keeps changing the ruleset, -ENOMEM, -E2BIG when the ruleset exceeds the memory limit. */
 int netrules_read(struct netrules **out);
 void netrules_free(struct netrules *ruleset);
 
-/* A chain by its names. */
+/* Identifies a chain. */
 struct netrules_place {
     uint32_t family; /* NFPROTO_* */
     const char *table, *chain;
@@ -215,35 +215,33 @@ struct netrules_place {
 /* Reads the tables, chains and rules of nf_tables; with `place` only that chain, if it exists. Unlike netrules_read()
  * it does not retry: -EINTR when the ruleset changed during the read. */
 int netrules_read_rules(struct netrules **out, const struct netrules_place *place);
-/* The number of changes of nf_tables up to now. 0 or -errno. */
+/* Reads the generation of nf_tables, which counts its changes. Returns 0 or -errno. */
 int netrules_read_generation(uint32_t *out);
 
-/* How many connections have this mark under the mask now. 0 or -errno; none where the kernel has no connection
- * tracking. */
+/* Counts the connections that have this mark under the mask now. Returns 0 or -errno; counts none where the kernel has
+ * no connection tracking. */
 int netrules_count_connections(uint32_t mark, uint32_t mask, uint64_t *out);
 
 const struct netrules_chain *netrules_find_chain(const struct netrules_table *table, const char *name);
-const char *netrules_family_name(uint32_t family); /* "inet" of NFPROTO_INET */
+const char *netrules_family_name(uint32_t family); /* "inet" for NFPROTO_INET */
 const char *netrules_hook_name(uint32_t family, uint32_t hook);
 
-/* --- Messages ------------------------------------------------------------------------------------- */
+/* --- Messages --------------------------------------------------------------------------------------- */
 
-/* An empty ruleset, to be filled from messages; NULL when out of memory. */
+/* Returns an empty ruleset, to be filled from messages; NULL when out of memory. */
 struct netrules *netrules_new(void);
 
-/*
- * Adds what one nf_tables message says: NFT_MSG_NEWTABLE, NEWCHAIN, NEWFLOWTABLE, NEWSET, NEWSETELEM, NEWRULE; `bytes`
- * is the message with its netlink header. What belongs to a table or chain that is not there is passed over. 0, -ENOMEM
- * or -E2BIG; -EBADMSG when it is not a message of these.
- */
+/* Adds the object of one nf_tables message: NFT_MSG_NEWTABLE, NEWCHAIN, NEWFLOWTABLE, NEWSET, NEWSETELEM, NEWRULE;
+ * `bytes` is the message with its netlink header. Objects of unknown tables or chains are ignored. Returns 0, -ENOMEM
+ * or -E2BIG; -EBADMSG for other messages. */
 int netrules_add_message(struct netrules *ruleset, const void *bytes, size_t length);
 
-/* Adds a table of ip_tables or ip6_tables, from what IPT_SO_GET_INFO (struct ipt_getinfo) and IPT_SO_GET_ENTRIES (the
- * entries alone) gave. 0 or -errno as above. */
+/* Adds a table of ip_tables or ip6_tables, from the results of IPT_SO_GET_INFO (struct ipt_getinfo) and
+ * IPT_SO_GET_ENTRIES (only the entries). Returns 0 or -errno as above. */
 int netrules_add_legacy(struct netrules *ruleset, bool ipv6, const void *info, size_t info_length, const void *entries,
                         size_t length);
 
-/* Adds one message RTM_NEWRULE if it asks for a mark. */
+/* Adds one message RTM_NEWRULE if the rule matches a mark. */
 int netrules_add_route(struct netrules *ruleset, const void *bytes, size_t length);
 
 /* Adds one message RTM_NEWLINK if the interface is up. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A rule in the making: its text, its registers, its effects in their order. */
+/* A rule being built: its text, its registers, and its effects in their order. */
 #include "netrules_priv.h"
 
 #include <errno.h>
@@ -69,9 +69,10 @@ void rule_condition(struct rule_builder *builder)
     builder->rule->conditional = true;
 }
 
-/* --- Registers ------------------------------------------------------------------------------------ */
+/* --- Registers -------------------------------------------------------------------------------------- */
 
-/* Registers of 16 bytes, and of 4 bytes in the same place (enum nft_registers). -1: the verdict's, or none. */
+/* Registers of 16 bytes, and of 4 bytes in the same place (enum nft_registers). Returns -1 for the verdict register, or
+ * none. */
 static int slot_of(struct cursor attribute)
 {
     uint32_t number = netrules_be32(attribute, NFT_REG_VERDICT);
@@ -129,7 +130,7 @@ const char *rule_operands(struct rule_builder *builder, struct cursor source, ui
     return all ? all : "?";
 }
 
-/* --- Effects -------------------------------------------------------------------------------------- */
+/* --- Effects ---------------------------------------------------------------------------------------- */
 
 void rule_mark(struct rule_builder *builder, struct netrules_mark mark)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Expressions that compare, write or decide. One that is not known makes the rule conditional: then nobody takes it for
- * one that matches everything.
+ * Expressions that compare, write or decide. An unknown expression makes the rule conditional, so that it does not
+ * appear to match every packet.
  */
 #include "netrules_priv.h"
 
@@ -13,7 +13,7 @@
 
 enum { LOOPBACK_INDEX = 1, ESTABLISHED = 2 /* NF_CT_STATE_BIT(IP_CT_ESTABLISHED) */, SHOWN_ELEMENTS = 8 };
 
-/* --- Comparisons ---------------------------------------------------------------------------------- */
+/* --- Comparisons ------------------------------------------------------------------------------------ */
 
 static uint32_t host_word(struct cursor bytes)
 {
@@ -24,7 +24,7 @@ static uint32_t host_word(struct cursor bytes)
     return word;
 }
 
-/* What a comparison for equality says of the packets that go on. */
+/* Derives properties of the rule from a comparison for equality. */
 static void learn_equal(struct rule_builder *builder, const struct operand *operand, struct cursor value)
 {
     struct netrules_rule *rule = builder->rule;
@@ -59,7 +59,7 @@ static void learn_mark(struct rule_builder *builder, const struct operand *opera
                   });
 }
 
-/* The bits of a mask that is a prefix, or -1. */
+/* Returns the length of the prefix that the mask is, or -1. */
 static int prefix_of(const struct operand *operand)
 {
     int bits = 0;
@@ -86,7 +86,7 @@ static size_t field_of(const struct operand *operand)
     return operand->kind == VALUE_NAME ? IFNAMSIZ : operand->length;
 }
 
-/* "ct state established,related": nft's way to write "any of these bits". */
+/* "ct state established,related": nft's syntax for "any of these bits". */
 static bool write_any_bits(struct rule_builder *builder, const struct operand *operand, uint32_t op, uint32_t value)
 {
     struct text bits;
@@ -103,7 +103,7 @@ static bool write_any_bits(struct rule_builder *builder, const struct operand *o
     return true;
 }
 
-/* The value with what was done to the register before. */
+/* Returns the text of a comparison, including earlier operations on the register. */
 static const char *compared(struct rule_builder *builder, const struct operand *operand, const char *op,
                             const char *value)
 {
@@ -176,7 +176,7 @@ static void compare_range(struct rule_builder *builder, struct cursor data)
     text_clear(&range);
 }
 
-/* --- Registers changed ---------------------------------------------------------------------------- */
+/* --- Changes of registers --------------------------------------------------------------------------- */
 
 static bool is_all(struct cursor bytes, uint8_t value)
 {
@@ -186,7 +186,7 @@ static bool is_all(struct cursor bytes, uint8_t value)
     return true;
 }
 
-/* "meta mark | 0x1", "meta mark & 0xff | 0x1": as nft writes what changes a mark. */
+/* "meta mark | 0x1", "meta mark & 0xff | 0x1": nft's syntax for changes of a mark. */
 static const char *changed_text(struct rule_builder *builder, const struct operand *operand, uint32_t mask,
                                 uint32_t toggle)
 {
@@ -208,7 +208,7 @@ static void change_bits(struct rule_builder *builder, struct cursor data)
     uint32_t op = netrules_be32(netrules_attribute(data, NFTA_BITWISE_OP), 0);
     bool one_word = cursor_left(&mask) == 4 && cursor_left(&toggle) == 4;
 
-    if (op != 0 || (!one_word && !is_all(toggle, 0))) { /* shifts, and what nobody writes by hand */
+    if (op != 0 || (!one_word && !is_all(toggle, 0))) { /* shifts, and forms that are not written by hand */
         operand.origin = ORIGIN_OTHER;
         operand.text = arena_printf(builder->ruleset->arena, "%s %s", operand.text, op ? "shifted" : "changed");
         operand.kind = VALUE_HEX;
@@ -238,7 +238,7 @@ static void change_order(struct rule_builder *builder, struct cursor data)
     rule_load(builder, netrules_attribute(data, NFTA_BYTEORDER_DREG), operand);
 }
 
-/* --- Sets and maps -------------------------------------------------------------------------------- */
+/* --- Sets and maps ---------------------------------------------------------------------------------- */
 
 static bool is_established_key(const struct operand *operand, const struct netrules_element *element)
 {
@@ -281,8 +281,8 @@ static size_t text_of_elements(struct text *out, const struct operand *operand, 
     return count;
 }
 
-/* "@name", or what an anonymous set of single values has; the kernel's order is not the one they were written in, but
- * stable. */
+/* Writes "@name", or the elements of an anonymous set of single values; the kernel's order differs from that of the
+ * input, but is stable. */
 static void write_set(struct rule_builder *builder, struct text *out, const struct operand *operand, const char *name)
 {
     const struct netrules_set *set = netrules_find_set(builder->table, name);
@@ -301,7 +301,7 @@ static void write_set(struct rule_builder *builder, struct text *out, const stru
     text_puts(out, "}");
 }
 
-/* An established connection is among what an anonymous set has. */
+/* Derives properties from an anonymous set: whether it contains the state established. */
 static void learn_set(struct rule_builder *builder, const struct operand *operand, const struct netrules_set *set)
 {
     for (const struct netrules_element *element = set ? set->elements : NULL; element; element = element->next)
@@ -358,7 +358,7 @@ static void update_set(struct rule_builder *builder, struct cursor data)
     rule_word(builder, "%s @%s { %s }", op < 3 ? ops[op] : "?", name ? name : "?", key->text);
 }
 
-/* --- Verdicts ------------------------------------------------------------------------------------- */
+/* --- Verdicts --------------------------------------------------------------------------------------- */
 
 static void take_verdict(struct rule_builder *builder, struct cursor data)
 {
@@ -405,7 +405,7 @@ static void reject(struct rule_builder *builder, struct cursor data)
     rule_word(builder, type == NFT_REJECT_TCP_RST ? "reject with tcp reset" : "reject");
 }
 
-/* --- Queues --------------------------------------------------------------------------------------- */
+/* --- Queues ----------------------------------------------------------------------------------------- */
 
 static enum netrules_spread spread_of(enum origin origin)
 {
@@ -420,7 +420,7 @@ static enum netrules_spread spread_of(enum origin origin)
     }
 }
 
-/* A queue that an expression chooses: by a modulus it is in a range, otherwise it may be any. */
+/* Returns the queues that an expression selects: with a modulus a range, otherwise any. */
 static struct netrules_queue chosen_queue(const struct operand *by)
 {
     struct netrules_queue queue = { .spread = spread_of(by->origin), .last = UINT16_MAX, .unknown = true };
@@ -479,7 +479,7 @@ static void queue(struct rule_builder *builder, struct cursor data)
         rule_word(builder, "to %u-%u", (unsigned)queue.first, (unsigned)queue.last);
 }
 
-/* --- Others --------------------------------------------------------------------------------------- */
+/* --- Other statements ------------------------------------------------------------------------------- */
 
 static void offload(struct rule_builder *builder, struct cursor data)
 {
@@ -568,7 +568,7 @@ static const struct {
     { "target", target },
 };
 
-/* Statements of which the name says all: do they let every packet go on, do they end its way. */
+/* Statements that need no more than their name: whether they are conditions, and whether they end the rule. */
 static const struct {
     const char *name, *word;
     bool conditional, ends;
@@ -594,7 +594,7 @@ static bool take_word(struct rule_builder *builder, const char *name)
     return false;
 }
 
-/* Only a hash, which every packet passes, may stand between the counter and the queue. */
+/* A counter counts for the queue only if nothing but a hash, which every packet passes, is between the two. */
 static void follow_counter(struct rule_builder *builder, const char *name, struct cursor data)
 {
     if (strcmp(name, "counter") == 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who holds the queues: the kernel names the port of a netlink socket, /proc/net/netlink the inode of that socket, and
- * the process is the one that has it open. A process of another namespace of processes is not found, and then has no
+ * Finds the listeners of the queues: the kernel reports the port id of a netlink socket, /proc/net/netlink the inode of
+ * that socket, and the process is the one that has it open. A process of another pid namespace is not found and has no
  * name.
  */
 #include "live_priv.h"
@@ -41,14 +41,14 @@ int netrules_add_holder(struct netrules *ruleset, const char *line)
     return 0;
 }
 
-/* --- Processes ------------------------------------------------------------------------------------ */
+/* --- Processes -------------------------------------------------------------------------------------- */
 
 struct inode_of_port {
     uint32_t port;
     unsigned long inode;
 };
 
-/* The sockets of netfilter's netlink that hold queues, by their inodes. */
+/* Reads the inodes of the netfilter netlink sockets that have queues. */
 static size_t read_inodes(const struct netrules *ruleset, struct inode_of_port *out, size_t max)
 {
     FILE *file = fopen("/proc/net/netlink", "re");
@@ -107,7 +107,7 @@ static int name_holders(struct netrules *ruleset, uint32_t port, const char *pro
     return 0;
 }
 
-/* The inode of an open file that is a socket, 0 of any other. */
+/* Returns the inode of an open file that is a socket, 0 for any other file. */
 static unsigned long socket_of(int folder, const char *name)
 {
     char target[NAME_SIZE];
@@ -172,7 +172,7 @@ int netrules_read_holders(struct netrules *ruleset)
     return err ? err : find_processes(ruleset);
 }
 
-/* --- The host ------------------------------------------------------------------------------------- */
+/* --- Host ------------------------------------------------------------------------------------------- */
 
 static bool is_one(const char *path)
 {
@@ -184,7 +184,7 @@ static bool is_one(const char *path)
     return first != EOF && first != '0';
 }
 
-/* An address beyond link and host: scope 00 (global) in the fourth field. */
+/* Whether there is an address beyond link and host: scope 00 (global) in the fourth field. */
 static bool has_global_ipv6(void)
 {
     FILE *file = fopen("/proc/net/if_inet6", "re");

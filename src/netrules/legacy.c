@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The legacy tables of iptables and ip6tables: entries one behind the other, each with its matches and its target
- * (linux/netfilter_ipv4/ip_tables.h). Chains of the kernel begin where the table says, those of users behind an entry
- * whose target is named ERROR and has their name. IPv4 and IPv6 differ in the head of an entry only.
+ * The legacy tables of iptables and ip6tables: a sequence of entries, each with its matches and its target
+ * (linux/netfilter_ipv4/ip_tables.h). Built-in chains begin at the offsets in the table header; each user chain begins
+ * after an entry whose target is named ERROR and contains the chain's name. IPv4 and IPv6 differ only in the header of
+ * an entry.
  */
 #include "netrules_priv.h"
 
@@ -17,7 +18,7 @@ enum { CHAINS = 65536, ENTRY_HEAD = offsetof(struct xt_entry_match, data) };
 
 _Static_assert(offsetof(struct ipt_getinfo, size) == offsetof(struct ip6t_getinfo, size), "IPv6 has the same");
 
-/* What both kinds of entry have, and where their matches begin. */
+/* The common fields of both kinds of entry, and the offset of their matches. */
 struct entry {
     size_t target_offset, next_offset, head;
     bool is_goto;
@@ -39,13 +40,13 @@ struct reading {
     bool ipv6;
     const uint8_t *bytes;
     size_t length;
-    struct chain_at *chains; /* sorted by their offset, as they are found */
+    struct chain_at *chains; /* sorted by their offset, in the order they are found */
     size_t chain_count, chain_room;
 };
 
-/* --- Entries -------------------------------------------------------------------------------------- */
+/* --- Entries ---------------------------------------------------------------------------------------- */
 
-/* The entry at `offset`, its offsets checked; false when there is none that is whole. */
+/* Reads the entry at `offset` and checks its offsets; false when there is no complete one. */
 static bool read_entry(const struct reading *reading, size_t offset, struct entry *out)
 {
     size_t left = offset <= reading->length ? reading->length - offset : 0;
@@ -67,7 +68,7 @@ static bool read_entry(const struct reading *reading, size_t offset, struct entr
            out->next_offset <= left;
 }
 
-/* A match or target: name, revision, data. Its size is the first field of both. */
+/* Reads a match or target: name, revision, data. Its size is the first field of both. */
 static bool read_extension(struct cursor *from, char name[XT_EXTENSION_MAXNAMELEN + 1], uint8_t *revision,
                            struct cursor *data)
 {
@@ -91,7 +92,7 @@ static struct cursor target_of(const struct reading *reading, size_t offset, con
     return cursor_of(reading->bytes + offset + entry->target_offset, entry->next_offset - entry->target_offset);
 }
 
-/* --- Chains --------------------------------------------------------------------------------------- */
+/* --- Chains ----------------------------------------------------------------------------------------- */
 
 static int add_chain(struct reading *reading, size_t offset, const char *name, int hook, int32_t priority)
 {
@@ -122,7 +123,7 @@ static int add_chain(struct reading *reading, size_t offset, const char *name, i
     return 0;
 }
 
-/* Where iptables puts its tables (enum nf_ip_hook_priorities). */
+/* Returns the priority of an iptables table (enum nf_ip_hook_priorities). */
 static int32_t priority_of(const char *table, int hook)
 {
     static const struct {
@@ -144,7 +145,7 @@ static int hook_at(const struct reading *reading, size_t offset)
     return -1;
 }
 
-/* Adds the chain that begins with the entry at `offset`, or behind it. */
+/* Adds the chain that begins with the entry at `offset`, or after it. */
 static int find_chain(struct reading *reading, size_t offset, const struct entry *entry)
 {
     static const char *const names[] = { "PREROUTING", "INPUT", "FORWARD", "OUTPUT", "POSTROUTING" };
@@ -187,7 +188,7 @@ static struct netrules_chain *chain_at(const struct reading *reading, size_t off
     return low < reading->chain_count && reading->chains[low].offset == offset ? reading->chains[low].chain : NULL;
 }
 
-/* --- The head of an entry ------------------------------------------------------------------------- */
+/* --- Header of an entry ----------------------------------------------------------------------------- */
 
 static void write_address(struct rule_builder *builder, int family, const char *option, const void *address,
                           const uint8_t *mask, bool inverted)
@@ -205,7 +206,7 @@ static void write_address(struct rule_builder *builder, int family, const char *
               inet_ntop(family, address, name, sizeof(name)) ? name : "?", bits);
 }
 
-/* Of "eth+" the mask has three bytes; of "eth0" five, with the NUL. */
+/* For "eth+" the mask has three bytes; for "eth0" five, with the NUL. */
 static void write_interface(struct rule_builder *builder, const char *option, const char *name, const uint8_t *mask,
                             bool inverted)
 {
@@ -259,10 +260,10 @@ static void write_ipv6(struct rule_builder *builder, const struct ip6t_ip6 *ip)
     write_protocol(builder, ip->proto, ip->invflags & IP6T_INV_PROTO);
 }
 
-/* --- Rules ---------------------------------------------------------------------------------------- */
+/* --- Rules ------------------------------------------------------------------------------------------ */
 
-/* The verdict of the target without a name: negative as -verdict - 1, otherwise the offset of a chain or of the next
- * entry. */
+/* Reads the verdict of the target without a name: negative as -verdict - 1, otherwise the offset of a chain or of the
+ * next entry. */
 static void take_standard(struct reading *reading, struct rule_builder *builder, size_t next, const struct entry *entry,
                           struct cursor data)
 {
@@ -283,7 +284,7 @@ static void take_standard(struct reading *reading, struct rule_builder *builder,
     } else if (verdict >= 0 && (size_t)verdict != next && (chain = chain_at(reading, (size_t)verdict))) {
         rule_verdict(builder, entry->is_goto ? NETRULES_GOTO : NETRULES_JUMP, chain->name);
         rule_word(builder, "%s %s", entry->is_goto ? "-g" : "-j", chain->name);
-    } else if (verdict < 0) { /* NF_QUEUE of old: queue 0 */
+    } else if (verdict < 0) { /* legacy NF_QUEUE: queue 0 */
         rule_queue(builder, (struct netrules_queue){ .first = 0 });
         rule_word(builder, "-j QUEUE");
     }
@@ -313,7 +314,7 @@ static int read_rule(struct reading *reading, struct netrules_rule *rule, size_t
     return rule_builder_end(&builder);
 }
 
-/* The last entry of a chain of the kernel is its policy; that of a user's chain returns. */
+/* Whether the entry is the policy, the last entry of a built-in chain; the last entry of a user chain returns. */
 static bool is_policy(const struct reading *reading, const struct netrules_chain *chain, size_t offset)
 {
     return chain->base && reading->info.underflow[chain->hook] == offset;
@@ -340,7 +341,7 @@ static int add_entry(struct reading *reading, struct netrules_chain *chain, size
     return err ? err : netrules_check_size(reading->ruleset);
 }
 
-/* Of a user's chain the entry that returns is the last; it stands right before the next chain. */
+/* Whether the entry is the final return of a user chain, directly before the next chain. */
 static bool is_last_return(const struct reading *reading, const struct netrules_chain *chain, size_t next)
 {
     struct entry following;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Network interfaces: the sizes of super-packets that they build, by rtnetlink, and whether their GRO merges UDP
- * datagrams, by the features of SIOCETHTOOL, which are found by their names.
+ * Network interfaces: the sizes of their super-packets, from rtnetlink, and whether their GRO merges UDP datagrams,
+ * from the features of SIOCETHTOOL, which are found by name.
  */
 #include "netrules_priv.h"
 
@@ -21,7 +21,7 @@
 enum { MAX_FEATURES = 1024, FEATURE_BITS = 32 };
 enum { GSO_IPV4_MAX_SIZE = 63, GRO_IPV4_MAX_SIZE = 64 }; /* IFLA_*, since Linux 6.3 */
 
-/* --- Sizes ---------------------------------------------------------------------------------------- */
+/* --- Sizes ------------------------------------------------------------------------------------------ */
 
 static void raise_to(uint32_t *largest, struct cursor message, uint16_t attribute)
 {
@@ -64,7 +64,7 @@ int netrules_add_link(struct netrules *ruleset, const void *bytes, size_t length
     return link->name ? netrules_check_size(ruleset) : -ENOMEM;
 }
 
-/* --- Features ------------------------------------------------------------------------------------- */
+/* --- Features --------------------------------------------------------------------------------------- */
 
 static bool ask_device(int socket, const char *name, void *command)
 {
@@ -92,7 +92,7 @@ static bool is_active(const struct ethtool_gfeatures *features, const struct eth
     return false;
 }
 
-/* A device whose driver does not support the request is taken as merging nothing. */
+/* A device whose driver does not support the request is assumed to merge nothing. */
 static void read_features(struct netrules_link *link, int socket)
 {
     uint32_t count = count_features(socket, link->name), blocks = (count + FEATURE_BITS - 1) / FEATURE_BITS;

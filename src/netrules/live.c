@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reading what is live. A dump of nf_tables is many messages, between which others may change the ruleset: the kernel's
- * counter of changes is read before and after, and a dump that was interrupted begins anew. Tables of ip_tables are
- * asked for only when /proc says that they are there: asking for one would make it.
+ * Reads the live ruleset. A dump of nf_tables is many messages, between which other processes may change the ruleset:
+ * the kernel's generation is read before and after, and an interrupted dump is repeated. Tables of ip_tables are
+ * requested only when /proc lists them, because a request would create the table.
  */
 #include "netrules_priv.h"
 
@@ -26,7 +26,7 @@
 
 enum { TRIES = 32, RECEIVE_SIZE = 256 * 1024, REQUEST_SIZE = 512, RETRY_NS = 20 * 1000 * 1000 };
 
-/* --- Netlink -------------------------------------------------------------------------------------- */
+/* --- Netlink ---------------------------------------------------------------------------------------- */
 
 struct session {
     int socket;
@@ -114,7 +114,7 @@ static int request_send(struct session *session, struct request *request)
     return 0;
 }
 
-/* One message of an answer. ANSWER_MORE to go on, 0 when it was the last, or -errno. */
+/* Handles one message of an answer. Returns ANSWER_MORE to continue, 0 after the last one, or -errno. */
 enum { ANSWER_MORE = 1 };
 
 typedef int take_message(void *user, const void *bytes, size_t length);
@@ -146,7 +146,7 @@ static int take_answer(const struct session *session, struct cursor message, con
     return header->nlmsg_flags & NLM_F_MULTI ? ANSWER_MORE : 0;
 }
 
-/* The messages of one datagram. */
+/* Handles the messages of one datagram. */
 static int take_answers(const struct session *session, size_t length, take_message *take, void *user)
 {
     struct cursor all = cursor_of(session->buffer, length);
@@ -173,7 +173,7 @@ static int ask(struct session *session, struct request *request, take_message *t
     while (more == ANSWER_MORE) {
         ssize_t length = recv(session->socket, session->buffer, RECEIVE_SIZE, MSG_TRUNC);
 
-        if (length < 0 && errno == EINTR) /* a signal: go on */
+        if (length < 0 && errno == EINTR) /* a signal: continue */
             continue;
         if (length < 0)
             return -errno;
@@ -184,7 +184,7 @@ static int ask(struct session *session, struct request *request, take_message *t
     return more;
 }
 
-/* --- nf_tables ------------------------------------------------------------------------------------ */
+/* --- nf_tables -------------------------------------------------------------------------------------- */
 
 static int add_message(void *user, const void *bytes, size_t length)
 {
@@ -219,7 +219,7 @@ static int dump(struct session *session, struct netrules *ruleset, uint16_t type
     return ask(session, &request, add_message, ruleset);
 }
 
-/* Elements of the sets that rules need to be read with. */
+/* Reads the elements of the sets that are needed to read rules. */
 static int dump_elements(struct session *session, struct netrules *ruleset, const struct netrules_set *set)
 {
     struct request request;
@@ -232,7 +232,7 @@ static int dump_elements(struct session *session, struct netrules *ruleset, cons
 
     int err = ask(session, &request, add_message, ruleset);
 
-    return err == -ENOENT ? -EINTR : err; /* gone meanwhile */
+    return err == -ENOENT ? -EINTR : err; /* deleted in the meantime */
 }
 
 static int dump_all_elements(struct session *session, struct netrules *ruleset)
@@ -269,7 +269,7 @@ static int read_nft(struct session *session, struct netrules *ruleset)
     return !err && after != ruleset->generation ? -EINTR : err;
 }
 
-/* One table, chain, or the rules of one chain. What is not there leaves nothing. */
+/* Requests one table, one chain, or the rules of one chain. A missing object adds nothing. */
 static int ask_place(struct session *session, struct netrules *ruleset, uint16_t type,
                      const struct netrules_place *place)
 {
@@ -329,7 +329,7 @@ int netrules_read_generation(uint32_t *out)
     return err;
 }
 
-/* --- Legacy tables -------------------------------------------------------------------------------- */
+/* --- Legacy tables ---------------------------------------------------------------------------------- */
 
 static int read_entries(struct netrules *ruleset, int socket, bool ipv6, const struct ipt_getinfo *info)
 {
@@ -353,7 +353,7 @@ static int read_entries(struct netrules *ruleset, int socket, bool ipv6, const s
     return err;
 }
 
-/* -EAGAIN: its size changed between the two questions. */
+/* Returns -EAGAIN when the size changed between the two requests. */
 static int read_legacy_table(struct netrules *ruleset, int socket, bool ipv6, const char *name)
 {
     struct ipt_getinfo info = { .valid_hooks = 0 };
@@ -386,7 +386,7 @@ static int read_legacy(struct netrules *ruleset, bool ipv6)
     return err;
 }
 
-/* --- Policy routing ------------------------------------------------------------------------------- */
+/* --- Policy routing --------------------------------------------------------------------------------- */
 
 int netrules_add_route(struct netrules *ruleset, const void *bytes, size_t length)
 {
@@ -447,7 +447,7 @@ static int read_routes(struct netrules *ruleset, int family)
     return err == -EOPNOTSUPP || err == -EAFNOSUPPORT ? 0 : err; /* a kernel without policy routing */
 }
 
-/* --- Links ---------------------------------------------------------------------------------------- */
+/* --- Links ------------------------------------------------------------------------------------------ */
 
 static int add_link(void *user, const void *bytes, size_t length)
 {
@@ -473,14 +473,14 @@ static int read_links(struct netrules *ruleset)
     return err;
 }
 
-/* --- Connections ---------------------------------------------------------------------------------- */
+/* --- Connections ------------------------------------------------------------------------------------ */
 
 struct counting {
     uint32_t mark, mask;
     uint64_t count;
 };
 
-/* The kernel sends those that match only; one that does not know the filter sends all. */
+/* The kernel sends only matching connections; a kernel without the filter sends all. */
 static int count_connection(void *user, const void *bytes, size_t length)
 {
     struct counting *counting = user;
@@ -520,14 +520,15 @@ int netrules_count_connections(uint32_t mark, uint32_t mask, uint64_t *out)
         err = ask(&session, &request, count_connection, &counting);
         session_close(&session);
     }
-    if (err == -EOPNOTSUPP || err == -EINVAL || err == -EINTR) /* no marks; or connections came and went meanwhile */
+    if (err == -EOPNOTSUPP || err == -EINVAL ||
+        err == -EINTR) /* no marks; or connections began or ended during the listing */
         err = 0;
     if (!err)
         *out = counting.count;
     return err;
 }
 
-/* --- All ------------------------------------------------------------------------------------------ */
+/* --- Reading everything ----------------------------------------------------------------------------- */
 
 static int read_all(struct netrules *ruleset)
 {

@@ -13,7 +13,7 @@ static struct operand operand_of(const char *text, enum value_kind kind, uint32_
     return (struct operand){ .kind = kind, .text = text, .length = length, .mask = ALL_BITS };
 }
 
-/* --- meta ----------------------------------------------------------------------------------------- */
+/* --- meta ------------------------------------------------------------------------------------------- */
 
 static const struct {
     uint32_t key;
@@ -65,14 +65,14 @@ static struct operand meta_operand(struct rule_builder *builder, uint32_t key)
     return operand_of(arena_printf(builder->ruleset->arena, "meta %u", key), VALUE_HEX, 4);
 }
 
-/* What a statement writes into a mark of one kind. */
+/* Returns the effect of a statement that writes a mark of one kind. */
 static struct netrules_mark written(enum netrules_mark_kind kind, const struct operand *from)
 {
     enum origin same = kind == NETRULES_PACKET_MARK ? ORIGIN_PACKET_MARK : ORIGIN_CONNECTION_MARK;
     enum origin other = kind == NETRULES_PACKET_MARK ? ORIGIN_CONNECTION_MARK : ORIGIN_PACKET_MARK;
     struct netrules_mark mark = { .kind = kind, .use = NETRULES_MARK_ANY, .mask = ALL_BITS };
 
-    if (from->origin == same) { /* (mark & mask) ^ toggle: the bits that are not kept */
+    if (from->origin == same) { /* (mark & mask) ^ toggle: writes the bits outside `mask` */
         mark.use = NETRULES_MARK_SET;
         mark.mask = ~from->mask | from->toggle;
         mark.value = from->toggle;
@@ -87,7 +87,7 @@ static struct netrules_mark written(enum netrules_mark_kind kind, const struct o
     return mark;
 }
 
-/* "NAME set VALUE" of a register. */
+/* Writes "NAME set VALUE" for a register. */
 static void write_set(struct rule_builder *builder, const struct operand *to, const struct operand *from)
 {
     struct text value;
@@ -125,7 +125,7 @@ static void load_meta(struct rule_builder *builder, struct cursor data)
         rule_mark(builder, written(NETRULES_PACKET_MARK, from));
 }
 
-/* --- ct ------------------------------------------------------------------------------------------- */
+/* --- ct --------------------------------------------------------------------------------------------- */
 
 static const struct {
     uint32_t key;
@@ -199,7 +199,7 @@ static void load_ct(struct rule_builder *builder, struct cursor data)
         rule_mark(builder, written(NETRULES_CONNECTION_MARK, from));
 }
 
-/* --- payload -------------------------------------------------------------------------------------- */
+/* --- payload ---------------------------------------------------------------------------------------- */
 
 enum header { HEADER_LINK, HEADER_IP, HEADER_IP6, HEADER_PORTS, HEADER_TCP, HEADER_ICMP };
 
@@ -272,7 +272,7 @@ static const struct field *find_field(const struct rule_builder *builder, uint32
     return NULL;
 }
 
-/* "tcp dport" once the rule has asked for TCP. */
+/* Returns "tcp dport" once the rule has matched TCP. */
 static const char *field_text(struct rule_builder *builder, const struct field *field)
 {
     const char *protocol = value_protocol(builder->protocol);
@@ -282,7 +282,7 @@ static const char *field_text(struct rule_builder *builder, const struct field *
     return arena_printf(builder->ruleset->arena, "%s %s", protocol ? protocol : "th", field->text);
 }
 
-/* The condition that only says of which header a field is need not be written. */
+/* Omits the condition that only selects the header of the field. */
 static void imply(struct rule_builder *builder, const struct field *field)
 {
     bool network = field->header == HEADER_IP || field->header == HEADER_IP6;
@@ -319,7 +319,7 @@ static void load_payload(struct rule_builder *builder, struct cursor data)
         rule_load(builder, netrules_attribute(data, NFTA_PAYLOAD_DREG), operand);
 }
 
-/* --- Hashes, numbers ------------------------------------------------------------------------------ */
+/* --- Hashes and numbers ----------------------------------------------------------------------------- */
 
 static const char *modulus_text(struct rule_builder *builder, const char *head, uint32_t modulus, uint32_t offset)
 {
@@ -329,7 +329,7 @@ static const char *modulus_text(struct rule_builder *builder, const char *head, 
                   : arena_printf(builder->ruleset->arena, "%s mod %u", head, modulus);
 }
 
-/* A hash of conntrack's own tuple is the same for both directions; one of the packet's fields is not. */
+/* A hash of conntrack's original tuple is the same for both directions; one of the packet's fields is not. */
 static enum origin jhash_origin(const struct rule_builder *builder, struct cursor source)
 {
     return rule_operand(builder, source)->origin == ORIGIN_ORIGINAL_TUPLE ? ORIGIN_ORIGINAL_JHASH : ORIGIN_JHASH;
@@ -366,7 +366,7 @@ static void load_numgen(struct rule_builder *builder, struct cursor data)
     rule_load(builder, netrules_attribute(data, NFTA_NG_DREG), number);
 }
 
-/* --- Others --------------------------------------------------------------------------------------- */
+/* --- Other expressions ------------------------------------------------------------------------------ */
 
 static void load_fib(struct rule_builder *builder, struct cursor data)
 {
@@ -386,7 +386,7 @@ static void load_fib(struct rule_builder *builder, struct cursor data)
                          result == NFT_FIB_RESULT_ADDRTYPE ? VALUE_TYPE : VALUE_HOST, 4));
 }
 
-/* Known by their name only. */
+/* Expressions that are shown by their name only. */
 static void load_unnamed(struct rule_builder *builder, const char *name, struct cursor destination)
 {
     rule_load(builder, destination, operand_of(name, VALUE_HEX, 4));

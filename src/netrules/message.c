@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Messages of nf_tables: tables, chains, flowtables, sets with their elements, rules. Numbers in attributes are in
- * network order (nf_tables.h), but for the bytes of values, which are as the packet or the host has them.
+ * network order (nf_tables.h), except the bytes of values, which are in the order of the packet or the host.
  */
 #include "netrules_priv.h"
 
@@ -17,7 +17,7 @@ enum {
     TABLE_OWNED = 1 << 1, /* NFT_TABLE_F_OWNER */
 };
 
-/* --- Attributes ----------------------------------------------------------------------------------- */
+/* --- Attributes ------------------------------------------------------------------------------------- */
 
 struct cursor netrules_attribute(struct cursor nest, uint16_t type)
 {
@@ -81,7 +81,7 @@ int netrules_read_verdict(struct arena *arena, struct cursor data, enum netrules
     return cursor_left(&chain) && !*target ? -ENOMEM : 0;
 }
 
-/* A comment in userdata: type, length, value. */
+/* Reads a comment from userdata: type, length, value. */
 static const char *read_comment(struct arena *arena, struct cursor userdata)
 {
     uint8_t type, length;
@@ -97,7 +97,7 @@ static const char *read_comment(struct arena *arena, struct cursor userdata)
     return NULL;
 }
 
-/* Names with commas, of a nest of them; NULL for none. */
+/* Returns the names in a nested list, separated by commas; NULL for none. */
 static const char *read_devices(struct arena *arena, struct cursor list)
 {
     const char *all = NULL;
@@ -110,13 +110,13 @@ static const char *read_devices(struct arena *arena, struct cursor list)
         if (!name || !*name)
             continue;
         all = all ? arena_printf(arena, "%s,%s", all, name) : name;
-        if (!all || strlen(all) > 1024) /* so many that the names say nothing */
+        if (!all || strlen(all) > 1024) /* more names would not be readable */
             break;
     }
     return all;
 }
 
-/* --- Tables, chains, flowtables ------------------------------------------------------------------- */
+/* --- Tables, chains, flowtables --------------------------------------------------------------------- */
 
 static struct netrules_table *table_of(const struct netrules *ruleset, uint32_t family, struct cursor name)
 {
@@ -195,7 +195,7 @@ static int add_flowtable(struct netrules *ruleset, uint32_t family, struct curso
     return flowtable->name ? 0 : -ENOMEM;
 }
 
-/* --- Sets ----------------------------------------------------------------------------------------- */
+/* --- Sets ------------------------------------------------------------------------------------------- */
 
 static int add_set(struct netrules *ruleset, uint32_t family, struct cursor message)
 {
@@ -267,7 +267,7 @@ static int add_elements(struct netrules *ruleset, uint32_t family, struct cursor
     return err;
 }
 
-/* --- Rules ---------------------------------------------------------------------------------------- */
+/* --- Rules ------------------------------------------------------------------------------------------ */
 
 static int read_expressions(struct netrules *ruleset, struct netrules_rule *rule, struct cursor list)
 {
@@ -287,7 +287,7 @@ static int read_expressions(struct netrules *ruleset, struct netrules_rule *rule
     return rule_builder_end(&builder);
 }
 
-/* Rules come chain by chain. */
+/* Returns the chain of a rule; rules arrive chain by chain. */
 static struct netrules_chain *chain_of(struct netrules_table *table, const char *name)
 {
     if (!table->recent || !name || strcmp(table->recent->name, name) != 0)
@@ -312,7 +312,7 @@ static int add_rule(struct netrules *ruleset, uint32_t family, struct cursor mes
     return read_expressions(ruleset, rule, netrules_attribute(message, NFTA_RULE_EXPRESSIONS));
 }
 
-/* --- All ------------------------------------------------------------------------------------------ */
+/* --- Message types ---------------------------------------------------------------------------------- */
 
 static const struct {
     uint16_t type;

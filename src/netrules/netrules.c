@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The model: lists in one arena. Lists and not arrays, because what points at an element must stay true while more is
+/* The model: lists in one arena. Lists instead of arrays, because pointers to elements must stay valid while more is
  * read. */
 #include "netrules_priv.h"
 
@@ -32,7 +32,7 @@ int netrules_check_size(const struct netrules *ruleset)
     return arena_used(ruleset->arena) > NETRULES_MEMORY ? -E2BIG : 0;
 }
 
-/* --- Looking up ----------------------------------------------------------------------------------- */
+/* --- Lookup ----------------------------------------------------------------------------------------- */
 
 struct netrules_table *netrules_find_table(const struct netrules *ruleset, uint32_t family, bool legacy,
                                            const char *name)
@@ -59,7 +59,7 @@ const struct netrules_set *netrules_find_set(const struct netrules_table *table,
     return NULL;
 }
 
-/* --- Adding --------------------------------------------------------------------------------------- */
+/* --- Adding ----------------------------------------------------------------------------------------- */
 
 struct netrules_table *netrules_add_table(struct netrules *ruleset, uint32_t family, bool legacy, const char *name)
 {
@@ -119,7 +119,7 @@ struct netrules_rule *netrules_add_rule(struct netrules *ruleset, struct netrule
     return rule;
 }
 
-/* --- Names ---------------------------------------------------------------------------------------- */
+/* --- Names ------------------------------------------------------------------------------------------ */
 
 const char *netrules_family_name(uint32_t family)
 {

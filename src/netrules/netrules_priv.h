@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside the netrules module: lists in the arena, expressions of nf_tables, matches and targets of xtables, names of
- * values. */
+/* Private to the netrules module: lists in the arena, expressions of nf_tables, matches and targets of xtables, names
+ * of values. */
 #ifndef SLUICE_NETRULES_PRIV_H
 #define SLUICE_NETRULES_PRIV_H
 
@@ -11,37 +11,37 @@
 #include "sluice/text.h"
 
 enum {
-    NETRULES_MEMORY = 512 << 20, /* more is refused: -E2BIG */
-    NETRULES_ELEMENTS = 4096,    /* of a set that are kept */
+    NETRULES_MEMORY = 512 << 20, /* larger rulesets are rejected: -E2BIG */
+    NETRULES_ELEMENTS = 4096,    /* maximum of elements kept for a set */
     ALL_BITS = 0xffffffff,
 };
 
-/* 0, or -E2BIG when the arena has grown beyond reason. */
+/* Returns 0, or -E2BIG when the arena exceeds its limit. */
 int netrules_check_size(const struct netrules *ruleset);
 
 struct netrules_table *netrules_find_table(const struct netrules *ruleset, uint32_t family, bool legacy,
                                            const char *name);
 const struct netrules_set *netrules_find_set(const struct netrules_table *table, const char *name);
 
-/* At the end of its list. All return NULL when out of memory. */
+/* Add an element at the end of its list. All return NULL when out of memory. */
 struct netrules_table *netrules_add_table(struct netrules *ruleset, uint32_t family, bool legacy, const char *name);
 struct netrules_chain *netrules_add_chain(struct netrules *ruleset, struct netrules_table *table, const char *name);
 struct netrules_rule *netrules_add_rule(struct netrules *ruleset, struct netrules_chain *chain);
 
-/* --- Attributes (message.c) ----------------------------------------------------------------------- */
+/* --- Attributes (message.c) ------------------------------------------------------------------------- */
 
-/* One attribute of a nest by its type: an empty cursor (at NULL) when it is not there. */
+/* Returns one attribute of a nest by its type: an empty cursor (at NULL) when it is missing. */
 struct cursor netrules_attribute(struct cursor nest, uint16_t type);
 uint32_t netrules_be32(struct cursor value, uint32_t otherwise);
 uint64_t netrules_be64(struct cursor value, uint64_t otherwise);
-/* A copy that ends with a NUL; "" when it is not there, NULL when out of memory. */
+/* Returns a copy that ends with a NUL; "" when the value is missing, NULL when out of memory. */
 const char *netrules_string(struct arena *arena, struct cursor value);
-/* A verdict and its chain, from NFTA_DATA_VERDICT. */
+/* Reads a verdict and its chain from NFTA_DATA_VERDICT. */
 int netrules_read_verdict(struct arena *arena, struct cursor data, enum netrules_verdict *verdict, const char **target);
 
-/* --- A rule in the making (expression.c, xt.c) ---------------------------------------------------- */
+/* --- Rule builder (expression.c, xt.c) -------------------------------------------------------------- */
 
-/* What a register holds, or how its value is written. */
+/* The kind of value in a register, and its text format. */
 enum value_kind {
     VALUE_HEX,
     VALUE_NUMBER, /* in network order */
@@ -51,18 +51,18 @@ enum value_kind {
     VALUE_ADDRESS6,
     VALUE_ETHER,
     VALUE_PORT,
-    VALUE_PROTOCOL, /* of IP */
+    VALUE_PROTOCOL, /* IP protocol number */
     VALUE_NFPROTO,
     VALUE_ETHERTYPE,
     VALUE_INTERFACE, /* index */
     VALUE_NAME,      /* a string */
-    VALUE_STATE,     /* of a connection */
+    VALUE_STATE,     /* state of a connection */
     VALUE_STATUS,
     VALUE_DIRECTION,
-    VALUE_TYPE, /* of an address: fib */
+    VALUE_TYPE, /* type of an address: fib */
 };
 
-/* Where a value came from. */
+/* The source of a value. */
 enum origin {
     ORIGIN_OTHER,
     ORIGIN_IMMEDIATE,
@@ -76,8 +76,8 @@ enum origin {
     ORIGIN_OUT,
     ORIGIN_CPU,
     ORIGIN_SYMHASH,
-    ORIGIN_ORIGINAL_TUPLE, /* of conntrack: the same for both directions */
-    ORIGIN_JHASH,          /* of anything else */
+    ORIGIN_ORIGINAL_TUPLE, /* conntrack's original tuple: the same for both directions */
+    ORIGIN_JHASH,          /* of any other fields */
     ORIGIN_ORIGINAL_JHASH,
     ORIGIN_MAP,
 };
@@ -85,8 +85,8 @@ enum origin {
 struct operand {
     enum origin origin;
     enum value_kind kind;
-    const char *text;      /* lent by the arena; NULL: nothing is known */
-    uint32_t length;       /* of the field, in bytes; a prefix of it may have been loaded */
+    const char *text;      /* in the arena; NULL: unknown register */
+    uint32_t length;       /* of the field, in bytes; only a prefix of it may have been loaded */
     uint32_t mask, toggle; /* of marks: (value & mask) ^ toggle */
     const uint8_t *masked; /* bytes of a mask, in the order of the value; NULL: none */
     size_t masked_count;
@@ -95,7 +95,7 @@ struct operand {
     uint32_t modulus, offset; /* of hashes */
 };
 
-enum { REGISTERS = 16 }; /* of four bytes; the verdict's is none of them */
+enum { REGISTERS = 16 }; /* of four bytes; without the verdict register */
 
 struct rule_builder {
     struct netrules *ruleset;
@@ -103,51 +103,51 @@ struct rule_builder {
     struct netrules_rule *rule;
     struct text text;
     struct operand registers[REGISTERS];
-    unsigned protocol;      /* of the transport header, once the rule has asked for it; 0 */
+    unsigned protocol;      /* protocol of the transport header, once the rule has matched it; otherwise 0 */
     const char *dependency; /* a condition that is written only if nothing implies it */
     enum origin dependency_of;
     struct netrules_mark **last_mark;
     struct netrules_branch **last_branch;
-    bool counted; /* a counter came last, so that it counts what the next statement takes */
+    bool counted; /* the last statement was a counter, which counts packets of the next statement */
     uint64_t packets;
     bool failed; /* out of memory */
 };
 
 void rule_builder_start(struct rule_builder *builder, struct netrules *ruleset, struct netrules_rule *rule);
-/* Takes the text over. 0 or -ENOMEM. */
+/* Stores the text in the rule. Returns 0 or -ENOMEM. */
 int rule_builder_end(struct rule_builder *builder);
 
-/* Words of the text, with a space between. */
+/* Appends words to the text, separated by a space. */
 void rule_word(struct rule_builder *builder, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void rule_condition(struct rule_builder *builder); /* one more condition */
+void rule_condition(struct rule_builder *builder); /* adds a condition */
 void rule_mark(struct rule_builder *builder, struct netrules_mark mark);
 void rule_verdict(struct rule_builder *builder, enum netrules_verdict verdict, const char *target);
 void rule_queue(struct rule_builder *builder, struct netrules_queue queue);
 void rule_branch(struct rule_builder *builder, struct netrules_branch branch);
 
-/* Puts what an expression loads into the register that its attribute names. */
+/* Stores the value that an expression loads in the register that its attribute names. */
 void rule_load(struct rule_builder *builder, struct cursor destination, struct operand operand);
-/* What the register holds that the attribute names; never NULL: of an unknown one nothing is known. */
+/* Returns the content of the register that the attribute names; never NULL: an unknown register has no text. */
 const struct operand *rule_operand(const struct rule_builder *builder, struct cursor source);
-/* The texts of `length` bytes of registers from there, with " . " between; in the arena. */
+/* Returns the texts of `length` bytes of registers from there, joined by " . "; in the arena. */
 const char *rule_operands(struct rule_builder *builder, struct cursor source, uint32_t length);
-/* A condition that is left out of the text when what follows implies it. */
+/* Adds a condition that is omitted from the text when what follows implies it. */
 void rule_dependency(struct rule_builder *builder, enum origin origin, const char *text);
 
-/* Expressions that load a register (load.c); false when it is none of these. */
+/* Handles expressions that load a register (load.c); false when it is none of these. */
 bool rule_load_expression(struct rule_builder *builder, const char *name, struct cursor data);
 
-/* One expression of nf_tables by its name. */
+/* Handles one expression of nf_tables by its name. */
 void rule_expression(struct rule_builder *builder, const char *name, struct cursor data);
 
-/* A match or target of xtables: what is known is decoded, and all of it is written as iptables does, as far as that is
+/* Handles a match or target of xtables: decodes known ones, and writes all in the syntax of iptables, as far as that is
  * short. */
 void rule_xt_match(struct rule_builder *builder, const char *name, uint32_t revision, struct cursor data);
 void rule_xt_target(struct rule_builder *builder, const char *name, uint32_t revision, struct cursor data);
 
-/* --- Values (value.c) ----------------------------------------------------------------------------- */
+/* --- Values (value.c) ------------------------------------------------------------------------------- */
 
-/* Writes `bytes` as a value of this kind; `field` is the length that the whole field has. */
+/* Writes `bytes` as a value of this kind; `field` is the length of the whole field. */
 void value_write(struct text *out, enum value_kind kind, struct cursor bytes, size_t field);
 const char *value_protocol(unsigned protocol); /* "tcp", or NULL */
 

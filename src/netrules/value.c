@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Values as nft writes them. Numbers of the host come in host order (memcpy), those of packets in network order. */
+/* Values in the syntax of nft. Numbers of the host are in host order (memcpy), those of packets in network order. */
 #include "netrules_priv.h"
 
 #include <arpa/inet.h>
@@ -58,7 +58,7 @@ static void write_named(struct text *out, const struct name *names, uint32_t val
         text_printf(out, "%u", value);
 }
 
-/* Bits by their names with commas; 0x... when one has none. */
+/* Writes bits by their names, separated by commas; as 0x... when one has no name. */
 static void write_bits(struct text *out, const struct name *names, uint32_t value)
 {
     uint32_t left = value;
@@ -113,7 +113,7 @@ static void write_hex(struct text *out, const struct cursor *bytes)
         text_printf(out, "%02x", *at);
 }
 
-/* The beginning of an address is a network. */
+/* A prefix of an address is written as a network. */
 static void write_address(struct text *out, int family, const struct cursor *bytes, size_t size)
 {
     uint8_t address[16] = { 0 };
@@ -136,7 +136,7 @@ static void write_ether(struct text *out, const struct cursor *bytes)
         text_printf(out, "%s%02x", at > bytes->at ? ":" : "", *at);
 }
 
-/* Names of interfaces; one that does not fill its register and has no NUL is the beginning of a name. */
+/* Writes the name of an interface; a value that does not fill its register and has no NUL is a prefix of a name. */
 static void write_name(struct text *out, const struct cursor *bytes, size_t field)
 {
     size_t length = strnlen((const char *)bytes->at, cursor_left(bytes));

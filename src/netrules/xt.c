@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Matches and targets of xtables, as nf_tables (nft_compat) and the legacy tables carry them: the same structures,
- * copied out of their bytes when these are long enough. What is not known is written by its name, and a match makes the
- * rule conditional.
+ * Matches and targets of xtables, as nf_tables (nft_compat) and the legacy tables contain them: the same structures,
+ * copied from their bytes when these are long enough. Unknown ones are written by their name, and an unknown match
+ * makes the rule conditional.
  */
 #include "netrules_priv.h"
 
@@ -20,7 +20,7 @@
 
 enum { STATE_ESTABLISHED = 2, COMMENT_SIZE = 256, ALL_PORTS = 0xffff };
 
-/* Copies a structure of the beginning of `data`; false when it is shorter. */
+/* Copies a structure from the beginning of `data`; false when the data is shorter. */
 static bool take(struct cursor data, void *out, size_t size)
 {
     const uint8_t *bytes = cursor_take(&data, size);
@@ -30,7 +30,7 @@ static bool take(struct cursor data, void *out, size_t size)
     return bytes != NULL;
 }
 
-/* --- Matches -------------------------------------------------------------------------------------- */
+/* --- Matches ---------------------------------------------------------------------------------------- */
 
 static bool match_comment(struct rule_builder *builder, uint32_t revision, struct cursor data)
 {
@@ -203,9 +203,9 @@ void rule_xt_match(struct rule_builder *builder, const char *name, uint32_t revi
     rule_word(builder, "-m %s ...", name);
 }
 
-/* --- Targets -------------------------------------------------------------------------------------- */
+/* --- Targets ---------------------------------------------------------------------------------------- */
 
-/* Revision 0 has the number alone, 1 a count too, 2 a bypass, 3 flags: each is the beginning of the next. */
+/* Revision 0 has only the number, 1 also a count, 2 a bypass, 3 flags: each is a prefix of the next. */
 static bool read_nfqueue(uint32_t revision, struct cursor data, struct xt_NFQ_info_v3 *out)
 {
     static const size_t sizes[] = { sizeof(struct xt_NFQ_info), sizeof(struct xt_NFQ_info_v1),
@@ -263,7 +263,7 @@ static bool target_mark(struct rule_builder *builder, uint32_t revision, struct 
 
 static bool target_connmark(struct rule_builder *builder, uint32_t revision, struct cursor data)
 {
-    struct xt_connmark_tginfo1 info; /* revision 2 has more behind the masks */
+    struct xt_connmark_tginfo1 info; /* revision 2 has more fields after the masks */
     struct xt_connmark_tginfo2 two = { .mode = XT_CONNMARK_SET };
     unsigned mode;
 
@@ -296,7 +296,7 @@ static bool target_hmark(struct rule_builder *builder, uint32_t revision, struct
     (void)data;
     rule_mark(builder,
               (struct netrules_mark){ .kind = NETRULES_PACKET_MARK, .use = NETRULES_MARK_ANY, .mask = ALL_BITS });
-    return false; /* by its name */
+    return false; /* written by its name */
 }
 
 static bool target_ct(struct rule_builder *builder, uint32_t revision, struct cursor data)
@@ -328,7 +328,7 @@ static bool target_reject(struct rule_builder *builder, uint32_t revision, struc
     return false;
 }
 
-/* Of OpenWrt: what `flow add` is in nft. */
+/* OpenWrt's target, the equivalent of `flow add` in nft. */
 static bool target_offload(struct rule_builder *builder, uint32_t revision, struct cursor data)
 {
     (void)revision;
