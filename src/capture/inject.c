@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Building the answers of `reject`.
+ * Builds the packets that `reject` sends.
  *
- * An answer pretends to come from the other end of the conversation: that is what the addressee's TCP expects, what
- * lets connection tracking undo address translation on the way back, and works where a bridge has no address.
+ * Such a packet has the address of the other end of the connection: the receiver's TCP expects that, connection
+ * tracking can reverse the address translation on the way back, and it works on a bridge without an address.
  *
- * TCP: the packet that was rejected never arrived, so towards its sender the RST is what a closed port would answer
- * (RFC 9293 §3.10.7.1), and towards its receiver it takes the packet's own place in the sequence, the only number that
- * a receiver following RFC 5961 §3.2 accepts without a challenge.
+ * TCP: the rejected packet was not delivered. Its sender gets the RST of a closed port (RFC 9293 §3.10.7.1). Its
+ * receiver gets a RST at the packet's place in the sequence, the only number that a receiver following RFC 5961 §3.2
+ * accepts without a challenge ACK.
  *
- * The rest: ICMP unreachable, administratively prohibited, quotes as much of the packet as fits. The receiver of a
- * packet never sent what could be quoted to it; for UDP an image of its own last datagram is made by swapping the ends,
- * which is all that a socket looks at. For other protocols there is nothing that it would understand.
+ * Other protocols: an ICMP unreachable message, administratively prohibited, quotes as much of the packet as fits. The
+ * receiver of the packet sent nothing that could be quoted to it; for UDP its own last datagram is imitated by
+ * exchanging the two ends, which is all that a socket compares. For other protocols there is nothing that the receiver
+ * would recognise.
  */
 #include "sluice/inject.h"
 
@@ -34,7 +35,7 @@ enum {
     ICMP6_REDIRECT = 137,
 };
 
-/* Who speaks to whom in an answer. */
+/* Source and destination of a built packet. */
 struct ends {
     const struct address *from, *to;
     uint16_t from_port, to_port;
@@ -49,7 +50,7 @@ static struct ends ends_of(const struct packet *pkt, enum reject_kind to)
     return (struct ends){ source, destination, pkt->source_port, pkt->destination_port };
 }
 
-/* --- bytes ---------------------------------------------------------------------------------------- */
+/* --- Bytes ------------------------------------------------------------------------------------------ */
 
 static void store16(uint8_t *at, uint32_t value)
 {
@@ -63,7 +64,7 @@ static void store32(uint8_t *at, uint32_t value)
     store16(at + 2, value);
 }
 
-/* RFC 1071, without the final complement. */
+/* Computes the sum of RFC 1071, without the final complement. */
 static uint32_t sum_bytes(uint32_t sum, const uint8_t *bytes, size_t length)
 {
     for (size_t i = 0; i + 1 < length; i += 2)
@@ -75,7 +76,7 @@ static uint32_t sum_bytes(uint32_t sum, const uint8_t *bytes, size_t length)
     return sum;
 }
 
-/* With the pseudo header of RFC 9293 §3.1 or RFC 8200 §8.1, which add up alike. */
+/* Includes the pseudo header of RFC 9293 §3.1 or RFC 8200 §8.1, which have the same sum. */
 static uint32_t transport_sum(int version, const struct ends *ends, uint8_t protocol, const uint8_t *bytes,
                               size_t length)
 {
@@ -86,7 +87,7 @@ static uint32_t transport_sum(int version, const struct ends *ends, uint8_t prot
     return sum_bytes(sum, bytes, length);
 }
 
-/* Writes the IP header of an answer of `length` bytes in all; returns the header's length. */
+/* Writes the IP header of a packet of `length` bytes in total; returns the header's length. */
 static size_t put_ip(uint8_t *out, int version, const struct ends *ends, uint8_t protocol, size_t length)
 {
     if (version == 4) {
@@ -110,9 +111,9 @@ static size_t put_ip(uint8_t *out, int version, const struct ends *ends, uint8_t
     return IPV6_HEADER;
 }
 
-/* --- TCP ------------------------------------------------------------------------------------------ */
+/* --- TCP -------------------------------------------------------------------------------------------- */
 
-/* What the segment takes up in the sequence (RFC 9293: SEG.LEN), cut-off bytes included. */
+/* Returns the length of the segment in sequence space (RFC 9293: SEG.LEN), truncated bytes included. */
 static uint32_t segment_length(const struct packet *pkt)
 {
     uint32_t cut = pkt->wire_length > pkt->length ? pkt->wire_length - pkt->length : 0;
@@ -137,7 +138,7 @@ static size_t build_reset(const struct packet *pkt, enum reject_kind to, uint8_t
         sequence = 0;
         acknowledgment = tcp->sequence + segment_length(pkt);
         flags |= TCP_ACK;
-    } else { /* a receiver that has state already has counted the SYN */
+    } else { /* a receiver that already has state has counted the SYN */
         sequence = tcp->sequence + ((tcp->flags & TCP_SYN) != 0);
         acknowledgment = acknowledges ? tcp->acknowledgment : 0;
         flags |= acknowledges ? TCP_ACK : 0;
@@ -154,9 +155,9 @@ static size_t build_reset(const struct packet *pkt, enum reject_kind to, uint8_t
     return at + TCP_HEADER;
 }
 
-/* --- ICMP ----------------------------------------------------------------------------------------- */
+/* --- ICMP ------------------------------------------------------------------------------------------- */
 
-/* The packet from its IP header on, as far as it was captured and belongs to it. */
+/* Returns the packet from its IP header on, as far as it was captured and belongs to it. */
 static struct cursor quotable(const struct packet *pkt)
 {
     size_t before = (size_t)(pkt->ip - pkt->data);
@@ -167,7 +168,7 @@ static struct cursor quotable(const struct packet *pkt)
     return quote;
 }
 
-/* What the receiver's own datagram would look like: an IP header without options, and the ends swapped. */
+/* Imitates the receiver's own datagram: an IP header without options, and the ends exchanged. */
 static size_t put_swapped_udp(const struct packet *pkt, uint8_t *out)
 {
     struct ends ends = ends_of(pkt, REJECT_SOURCE);
@@ -213,14 +214,14 @@ static size_t build_unreachable(const struct packet *pkt, enum reject_kind to, u
     size_t quoted = put_quote(pkt, to, icmp + ICMP_HEADER, room);
     size_t length = ICMP_HEADER + quoted;
 
-    if (quoted < at) /* without an IP header nobody could tell what it is about */
+    if (quoted < at) /* without an IP header the receiver cannot assign the message */
         return 0;
     put_ip(out, pkt->ip_version, &ends, protocol, at + length);
     store16(icmp + 2, ~(four ? sum_bytes(0, icmp, length) : transport_sum(6, &ends, protocol, icmp, length)));
     return at + length;
 }
 
-/* --- what is answered ----------------------------------------------------------------------------- */
+/* --- Packets that may be answered ------------------------------------------------------------------- */
 
 static bool is_unicast(int version, const struct address *address)
 {
@@ -234,7 +235,7 @@ static bool is_unicast(int version, const struct address *address)
     return bytes[0] != 0 && (bytes[0] & 0xf0) != 0xe0 && load_be32(bytes) != 0xffffffff;
 }
 
-/* RFC 1122 §3.2.2: nor for a frame that was sent to many. */
+/* RFC 1122 §3.2.2: nor for a frame with a group address. */
 static bool is_group_frame(const struct packet *pkt)
 {
     return pkt->ethernet && pkt->ethernet[0] & 1;
@@ -255,7 +256,8 @@ static bool is_icmp(const struct packet *pkt)
     return pkt->protocol == (pkt->ip_version == 4 ? IPPROTO_ICMP : IPPROTO_ICMPV6);
 }
 
-/* Answers to what came through a tunnel would leave outside of it, perhaps to somebody else's host of that address. */
+/* Packets from a tunnel are not answered: the answer would leave outside the tunnel, perhaps to another host with that
+ * address. */
 static bool may_answer(const struct packet *pkt)
 {
     if ((pkt->ip_version != 4 && pkt->ip_version != 6) || !pkt->ip || pkt->fragment_offset > 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The way of an answer over a bridge. A transparent gateway has no addresses and no routes, so an answer goes as a
- * frame out of the port behind which its addressee is: with the Ethernet addresses of the frame that is answered, those
- * two exchanged when it goes to the sender, and with the same VLAN tags. Switches learn nothing new by it: frames of
- * the other end come from that port anyway.
+ * Sending over a bridge. A transparent gateway has no addresses and no routes, so the packet is sent as a frame out of
+ * the port on the receiver's side: with the Ethernet addresses of the answered frame, exchanged when it goes to the
+ * sender, and with the same VLAN tags. Switches learn no new addresses, because frames of the other end arrive from
+ * that port anyway.
  */
 #include "sluice/inject.h"
 
@@ -14,7 +14,7 @@
 
 enum { TAG_LENGTH = 4, VLAN_QINQ_OLD = 0x9100 };
 
-/* A frame in the making; `at` is never more than INJECT_MAX_LINK_HEADER. */
+/* A frame being built; `at` is never more than INJECT_MAX_LINK_HEADER. */
 struct frame {
     uint8_t *bytes;
     size_t at;
@@ -41,8 +41,8 @@ static bool is_tag(uint16_t type)
     return type == ETH_P_8021Q || type == ETH_P_8021AD || type == VLAN_QINQ_OLD;
 }
 
-/* The tag that the kernel keeps beside the bytes, then those in them, then what it carries. IP alone: an answer in
- * another wrapping would need a header of its own. */
+/* Writes the tag that the kernel keeps separate from the bytes, then those in the bytes, then the EtherType. Only IP:
+ * any other encapsulation would need a new header. */
 static bool put_types(struct frame *frame, const struct packet *root)
 {
     struct cursor left = cursor_of(root->data, root->length);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sending the answers of `reject`: two raw sockets that take whole IP packets, and one for the ports of a bridge. Their
- * mark keeps the answers out of the queue they would otherwise come back to. They never receive (IPPROTO_RAW, and
- * protocol 0 of packet sockets, are for sending), and never block: an answer that the kernel has no room for is counted
- * and given up, as the packet it answers was dropped anyway.
+ * Sends the packets of `reject` through two raw sockets that take whole IP packets, and one packet socket for the ports
+ * of a bridge. Their mark keeps the packets out of the queue. The sockets never receive (IPPROTO_RAW, and protocol 0 of
+ * packet sockets, are for sending only) and never block: a packet that the kernel has no room for is counted and
+ * discarded, because the packet it answers was dropped anyway.
  */
 #include "sluice/inject.h"
 
@@ -20,8 +20,8 @@
 enum { NO_SOCKET = -1 };
 
 struct injector {
-    int fd[INJECT_SOCKETS]; /* NO_SOCKET: the host does not speak the protocol; frames: or we may not have packet
-                               sockets */
+    int fd[INJECT_SOCKETS]; /* NO_SOCKET: the host does not support the protocol; frames: or packet sockets are not
+                               permitted */
     struct inject_counters counters;
 };
 
@@ -38,7 +38,7 @@ static void close_all(const int fds[INJECT_SOCKETS])
             close(fds[i]);
 }
 
-/* *out stays NO_SOCKET when the host does not speak the protocol. */
+/* *out stays NO_SOCKET when the host does not support the protocol. */
 static int open_raw(int family, int *out, char error[INJECT_ERROR_SIZE])
 {
     int one = 1, err;
@@ -51,7 +51,7 @@ static int open_raw(int family, int *out, char error[INJECT_ERROR_SIZE])
                     "; it needs CAP_NET_RAW: run as root or with that capability");
     if (setsockopt(fd, family == AF_INET ? (int)IPPROTO_IP : (int)IPPROTO_IPV6,
                    family == AF_INET ? IP_HDRINCL : IPV6_HDRINCL, &one, sizeof(one)) < 0) {
-        err = fail(error, -errno, "the kernel takes no whole IP packets", "");
+        err = fail(error, -errno, "the kernel does not accept whole IP packets on a raw socket", "");
         close(fd);
         return err;
     }
@@ -59,7 +59,7 @@ static int open_raw(int family, int *out, char error[INJECT_ERROR_SIZE])
     return 0;
 }
 
-/* Only a bridge needs frames, so a host that can't have them goes on. */
+/* Only a bridge needs frames, so a failure to open the packet socket is no error. */
 int inject_open(int out[INJECT_SOCKETS], char error[INJECT_ERROR_SIZE])
 {
     int fds[INJECT_SOCKETS] = { NO_SOCKET, NO_SOCKET, NO_SOCKET };
@@ -100,7 +100,7 @@ static int set_marks(const int fds[INJECT_SOCKETS], uint32_t mark, char error[IN
 {
     for (int i = 0; i < INJECT_SOCKETS; i++) {
         if (fds[i] != NO_SOCKET && setsockopt(fds[i], SOL_SOCKET, SO_MARK, &mark, sizeof(mark)) < 0)
-            return fail(error, -errno, "cannot mark answers",
+            return fail(error, -errno, "cannot set the mark of sent packets",
                         "; it needs CAP_NET_ADMIN: run as root or with that capability");
     }
     return 0;
@@ -148,7 +148,7 @@ static int send4(const struct injector *injector, const uint8_t *answer, size_t 
                : 0;
 }
 
-/* `ifindex` tells one link from another where the address alone does not. */
+/* `ifindex` distinguishes links for addresses that are valid on several. */
 static int send6(const struct injector *injector, const uint8_t *answer, size_t length, uint32_t ifindex)
 {
     struct sockaddr_in6 to = { .sin6_family = AF_INET6 };

@@ -2,21 +2,21 @@
 /*
  * The NFQUEUE capture: one netlink socket, one queue, one worker.
  *
- * A receive is one recvmmsg() with MSG_WAITFORONE: it sleeps in the kernel for the first message (SO_RCVTIMEO says how
- * long; it is set only when the caller's wait changes) and takes what else is there without a second system call. All
- * verdicts of the batch go out in one sendmsg(), see nfqueue_verdict.c. So a busy queue costs two system calls for each
- * batch, which is what the smallest possible consumer pays.
+ * A receive is one recvmmsg() with MSG_WAITFORONE: it sleeps in the kernel for the first message (limited by
+ * SO_RCVTIMEO, which is set only when the caller's wait changes) and returns all further messages without a second
+ * system call. All verdicts of the batch are sent in one sendmsg(), see nfqueue_verdict.c. A busy queue therefore costs
+ * two system calls for each batch, the minimum for any consumer.
  *
- * Each message has a slot of memory big enough for the largest packet; pages are touched by the kernel only as far as
- * packets fill them, so the resident size follows the traffic. Slots start at different offsets within a page: were
- * they all at the start of one, the headers of a whole batch would compete for a few lines of the first-level cache.
+ * Each message has a memory slot large enough for the largest packet; the kernel touches pages only as far as packets
+ * fill them, so the resident size follows the traffic. Slots start at different offsets within a page: with equal
+ * offsets, the headers of a whole batch would compete for a few lines of the first-level cache.
  *
- * Packets are numbered by the kernel without holes, in the order they reach the socket. A gap therefore means packets
- * for which the socket buffer had no room; they were dropped, or passed on when the queue is fail-open.
+ * The kernel numbers packets without gaps, in the order they reach the socket. A gap therefore means packets for which
+ * the socket buffer had no room; they were dropped, or passed on when the queue is fail-open.
  *
- * Threads:    opened by anybody, then used by its worker only.
- * Life cycle: a socket that is closed takes its queue with it, and the kernel drops what waits there, unless another
- *             descriptor of the same socket is kept elsewhere. So close() only closes and never unbinds.
+ * Threads:    opened by any thread, then used by its worker only.
+ * Life cycle: closing the last descriptor of the socket destroys the queue, and the kernel drops the packets that wait
+ * there. Another process may hold a descriptor of the same socket, so close() only closes and never unbinds.
  */
 #include "nfqueue_priv.h"
 
@@ -39,7 +39,8 @@ enum {
     DEFAULT_LENGTH = 4096,
     DEFAULT_BATCH = 64,
     DEFAULT_REPEAT_LIMIT = 64,
-    SLOT_SIZE = 65536 + 4096 + 256, /* payload, headers and attributes, and a step that spreads slots over the cache */
+    SLOT_SIZE =
+        65536 + 4096 + 256, /* payload, headers and attributes, and a step that distributes slots over the cache */
     WAIT_UNKNOWN = -2,
 };
 
@@ -58,12 +59,12 @@ void nfqueue_options_default(struct nfqueue_options *options)
     };
 }
 
-/* --- receiving ------------------------------------------------------------------------------------ */
+/* --- Receiving -------------------------------------------------------------------------------------- */
 
-/* The wait as a receive timeout; asking the kernel to change it is rare, since workers always wait the same time. */
+/* Sets the wait as receive timeout. Changes are rare, since workers always wait for the same time. */
 static int set_wait(struct nfqueue *queue, int wait_ms)
 {
-    struct timeval timeout = { 0 }; /* for ever */
+    struct timeval timeout = { 0 }; /* no timeout */
 
     if (wait_ms > 0)
         timeout = (struct timeval){ .tv_sec = wait_ms / 1000, .tv_usec = wait_ms % 1000 * 1000L };
@@ -77,7 +78,8 @@ static int receive_messages(struct nfqueue *queue, size_t max, int wait_ms)
 {
     if (wait_ms < 0)
         wait_ms = -1;
-    if (queue->guard && wait_ms != 0) { /* what came while we slept is nothing that we sent back */
+    if (queue->guard &&
+        wait_ms != 0) { /* packets that arrived during the sleep are not ones that this worker repeated */
         int n = receive_messages(queue, max, 0);
 
         if (n != 0)
@@ -102,7 +104,7 @@ static int receive_messages(struct nfqueue *queue, size_t max, int wait_ms)
     return -errno;
 }
 
-/* --- super-packets -------------------------------------------------------------------------------- */
+/* --- Super-packets ---------------------------------------------------------------------------------- */
 
 static bool can_segment(const struct nfqueue *queue)
 {
@@ -129,9 +131,9 @@ static void stop_segmenting(struct nfqueue *queue)
     queue->gso_refused |= nfqueue_config_gso(queue, true) != 0;
 }
 
-/* --- messages ------------------------------------------------------------------------------------- */
+/* --- Messages --------------------------------------------------------------------------------------- */
 
-/* The answer to a verdict that the kernel refused. An acknowledgment that nobody waits for any more is no error. */
+/* Handles the kernel's answer to a refused verdict. An acknowledgment that no request waits for is no error. */
 static void take_result(struct nfqueue *queue, const struct nfqueue_result *result)
 {
     if (result->error == 0)
@@ -144,7 +146,7 @@ static void take_result(struct nfqueue *queue, const struct nfqueue_result *resu
         queue->gso_refused = true;
         return;
     }
-    if (result->error == -ENOENT) { /* of a repeat it means that the former reader had judged everything */
+    if (result->error == -ENOENT) { /* for a repeat it means that the previous reader had issued all verdicts */
         queue->counters.verdict_lost += result->sequence <= CAPTURE_MAX_BATCH ? result->sequence : 0;
         return;
     }
@@ -155,7 +157,7 @@ static void take_result(struct nfqueue *queue, const struct nfqueue_result *resu
     }
 }
 
-/* Follows the packet ids. The first id of an adopted queue shows up to where a former reader got. */
+/* Tracks the packet ids. The first id of an adopted queue shows how far the previous reader got. */
 static void follow_ids(struct nfqueue *queue, uint32_t id)
 {
     uint32_t gap = id - queue->next_id;
@@ -173,8 +175,8 @@ static void follow_ids(struct nfqueue *queue, uint32_t id)
     queue->next_id = id + 1;
 }
 
-/* What a former reader left in the socket, or came while it was bound, may be from before conntrack was asked for. From
- * the first connection on it is not. */
+/* Packets that the previous reader left in the socket, or that arrived while the queue was bound, may have been queued
+ * before conntrack data was requested; from the first packet with a connection on, none was. */
 static void follow_conntrack(struct nfqueue *queue, struct packet *pkt)
 {
     if (pkt->conntrack.bytes) {
@@ -206,7 +208,7 @@ static void lend(struct nfqueue *queue, struct packet *pkt)
     counters->looping += (pkt->flags & PACKET_LOOPING) != 0;
     pkt->number = counters->packets;
 
-    /* What decides the verdict must not be left over from an earlier packet, should this one never be decoded. */
+    /* Resets the fields that determine the verdict, in case this packet is never decoded. */
     pkt->verdict = VERDICT_ACCEPT;
     pkt->drop_reason = DROP_REASON_NONE;
     pkt->reject = REJECT_NONE;
@@ -237,7 +239,7 @@ static void take_message(struct nfqueue *queue, const uint8_t *bytes, size_t len
     case NFQUEUE_RESULT:
         take_result(queue, &result);
         return;
-    case NFQUEUE_NO_ID: /* it waits in the kernel, and must not be accepted along with its neighbours */
+    case NFQUEUE_NO_ID: /* it waits in the kernel, and must not be accepted together with its neighbours */
         queue->may_batch = false;
         /* fall through */
     case NFQUEUE_UNKNOWN:
@@ -251,7 +253,7 @@ static int nfqueue_receive(struct capture *capture, struct packet **batch, size_
     uint64_t now_ns = 0;
     int err = queue->deferred_error;
 
-    assert(queue->judged == queue->lent); /* or the rest would wait in the kernel for ever */
+    assert(queue->judged == queue->lent); /* otherwise packets would wait in the kernel indefinitely */
     queue->lent = queue->judged = queue->prefix = 0;
     queue->deferred_error = 0;
     if (err)
@@ -270,7 +272,7 @@ static int nfqueue_receive(struct capture *capture, struct packet **batch, size_
         repeat_guard_receive(queue->guard, n >= 0 && n < (int)max);
     if (n <= 0)
         return n;
-    if (queue->messages[0].msg_len == 0) /* never from the kernel: the other end of a stand-in has gone */
+    if (queue->messages[0].msg_len == 0) /* never from the kernel: the peer of a test socket has closed it */
         return -ECONNRESET;
     for (int i = 0; i < n; i++)
         take_message(queue, queue->vectors[i].iov_base, queue->messages[i].msg_len, &now_ns);
@@ -279,7 +281,7 @@ static int nfqueue_receive(struct capture *capture, struct packet **batch, size_
     return (int)queue->lent;
 }
 
-/* --- the other operations ------------------------------------------------------------------------- */
+/* --- Other operations ------------------------------------------------------------------------------- */
 
 static const struct capture_counters *nfqueue_counters(const struct capture *capture)
 {
@@ -293,7 +295,7 @@ static int nfqueue_status(struct capture *capture, struct queue_status *out)
     return queue->status_fd < 0 ? queue->status_fd : nfqueue_find_status(queue->status_fd, queue->options.queue, out);
 }
 
-/* Without the file, which needs privileges to be opened, the socket alone. */
+/* Reads only the level of the socket when the file, which needs privileges to open, is not open. */
 static int nfqueue_level(struct capture *capture, struct queue_level *out)
 {
     const struct nfqueue *queue = (const struct nfqueue *)capture;
@@ -374,7 +376,7 @@ int nfqueue_start_conntrack(struct capture *capture)
     return nfqueue_config_conntrack(queue, true);
 }
 
-/* --- life cycle ----------------------------------------------------------------------------------- */
+/* --- Life cycle ------------------------------------------------------------------------------------- */
 
 size_t nfqueue_slots_size(const struct nfqueue_options *options)
 {
@@ -406,7 +408,7 @@ static int allocate(struct nfqueue *queue)
     return verdict_writer_init(&queue->writer, batch);
 }
 
-/* Senders must not find packets that are taken for each other. */
+/* The seed is random, so that senders cannot construct packets with equal hashes. */
 static int make_guard(struct nfqueue *queue)
 {
     const struct nfqueue_options *options = &queue->options;
@@ -485,7 +487,7 @@ int nfqueue_open(struct capture **out, const struct nfqueue_options *options, ch
         nfqueue_config_fail(error, err, "queue %u: out of memory", options->queue);
         goto close_queue;
     }
-    err = nfqueue_config_open(queue, error); /* last, as an adopted descriptor is ours on success only */
+    err = nfqueue_config_open(queue, error); /* last, because an adopted descriptor changes its owner on success only */
     if (err)
         goto close_queue;
     *out = &queue->base;

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Binding a queue. One configuration message does it all - bind, copy mode, length, flags - so that there is no moment
- * in which the queue exists and drops packets because it has no copy mode yet. The kernel refuses flags that it does
- * not know before it touches anything, so a refusal is answered by asking again with fewer.
+ * Binding a queue. A single configuration message sets everything (bind, copy mode, length, flags), so the queue never
+ * exists without a copy mode, in which state it would drop packets. The kernel rejects unknown flags before it changes
+ * anything, so a rejection is followed by a request with fewer flags.
  *
- * From the moment of binding packets may reach the socket ahead of the acknowledgment. The answer is therefore looked
- * at without taking it out: a packet in first place is proof enough that the queue works, and stays for the first
- * receive.
+ * From the moment of binding, packets may reach the socket before the acknowledgment. The answer is therefore read with
+ * MSG_PEEK: if the first message is a packet, the queue works, and the message stays for the first receive.
  *
- * This does not work for a queue that is already bound, because the acknowledgment comes behind its packets. There the
- * flags are probed with a second socket (nfqueue_probe_flags()) before they are set.
+ * This does not work for a queue that is already bound, because the acknowledgment follows its packets. There the flags
+ * are probed with a second socket (nfqueue_probe_flags()) before they are set.
  *
- * NETLINK_NO_ENOBUFS is set not to hide losses (gaps in the packet ids tell of every single one) but because without it
- * netlink calls an overrun socket congested and drops everything until the last waiting packet was read.
+ * NETLINK_NO_ENOBUFS is not set to hide losses (gaps in the packet ids show each one), but because without it netlink
+ * marks an overrun socket as congested and drops everything until the last waiting packet was read.
  */
 #include "nfqueue_priv.h"
 
@@ -31,11 +30,12 @@
 #include <unistd.h>
 
 enum {
-    BYTES_PER_PACKET = 2048,         /* granted twice: a small packet costs 832, one of 1500 bytes about 2600 */
+    BYTES_PER_PACKET =
+        2048, /* the kernel grants twice as much: a small packet costs 832, one of 1500 bytes about 2600 */
     MIN_RECEIVE_BUFFER = 256 * 1024, /* a few super-packets even in the shortest queue */
     MAX_RECEIVE_BUFFER = 64 * 1024 * 1024,
     SEND_BUFFER = 256 * 1024, /* a send must fit: one of 64 kB for each replaced super-packet */
-    SEND_OVERHEAD = 1024,     /* that the kernel wants to keep free of it */
+    SEND_OVERHEAD = 1024,     /* part of the buffer that the kernel keeps free */
     MAX_TRIES = 3,
 };
 
@@ -58,17 +58,18 @@ int nfqueue_config_validate(const struct nfqueue_options *options, char error[CA
     if (options->length == 0)
         return nfqueue_config_fail(error, -EINVAL, "queue %u: the length must be 1 packet or more", queue);
     if (options->mode == QUEUE_REPEAT && options->mark_mask == 0)
-        return nfqueue_config_fail(error, -EINVAL,
-                                   "queue %u: repeat mode needs a mark and a mask that is not 0, or packets would be "
-                                   "queued again for ever",
-                                   queue);
+        return nfqueue_config_fail(
+            error, -EINVAL,
+            "queue %u: queue.verdict: repeat needs queue.mark with a mask that is not 0; otherwise "
+            "packets would be queued again in a loop",
+            queue);
     if (options->mode == QUEUE_ROUTE && options->route_to == options->queue)
-        return nfqueue_config_fail(error, -EINVAL,
-                                   "queue %u: packets are routed to the queue they came from; choose another", queue);
+        return nfqueue_config_fail(error, -EINVAL, "queue %u: queue.route-to is the same queue: choose another one",
+                                   queue);
     return 0;
 }
 
-/* --- the socket's options ------------------------------------------------------------------------- */
+/* --- Socket options --------------------------------------------------------------------------------- */
 
 static uint32_t wanted_receive_buffer(const struct nfqueue_options *options)
 {
@@ -81,7 +82,7 @@ static uint32_t wanted_receive_buffer(const struct nfqueue_options *options)
     return bytes > MAX_RECEIVE_BUFFER ? MAX_RECEIVE_BUFFER : (uint32_t)bytes;
 }
 
-/* Beyond the limits of the system when we may, else as far as they go. */
+/* Sets a buffer size beyond the limits of the system if permitted, otherwise up to the limits. */
 static void set_buffer(int fd, int force, int plain, uint32_t bytes)
 {
     int value = (int)bytes;
@@ -111,12 +112,13 @@ int nfqueue_set_socket_options(int fd, const struct nfqueue_options *options)
     set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, SEND_BUFFER);
     if (setsockopt(fd, SOL_NETLINK, NETLINK_NO_ENOBUFS, &one, sizeof(one)) < 0)
         return -errno;
-    /* Refusals come without a copy of what was refused. Older kernels lack this and send the copy. */
+    /* Error messages arrive without a copy of the rejected request. Older kernels lack this option and send the copy.
+     */
     setsockopt(fd, SOL_NETLINK, NETLINK_CAP_ACK, &one, sizeof(one));
     return 0;
 }
 
-/* The kernel grants twice what is asked for. */
+/* The kernel grants twice the requested size. */
 uint32_t nfqueue_socket_buffer(int fd)
 {
     return get_buffer(fd, SO_RCVBUF) / 2;
@@ -130,10 +132,10 @@ static void read_back(struct nfqueue *queue)
     queue->writer.limit = send_buffer > SEND_OVERHEAD ? send_buffer - SEND_OVERHEAD : 0;
 }
 
-/* --- binding -------------------------------------------------------------------------------------- */
+/* --- Binding ---------------------------------------------------------------------------------------- */
 
-/* The kernel's answer waits already: nfnetlink works while the sender waits. *first: no packet came ahead of it, so
- * that all that come have what was asked for. */
+/* Reads the kernel's answer, which is already in the socket: nfnetlink processes a message during the send. *first: no
+ * packet arrived before it, so all packets that follow have the requested attributes. */
 static int read_answer(int fd, bool *first)
 {
     uint8_t bytes[4096];
@@ -145,7 +147,7 @@ static int read_answer(int fd, bool *first)
     if (n < 0)
         return errno == EAGAIN ? -EPROTO : -errno;
     if (nfqueue_message_read(bytes, (size_t)n, 0, &ignored, &result) != NFQUEUE_RESULT)
-        return 0; /* a packet: leave it where it is */
+        return 0; /* a packet: leave it in the socket */
     *first = true;
     return recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT) < 0 ? -errno : result.error;
 }
@@ -165,7 +167,7 @@ struct nlmsghdr *nfqueue_config_put(uint16_t queue, char *buffer, enum nfqueue_s
     return head;
 }
 
-/* One pair with all of them: of several the kernel takes the last. */
+/* One attribute pair with all flags: of several pairs the kernel uses the last. */
 static void put_flags(struct nlmsghdr *head, uint32_t flags, uint32_t mask)
 {
     mnl_attr_put_u32(head, NFQA_CFG_FLAGS, htonl(flags));
@@ -180,7 +182,7 @@ ssize_t nfqueue_send_to_kernel(int fd, const struct nlmsghdr *head)
                   sizeof(kernel));
 }
 
-/* Binding what is bound already is refused, by the same socket, too. */
+/* Sends the configuration. A request to bind a bound queue is rejected, even on the same socket. */
 static int request(struct nfqueue *queue, uint32_t flags)
 {
     const struct nfqueue_options *options = &queue->options;
@@ -227,11 +229,9 @@ int nfqueue_config_gso(struct nfqueue *queue, bool on)
     return send(queue->fd, head, head->nlmsg_len, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-/*
- * The kernel checks the flags of a configuration message before it looks up the queue. A socket that does not own the
+/* The kernel checks the flags of a configuration message before it looks up the queue. A socket that does not own the
  * queue therefore gets EOPNOTSUPP for a flag that the kernel lacks, and EPERM or ENODEV when it has all of them;
- * nothing is changed.
- */
+ * nothing is changed. */
 int nfqueue_probe_flags(uint16_t queue, uint32_t flags)
 {
     char buffer[64];
@@ -260,10 +260,8 @@ static uint32_t wanted_flags(const struct nfqueue_options *options)
            (options->conntrack || asks_for_connections(options) ? NFQA_CFG_F_CONNTRACK : 0);
 }
 
-/*
- * Asks for all flags wanted, then for fewer while the kernel knows one of them not, those that matter least going
- * first; queue->flags are those it took. It says "again" after it has loaded what a flag needs.
- */
+/* Requests all needed flags, then fewer while the kernel lacks one of them, removing the least important first; sets
+ * queue->flags to the granted ones. The kernel returns EAGAIN after it has loaded a module that a flag needs. */
 static int bind_queue(struct nfqueue *queue)
 {
     enum { CONNTRACK = NFQA_CFG_F_CONNTRACK, GSO = NFQA_CFG_F_GSO, FAIL_OPEN = NFQA_CFG_F_FAIL_OPEN };
@@ -293,11 +291,9 @@ static int bind_queue(struct nfqueue *queue)
     return err;
 }
 
-/*
- * A kernel that can tell with a packet what conntrack knows of it takes with a verdict what conntrack is to know: it is
- * the same hook (CONFIG_NETFILTER_NETLINK_GLUE_CT). Only the first is costly, so it is taken away again where nobody
- * else wants it. Of a queue that was adopted nothing is known.
- */
+/* A kernel that can attach conntrack data to packets can also change conntrack data with a verdict: both use the same
+ * hook (CONFIG_NETFILTER_NETLINK_GLUE_CT). Only the first is costly, so the flag is cleared again if nothing else needs
+ * it. For an adopted queue it is not known. */
 static void settle_offload(struct nfqueue *queue)
 {
     const struct nfqueue_options *options = &queue->options;
@@ -311,7 +307,7 @@ static void settle_offload(struct nfqueue *queue)
     else if (options->offload == QUEUE_OFFLOAD_CONNECTION)
         queue->offload = QUEUE_OFFLOAD_NONE;
     if (able && !options->conntrack)
-        nfqueue_config_conntrack(queue, false); /* where it fails, packets go on to tell what nobody reads */
+        nfqueue_config_conntrack(queue, false); /* on failure, packets carry conntrack data that is not used */
 }
 
 static bool has_net_admin(void)
@@ -327,11 +323,11 @@ static int fail_taken(uint32_t port_id, unsigned number, char error[CAPTURE_ERRO
     char owner[QUEUE_OWNER_SIZE];
 
     queue_owner_describe(port_id, owner);
-    return nfqueue_config_fail(error, -EBUSY, "queue %u is taken by %s: stop that or choose another queue number",
-                               number, owner);
+    return nfqueue_config_fail(
+        error, -EBUSY, "queue %u is in use by %s: stop that process or choose another queue number", number, owner);
 }
 
-/* EPERM has two meanings: no capability, or another socket has the queue. */
+/* Explains EPERM, which has two meanings: no capability, or another socket has the queue. */
 static int explain_eperm(const struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
 {
     unsigned number = queue->options.queue;
@@ -341,10 +337,11 @@ static int explain_eperm(const struct nfqueue *queue, char error[CAPTURE_ERROR_S
         return nfqueue_config_fail(
             error, -EPERM, "queue %u: binding needs CAP_NET_ADMIN: run as root or with that capability", number);
     if (queue->status_fd < 0 || nfqueue_find_status(queue->status_fd, queue->options.queue, &status) < 0)
-        return nfqueue_config_fail(error, -EPERM,
-                                   "queue %u: the kernel refused to bind it: another process has it, or this one may "
-                                   "not administer the network namespace",
-                                   number);
+        return nfqueue_config_fail(
+            error, -EPERM,
+            "queue %u: the kernel refused to bind it: another process has the queue, or this process "
+            "may not administer the network namespace",
+            number);
     return fail_taken(status.port_id, number, error);
 }
 
@@ -364,13 +361,14 @@ static int explain(const struct nfqueue *queue, int err, char error[CAPTURE_ERRO
     switch (err) {
     case -EPERM:
         return explain_eperm(queue, error);
-    case -EINVAL: /* nfnetlink knows no such subsystem */
+    case -EINVAL: /* nfnetlink has no such subsystem */
         return nfqueue_config_fail(error, err,
                                    "queue %u: the kernel has no nfnetlink_queue: modprobe nfnetlink_queue, or use a "
                                    "kernel with CONFIG_NETFILTER_NETLINK_QUEUE",
                                    number);
     case -EOPNOTSUPP:
-        return nfqueue_config_fail(error, err, "queue %u: the kernel supports no queues with these settings", number);
+        return nfqueue_config_fail(error, err, "queue %u: the kernel does not support queues with these settings",
+                                   number);
     default:
         return nfqueue_config_fail(error, err, "queue %u: cannot bind it: %s", number, strerror(-err));
     }
@@ -384,7 +382,7 @@ int nfqueue_socket(const struct nfqueue_options *options, char error[CAPTURE_ERR
 
     if (fd < 0)
         return nfqueue_config_fail(error, -errno,
-                                   "queue %u: cannot open a netfilter socket: %s (does the kernel have nfnetlink?)",
+                                   "queue %u: cannot open a netfilter socket: %s (the kernel needs nfnetlink)",
                                    options->queue, strerror(errno));
     err = bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ? -errno
                                                                            : nfqueue_set_socket_options(fd, options);
@@ -421,9 +419,9 @@ static int open_queue(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
     return err ? explain(queue, err, error) : 0;
 }
 
-/* --- adopting ------------------------------------------------------------------------------------- */
+/* --- Adopting --------------------------------------------------------------------------------------- */
 
-/* Where the kernel can be asked, the descriptor must be the one that holds the queue. */
+/* Where the kernel reports it, the descriptor must be the one that has the queue. */
 static int check_bound(const struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
 {
     struct sockaddr_nl address = { 0 };
@@ -431,7 +429,7 @@ static int check_bound(const struct nfqueue *queue, char error[CAPTURE_ERROR_SIZ
     struct queue_status status;
 
     if (getsockname(queue->fd, (struct sockaddr *)&address, &length) < 0)
-        return nfqueue_config_fail(error, -errno, "queue %u: descriptor %d is no socket: %s", queue->options.queue,
+        return nfqueue_config_fail(error, -errno, "queue %u: descriptor %d is not a socket: %s", queue->options.queue,
                                    queue->fd, strerror(errno));
     if (address.nl_family != AF_NETLINK || queue->status_fd < 0 || queue->options.kept)
         return 0;
@@ -439,13 +437,14 @@ static int check_bound(const struct nfqueue *queue, char error[CAPTURE_ERROR_SIZ
     int err = nfqueue_find_status(queue->status_fd, queue->options.queue, &status);
 
     if (err == -ENOENT || (err == 0 && status.port_id != address.nl_pid))
-        return nfqueue_config_fail(error, -EBADF, "queue %u: the inherited descriptor %d does not hold it",
+        return nfqueue_config_fail(error, -EBADF,
+                                   "queue %u: the inherited descriptor %d is not the socket of this queue",
                                    queue->options.queue, queue->fd);
     return 0;
 }
 
-/* Of a queue that somebody else bound at some time it is not known what the kernel took: what is wanted now, unless it
- * is told. */
+/* For a queue that another process bound earlier the granted flags are not known: assumes the requested ones, unless
+ * they are passed on. */
 static void adopt_flags(struct nfqueue *queue)
 {
     const struct nfqueue_options *options = &queue->options;
@@ -453,7 +452,7 @@ static void adopt_flags(struct nfqueue *queue)
     queue->flags = wanted_flags(options);
     if (!options->conntrack)
         queue->flags &= ~(uint32_t)NFQA_CFG_F_CONNTRACK;
-    if (options->conntrack && nfqueue_config_conntrack(queue, true)) /* its former reader may have taken it away */
+    if (options->conntrack && nfqueue_config_conntrack(queue, true)) /* the previous reader may have cleared it */
         queue->flags &= ~(uint32_t)NFQA_CFG_F_CONNTRACK;
 }
 
@@ -487,7 +486,7 @@ void nfqueue_begin(struct capture *capture, uint32_t flags, bool again)
         queue->gso_refused = nfqueue_config_gso(queue, true) != 0;
     if (!queue->options.conntrack)
         return;
-    /* The rules of the previous reader may not have needed conntrack data, so it is not on. */
+    /* The rules of the previous reader may not have needed conntrack data, so it may be off. */
     if (again && !(flags & NFQA_CFG_F_CONNTRACK) &&
         nfqueue_probe_flags(queue->options.queue, NFQA_CFG_F_CONNTRACK) == 0)
         flags |= NFQA_CFG_F_CONNTRACK;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A queue whose reader died while somebody else kept the socket. Three kinds of packets wait: those that the dead one
- * took out of the socket and did not judge, those that lie in the socket, and those that come meanwhile. Only the first
- * need help: nobody will hear of them again unless they are queued anew.
+ * A queue whose reader died while another process kept the socket. Three kinds of packets wait: those that the dead
+ * reader received without issuing a verdict, those in the socket, and those that arrive in the meantime. Only the first
+ * need action: they reach no reader unless they are queued again.
  *
- * Up to which packet the dead one came is told by the first one in the socket, or when there is none by the number of
- * packets that the kernel has queued. That number has to be read before the socket is looked at, and no packet that has
- * a number may be still on its way into the socket then; a message that makes the kernel take the queue's lock comes
- * between the two.
+ * The last packet that the dead reader received follows from the first packet in the socket, or, if the socket is
+ * empty, from the number of packets that the kernel has queued. That number must be read before the socket is, and no
+ * numbered packet may then still be on its way into the socket; a message that makes the kernel take the queue's lock
+ * is sent between the two.
  *
- * Threads: the keeper's only one.
+ * Threads: the supervisor's only thread.
  */
 #include "nfqueue_priv.h"
 
@@ -25,7 +25,7 @@
 
 enum { PEEK_SIZE = 4096, MAX_ANSWERS = 1 << 20, SEND_TRIES = 1000 /* of a millisecond each */ };
 
-/* A netlink message that cannot be sent for want of memory may be sent later. */
+/* Sends a netlink message, and retries while the kernel has no memory for it. */
 static int send_message(int fd, const struct nlmsghdr *head)
 {
     for (int tries = 0;; tries++) {
@@ -59,13 +59,13 @@ void nfqueue_set_fail_open(int fd, uint16_t queue, bool fail_open)
     send_message(fd, head);
 }
 
-/* A filter could hide packets from the next reader; limits and timeouts could stop it. */
+/* Resets socket options: a filter could hide packets from the next reader; limits and timeouts could stop it. */
 static void recover_socket(int fd, const struct nfqueue_options *options)
 {
     const struct timeval forever = { 0 };
     int unused = 0, one = 1, flags = fcntl(fd, F_GETFL);
 
-    setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &unused, sizeof(unused)); /* an error: there is none */
+    setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &unused, sizeof(unused)); /* an error means that there is none */
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &forever, sizeof(forever));
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &forever, sizeof(forever));
     setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof(one));
@@ -74,7 +74,7 @@ static void recover_socket(int fd, const struct nfqueue_options *options)
     nfqueue_set_socket_options(fd, options);
 }
 
-/* Whether the queue, which this socket was bound to, is bound to it no more. */
+/* Whether the queue that this socket was bound to is no longer bound to it. */
 static bool is_lost(int fd, int status_fd, uint16_t queue)
 {
     struct sockaddr_nl address = { 0 };
@@ -97,7 +97,7 @@ bool nfqueue_recover(int fd, int status_fd, const struct nfqueue_options *option
     recover_socket(fd, options);
     if (is_lost(fd, status_fd, options->queue)) {
         for (int i = 0; i < MAX_ANSWERS && recv(fd, buffer, sizeof(buffer), MSG_DONTWAIT) >= 0; i++)
-            ; /* answers for the dead one, ahead of that for who binds it again */
+            ; /* answers for the dead reader, before the one to a new binding */
         return false;
     }
     mnl_attr_put(head, NFQA_CFG_PARAMS, sizeof(copy), &copy);
@@ -118,8 +118,8 @@ static uint32_t verdict_of(const struct nfqueue_options *options, enum queue_jud
     }
 }
 
-/* A mark in a verdict is the packet's whole mark, so it is set only where packets would come back for ever without it.
- */
+/* Sends a verdict for the dead reader. A mark in a verdict replaces the packet's whole mark, so it is set only where
+ * packets would otherwise be queued again in a loop. */
 static int judge(int fd, const struct nfqueue_options *options, int type, uint32_t id, enum queue_judgment judgment)
 {
     struct nfqnl_msg_verdict_hdr verdict = { htonl(verdict_of(options, judgment)), htonl(id) };
@@ -143,7 +143,8 @@ int nfqueue_judge_up_to(int fd, const struct nfqueue_options *options, uint32_t 
     return judge(fd, options, NFQNL_MSG_VERDICT_BATCH, id, judgment);
 }
 
-/* The id of the first packet in the socket; false when there is none. Answers ahead of it were for the dead one. */
+/* Reads the id of the first packet in the socket; false when there is none. Answers before it were for the dead reader.
+ */
 static bool first_unread(int fd, uint16_t queue, uint32_t *id)
 {
     uint8_t bytes[PEEK_SIZE];
@@ -159,7 +160,7 @@ static bool first_unread(int fd, uint16_t queue, uint32_t *id)
         if (n <= 0)
             return false;
         kind = nfqueue_message_read(bytes, (size_t)n, queue, &pkt, &result);
-        if (kind == NFQUEUE_PACKET || kind == NFQUEUE_DAMAGED) { /* longer than our piece of it: damaged, with its id */
+        if (kind == NFQUEUE_PACKET || kind == NFQUEUE_DAMAGED) { /* longer than the buffer: damaged, with its id */
             *id = pkt.meta.id;
             return true;
         }
@@ -184,7 +185,7 @@ int nfqueue_survey(int fd, int status_fd, uint16_t queue, uint32_t length, struc
     out->waiting = status.waiting;
     unread = status.id_sequence - out->last_id;
     out->taken = unread <= INT32_MAX && unread < status.waiting ? status.waiting - unread : 0;
-    if (unread > INT32_MAX) /* the first unread one came after we had read the number */
+    if (unread > INT32_MAX) /* the first unread packet arrived after the number was read */
         out->taken = status.waiting;
     return 0;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * NFQUEUE messages, from bytes to struct packet.
+ * Reads NFQUEUE messages into struct packet.
  *
- * The attributes are walked by hand: one pass, no table of pointers, every length checked by the cursor. The kernel
- * writes them, so damage is not expected; but what it means is decided here all the same. A packet whose id is known is
- * always handed on, even with attributes that make no sense, because it waits in the kernel for a verdict. Decoding
- * such a packet fails for want of bytes, and policy decides.
+ * The attributes are parsed directly: one pass, no table of pointers, every length checked by the cursor. The kernel
+ * writes the messages, so damage is not expected, but its handling is defined: a packet whose id is known is always
+ * delivered, even with invalid attributes, because it waits in the kernel for a verdict. Decoding such a packet fails
+ * for lack of bytes, and the policy decides.
  *
- * Everything in an attribute is in network order; the headers of netlink itself are in host order.
+ * All values in attributes are in network order; netlink headers are in host order.
  */
 #include "nfqueue_priv.h"
 
@@ -119,7 +119,7 @@ static bool read_attribute(uint16_t type, struct cursor value, struct packet *pk
     case NFQA_VLAN:
         return read_vlan(value, meta);
     case NFQA_L2HDR:
-        pkt->frame_header = cursor_take(&value, ETH_HLEN); /* of something else: NULL */
+        pkt->frame_header = cursor_take(&value, ETH_HLEN); /* NULL for another length */
         return true;
     case NFQA_CAP_LEN:
         return cursor_be32(&value, &pkt->wire_length);
@@ -140,7 +140,8 @@ static bool read_attribute(uint16_t type, struct cursor value, struct packet *pk
     }
 }
 
-/* The payload starts with the network header. That is IP but for frames of a bridge, which may carry anything. */
+/* Returns the link type. The payload starts with the network header: IP, except for frames of a bridge, which may carry
+ * any protocol. */
 static enum link_type link_of(uint8_t family)
 {
     return family == NFPROTO_BRIDGE ? LINK_BRIDGE : LINK_RAW;

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Verdicts: what each packet is answered, and how few messages say it.
+ * Verdicts: the verdict of each packet, and its encoding in as few messages as possible.
  *
- * All verdicts of a call go out in one send, as a sequence of netlink messages that the kernel works off one by one. A
- * run of packets with the same answer needs one message only, NFQNL_MSG_VERDICT_BATCH with the last id of the run. That
- * message judges *everything* up to its id that still waits in the queue, so it is right only if
+ * All verdicts of a call are sent in one send, as a sequence of netlink messages that the kernel processes one by one.
+ * A run of packets with the same verdict needs only one message, NFQNL_MSG_VERDICT_BATCH with the last id of the run.
+ * That message applies to *every* waiting packet with an id up to this one, so it is correct only if
  *
- *   - every packet of this receive with a lower id was judged, in an earlier call or earlier in this send: `prefix`
- *     counts the packets from the first on that are judged without a hole, and packets beyond it get single verdicts;
- *   - drops within a run are sent ahead of it: a run stays open over them, as the order of drops matters to nobody;
- *   - any other answer ends the run, so that packets leave in the order they came;
- *   - a super-packet that is to be segmented gets a verdict of its own; the segments have ids beyond those of the
- * receive;
- *   - no packet of an earlier receive waits: after a send that failed there are no batches any more;
- *   - nobody wants to know how many of its packets the kernel had dropped already (`exact`).
+ *   - every packet of this receive with a lower id has a verdict, from an earlier call or earlier in this send:
+ * `prefix` counts the packets from the first on that have a verdict without a gap; packets beyond it get single
+ * verdicts;
+ *   - drops within a run are sent before it: a run stays open across them, since the order of drops has no effect;
+ *   - any other verdict ends the run, so that packets leave in the order they arrived;
+ *   - a super-packet that is to be segmented gets a single verdict; the segments have ids beyond those of the receive;
+ *   - no packet of an earlier receive waits: after a failed send there are no more batch verdicts;
+ *   - the caller does not need the number of packets that the kernel had already dropped (`exact`).
  *
- * The mark in a verdict replaces the whole mark of the packet, hence a run that changes marks is one whose packets all
- * end up with the same mark, and the attribute is left out wherever the mark stays as it is.
+ * The mark in a verdict replaces the whole mark of the packet. A run that changes marks therefore consists of packets
+ * that all end up with the same mark, and the attribute is omitted where the mark does not change.
  */
 #include "nfqueue_priv.h"
 
@@ -34,12 +34,12 @@
 
 enum {
     SEND_TRIES = 200, /* of a millisecond each, when the kernel has no memory for the message */
-    /* From when on it is worth waking another thread: so many packets, of so many bytes on average, as bulk and its
-     * acknowledgments come without segmentation offload. Requests and answers come in such batches only where all CPUs
+    /* Minimum for waking the sender thread: so many packets, of so many bytes on average, as in bulk transfers and
+     * their acknowledgments without segmentation offload. Requests and responses form such batches only where all CPUs
      * are busy. */
     SENDER_PACKETS = 32,
     SENDER_BYTES = 800,
-    /* Those that are no bulk, and would have to wait for what is before them: with more it would never come to an end.
+    /* Maximum number of small messages that follow bulk through the sender; without a limit it would never become idle.
      */
     SENDER_FOLLOWERS = 2,
 };
@@ -48,19 +48,19 @@ struct answer {
     uint32_t verdict;               /* NF_*, with the queue number of NF_QUEUE in the upper half */
     uint32_t mark;                  /* the packet's whole mark after the verdict */
     bool changes_mark;              /* the attribute is needed */
-    bool drops;                     /* whatever the verdict is */
-    enum packet_offload connection; /* said of the connection by NFQA_CT; such a verdict is for one packet */
-    enum packet_offload offload;    /* said in one way or the other */
+    bool drops;                     /* the packet is dropped, whatever the verdict word is */
+    enum packet_offload connection; /* set in the connection by NFQA_CT; such a verdict is for one packet */
+    enum packet_offload offload;    /* set by either method */
 };
 
-/* Packets with equal answers that wait for one message. */
+/* Packets with equal verdicts that wait for one message. */
 struct run {
     struct answer answer;
     uint32_t last_id;
     size_t count;
 };
 
-/* --- answers -------------------------------------------------------------------------------------- */
+/* --- Verdicts of packets ---------------------------------------------------------------------------- */
 
 static bool replaces(const struct packet *pkt)
 {
@@ -72,11 +72,9 @@ static uint32_t apply_mark(uint32_t old, uint32_t mark, uint32_t mask)
     return (old & ~mask) | (mark & mask);
 }
 
-/*
- * The rest of the connection is dropped, too. A verdict that drops takes the packet's mark along, so without NFQA_CT
- * the packet is accepted with the mark, and dropped by the rule behind the queue that saves it. One that has the mark
- * already comes from where that rule is not.
- */
+/* Returns the verdict of a packet whose connection is dropped, too. A dropped packet takes its mark with it, so without
+ * NFQA_CT the packet is accepted with the mark, and the rule after the queue that saves the mark drops it. A packet
+ * that already has the mark comes from a place without that rule. */
 static struct answer drop_for(const struct nfqueue *queue, const struct packet *pkt)
 {
     const struct nfqueue_options *options = &queue->options;
@@ -101,11 +99,10 @@ static enum packet_offload accept_offload(const struct nfqueue *queue, const str
     return queue->offload != QUEUE_OFFLOAD_NONE && pkt->offload == OFFLOAD_ACCEPT ? OFFLOAD_ACCEPT : OFFLOAD_NONE;
 }
 
-/*
- * The queue's own mark comes after the rule's: without its repeat mark a packet would be queued again for ever. For the
- * same reason a packet that came with that mark, or lost it again too often, is accepted and not repeated. A payload
- * that fits into no message is dropped, since what it was to replace must not pass.
- */
+/* Returns the verdict of a packet. The queue's own mark is applied after a rule's: without its repeat mark a packet
+ * would be queued again in a loop. For the same reason a packet that arrived with that mark, or lost it too often, is
+ * accepted and not repeated. A payload that fits into no message is dropped, since the payload that it replaces must
+ * not pass. */
 static struct answer answer_for(const struct nfqueue *queue, const struct packet *pkt)
 {
     const struct nfqueue_options *options = &queue->options;
@@ -156,9 +153,9 @@ static void count_answer(struct capture_counters *counters, const struct packet 
         counters->replaced++;
 }
 
-/* --- messages ------------------------------------------------------------------------------------- */
+/* --- Messages --------------------------------------------------------------------------------------- */
 
-/* A packet takes one message at most, and a message with a payload one element of its own. */
+/* A packet needs at most one message, and a message with a payload one vector for it. */
 int verdict_writer_init(struct verdict_writer *writer, size_t batch)
 {
     *writer = (struct verdict_writer){
@@ -186,7 +183,7 @@ static void put(struct verdict_writer *writer, const void *bytes, size_t length)
     writer->total += length;
 }
 
-/* The piece of `bytes` written since the last payload becomes an element of the send. */
+/* Adds the part of `bytes` written since the last payload to the vectors of the send. */
 static void close_piece(struct verdict_writer *writer)
 {
     if (writer->used == writer->start)
@@ -268,7 +265,7 @@ static void put_message(struct nfqueue *queue, int type, uint32_t id, const stru
         put_connection(queue, answer->connection);
 }
 
-/* --- sending -------------------------------------------------------------------------------------- */
+/* --- Sending ---------------------------------------------------------------------------------------- */
 
 int nfqueue_send(int fd, struct iovec *vectors, size_t count)
 {
@@ -285,7 +282,7 @@ int nfqueue_send(int fd, struct iovec *vectors, size_t count)
     }
 }
 
-/* Whether another thread may send it: see verdict_sender.c. */
+/* Whether the sender thread may send it: see verdict_sender.c. */
 static bool is_for_sender(const struct nfqueue *queue)
 {
     const struct verdict_writer *writer = &queue->writer;
@@ -296,7 +293,7 @@ static bool is_for_sender(const struct nfqueue *queue)
            (queue->gave_away && queue->followers < SENDER_FOLLOWERS && verdict_sender_is_busy(queue->sender));
 }
 
-/* What should have been dropped may still wait in the kernel. */
+/* Packets that should have been dropped may still wait in the kernel. */
 static void note_failure(struct nfqueue *queue, int err)
 {
     if (!err)
@@ -305,7 +302,7 @@ static void note_failure(struct nfqueue *queue, int err)
     queue->may_batch = false;
 }
 
-/* Waits until nothing is with the sender. */
+/* Waits until the sender has no messages left. */
 static int take_back(struct nfqueue *queue)
 {
     if (!queue->gave_away)
@@ -355,13 +352,13 @@ static int flush(struct nfqueue *queue)
     return err;
 }
 
-/* Sends what is there when `length` more bytes would be too much for one send. */
+/* Sends the collected messages when `length` more bytes would exceed the limit of one send. */
 static int make_room(struct nfqueue *queue, size_t length)
 {
     return queue->writer.total + length > queue->writer.limit ? flush(queue) : 0;
 }
 
-/* A run of one is a single verdict, for which the kernel looks up the packet by its id. */
+/* Writes a run. A run of one packet becomes a single verdict, for which the kernel looks up the packet by its id. */
 static int put_run(struct nfqueue *queue, struct run *run)
 {
     int type = run->count > 1 ? NFQNL_MSG_VERDICT_BATCH : NFQNL_MSG_VERDICT;
@@ -396,7 +393,7 @@ static bool run_takes(const struct run *run, const struct answer *answer)
     return run->answer.changes_mark ? run->answer.mark == answer->mark : !answer->changes_mark;
 }
 
-/* Puts the answer to the packet in `slot`, or leaves it to the run. */
+/* Writes the verdict of the packet in `slot`, or adds it to the run. */
 static int put_answer(struct nfqueue *queue, size_t slot, struct run *run)
 {
     const struct packet *pkt = &queue->packets[slot];
@@ -423,7 +420,7 @@ static int put_answer(struct nfqueue *queue, size_t slot, struct run *run)
     return err;
 }
 
-/* Notes which packets are judged now; *low and *high enclose their slots. */
+/* Marks the packets that get a verdict in this call; *low and *high enclose their slots. */
 static void plan(struct nfqueue *queue, struct packet *const *batch, size_t count, size_t *low, size_t *high)
 {
     *low = queue->lent;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Capture files, pcap and pcapng, read by libpcap; what is common of pcap files, by pcap_records.c as long as it goes.
+ * Capture files, pcap and pcapng, read by libpcap; common pcap files are read by pcap_records.c as far as possible.
  *
- * libpcap lends one packet at a time, so packets are copied into a buffer that lives until the next receive. A packet
- * that finds no room any more stays with libpcap and opens the next batch. Damage in a file must not look like its end:
- * the packets before it are lent, then receive says -EBADMSG, and pcap_file_error() has the words.
+ * libpcap keeps only one packet valid at a time, so packets are copied into a buffer that lives until the next receive.
+ * A packet that does not fit stays with libpcap and begins the next batch. Damage in a file must not look like its end:
+ * the packets before it are delivered, then receive returns -EBADMSG, and pcap_file_error() returns the description.
  *
- * A file has no queue to answer; verdicts are only counted, so that received = accepted + dropped holds here as well.
+ * A file has no queue for verdicts; they are only counted, so that received = accepted + dropped holds here as well.
  */
 #include "sluice/capture.h"
 
@@ -25,15 +25,15 @@ enum {
 };
 
 struct pcap_file {
-    struct capture base; /* first: a struct capture * is one of these */
+    struct capture base; /* first member: a struct capture * points to it */
     struct capture_counters counters;
     pcap_t *pcap;
     enum link_type link;
-    bool by_records; /* not by libpcap (yet) */
+    bool by_records; /* false once libpcap reads the file */
     struct pcap_records records;
-    int end;                    /* 0, or what receive says once all packets were lent */
+    int end;                    /* 0, or the result of receive after the last packet */
     char *error;                /* goes with -EBADMSG */
-    struct pcap_pkthdr *header; /* with `bytes`: read from the file and not lent yet, or NULL */
+    struct pcap_pkthdr *header; /* with `bytes`: read from the file and not delivered yet, or NULL */
     const u_char *bytes;
     uint8_t *buffer;
     size_t used; /* of the buffer */
@@ -65,7 +65,7 @@ static enum link_type link_of(int dlt)
     return LINK_UNSUPPORTED;
 }
 
-/* --- receiving ------------------------------------------------------------------------------------ */
+/* --- Receiving -------------------------------------------------------------------------------------- */
 
 static void note_damage(struct pcap_file *file)
 {
@@ -95,7 +95,7 @@ static bool fetch(struct pcap_file *file)
     return false;
 }
 
-/* The next packet of the file. All but what capture knows is decode's to reset. */
+/* Fills in the next packet. Decode resets all fields other than those of capture. */
 static void fill(struct pcap_file *file, struct packet *pkt, const struct pcap_record *record)
 {
     uint32_t wire_length = record->wire_length > record->length ? record->wire_length : record->length;
@@ -114,11 +114,11 @@ static void fill(struct pcap_file *file, struct packet *pkt, const struct pcap_r
     pkt->flags = truncated ? PACKET_TRUNCATED : 0;
 }
 
-/* Copies the fetched packet into the buffer; false when it has no room for it. */
+/* Copies the fetched packet into the buffer; false when the buffer is full. */
 static bool lend(struct pcap_file *file, struct packet *pkt)
 {
     const struct pcap_pkthdr *header = file->header;
-    /* libpcap takes the unsigned 32 bits of a file for signed ones. */
+    /* libpcap reads the unsigned 32 bits of a file as signed ones. */
     uint64_t seconds = header->ts.tv_sec < 0 ? (uint32_t)header->ts.tv_sec : (uint64_t)header->ts.tv_sec;
     const struct pcap_record record = {
         .bytes = file->buffer + file->used,
@@ -151,7 +151,7 @@ static size_t take_from_libpcap(struct pcap_file *file, struct packet **batch, s
     return count;
 }
 
-/* What was lent must stay where it is, so a batch ends where what was read does. */
+/* Delivers records in place. They must not move, so a batch ends where the read piece ends. */
 static size_t take_records(struct pcap_file *file, struct packet **batch, size_t max)
 {
     struct pcap_record record;
@@ -164,7 +164,7 @@ static size_t take_records(struct pcap_file *file, struct packet **batch, size_t
     return count;
 }
 
-/* libpcap goes on where the records ended, whatever it is that comes there. */
+/* Lets libpcap continue where the records ended, whatever follows there. */
 static void leave_to_libpcap(struct pcap_file *file)
 {
     file->by_records = false;
@@ -192,7 +192,7 @@ static int pcap_file_receive(struct capture *capture, struct packet **batch, siz
     return count > 0 || max == 0 ? (int)count : file->end;
 }
 
-/* --- the other operations ------------------------------------------------------------------------- */
+/* --- Other operations ------------------------------------------------------------------------------- */
 
 static int pcap_file_send_verdicts(struct capture *capture, struct packet *const *batch, size_t count)
 {
@@ -233,13 +233,13 @@ void pcap_file_link(const struct capture *capture, char out[CAPTURE_LINK_SIZE])
              description ? description : "");
 }
 
-/* --- life cycle ----------------------------------------------------------------------------------- */
+/* --- Life cycle ------------------------------------------------------------------------------------- */
 
 static void pcap_file_close(struct capture *capture)
 {
     struct pcap_file *file = (struct pcap_file *)capture;
 
-    pcap_records_clear(&file->records); /* which reads what libpcap closes */
+    pcap_records_clear(&file->records); /* which reads the file that libpcap closes */
     if (file->pcap)
         pcap_close(file->pcap);
     free(file->error);
@@ -262,7 +262,7 @@ static int fail(char error[CAPTURE_ERROR_SIZE], int err, const char *path, const
     return err;
 }
 
-/* Opened by us, so that a missing file is told from one that is no capture. */
+/* The file is opened here, so that a missing file is distinguished from one in an unknown format. */
 static int open_pcap(pcap_t **out, const char *path, char error[CAPTURE_ERROR_SIZE])
 {
     char reason[PCAP_ERRBUF_SIZE] = "";
@@ -281,7 +281,7 @@ static int open_pcap(pcap_t **out, const char *path, char error[CAPTURE_ERROR_SI
     return 0;
 }
 
-/* Of these libpcap changes nothing in a record. */
+/* For these link types libpcap delivers records unchanged. */
 static bool is_plain(enum link_type link)
 {
     return link != LINK_UNSUPPORTED && link != LINK_LINUX_SLL && link != LINK_LINUX_SLL2;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Before a piece there is room for the record that the piece before ended in the midst of: its beginning is copied
- * there, so that each record lies in one place.
+ * Before each piece there is room for the record that was cut by the end of the previous piece: its beginning is copied
+ * there, so that each record is contiguous.
  */
 #include "pcap_records.h"
 
@@ -81,7 +81,7 @@ bool pcap_records_next(struct pcap_records *records, struct pcap_record *out)
     uint32_t seconds = load32(records, header), fraction = load32(records, header + 4);
     uint32_t length = load32(records, header + 8);
 
-    /* Times before 1970 and the like are for whoever knows what they mean. */
+    /* Times before 1970 and other unusual values are left to libpcap. */
     if (length > left - PCAP_RECORD_HEADER || length > records->max_length || (seconds | fraction) >> 31)
         return false;
     out->bytes = header + PCAP_RECORD_HEADER;
@@ -98,7 +98,7 @@ bool pcap_records_fill(struct pcap_records *records)
     uint8_t *piece;
 
     if (rest >= ROOM_BEFORE)
-        return false; /* was whole, and not common */
+        return false; /* complete, but not common */
     ssize_t length = read_ahead_next(records->reader, &piece);
 
     if (length <= 0)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who holds a queue. The kernel says only which netlink port id does; /proc/net/netlink leads from there to a socket's
- * inode, and the file descriptors of all processes from the inode to a process. Reading these needs CAP_SYS_PTRACE,
- * which the keeper gives up. Without it the port id is taken for the process id, since the kernel gives the first
- * socket of a process that number. This runs once, when a queue cannot be bound, to report a name instead of a number.
+ * Finds the process that has a queue. The kernel reports only the netlink port id; /proc/net/netlink maps it to the
+ * inode of a socket, and the file descriptors of all processes map the inode to a process. Reading these needs
+ * CAP_SYS_PTRACE, which the supervisor gives up. Without it the port id is taken for the process id, since the kernel
+ * gives the first socket of a process that number. This runs once, when a queue cannot be bound, to report a name
+ * instead of a number.
  */
 #include "nfqueue_priv.h"
 
@@ -19,7 +20,7 @@
 enum { NAME_SIZE = 32, PATH_SIZE = 64 };
 enum { FIELD_PROTOCOL = 1, FIELD_PORT = 2, FIELD_INODE = 9, SOCKET_FIELDS };
 
-/* A line of /proc/net/netlink: sk Eth Pid Groups Rmem Wmem Dump Locks Drops Inode. False for the line of titles. */
+/* Parses a line of /proc/net/netlink: sk Eth Pid Groups Rmem Wmem Dump Locks Drops Inode. False for the header line. */
 static bool read_fields(char *line, uint64_t fields[SOCKET_FIELDS])
 {
     static const char blanks[] = " \n";
@@ -35,7 +36,7 @@ static bool read_fields(char *line, uint64_t fields[SOCKET_FIELDS])
     return true;
 }
 
-/* 0 when there is no such socket. */
+/* Returns 0 when there is no such socket. */
 static unsigned long find_inode(uint32_t port_id)
 {
     FILE *file = fopen("/proc/thread-self/net/netlink", "re");
@@ -59,7 +60,7 @@ static bool is_number(const char *name)
     return *name != '\0' && name[strspn(name, "0123456789")] == '\0';
 }
 
-/* Has the process a descriptor that is `wanted`, e.g. "socket:[4711]"? */
+/* Whether the process has a descriptor that links to `wanted`, e.g. "socket:[4711]". */
 static bool holds(const char *pid, const char *wanted)
 {
     char path[PATH_SIZE], target[PATH_SIZE];

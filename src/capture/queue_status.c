@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * /proc/net/netfilter/nfnetlink_queue: a line of nine decimal numbers for each queue of the network namespace that the
- * file was opened in. It is readable by root only, so it is opened early and read again from its start each time.
+ * file was opened in. Only root can open it, so it is opened early and read again from its start each time.
  */
 #include "nfqueue_priv.h"
 
@@ -19,7 +19,7 @@ int nfqueue_open_status(void)
     return fd < 0 ? -errno : fd;
 }
 
-/* strtoul() takes signs and goes past 32 bits; this does not. */
+/* Parses a number; strtoul() accepts signs and values beyond 32 bits, this does not. */
 static bool parse_number(const char **at, uint32_t *out)
 {
     const char *p = *at + strspn(*at, " ");
@@ -52,7 +52,7 @@ static bool parse_line(const char *line, struct queue_status *out)
 
 typedef bool (*queue_visitor)(const struct queue_status *status, void *user);
 
-/* Visits the whole lines of `text` and moves what follows them to its start; false when the visitor has seen enough. */
+/* Visits the complete lines of `text` and moves the rest to its start; false when the visitor needs no more lines. */
 static bool visit_lines(char *text, queue_visitor visit, void *user)
 {
     char *line = text;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A ring of buffers. Those from `lent` to `filled` are full: the first of them are with the user, the others wait. The
- * reader fills the rest in turn. A piece of no length, the end or an error, is the last one.
+ * A ring of buffers. Those from `lent` to `filled` are full: the user has the first of them, the others wait. The
+ * reader fills the rest in turn. A piece without length, for the end of the file or an error, is the last one.
  *
- * Without a thread the pieces are so small that they stay in a core's own cache until their packets have been judged.
+ * Without a thread the pieces are small enough to stay in a core's cache until their packets were processed.
  */
 #include "read_ahead.h"
 
@@ -22,25 +22,25 @@ enum {
 };
 
 struct piece {
-    uint8_t *bytes; /* behind the room */
+    uint8_t *bytes; /* after the room */
     ssize_t length;
 };
 
 struct read_ahead {
     int fd;
-    uint64_t offset; /* the reader's: of the next piece */
+    uint64_t offset; /* for the reader: offset of the next piece */
     size_t room, size;
     struct piece pieces[PIECES];
 
     bool threaded;
     pthread_t thread;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* protects the fields below */
     pthread_cond_t changed;
     uint64_t filled, taken, lent; /* numbers of pieces: lent <= taken <= filled <= lent + PIECES */
     bool stop;
 };
 
-/* True when more may come behind it. */
+/* Reads a piece; returns true when more may follow. */
 static bool read_piece(struct read_ahead *reader, struct piece *piece)
 {
     do
@@ -53,7 +53,7 @@ static bool read_piece(struct read_ahead *reader, struct piece *piece)
     return piece->length > 0;
 }
 
-/* --- The thread ----------------------------------------------------------------------------------- */
+/* --- Thread ----------------------------------------------------------------------------------------- */
 
 static bool wait_for_room(struct read_ahead *reader)
 {
@@ -81,7 +81,7 @@ static void *run(void *user)
     return NULL;
 }
 
-/* Without one, pieces are read when they are asked for. */
+/* Without a thread, pieces are read on demand. */
 static void start_thread(struct read_ahead *reader)
 {
     sigset_t all, before;
@@ -102,7 +102,7 @@ static void wait_for_piece(struct read_ahead *reader)
     pthread_mutex_unlock(&reader->lock);
 }
 
-/* --- For the user --------------------------------------------------------------------------------- */
+/* --- User side -------------------------------------------------------------------------------------- */
 
 int read_ahead_new(struct read_ahead **out, int fd, uint64_t offset, uint64_t size, size_t room)
 {

@@ -8,15 +8,15 @@
 #include "sluice/packet.h"
 
 enum {
-    WAYS = 4, /* a bucket is one line of the cache */
+    WAYS = 4, /* a bucket is one cache line */
     MAX_BUCKETS = 1 << 14,
-    HEAD = 256, /* bytes that are hashed: headers and what follows them, and the end */
+    HEAD = 256, /* bytes that are hashed: the headers and the bytes after them, and the end of the packet */
     TAIL = 64,
 };
 
 struct entry {
     uint64_t hash;    /* 0: never used */
-    uint32_t receive; /* in which it was seen last */
+    uint32_t receive; /* the receive that had the packet last */
     uint32_t count;
 };
 
@@ -25,8 +25,8 @@ struct repeat_guard {
     uint32_t mask;       /* buckets - 1 */
     uint32_t horizon;    /* receives after which a packet has left the fullest queue */
     uint32_t receive;    /* number of the current one */
-    uint32_t last_empty; /* of the last one before it that left the socket empty */
-    bool emptied;        /* the current one did */
+    uint32_t last_empty; /* number of the last earlier receive that left the socket empty */
+    bool emptied;        /* the current receive left the socket empty */
     struct entry *entries;
 };
 
@@ -67,7 +67,7 @@ void repeat_guard_receive(struct repeat_guard *guard, bool emptied)
     guard->emptied = emptied;
 }
 
-/* Never 0. Hooks and interfaces belong to it: the same packet may be queued on two hooks. */
+/* Never returns 0. The hash includes hook and interfaces: the same packet may be queued on two hooks. */
 static uint64_t hash_of(const struct repeat_guard *guard, const struct packet *pkt)
 {
     const uint32_t where[] = { pkt->wire_length, pkt->meta.in_ifindex, pkt->meta.out_ifindex, pkt->meta.hook };
@@ -81,7 +81,7 @@ static uint64_t hash_of(const struct repeat_guard *guard, const struct packet *p
     return hash | 1;
 }
 
-/* Whether what was seen in that receive, and repeated after it, can be on its way still or come with this one. */
+/* Whether a packet of that receive, repeated after it, can still be in transit or arrive with the current receive. */
 static bool is_under_way(const struct repeat_guard *guard, const struct entry *entry)
 {
     uint32_t age = guard->receive - entry->receive;
@@ -89,7 +89,7 @@ static bool is_under_way(const struct repeat_guard *guard, const struct entry *e
     return entry->hash != 0 && age <= guard->horizon && guard->receive - guard->last_empty >= age;
 }
 
-/* One that is under way keeps its place. */
+/* Returns a free entry; entries of packets in transit are kept. */
 static struct entry *find_room(const struct repeat_guard *guard, struct entry *bucket)
 {
     for (unsigned i = 0; i < WAYS; i++)

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A thread that sends verdicts in place of the worker. What a verdict sets off happens within the send: the kernel
- * forwards the packets, and where the receiver is on this machine it takes them in. Of bulk in packets of MTU size that
- * is half of a worker's time, while another CPU may have time to spare. The worker gives a message away when it judges
- * many such packets; what is less is sent in less time than it takes to wake somebody, but one or two that come behind
- * bulk go the same way. Before the worker sends anything itself it waits until all that it gave has been sent, so the
- * order stays.
+ * A thread that sends verdicts in place of the worker. The kernel processes an accepted packet within the send: it
+ * forwards it, or delivers it when the receiver is on this host. For bulk transfers in packets of MTU size this is half
+ * of a worker's time, while another CPU may be idle. The worker passes a message on when it has verdicts for many such
+ * packets; sending fewer takes less time than waking a thread, but one or two messages that follow bulk are passed on,
+ * too. Before the worker sends anything itself, it waits until all passed messages have been sent, so the order stays.
  *
- * Only one message that accepts is given away: when its send fails the packets wait, and whatever judges them later
- * accepts them, too.
+ * Only a single accepting message is passed on: when its send fails the packets wait, and a later verdict accepts them.
  *
- * One gives, one sends: two numbers that only grow, each written by one of them, and futexes to sleep on them.
+ * One producer, one consumer: two counters that only grow, each written by one side, and futexes to sleep on them.
  */
 #include <assert.h>
 #include <errno.h>
@@ -24,7 +22,7 @@
 
 #include "nfqueue_priv.h"
 
-enum { MESSAGES = 16 /* given and not sent; a power of two */ };
+enum { MESSAGES = 16 /* queued and not sent; a power of two */ };
 
 struct message {
     uint32_t length;
@@ -33,15 +31,15 @@ struct message {
 
 struct verdict_sender {
     int fd;
-    alignas(64) _Atomic uint32_t given; /* messages; by the worker */
+    alignas(64) _Atomic uint32_t given; /* number of messages; written by the worker */
     _Atomic bool worker_waits;
-    alignas(64) _Atomic uint32_t sent; /* by the thread */
+    alignas(64) _Atomic uint32_t sent; /* written by the thread */
     _Atomic bool sleeps;
     _Atomic int error;
     struct message messages[MESSAGES];
 };
 
-/* Until the number is another one, or somebody wakes us. */
+/* Waits until the number changes or a wake-up arrives. */
 static void wait_for(_Atomic uint32_t *number, uint32_t value)
 {
     syscall(SYS_futex, number, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
@@ -69,7 +67,7 @@ void verdict_sender_free(struct verdict_sender *sender)
     free(sender);
 }
 
-/* --- The thread ----------------------------------------------------------------------------------- */
+/* --- Sender thread ---------------------------------------------------------------------------------- */
 
 static const struct message *next_message(struct verdict_sender *sender, uint32_t sent)
 {
@@ -99,7 +97,7 @@ void verdict_sender_run(struct verdict_sender *sender)
     }
 }
 
-/* --- The worker ----------------------------------------------------------------------------------- */
+/* --- Worker side ------------------------------------------------------------------------------------ */
 
 bool verdict_sender_is_busy(const struct verdict_sender *sender)
 {

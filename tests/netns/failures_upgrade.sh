@@ -41,7 +41,7 @@ for _ in $(seq 100); do grep -q bound "$WORK/background.log" && break; sleep 0.0
 configure 0-2
 ask reload >"$WORK/out" 2>&1 || fail "reload: $(cat "$WORK/out")"
 grep -q "'queue.numbers' has changed: it takes effect with .sluice upgrade., or at the next start" "$WORK/out" "$WORK/ips.log" || fail "reload: does not tell of the queue"
-refuses "queue taken" "queue 2 is taken by process $holder .*: stop that or choose another queue number" upgrade
+refuses "queue taken" "queue 2 is in use by process $holder .*: stop that process or choose another queue number" upgrade
 
 configure 0-1 'queue-of-nothing: 3'
 refuses "bad configuration" "ips.yaml:3:.*queue-of-nothing" reload
