@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A keyword of the rule language: one file under src/keyword/ (or a protocol's folder) that ends in one constant
+ * A keyword of the rule language: one file in a subfolder of src/keyword/ (or a protocol's folder) that ends in one
+ * constant
  *
  *     const struct keyword keyword_dsize = { .name = "dsize", .help = "...", .kind = KEYWORD_PACKET, ... };
  *

@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-struct pcre_scratch; /* defined in src/keyword/pcre_scratch_priv.h */
+struct pcre_scratch; /* defined in src/keyword/payload/pcre_scratch_priv.h */
 
 /* PCRE2's limits for one match: calls of its matching function, and how deep they nest. */
 struct pcre_limits {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "../lib/rule_text.h"
-#include "keyword/transform_scratch_priv.h"
+#include "keyword/transform/transform_scratch_priv.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

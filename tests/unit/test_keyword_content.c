@@ -8,7 +8,7 @@
 
 #include "../lib/rule_text.h"
 #include "detect/inspect.h"
-#include "keyword/search.h"
+#include "keyword/payload/search.h"
 #include "sluice/pcre_scratch.h"
 #include "sluice/transform.h"
 

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* iprep:any,CATEGORY,>,30; what the files of reputation.files say of the packet's addresses. */
+#include <errno.h>
+
+#include "keyword/meta/option.h"
+#include "sluice/reputation.h"
+
+enum iprep_side { SIDE_ANY, SIDE_SOURCE, SIDE_DESTINATION, SIDE_BOTH };
+enum iprep_sign { SIGN_LESS, SIGN_LESS_OR_EQUAL, SIGN_GREATER, SIGN_GREATER_OR_EQUAL, SIGN_EQUAL, SIGN_NOT_EQUAL };
+
+struct iprep {
+    const struct reputation *reputation;
+    enum iprep_side side;
+    enum iprep_sign sign;
+    int category, value;
+};
+
+/* An address of which nothing is known never holds, not even for `<`. */
+static bool holds(const struct iprep *rep, const struct packet *pkt, const struct address *address)
+{
+    int known = reputation_value(rep->reputation, (unsigned)rep->category, pkt->ip_version, address);
+
+    if (known < 0)
+        return false;
+    switch (rep->sign) {
+    case SIGN_LESS:
+        return known < rep->value;
+    case SIGN_LESS_OR_EQUAL:
+        return known <= rep->value;
+    case SIGN_GREATER:
+        return known > rep->value;
+    case SIGN_GREATER_OR_EQUAL:
+        return known >= rep->value;
+    case SIGN_EQUAL:
+        return known == rep->value;
+    default:
+        return known != rep->value;
+    }
+}
+
+static bool iprep_match(const struct match_input *in, const void *data)
+{
+    const struct iprep *rep = data;
+    const struct packet *pkt = in->packet;
+
+    if (pkt->ip_version == 0)
+        return false;
+    switch (rep->side) {
+    case SIDE_SOURCE:
+        return holds(rep, pkt, &pkt->source_address);
+    case SIDE_DESTINATION:
+        return holds(rep, pkt, &pkt->destination_address);
+    case SIDE_ANY:
+        return holds(rep, pkt, &pkt->source_address) || holds(rep, pkt, &pkt->destination_address);
+    default:
+        return holds(rep, pkt, &pkt->source_address) && holds(rep, pkt, &pkt->destination_address);
+    }
+}
+
+/* The index of a word, or -1. */
+static int find_word(struct span word, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (span_equal(word, words[i]))
+            return (int)i;
+    return -1;
+}
+
+static int parse_category(struct rule_parser *parser, struct span name, struct iprep *rep)
+{
+    rep->reputation = rule_parser_reputation(parser);
+    if (!rep->reputation)
+        return rule_parser_error(parser, name, "there are no reputations: set reputation.categories and .files");
+    rep->category = reputation_category(rep->reputation, name);
+    if (rep->category < 0)
+        return rule_parser_error(parser, name, "reputation.categories has no category '" SPAN_FORMAT "'",
+                                 SPAN_ARGS(name));
+    return 0;
+}
+
+static int parse_fields(struct rule_parser *parser, const struct span fields[4], struct iprep *rep)
+{
+    static const char *const sides[] = { "any", "src", "dst", "both" };     /* by enum iprep_side */
+    static const char *const signs[] = { "<", "<=", ">", ">=", "=", "!=" }; /* by enum iprep_sign */
+    int side = find_word(fields[0], sides, sizeof(sides) / sizeof(sides[0]));
+    int sign = find_word(fields[2], signs, sizeof(signs) / sizeof(signs[0]));
+    int64_t number = 0;
+
+    if (side < 0)
+        return rule_parser_error(parser, fields[0], "the first part is any, src, dst or both");
+    if (sign < 0)
+        return rule_parser_error(parser, fields[2], "the third part is <, >, =, <=, >= or !=");
+    int err = option_number(parser, fields[3], "a reputation", 0, REPUTATION_MAX, &number);
+
+    if (err)
+        return err;
+    rep->side = (enum iprep_side)side;
+    rep->sign = (enum iprep_sign)sign;
+    rep->value = (int)number;
+    return parse_category(parser, fields[1], rep);
+}
+
+static int iprep_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct iprep *rep = arena_alloc(rule_parser_arena(parser), sizeof(*rep));
+    struct span rest = value, fields[4];
+    size_t count = 0;
+
+    (void)negated;
+    if (!rep)
+        return -ENOMEM;
+    while (count < 4 && span_next(&rest, ',', &fields[count]))
+        count++;
+    if (count != 4 || rest.at)
+        return rule_parser_error(parser, value, "four parts are expected: any|src|dst|both,CATEGORY,SIGN,NUMBER");
+    int err = parse_fields(parser, fields, rep);
+
+    return err ? err : rule_parser_add_packet_condition(parser, rep, false);
+}
+
+const struct keyword keyword_iprep = {
+    .name = "iprep",
+    .value = "any|src|dst|both,CATEGORY,<|<=|>|>=|=|!=,NUMBER",
+    .help = "the reputation of the packet's addresses, from 0 to 127",
+    .manual =
+        "Out of the files of reputation.categories and reputation.files. An address has its own value, or that of the "
+        "smallest network around it; one of which nothing is known does not match.",
+    .kind = KEYWORD_PACKET,
+    .flags = KEYWORD_IP_ONLY,
+    .cost = 2,
+    .parse = iprep_parse,
+    .match = iprep_match,
+};

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "header.h"
+#include "sluice/number_range.h"
+
+static bool itype_match(const struct match_input *in, const void *data)
+{
+    const struct packet *pkt = in->packet;
+
+    return header_is_icmp(pkt) && number_range_has(data, pkt->icmp.type);
+}
+
+static int itype_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)negated;
+    return number_range_condition(parser, value, UINT8_MAX, NULL);
+}
+
+const struct keyword keyword_itype = {
+    .name = "itype",
+    .value = NUMBER_RANGE_FORM,
+    .help = "the type of an ICMP or ICMPv6 message",
+    .kind = KEYWORD_PACKET,
+    .parse = itype_parse,
+    .match = itype_match,
+};

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* flow.age:>NUMBER; whole seconds between the flow's first packet and this one, each cut to its second as in the field.
+ */
+#include "sluice/number_range.h"
+
+enum { NS_PER_SECOND = 1000000000 };
+
+static bool flow_age_match(const struct match_input *in, const void *data)
+{
+    const struct flow *flow = in->packet->flow;
+
+    if (!flow)
+        return false;
+    uint64_t start = flow->start_ns / NS_PER_SECOND, last = flow->last_ns / NS_PER_SECOND;
+
+    return number_range_has(data, last > start ? last - start : 0);
+}
+
+static int flow_age_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)negated;
+    return number_range_condition(parser, value, UINT32_MAX, NULL);
+}
+
+const struct keyword keyword_flow_age = {
+    .name = "flow.age",
+    .value = NUMBER_RANGE_FORM,
+    .help = "the seconds that the packet's flow has lasted so far",
+    .manual = "Asked of every packet, not once at the end.",
+    .kind = KEYWORD_PACKET,
+    .parse = flow_age_parse,
+    .match = flow_age_match,
+};

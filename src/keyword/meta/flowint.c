@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * flowint:NAME,OPERATOR[,NUMBER or NAME]; numbers that rules keep in a flow.
+ *
+ * Comparisons, isset and notset are conditions, which a packet without a flow fulfils never; =, + and - are done once
+ * all conditions of the rule hold. As in the field: a number that was never set compares with nothing, counts as 0 on
+ * the right side, is begun by +, and not by -; results wrap at 32 bits.
+ */
+#include <ctype.h>
+#include <errno.h>
+
+#include "sluice/number_range.h"
+#include "state_name.h"
+
+enum integer_operator {
+    INTEGER_IS_SET,
+    INTEGER_IS_NOT_SET,
+    INTEGER_EQUAL,
+    INTEGER_NOT_EQUAL,
+    INTEGER_LESS,
+    INTEGER_AT_MOST,
+    INTEGER_MORE,
+    INTEGER_AT_LEAST,
+    INTEGER_SET,
+    INTEGER_ADD,
+    INTEGER_SUBTRACT,
+};
+
+struct flow_integer {
+    enum integer_operator operation;
+    uint32_t number;
+    uint32_t other; /* number of the name on the right side; 0: value */
+    uint32_t value;
+};
+
+/* Longer ones first: the name is taken off the front of the text. */
+static const struct {
+    const char *name;
+    enum integer_operator operation;
+    bool has_value;
+} operators[] = {
+    { "isset", INTEGER_IS_SET, false },
+    { "isnotset", INTEGER_IS_NOT_SET, false },
+    { "notset", INTEGER_IS_NOT_SET, false },
+    { "==", INTEGER_EQUAL, true },
+    { "!=", INTEGER_NOT_EQUAL, true },
+    { "<=", INTEGER_AT_MOST, true },
+    { ">=", INTEGER_AT_LEAST, true },
+    { "<", INTEGER_LESS, true },
+    { ">", INTEGER_MORE, true },
+    { "=", INTEGER_SET, true },
+    { "+", INTEGER_ADD, true },
+    { "-", INTEGER_SUBTRACT, true },
+};
+
+static uint32_t right_side(const struct flow *flow, const struct flow_integer *integer)
+{
+    uint32_t value = integer->value;
+
+    if (integer->other != 0 && !flow_integer_get(flow, integer->other, &value))
+        return 0;
+    return value;
+}
+
+static bool flowint_match(const struct match_input *in, const void *data)
+{
+    const struct flow_integer *integer = data;
+    const struct flow *flow = in->packet->flow;
+    uint32_t left = 0;
+
+    if (!flow)
+        return false;
+    bool is_set = flow_integer_get(flow, integer->number, &left);
+
+    if (integer->operation == INTEGER_IS_SET || integer->operation == INTEGER_IS_NOT_SET)
+        return is_set == (integer->operation == INTEGER_IS_SET);
+    uint32_t right = right_side(flow, integer);
+
+    switch (integer->operation) {
+    case INTEGER_EQUAL:
+        return is_set && left == right;
+    case INTEGER_NOT_EQUAL:
+        return is_set && left != right;
+    case INTEGER_LESS:
+        return is_set && left < right;
+    case INTEGER_AT_MOST:
+        return is_set && left <= right;
+    case INTEGER_MORE:
+        return is_set && left > right;
+    case INTEGER_AT_LEAST:
+        return is_set && left >= right;
+    default:
+        return false;
+    }
+}
+
+static void flowint_act(const struct match_input *in, const void *data)
+{
+    const struct flow_integer *integer = data;
+    struct flow *flow = in->packet->flow;
+    uint32_t left = 0;
+
+    if (!flow)
+        return;
+    bool is_set = flow_integer_get(flow, integer->number, &left);
+    uint32_t right = right_side(flow, integer);
+
+    if (integer->operation == INTEGER_SET)
+        flow_integer_set(in->flows, flow, integer->number, right);
+    else if (integer->operation == INTEGER_ADD)
+        flow_integer_set(in->flows, flow, integer->number, left + right);
+    else if (is_set)
+        flow_integer_set(in->flows, flow, integer->number, left - right);
+}
+
+/* What may stand on the right side begins with a digit, or is another name. */
+static int parse_right_side(struct rule_parser *parser, struct span text, struct flow_integer *out)
+{
+    uint64_t value = 0;
+
+    if (text.length == 0)
+        return rule_parser_error(parser, text, "a number, or the name of another one, is missing here");
+    if (isalpha((unsigned char)text.at[0]))
+        return state_name_number(parser, RULE_NAME_FLOWINT, text, 0, &out->other);
+    if (!isdigit((unsigned char)text.at[0]) || !span_to_uint(text, 0, UINT32_MAX, &value))
+        return rule_parser_error(parser, text, "expected a number from 0 to %u, or a name, got '" SPAN_FORMAT "'",
+                                 UINT32_MAX, SPAN_ARGS(text));
+    out->value = (uint32_t)value;
+    return 0;
+}
+
+/* The row of the operator that the text begins with; it is taken off, and so is a comma behind it. -EINVAL for none. */
+static int take_operator(struct span *text)
+{
+    for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {
+        if (number_range_take(text, operators[i].name)) {
+            number_range_take(text, ",");
+            return (int)i;
+        }
+    }
+    return -EINVAL;
+}
+
+static int parse_operation(struct rule_parser *parser, struct span text, struct flow_integer *out)
+{
+    struct span rest = text;
+    int row = take_operator(&rest);
+
+    if (row < 0)
+        return rule_parser_error(
+            parser, text, "expected one of isset, notset, ==, !=, <, <=, >, >=, =, + and -, got '" SPAN_FORMAT "'",
+            SPAN_ARGS(text));
+    out->operation = operators[row].operation;
+    if (operators[row].has_value)
+        return parse_right_side(parser, rest, out);
+    if (rest.length > 0)
+        rule_parser_warning(parser, rest, "'%s' takes no value; it is ignored", operators[row].name);
+    return 0;
+}
+
+static int parse_name(struct rule_parser *parser, struct span name, struct flow_integer *out)
+{
+    bool changes = out->operation >= INTEGER_SET;
+
+    if (name.length > 0 && !isalpha((unsigned char)name.at[0]))
+        return rule_parser_error(parser, name, "the name must begin with a letter");
+    return state_name_number(parser, RULE_NAME_FLOWINT, name, changes ? RULE_STATE_WRITES : RULE_STATE_READS,
+                             &out->number);
+}
+
+static int flowint_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct flow_integer *integer = arena_alloc(rule_parser_arena(parser), sizeof(*integer));
+    struct span rest = value, name;
+
+    (void)negated;
+    if (!integer)
+        return -ENOMEM;
+    span_next(&rest, ',', &name);
+    if (!rest.at)
+        return rule_parser_error(parser, value, "expected NAME,OPERATOR or NAME,OPERATOR,NUMBER");
+    int err = parse_operation(parser, span_trim(rest), integer);
+
+    if (!err)
+        err = parse_name(parser, name, integer);
+    if (err)
+        return err;
+    return integer->operation >= INTEGER_SET ? rule_parser_add_action(parser, integer)
+                                             : rule_parser_add_packet_condition(parser, integer, false);
+}
+
+const struct keyword keyword_flowint = {
+    .name = "flowint",
+    .value = "NAME,isset|notset; NAME,==|!=|<|<=|>|>=,NUMBER|NAME; or NAME,=|+|-,NUMBER|NAME",
+    .help = "numbers kept in the packet's flow",
+    .manual =
+        "=, + and - are done once the rule matched, the others are conditions. A number that was not set compares "
+        "with nothing; on the right side it is 0. + begins with 0. Names are case sensitive. Packets without a flow "
+        "never match.",
+    .kind = KEYWORD_PACKET,
+    .flags = KEYWORD_STATE,
+    .cost = 1,
+    .parse = flowint_parse,
+    .match = flowint_match,
+    .act = flowint_act,
+};

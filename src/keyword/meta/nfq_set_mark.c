@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * nfq_set_mark:0x10/0xff; the packet goes on with these bits in its mark. As the field has it, packets within tunnels
+ * mark nothing, nor do those that carry them: a tunnel has packets of many flows. A datagram made of fragments marks
+ * the one that completed it.
+ */
+#include <errno.h>
+
+#include "keyword/header/netfilter.h"
+
+static bool may_mark(const struct packet *pkt)
+{
+    if (pkt->root->flags & PACKET_CARRIES_TUNNEL)
+        return false;
+    return pkt->root == pkt || pkt->flags & PACKET_REASSEMBLED;
+}
+
+static void nfq_set_mark_act(const struct match_input *in, const void *data)
+{
+    const struct mark_bits *bits = data;
+    struct packet *root = in->packet->root;
+
+    if (!root || bits->mask == 0 || !may_mark(in->packet))
+        return;
+    root->mark_value = (root->mark_value & ~bits->mask) | (bits->value & bits->mask);
+    root->mark_mask |= bits->mask;
+    root->mark_set = true;
+}
+
+static int nfq_set_mark_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct mark_bits *bits = arena_alloc(rule_parser_arena(parser), sizeof(*bits));
+
+    (void)negated;
+    if (!bits)
+        return -ENOMEM;
+    int err = mark_bits_parse(parser, value, true, bits);
+
+    if (err)
+        return err;
+    if (bits->mask == 0)
+        rule_parser_warning(parser, value, "no bit is set under the mask 0");
+    else if (bits->value & ~bits->mask)
+        rule_parser_warning(parser, value, "bits of the mark outside the mask are left out");
+    return rule_parser_add_action(parser, bits);
+}
+
+const struct keyword keyword_nfq_set_mark = {
+    .name = "nfq_set_mark",
+    .value = "VALUE/MASK",
+    .help = "once the rule matched, the packet goes on with VALUE in the bits of MASK of its mark",
+    .manual = "The firewall's later chains, routing and traffic control see it; save it to the connection there when "
+              "it is to hold "
+              "for the whole flow. The bits of queue.mark are set after it. A packet within a tunnel marks nothing, "
+              "nor does one "
+              "that carries a tunnel. Without a queue there is no effect.",
+    .kind = KEYWORD_META,
+    .flags = KEYWORD_EACH_PACKET,
+    .parse = nfq_set_mark_parse,
+    .act = nfq_set_mark_act,
+};

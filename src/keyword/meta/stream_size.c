@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * stream_size:SIDE,OPERATOR,NUMBER; how far a side's sequence numbers have come: what it has sent so far, by its own
+ * account, the SYN included. Asked of TCP packets whose flow has a session.
+ */
+#include "sluice/stream.h"
+
+#include <errno.h>
+
+#include "keyword/header/header.h"
+#include "sluice/number_range.h"
+
+enum size_side { SIZE_SERVER, SIZE_CLIENT, SIZE_BOTH, SIZE_EITHER };
+
+static const char *const sides[] = {
+    [SIZE_SERVER] = "server",
+    [SIZE_CLIENT] = "client",
+    [SIZE_BOTH] = "both",
+    [SIZE_EITHER] = "either",
+};
+
+enum { SIDES = sizeof(sides) / sizeof(sides[0]) };
+
+struct stream_size {
+    enum size_side side;
+    struct number_range range;
+};
+
+static bool stream_size_match(const struct match_input *in, const void *data)
+{
+    const struct stream_size *size = data;
+    const struct packet *pkt = in->packet;
+    struct tcp_summary summary;
+
+    if (pkt->protocol != IPPROTO_TCP || !pkt->flow || !pkt->flow->tcp)
+        return false;
+    stream_summary(pkt->flow, &summary);
+    bool server = number_range_has(&size->range, summary.size[FLOW_TO_CLIENT]);
+    bool client = number_range_has(&size->range, summary.size[FLOW_TO_SERVER]);
+
+    switch (size->side) {
+    case SIZE_SERVER:
+        return server;
+    case SIZE_CLIENT:
+        return client;
+    case SIZE_BOTH:
+        return server && client;
+    case SIZE_EITHER:
+        return server || client;
+    }
+    return false;
+}
+
+static int parse_side(struct rule_parser *parser, struct span text, enum size_side *out)
+{
+    for (size_t i = 0; i < SIDES; i++) {
+        if (span_equal(text, sides[i])) {
+            *out = (enum size_side)i;
+            return 0;
+        }
+    }
+    return rule_parser_error(parser, text, "expected server, client, both or either, got '" SPAN_FORMAT "'",
+                             SPAN_ARGS(text));
+}
+
+static bool is_operator(struct span text)
+{
+    static const char *const operators[] = { "<", "<=", ">", ">=", "=", "!=", "!" };
+
+    for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {
+        if (span_equal(text, operators[i]))
+            return true;
+    }
+    return false;
+}
+
+/* The number with the bounds that the operator stands for. Unlike elsewhere a form that always matches is no mistake:
+ * rules of the world have stream_size:client,>=,0. */
+static struct number_range range_of(struct span operator_text, uint32_t number)
+{
+    struct number_range range = { .mask = UINT64_MAX, .low = number };
+    char first = operator_text.at[0];
+    bool with_equal = operator_text.length == 2;
+
+    if (first == '>') {
+        range.low = (uint64_t)number + !with_equal;
+        range.width = UINT64_MAX - range.low;
+    } else if (first == '<' && number == 0 && !with_equal) {
+        range = (struct number_range){ .width = UINT64_MAX, .negated = true };
+    } else if (first == '<') {
+        range.low = 0;
+        range.width = number - !with_equal;
+    }
+    if (first == '!')
+        range.negated = true;
+    return range;
+}
+
+static int parse_number(struct rule_parser *parser, struct span operator_text, struct span text,
+                        struct number_range *out)
+{
+    uint64_t number = 0;
+
+    if (!is_operator(operator_text))
+        return rule_parser_error(parser, operator_text, "expected one of <, <=, >, >=, = and !=, got '" SPAN_FORMAT "'",
+                                 SPAN_ARGS(operator_text));
+    if (!span_to_uint(text, 0, UINT32_MAX, &number))
+        return rule_parser_error(parser, text, "expected a number from 0 to %u, got '" SPAN_FORMAT "'", UINT32_MAX,
+                                 SPAN_ARGS(text));
+    *out = range_of(operator_text, (uint32_t)number);
+    return 0;
+}
+
+static int stream_size_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct stream_size *size = arena_alloc(rule_parser_arena(parser), sizeof(*size));
+    struct span rest = value, side, operator_text, number;
+
+    (void)negated;
+    if (!size)
+        return -ENOMEM;
+    if (!span_next(&rest, ',', &side) || !span_next(&rest, ',', &operator_text) || !span_next(&rest, ',', &number) ||
+        rest.at)
+        return rule_parser_error(parser, value, "expected SIDE,OPERATOR,NUMBER like client,>,100");
+    int err = parse_side(parser, side, &size->side);
+
+    if (!err)
+        err = parse_number(parser, operator_text, number, &size->range);
+    return err ? err : rule_parser_add_packet_condition(parser, size, false);
+}
+
+const struct keyword keyword_stream_size = {
+    .name = "stream_size",
+    .value = "server|client|both|either,<|<=|>|>=|=|!=,NUMBER",
+    .help = "how many bytes a side of the TCP session has sent, by its sequence numbers",
+    .manual = "A SYN counts as one byte. Packets whose flow has no TCP session do not match.",
+    .kind = KEYWORD_PACKET,
+    .flags = KEYWORD_STATE,
+    .cost = 1,
+    .parse = stream_size_parse,
+    .match = stream_size_match,
+};

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * isdataat: whether the buffer has data at a place. The two forms count differently, as in Suricata: an absolute N asks
+ * for byte N itself (counted from 0), a relative N is content with N bytes after the match before.
+ */
+#include <errno.h>
+
+#include "condition.h"
+#include "keyword/meta/option.h"
+
+enum { ISDATAAT_MAX_VALUE = 100000000 }; /* a larger variable is beyond any buffer */
+
+struct isdataat {
+    uint32_t number;
+    int8_t value; /* index into inspection.values, or -1 */
+    bool negated, relative;
+};
+
+static enum inspect_result isdataat_inspect(struct inspection *in, const struct condition *condition,
+                                            struct inspect_retry *retry)
+{
+    const struct isdataat *data = condition->data;
+    uint64_t number = data->value >= 0 ? in->values[data->value] : data->number;
+    bool holds;
+
+    (void)retry;
+    if (number >= ISDATAAT_MAX_VALUE)
+        holds = false;
+    else if (data->relative)
+        holds = in->at + number <= in->length;
+    else
+        holds = number < in->length;
+    if (holds != data->negated)
+        return INSPECT_YES;
+    if (data->value >= 0 || (data->relative && data->negated))
+        return INSPECT_NO;
+    return INSPECT_GIVE_UP;
+}
+
+static bool isdataat_by_place(const struct condition *condition)
+{
+    const struct isdataat *data = condition->data;
+
+    return data->value < 0;
+}
+
+/* content:"x"; isdataat:!1,relative; is how endswith was written before there was one. */
+static bool make_endswith(struct rule_parser *parser, const struct isdataat *data)
+{
+    struct content *content;
+
+    if (!data->negated || !data->relative || data->value >= 0 || data->number != 1)
+        return false;
+    content = condition_content_before(parser);
+    if (!content)
+        return false;
+    content->ends_with = true;
+    return true;
+}
+
+static int parse_flags(struct rule_parser *parser, struct span rest, struct isdataat *data)
+{
+    for (struct span part; span_next(&rest, ',', &part);) {
+        if (span_equal(part, "relative"))
+            data->relative = true;
+        else if (!span_equal(part, "rawbytes"))
+            return rule_parser_error(parser, part, "isdataat takes a number, 'relative' and 'rawbytes'");
+    }
+    return 0;
+}
+
+static int isdataat_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct isdataat data = { .negated = negated };
+    struct span rest = value, first;
+    int64_t number = 0;
+
+    if (!span_next(&rest, ',', &first))
+        first = value;
+    int err = option_number_or_value(parser, first, "the number of bytes", 0, UINT16_MAX, &number, &data.value);
+
+    if (!err)
+        err = parse_flags(parser, rest, &data);
+    if (err)
+        return err;
+    data.number = (uint32_t)number;
+    if (make_endswith(parser, &data))
+        return 0;
+    const void *copy = arena_copy(rule_parser_arena(parser), &data, sizeof(data));
+
+    if (!copy)
+        return -ENOMEM;
+    return rule_parser_add_content_condition(parser, copy, data.relative && rule_parser_has_previous(parser));
+}
+
+const struct keyword keyword_isdataat = {
+    .name = "isdataat",
+    .value = "[!]NUMBER or VARIABLE[,relative][,rawbytes]",
+    .help = "there is data at this byte of the buffer, or so many bytes after the match before",
+    .kind = KEYWORD_CONTENT,
+    .flags = KEYWORD_NEGATABLE,
+    .parse = isdataat_parse,
+    .inspect = isdataat_inspect,
+    .decided_by_place = isdataat_by_place,
+};

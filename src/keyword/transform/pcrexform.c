@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * pcrexform:"/get\?data=(.*)"; what the one group of a regular expression matched. Limits are pcre's.
+ *
+ * Ownership: PCRE2's code is in the list's arena; machine code is not, and goes by release().
+ */
+#include "keyword/payload/pcre_scratch_priv.h"
+
+#include <errno.h>
+
+#include "keyword/payload/pcre_compile.h"
+#include "transform.h"
+#include "transform_scratch_priv.h"
+
+static bool pcrexform_transform(struct transform_scratch *scratch, const uint8_t *bytes, uint32_t length,
+                                const void *data, const uint8_t **out, uint32_t *out_length)
+{
+    const pcre2_code *code = data;
+    struct pcre_scratch *pcre = scratch->pcre;
+    const PCRE2_SIZE *group = pcre2_get_ovector_pointer(pcre->match) + 2;
+    int found = pcre2_match(code, bytes, length, 0, 0, pcre->match, pcre->context);
+
+    if (found < 2 || group[0] > group[1] || group[1] > length)
+        return transform_keep(bytes, length, out, out_length);
+    return transform_keep(bytes + group[0], (uint32_t)(group[1] - group[0]), out, out_length);
+}
+
+static int pcrexform_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    pcre2_code *code = NULL;
+    uint32_t groups = 0;
+    int err = pcre_compile(parser, value, 0, &code);
+
+    (void)negated;
+    if (err)
+        return err;
+    pcre2_pattern_info(code, PCRE2_INFO_CAPTURECOUNT, &groups);
+    if (groups != 1)
+        return rule_parser_error(parser, value, "the pattern needs exactly one group, and has %u", groups);
+    return rule_parser_add_transform(parser, code);
+}
+
+static int pcrexform_finish(struct rule_parser *parser, const struct condition *condition)
+{
+    (void)parser;
+    pcre2_jit_compile((pcre2_code *)condition->data, PCRE2_JIT_COMPLETE);
+    return 0;
+}
+
+static void pcrexform_release(const struct condition *condition)
+{
+    pcre2_code_free((pcre2_code *)condition->data);
+}
+
+const struct keyword keyword_pcrexform = {
+    .name = "pcrexform",
+    .value = "\"PATTERN\"",
+    .help = "what the group of a regular expression matched in the buffer; the buffer as it is when it does not match",
+    .manual = "The pattern stands without slashes and flags, and has exactly one group. Limits are those of pcre.",
+    .kind = KEYWORD_TRANSFORM,
+    .flags = KEYWORD_QUOTED | KEYWORD_QUOTES_REQUIRED,
+    .parse = pcrexform_parse,
+    .transform = pcrexform_transform,
+    .finish = pcrexform_finish,
+    .release = pcrexform_release,
+};

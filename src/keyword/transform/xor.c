@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <string.h>
+
+#include "keyword/meta/option.h"
+#include "transform.h"
+
+enum { XOR_MAX_KEY = 255 };
+
+struct xor_key {
+    uint8_t bytes[XOR_MAX_KEY];
+    uint8_t length;
+    bool extracted; /* it stands in the buffer, at key_offset */
+    uint16_t key_offset;
+    uint32_t offset; /* bytes before it stay as they are */
+};
+
+static bool xor_transform(struct transform_scratch *scratch, const uint8_t *bytes, uint32_t length, const void *data,
+                          const uint8_t **out, uint32_t *out_length)
+{
+    const struct xor_key *key = data;
+    const uint8_t *key_bytes = key->extracted ? bytes + key->key_offset : key->bytes;
+    uint8_t *output;
+
+    if (key->offset > length || (key->extracted && (uint32_t)key->key_offset + key->length > length))
+        return transform_keep(bytes, length, out, out_length);
+    output = transform_output(scratch, length);
+    if (!output)
+        return false;
+    for (uint32_t i = 0; i < length; i++)
+        output[i] = i < key->offset ? bytes[i] : bytes[i] ^ key_bytes[(i - key->offset) % key->length];
+    return transform_keep(output, length, out, out_length);
+}
+
+static int parse_hex(struct rule_parser *parser, struct span text, struct xor_key *key)
+{
+    if (text.length > 1 && text.at[0] == '"' && text.at[text.length - 1] == '"')
+        text = (struct span){ text.at + 1, text.length - 2 };
+    if (text.length == 0 || text.length % 2 != 0 || text.length / 2 > XOR_MAX_KEY)
+        return rule_parser_error(parser, text, "a key is 1 to %d bytes, each two hexadecimal digits", XOR_MAX_KEY);
+    for (size_t i = 0; i < text.length; i += 2) {
+        char digits[] = { '0', 'x', text.at[i], text.at[i + 1] };
+        uint64_t byte = 0;
+
+        if (!text_to_uint(digits, sizeof(digits), 0, UINT8_MAX, &byte))
+            return rule_parser_error(parser, (struct span){ text.at + i, 2 }, "this is no hexadecimal number");
+        key->bytes[key->length++] = (uint8_t)byte;
+    }
+    return 0;
+}
+
+/* Behind `word` and a blank: true, and only what follows is left. */
+static bool take_word(struct span *text, const char *word)
+{
+    size_t length = strlen(word);
+
+    if (text->length <= length || memcmp(text->at, word, length) != 0 || !strchr(" \t", text->at[length]))
+        return false;
+    *text = span_trim((struct span){ text->at + length, text->length - length });
+    return true;
+}
+
+static int parse_extract(struct rule_parser *parser, struct span text, struct xor_key *key)
+{
+    struct span first = text, second = { text.at + text.length, 0 };
+    int64_t length = 0, offset = 0;
+
+    for (size_t i = 0; i < text.length; i++) {
+        if (!strchr(" \t", text.at[i]))
+            continue;
+        first.length = i;
+        second = span_trim((struct span){ text.at + i, text.length - i });
+        break;
+    }
+    int err = option_number(parser, first, "the number of bytes of the key", 1, XOR_MAX_KEY, &length);
+
+    if (!err)
+        err = option_number(parser, second, "the place of the key", 0, UINT16_MAX, &offset);
+    key->extracted = true;
+    key->length = (uint8_t)length;
+    key->key_offset = (uint16_t)offset;
+    return err;
+}
+
+static int parse_offset(struct rule_parser *parser, struct span *text, struct xor_key *key)
+{
+    struct span number;
+    int64_t offset = 0;
+
+    if (!take_word(text, "offset"))
+        return 0;
+    span_next(text, ',', &number);
+    if (!text->at)
+        return rule_parser_error(parser, number, "a key must follow the offset, after a comma");
+    *text = span_trim(*text);
+    int err = option_number(parser, number, "the offset", 0, UINT32_MAX, &offset);
+
+    key->offset = (uint32_t)offset;
+    return err;
+}
+
+static int xor_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct xor_key *key = arena_alloc(rule_parser_arena(parser), sizeof(*key));
+
+    (void)negated;
+    if (!key)
+        return -ENOMEM;
+    int err = parse_offset(parser, &value, key);
+
+    if (!err)
+        err = take_word(&value, "extract") ? parse_extract(parser, value, key) : parse_hex(parser, value, key);
+    return err ? err : rule_parser_add_transform(parser, key);
+}
+
+const struct keyword keyword_xor = {
+    .name = "xor",
+    .value = "[offset NUMBER,]\"HEX\" or [offset NUMBER,]extract BYTES PLACE",
+    .help = "the buffer's bytes exclusive-or those of the key, over and over: xor:\"0d0ac8ff\"",
+    .manual = "The key is written, or so many bytes of the buffer at a place are it (extract). It begins at `offset`; "
+              "bytes before stay. "
+              "A buffer that is too short for them stays as it is.",
+    .kind = KEYWORD_TRANSFORM,
+    .flags = KEYWORD_QUOTED,
+    .parse = xor_parse,
+    .transform = xor_transform,
+};
