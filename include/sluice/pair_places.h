@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * At which places of one buffer pairs of bytes stand, for those pairs that somebody has looked for in all of it. The
- * prefilter comes across them anyway, and a content of two bytes is in each buffer of some thousands by chance: the
- * search for it then goes over the places that were noted, or, where there are more than are kept, over what lies
- * between the first and the last.
+ * Positions of two-byte pairs in one buffer, for pairs whose occurrences in the whole buffer have been recorded. The
+ * prefilter finds them anyway, and a content of two bytes occurs by chance in every buffer of some thousand bytes: the
+ * search for it then visits the recorded positions or, when there are more than fit, the range between the first and
+ * the last one.
  *
- * A small table by hash, for one buffer at a time; of a pair whose slots others have taken nothing is known.
+ * A small hash table for one buffer at a time; a pair whose slots are taken by others is not recorded.
  */
 #ifndef SLUICE_PAIR_PLACES_H
 #define SLUICE_PAIR_PLACES_H
@@ -15,20 +15,20 @@
 
 enum {
     PAIR_PLACES_BITS = 9,
-    PAIR_PLACES_SLOTS = 4, /* where a pair may lie, one after the other */
-    PAIR_PLACES_KEPT = 6,  /* in 60 kB of random bytes a pair stands 0.9 times */
+    PAIR_PLACES_SLOTS = 4, /* slots probed for a pair, consecutive */
+    PAIR_PLACES_KEPT = 6,  /* a given pair occurs 0.9 times in 60 kB of random bytes */
 };
 
 struct pair_place {
-    uint32_t turn; /* in which it was noted: one of an earlier turn says nothing */
+    uint32_t turn; /* number of the buffer for which the entry was recorded; entries of earlier buffers are invalid */
     uint16_t pair;
-    uint8_t count;                 /* of what is kept */
-    bool more;                     /* than are kept: the last one kept is the last of all, and others stand before it */
-    uint32_t at[PAIR_PLACES_KEPT]; /* in order */
+    uint8_t count; /* number of recorded positions */
+    bool more; /* more positions exist: the last entry is the last position of all, and unrecorded ones lie before it */
+    uint32_t at[PAIR_PLACES_KEPT]; /* ascending */
 };
 
 struct pair_places {
-    const uint8_t *bytes; /* the buffer; NULL: none */
+    const uint8_t *bytes; /* the buffer; NULL for none */
     uint32_t length;
     uint32_t turn;
     struct pair_place places[1U << PAIR_PLACES_BITS];
@@ -39,13 +39,14 @@ static inline uint16_t pair_of(const uint8_t *bytes)
     return (uint16_t)(bytes[0] << 8 | bytes[1]);
 }
 
-/* Its slot number `nth` of PAIR_PLACES_SLOTS. */
+/* Returns the index of a pair's slot number `nth`, below PAIR_PLACES_SLOTS. */
 static inline uint32_t pair_place_of(uint16_t pair, uint32_t nth)
 {
     return ((pair * UINT32_C(0x9e3779b1) >> (32 - PAIR_PLACES_BITS)) + nth) % (1U << PAIR_PLACES_BITS);
 }
 
-/* From now on it is about this buffer, of which nothing is known yet. NULL: about none, as when its bytes change. */
+/* Starts recording for a buffer and forgets the previous one. NULL: for no buffer, for example because its bytes
+ * change. */
 static inline void pair_places_begin(struct pair_places *all, const uint8_t *bytes, uint32_t length)
 {
     all->bytes = bytes;
@@ -66,7 +67,8 @@ static inline void pair_place_add(struct pair_place *place, uint32_t at)
     place->at[place->count - 1] = at;
 }
 
-/* The pair stands at `at`. Whoever notes one place notes them all, in order; that may come several times. */
+/* Records a position of a pair. The caller must record all positions of a pair in ascending order; repetitions are
+ * ignored. */
 static inline void pair_places_note(struct pair_places *all, uint16_t pair, uint32_t at)
 {
     for (uint32_t nth = 0; nth < PAIR_PLACES_SLOTS; nth++) {
@@ -83,7 +85,7 @@ static inline void pair_places_note(struct pair_places *all, uint16_t pair, uint
     }
 }
 
-/* NULL: it is not known where the pair stands. */
+/* Returns the positions of the pair in the buffer; NULL when they were not recorded. */
 static inline const struct pair_place *pair_places_find(const struct pair_places *all, const uint8_t *bytes,
                                                         uint32_t length, uint16_t pair)
 {

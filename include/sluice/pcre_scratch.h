@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a worker needs to match regular expressions: PCRE2's match data, a stack for compiled code and the match limits.
+ * State of a worker for matching regular expressions: PCRE2's match data, a stack for compiled code and the match
+ * limits.
  *
- * Threads:   a scratch belongs to one worker. Matching takes no memory from the system: what PCRE2 asks for while it
- *            interprets a pattern that could not be compiled to machine code comes from a block of the scratch, and
- * when that is used up the pattern does not match.
+ * Threads:   a scratch belongs to one worker. Matching does not allocate from the system: PCRE2's allocations for
+ * interpreted patterns come from a block of the scratch, and when it is exhausted the pattern does not match.
  */
 #ifndef SLUICE_PCRE_SCRATCH_H
 #define SLUICE_PCRE_SCRATCH_H
@@ -13,7 +13,7 @@
 
 struct pcre_scratch; /* defined in src/keyword/payload/pcre_scratch_priv.h */
 
-/* PCRE2's limits for one match: calls of its matching function, and how deep they nest. */
+/* PCRE2's limits for one match: number and nesting depth of calls of its matching function. */
 struct pcre_limits {
     uint32_t match, depth;
 };

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Transform: the memory in which transforms make their results (keyword.h, transform_output()), and what they need
- * besides.
+ * Scratch memory for the results of transforms (keyword.h, transform_output()).
  *
- * The memory is one block, used like a stack and emptied as a whole. When it is used up a transform's buffer is not
- * there.
+ * The memory is one block, used like a stack and reset as a whole. When it is exhausted, the transformed buffer does
+ * not exist.
  *
- * Threads:   a scratch belongs to one worker; nothing here takes memory from the system after transform_scratch_new().
- * Ownership: results live until the next transform_scratch_reset(), or until the scratch goes back to a mark before
- * them.
+ * Threads:   a scratch belongs to one worker; nothing here allocates memory after transform_scratch_new().
+ * Ownership: results are valid until the next transform_scratch_reset(), or until the scratch returns to an earlier
+ * mark.
  */
 #ifndef SLUICE_TRANSFORM_H
 #define SLUICE_TRANSFORM_H
@@ -16,15 +15,15 @@
 #include <stdint.h>
 
 enum {
-    TRANSFORM_SCRATCH_SIZE = 4 * 1024 * 1024, /* address space; backed when it is used */
+    TRANSFORM_SCRATCH_SIZE = 4 * 1024 * 1024, /* address space; pages are allocated on first use */
 };
 
 struct transform_scratch;
 struct transform_scratch *transform_scratch_new(void);           /* NULL when out of memory */
 void transform_scratch_free(struct transform_scratch *scratch);  /* NULL is allowed */
-void transform_scratch_reset(struct transform_scratch *scratch); /* all results are over */
+void transform_scratch_reset(struct transform_scratch *scratch); /* invalidates all results */
 
-/* What is used so far, and back to it: results made since then are over. */
+/* Returns the current fill level as a mark; transform_scratch_return() invalidates the results made since the mark. */
 uint32_t transform_scratch_mark(const struct transform_scratch *scratch);
 void transform_scratch_return(struct transform_scratch *scratch, uint32_t mark);
 uint32_t transform_scratch_room(const struct transform_scratch *scratch);

@@ -7,10 +7,10 @@
 
 #define CHECKSUM_FORM "valid or invalid"
 
-/* parse() of these keywords. The condition's data is a bool: whether the checksum must be valid. */
+/* parse() of these keywords. The condition's data is a bool: true when the checksum must be valid. */
 int checksum_parse(struct rule_parser *parser, struct span value, bool negated);
 
-/* A checksum that was not to be checked (see decode_check_checksums) counts as valid. */
+/* A checksum that is not verified (see decode_check_checksums) counts as valid. */
 static inline bool checksum_match(const struct packet *pkt, uint32_t bad_flag, const void *data)
 {
     const bool *valid = data;
@@ -25,7 +25,7 @@ static inline void checksum_narrow(uint32_t bad_flag, const void *data, struct p
     packet_needs_flags(needs, bad_flag, *valid ? 0 : bad_flag);
 }
 
-/* The same for a transport of one IP version. */
+/* The same for a transport protocol over one IP version. */
 static inline bool checksum_match_transport(const struct packet *pkt, uint8_t ip_version, uint8_t protocol,
                                             const void *data)
 {

@@ -17,10 +17,9 @@ static int ctmark_parse(struct rule_parser *parser, struct span value, bool nega
 const struct keyword keyword_ctmark = {
     .name = "ctmark",
     .value = "[!]VALUE[/MASK]",
-    .help = "the mark of a packet's connection in the kernel's connection tracking (nft: ct mark)",
-    .manual = "Does not match packets that the kernel tells no connection of: it must be able to (queue.conntrack), "
-              "and rules with "
-              "this keyword make the daemon ask for it.",
+    .help = "conntrack mark of the packet's connection (nft: ct mark)",
+    .manual = "Never matches a packet without conntrack data. Rules with this keyword make the daemon "
+              "request conntrack data with each packet, which the kernel must support (queue.conntrack).",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_NEGATABLE | KEYWORD_STATE,
     .cost = 2,

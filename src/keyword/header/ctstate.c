@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ctstate:established,related; what the packet is to its connection, as the kernel's connection tracking says. Of a
- * packet without a connection the kernel says nothing, neither whether it is invalid nor whether it is not tracked, so
- * these two are one here.
+ * ctstate:established,related; the conntrack state of the packet. For a packet without a connection the kernel reports
+ * neither "invalid" nor "untracked", so the two words mean the same here.
  */
 #include <errno.h>
 #include <linux/netfilter/nf_conntrack_common.h>
@@ -16,7 +15,7 @@ struct ct_states {
     bool negated;
 };
 
-/* 0: not known. */
+/* 0: unknown */
 static unsigned state_of(const struct packet_conntrack *told)
 {
     if (!told->bytes)
@@ -82,15 +81,12 @@ static int ctstate_parse(struct rule_parser *parser, struct span value, bool neg
 const struct keyword keyword_ctstate = {
     .name = "ctstate",
     .value = "[!]STATE[,STATE...]",
-    .help = "what a packet is to its connection in the kernel's connection tracking: new, established, related, "
-            "invalid or untracked",
-    .manual = "The kernel does not tell invalid packets from untracked ones: each of the two words means packets "
-              "without a connection. To "
-              "ask for one of them only, have a firewall rule mark such packets, and ask for the mark (mark). Does not "
-              "match while "
-              "the kernel tells nothing of connections (queue.conntrack), nor invalid or untracked in a queue before "
-              "its first packet with a connection; rules with this keyword make the daemon ask "
-              "for it.",
+    .help = "conntrack state of the packet: new, established, related, invalid or untracked",
+    .manual = "The kernel does not distinguish invalid from untracked packets: both words match packets "
+              "without a connection. To match only one of the two, mark such packets in a firewall rule and "
+              "match the mark (keyword mark). Rules with this keyword make the daemon request conntrack "
+              "data with each packet (queue.conntrack); nothing matches while the kernel sends none, and "
+              "invalid and untracked match only after the first packet with a connection in a queue.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_NEGATABLE | KEYWORD_STATE,
     .cost = 1,

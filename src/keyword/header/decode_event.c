@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * decode-event:NAME; and its old form engine-event:decoder.NAME, which has stream.NAME too.
+ * decode-event:NAME; and the older form engine-event:decoder.NAME, which also accepts stream.NAME.
  */
 #include <errno.h>
 
@@ -53,8 +53,8 @@ const struct keyword keyword_decode_event = {
     .name = "decode-event",
     .aliases = { "engine-event" },
     .value = "NAME",
-    .help = "the decoder found this malformation in the packet",
-    .manual = "The names are those of the anomaly events, like ipv4.opt_invalid_len.",
+    .help = "decoder event of the packet: a malformed or unusual header",
+    .manual = "The names are those of the anomaly events, such as ipv4.opt_invalid_len.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE,
     .parse = decode_event_parse,

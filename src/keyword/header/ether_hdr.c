@@ -18,7 +18,7 @@ static int ether_hdr_parse(struct rule_parser *parser, struct span value, bool n
 
 const struct keyword keyword_ether_hdr = {
     .name = "ether.hdr",
-    .help = "the Ethernet header: 14 bytes, without VLAN tags",
+    .help = "Ethernet header: 14 bytes, without VLAN tags",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .parse = ether_hdr_parse,

@@ -7,8 +7,8 @@
 
 struct flags {
     uint16_t wanted, ignored;
-    char modifier; /* 0 when there is none */
-    bool none;     /* the letter 0: no flag at all */
+    char modifier; /* 0 without a modifier */
+    bool none;     /* the character 0: no flag set */
 };
 
 static struct span one(struct span text, size_t at)

@@ -18,7 +18,8 @@ struct flag_letter {
     uint16_t bits;
 };
 
-/* 0 or -EINVAL after an error; *out only on success. `all` are the bits that may be looked at. */
+/* Returns 0 or -EINVAL after an error; sets *out only on success. `all` is the mask of bits that a condition may test.
+ */
 int flag_letters_parse(struct rule_parser *parser, struct span text, const struct flag_letter *letters, uint16_t all,
                        struct number_range *out);
 

@@ -4,7 +4,7 @@
 #include "flag_letters.h"
 #include "header.h"
 
-/* As the bits lie in the header (RFC 791 §3.1). */
+/* Bit positions of the IPv4 header (RFC 791 §3.1). */
 enum { FRAGBITS_MORE = 0x2000, FRAGBITS_DONT = 0x4000, FRAGBITS_RESERVED = 0x8000, FRAGBITS_ALL = 0xe000 };
 
 static const struct flag_letter letters[] = {
@@ -35,8 +35,9 @@ static int fragbits_parse(struct rule_parser *parser, struct span value, bool ne
 const struct keyword keyword_fragbits = {
     .name = "fragbits",
     .value = "[+|*|!]LETTERS of M, D and R",
-    .help = "the fragmentation bits of an IPv4 packet: more fragments, don't fragment, reserved",
-    .manual = "Exactly these bits; with + these and maybe others, with * at least one of them, with ! not all of them.",
+    .help = "fragmentation bits of the IPv4 header: M more fragments, D don't fragment, R reserved",
+    .manual = "Exactly these bits; with + these and possibly others, with * at least one of them, with ! "
+              "not all of them.",
     .kind = KEYWORD_PACKET,
     .parse = fragbits_parse,
     .match = fragbits_match,

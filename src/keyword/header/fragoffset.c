@@ -3,7 +3,7 @@
 #include "header.h"
 #include "sluice/number_range.h"
 
-/* An atomic fragment (RFC 6946) is not flagged as a fragment, but has the header. */
+/* An atomic fragment (RFC 6946) is not flagged as a fragment but has a fragment header. */
 static bool has_fragment_header(const struct packet *pkt)
 {
     return (pkt->flags & PACKET_FRAGMENT) || packet_has_event(pkt, DECODE_EVENT_IPV6_EXTHDR_USELESS_FH);
@@ -27,8 +27,8 @@ static int fragoffset_parse(struct rule_parser *parser, struct span value, bool 
 const struct keyword keyword_fragoffset = {
     .name = "fragoffset",
     .value = NUMBER_RANGE_FORM,
-    .help = "the fragment offset of an IPv4 packet in units of eight bytes, or of an IPv6 packet in bytes",
-    .manual = "The two units are Suricata's. IPv6 packets without a fragment header do not match.",
+    .help = "fragment offset: in units of eight bytes for IPv4, in bytes for IPv6",
+    .manual = "The units are Suricata's. IPv6 packets without a fragment header do not match.",
     .kind = KEYWORD_PACKET,
     .parse = fragoffset_parse,
     .match = fragoffset_match,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* geoip:src,DE,AT; the country of the packet's addresses. A ! before any of the codes negates them all, as in the
- * field. */
+/* geoip:src,DE,AT; the country of the packet's addresses. A ! before any code negates the whole list, as in Suricata.
+ */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -19,7 +19,7 @@ struct countries {
     char codes[MAX_COUNTRIES][2];
 };
 
-/* False also for an address of which the country is not known, negated or not. */
+/* Never true for an address whose country is unknown, negated or not. */
 static bool holds(const struct countries *countries, const struct packet *pkt, const struct address *address)
 {
     char code[3];
@@ -51,7 +51,7 @@ static bool geoip_match(const struct match_input *in, const void *data)
     }
 }
 
-/* Cuts a side off the list, if it begins with one. */
+/* Removes the side at the start of the list, if there is one. */
 static void parse_side(struct span *rest, enum geoip_side *side)
 {
     static const char *const names[] = { "any", "src", "dst", "both" }; /* by enum geoip_side */
@@ -103,10 +103,9 @@ static int geoip_parse(struct rule_parser *parser, struct span value, bool negat
 const struct keyword keyword_geoip = {
     .name = "geoip",
     .value = "[any|src|dst|both,][!]COUNTRY[,COUNTRY...]",
-    .help = "the countries of the packet's addresses",
-    .manual =
-        "Countries are ISO 3166 codes, out of the MaxMind database of geoip-database. A ! negates the whole list. An "
-        "address of which the country is not known does not match.",
+    .help = "countries of the packet's addresses",
+    .manual = "Countries are ISO 3166 codes from the MaxMind database set in geoip-database. A ! negates "
+              "the whole list. An address whose country is unknown does not match.",
     .kind = KEYWORD_PACKET,
     .cost = 3,
     .parse = geoip_parse,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which headers a packet has. Every keyword about a header asks first: a packet without it does not match, not even a
- * negated value, and the union of the transports in struct packet is read for the packet's own protocol only.
+ * Access to the headers of a packet. Every header keyword tests for the header first: a packet without it does not
+ * match, not even a negated value, and the transport union of struct packet is read for the packet's protocol only.
  */
 #ifndef SLUICE_KEYWORD_HEADER_H
 #define SLUICE_KEYWORD_HEADER_H
@@ -24,7 +24,7 @@ static inline bool header_is_icmp(const struct packet *pkt)
     return pkt->transport && (pkt->protocol == IPPROTO_ICMP || pkt->protocol == IPPROTO_ICMPV6);
 }
 
-/* From the transport header to where the IP packet ends; empty when there is no transport header. */
+/* The bytes from the transport header to the end of the IP packet; empty without a transport header. */
 static inline struct cursor header_transport(const struct packet *pkt)
 {
     const uint8_t *end = pkt->data + pkt->length;

@@ -18,7 +18,7 @@ static int icmp_id_parse(struct rule_parser *parser, struct span value, bool neg
 const struct keyword keyword_icmp_id = {
     .name = "icmp_id",
     .value = NUMBER_RANGE_FORM,
-    .help = "the identifier of an ICMP echo or query, or of an ICMPv6 echo",
+    .help = "identifier of an ICMP echo or query message, or of an ICMPv6 echo message",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_QUOTED,
     .parse = icmp_id_parse,

@@ -18,7 +18,7 @@ static int icmp_seq_parse(struct rule_parser *parser, struct span value, bool ne
 const struct keyword keyword_icmp_seq = {
     .name = "icmp_seq",
     .value = NUMBER_RANGE_FORM,
-    .help = "the sequence number of an ICMP echo or query, or of an ICMPv6 echo",
+    .help = "sequence number of an ICMP echo or query message, or of an ICMPv6 echo message",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_QUOTED,
     .parse = icmp_seq_parse,

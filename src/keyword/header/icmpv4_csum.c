@@ -14,7 +14,7 @@ static void icmpv4_csum_narrow(const void *data, struct packet_needs *needs)
 const struct keyword keyword_icmpv4_csum = {
     .name = "icmpv4-csum",
     .value = CHECKSUM_FORM,
-    .help = "whether the checksum of an ICMP message is right",
+    .help = "validity of the ICMP checksum",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS | KEYWORD_STATE,
     .parse = checksum_parse,

@@ -3,7 +3,7 @@
 
 #include "header.h"
 
-/* Bytes of the message after the first eight that are its header's (RFC 1256 §3, RFC 792). */
+/* Header bytes after the first eight, by message type (RFC 1256 §3, RFC 792). */
 static uint32_t fields_length(const uint8_t *header)
 {
     switch (header[0]) {
@@ -39,8 +39,9 @@ static int icmpv4_hdr_parse(struct rule_parser *parser, struct span value, bool 
 
 const struct keyword keyword_icmpv4_hdr = {
     .name = "icmpv4.hdr",
-    .help = "the header of an ICMP message",
-    .manual = "Eight bytes; in a router advertisement the addresses belong to it, in a timestamp the three times.",
+    .help = "ICMP header",
+    .manual = "The header has eight bytes, plus the addresses of a router advertisement or the three times "
+              "of a timestamp message.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .parse = icmpv4_hdr_parse,

@@ -14,7 +14,7 @@ static void icmpv6_csum_narrow(const void *data, struct packet_needs *needs)
 const struct keyword keyword_icmpv6_csum = {
     .name = "icmpv6-csum",
     .value = CHECKSUM_FORM,
-    .help = "whether the checksum of an ICMPv6 message is right",
+    .help = "validity of the ICMPv6 checksum",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS | KEYWORD_STATE,
     .parse = checksum_parse,

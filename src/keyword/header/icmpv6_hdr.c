@@ -22,7 +22,7 @@ static int icmpv6_hdr_parse(struct rule_parser *parser, struct span value, bool 
 
 const struct keyword keyword_icmpv6_hdr = {
     .name = "icmpv6.hdr",
-    .help = "the first eight bytes of an ICMPv6 message",
+    .help = "ICMPv6 header: the first eight bytes of the message",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .parse = icmpv6_hdr_parse,

@@ -21,7 +21,7 @@ static int icmpv6_mtu_parse(struct rule_parser *parser, struct span value, bool 
 const struct keyword keyword_icmpv6_mtu = {
     .name = "icmpv6.mtu",
     .value = NUMBER_RANGE_FORM,
-    .help = "the MTU in an ICMPv6 message of type packet too big",
+    .help = "MTU in an ICMPv6 \"packet too big\" message, in bytes",
     .kind = KEYWORD_PACKET,
     .parse = icmpv6_mtu_parse,
     .match = icmpv6_mtu_match,

@@ -18,7 +18,7 @@ static int icode_parse(struct rule_parser *parser, struct span value, bool negat
 const struct keyword keyword_icode = {
     .name = "icode",
     .value = NUMBER_RANGE_FORM,
-    .help = "the code of an ICMP or ICMPv6 message",
+    .help = "ICMP or ICMPv6 code",
     .kind = KEYWORD_PACKET,
     .parse = icode_parse,
     .match = icode_match,

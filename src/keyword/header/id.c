@@ -18,7 +18,7 @@ static int id_parse(struct rule_parser *parser, struct span value, bool negated)
 const struct keyword keyword_id = {
     .name = "id",
     .value = NUMBER_RANGE_FORM,
-    .help = "the identification of an IPv4 packet",
+    .help = "identification field of the IPv4 header",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_QUOTED,
     .parse = id_parse,

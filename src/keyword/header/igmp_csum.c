@@ -14,7 +14,7 @@ static void igmp_csum_narrow(const void *data, struct packet_needs *needs)
 const struct keyword keyword_igmp_csum = {
     .name = "igmp-csum",
     .value = CHECKSUM_FORM,
-    .help = "whether the checksum of an IGMP message is right",
+    .help = "validity of the IGMP checksum",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS | KEYWORD_STATE,
     .parse = checksum_parse,

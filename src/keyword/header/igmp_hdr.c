@@ -20,7 +20,7 @@ static int igmp_hdr_parse(struct rule_parser *parser, struct span value, bool ne
 
 const struct keyword keyword_igmp_hdr = {
     .name = "igmp.hdr",
-    .help = "the header of an IGMP message",
+    .help = "IGMP header",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .parse = igmp_hdr_parse,

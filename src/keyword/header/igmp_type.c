@@ -19,7 +19,7 @@ static int igmp_type_parse(struct rule_parser *parser, struct span value, bool n
 const struct keyword keyword_igmp_type = {
     .name = "igmp.type",
     .value = NUMBER_RANGE_FORM,
-    .help = "the type of an IGMP message",
+    .help = "IGMP message type",
     .kind = KEYWORD_PACKET,
     .parse = igmp_type_parse,
     .match = igmp_type_match,

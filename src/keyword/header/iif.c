@@ -12,10 +12,9 @@ const struct keyword keyword_iif = {
     .name = "iif",
     .aliases = { "iifname" },
     .value = "[!]INTERFACE[,INTERFACE...]",
-    .help = "the interface that a packet from a queue came in by, or with a bridge the port of it",
-    .manual = "INTERFACE is a name or a number. Names are looked up when the rules are loaded, and an interface that "
-              "comes later is "
-              "found when they are loaded again. Where the hook has no input interface nothing matches.",
+    .help = "input interface of a queued packet; with a bridge, also the bridge port",
+    .manual = "INTERFACE is a name or an index. Names are resolved when the rules are loaded; reload the "
+              "rules after adding an interface. Never matches where the hook has no input interface.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_NEGATABLE | KEYWORD_STATE,
     .parse = interface_list_condition,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Lists of interfaces, for iif and oif. Names become numbers when the rules are loaded, as with nft's iif, because a
- * packet brings a number, and asking the kernel for its name would be a system call for each.
+ * Interface lists of iif and oif. Names are resolved to indexes when the rules are loaded, as with nft's iif: packets
+ * carry an index, and resolving it to a name would cost a system call per packet.
  */
 #include <errno.h>
 #include <net/if.h>
@@ -17,7 +17,7 @@ struct interface_list {
     uint32_t index[MAX_INTERFACES];
 };
 
-/* 0 where there is none of that name. */
+/* Returns 0 when no interface has the name. */
 static int parse_interface(struct rule_parser *parser, struct span text, uint32_t *out)
 {
     char name[IF_NAMESIZE];

@@ -23,7 +23,7 @@ static int ip_dst_parse(struct rule_parser *parser, struct span value, bool nega
 
 const struct keyword keyword_ip_dst = {
     .name = "ip.dst",
-    .help = "the destination address, 4 or 16 bytes",
+    .help = "destination address: 4 bytes for IPv4, 16 bytes for IPv6",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .parse = ip_dst_parse,

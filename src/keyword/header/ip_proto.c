@@ -2,7 +2,7 @@
 #include "header.h"
 #include "sluice/number_range.h"
 
-/* The names of /etc/protocols, fixed here so that a rule means the same on every machine. */
+/* Names of /etc/protocols, built in so that a rule means the same on every host. */
 static const struct number_name names[] = {
     /* clang-format off */
     { "hopopt", 0 }, { "hopopts", 0 }, { "ip", 0 }, { "icmp", 1 }, { "igmp", 2 }, { "ggp", 3 }, { "ip-encap", 4 },
@@ -41,7 +41,7 @@ static int ip_proto_parse(struct rule_parser *parser, struct span value, bool ne
 const struct keyword keyword_ip_proto = {
     .name = "ip_proto",
     .value = NUMBER_RANGE_FORM ", or [!]NAME",
-    .help = "the IP protocol: of the transport, after all IPv6 extension headers",
+    .help = "IP protocol of the transport header, after all IPv6 extension headers",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_QUOTED | KEYWORD_IP_ONLY,
     .parse = ip_proto_parse,

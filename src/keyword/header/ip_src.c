@@ -23,7 +23,7 @@ static int ip_src_parse(struct rule_parser *parser, struct span value, bool nega
 
 const struct keyword keyword_ip_src = {
     .name = "ip.src",
-    .help = "the source address, 4 or 16 bytes",
+    .help = "source address: 4 bytes for IPv4, 16 bytes for IPv6",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .parse = ip_src_parse,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "header.h"
 
-/* The bits of ip_options_seen that a name stands for. */
+/* Bits of ip_options_seen by option name. */
 static const struct ip_option_name {
     const char *name;
     uint32_t bits;
@@ -40,7 +40,7 @@ static int ipopts_parse(struct rule_parser *parser, struct span value, bool nega
 const struct keyword keyword_ipopts = {
     .name = "ipopts",
     .value = "rr, eol, nop, ts, sec, esec, lsrr, ssrr, satid, qs, cipso, rtralt or any",
-    .help = "an option of the IPv4 header",
+    .help = "option in the IPv4 header",
     .kind = KEYWORD_PACKET,
     .parse = ipopts_parse,
     .match = ipopts_match,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* iprep:any,CATEGORY,>,30; what the files of reputation.files say of the packet's addresses. */
+/* iprep:any,CATEGORY,>,30; the reputation of the packet's addresses according to reputation.files. */
 #include <errno.h>
 
 #include "keyword/meta/option.h"
@@ -15,7 +15,7 @@ struct iprep {
     int category, value;
 };
 
-/* An address of which nothing is known never holds, not even for `<`. */
+/* An address without a reputation never matches, not even with `<`. */
 static bool holds(const struct iprep *rep, const struct packet *pkt, const struct address *address)
 {
     int known = reputation_value(rep->reputation, (unsigned)rep->category, pkt->ip_version, address);
@@ -57,7 +57,7 @@ static bool iprep_match(const struct match_input *in, const void *data)
     }
 }
 
-/* The index of a word, or -1. */
+/* Returns the index of the word, or -1. */
 static int find_word(struct span word, const char *const *words, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -121,10 +121,10 @@ static int iprep_parse(struct rule_parser *parser, struct span value, bool negat
 const struct keyword keyword_iprep = {
     .name = "iprep",
     .value = "any|src|dst|both,CATEGORY,<|<=|>|>=|=|!=,NUMBER",
-    .help = "the reputation of the packet's addresses, from 0 to 127",
-    .manual =
-        "Out of the files of reputation.categories and reputation.files. An address has its own value, or that of the "
-        "smallest network around it; one of which nothing is known does not match.",
+    .help = "reputation of the packet's addresses (0 to 127)",
+    .manual = "Reputations come from the files in reputation.categories and reputation.files. An address "
+              "has its own value or that of the smallest network that contains it; an address without a "
+              "reputation does not match.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_IP_ONLY,
     .cost = 2,

@@ -16,7 +16,7 @@ static void ipv4_csum_narrow(const void *data, struct packet_needs *needs)
 const struct keyword keyword_ipv4_csum = {
     .name = "ipv4-csum",
     .value = CHECKSUM_FORM,
-    .help = "whether the checksum of the IPv4 header is right",
+    .help = "validity of the IPv4 header checksum",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS | KEYWORD_STATE,
     .parse = checksum_parse,

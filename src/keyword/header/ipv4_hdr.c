@@ -20,7 +20,7 @@ static int ipv4_hdr_parse(struct rule_parser *parser, struct span value, bool ne
 
 const struct keyword keyword_ipv4_hdr = {
     .name = "ipv4.hdr",
-    .help = "the IPv4 header with its options",
+    .help = "IPv4 header with options",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .parse = ipv4_hdr_parse,

@@ -22,7 +22,7 @@ static int ipv6_hdr_parse(struct rule_parser *parser, struct span value, bool ne
 
 const struct keyword keyword_ipv6_hdr = {
     .name = "ipv6.hdr",
-    .help = "the IPv6 header with its extension headers",
+    .help = "IPv6 header with extension headers",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .parse = ipv6_hdr_parse,

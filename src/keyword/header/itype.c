@@ -18,7 +18,7 @@ static int itype_parse(struct rule_parser *parser, struct span value, bool negat
 const struct keyword keyword_itype = {
     .name = "itype",
     .value = NUMBER_RANGE_FORM,
-    .help = "the type of an ICMP or ICMPv6 message",
+    .help = "ICMP or ICMPv6 type",
     .kind = KEYWORD_PACKET,
     .parse = itype_parse,
     .match = itype_match,

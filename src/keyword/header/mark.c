@@ -11,8 +11,9 @@ static bool mark_match(const struct match_input *in, const void *data)
 const struct keyword keyword_mark = {
     .name = "mark",
     .value = "[!]VALUE[/MASK]",
-    .help = "the mark that a packet arrived with (nft: meta mark); only the bits under the mask count",
-    .manual = "Only packets from a queue have one; a packet inside a tunnel has that of the one that carries it.",
+    .help = "mark of the queued packet (nft: meta mark); only the bits in MASK are compared",
+    .manual = "Only queued packets have a mark; a packet inside a tunnel has the mark of the packet that "
+              "carries it.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_NEGATABLE | KEYWORD_STATE,
     .parse = mark_bits_condition,

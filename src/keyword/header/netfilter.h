@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the kernel says of a packet beside its bytes: marks, interfaces, connection. It says so of the packet that it
- * had, so a packet inside a tunnel, or made of fragments, has what the one has that carried it. Of a packet that came
- * from no queue it says nothing, and no keyword of these matches, not even a negated one.
+ * Metadata that the kernel reports with a queued packet: marks, interfaces, conntrack data. It describes the queued
+ * packet, so the inner packet of a tunnel, or a reassembled one, has the metadata of the packet that carried or
+ * completed it. A packet from another source has none, and none of these keywords matches it, not even a negated one.
  */
 #ifndef SLUICE_KEYWORD_NETFILTER_H
 #define SLUICE_KEYWORD_NETFILTER_H
@@ -10,13 +10,13 @@
 #include "sluice/conntrack.h"
 #include "sluice/keyword.h"
 
-/* Bits under a mask. */
+/* A value under a mask. */
 struct mark_bits {
     uint32_t value, mask;
     bool negated;
 };
 
-/* The packet that the kernel had; NULL when it came from no queue. */
+/* Returns the packet as queued by the kernel; NULL when it was not queued. */
 static inline const struct packet *netfilter_packet(const struct packet *pkt)
 {
     const struct packet *root = pkt->root ? pkt->root : pkt;
@@ -24,7 +24,7 @@ static inline const struct packet *netfilter_packet(const struct packet *pkt)
     return root->meta.id != 0 && !(pkt->flags & PACKET_PSEUDO) ? root : NULL;
 }
 
-/* What conntrack knows of it; false where it says nothing. */
+/* Reads the conntrack data of the packet; false without any. */
 static inline bool netfilter_conntrack(struct conntrack *out, const struct packet *pkt)
 {
     const struct packet *root = netfilter_packet(pkt);
@@ -40,15 +40,15 @@ static inline bool mark_bits_hold(const struct mark_bits *bits, uint32_t mark)
     return ((mark & bits->mask) == bits->value) != bits->negated;
 }
 
-/* VALUE or VALUE/MASK, and the condition for it. 0 or -errno after a report. */
+/* Parses VALUE or VALUE/MASK and adds the condition. 0 or -errno after an error. */
 int mark_bits_condition(struct rule_parser *parser, struct span value, bool negated);
-/* VALUE/MASK; of both any 32 bits. 0 or -errno after a report. */
+/* Parses VALUE/MASK, each of any 32 bits. 0 or -errno after an error. */
 int mark_bits_parse(struct rule_parser *parser, struct span text, bool mask_required, struct mark_bits *out);
 
-/* Of names or numbers of interfaces. */
+/* Parses interface names or indexes. */
 struct interface_list;
 int interface_list_condition(struct rule_parser *parser, struct span value, bool negated);
-/* Either of the two: the interface, and with a bridge the port of it. */
+/* True when either one is listed: the interface or, with a bridge, its port. */
 bool interface_list_holds(const struct interface_list *list, uint32_t index, uint32_t physical);
 
 #endif

@@ -18,7 +18,7 @@ static int sameip_parse(struct rule_parser *parser, struct span value, bool nega
 
 const struct keyword keyword_sameip = {
     .name = "sameip",
-    .help = "the packet's source and destination address are the same",
+    .help = "source and destination address of the packet are equal",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_NO_VALUE,
     .parse = sameip_parse,

@@ -9,20 +9,20 @@ enum {
     SCTP_CHUNK_DATA = 0,
     SCTP_COMMON_HEADER_LENGTH = 12,
     SCTP_CHUNK_HEADER_LENGTH = 4,
-    SCTP_DATA_HEADER_LENGTH = 16, /* with the chunk's own header */
-    SCTP_MAX_CHUNKS = 256,        /* looked at in one packet */
+    SCTP_DATA_HEADER_LENGTH = 16, /* including the chunk header */
+    SCTP_MAX_CHUNKS = 256,        /* maximum number of chunks inspected per packet */
 };
 
 struct sctp_chunk {
-    const uint8_t *bytes; /* from the chunk's header on */
-    uint16_t length;      /* with the header, without padding */
+    const uint8_t *bytes; /* the chunk, starting with its header */
+    uint16_t length;      /* including the header, without padding */
     uint8_t type;
 };
 
-/* The bytes after the common header; empty when the packet is not SCTP. */
+/* Returns the bytes after the common header; empty when the packet is not SCTP. */
 struct cursor sctp_chunks(const struct packet *pkt);
 
-/* The next chunk; false at the end and at a chunk that is cut off. */
+/* Reads the next chunk; false at the end and at a truncated chunk. */
 bool sctp_next_chunk(struct cursor *chunks, struct sctp_chunk *out);
 
 #endif

@@ -22,7 +22,7 @@ static int sctp_chunk_cnt_parse(struct rule_parser *parser, struct span value, b
 const struct keyword keyword_sctp_chunk_cnt = {
     .name = "sctp.chunk_cnt",
     .value = NUMBER_RANGE_FORM,
-    .help = "how many chunks an SCTP packet has; counting ends at 256",
+    .help = "number of chunks in an SCTP packet, counted up to 256",
     .kind = KEYWORD_PACKET,
     .parse = sctp_chunk_cnt_parse,
     .match = sctp_chunk_cnt_match,

@@ -24,7 +24,7 @@ static int sctp_chunk_data_parse(struct rule_parser *parser, struct span value, 
 
 const struct keyword keyword_sctp_chunk_data = {
     .name = "sctp.chunk_data",
-    .help = "the user data of the first DATA chunk of an SCTP packet",
+    .help = "user data of the first DATA chunk of an SCTP packet",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .parse = sctp_chunk_data_parse,

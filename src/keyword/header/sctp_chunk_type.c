@@ -29,7 +29,7 @@ static int sctp_chunk_type_parse(struct rule_parser *parser, struct span value, 
 const struct keyword keyword_sctp_chunk_type = {
     .name = "sctp.chunk_type",
     .value = NUMBER_RANGE_FORM ", or [!]NAME",
-    .help = "the type of any chunk of an SCTP packet, as a number or a name",
+    .help = "type of any chunk in an SCTP packet, as a number or a name",
     .manual = "The names are data, init, init_ack, sack, heartbeat, hb_ack, abort, shutdown, shutdown_ack, error, "
               "cookie_echo, cookie_ack, ecne, cwr, shutdown_complete and forward_tsn.",
     .kind = KEYWORD_PACKET,

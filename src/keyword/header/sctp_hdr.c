@@ -20,7 +20,7 @@ static int sctp_hdr_parse(struct rule_parser *parser, struct span value, bool ne
 
 const struct keyword keyword_sctp_hdr = {
     .name = "sctp.hdr",
-    .help = "the SCTP header and all chunks",
+    .help = "SCTP common header and all chunks",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .parse = sctp_hdr_parse,

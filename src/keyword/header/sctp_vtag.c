@@ -19,7 +19,7 @@ static int sctp_vtag_parse(struct rule_parser *parser, struct span value, bool n
 const struct keyword keyword_sctp_vtag = {
     .name = "sctp.vtag",
     .value = NUMBER_RANGE_FORM,
-    .help = "the verification tag of an SCTP packet",
+    .help = "SCTP verification tag",
     .kind = KEYWORD_PACKET,
     .parse = sctp_vtag_parse,
     .match = sctp_vtag_match,

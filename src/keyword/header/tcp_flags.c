@@ -26,7 +26,7 @@ static void tcp_flags_narrow(const void *data, struct packet_needs *needs)
     needs->tcp_flags = (uint8_t)range->low;
 }
 
-/* 0, 1 and 2 alone are flags, as ever; a number needs another digit, 0x, or a comparison. */
+/* 0, 1 and 2 alone are historic names of flags; a number has another digit, 0x, or a comparison. */
 static bool is_number(struct span value)
 {
     for (size_t i = 0; i < value.length; i++) {
@@ -53,10 +53,10 @@ const struct keyword keyword_tcp_flags = {
     .name = "tcp.flags",
     .aliases = { "flags" },
     .value = "[+|*|!]LETTERS of F, S, R, P, A, U, E and C[,LETTERS to ignore]; 0; or a number",
-    .help = "the flags of a TCP segment",
-    .manual =
-        "Exactly these flags; with + these and maybe others, with * at least one of them, with ! not all of them. "
-        "0 is no flag at all. 1 and 2 are the old names of C and E. S,CE is a SYN with or without ECN.",
+    .help = "TCP flags",
+    .manual = "Exactly these flags; with + these and possibly others, with * at least one of them, with ! "
+              "not all of them. 0 means no flag. 1 and 2 are historic names of C and E. S,CE matches a SYN "
+              "with or without ECN.",
     .kind = KEYWORD_PACKET,
     .parse = tcp_flags_parse,
     .match = tcp_flags_match,

@@ -20,7 +20,7 @@ static int tcp_hdr_parse(struct rule_parser *parser, struct span value, bool neg
 
 const struct keyword keyword_tcp_hdr = {
     .name = "tcp.hdr",
-    .help = "the TCP header with its options",
+    .help = "TCP header with options",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .parse = tcp_hdr_parse,

@@ -18,7 +18,7 @@ static int tcp_mss_parse(struct rule_parser *parser, struct span value, bool neg
 const struct keyword keyword_tcp_mss = {
     .name = "tcp.mss",
     .value = NUMBER_RANGE_FORM,
-    .help = "the maximum segment size that a TCP SYN announces; no match without the option",
+    .help = "maximum segment size option of a TCP SYN, in bytes; does not match without the option",
     .kind = KEYWORD_PACKET,
     .parse = tcp_mss_parse,
     .match = tcp_mss_match,

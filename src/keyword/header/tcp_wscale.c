@@ -18,7 +18,7 @@ static int tcp_wscale_parse(struct rule_parser *parser, struct span value, bool 
 const struct keyword keyword_tcp_wscale = {
     .name = "tcp.wscale",
     .value = NUMBER_RANGE_FORM,
-    .help = "the window scale that a TCP SYN announces; no match without the option",
+    .help = "window scale option of a TCP SYN (shift count); does not match without the option",
     .kind = KEYWORD_PACKET,
     .parse = tcp_wscale_parse,
     .match = tcp_wscale_match,

@@ -14,7 +14,7 @@ static void tcpv4_csum_narrow(const void *data, struct packet_needs *needs)
 const struct keyword keyword_tcpv4_csum = {
     .name = "tcpv4-csum",
     .value = CHECKSUM_FORM,
-    .help = "whether the checksum of a TCP segment over IPv4 is right",
+    .help = "validity of the TCP checksum over IPv4",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS | KEYWORD_STATE,
     .parse = checksum_parse,

@@ -14,7 +14,7 @@ static void tcpv6_csum_narrow(const void *data, struct packet_needs *needs)
 const struct keyword keyword_tcpv6_csum = {
     .name = "tcpv6-csum",
     .value = CHECKSUM_FORM,
-    .help = "whether the checksum of a TCP segment over IPv6 is right",
+    .help = "validity of the TCP checksum over IPv6",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS | KEYWORD_STATE,
     .parse = checksum_parse,

@@ -17,7 +17,7 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Snort's spelling of hexadecimal numbers: x1, x12, !x12. */
+/* Snort's notation of hexadecimal numbers: x1, x12, !x12. */
 static bool parse_short_hex(struct span value, struct number_range *out)
 {
     bool negated = value.length > 0 && value.at[0] == '!';
@@ -51,8 +51,8 @@ static int tos_parse(struct rule_parser *parser, struct span value, bool negated
 const struct keyword keyword_tos = {
     .name = "tos",
     .value = NUMBER_RANGE_FORM,
-    .help = "the type of service of an IPv4 packet",
-    .manual = "x12 is 0x12, as in Snort. The traffic class of IPv6 is not looked at.",
+    .help = "type of service field of the IPv4 header",
+    .manual = "x12 means 0x12, as in Snort. The IPv6 traffic class is not evaluated.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_QUOTED,
     .parse = tos_parse,

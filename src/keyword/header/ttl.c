@@ -18,7 +18,7 @@ static int ttl_parse(struct rule_parser *parser, struct span value, bool negated
 const struct keyword keyword_ttl = {
     .name = "ttl",
     .value = NUMBER_RANGE_FORM,
-    .help = "the TTL of an IPv4 packet, or the hop limit of an IPv6 packet",
+    .help = "IPv4 TTL or IPv6 hop limit",
     .kind = KEYWORD_PACKET,
     .parse = ttl_parse,
     .match = ttl_match,

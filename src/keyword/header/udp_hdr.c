@@ -20,7 +20,7 @@ static int udp_hdr_parse(struct rule_parser *parser, struct span value, bool neg
 
 const struct keyword keyword_udp_hdr = {
     .name = "udp.hdr",
-    .help = "the UDP header",
+    .help = "UDP header",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .parse = udp_hdr_parse,

@@ -3,7 +3,7 @@
 
 static bool udpv4_csum_match(const struct match_input *in, const void *data)
 {
-    /* The sender of a zero did not compute one (RFC 768). */
+    /* Zero means that the sender computed no checksum (RFC 768). */
     return checksum_match_transport(in->packet, 4, IPPROTO_UDP, data) && in->packet->udp.checksum != 0;
 }
 
@@ -15,7 +15,7 @@ static void udpv4_csum_narrow(const void *data, struct packet_needs *needs)
 const struct keyword keyword_udpv4_csum = {
     .name = "udpv4-csum",
     .value = CHECKSUM_FORM,
-    .help = "whether the checksum of a UDP datagram over IPv4 is right; no match where it has none",
+    .help = "validity of the UDP checksum over IPv4; does not match without a checksum",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS | KEYWORD_STATE,
     .parse = checksum_parse,

@@ -14,7 +14,7 @@ static void udpv6_csum_narrow(const void *data, struct packet_needs *needs)
 const struct keyword keyword_udpv6_csum = {
     .name = "udpv6-csum",
     .value = CHECKSUM_FORM,
-    .help = "whether the checksum of a UDP datagram over IPv6 is right",
+    .help = "validity of the UDP checksum over IPv6",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS | KEYWORD_STATE,
     .parse = checksum_parse,

@@ -31,9 +31,10 @@ static int vlan_id_parse(struct rule_parser *parser, struct span value, bool neg
 const struct keyword keyword_vlan_id = {
     .name = "vlan.id",
     .value = NUMBER_RANGE_FORM "[,WHICH], or count NUMBER",
-    .help = "the VLAN ids of a packet, outermost first",
-    .manual = "WHICH is any (the default), all, all_or_absent, or_absent, the index of a tag (0 is the outermost, -1 "
-              "the innermost), oob_or INDEX, or nb NUMBER: how many tags hold.",
+    .help = "VLAN IDs of the packet, outermost first",
+    .manual = "WHICH is any (the default), all, all_or_absent, or_absent, the index of a tag (0 is the "
+              "outermost, -1 the innermost), oob_or INDEX, or nb NUMBER: the number of tags that must "
+              "match.",
     .kind = KEYWORD_PACKET,
     .parse = vlan_id_parse,
     .match = vlan_id_match,

@@ -16,7 +16,7 @@ static int vlan_layers_parse(struct rule_parser *parser, struct span value, bool
 const struct keyword keyword_vlan_layers = {
     .name = "vlan.layers",
     .value = NUMBER_RANGE_FORM,
-    .help = "how many VLAN tags a packet has",
+    .help = "number of VLAN tags of the packet",
     .kind = KEYWORD_PACKET,
     .parse = vlan_layers_parse,
     .match = vlan_layers_match,

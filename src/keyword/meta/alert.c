@@ -11,7 +11,7 @@ static int alert_parse(struct rule_parser *parser, struct span value, bool negat
 
 const struct keyword keyword_alert = {
     .name = "alert",
-    .help = "report also where the action would not: a pass rule that alerts",
+    .help = "report a match even when the action would not, such as a pass rule that alerts",
     .kind = KEYWORD_META,
     .flags = KEYWORD_NO_VALUE,
     .parse = alert_parse,

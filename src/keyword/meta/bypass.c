@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* bypass; once the rule matched, the rest of the flow passes without inspection. */
+/* bypass; excludes the rest of the flow from inspection once the rule has matched. */
 #include "sluice/keyword.h"
 
 static int bypass_parse(struct rule_parser *parser, struct span value, bool negated)
@@ -12,7 +12,7 @@ static int bypass_parse(struct rule_parser *parser, struct span value, bool nega
 
 const struct keyword keyword_bypass = {
     .name = "bypass",
-    .help = "the rest of the flow passes without inspection once the rule matched",
+    .help = "exclude the rest of the flow from inspection once the rule has matched",
     .kind = KEYWORD_META,
     .flags = KEYWORD_NO_VALUE,
     .parse = bypass_parse,

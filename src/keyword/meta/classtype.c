@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * classtype:trojan-activity; a class of classification.config, which gives the alert its category and its priority. A
- * class that is not there is worth a warning, once, and has priority 3: so the field does it.
+ * classtype:trojan-activity; a class of classification.config, which sets the category and priority of the alert. An
+ * unknown class is reported once as a warning and has priority 3, as in Suricata.
  */
 #include <errno.h>
 
@@ -34,7 +34,7 @@ static int classtype_parse(struct rule_parser *parser, struct span value, bool n
 const struct keyword keyword_classtype = {
     .name = "classtype",
     .value = "NAME",
-    .help = "the rule's class, from classification.config",
+    .help = "class of the rule, from classification.config; sets category and priority of the alert",
     .kind = KEYWORD_META,
     .flags = KEYWORD_QUOTED,
     .parse = classtype_parse,

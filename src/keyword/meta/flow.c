@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * flow:to_server,established; the direction and state of the packet's flow, and where its contents are looked for.
+ * flow:to_server,established; the direction and state of the packet's flow, and whether contents are searched in the
+ * stream or in packets.
  *
- * Words of one group exclude each other. What they ask of the packet is a mask over its flags. A packet without a flow
- * counts as one to the server where a direction is all that is asked, and matches no_stream without a direction; in
- * every other case it does not match (Suricata: flow_gh, SIG_FLAG_INIT_FLOW and FlowMatch).
+ * Words of the same group exclude each other. The conditions on the packet form a mask over its flags. A packet
+ * without a flow counts as to_server when the rule requires only a direction, and it matches no_stream without a
+ * direction; in every other case it does not match (Suricata: flow_gh, SIG_FLAG_INIT_FLOW and FlowMatch).
  */
 #include <errno.h>
 
@@ -17,7 +18,7 @@ enum flow_group { GROUP_DIRECTION, GROUP_STATE, GROUP_STREAM, GROUP_FRAGMENT, GR
 struct flow_word {
     const char *name;
     enum flow_group group;
-    uint32_t mask, value; /* of the packet's flags */
+    uint32_t mask, value; /* tested bits of packet->flags and their required values */
     enum rule_payload payload;
 };
 
@@ -38,8 +39,8 @@ static const struct flow_word words[] = {
 struct flow_condition {
     uint32_t mask, value;
     enum rule_payload payload;
-    bool direction_only; /* nothing but a direction is asked */
-    bool header_only;    /* nothing but a direction and where contents are searched */
+    bool direction_only; /* no condition besides the direction */
+    bool header_only;    /* no condition besides the direction and the search location of contents */
     bool needs_flow;
 };
 
@@ -59,7 +60,7 @@ static void flow_narrow(const void *data, struct packet_needs *needs)
     packet_needs_flags(needs, want->mask, want->value);
 }
 
-/* Neither a state nor a fragment. */
+/* True without a condition on the state or on fragments. */
 static bool flow_is_header(const void *data)
 {
     const struct flow_condition *want = data;
@@ -110,7 +111,7 @@ static void combine(const struct flow_word *const seen[GROUP_COUNT], struct flow
     out->needs_flow = !out->direction_only && (seen[GROUP_DIRECTION] || out->payload != RULE_PAYLOAD_PACKET_ONLY);
 }
 
-/* As in the field a direction alone may be followed by another flow: flow:to_server; flow:established. */
+/* As in Suricata, a lone direction may be followed by another flow keyword: flow:to_server; flow:established. */
 static int check_earlier(struct rule_parser *parser, struct span value, const struct flow_condition *added)
 {
     for (const struct condition *c = rule_parser_rule(parser)->packet_conditions; c; c = c->next) {
@@ -153,7 +154,7 @@ static int flow_parse(struct rule_parser *parser, struct span value, bool negate
     return rule_parser_add_packet_condition(parser, condition, false);
 }
 
-/* Where contents are searched means nothing to a rule without contents of the payload. */
+/* The search location is irrelevant for a rule without payload contents. */
 static int flow_finish(struct rule_parser *parser, const struct condition *condition)
 {
     struct flow_condition *want = (struct flow_condition *)condition->data;
@@ -171,13 +172,13 @@ const struct keyword keyword_flow = {
     .name = "flow",
     .value = "[to_server|to_client][,established|not_established|stateless][,only_stream|no_stream]"
              "[,only_frag|no_frag]",
-    .help = "the direction and state of the packet's flow",
-    .manual =
-        "from_client is to_server, and from_server is to_client. A TCP flow is established once its handshake is "
-        "complete, another one once packets went both ways. With only_stream contents are looked for in the "
-        "reassembled stream only, with no_stream in single packets only. only_frag asks for packets that were put "
-        "together from fragments, no_frag for others. A packet that belongs to no flow counts as one to the server; "
-        "it matches a direction alone, or no_stream, but nothing about states.",
+    .help = "direction and state of the packet's flow",
+    .manual = "from_client is an alias of to_server, from_server of to_client. A TCP flow is established "
+              "once its handshake is complete, any other flow once packets were seen in both directions. "
+              "only_stream searches contents in the reassembled stream only, no_stream in single packets "
+              "only. only_frag matches packets reassembled from fragments, no_frag all others. A packet "
+              "without a flow counts as to_server; it matches a direction alone, or no_stream, but no "
+              "state.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE,
     .parse = flow_parse,

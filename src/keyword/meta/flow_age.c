@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* flow.age:>NUMBER; whole seconds between the flow's first packet and this one, each cut to its second as in the field.
- */
+/* flow.age:>NUMBER; seconds between the flow's first packet and this one; both times are truncated to seconds before
+ * the subtraction, as in Suricata. */
 #include "sluice/number_range.h"
 
 enum { NS_PER_SECOND = 1000000000 };
@@ -25,8 +25,8 @@ static int flow_age_parse(struct rule_parser *parser, struct span value, bool ne
 const struct keyword keyword_flow_age = {
     .name = "flow.age",
     .value = NUMBER_RANGE_FORM,
-    .help = "the seconds that the packet's flow has lasted so far",
-    .manual = "Asked of every packet, not once at the end.",
+    .help = "age of the packet's flow in seconds",
+    .manual = "Evaluated for every packet, not once at the end of the flow.",
     .kind = KEYWORD_PACKET,
     .parse = flow_age_parse,
     .match = flow_age_match,

@@ -10,8 +10,9 @@ static int flow_bytes_parse(struct rule_parser *parser, struct span value, bool 
 const struct keyword keyword_flow_bytes = {
     .name = "flow.bytes",
     .value = FLOW_TOTAL_FORM,
-    .help = "how many bytes the flow has had so far in a direction",
-    .manual = "either: in one of the directions, both: in each of them. Asked of every packet, not once at the end.",
+    .help = "number of bytes the flow has transferred so far in a direction",
+    .manual = "either: in at least one of the directions; both: in each of them. Evaluated for every "
+              "packet, not once at the end of the flow.",
     .kind = KEYWORD_PACKET,
     .parse = flow_bytes_parse,
     .match = flow_total_bytes,

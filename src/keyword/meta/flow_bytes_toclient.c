@@ -10,7 +10,7 @@ static int flow_bytes_toclient_parse(struct rule_parser *parser, struct span val
 const struct keyword keyword_flow_bytes_toclient = {
     .name = "flow.bytes_toclient",
     .value = NUMBER_RANGE_FORM,
-    .help = "how many bytes the flow has had so far to the client",
+    .help = "number of bytes the flow has transferred so far to the client",
     .kind = KEYWORD_PACKET,
     .parse = flow_bytes_toclient_parse,
     .match = flow_total_bytes,

@@ -10,7 +10,7 @@ static int flow_bytes_toserver_parse(struct rule_parser *parser, struct span val
 const struct keyword keyword_flow_bytes_toserver = {
     .name = "flow.bytes_toserver",
     .value = NUMBER_RANGE_FORM,
-    .help = "how many bytes the flow has had so far to the server",
+    .help = "number of bytes the flow has transferred so far to the server",
     .kind = KEYWORD_PACKET,
     .parse = flow_bytes_toserver_parse,
     .match = flow_total_bytes,

@@ -10,8 +10,9 @@ static int flow_pkts_parse(struct rule_parser *parser, struct span value, bool n
 const struct keyword keyword_flow_pkts = {
     .name = "flow.pkts",
     .value = FLOW_TOTAL_FORM,
-    .help = "how many packets the flow has had so far in a direction",
-    .manual = "either: in one of the directions, both: in each of them. Asked of every packet, not once at the end.",
+    .help = "number of packets of the flow so far in a direction",
+    .manual = "either: in at least one of the directions; both: in each of them. Evaluated for every "
+              "packet, not once at the end of the flow.",
     .kind = KEYWORD_PACKET,
     .parse = flow_pkts_parse,
     .match = flow_total_packets,

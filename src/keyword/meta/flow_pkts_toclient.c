@@ -10,7 +10,7 @@ static int flow_pkts_toclient_parse(struct rule_parser *parser, struct span valu
 const struct keyword keyword_flow_pkts_toclient = {
     .name = "flow.pkts_toclient",
     .value = NUMBER_RANGE_FORM,
-    .help = "how many packets the flow has had so far to the client",
+    .help = "number of packets of the flow so far to the client",
     .kind = KEYWORD_PACKET,
     .parse = flow_pkts_toclient_parse,
     .match = flow_total_packets,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Conditions on what a flow has carried so far, this packet included: flow.pkts:DIRECTION,NUMBER and flow.bytes, and
- * their older forms with the direction in the name.
+ * Conditions on the bytes or packets of a flow so far, including this packet: flow.pkts:DIRECTION,NUMBER and
+ * flow.bytes, and their older forms with the direction in the name.
  */
 #ifndef SLUICE_KEYWORD_FLOW_TOTAL_H
 #define SLUICE_KEYWORD_FLOW_TOTAL_H
@@ -15,10 +15,10 @@ struct flow_total {
     enum flow_total_side side;
 };
 
-/* The form for struct keyword's `value`. */
+/* Value form for struct keyword. */
 #define FLOW_TOTAL_FORM "toserver|toclient|either|both," NUMBER_RANGE_FORM
 
-/* For parse(): DIRECTION,NUMBER, or the number alone; added as the packet condition's data. 0 or -errno. */
+/* For parse(): DIRECTION,NUMBER, or the number alone; adds a packet condition. 0 or -errno. */
 int flow_total_condition(struct rule_parser *parser, struct span value, uint64_t limit);
 int flow_total_condition_of(struct rule_parser *parser, struct span value, uint64_t limit, enum flow_total_side side);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * flowbits:COMMAND,NAME; marks that rules leave on a flow for other rules.
+ * flowbits:COMMAND,NAME; bits that rules set on a flow for other rules.
  *
- * isset and isnotset are conditions, which a packet without a flow fulfils never; set, unset and toggle are done once
- * all conditions of the rule hold. `a|b` is one of several names: isset asks for any that is set, isnotset for any that
- * is not.
+ * isset and isnotset are conditions; a packet without a flow never matches them. set, unset and toggle run once all
+ * conditions of the rule have matched. `a|b` lists alternatives: isset matches when any of them is set, isnotset when
+ * any of them is not set.
  */
 #include <errno.h>
 
@@ -81,7 +81,7 @@ static int parse_names(struct rule_parser *parser, struct span names, unsigned u
     return 0;
 }
 
-/* Whether the rule has a condition or action with this command on this name alone. */
+/* Whether the rule has this command with this name alone. */
 static bool has_command(const struct condition *conditions, enum bit_command command, uint32_t number)
 {
     for (const struct condition *c = conditions; c; c = c->next) {
@@ -160,10 +160,10 @@ static int flowbits_parse(struct rule_parser *parser, struct span value, bool ne
 const struct keyword keyword_flowbits = {
     .name = "flowbits",
     .value = "set|unset|toggle,NAME; isset|isnotset,NAME[|NAME...]; or noalert",
-    .help = "marks on the packet's flow, for other rules to ask for",
-    .manual =
-        "isset and isnotset are conditions; of several names one that is (or is not) set suffices. set, unset and "
-        "toggle are done once the rule matched. Names are case sensitive. Packets without a flow never match.",
+    .help = "test or change named bits of the packet's flow, shared with other rules",
+    .manual = "isset and isnotset are conditions; of several names, one that is (or is not) set suffices. "
+              "set, unset and toggle run after the rule has matched. Names are case-sensitive. Packets "
+              "without a flow never match.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE,
     .cost = 1,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * flowint:NAME,OPERATOR[,NUMBER or NAME]; numbers that rules keep in a flow.
+ * flowint:NAME,OPERATOR[,NUMBER or NAME]; integer variables of a flow.
  *
- * Comparisons, isset and notset are conditions, which a packet without a flow fulfils never; =, + and - are done once
- * all conditions of the rule hold. As in the field: a number that was never set compares with nothing, counts as 0 on
- * the right side, is begun by +, and not by -; results wrap at 32 bits.
+ * Comparisons, isset and notset are conditions; a packet without a flow never matches them. =, + and - run once all
+ * conditions of the rule have matched. As in Suricata: an unset variable does not match any comparison and counts as 0
+ * as the right-hand operand; + creates it, - does not; results wrap at 32 bits.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -29,11 +29,11 @@ enum integer_operator {
 struct flow_integer {
     enum integer_operator operation;
     uint32_t number;
-    uint32_t other; /* number of the name on the right side; 0: value */
+    uint32_t other; /* variable number of the right-hand operand; 0: `value` is the operand */
     uint32_t value;
 };
 
-/* Longer ones first: the name is taken off the front of the text. */
+/* Longer operators come first: the parser takes the first one that is a prefix of the text. */
 static const struct {
     const char *name;
     enum integer_operator operation;
@@ -113,7 +113,7 @@ static void flowint_act(const struct match_input *in, const void *data)
         flow_integer_set(in->flows, flow, integer->number, left - right);
 }
 
-/* What may stand on the right side begins with a digit, or is another name. */
+/* The right-hand operand begins with a digit or is the name of a variable. */
 static int parse_right_side(struct rule_parser *parser, struct span text, struct flow_integer *out)
 {
     uint64_t value = 0;
@@ -129,7 +129,8 @@ static int parse_right_side(struct rule_parser *parser, struct span text, struct
     return 0;
 }
 
-/* The row of the operator that the text begins with; it is taken off, and so is a comma behind it. -EINVAL for none. */
+/* Returns the row of the operator at the start of the text and removes it together with a following comma; -EINVAL for
+ * none. */
 static int take_operator(struct span *text)
 {
     for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {
@@ -192,11 +193,10 @@ static int flowint_parse(struct rule_parser *parser, struct span value, bool neg
 const struct keyword keyword_flowint = {
     .name = "flowint",
     .value = "NAME,isset|notset; NAME,==|!=|<|<=|>|>=,NUMBER|NAME; or NAME,=|+|-,NUMBER|NAME",
-    .help = "numbers kept in the packet's flow",
-    .manual =
-        "=, + and - are done once the rule matched, the others are conditions. A number that was not set compares "
-        "with nothing; on the right side it is 0. + begins with 0. Names are case sensitive. Packets without a flow "
-        "never match.",
+    .help = "test or change named integer variables of the packet's flow",
+    .manual = "=, + and - run after the rule has matched, the others are conditions. An unset variable "
+              "matches no comparison; as the right-hand operand it is 0. + creates an unset variable with "
+              "the value 0. Names are case-sensitive. Packets without a flow never match.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE,
     .cost = 1,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fwsam:src, 10 minutes; when the rule drops, the kernel drops the host's packets for so long, without the queue. The
- * word and its form are SnortSam's: who[how], time. A block here is of a host, in both directions, whatever `how` asks
- * for.
+ * fwsam:src, 10 minutes; when the rule drops a packet, the kernel drops the host's packets for this time, without
+ * queueing them. Keyword and form are SnortSam's: who[how], time. A block always covers a host in both directions;
+ * `how` is accepted and ignored.
  */
 #include "sluice/keyword.h"
 
@@ -19,7 +19,7 @@ static const struct word sides[] = {
     { "either", RULE_BLOCK_BOTH },
 };
 
-/* By their first letters, as many as are written; the longest time that is allowed is a year. */
+/* Units of time; any prefix of a name is accepted. The longest allowed time is a year. */
 static const struct word units[] = {
     { "seconds", 1 },     { "minutes", 60 },      { "hours", 3600 },      { "days", DAY },
     { "weeks", 7 * DAY }, { "months", 30 * DAY }, { "years", 365 * DAY },
@@ -29,7 +29,7 @@ static const struct word for_good[] = { { "permanent", 0 }, { "infinite", 0 }, {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* The word that begins with `span`, which has at least `least` letters; NULL. */
+/* Returns the word that begins with `span`, which must have at least `least` characters; NULL for none. */
 static const struct word *find(const struct word *words, size_t count, struct span span, size_t least)
 {
     for (size_t i = 0; i < count; i++) {
@@ -121,9 +121,10 @@ static int fwsam_parse(struct rule_parser *parser, struct span value, bool negat
 const struct keyword keyword_fwsam = {
     .name = "fwsam",
     .value = "src|dst|both[, TIME]",
-    .help = "when the rule drops, the kernel blocks that host for so long (nft.blocklist.enabled)",
-    .manual = "TIME is a number with seconds, minutes, hours, days, weeks, months or years, or permanent; without it\n"
-              "nft.blocklist.timeout. Source and destination are those of the packet that is dropped. Addresses of\n"
+    .help = "block a host of the dropped packet in the kernel for a time (nft.blocklist.enabled)",
+    .manual = "TIME is a number with seconds, minutes, hours, days, weeks, months or years, or permanent "
+              "(default\n"
+              "nft.blocklist.timeout). src and dst are the addresses of the dropped packet. Addresses in\n"
               "nft.blocklist.never are not blocked.",
     .kind = KEYWORD_META,
     .parse = fwsam_parse,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* gid:1; the group of rules that the sid belongs to. */
+/* gid:1; the generator ID, the namespace of the sid. */
 #include "sluice/keyword.h"
 
 static int gid_parse(struct rule_parser *parser, struct span value, bool negated)
@@ -17,7 +17,7 @@ static int gid_parse(struct rule_parser *parser, struct span value, bool negated
 const struct keyword keyword_gid = {
     .name = "gid",
     .value = "NUMBER",
-    .help = "the group of rules (generator) that the number belongs to; 1 without it",
+    .help = "generator ID, the namespace of the sid (default 1)",
     .kind = KEYWORD_META,
     .flags = KEYWORD_QUOTED | KEYWORD_ONCE,
     .parse = gid_parse,

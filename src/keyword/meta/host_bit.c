@@ -61,7 +61,7 @@ int host_bit_add(struct rule_parser *parser, struct span name, const struct host
     return acts ? rule_parser_add_action(parser, copy) : rule_parser_add_packet_condition(parser, copy, false);
 }
 
-/* False for a packet that has no hosts. */
+/* False for a packet without IP addresses. */
 static bool make_key(const struct match_input *in, const struct host_bit *bit, struct host_key *key)
 {
     const struct packet *pkt = in->packet;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What hostbits and xbits share: a bit of an address or of a pair of addresses, and what is asked of it or done with
- * it.
+ * Common code of hostbits and xbits: a bit of an address or of a pair of addresses, and its conditions and actions.
  *
- * A bit that a rule sets on a host by `hostbits` is the one that `xbits` with `track ip_src` or `ip_dst` finds under
- * the same name, as in the field; pairs have names of their own.
+ * A bit that `hostbits` sets on a host is the one that `xbits` with `track ip_src` or `ip_dst` finds under the same
+ * name, as in Suricata; pairs have separate names.
  */
 #ifndef SLUICE_KEYWORD_HOST_BIT_H
 #define SLUICE_KEYWORD_HOST_BIT_H
@@ -21,11 +20,11 @@ struct host_bit {
     uint32_t expire_seconds;
 };
 
-/* The command that a value begins with, cut off `rest`. `noalert` is applied to the rule at once: then *done.
- * 0 or -EINVAL after an error. */
+/* Parses the command at the start of a value and removes it from `rest`. `noalert` is applied to the rule at once and
+ * sets *done. 0 or -EINVAL after an error. */
 int host_bit_parse_command(struct rule_parser *parser, struct span *rest, enum host_bit_command *command, bool *done);
 
-/* Gives the bit its number by its name, and adds it to the rule as a condition or an action. 0 or -errno. */
+/* Assigns the bit the number of its name and adds a condition or an action to the rule. 0 or -errno. */
 int host_bit_add(struct rule_parser *parser, struct span name, const struct host_bit *bit);
 
 bool host_bit_match(const struct match_input *in, const void *data);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* hostbits:set,NAME[,src|dst]; marks that rules leave on an address. The field lets them last five minutes, and so do
- * we. */
+/* hostbits:set,NAME[,src|dst]; bits that rules set on an address. They expire after five minutes, as in Suricata. */
 #include "host_bit.h"
 
 enum { HOSTBITS_SECONDS = 300 };
@@ -35,11 +34,10 @@ static int hostbits_parse(struct rule_parser *parser, struct span value, bool ne
 const struct keyword keyword_hostbits = {
     .name = "hostbits",
     .value = "set|unset|toggle|isset|isnotset,NAME[,src|dst]; or noalert",
-    .help = "marks on the packet's source or destination address, for other rules to ask for",
-    .manual =
-        "isset and isnotset are conditions; set, unset and toggle are done once the rule matched. A mark lasts for "
-        "five minutes. Without src or dst it is the source's. The same mark is found by xbits with track ip_src or "
-        "ip_dst.",
+    .help = "test or change named bits of the packet's source or destination address",
+    .manual = "isset and isnotset are conditions; set, unset and toggle run after the rule has matched. A "
+              "bit expires after five minutes. The default address is src. xbits with track ip_src or "
+              "ip_dst uses the same bits.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE | KEYWORD_IP_ONLY,
     .cost = 2,

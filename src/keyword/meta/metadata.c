@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* metadata:key value, key value; kept for the alert, not interpreted. As in the field a key without a value is left
- * out. */
+/* metadata:key value, key value; stored for the alert, not interpreted. As in Suricata, a key without a value is
+ * ignored. */
 #include <errno.h>
 
 #include "sluice/keyword.h"
@@ -47,7 +47,7 @@ static int metadata_parse(struct rule_parser *parser, struct span value, bool ne
 const struct keyword keyword_metadata = {
     .name = "metadata",
     .value = "KEY VALUE[, KEY VALUE]...",
-    .help = "notes for the readers of alerts",
+    .help = "key-value pairs that are logged with the alert",
     .kind = KEYWORD_META,
     .parse = metadata_parse,
 };

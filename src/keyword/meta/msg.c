@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* msg:"text"; what alerts say. A backslash stands before characters that would end the text, and is taken off. */
+/* msg:"text"; the text of the alert. Backslashes that escape special characters are removed. */
 #include <errno.h>
 
 #include "sluice/keyword.h"
@@ -24,7 +24,7 @@ static int msg_parse(struct rule_parser *parser, struct span value, bool negated
 const struct keyword keyword_msg = {
     .name = "msg",
     .value = "\"TEXT\"",
-    .help = "the text of the alert",
+    .help = "text of the alert",
     .kind = KEYWORD_META,
     .flags = KEYWORD_QUOTED | KEYWORD_QUOTES_REQUIRED | KEYWORD_ONCE,
     .parse = msg_parse,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * nfq_set_mark:0x10/0xff; the packet goes on with these bits in its mark. As the field has it, packets within tunnels
- * mark nothing, nor do those that carry them: a tunnel has packets of many flows. A datagram made of fragments marks
- * the one that completed it.
+ * nfq_set_mark:0x10/0xff; sets bits of the packet's mark in the verdict. As in Suricata, packets inside a tunnel and
+ * packets that carry a tunnel are not marked: a tunnel carries packets of many flows. A match in a reassembled
+ * datagram marks the fragment that completed it.
  */
 #include <errno.h>
 
@@ -48,12 +48,11 @@ static int nfq_set_mark_parse(struct rule_parser *parser, struct span value, boo
 const struct keyword keyword_nfq_set_mark = {
     .name = "nfq_set_mark",
     .value = "VALUE/MASK",
-    .help = "once the rule matched, the packet goes on with VALUE in the bits of MASK of its mark",
-    .manual = "The firewall's later chains, routing and traffic control see it; save it to the connection there when "
-              "it is to hold "
-              "for the whole flow. The bits of queue.mark are set after it. A packet within a tunnel marks nothing, "
-              "nor does one "
-              "that carries a tunnel. Without a queue there is no effect.",
+    .help = "set the bits in MASK of the packet's mark to VALUE once the rule has matched",
+    .manual = "Later firewall chains, routing and traffic control see the mark; save it to the connection "
+              "mark there to apply it to the whole flow. The bits of queue.mark are set afterwards. Packets "
+              "inside a tunnel and packets that carry a tunnel are not marked. Without a queue the keyword "
+              "has no effect.",
     .kind = KEYWORD_META,
     .flags = KEYWORD_EACH_PACKET,
     .parse = nfq_set_mark_parse,

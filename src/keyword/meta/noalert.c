@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* noalert; the rule acts, but reports nothing. */
+/* noalert; the rule takes effect without an alert. */
 #include "sluice/keyword.h"
 
 static int noalert_parse(struct rule_parser *parser, struct span value, bool negated)
@@ -12,7 +12,7 @@ static int noalert_parse(struct rule_parser *parser, struct span value, bool neg
 
 const struct keyword keyword_noalert = {
     .name = "noalert",
-    .help = "act, but report nothing",
+    .help = "apply the rule without an alert",
     .kind = KEYWORD_META,
     .flags = KEYWORD_NO_VALUE,
     .parse = noalert_parse,

@@ -11,7 +11,8 @@ static int prefilter_parse(struct rule_parser *parser, struct span value, bool n
 
 const struct keyword keyword_prefilter = {
     .name = "prefilter",
-    .help = "a hint to look at the keyword before it first; Sluice chooses by itself",
+    .help = "use the preceding keyword for prefiltering; accepted and ignored, Sluice chooses "
+            "automatically",
     .kind = KEYWORD_META,
     .flags = KEYWORD_NO_VALUE,
     .parse = prefilter_parse,

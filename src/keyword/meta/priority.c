@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* priority:1; from 1, the highest, to 255. It counts more than the priority of the rule's class, wherever that stands.
+/* priority:1; from 1 (highest) to 255. It overrides the priority of the rule's class, in any order of the two options.
  */
 #include "sluice/keyword.h"
 
@@ -25,7 +25,7 @@ static int priority_parse(struct rule_parser *parser, struct span value, bool ne
 const struct keyword keyword_priority = {
     .name = "priority",
     .value = "NUMBER",
-    .help = "1 (highest) to 255; takes the place of the class's priority",
+    .help = "priority from 1 (highest) to 255; overrides the priority of the class",
     .kind = KEYWORD_META,
     .flags = KEYWORD_QUOTED,
     .parse = priority_parse,

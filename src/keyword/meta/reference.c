@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* reference:url,example.com/page; where to read more. reference.config says which prefix a system has. */
+/* reference:url,example.com/page; further information about the rule. reference.config defines the prefix of a system.
+ */
 #include <errno.h>
 
 #include "sluice/keyword.h"
@@ -35,7 +36,7 @@ static int reference_parse(struct rule_parser *parser, struct span value, bool n
 const struct keyword keyword_reference = {
     .name = "reference",
     .value = "SYSTEM,ID",
-    .help = "where to read more about what the rule finds",
+    .help = "source of further information about the rule",
     .kind = KEYWORD_META,
     .parse = reference_parse,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* rev:3; of rules with the same gid and sid the highest revision is used. */
+/* rev:3; among rules with the same gid and sid the one with the highest revision is used. */
 #include "sluice/keyword.h"
 
 static int rev_parse(struct rule_parser *parser, struct span value, bool negated)
@@ -17,7 +17,7 @@ static int rev_parse(struct rule_parser *parser, struct span value, bool negated
 const struct keyword keyword_rev = {
     .name = "rev",
     .value = "NUMBER",
-    .help = "the rule's revision: the highest of a number is used",
+    .help = "revision of the rule; the highest revision of a sid is used",
     .kind = KEYWORD_META,
     .flags = KEYWORD_QUOTED | KEYWORD_ONCE,
     .parse = rev_parse,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* sid:2000001; the rule's number. Every rule has one. */
+/* sid:2000001; the signature ID, required in every rule. */
 #include "sluice/keyword.h"
 
 static int sid_parse(struct rule_parser *parser, struct span value, bool negated)
@@ -17,7 +17,7 @@ static int sid_parse(struct rule_parser *parser, struct span value, bool negated
 const struct keyword keyword_sid = {
     .name = "sid",
     .value = "NUMBER",
-    .help = "the rule's number, unique within its generator",
+    .help = "signature ID, unique within its gid",
     .kind = KEYWORD_META,
     .flags = KEYWORD_QUOTED | KEYWORD_ONCE,
     .parse = sid_parse,

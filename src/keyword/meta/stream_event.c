@@ -20,7 +20,7 @@ static int stream_event_number(const void *data)
     return (int)*event;
 }
 
-/* The name that may have been meant; NULL when none is near. */
+/* Returns the most similar event name; NULL when none is similar. */
 static const char *find_nearest(struct span value)
 {
     const char *names[STREAM_EVENT_END - STREAM_EVENT_FIRST];
@@ -58,8 +58,9 @@ static int stream_event_parse(struct rule_parser *parser, struct span value, boo
 const struct keyword keyword_stream_event = {
     .name = "stream-event",
     .value = "NAME",
-    .help = "tracking found this anomaly in the TCP segment",
-    .manual = "The names are those of the anomaly events without stream., like pkt_invalid_timestamp.",
+    .help = "TCP stream event of the segment: an anomaly in the session or in reassembly",
+    .manual = "The names are those of the anomaly events without the prefix stream., such as "
+              "pkt_invalid_timestamp.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE,
     .parse = stream_event_parse,

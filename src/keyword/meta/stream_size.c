@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stream_size:SIDE,OPERATOR,NUMBER; how far a side's sequence numbers have come: what it has sent so far, by its own
- * account, the SYN included. Asked of TCP packets whose flow has a session.
+ * stream_size:SIDE,OPERATOR,NUMBER; the number of bytes a side has sent, computed from its sequence numbers, including
+ * the SYN. Evaluated for TCP packets whose flow has a session.
  */
 #include "sluice/stream.h"
 
@@ -74,8 +74,8 @@ static bool is_operator(struct span text)
     return false;
 }
 
-/* The number with the bounds that the operator stands for. Unlike elsewhere a form that always matches is no mistake:
- * rules of the world have stream_size:client,>=,0. */
+/* Converts operator and number to bounds. Unlike in other keywords, a condition that always matches is accepted:
+ * published rules have stream_size:client,>=,0. */
 static struct number_range range_of(struct span operator_text, uint32_t number)
 {
     struct number_range range = { .mask = UINT64_MAX, .low = number };
@@ -132,7 +132,7 @@ static int stream_size_parse(struct rule_parser *parser, struct span value, bool
 const struct keyword keyword_stream_size = {
     .name = "stream_size",
     .value = "server|client|both|either,<|<=|>|>=|=|!=,NUMBER",
-    .help = "how many bytes a side of the TCP session has sent, by its sequence numbers",
+    .help = "number of bytes that a side of the TCP session has sent, computed from its sequence numbers",
     .manual = "A SYN counts as one byte. Packets whose flow has no TCP session do not match.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tag:session|host[,COUNT,packets|seconds|bytes[,src|dst][,exclusive]]; which packets are written besides the one that
- * matched. What is done with it is policy's.
+ * tag:session|host[,COUNT,packets|seconds|bytes[,src|dst][,exclusive]]; selects packets to log in addition to the
+ * matching one. The policy module implements the tagging.
  */
 #include <errno.h>
 
@@ -107,11 +107,9 @@ static int tag_parse(struct rule_parser *parser, struct span value, bool negated
 const struct keyword keyword_tag = {
     .name = "tag",
     .value = "session|host[,COUNT,packets|seconds|bytes[,src|dst][,exclusive]]",
-    .help = "further packets of the session or host are written too, once the rule matched",
-    .manual =
-        "Without COUNT 256 packets, which is also the most that may be asked for. A host is the packet's destination "
-        "unless src says otherwise. exclusive: a session or host that a tag of this rule already follows is not "
-        "tagged anew.",
+    .help = "log further packets of the session or host once the rule has matched",
+    .manual = "COUNT is at most 256 packets (default 256). host is the packet's destination unless src is "
+              "given. exclusive: a session or host that this rule already tags is not tagged again.",
     .kind = KEYWORD_META,
     .parse = tag_parse,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* target:src_ip; which side of the rule is the one attacked. */
+/* target:src_ip; the side of the rule that is the target of the attack. */
 #include "sluice/keyword.h"
 
 static int target_parse(struct rule_parser *parser, struct span value, bool negated)
@@ -24,7 +24,7 @@ static int target_parse(struct rule_parser *parser, struct span value, bool nega
 const struct keyword keyword_target = {
     .name = "target",
     .value = "src_ip|dest_ip",
-    .help = "the side that is attacked",
+    .help = "side of the rule that is the target of the attack",
     .kind = KEYWORD_META,
     .parse = target_parse,
 };

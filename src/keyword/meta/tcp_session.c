@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tcp.session:setup,established,closing; in which part of its life the packet's TCP session is. A session that is being
- * closed is established as well, as flow:established has it.
+ * tcp.session:setup,established,closing; the phase of the packet's TCP session. A closing session is established as
+ * well, as for flow:established.
  */
 #include <errno.h>
 
@@ -78,8 +78,9 @@ static int tcp_session_parse(struct rule_parser *parser, struct span value, bool
 const struct keyword keyword_tcp_session = {
     .name = "tcp.session",
     .value = "setup|established|closing[,...]",
-    .help = "the part of its life in which the packet's TCP session is",
-    .manual = "One of those named must hold. A session that is being closed is established too.",
+    .help = "phase of the packet's TCP session",
+    .manual = "Matches when the session is in one of the listed phases. A closing session is established as "
+              "well.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE,
     .cost = 1,

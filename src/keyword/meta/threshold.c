@@ -8,8 +8,8 @@ static int threshold_parse(struct rule_parser *parser, struct span value, bool n
     int err;
 
     (void)negated;
-    /* As in the field, where rules in use have two: while a buffer is selected that is no mistake, and both must let it
-     * pass. */
+    /* As in Suricata: while a buffer is selected, a second one is accepted (existing rules have it), and both must be
+     * satisfied. */
     if (rule_parser_rule(parser)->thresholds && !rule_parser_current_buffer(parser))
         return rule_parser_error(parser, value, "a rule can have only one threshold or detection_filter");
     err = rule_parser_threshold(parser, value, THRESHOLD_FORM_KEYWORD, &threshold);
@@ -19,7 +19,7 @@ static int threshold_parse(struct rule_parser *parser, struct span value, bool n
 const struct keyword keyword_threshold = {
     .name = "threshold",
     .value = "type limit|threshold|both, track by_src|by_dst|by_both|by_rule|by_flow, count N, seconds N",
-    .help = "how often the rule reports",
+    .help = "limit on how often the rule alerts",
     .kind = KEYWORD_META,
     .parse = threshold_parse,
 };

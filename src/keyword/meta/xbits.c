@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * xbits:set,NAME,track ip_src|ip_dst|ip_pair[,expire SECONDS]; marks that rules leave on an address or a pair of
- * addresses. Bits of transactions (track tx) wait for parsers of protocols.
+ * xbits:set,NAME,track ip_src|ip_dst|ip_pair[,expire SECONDS]; bits that rules set on an address or on a pair of
+ * addresses. Transaction bits (track tx) are not supported.
  */
 #include "host_bit.h"
 #include "option.h"
@@ -73,10 +73,10 @@ static int xbits_parse(struct rule_parser *parser, struct span value, bool negat
 const struct keyword keyword_xbits = {
     .name = "xbits",
     .value = "set|unset|toggle|isset|isnotset,NAME,track ip_src|ip_dst|ip_pair[,expire SECONDS]; or noalert",
-    .help = "marks on an address or a pair of addresses, for other rules to ask for",
-    .manual =
-        "isset and isnotset are conditions; set, unset and toggle are done once the rule matched. A mark lasts for "
-        "the seconds of expire, 30 without it. A pair is the same in both directions. track tx is not supported.",
+    .help = "test or change named bits of an address or of a pair of addresses",
+    .manual = "isset and isnotset are conditions; set, unset and toggle run after the rule has matched. A "
+              "bit expires after `expire` seconds (default 30). A pair is the same in both directions. "
+              "track tx is not supported.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE | KEYWORD_IP_ONLY,
     .cost = 2,

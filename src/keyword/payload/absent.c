@@ -13,7 +13,8 @@ static int absent_parse(struct rule_parser *parser, struct span value, bool nega
 const struct keyword keyword_absent = {
     .name = "absent",
     .value = "[or_else]",
-    .help = "the buffer is not there; with or_else: or it is, and the conditions on it hold",
+    .help = "matches when the buffer does not exist; with or_else, also when it exists and its conditions "
+            "match",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_OPTIONAL_VALUE,
     .parse = absent_parse,

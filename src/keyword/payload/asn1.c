@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * asn1: the bytes from a place on are values of BER (X.690), and one of them is as an exploit would have it.
+ * asn1: decodes BER values (X.690) from a position in the buffer and matches when one of them has a malformation that
+ * exploits use.
  *
- * Values are walked without recursion: a stack of where the open constructed ones end. A value that is broken or not
- * there as a whole ends the walk; those before it count. Depth and number of the outermost are limited as in the field
- * (asn1-max-frames, 30).
+ * The walk is iterative: a stack holds the ends of the open constructed values. A value that is malformed or
+ * incomplete ends the walk; the values before it count. Nesting depth and the number of outermost values are limited
+ * as in Suricata (asn1-max-frames, 30).
  */
 #include <errno.h>
 #include <stdint.h>
@@ -15,10 +16,10 @@
 
 enum {
     FRAMES_MAX = 30,
-    BYTES_A_STEP = 256, /* of inspection.steps_left */
+    BYTES_A_STEP = 256, /* bytes walked for each step of inspection.steps_left */
     TAG_BIT_STRING = 3,
     TAG_REAL = 9,
-    REAL_MAX = 256, /* what a known library has room for */
+    REAL_MAX = 256, /* buffer size of a vulnerable library */
 };
 
 struct asn1 {
@@ -27,7 +28,7 @@ struct asn1 {
     int32_t offset;
 };
 
-/* The head of a value. */
+/* Identifier and length octets of a value. */
 struct value {
     bool constructed, universal, indefinite;
     uint32_t tag;
@@ -87,10 +88,10 @@ static bool is_wanted(const struct asn1 *asn1, const struct value *value, const 
     return asn1->double_overflow && value->tag == TAG_REAL && (content[0] & 0xc0) == 0 && value->length > REAL_MAX;
 }
 
-/* A constructed value whose end has not been reached. */
+/* An open constructed value. */
 struct frame {
-    const uint8_t *end; /* of indefinite length: the end of the value around it */
-    bool indefinite;    /* ends at an end-of-contents */
+    const uint8_t *end; /* indefinite length: the end of the enclosing value */
+    bool indefinite;    /* terminated by end-of-contents octets */
 };
 
 struct walk {
@@ -99,14 +100,14 @@ struct walk {
     bool found;
 };
 
-/* Leaves the constructed values that end here. */
+/* Pops the constructed values that end at the current position. */
 static void close_values(struct walk *walk, const uint8_t *at)
 {
     while (walk->depth > 0 && !walk->open[walk->depth - 1].indefinite && walk->open[walk->depth - 1].end == at)
         walk->depth--;
 }
 
-/* One value, or the head of a constructed one. False when it is broken. */
+/* Reads one primitive value, or the header of a constructed one. False when it is malformed. */
 static bool walk_value(struct walk *walk, struct cursor *cur, const struct asn1 *asn1)
 {
     const struct frame *around = walk->depth > 0 ? &walk->open[walk->depth - 1] : NULL;
@@ -138,7 +139,7 @@ static bool walk_value(struct walk *walk, struct cursor *cur, const struct asn1 
     return true;
 }
 
-/* Each outermost value is looked at as a whole: what is wrong in it makes it none. */
+/* Walks each outermost value completely; a malformed one is discarded as a whole. */
 static bool find(const struct asn1 *asn1, const uint8_t *bytes, uint32_t length)
 {
     struct cursor cur = cursor_of(bytes, length);
@@ -171,7 +172,7 @@ static enum inspect_result asn1_inspect(struct inspection *in, const struct cond
     return find(asn1, in->data + at, in->length - (uint32_t)at) ? INSPECT_YES : INSPECT_NO;
 }
 
-/* --- In rules ------------------------------------------------------------------------------------- */
+/* --- Parsing -------------------------------------------------------------------------------------- */
 
 static bool take_word(struct span *rest, struct span *word)
 {
@@ -253,13 +254,12 @@ static int asn1_parse(struct rule_parser *parser, struct span value, bool negate
 const struct keyword keyword_asn1 = {
     .name = "asn1",
     .value = "[bitstring_overflow][,double_overflow][,oversize_length N][,absolute_offset N or relative_offset N]",
-    .help = "a value of ASN.1 (BER) is as exploits have it",
-    .manual =
-        "The values begin at the place that is given: absolute in the buffer, or relative to the match before. One of "
-        "them must have more than N bytes (oversize_length), be a bit string that leaves out more bits than it has "
-        "(bitstring_overflow), or a real number in decimal of more than 256 bytes (double_overflow). Values that are "
-        "not there "
-        "as a whole, or nested in more than 30 others, do not count.",
+    .help = "a BER value (ASN.1) that is malformed or oversized the way exploits need it",
+    .manual = "Values are decoded from a position in the buffer: absolute_offset counts from its start, "
+              "relative_offset from the end of the previous match. The condition matches when a value has "
+              "more than N bytes (oversize_length N), is a bit string with more unused bits than it has "
+              "bits (bitstring_overflow), or is a real number in decimal notation of more than 256 bytes "
+              "(double_overflow). Incomplete values, and values nested in more than 30 others, are ignored.",
     .kind = KEYWORD_CONTENT,
     .parse = asn1_parse,
     .inspect = asn1_inspect,

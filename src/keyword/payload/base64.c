@@ -19,7 +19,7 @@ static uint8_t value_of(uint8_t c)
 struct group {
     uint32_t bits;
     unsigned count, padding;
-    bool bad_padding; /* a letter after it, or bits below it */
+    bool bad_padding; /* a character after the padding, or non-zero bits below it */
 };
 
 static void add(struct group *group, uint8_t value)
@@ -30,7 +30,7 @@ static void add(struct group *group, uint8_t value)
     group->count++;
 }
 
-/* Writes the bytes of a group of four, of which each padding stands for one less. */
+/* Writes the bytes of a group of four characters; each padding character means one byte less. */
 static uint32_t flush(struct group *group, uint8_t *out)
 {
     uint32_t count = group->padding < 3 ? 3 - group->padding : 0;
@@ -41,7 +41,7 @@ static uint32_t flush(struct group *group, uint8_t *out)
     return count;
 }
 
-/* As in the field a single letter that is left over is a byte, too: its bits are the upper ones. */
+/* As in Suricata, a single remaining character yields a byte: its bits are the upper ones. */
 static uint32_t flush_rest(struct group *group, uint8_t *out)
 {
     bool single = group->count == 1 && group->padding == 0;

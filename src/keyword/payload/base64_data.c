@@ -20,7 +20,7 @@ static int base64_data_parse(struct rule_parser *parser, struct span value, bool
 
 const struct keyword keyword_base64_data = {
     .name = "base64_data",
-    .help = "what base64_decode decoded",
+    .help = "select the data that base64_decode decoded",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_NESTED,
     .parse = base64_data_parse,

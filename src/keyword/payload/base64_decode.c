@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * base64_decode:bytes 12,offset 4,relative; base64_data; decodes a part of the buffer and asks the conditions after
- * base64_data of what comes out. They belong to this condition: it holds when something was decoded and they hold for
- * it. As in the field a place before it is not tried again when they don't, and without base64_data it never holds.
+ * base64_decode:bytes 12,offset 4,relative; base64_data; decodes a part of the buffer and evaluates the conditions
+ * after base64_data on the result. These conditions belong to this one: it matches when something was decoded and all
+ * of them match. As in Suricata, an earlier condition is not retried at another position when they fail, and without
+ * base64_data base64_decode never matches.
  */
 #include <errno.h>
 
@@ -13,13 +14,14 @@
 
 enum {
     MAX_BYTES = UINT16_MAX,
-    BYTES_A_STEP = 256, /* of inspection.steps_left: what an attacker may have decoded again and again is bounded */
+    BYTES_A_STEP =
+        256, /* bytes decoded for each step of inspection.steps_left; bounds the work that crafted traffic can cause */
 };
 
 struct base64_decode {
     uint32_t bytes, offset;
     bool has_bytes, has_offset, relative;
-    const struct rule_buffer *nested; /* NULL: there is no base64_data */
+    const struct rule_buffer *nested; /* NULL without base64_data */
 };
 
 static bool decode_and_inspect(struct inspection *in, const struct base64_decode *want, uint32_t from, uint32_t length)
@@ -123,7 +125,7 @@ static int base64_decode_parse(struct rule_parser *parser, struct span value, bo
         rest.at = NULL;
     int err = option_list(parser, rest, options, sizeof(options) / sizeof(options[0]), want);
 
-    /* It stands in the buffer of the condition before it, whether it counts from there or not. */
+    /* The condition belongs to the buffer of the preceding condition, even when it is not relative to it. */
     return err ? err : rule_parser_add_content_condition(parser, want, rule_parser_has_previous(parser));
 }
 
@@ -144,10 +146,10 @@ static int base64_decode_finish(struct rule_parser *parser, const struct conditi
 const struct keyword keyword_base64_decode = {
     .name = "base64_decode",
     .value = "[bytes NUMBER][,offset NUMBER][,relative]",
-    .help = "decodes Base64 in the buffer; what came out is looked at after base64_data",
-    .manual = "From the start of the buffer, or from where the condition before it ended (relative), `offset` bytes "
-              "further, at "
-              "most so many bytes (65535). It ends at the first byte that is no Base64.",
+    .help = "decode Base64 data in the buffer; select the result with base64_data",
+    .manual = "Decoding begins at the start of the buffer, or with `relative` at the end of the previous "
+              "match, plus `offset` bytes. It covers at most `bytes` bytes (maximum 65535) and ends at the "
+              "first byte that is not Base64.",
     .kind = KEYWORD_CONTENT,
     .flags = KEYWORD_OPTIONAL_VALUE,
     .parse = base64_decode_parse,

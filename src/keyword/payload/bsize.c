@@ -32,8 +32,8 @@ static int bsize_finish(struct rule_parser *parser, const struct condition *cond
 const struct keyword keyword_bsize = {
     .name = "bsize",
     .value = "[<|>|<=|>=|!]NUMBER or LOW<>HIGH",
-    .help = "the size of the buffer",
-    .manual = "LOW<>HIGH is between the two, without either.",
+    .help = "size of the buffer in bytes",
+    .manual = "LOW<>HIGH excludes both limits.",
     .kind = KEYWORD_CONTENT,
     .parse = bsize_parse,
     .inspect = bsize_inspect,

@@ -3,10 +3,14 @@
 
 #include "byte_source.h"
 
-enum { EXTRACT_MAX_OCT = 23, EXTRACT_MAX_DEC = 20, EXTRACT_MAX_HEX = 14 }; /* digits; Suricata's limits */
+enum {
+    EXTRACT_MAX_OCT = 23,
+    EXTRACT_MAX_DEC = 20,
+    EXTRACT_MAX_HEX = 14
+}; /* maximum number of digits; Suricata's limits */
 
 struct byte_extract {
-    struct byte_source source; /* first: see byte_source.h */
+    struct byte_source source; /* must come first, see byte_source.h */
     int8_t result;             /* index into inspection.values */
     uint8_t align;             /* 0, 2 or 4 */
     uint16_t multiplier;
@@ -135,7 +139,7 @@ static int byte_extract_parse(struct rule_parser *parser, struct span value, boo
 const struct keyword keyword_byte_extract = {
     .name = "byte_extract",
     .value = "BYTES,OFFSET,VARIABLE[,relative][,big|little|dce][,string,hex|dec|oct][,multiplier N][,align 2|4]",
-    .help = "keeps a number of the buffer in a variable, for options of conditions that follow",
+    .help = "store a number from the buffer in a variable for options of later conditions",
     .kind = KEYWORD_CONTENT,
     .parse = byte_extract_parse,
     .inspect = byte_extract_inspect,

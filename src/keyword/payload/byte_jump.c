@@ -6,7 +6,7 @@
 enum jump_origin { JUMP_FROM_NUMBER, JUMP_FROM_BEGINNING, JUMP_FROM_END };
 
 struct byte_jump {
-    struct byte_source source; /* first: see byte_source.h */
+    struct byte_source source; /* must come first, see byte_source.h */
     enum jump_origin origin;
     bool align, has_mask;
     uint8_t shift;
@@ -15,7 +15,7 @@ struct byte_jump {
     int32_t post_offset;
 };
 
-/* The sums wrap at 64 bits, as Suricata's do: a huge number is a jump back. */
+/* The sums wrap at 64 bits, as in Suricata: a huge number is a backward jump. */
 static int64_t target(const struct inspection *in, const struct byte_jump *data, const struct byte_number *number)
 {
     uint64_t value = data->has_mask ? (number->value & data->mask) >> data->shift : number->value;
@@ -44,7 +44,7 @@ static enum inspect_result byte_jump_inspect(struct inspection *in, const struct
 
     if (to > in->length)
         return INSPECT_NO;
-    in->at = to < 0 ? 0 : (uint32_t)to; /* before the start is the start */
+    in->at = to < 0 ? 0 : (uint32_t)to; /* a jump to before the buffer ends at its start */
     return INSPECT_YES;
 }
 
@@ -163,12 +163,13 @@ const struct keyword keyword_byte_jump = {
     .value =
         "BYTES,OFFSET[,relative][,big|little|dce][,string,hex|dec|oct][,multiplier N][,align][,from_beginning|from_end]"
         "[,post_offset N][,bitmask MASK]",
-    .help = "moves the position in the buffer by the number of bytes that a number in the buffer gives",
-    .manual =
-        "The conditions that follow with relative, distance or within count from there. A jump to before the buffer\n"
-        "ends at its start; one past its end is no match. BYTES and OFFSET may be variables. The bitmask is applied "
-        "to\n"
-        "the number, which is then shifted right by the number of trailing zeros of the mask and multiplied.",
+    .help = "move the position in the buffer by a number of bytes read from the buffer",
+    .manual = "Later conditions with relative, distance or within count from the new position. A jump to "
+              "before the buffer\n"
+              "ends at its start; a jump past its end does not match. BYTES and OFFSET may be variables. "
+              "The bitmask is applied to\n"
+              "the number, which is then shifted right by the number of trailing zeros of the mask and "
+              "multiplied.",
     .kind = KEYWORD_CONTENT,
     .parse = byte_jump_parse,
     .inspect = byte_jump_inspect,

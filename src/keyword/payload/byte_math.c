@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * byte_math: every part is `name value`, in any order:
+ * byte_math: each part is `name value`, in any order:
  *
  *     byte_math:bytes 2, offset 0, oper +, rvalue 10, result size, relative
  */
@@ -26,15 +26,15 @@ enum {
 };
 
 struct byte_math {
-    struct byte_source source; /* first: see byte_source.h */
+    struct byte_source source; /* must come first, see byte_source.h */
     enum math_operator operator;
     uint32_t number;
-    int8_t value;  /* index into inspection.values of the right side, or -1 */
+    int8_t value;  /* index of the right-hand operand in inspection.values, or -1 */
     int8_t result; /* index into inspection.values */
     bool has_mask;
     uint8_t shift;
     uint32_t mask;
-    unsigned parts; /* enum math_part: those that were given */
+    unsigned parts; /* enum math_part: the parts present in the rule */
     struct span result_name;
 };
 
@@ -153,7 +153,7 @@ static int set_result(struct rule_parser *parser, struct span value, void *data,
 {
     struct byte_math *math = data;
 
-    math->result_name = value; /* becomes a variable when all is read: rvalue can't mean it */
+    math->result_name = value; /* defined as a variable after all parts are parsed, so that rvalue cannot refer to it */
     return take_part(parser, value, math, (enum math_part)part);
 }
 
@@ -234,8 +234,8 @@ const struct keyword keyword_byte_math = {
     .name = "byte_math",
     .value = "bytes N, offset N, oper +|-|/|*|<<|>>, rvalue N, result VARIABLE[, relative][, endian big|little]"
              "[, string hex|dec|oct][, bitmask MASK]",
-    .help = "calculates with a number of the buffer and keeps the result in a variable",
-    .manual = "bytes and rvalue may be variables. A division by 0 is no match.",
+    .help = "calculate with a number from the buffer and store the result in a variable",
+    .manual = "bytes and rvalue may be variables. A division by 0 does not match.",
     .kind = KEYWORD_CONTENT,
     .parse = byte_math_parse,
     .inspect = byte_math_inspect,

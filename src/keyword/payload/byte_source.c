@@ -102,12 +102,12 @@ bool byte_source_is_constant(const struct byte_source *source)
     return source->offset_value < 0 && source->width_value < 0 && !source->dce;
 }
 
-/* As strtoull reads it: blanks and a sign may come first, and it ends at what is no digit. */
+/* Parses a number like strtoull(): leading blanks and a sign are allowed, and the first other character ends it. */
 static bool read_string(struct cursor cur, const struct byte_source *source, uint32_t width, struct byte_number *number)
 {
     char text[BYTE_SOURCE_MAX_STRING + 1];
     char *end;
-    size_t length = width ? width : cursor_left(&cur); /* a width of 0 reads as far as there are digits */
+    size_t length = width ? width : cursor_left(&cur); /* width 0: all digits up to the first other character */
 
     if (length > BYTE_SOURCE_MAX_STRING)
         length = BYTE_SOURCE_MAX_STRING;

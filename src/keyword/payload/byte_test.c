@@ -6,9 +6,9 @@
 enum byte_test_operator { TEST_EQUAL, TEST_LESS, TEST_MORE, TEST_AT_MOST, TEST_AT_LEAST, TEST_AND, TEST_XOR };
 
 struct byte_test {
-    struct byte_source source; /* first: see byte_source.h */
+    struct byte_source source; /* must come first, see byte_source.h */
     uint64_t number;
-    int8_t value; /* index into inspection.values of the number, or -1 */
+    int8_t value; /* index of the compared number in inspection.values, or -1 */
     enum byte_test_operator operator;
     bool negated;
     bool has_mask;
@@ -86,7 +86,7 @@ static int parse_operator(struct rule_parser *parser, struct span text, struct b
     if (test->negated)
         rest = span_trim((struct span){ .at = text.at + 1, .length = text.length - 1 });
     if (test->negated && rest.length == 0)
-        return 0; /* a ! alone is != */
+        return 0; /* a ! without an operator means != */
     for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {
         if (span_equal(rest, operators[i].text)) {
             test->operator= operators[i].operator;
@@ -161,10 +161,10 @@ static int byte_test_parse(struct rule_parser *parser, struct span value, bool n
 const struct keyword keyword_byte_test = {
     .name = "byte_test",
     .value = "BYTES,[!]OPERATOR,VALUE,OFFSET[,relative][,big|little|dce][,string,hex|dec|oct][,bitmask MASK]",
-    .help = "a number in the buffer compares with a value",
-    .manual =
-        "Operators: = < > <= >= & (has one of the bits) ^ (differs). BYTES, VALUE and OFFSET may be variables. The\n"
-        "masked number is shifted right by the zeros at the mask's end.",
+    .help = "compare a number in the buffer with a value",
+    .manual = "Operators: = < > <= >= & (has one of the bits) ^ (differs). BYTES, VALUE and OFFSET may be "
+              "variables. The\n"
+              "masked number is shifted right by the number of trailing zeros of the mask.",
     .kind = KEYWORD_CONTENT,
     .parse = byte_test_parse,
     .inspect = byte_test_inspect,

@@ -79,7 +79,7 @@ static const struct rule_buffer *payload_of(struct rule_parser *parser)
     return buffer;
 }
 
-/* Whether `next`, the content or pcre that follows `condition`, depends on it. */
+/* Whether `next`, the content or pcre after `condition`, depends on the position where `condition` matched. */
 static bool pattern_depends(const struct condition *condition, const struct condition *next)
 {
     if (next->keyword == &keyword_pcre)
@@ -134,7 +134,7 @@ struct content *condition_modified_content(struct rule_parser *parser, struct sp
     return content;
 }
 
-/* The content or pcre before a content in its buffer. */
+/* Returns the content or pcre that precedes a content in its buffer. */
 static const struct condition *pattern_before(struct rule_parser *parser, const struct content *content)
 {
     const struct condition *condition = find_content(parser, content), *found = NULL;

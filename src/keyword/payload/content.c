@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * content: a literal, and the place where it must stand.
+ * content: a literal and the positions where it may match.
  *
- * Where a content may stand is a window of the buffer: offset and depth count from the buffer's start, distance and
- * within from the end of the match before (inspection.at). The arithmetic is 32 bit and wraps, as Suricata's does: a
- * within that ends before the buffer's start thereby does not limit at all, and a variable counts with its low 32 bits.
+ * The inspection window of a content is a part of the buffer: offset and depth count from the buffer's start, distance
+ * and within from the end of the previous match (inspection.at). The arithmetic has 32 bits and wraps, as in Suricata:
+ * a within that ends before the buffer's start sets no limit, and only the low 32 bits of a variable are used.
  *
- * A content without distance or within that is not found makes the buffer fail for good, since no other place of an
- * earlier content could help. One with distance may be searched for from each place of the content before it, up to
- * the buffer's end: what those searches went over is remembered, so that together they go over the buffer once.
+ * When a content without distance or within is not found, the buffer fails for good, since no other position of an
+ * earlier content can help. A content with distance may be searched from each position of the previous content up to
+ * the buffer's end; the searched ranges are remembered, so that all these searches together scan the buffer once.
  */
 #include <errno.h>
 
@@ -23,7 +23,7 @@ struct window {
     uint32_t start, end;
 };
 
-enum { SHORT_WINDOW = 256 /* searched anew in no more time than it takes to remember */ };
+enum { SHORT_WINDOW = 256 /* a shorter window is searched again in less time than a lookup takes */ };
 
 static uint32_t number_of(const struct inspection *in, int32_t constant, int8_t index)
 {
@@ -61,7 +61,7 @@ static struct window absolute_window(const struct inspection *in, const struct c
     return window;
 }
 
-/* NULL: there is no room for it. */
+/* NULL when the table is full. */
 static struct inspect_search *search_of(struct inspection *in, const struct condition *condition)
 {
     for (uint32_t i = 0; i < in->search_count; i++)
@@ -75,7 +75,7 @@ static struct inspect_search *search_of(struct inspection *in, const struct cond
 
 enum { PAIR_LENGTH = 2 };
 
-/* The first of the places from `start` on, up to `end`, all of which are known. */
+/* Returns the first recorded match that lies in [start, end); all positions must be recorded. */
 static const uint8_t *first_place(const struct inspection *in, const struct pair_place *place, uint32_t start,
                                   uint32_t end)
 {
@@ -85,8 +85,8 @@ static const uint8_t *first_place(const struct inspection *in, const struct pair
     return NULL;
 }
 
-/* The first place from `start` on, up to `end`. Where it is known between which places of the buffer it stands, these
- * alone are asked. */
+/* Returns the first match that lies in [start, end). When the first and last positions of the two-byte pair in the
+ * buffer are recorded, only the range between them is searched. */
 static const uint8_t *search_between(const struct inspection *in, const struct content *content, uint32_t start,
                                      uint32_t end)
 {
@@ -107,7 +107,8 @@ static const uint8_t *search_between(const struct inspection *in, const struct c
     return search_first(content, in->data + start, end - start);
 }
 
-/* The first place in a window that has room for the content. The walk may ask this once for each of its steps. */
+/* Returns the first position in the window at which the whole content fits and matches. The evaluation may call this
+ * for each of its steps. */
 static const uint8_t *search_window(struct inspection *in, const struct condition *condition,
                                     const struct content *content, struct window window)
 {
@@ -121,7 +122,7 @@ static const uint8_t *search_window(struct inspection *in, const struct conditio
         start = known->until;
     }
     if (start > window.end || content->length > window.end - start)
-        return NULL; /* and nothing has been learnt */
+        return NULL; /* the result is unknown, so nothing is recorded */
 
     const uint8_t *found = search_between(in, content, start, window.end);
 
@@ -139,7 +140,7 @@ static const uint8_t *find(struct inspection *in, const struct condition *condit
         return search_window(in, condition, content, window);
     if (window.end < in->length)
         return NULL;
-    if (content->negated) /* the first one decides, see below */
+    if (content->negated) /* the first occurrence decides, see below */
         return search_window(in, condition, content, window);
 
     const uint8_t *last = in->data + (in->length - content->length);
@@ -147,8 +148,8 @@ static const uint8_t *find(struct inspection *in, const struct condition *condit
     return search_equal(content, last) ? last : NULL;
 }
 
-/* A negated content that was found. With endswith it still holds when the first occurrence is not the end of the
- * window; that a later one may be is not looked at, as in Suricata. */
+/* Result for a negated content whose bytes were found. With endswith it still matches when the first occurrence is not
+ * at the end of the window; later occurrences are not considered, as in Suricata. */
 static enum inspect_result found_negated(const struct content *content, struct window window, uint32_t match_end)
 {
     if (content->ends_with && window.end - window.start != match_end)
@@ -188,7 +189,7 @@ static enum inspect_result content_inspect(struct inspection *in, const struct c
     return INSPECT_YES;
 }
 
-/* One that is to stand near the match before. */
+/* Evaluates a content relative to the previous match. */
 static bool content_by_place(const struct condition *condition)
 {
     const struct content_condition *data = condition->data;
@@ -242,11 +243,11 @@ static const struct content *content_literal(const struct condition *condition)
 const struct keyword keyword_content = {
     .name = "content",
     .value = "[!]\"BYTES\"",
-    .help = "the buffer has these bytes",
-    .manual =
-        "Bytes that are not plain text stand between bars in hexadecimal: |0d 0a|. Only \\\" \\; \\: and \\\\ are\n"
-        "escapes. The options that follow say where the bytes must stand: offset, depth, startswith and\n"
-        "endswith count from the buffer's ends, distance and within from the end of the match before.",
+    .help = "bytes that the buffer contains",
+    .manual = "Bytes other than plain text are written in hexadecimal between bars: |0d 0a|. The only\n"
+              "escapes are \\\" \\; \\: and \\\\. The options that follow limit the position of the match: offset,\n"
+              "depth, startswith and endswith count from the ends of the buffer, distance and within from the end\n"
+              "of the previous match.",
     .kind = KEYWORD_CONTENT,
     .flags = KEYWORD_NEGATABLE,
     .parse = content_parse,

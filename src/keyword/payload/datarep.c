@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* datarep:NAME,>,200,load FILE,type string; the number that stands behind the buffer's value in a set's file. */
+/* datarep:NAME,>,200,load FILE,type string; compares the reputation stored with the buffer's value in a dataset. */
 #include <errno.h>
 
 #include "dataset_option.h"
@@ -61,9 +61,9 @@ static int datarep_parse(struct rule_parser *parser, struct span value, bool neg
 const struct keyword keyword_datarep = {
     .name = "datarep",
     .value = "NAME,<|>|==,NUMBER[,load FILE][,type string|md5|sha256|ipv4|ip][,memcap SIZE]",
-    .help = "the number that a set of values has for the buffer",
-    .manual = "The set's file has lines VALUE,NUMBER with numbers up to 65535. A buffer that is not in the set never "
-              "matches. Otherwise as dataset.",
+    .help = "reputation of the buffer's value in a dataset (0 to 65535)",
+    .manual = "Each line of the file has the form VALUE,NUMBER with numbers up to 65535. A buffer that is "
+              "not in the set never matches. The other options are those of dataset.",
     .kind = KEYWORD_CONTENT,
     .parse = datarep_parse,
     .inspect = datarep_inspect,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * dataset:isset,NAME,type string,load FILE; whether the whole buffer is in a set. set and unset change it where they
- * stand, when what was written before them in the rule held, and hold themselves when they changed something: so does
- * the field.
+ * dataset:isset,NAME,type string,load FILE; whether the whole buffer is in a dataset. set and unset change the dataset
+ * at their position in the rule, when the conditions before them have matched, and match when the dataset has changed,
+ * as in Suricata.
  */
 #include <errno.h>
 
@@ -73,15 +73,13 @@ const struct keyword keyword_dataset = {
     .name = "dataset",
     .value = "isset|isnotset|set|unset,NAME[,type string|md5|sha256|ipv4|ip][,load FILE][,save FILE][,state FILE]"
              "[,memcap SIZE]",
-    .help = "whether the buffer is in a set of values; or puts it there, or takes it out",
-    .manual =
-        "The whole buffer is compared. set and unset hold when they changed the set. A set is made by the first rule "
-        "that "
-        "names it, or below datasets in the configuration; only that one needs the type. load is a file of values, a "
-        "line "
-        "each (strings in Base64), beside the rule file, in data-dir, or relative to where the program runs; save is "
-        "written in data-dir at a clean stop; state is both. Adding to a full set fails and is counted. hashsize is "
-        "accepted and not needed.",
+    .help = "whether the buffer is in a set of values, or add it to the set or remove it",
+    .manual = "The whole buffer is compared. set and unset match when they changed the set. The first rule "
+              "that names a set, or the section datasets of the configuration, creates it; only that "
+              "definition needs the type. load names a file with one value per line (strings in Base64), "
+              "searched in the folder of the rule file, in data-dir, or relative to the working directory "
+              "of the program; save is written to data-dir at a clean stop; state is both. Adding to a full "
+              "set fails and is counted. hashsize is accepted and ignored.",
     .kind = KEYWORD_CONTENT,
     .parse = dataset_parse,
     .inspect = dataset_inspect,

@@ -34,7 +34,8 @@ static int depth_parse(struct rule_parser *parser, struct span value, bool negat
 const struct keyword keyword_depth = {
     .name = "depth",
     .value = "NUMBER or VARIABLE",
-    .help = "the content before ends within so many bytes from the buffer's start, or from its offset",
+    .help = "last byte of the buffer, counted from its start or from offset, at which the preceding "
+            "content may end",
     .kind = KEYWORD_MODIFIER,
     .parse = depth_parse,
 };

@@ -30,8 +30,8 @@ static int distance_parse(struct rule_parser *parser, struct span value, bool ne
 const struct keyword keyword_distance = {
     .name = "distance",
     .value = "NUMBER or VARIABLE",
-    .help = "the content before starts so many bytes after the match before it, or later",
-    .manual = "A negative number lets it start before the end of that match.",
+    .help = "minimum number of bytes between the end of the previous match and the preceding content",
+    .manual = "A negative number allows the content to start before the end of the previous match.",
     .kind = KEYWORD_MODIFIER,
     .parse = distance_parse,
 };

@@ -8,7 +8,7 @@ static bool dsize_match(const struct match_input *in, const void *data)
     const struct size_range *range = data;
 
     if (range->outside && in->packet->payload_length == 0)
-        return false; /* as in Suricata: !N is of packets that have a payload */
+        return false; /* as in Suricata: !N requires a payload */
     return size_range_has(range, in->packet->payload_length);
 }
 
@@ -47,8 +47,8 @@ static int dsize_finish(struct rule_parser *parser, const struct condition *cond
 const struct keyword keyword_dsize = {
     .name = "dsize",
     .value = "[<|>|<=|>=|!]NUMBER or LOW<>HIGH",
-    .help = "the size of the packet's payload",
-    .manual = "LOW<>HIGH is between the two, without either. !NUMBER does not match packets without payload.",
+    .help = "size of the packet's payload in bytes",
+    .manual = "LOW<>HIGH excludes both limits. !NUMBER does not match packets without payload.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_ONCE,
     .parse = dsize_parse,

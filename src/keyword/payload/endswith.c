@@ -16,8 +16,9 @@ static int endswith_parse(struct rule_parser *parser, struct span value, bool ne
 
 const struct keyword keyword_endswith = {
     .name = "endswith",
-    .help = "the content before stands at the buffer's end",
-    .manual = "A negated content with endswith holds when its first occurrence does not end the buffer.",
+    .help = "require the preceding content to match at the end of the buffer",
+    .manual = "A negated content with endswith matches when its first occurrence is not at the end of the "
+              "buffer.",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_NO_VALUE,
     .parse = endswith_parse,

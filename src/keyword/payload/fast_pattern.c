@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fast_pattern: by which content the prefilter shall find the rule. "only" once meant that it need not be looked for
- * again; Suricata still accepts it, and what it forbids.
+ * fast_pattern: chooses the content by which the prefilter finds the rule. "only" once meant that the content needs no
+ * second evaluation; Suricata still accepts the word, with its restrictions.
  */
 #include <errno.h>
 
@@ -73,7 +73,7 @@ static int fast_pattern_parse(struct rule_parser *parser, struct span value, boo
 const struct keyword keyword_fast_pattern = {
     .name = "fast_pattern",
     .value = "[only | OFFSET,LENGTH]",
-    .help = "the prefilter finds the rule by the content before, or by a part of it",
+    .help = "use the preceding content, or a part of it, in the prefilter",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_OPTIONAL_VALUE,
     .parse = fast_pattern_parse,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The digests lie sorted, one after the other, in the list's arena: a million SHA-256 are 32 MiB, and a look-up is a
- * search by halves, once a file.
+ * Digests are stored sorted and contiguous in the list's arena: a million SHA-256 digests take 32 MiB. A lookup is one
+ * binary search per file.
  */
 #include "file_digest.h"
 
@@ -43,7 +43,7 @@ static bool has(const struct digests *digests, const uint8_t *wanted)
     return false;
 }
 
-/* A file that is not whole has no digest: then it never holds, negated or not. */
+/* An incomplete file has no digest and never matches, negated or not. */
 enum file_match file_digest_match(const struct match_input *in, const struct file *file, const void *data)
 {
     const struct digests *digests = data;
@@ -56,7 +56,7 @@ enum file_match file_digest_match(const struct match_input *in, const struct fil
     return has(digests, file->digest[digests->kind]) != digests->negated ? FILE_MATCH_YES : FILE_MATCH_NO;
 }
 
-/* --- Reading -------------------------------------------------------------------------------------- */
+/* --- Loading the list ----------------------------------------------------------------------------- */
 
 struct reading {
     struct rule_parser *parser;
@@ -123,7 +123,7 @@ static int read_lines(struct reading *reading, FILE *file)
     return err;
 }
 
-/* Of regular files only: others may never end, or never begin. */
+/* Opens regular files only: reads from other types may block or never end. */
 static int read_file(struct reading *reading)
 {
     int fd = open(reading->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -176,7 +176,7 @@ static int compare32(const void *a, const void *b)
     return memcmp(a, b, 32);
 }
 
-/* Sorted, and into the arena. */
+/* Sorts the digests into the list's arena. */
 static int settle(struct reading *reading)
 {
     static int (*const compare[])(const void *, const void *) = { compare16, compare20, compare32 };

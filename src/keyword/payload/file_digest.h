@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Digests of files against a list in a file: filemd5, filesha1, filesha256. */
+/* Comparison of file digests with a list: filemd5, filesha1, filesha256. */
 #ifndef SLUICE_KEYWORD_FILE_DIGEST_H
 #define SLUICE_KEYWORD_FILE_DIGEST_H
 

@@ -9,8 +9,8 @@ static int fileext_parse(struct rule_parser *parser, struct span value, bool neg
 const struct keyword keyword_fileext = {
     .name = "fileext",
     .value = "[!]\"TEXT\"",
-    .help = "the file's name has this extension, in upper or lower case",
-    .manual = "fileext:\"jpg\" is file.name; content:\".jpg\"; nocase; endswith;",
+    .help = "extension of the file's name, case-insensitive",
+    .manual = "fileext:\"jpg\" is a shorthand for file.name; content:\".jpg\"; nocase; endswith;",
     .kind = KEYWORD_CONTENT,
     .flags = KEYWORD_NEGATABLE,
     .applications = name_content_applications,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* filemagic:"PDF document"; what libmagic says of the file has these bytes, in upper or lower case. */
+/* filemagic:"PDF document"; the libmagic description of the file contains the text, case-insensitive. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "search.h"
 #include "sluice/file.h"
 
-/* Of which nothing is known never holds, negated or not, as in the field. */
+/* A file without a description never matches, negated or not, as in Suricata. */
 static enum file_match filemagic_match(const struct match_input *in, const struct file *file, const void *data)
 {
     const struct content *content = data;
@@ -16,7 +16,7 @@ static enum file_match filemagic_match(const struct match_input *in, const struc
     (void)in;
     if (!file->magic)
         return file->magic_done || file->state != FILE_OPEN ? FILE_MATCH_NO : FILE_MATCH_LATER;
-    /* The NUL belongs to it, so that a rule can ask for the end. */
+    /* The terminating NUL is part of the searched text, so that a rule can match its end. */
     bool found = search_first(content, (const uint8_t *)file->magic, strlen(file->magic) + 1) != NULL;
 
     return found != content->negated ? FILE_MATCH_YES : FILE_MATCH_NO;
@@ -44,8 +44,8 @@ static int filemagic_parse(struct rule_parser *parser, struct span value, bool n
 const struct keyword keyword_filemagic = {
     .name = "filemagic",
     .value = "[!]\"TEXT\"",
-    .help = "what libmagic says of the file has this text, in upper or lower case",
-    .manual = "libmagic is asked once a file, when its first 4096 bytes or all of it are there.",
+    .help = "text in the file type reported by libmagic, case-insensitive",
+    .manual = "libmagic examines each file once, after its first 4096 bytes or when it is complete.",
     .kind = KEYWORD_FILE,
     .flags = KEYWORD_NEGATABLE,
     .applications = name_content_applications,

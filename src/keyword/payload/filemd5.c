@@ -10,7 +10,7 @@ static int filemd5_parse(struct rule_parser *parser, struct span value, bool neg
 const struct keyword keyword_filemd5 = {
     .name = "filemd5",
     .value = "[!]FILE",
-    .help = "the file's MD5 is one of those in FILE",
+    .help = "MD5 digest of the file is listed in FILE",
     .manual = FILE_DIGEST_MANUAL,
     .kind = KEYWORD_FILE,
     .flags = KEYWORD_NEGATABLE | KEYWORD_QUOTED,

@@ -9,8 +9,8 @@ static int filename_parse(struct rule_parser *parser, struct span value, bool ne
 const struct keyword keyword_filename = {
     .name = "filename",
     .value = "[!]\"TEXT\"",
-    .help = "the file's name has these bytes, in upper or lower case",
-    .manual = "filename:\"secret\" is file.name; content:\"secret\"; nocase;",
+    .help = "text in the file's name, case-insensitive",
+    .manual = "filename:\"secret\" is a shorthand for file.name; content:\"secret\"; nocase;",
     .kind = KEYWORD_CONTENT,
     .flags = KEYWORD_NEGATABLE,
     .applications = name_content_applications,

@@ -10,7 +10,7 @@ static int filesha1_parse(struct rule_parser *parser, struct span value, bool ne
 const struct keyword keyword_filesha1 = {
     .name = "filesha1",
     .value = "[!]FILE",
-    .help = "the file's SHA-1 is one of those in FILE",
+    .help = "SHA-1 digest of the file is listed in FILE",
     .manual = FILE_DIGEST_MANUAL,
     .kind = KEYWORD_FILE,
     .flags = KEYWORD_NEGATABLE | KEYWORD_QUOTED,

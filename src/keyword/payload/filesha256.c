@@ -10,7 +10,7 @@ static int filesha256_parse(struct rule_parser *parser, struct span value, bool 
 const struct keyword keyword_filesha256 = {
     .name = "filesha256",
     .value = "[!]FILE",
-    .help = "the file's SHA-256 is one of those in FILE",
+    .help = "SHA-256 digest of the file is listed in FILE",
     .manual = FILE_DIGEST_MANUAL,
     .kind = KEYWORD_FILE,
     .flags = KEYWORD_NEGATABLE | KEYWORD_QUOTED,

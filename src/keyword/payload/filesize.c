@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * filesize: a number that is known when the file is complete. That it is greater than something may be known before; of
- * a file that was cut nothing else is.
+ * filesize: the size is known when the file is complete. "Greater than" may be decided earlier; for a truncated file
+ * it is the only comparison that can match.
  */
 #include <errno.h>
 
@@ -42,7 +42,7 @@ const struct keyword keyword_filesize = {
     .name = "filesize",
     .value = NUMBER_RANGE_FORM,
     .help = "size of the file in bytes",
-    .manual = "Of a file of which the end was not seen only > and >= can hold.",
+    .manual = "For a file whose end was not seen, only > and >= can match.",
     .kind = KEYWORD_FILE,
     .applications = name_content_applications,
     .directions = 1 << FLOW_TO_SERVER | 1 << FLOW_TO_CLIENT,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* flowvar:NAME,"CONTENT"; what a pcre of some rule took out for the flow has the content in it. */
+/* flowvar:NAME,"CONTENT"; whether a text that a pcre captured for the flow contains the content. */
 #include "text_content.h"
 
 static bool flowvar_match(const struct match_input *in, const void *data)
@@ -21,8 +21,9 @@ static int flowvar_parse(struct rule_parser *parser, struct span value, bool neg
 const struct keyword keyword_flowvar = {
     .name = "flowvar",
     .value = "NAME,\"CONTENT\"",
-    .help = "the content is in what a pcre took out for the flow (flow:NAME)",
-    .manual = "Rules that take a text out are asked before those that look into it, also in the same packet.",
+    .help = "content of a text that a pcre captured for the flow (flow:NAME)",
+    .manual = "Rules that capture a text are evaluated before rules that test it, also within the same "
+              "packet.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE,
     .cost = 2,

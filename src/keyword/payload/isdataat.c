@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * isdataat: whether the buffer has data at a place. The two forms count differently, as in Suricata: an absolute N asks
- * for byte N itself (counted from 0), a relative N is content with N bytes after the match before.
+ * isdataat: whether the buffer has data at a position. The two forms count differently, as in Suricata: an absolute N
+ * requires byte N itself (counted from 0), a relative N is satisfied by N bytes after the previous match.
  */
 #include <errno.h>
 
 #include "condition.h"
 #include "keyword/meta/option.h"
 
-enum { ISDATAAT_MAX_VALUE = 100000000 }; /* a larger variable is beyond any buffer */
+enum { ISDATAAT_MAX_VALUE = 100000000 }; /* a larger value exceeds every buffer */
 
 struct isdataat {
     uint32_t number;
@@ -44,7 +44,7 @@ static bool isdataat_by_place(const struct condition *condition)
     return data->value < 0;
 }
 
-/* content:"x"; isdataat:!1,relative; is how endswith was written before there was one. */
+/* content:"x"; isdataat:!1,relative; is the historic form of endswith. */
 static bool make_endswith(struct rule_parser *parser, const struct isdataat *data)
 {
     struct content *content;
@@ -96,7 +96,8 @@ static int isdataat_parse(struct rule_parser *parser, struct span value, bool ne
 const struct keyword keyword_isdataat = {
     .name = "isdataat",
     .value = "[!]NUMBER or VARIABLE[,relative][,rawbytes]",
-    .help = "there is data at this byte of the buffer, or so many bytes after the match before",
+    .help = "data exists at this byte of the buffer or, with relative, at least NUMBER bytes after the "
+            "previous match",
     .kind = KEYWORD_CONTENT,
     .flags = KEYWORD_NEGATABLE,
     .parse = isdataat_parse,

@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 
-/* The text between the quotes on its way to bytes. */
+/* The quoted text while it is converted to bytes. */
 struct literal {
     struct rule_parser *parser;
     struct span text;
@@ -25,7 +25,7 @@ static int hex_digit(char c)
     return isxdigit((unsigned char)c) ? (c | 0x20) - 'a' + 10 : -1;
 }
 
-/* |0d 0a|: from after the first bar to after the second. */
+/* Parses a hexadecimal block such as |0d 0a|, from after the opening bar to after the closing one. */
 static int parse_hex(struct literal *literal)
 {
     const char *text = literal->text.at;
@@ -90,7 +90,7 @@ static int parse_literal(struct literal *literal)
     return 0;
 }
 
-/* Takes the quotes off. `content:"x",nocase;` gets a message of its own: it is how Snort 3 writes modifiers. */
+/* Removes the quotes. `content:"x",nocase;`, the Snort 3 form of modifiers, gets its own message. */
 static int unquote(struct rule_parser *parser, struct span value, struct span *text)
 {
     if (value.length < 2 || value.at[0] != '"')

@@ -26,7 +26,7 @@ int name_content_finish(struct rule_parser *parser, const struct condition *cond
     return keyword_content.finish(parser, condition);
 }
 
-/* Quotes are optional here; without them there are no escapes. */
+/* Quotes are optional; unquoted values have no escapes. */
 static int parse_bytes(struct rule_parser *parser, struct span value, uint8_t **bytes, uint16_t *length)
 {
     if (value.length > 0 && value.at[0] == '"')

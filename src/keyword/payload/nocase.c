@@ -4,7 +4,7 @@
 #include "condition.h"
 #include "search.h"
 
-/* The bytes are kept in lower case from here on; see search.c. */
+/* The content's bytes are lower case from here on; see search.c. */
 static int nocase_parse(struct rule_parser *parser, struct span value, bool negated)
 {
     struct content *content = condition_modified_content(parser, value, "nocase");
@@ -24,7 +24,7 @@ static int nocase_parse(struct rule_parser *parser, struct span value, bool nega
 
 const struct keyword keyword_nocase = {
     .name = "nocase",
-    .help = "the content before matches in upper and lower case",
+    .help = "match the preceding content case-insensitively",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_NO_VALUE,
     .parse = nocase_parse,

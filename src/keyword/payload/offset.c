@@ -30,7 +30,7 @@ static int offset_parse(struct rule_parser *parser, struct span value, bool nega
 const struct keyword keyword_offset = {
     .name = "offset",
     .value = "NUMBER or VARIABLE",
-    .help = "the content before starts at this byte of the buffer or later",
+    .help = "first byte of the buffer, counted from 0, at which the preceding content may start",
     .kind = KEYWORD_MODIFIER,
     .parse = offset_parse,
 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * pcre: a Perl-compatible regular expression, by PCRE2.
+ * pcre: a Perl-compatible regular expression, matched by PCRE2.
  *
- * Patterns are compiled to machine code where PCRE2 can; the rest is interpreted. Both count their steps and stop at
- * Suricata's default limits. Whether the bytes match is not known then: struct inspect_limits says what follows, for
- * negated patterns, too. What a worker needs to match is its struct pcre_scratch.
+ * Patterns are compiled to machine code where PCRE2 supports it; the others are interpreted. Both count their steps
+ * and stop at Suricata's default limits. The result of a match that stopped is unknown; struct inspect_limits decides
+ * then, also for negated patterns. A worker's match state is its struct pcre_scratch.
  *
- * Ownership: PCRE2's code is in the list's arena; machine code is not, and goes by release().
+ * Ownership: PCRE2's code is in the list's arena; machine code is not and is freed by release().
  */
 #include "pcre_scratch_priv.h"
 
@@ -18,9 +18,9 @@
 #include "pcre_compile.h"
 #include "sluice/decision.h"
 
-/* A group whose text is taken out. */
+/* A capture group whose text is kept. */
 struct pcre_capture {
-    uint32_t number; /* of the name */
+    uint32_t number; /* number of the variable name */
     uint8_t kind;    /* RULE_NAME_... */
     uint8_t group;
 };
@@ -28,15 +28,15 @@ struct pcre_capture {
 struct pcre_condition {
     pcre2_code *code;
     bool negated, relative;
-    bool retry;  /* further matches are tried */
-    bool direct; /* the machine code may be called without PCRE2's own checks: it is there, and any bytes will do */
+    bool retry;  /* later matches are tried when the rest of the rule fails */
+    bool direct; /* the machine code exists and accepts any bytes, so it is called without PCRE2's checks */
     uint8_t capture_count;
     struct pcre_capture captures[PCRE_GROUPS_MAX];
 };
 
 /* --- Matching ------------------------------------------------------------------------------------- */
 
-/* Another try of the same rule takes the place of the one before. */
+/* A retry of the same rule replaces the texts of the previous try. */
 static struct rule_capture *text_for(struct rule_captures *texts, const struct pcre_capture *capture)
 {
     for (uint32_t i = 0; i < texts->count; i++) {
@@ -46,7 +46,7 @@ static struct rule_capture *text_for(struct rule_captures *texts, const struct p
     return texts->count < RULE_TEXTS_MAX ? &texts->list[texts->count++] : NULL;
 }
 
-/* A group that took no part in the match gives nothing. */
+/* A group without a part in the match captures nothing. */
 static void take_out(const struct inspection *in, const struct pcre_condition *data, uint32_t base, int groups)
 {
     const PCRE2_SIZE *match = pcre2_get_ovector_pointer(in->pcre->match);
@@ -119,7 +119,7 @@ static const struct {
     { 'A', PCRE2_ANCHORED }, { 'E', PCRE2_DOLLAR_ENDONLY }, { 'G', PCRE2_UNGREEDY },
 };
 
-/* Letters that choose a buffer, of HTTP/1. */
+/* Flags that select a buffer of HTTP/1. */
 static const struct buffer_letter {
     char letter;
     const char *buffer, *tag;
@@ -131,18 +131,18 @@ static const struct buffer_letter {
     { 'Z', "http.host.raw", "pcre /Z" },
 };
 
-/* What the flags say besides PCRE2's. */
+/* Meaning of the flags besides PCRE2's options. */
 struct pcre_flags {
     uint32_t options;
     const struct buffer_letter *letter; /* NULL: the current buffer */
-    const struct keyword *buffer;       /* of the letter */
+    const struct keyword *buffer;       /* buffer selected by the letter */
     bool rawbytes;
 };
 
-/* The two parts of the value. */
+/* The parts of the value. */
 struct pcre_text {
     struct span pattern, flags;
-    struct span names; /* of what is taken out, behind the flags; empty without */
+    struct span names; /* names of captured texts after the flags; empty when there are none */
 };
 
 static int choose_buffer(struct rule_parser *parser, struct span where, const struct buffer_letter *letter,
@@ -177,7 +177,7 @@ static int parse_flag(struct rule_parser *parser, struct span letter, struct pcr
         data->relative = true;
     else if (c == 'B')
         flags->rawbytes = true;
-    else if (c != 'O') /* the limits can't be configured */
+    else if (c != 'O') /* accepted: it overrides limits that are not configurable here */
         return rule_parser_error(parser, letter, "unknown pcre modifier '%c'", c);
     return 0;
 }
@@ -209,8 +209,8 @@ static void cut_names(struct pcre_text *text)
     text->flags.length = length;
 }
 
-/* /PATTERN/FLAGS: the first slash, and the last one that has no single backslash before it. Names of variables may
- * follow a comma, and have no slash. */
+/* Splits /PATTERN/FLAGS at the first slash and the last one that is not preceded by a single backslash. Variable names
+ * may follow a comma and contain no slash. */
 static int split(struct rule_parser *parser, struct span value, struct pcre_text *out)
 {
     size_t start = value.length > 1 && value.at[0] == 'm' && value.at[1] == '/' ? 1 : 0;
@@ -224,7 +224,7 @@ static int split(struct rule_parser *parser, struct span value, struct pcre_text
             continue;
         out->pattern = (struct span){ .at = value.at + start + 1, .length = i - start - 1 };
         out->flags = (struct span){ .at = value.at + i + 1, .length = value.length - i - 1 };
-        /* A quote that nothing has opened ends them: rules in use have it so. */
+        /* An unmatched quote ends the flags: existing rules have this. */
         if (memchr(out->flags.at, '"', out->flags.length))
             out->flags.length = (size_t)((const char *)memchr(out->flags.at, '"', out->flags.length) - out->flags.at);
         cut_names(out);
@@ -233,10 +233,10 @@ static int split(struct rule_parser *parser, struct span value, struct pcre_text
     return rule_parser_error(parser, value, "the closing slash is missing");
 }
 
-/* --- What is taken out ---------------------------------------------------------------------------- */
+/* --- Captured texts ------------------------------------------------------------------------------- */
 
-/* Whose the text is, by the word before its name: "flow:user" in a list behind the flags, "flow_user" as the name of a
- * group. */
+/* Scope of a captured text, by the word before its name: "flow:user" in a list after the flags, "flow_user" as the name
+ * of a group. */
 static const struct {
     const char *word;
     enum rule_name_kind kind;
@@ -246,7 +246,7 @@ static const struct {
     { "alert", RULE_NAME_ALERT_TEXT },
 };
 
-/* Cuts the word and the separator off; false when it is none of them. */
+/* Removes the scope and the separator from the name; false when it begins with no scope. */
 static bool cut_owner(struct span *name, char separator, enum rule_name_kind *kind)
 {
     for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++) {
@@ -279,7 +279,7 @@ static int add_capture(struct rule_parser *parser, struct span name, enum rule_n
     return 0;
 }
 
-/* flow:NAME, pkt:NAME: the first one is the first group's. */
+/* Parses the list flow:NAME, pkt:NAME; the first name belongs to the first group. */
 static int list_captures(struct rule_parser *parser, struct span names, struct pcre_condition *data)
 {
     uint32_t group = 0, groups = 0;
@@ -313,7 +313,7 @@ static int list_captures(struct rule_parser *parser, struct span names, struct p
     return 0;
 }
 
-/* (?P<flow_NAME>...) */
+/* Finds named groups of the form (?P<flow_NAME>...). */
 static int named_captures(struct rule_parser *parser, struct span pattern, struct pcre_condition *data)
 {
     const char *at = pattern.at, *end = pattern.at + pattern.length;
@@ -354,9 +354,9 @@ static int find_captures(struct rule_parser *parser, const struct pcre_text *tex
     return err;
 }
 
-/* --- The whole ------------------------------------------------------------------------------------ */
+/* --- The keyword ---------------------------------------------------------------------------------- */
 
-/* The host is in small letters. */
+/* http.host is normalized to lower case. */
 static bool has_capital(struct span pattern)
 {
     for (size_t i = 0; i < pattern.length; i++) {
@@ -368,7 +368,7 @@ static bool has_capital(struct span pattern)
     return false;
 }
 
-/* The bodies of responses have two names. */
+/* Response bodies have two names. */
 static bool is_buffer(const struct rule_parser *parser, const struct pcre_flags *flags, const struct keyword *buffer)
 {
     return buffer == flags->buffer ||
@@ -437,7 +437,7 @@ static int pcre_parse(struct rule_parser *parser, struct span value, bool negate
     return err ? err : add_condition(parser, &flags, data);
 }
 
-/* Text in UTF-8 must be looked through first. */
+/* In UTF-8 mode PCRE2 must validate the text first. */
 static bool is_direct(const pcre2_code *code)
 {
     uint32_t flags = 0;
@@ -447,7 +447,8 @@ static bool is_direct(const pcre2_code *code)
            pcre2_pattern_info(code, PCRE2_INFO_JITSIZE, &size) == 0 && size > 0;
 }
 
-/* Machine code is made only for rules that are kept; where PCRE2 can't make it, the pattern is interpreted. */
+/* Machine code is generated only for rules that are kept; where PCRE2 cannot generate it, the pattern is interpreted.
+ */
 static int pcre_finish(struct rule_parser *parser, const struct condition *condition)
 {
     struct pcre_condition *data = (struct pcre_condition *)condition->data;
@@ -468,22 +469,16 @@ static void pcre_release(const struct condition *condition)
 const struct keyword keyword_pcre = {
     .name = "pcre",
     .value = "[!]\"/PATTERN/FLAGS[,flow:NAME|pkt:NAME|alert:NAME...]\"",
-    .help = "a regular expression matches in the buffer",
-    .manual =
-        "Flags: i no case, s dot is any byte, m lines, x blanks and comments in the pattern, A at the start, E dollar\n"
-        "is the very end, G not greedy, R after the match before, B and O accepted.\n"
-        "Letters of HTTP/1 choose the buffer: U http.uri, I http.uri.raw, P http.request_body, Q file.data, H "
-        "http.header,\n"
-        "D http.header.raw, M http.method, C http.cookie, S http.stat_code, Y http.stat_msg, V http.user_agent, W "
-        "http.host,\n"
-        "Z http.host.raw.\n"
-        "What a group matched is kept when the rule matches: the first name after the flags is for the first group, or "
-        "the "
-        "group is\n"
-        "called (?P<flow_NAME>...), (?P<pkt_NAME>...) or (?P<alert_NAME>...). Texts of the flow and the packet are in "
-        "EVE's "
-        "metadata\n"
-        "(flowvars, pktvars), those of the alert in alert.context. 112 bytes are kept of each, 16 texts of a flow.",
+    .help = "regular expression (PCRE2) that matches in the buffer",
+    .manual = "Flags: i ignore case, s dot matches any byte, m multiple lines, x extended syntax, A anchored at the\n"
+              "start, E dollar matches the very end only, G not greedy, R relative to the previous match; B and O\n"
+              "are accepted. These flags select a buffer of HTTP/1: U http.uri, I http.uri.raw,\n"
+              "P http.request_body, Q file.data, H http.header, D http.header.raw, M http.method, C http.cookie,\n"
+              "S http.stat_code, Y http.stat_msg, V http.user_agent, W http.host, Z http.host.raw.\n"
+              "The text of a capture group is stored when the rule matches: the first name after the flags belongs\n"
+              "to the first group, or a group is named (?P<flow_NAME>...), (?P<pkt_NAME>...) or\n"
+              "(?P<alert_NAME>...). EVE logs the texts of flow and packet in metadata (flowvars, pktvars), those of\n"
+              "the alert in alert.context. Up to 112 bytes of each text and 16 texts per flow are stored.",
     .kind = KEYWORD_CONTENT,
     .flags = KEYWORD_NEGATABLE | KEYWORD_QUOTED,
     .parse = pcre_parse,

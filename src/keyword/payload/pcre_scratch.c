@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 enum {
-    HEAP_LIMIT_KB = 512,          /* of the interpreter's frames, which grow by doubling and are kept */
-    BLOCK_SIZE = 2 * 1024 * 1024, /* holds all sizes that they go through */
-    PAIRS = PCRE_GROUPS_MAX + 1,  /* the match, and the groups that are taken out */
+    HEAP_LIMIT_KB = 512,          /* limit of the interpreter's frames, whose memory grows by doubling and is kept */
+    BLOCK_SIZE = 2 * 1024 * 1024, /* total of all sizes while the frames grow */
+    PAIRS = PCRE_GROUPS_MAX + 1,  /* offset pairs: the whole match and the capture groups */
     STACK_START = 32 * 1024,
     STACK_MAX = 512 * 1024,
 };
@@ -22,7 +22,7 @@ static void *block_take(size_t size, void *user)
     return scratch->block + scratch->used - rounded;
 }
 
-/* The match data only ever asks for more; all goes with the block. */
+/* The match data only allocates; the block is freed as a whole. */
 static void block_give_back(void *memory, void *user)
 {
     (void)memory;
@@ -50,7 +50,7 @@ struct pcre_scratch *pcre_scratch_new(const struct pcre_limits *limits)
     pcre2_set_match_limit(scratch->context, limits->match);
     pcre2_set_depth_limit(scratch->context, limits->depth);
     pcre2_set_heap_limit(scratch->context, HEAP_LIMIT_KB);
-    if (scratch->stack) /* NULL where PCRE2 has no JIT */
+    if (scratch->stack) /* NULL when PCRE2 has no JIT */
         pcre2_jit_stack_assign(scratch->context, NULL, scratch->stack);
     return scratch;
 }

@@ -9,14 +9,14 @@
 
 #include "sluice/pcre_scratch.h"
 
-enum { PCRE_GROUPS_MAX = 8 /* whose text a rule may take out: as many as in the field */ };
+enum { PCRE_GROUPS_MAX = 8 /* capture groups whose text a rule may keep, as in Suricata */ };
 
 struct pcre_scratch {
     pcre2_general_context *memory;
     pcre2_match_data *match;
     pcre2_match_context *context;
     pcre2_jit_stack *stack;
-    size_t used; /* of block */
+    size_t used; /* used bytes of block */
     uint8_t *block;
 };
 

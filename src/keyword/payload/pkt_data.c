@@ -12,7 +12,7 @@ static int pkt_data_parse(struct rule_parser *parser, struct span value, bool ne
 
 const struct keyword keyword_pkt_data = {
     .name = "pkt_data",
-    .help = "the conditions that follow look at the payload again",
+    .help = "select the payload again for the conditions that follow",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE,
     .parse = pkt_data_parse,

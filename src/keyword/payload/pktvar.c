@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* pktvar:NAME,"CONTENT"; what a pcre of another rule took out of this packet has the content in it. */
+/* pktvar:NAME,"CONTENT"; whether a text that a pcre of another rule captured from this packet contains the content. */
 #include "sluice/decision.h"
 #include "text_content.h"
 
@@ -25,7 +25,7 @@ static int pktvar_parse(struct rule_parser *parser, struct span value, bool nega
 const struct keyword keyword_pktvar = {
     .name = "pktvar",
     .value = "NAME,\"CONTENT\"",
-    .help = "the content is in what a pcre of another rule took out of this packet (pkt:NAME)",
+    .help = "content of a text that a pcre of another rule captured from this packet (pkt:NAME)",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE,
     .cost = 2,

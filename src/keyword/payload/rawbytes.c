@@ -21,7 +21,8 @@ static int rawbytes_parse(struct rule_parser *parser, struct span value, bool ne
 
 const struct keyword keyword_rawbytes = {
     .name = "rawbytes",
-    .help = "Snort's: the payload as it was on the wire, which is what a content looks at anyway",
+    .help = "search the unmodified payload, which content does anyway; accepted for compatibility with "
+            "Snort",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_NO_VALUE,
     .parse = rawbytes_parse,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * replace:"BYTES"; inline, the content before goes on as these bytes when the rule matches. A rule with it looks at
- * packets one by one: what was in the stream before has gone on already.
+ * replace:"BYTES"; inline, replaces the bytes of the preceding content when the rule matches. A rule with it inspects
+ * single packets: stream data received earlier has been forwarded already.
  */
 #include <errno.h>
 
@@ -14,9 +14,9 @@ extern const struct keyword keyword_replace;
 struct replacement {
     const struct rule *rule;
     const uint8_t *bytes;
-    struct span value; /* for mistakes found later */
+    struct span value; /* for errors found in finish() */
     uint16_t length;
-    uint8_t slot; /* of the rule's pending edits */
+    uint8_t slot; /* index among the rule's pending edits */
 };
 
 void replacement_note(const struct inspection *in, const struct replacement *replacement, uint32_t offset)
@@ -50,7 +50,7 @@ int replacement_finish(struct rule_parser *parser, const struct content_conditio
                              "it needs single packets: tcp, tcp-pkt, udp or icmp, without flow:only_stream");
 }
 
-/* Only where the checksum over the payload is known how to be kept right. */
+/* Only protocols whose payload checksum can be updated. */
 static bool protocol_can(const struct rule *rule)
 {
     enum { TCP = 6, UDP = 17, ICMP = 1, ICMPV6 = 58 };
@@ -84,7 +84,7 @@ static int check_place(struct rule_parser *parser, struct span value, const stru
 
 static int replace_parse(struct rule_parser *parser, struct span value, bool negated)
 {
-    /* The content is the first member of its condition's data: condition.h. */
+    /* The content is the first member of the condition's data, see condition.h. */
     struct content_condition *condition = (struct content_condition *)rule_parser_last_content(parser);
     struct replacement *replacement = arena_alloc(rule_parser_arena(parser), sizeof(*replacement));
     struct rule *rule = rule_parser_rule(parser);
@@ -114,12 +114,10 @@ static int replace_parse(struct rule_parser *parser, struct span value, bool neg
 const struct keyword keyword_replace = {
     .name = "replace",
     .value = "\"BYTES\"",
-    .help = "inline, the content before goes on as these bytes, as many",
-    .manual = "Written as a content. Checksums are kept right. The rule looks at single packets, not at the stream, "
-              "and packets "
-              "inside of tunnels and reassembled ones go on as they are. Other rules see the packet as it came. "
-              "Passive, nothing "
-              "is replaced.",
+    .help = "replace the preceding content by as many other bytes (inline only)",
+    .manual = "The value is written like a content. Checksums are updated. The rule inspects single packets "
+              "instead of the stream. Packets inside tunnels and reassembled packets are not modified. "
+              "Other rules see the original packet. Without inline operation nothing is replaced.",
     .kind = KEYWORD_MODIFIER,
     .parse = replace_parse,
     .act = replace_act,

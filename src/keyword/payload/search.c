@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Two bytes of the content are compared at 64 places at once, and the whole content only where both stand. The C
- * library's memmem() goes byte by byte through the buffer, and a packet that the network card has put together has 64
- * KiB, in which each literal of two bytes occurs by chance, and with it each rule that has one.
+ * The search compares two bytes of the content at 64 positions at once, and the whole content only where both match.
+ * The C library's memmem() advances byte by byte, and a packet merged by the network card (GRO) has up to 64 KiB, in
+ * which each literal of two bytes, and with it each rule that has one, occurs by chance.
  *
- * The bytes are the content's first one and the last one that differs from it: of zeros and something that is the
- * something.
+ * The two bytes are the first byte of the content and the last one that differs from it: for a run of zeros with one
+ * other byte, that byte.
  *
- * Contents longer than LONG_CONTENT are left to memmem(), which is linear in the worst case. Where there are fewer than
- * 64 places, too few for blocks, memchr() goes from one place with the content's first byte to the next.
+ * Contents longer than LONG_CONTENT are left to memmem(), which is linear in the worst case. For fewer than 64
+ * positions, too few for a block, memchr() finds the candidates of the first byte.
  */
 #include "search.h"
 
@@ -33,7 +33,7 @@ bool search_equal(const struct content *content, const uint8_t *bytes)
     return true;
 }
 
-/* --- Few places ----------------------------------------------------------------------------------- */
+/* --- Fewer positions than a block ----------------------------------------------------------------- */
 
 static const uint8_t *find_byte(const uint8_t *at, const uint8_t *end, uint8_t byte)
 {
@@ -42,10 +42,10 @@ static const uint8_t *find_byte(const uint8_t *at, const uint8_t *end, uint8_t b
     return found ? found : end;
 }
 
-/* The place found last is kept until the search has passed it: each of the two passes goes over the buffer once. */
+/* The last match is kept until the search has passed it, so that each of the two passes scans the buffer once. */
 static const uint8_t *search_few(const struct content *content, const uint8_t *bytes, size_t length)
 {
-    const uint8_t *end = bytes + (length - content->length) + 1; /* of the places where it may start */
+    const uint8_t *end = bytes + (length - content->length) + 1; /* end of the possible start positions */
     uint8_t lower = content->bytes[0];
     uint8_t upper = content->nocase && (uint8_t)(lower - 'a') < 26 ? (uint8_t)(lower & ~0x20) : lower;
     const uint8_t *at_lower = find_byte(bytes, end, lower);
@@ -65,12 +65,12 @@ static const uint8_t *search_few(const struct content *content, const uint8_t *b
     }
 }
 
-/* --- Many ----------------------------------------------------------------------------------------- */
+/* --- Blocks of positions -------------------------------------------------------------------------- */
 
-/* A byte that must stand in each place, `at` bytes after it. */
+/* A byte that each match must have, `at` bytes after its start. */
 struct probe {
     block byte;
-    block fold; /* a letter's bit of the case, which does not count */
+    block fold; /* the case bit of a letter, which is ignored */
     size_t at;
 };
 
@@ -91,7 +91,7 @@ static size_t second_probe(const struct content *content)
     return at > 0 ? at : content->length - 1U;
 }
 
-/* Not 0 in the bytes where it stands. */
+/* Non-zero in each byte at which the byte matches. */
 static inline block stands_at(const struct probe *probe, const uint8_t *places)
 {
     block bytes;
@@ -124,7 +124,7 @@ static inline bool is_any(block hits)
     return (words[0] | words[1]) != 0;
 }
 
-/* `count` places, STRIDE of them at least. The last ones are looked at together with some of those before. */
+/* Searches `count` start positions, at least STRIDE. The last block overlaps the one before it. */
 static const uint8_t *search_blocks(const struct content *content, const uint8_t *places, size_t count)
 {
     const struct probe first = probe_of(content, 0), second = probe_of(content, second_probe(content));

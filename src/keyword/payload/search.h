@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Searching for one literal, with or without regard to case. */
+/* Search for one literal, case-sensitive or not. */
 #ifndef SLUICE_KEYWORD_SEARCH_H
 #define SLUICE_KEYWORD_SEARCH_H
 
@@ -8,16 +8,16 @@
 
 #include "sluice/rule.h"
 
-/* ASCII only: other letters have no case in the rule language. */
+/* ASCII only: the rule language ignores the case of no other letters. */
 static inline uint8_t search_lower(uint8_t c)
 {
     return (uint8_t)(c - 'A') < 26 ? (uint8_t)(c | 0x20) : c;
 }
 
-/* The first occurrence of the content's bytes (in lower case when it is nocase), or NULL. */
+/* Returns the first occurrence of the content's bytes (which are lower case when it is nocase), or NULL. */
 const uint8_t *search_first(const struct content *content, const uint8_t *bytes, size_t length);
 
-/* Whether the content's bytes stand at `bytes`, which has at least content->length bytes. */
+/* Whether the content matches at `bytes`, which must have at least content->length bytes. */
 bool search_equal(const struct content *content, const uint8_t *bytes);
 
 #endif

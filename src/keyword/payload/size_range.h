@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sizes as dsize and bsize write them: N, <N, >N, <=N, >=N, !N and N<>M (between, without either), with kb, mb or gb.
- */
+/* Sizes in the forms of dsize and bsize: N, <N, >N, <=N, >=N, !N and N<>M (between, exclusive), with kb, mb or gb. */
 #ifndef SLUICE_KEYWORD_SIZE_RANGE_H
 #define SLUICE_KEYWORD_SIZE_RANGE_H
 
@@ -9,16 +8,16 @@
 #include "sluice/keyword.h"
 
 struct size_range {
-    uint64_t low, high; /* both belong to it */
-    bool outside;       /* sizes that are not in it match */
-    struct span text;   /* as written, for messages while the rule is parsed */
+    uint64_t low, high; /* inclusive bounds */
+    bool outside;       /* sizes outside the bounds match */
+    struct span text;   /* the text of the rule, for error messages */
 };
 
-/* 0 or -EINVAL after an error; `limit` is the largest number. */
+/* Parses a size; `limit` is the largest number. 0 or -EINVAL after an error. */
 int size_range_parse(struct rule_parser *parser, struct span text, uint64_t limit, struct size_range *out);
 
-/* For finish(): an error when the contents of the condition's buffer (NULL: the payload) need more bytes than any size
- * that matches. */
+/* For finish(): reports an error when the contents of the condition's buffer (NULL: the payload) need more bytes than
+ * the largest matching size. */
 int size_range_check_contents(struct rule_parser *parser, const struct size_range *range,
                               const struct condition *condition);
 

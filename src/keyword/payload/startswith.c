@@ -23,7 +23,7 @@ static int startswith_parse(struct rule_parser *parser, struct span value, bool 
 
 const struct keyword keyword_startswith = {
     .name = "startswith",
-    .help = "the content before stands at the buffer's start",
+    .help = "require the preceding content to match at the start of the buffer",
     .kind = KEYWORD_MODIFIER,
     .flags = KEYWORD_NO_VALUE,
     .parse = startswith_parse,

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What flowvar and pktvar have in common: a content that is looked for in a text that pcre took out. */
+/* Common code of flowvar and pktvar: a content searched in a text that a pcre captured. */
 #ifndef SLUICE_KEYWORD_TEXT_CONTENT_H
 #define SLUICE_KEYWORD_TEXT_CONTENT_H
 
 #include "sluice/keyword.h"
 
 struct text_content {
-    uint32_t number; /* of the text's name */
+    uint32_t number; /* number of the text's name */
     uint16_t length;
     const uint8_t *bytes;
 };
 
-/* NAME,CONTENT as a condition on the packet. As keyword->parse. */
+/* Parses NAME,CONTENT and adds a packet condition. Signature of keyword->parse. */
 int text_content_parse(struct rule_parser *parser, enum rule_name_kind kind, struct span value);
 bool text_content_is_in(const struct text_content *want, const uint8_t *text, uint32_t length);
 

@@ -34,7 +34,8 @@ static int within_parse(struct rule_parser *parser, struct span value, bool nega
 const struct keyword keyword_within = {
     .name = "within",
     .value = "NUMBER or VARIABLE",
-    .help = "the content before ends at most so many bytes after the match before it, or after its distance",
+    .help = "maximum number of bytes from the end of the previous match, or from distance, to the end of "
+            "the preceding content",
     .kind = KEYWORD_MODIFIER,
     .parse = within_parse,
 };

@@ -32,7 +32,7 @@ static bool compress_whitespace_admits(const struct content *content)
 
 const struct keyword keyword_compress_whitespace = {
     .name = "compress_whitespace",
-    .help = "of spaces, tabs and line ends that follow each other in the buffer only the first stays",
+    .help = "replace each run of whitespace in the buffer by its first character",
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_NO_VALUE,
     .parse = transform_parse,

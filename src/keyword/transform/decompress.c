@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * gunzip and zlib_deflate, by zlib. Its state lies behind the output in the scratch while it works.
+ * Decompression with zlib for gunzip and zlib_deflate. zlib's state lies after the output in the scratch memory.
  */
 #include "decompress.h"
 
@@ -12,9 +12,9 @@
 enum {
     DEFAULT_SIZE = 1024,
     LARGEST_SIZE = 16 * 1024 * 1024,
-    STATE_SIZE = 64 * 1024, /* zlib's documentation: 7 KiB and the window of 32 KiB */
+    STATE_SIZE = 64 * 1024, /* zlib's documentation: 7 KiB plus the 32 KiB window */
     WINDOW_BITS = 15,
-    GZIP_HEADER = 16, /* added to the bits */
+    GZIP_HEADER = 16, /* added to windowBits: selects the gzip format */
 };
 
 struct decompress {
@@ -34,7 +34,7 @@ static void give_back(void *scratch, void *memory)
     (void)memory;
 }
 
-/* As in the field the checksum of gzip is not looked at, that of zlib is. */
+/* As in Suricata, the checksum of gzip is not verified, that of zlib is. */
 static uint32_t inflate_all(z_stream *stream, enum decompress_format format)
 {
     uInt room = stream->avail_out;

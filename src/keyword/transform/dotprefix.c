@@ -23,8 +23,8 @@ static bool dotprefix_transform(struct transform_scratch *scratch, const uint8_t
 
 const struct keyword keyword_dotprefix = {
     .name = "dotprefix",
-    .help =
-        "a dot goes before the buffer, so that a name can be looked for with its subdomains: content:\".example.com\"",
+    .help = "prepend a dot to the buffer, so that a name matches together with its subdomains: "
+            "content:\".example.com\"",
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_NO_VALUE,
     .parse = transform_parse,

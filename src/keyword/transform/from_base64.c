@@ -106,10 +106,10 @@ static int from_base64_parse(struct rule_parser *parser, struct span value, bool
 const struct keyword keyword_from_base64 = {
     .name = "from_base64",
     .value = "[offset NUMBER][,bytes NUMBER][,mode rfc4648|rfc2045|strict]",
-    .help = "the buffer decoded from Base64; as it is when nothing can be decoded",
-    .manual = "From the byte `offset` on, so many bytes. rfc4648 (the default) ends at the first byte that is no "
-              "Base64, rfc2045 "
-              "skips such bytes, strict wants all of it right.",
+    .help = "decode the buffer from Base64; it stays unchanged when nothing can be decoded",
+    .manual = "Decodes `bytes` bytes, starting at byte `offset`. Mode rfc4648 (the default) stops at the "
+              "first byte that is not Base64, rfc2045 skips such bytes, strict requires valid Base64 with "
+              "correct padding.",
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_OPTIONAL_VALUE,
     .parse = from_base64_parse,

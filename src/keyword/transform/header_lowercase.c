@@ -20,7 +20,7 @@ static bool header_lowercase_transform(struct transform_scratch *scratch, const 
 
 const struct keyword keyword_header_lowercase = {
     .name = "header_lowercase",
-    .help = "names of headers (in each line, up to the colon) in small letters; their values stay",
+    .help = "convert header names (each line up to the colon) to lower case; values stay unchanged",
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_NO_VALUE,
     .parse = transform_parse,

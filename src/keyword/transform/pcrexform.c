@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * pcrexform:"/get\?data=(.*)"; what the one group of a regular expression matched. Limits are pcre's.
+ * pcrexform:"/get\?data=(.*)"; replaces the buffer by the text that the group of a regular expression captured. The
+ * limits of pcre apply.
  *
- * Ownership: PCRE2's code is in the list's arena; machine code is not, and goes by release().
+ * Ownership: PCRE2's code is in the list's arena; machine code is not and is freed by release().
  */
 #include "keyword/payload/pcre_scratch_priv.h"
 
@@ -55,8 +56,10 @@ static void pcrexform_release(const struct condition *condition)
 const struct keyword keyword_pcrexform = {
     .name = "pcrexform",
     .value = "\"PATTERN\"",
-    .help = "what the group of a regular expression matched in the buffer; the buffer as it is when it does not match",
-    .manual = "The pattern stands without slashes and flags, and has exactly one group. Limits are those of pcre.",
+    .help = "replace the buffer by the captured group of a regular expression; it stays unchanged without "
+            "a match",
+    .manual = "The pattern is written without slashes and flags and has exactly one group. The limits of "
+              "pcre apply.",
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_QUOTED | KEYWORD_QUOTES_REQUIRED,
     .parse = pcrexform_parse,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The list is libpsl's own, in its read-only data. Look-ups of ASCII names take no memory and no locks; a name with
- * other bytes would be converted, so it is not looked up: its last label counts as the suffix, as that of an unknown
- * name does.
+ * Lookups use libpsl's built-in list, which is read-only data. Lookups of ASCII names neither allocate nor lock. A
+ * name with other bytes would have to be converted, so it is not looked up: its last label counts as the suffix, as
+ * for an unknown name.
  *
- * As in the field letters are compared as they are (the list has small ones), and the dot at the end of a name stays.
+ * As in Suricata, letters are compared without case folding (the list is lower case), and a trailing dot of the name
+ * is kept.
  */
 #include "public_suffix.h"
 

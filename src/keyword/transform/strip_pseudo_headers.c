@@ -23,7 +23,7 @@ static bool strip_pseudo_headers_transform(struct transform_scratch *scratch, co
 
 const struct keyword keyword_strip_pseudo_headers = {
     .name = "strip_pseudo_headers",
-    .help = "the buffer without lines that begin with a colon, which HTTP/2 has for :method and others",
+    .help = "remove lines that begin with a colon, such as :method in HTTP/2",
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_NO_VALUE,
     .parse = transform_parse,

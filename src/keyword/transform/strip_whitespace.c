@@ -28,7 +28,7 @@ static bool strip_whitespace_admits(const struct content *content)
 
 const struct keyword keyword_strip_whitespace = {
     .name = "strip_whitespace",
-    .help = "the buffer without spaces, tabs and line ends",
+    .help = "remove spaces, tabs and line ends from the buffer",
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_NO_VALUE,
     .parse = transform_parse,

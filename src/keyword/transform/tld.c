@@ -16,10 +16,9 @@ static bool tld_transform(struct transform_scratch *scratch, const uint8_t *byte
 
 const struct keyword keyword_tld = {
     .name = "tld",
-    .help = "the public suffix at the end of the buffer: co.uk of www.example.co.uk",
-    .manual = "Of a name without one the buffer is empty. The list of public suffixes is that of libpsl; letters are "
-              "compared "
-              "as they are, and the list has small ones.",
+    .help = "reduce the buffer to its public suffix: co.uk of www.example.co.uk",
+    .manual = "The buffer becomes empty when the name has no public suffix. The public suffix list is "
+              "libpsl's, in lower case; names are compared case-sensitively.",
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_NO_VALUE,
     .parse = transform_parse,

@@ -25,7 +25,7 @@ static bool to_lowercase_admits(const struct content *content)
 
 const struct keyword keyword_to_lowercase = {
     .name = "to_lowercase",
-    .help = "capital letters (ASCII) of the buffer become small ones",
+    .help = "convert the buffer to lower case (ASCII letters only)",
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_NO_VALUE,
     .parse = transform_parse,

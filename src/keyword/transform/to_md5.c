@@ -23,7 +23,7 @@ static bool to_md5_transform(struct transform_scratch *scratch, const uint8_t *b
 
 const struct keyword keyword_to_md5 = {
     .name = "to_md5",
-    .help = "the buffer's MD5, 16 bytes",
+    .help = "replace the buffer by its MD5 digest, 16 bytes",
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_NO_VALUE,
     .parse = transform_parse,

@@ -23,7 +23,7 @@ static bool to_sha1_transform(struct transform_scratch *scratch, const uint8_t *
 
 const struct keyword keyword_to_sha1 = {
     .name = "to_sha1",
-    .help = "the buffer's SHA-1, 20 bytes",
+    .help = "replace the buffer by its SHA-1 digest, 20 bytes",
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_NO_VALUE,
     .parse = transform_parse,

@@ -23,7 +23,7 @@ static bool to_sha256_transform(struct transform_scratch *scratch, const uint8_t
 
 const struct keyword keyword_to_sha256 = {
     .name = "to_sha256",
-    .help = "the buffer's SHA-256, 32 bytes",
+    .help = "replace the buffer by its SHA-256 digest, 32 bytes",
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_NO_VALUE,
     .parse = transform_parse,

@@ -30,7 +30,7 @@ static bool to_uppercase_admits(const struct content *content)
 
 const struct keyword keyword_to_uppercase = {
     .name = "to_uppercase",
-    .help = "small letters (ASCII) of the buffer become capital ones",
+    .help = "convert the buffer to upper case (ASCII letters only)",
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_NO_VALUE,
     .parse = transform_parse,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What transforms share. Each is a pure function of its input and of what the rule says; the result is part of the
- * input or lies in the scratch. As in the field an empty buffer stays as it is, except where a transform says so, and a
- * transform that fails leaves the buffer as it was.
+ * Common code of the transforms. Each is a pure function of its input and the rule's options; the result is part of
+ * the input or lies in the scratch memory. As in Suricata, an empty buffer stays unchanged except where a transform
+ * says otherwise, and a transform that fails leaves the buffer unchanged.
  */
 #ifndef SLUICE_KEYWORD_TRANSFORM_H
 #define SLUICE_KEYWORD_TRANSFORM_H
@@ -23,7 +23,7 @@ static inline uint8_t transform_lower(uint8_t c)
     return c >= 'A' && c <= 'Z' ? (uint8_t)(c + 32) : c;
 }
 
-/* The input as it is. */
+/* Returns the input unchanged. */
 static inline bool transform_keep(const uint8_t *bytes, uint32_t length, const uint8_t **out, uint32_t *out_length)
 {
     *out = bytes;

@@ -53,7 +53,7 @@ uint32_t transform_scratch_room(const struct transform_scratch *scratch)
     return TRANSFORM_SCRATCH_SIZE - scratch->used;
 }
 
-/* Aligned, so that zlib may put its state there. */
+/* Aligned for zlib's state. */
 uint8_t *transform_output(struct transform_scratch *scratch, uint32_t size)
 {
     uint64_t rounded = ((uint64_t)size + 15) & ~UINT64_C(15);

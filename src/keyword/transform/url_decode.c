@@ -9,8 +9,9 @@ static int hex_value(uint8_t c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* How many bytes stand for one at the '%': 3; or how many belong to what is none, and stay: as in the field up to the
- * byte that is no digit, so that the second '%' of "%%41" begins nothing. */
+/* Returns the length of an escape at the '%': 3. For an invalid escape it returns the number of bytes to copy
+ * unchanged, as in Suricata up to and including the byte that is no digit: the second '%' of "%%41" does not start an
+ * escape. */
 static uint32_t measure(const uint8_t *bytes, uint32_t length)
 {
     for (uint32_t i = 1; i < 3; i++) {
@@ -51,7 +52,7 @@ static bool url_decode_transform(struct transform_scratch *scratch, const uint8_
 
 const struct keyword keyword_url_decode = {
     .name = "url_decode",
-    .help = "%41 in the buffer becomes A, and + a space; what is no such escape stays",
+    .help = "decode percent escapes: %41 becomes A, + becomes a space; invalid escapes stay unchanged",
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_NO_VALUE,
     .parse = transform_parse,

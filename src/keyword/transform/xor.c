@@ -10,9 +10,9 @@ enum { XOR_MAX_KEY = 255 };
 struct xor_key {
     uint8_t bytes[XOR_MAX_KEY];
     uint8_t length;
-    bool extracted; /* it stands in the buffer, at key_offset */
+    bool extracted; /* the key is read from the buffer, at key_offset */
     uint16_t key_offset;
-    uint32_t offset; /* bytes before it stay as they are */
+    uint32_t offset; /* bytes before this offset stay unchanged */
 };
 
 static bool xor_transform(struct transform_scratch *scratch, const uint8_t *bytes, uint32_t length, const void *data,
@@ -49,7 +49,7 @@ static int parse_hex(struct rule_parser *parser, struct span text, struct xor_ke
     return 0;
 }
 
-/* Behind `word` and a blank: true, and only what follows is left. */
+/* True when the text begins with `word` and a blank; removes both. */
 static bool take_word(struct span *text, const char *word)
 {
     size_t length = strlen(word);
@@ -116,10 +116,10 @@ static int xor_parse(struct rule_parser *parser, struct span value, bool negated
 const struct keyword keyword_xor = {
     .name = "xor",
     .value = "[offset NUMBER,]\"HEX\" or [offset NUMBER,]extract BYTES PLACE",
-    .help = "the buffer's bytes exclusive-or those of the key, over and over: xor:\"0d0ac8ff\"",
-    .manual = "The key is written, or so many bytes of the buffer at a place are it (extract). It begins at `offset`; "
-              "bytes before stay. "
-              "A buffer that is too short for them stays as it is.",
+    .help = "XOR the buffer with a repeated key: xor:\"0d0ac8ff\"",
+    .manual = "The key is written in hexadecimal, or with extract read from BYTES bytes at PLACE in the "
+              "buffer. Decoding starts at `offset`; bytes before it stay unchanged. A buffer that is too "
+              "short stays unchanged.",
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_QUOTED,
     .parse = xor_parse,

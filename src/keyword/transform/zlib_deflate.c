@@ -10,10 +10,9 @@ static bool zlib_deflate_transform(struct transform_scratch *scratch, const uint
 const struct keyword keyword_zlib_deflate = {
     .name = "zlib_deflate",
     .value = "[max-size SIZE]",
-    .help = "the buffer uncompressed, which is zlib's format",
-    .manual =
-        "At most max-size bytes (1024): what comes after them is cut off. When it is broken before them the buffer is "
-        "empty. Never more than about 4 MiB.",
+    .help = "decompress the buffer from zlib format",
+    .manual = "The output is truncated to max-size bytes (default 1024, maximum about 4 MiB). When the data "
+              "is malformed before this limit, the buffer becomes empty.",
     .kind = KEYWORD_TRANSFORM,
     .flags = KEYWORD_OPTIONAL_VALUE,
     .parse = decompress_parse,
