@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Detect: which rules match a packet.
+ * Detect: finds the rules that match a packet.
  *
- * A ruleset is an immutable snapshot built from a rule_list: Hyperscan databases over each rule's best literal by
- * buffer and protocol, and lists of the rules that have no literal. A detector is a worker's scratch for it.
+ * A ruleset is an immutable snapshot built from a rule_list: Hyperscan databases over the best literal of each rule by
+ * buffer and protocol, and lists of the rules that have no literal. A detector is a worker's scratch memory for it.
  *
- * One pass over a buffer yields the candidates; a candidate's header, packet conditions and buffers are then evaluated,
- * cheapest first. A rule that did not become a candidate costs nothing.
+ * One scan of a buffer yields the candidates; the header, packet conditions and buffers of a candidate are then
+ * evaluated, cheapest first. A rule that is no candidate costs nothing.
  *
- * Threads:   a ruleset is shared by all workers, read only; a detector belongs to one worker.
- * Ownership: the ruleset owns its rule_list. Hits are lent until the detector's next packet.
+ * Threads:   a ruleset is shared by all workers, read-only; a detector belongs to one worker.
+ * Ownership: the ruleset owns its rule_list. Hits are valid until the detector's next packet.
  */
 #ifndef SLUICE_DETECT_H
 #define SLUICE_DETECT_H
@@ -35,145 +35,146 @@ struct turn;
 struct ruleset_options {
     enum rule_action action_order[4]; /* default: pass, drop, reject, alert; ACTION_REJECT stands for all three */
     unsigned generation;              /* of the reload, for events */
-    /* The ruleset whose place it takes, of another generation: what flows remember of rules that are in both goes on.
-     * Lent until ruleset_new() returns. NULL: none. */
+    /* The previous ruleset, of another generation: detection state of flows is kept for rules that are in both. Must
+     * stay valid until ruleset_new() returns. NULL: none. */
     const struct ruleset *before;
-    /* A folder of databases that were compiled before; NULL for none. What is wrong with it is a warning. */
+    /* Folder of compiled databases; NULL: none. Errors of the cache are warnings. */
     const char *cache_path;
-    uint64_t cache_max_age_seconds; /* a file that nobody used for so long is removed; 0: never */
-    uint64_t cache_max_bytes;       /* of all files; 0: any */
+    uint64_t cache_max_age_seconds; /* unused files are removed after this time; 0: never */
+    uint64_t cache_max_bytes;       /* limit for all files; 0: unlimited */
 };
 void ruleset_options_default(struct ruleset_options *options);
 
-/* Builds the snapshot; `rules` is finished and is owned by the ruleset on success. 0, -ENOMEM, -EINVAL with `diag`. */
+/* Builds the snapshot; `rules` is finished and is owned by the ruleset on success. Returns 0, -ENOMEM, or -EINVAL with
+ * `diag`. */
 int ruleset_new(struct ruleset **out, struct rule_list *rules, const struct ruleset_options *options,
                 struct diag *diag);
 void ruleset_free(struct ruleset *ruleset);
 const struct rule_list *ruleset_rules(const struct ruleset *ruleset);
 unsigned ruleset_generation(const struct ruleset *ruleset);
-/* How many databases it has, and how many of them were read from the cache. */
+/* Number of compiled databases, and of those read from the cache. */
 struct ruleset_databases {
     unsigned count, cached;
 };
 struct ruleset_databases ruleset_databases(const struct ruleset *ruleset);
-/* What its rules want to know of files and messages: RULE_FILE_..., RULE_MESSAGE_MD5 */
+/* Returns what its rules need of files and messages: RULE_FILE_*, RULE_MESSAGE_MD5. */
 unsigned ruleset_file_needs(const struct ruleset *ruleset);
-/* Whether a rule asks what the kernel's connection tracking says of packets (ctmark, ctstate). */
+/* Whether a rule uses conntrack data of packets (ctmark, ctstate). */
 bool ruleset_needs_conntrack(const struct ruleset *ruleset);
-/* Whether a rule asks for checksums (tcpv4-csum and kin): then decode_check_checksums() is called before detection. */
+/* Whether a rule uses checksums (tcpv4-csum etc.): decode_check_checksums() must then be called before detection. */
 bool ruleset_needs_checksums(const struct ruleset *ruleset);
 
-/* What the evaluation of a rule may cost. Nothing is timed without. */
+/* Time limits for the evaluation of rules. Without a limit, rules are not timed. */
 enum budget_suspend {
     SUSPEND_NONE,
-    SUSPEND_ALERTS, /* rules that do no more than alert */
+    SUSPEND_ALERTS, /* rules that only alert */
     SUSPEND_ALL,
 };
 struct budget_options {
-    bool measure;     /* time the rules in any case */
-    uint64_t rule_ns; /* 0: any */
+    bool measure;     /* time the rules even without a limit */
+    uint64_t rule_ns; /* 0: unlimited */
     enum budget_suspend suspend;
-    uint32_t
-        suspend_count; /* evaluations over the budget in window_ns, after which a rule is not asked for suspend_ns */
+    uint32_t suspend_count; /* evaluations over the budget within window_ns that suspend a rule for suspend_ns */
     uint64_t window_ns, suspend_ns;
     uint64_t (*clock)(void); /* NULL: clock_monotonic_ns */
 };
 
-/* Scratch for one worker; made anew, or grown, for each ruleset. 0 or -ENOMEM. */
+/* Scratch memory of one worker; replaced for each ruleset. Returns 0 or -ENOMEM. */
 struct detector_options {
     uint32_t pcre_match_limit, pcre_depth_limit;
-    bool limits_match; /* a drop or reject rule whose evaluation reaches a limit of work matches */
-    uint32_t stream_window[FLOW_DIRECTIONS]; /* bytes of history that the stream keeps, as there */
-    bool guess_transactions;                 /* for alerts of rules that name no protocol, too */
-    uint8_t guess_limit;                     /* alerts of such rules that one transaction is added to */
-    size_t flow_memcap;                      /* bytes for candidates that wait for more of their stream */
-    size_t transaction_memcap;               /* bytes for what is remembered of transactions */
+    bool limits_match;                       /* a drop or reject rule whose evaluation reaches a work limit matches */
+    uint32_t stream_window[FLOW_DIRECTIONS]; /* bytes of history that the stream keeps; same value as the stream's */
+    bool guess_transactions;                 /* also for alerts of rules without an application protocol */
+    uint8_t guess_limit;                     /* number of such alerts to which one transaction is added */
+    size_t flow_memcap;                      /* bytes for candidates that wait for more stream data */
+    size_t transaction_memcap;               /* bytes for detection state of transactions */
     struct budget_options budget;
 };
 void detector_options_default(struct detector_options *options);
 int detector_new(struct detector **out, const struct detector_options *options);
 int detector_prepare(struct detector *detector, const struct ruleset *ruleset);
-/* The same made aside, by any thread: what a detector needs for a ruleset. 0 or -ENOMEM. */
+/* Allocates what a detector needs for a ruleset; may be called by any thread. Returns 0 or -ENOMEM. */
 struct detector_room;
 int detector_room_new(struct detector_room **out, const struct ruleset *ruleset);
 void detector_room_free(struct detector_room *room); /* NULL is allowed */
-/* Between two packets; takes no memory. What the detector had before is in the room now, for its owner to free. */
+/* Switches the detector to the room's ruleset, between two packets; allocates nothing. The room then holds the
+ * detector's previous memory, to be freed by its owner. */
 void detector_move(struct detector *detector, struct detector_room *room);
 void detector_free(struct detector *detector);
 
-/* What a packet is inspected with; all but the packet may be NULL. */
+/* Input of the inspection of a packet; all members except the packet may be NULL. */
 struct detect_input {
     struct packet *packet;
-    struct stream *stream;    /* the packet's flow has its session here */
-    struct flow_table *flows; /* where the flow's variables live */
+    struct stream *stream;    /* holds the TCP session of the packet's flow */
+    struct flow_table *flows; /* holds the flow's variables */
     struct host_table *hosts;
     struct turn *turn;
-    struct file_engine *files; /* of the application protocols; NULL without them */
-    /* Optional: is given each view of the stream before its rules are asked, so that the transactions know what they
-     * are asked about. */
+    struct file_engine *files; /* of the application protocols; NULL: none */
+    /* Optional: receives each stream chunk before its rules are evaluated, so that the transactions are up to date. */
     void (*on_view)(void *user, const struct stream_view *view);
     void *user;
-    bool flow_ends; /* the packet stands for the end of its flow: the stream gives all that is left */
+    bool flow_ends; /* the packet represents the end of its flow: the stream releases all remaining data */
 };
 
 /*
- * The rules that match, in order of evaluation: by action order, then writers of flow bits and kin before readers, then
- * priority, then position. At most as many as the ruleset has. Takes from the stream what there is to inspect in the
- * packet's direction. Actions of rules that matched (flowbits:set) are done. Thresholds, suppressions and noalert are
- * policy's business, not looked at here.
+ * Finds the rules that match the packet, in evaluation order: by action order, then writers of flow bits and other
+ * state before readers, then priority, then position. Returns their number, at most that of the ruleset's rules.
+ * Consumes the stream data available in the packet's direction. Executes the actions of matching rules (flowbits:set).
+ * Thresholds, suppressions and noalert are applied by the policy module, not here.
  */
 size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, const struct detect_input *in,
                      const struct hit **hits);
-/* The rules whose evaluation reached a limit of work in the packet; how many (16 at most). Lent until the detector's
- * next packet. */
+/* Returns the number (16 at most) of the rules whose evaluation reached a work limit in the packet. The list is valid
+ * until the detector's next packet. */
 size_t detector_limited(const struct detector *detector, const struct rule *const **rules);
-/* What rules that matched took out of the packet; NULL for nothing. Lent until the detector's next packet. */
+/* Returns the texts that matching rules captured in the packet; NULL: none. Valid until the detector's next packet. */
 const struct rule_captures *detector_texts(const struct detector *detector);
 struct app_detection;
-/* For app_tidy() and app_end(): gives back what was remembered of a transaction; `user` is the detector. */
+/* Frees the detection state of a transaction, for app_tidy() and app_end(); `user` is the detector. */
 void detect_release_transaction(void *user, struct app_detection *detection);
-/* Forgets what was remembered of a flow that ends. */
+/* Frees the detection state of a flow that ends. */
 void detect_flow_end(struct detector *detector, struct flow *flow);
 
-/* To another process (sluice/transfer.h): what is remembered of rules, by their ids and texts. `checks` is made once
- * for many. */
+/* Transfers detection state to another process (sluice/transfer.h); rules are identified by their ids and a digest of
+ * their text. `checks` is created once for many flows. */
 struct app_tx;
 struct detect_checks;
 int detect_checks_new(struct detect_checks **out, const struct ruleset *ruleset); /* 0 or -ENOMEM */
 void detect_checks_free(struct detect_checks *checks);                            /* NULL is allowed */
 void detect_transfer_flow(struct transfer *t, struct detector *detector, const struct detect_checks *checks,
                           struct flow *flow);
-/* Reading: of a transaction that was made again, with the same buffers. */
+/* When reading, the transaction has already been restored with the same buffers. */
 void detect_transfer_transaction(struct transfer *t, struct detector *detector, const struct detect_checks *checks,
                                  struct app_tx *tx);
 
 struct detect_counters {
     uint64_t scans, bytes_scanned;
-    uint64_t scans_recalled; /* of short buffers that were like one before */
+    uint64_t scans_recalled; /* scans of buffers that were found in the scan cache */
     uint64_t candidates, evaluations, matches;
-    uint64_t waiting;                  /* candidates that were put off until more of the stream is there */
-    uint64_t flow_memcap_hits;         /* there was no memory for it: the stream is scanned again instead */
-    uint64_t pcre_limits;              /* rules and packets, in which a pcre reached a limit of PCRE2 */
-    uint64_t step_limits;              /* the same for the steps of the walk over contents */
-    uint64_t limit_matches;            /* those that counted as a match */
-    uint32_t limited_gid, limited_sid; /* the last of these rules */
-    uint64_t over_budget;              /* evaluations that took longer than the budget of a rule */
-    uint64_t suspended;                /* rules, times */
+    uint64_t waiting;                  /* candidates that were stored until more stream data arrives */
+    uint64_t flow_memcap_hits;         /* candidates that could not be stored: the stream is scanned again instead */
+    uint64_t pcre_limits;              /* pairs of rule and packet in which a pcre reached a PCRE2 limit */
+    uint64_t step_limits;              /* the same for the limit of inspection steps */
+    uint64_t limit_matches;            /* evaluations that counted as a match because of a limit */
+    uint32_t limited_gid, limited_sid; /* the last rule that reached a limit */
+    uint64_t over_budget;              /* evaluations that exceeded the rule budget */
+    uint64_t suspended;                /* number of suspensions */
 };
 const struct detect_counters *detector_counters(const struct detector *detector);
 
-/* What rules cost, by their numbers; written by the worker, read by anybody. */
+/* Evaluation cost of a rule; written by the worker, readable by any thread. Indexed by rule number. */
 enum { BUDGET_MAX_RULES = 1 << 18 };
 struct rule_cost {
     _Atomic uint64_t evaluations, total_ns, max_ns, over;
     _Atomic uint64_t suspended_until_ns; /* by the budget's clock; 0: never */
-    uint64_t window_ns;                  /* the worker's, as the next one */
+    uint64_t window_ns;                  /* used by the worker only, like window_count */
     uint32_t window_count;
 };
-/* NULL for rules that are not timed: without a budget all, otherwise number 0 and those past BUDGET_MAX_RULES. */
+/* Returns NULL for rules that are not timed: all rules without a budget; otherwise number 0 and numbers past
+ * BUDGET_MAX_RULES. */
 const struct rule_cost *detector_cost(const struct detector *detector, uint32_t number);
 bool detector_is_timed(const struct detector *detector);
-/* For one other thread: the rules that were suspended, one after the other. */
+/* Reads the next rule suspension; called by one other thread. */
 struct rule_suspension {
     uint32_t gid, sid, number;
     uint64_t until_ns;

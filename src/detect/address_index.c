@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rules by the addresses that they ask for: lists of bad hosts are a thousand rules of which a packet meets none or
- * one.
+ * Index of rules by address. Lists of malicious hosts are a thousand rules, of which a packet matches none or one.
  *
- * A rule is found by the end for which it names fewer addresses. The address space is cut at the bounds of the sets,
- * and each piece lists the rules whose set has it, so that a binary search for each end of a packet yields its
- * candidates. Rules that name a good part of all addresses at both ends, or count for both directions, are candidates
- * for every packet.
+ * A rule is indexed by the end (source or destination) for which it lists fewer addresses. The address space is
+ * divided at the bounds of the sets, and each interval lists the rules whose set contains it, so a binary search for
+ * each end of a packet yields its candidates. Rules that list a large part of the address space at both ends, and
+ * bidirectional rules, are candidates for every packet.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,21 +13,21 @@
 #include "detect_priv.h"
 #include "sluice/bytes.h"
 
-/* An address as a number, of either family: IPv4 is in the upper bits, as it lies in struct address. */
+/* An address of either family as a number: IPv4 is in the upper bits, as in struct address. */
 __extension__ typedef unsigned __int128 wide;
 
 enum family { IPV4, IPV6, FAMILIES };
 enum address_end { END_SOURCE, END_DESTINATION, ENDS };
 enum {
     IPV4_SHIFT = 96,
-    MAX_WEIGHT = 1 << 27, /* a larger set, in IPv4 addresses, finds too many packets to be of use */
-    MAX_LISTED = 4 << 20, /* rules in all pieces; where there would be more, all are candidates for every packet */
+    MAX_WEIGHT = 1 << 27, /* in IPv4 addresses: a larger set matches too many packets to be useful */
+    MAX_LISTED = 4 << 20, /* rules in all intervals; beyond this limit all rules are candidates for every packet */
 };
 
-/* Each piece reaches from its `low` to that of the next. */
+/* Each interval reaches from its `low` to the next `low`. */
 struct pieces {
     wide *low;
-    uint32_t *first; /* where its checks begin; one more at the end */
+    uint32_t *first; /* index of its first signature; one more entry at the end */
     uint32_t count;
     struct check_list checks;
 };
@@ -45,7 +44,8 @@ static wide number_of(const struct address *address)
     return (wide)load_be64(address->bytes) << 64 | load_be64(address->bytes + 8);
 }
 
-/* The part of all addresses that the set has, in 2^-32; of the family where it has more. NULL is `any`. */
+/* Returns the size of the set in units of 2^-32 of the address space, of the family where it is larger. NULL is `any`.
+ */
 static uint64_t weight_of(const struct address_set *set)
 {
     uint64_t weight4 = 0, weight6 = 0;
@@ -70,7 +70,7 @@ static void range_of(const struct address_set *set, enum family family, uint32_t
     *high = family == IPV4 ? (wide)set->range4[at].high << IPV4_SHIFT : number_of(&set->range6[at].high);
 }
 
-/* The end by which the rule is found, or ENDS. */
+/* Returns the end by which the rule is indexed, or ENDS. */
 static enum address_end end_for(const struct check *check)
 {
     uint64_t source = weight_of(check->source), destination = weight_of(check->destination);
@@ -81,7 +81,7 @@ static enum address_end end_for(const struct check *check)
 
 /* --- Building ------------------------------------------------------------------------------------- */
 
-/* Where a rule's range begins, or the first address behind it. */
+/* The start of a rule's range, or the first address behind it. */
 struct bound {
     wide at;
     uint32_t check;
@@ -123,7 +123,7 @@ static int add_set(struct bounds *bounds, const struct address_set *set, enum fa
     return err;
 }
 
-/* Ends before beginnings: a rule is listed once at a time. */
+/* Sorts ends before beginnings, so that a rule is listed once at a time. */
 static int compare_bounds(const void *left, const void *right)
 {
     const struct bound *a = left, *b = right;
@@ -148,7 +148,7 @@ static int apply(struct check_list *active, const struct bound *bound)
     return 0;
 }
 
-/* A piece that begins at `low`, for the rules at hand. -E2BIG: there are too many. */
+/* Adds an interval that begins at `low` with the active rules. Returns -E2BIG if the lists are too long. */
 static int add_piece(struct pieces *pieces, wide low, const struct check_list *active)
 {
     pieces->low[pieces->count] = low;
@@ -265,7 +265,7 @@ void address_index_free(struct address_index *index)
     free(index);
 }
 
-/* --- Finding -------------------------------------------------------------------------------------- */
+/* --- Lookup --------------------------------------------------------------------------------------- */
 
 static void find(const struct pieces *pieces, struct detector *detector, const struct address *address)
 {
@@ -274,7 +274,7 @@ static void find(const struct pieces *pieces, struct detector *detector, const s
 
     if (high == 0)
         return;
-    while (high - low > 1) { /* the piece is in [low, high) */
+    while (high - low > 1) { /* the interval is in [low, high) */
         uint32_t middle = low + (high - low) / 2;
 
         if (pieces->low[middle] <= number)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Literals that can stand at one place only (depth as long as the literal, startswith): more than half of the rules on
- * raw payload. Nothing is searched for them: at a few places two bytes of the payload choose a bucket, and the literals
- * in it are compared. The places are chosen so that few of them suffice: each literal needs one that lies within it.
+ * Literals with a fixed offset (depth as long as the literal, startswith): more than half of the rules on raw payload.
+ * They are not searched: at a few offsets, two bytes of the payload select a bucket, and the literals in it are
+ * compared. The offsets are chosen so that few of them suffice: each literal must contain one of them.
  *
- * Letters are looked up without their case, so literals that ignore it lie in the same buckets.
+ * The lookup ignores the case of letters, so caseless literals are in the same buckets.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,34 +19,34 @@ enum {
     MIN_BITS = 4,
     MAX_BITS = 12,
     BUCKETS_PER_ENTRY = 4,
-    MARKS_PER_BUCKET =
-        8, /* bits of a map that fits into the nearest cache, and says of most bytes that no literal has them */
+    MARKS_PER_BUCKET = 8, /* bits of a map that fits into the L1 cache and rules out most bytes */
     MARK_SHIFT = 3,
-    CROWD = 6, /* literals with the same key at a place: "GET /" begins too many */
+    CROWD = 6, /* limit of literals with the same key at an offset: "GET /" begins too many */
     COUNT_BITS = 12,
 };
 
 struct entry {
-    uint64_t word, mask; /* the first bytes, as they lie in memory */
+    uint64_t word, mask; /* the first bytes, in memory order */
     struct literal literal;
     uint32_t check;
-    uint32_t place, bucket;             /* where its key lies in the payload */
-    uint64_t places[LITERAL_NEAR / 64]; /* bits: where its key would tell it from most others */
+    uint32_t place, bucket;             /* offset of its key in the payload */
+    uint64_t places[LITERAL_NEAR / 64]; /* bits: offsets at which the key is selective */
 };
 
 struct place {
     uint32_t at;    /* in the payload */
-    uint32_t shift; /* of the key's hash, to a mark; a bucket has MARKS_PER_BUCKET of them */
-    uint32_t first; /* where the place's buckets begin in `buckets`, and its marks, as bytes, in `marks` */
+    uint32_t shift; /* shift from the key's hash to a mark; a bucket has MARKS_PER_BUCKET marks */
+    uint32_t
+        first; /* index of the first bucket of this offset in `buckets`, and of its first byte of marks in `marks` */
 };
 
 struct anchored {
-    struct entry *entries; /* by place, then bucket, then check */
+    struct entry *entries; /* sorted by place, then bucket, then signature */
     uint32_t entry_count, entry_capacity;
     struct place *places; /* ascending */
     uint32_t place_count;
-    uint32_t *buckets; /* where each begins in `entries`; one more for each place */
-    uint8_t *marks;    /* a byte for each bucket */
+    uint32_t *buckets; /* index of the first entry in `entries`; one more for each place */
+    uint8_t *marks;    /* one byte per bucket */
 };
 
 bool anchored_takes(const struct literal *literal)
@@ -114,7 +114,7 @@ bool anchored_equal(const struct anchored *a, const struct anchored *b)
 {
     if (!a || !b || a->entry_count != b->entry_count)
         return a == b;
-    for (uint32_t i = 0; i < a->entry_count; i++) { /* a check has one literal */
+    for (uint32_t i = 0; i < a->entry_count; i++) { /* a signature has one literal */
         if (a->entries[i].check != b->entries[i].check)
             return false;
     }
@@ -136,7 +136,7 @@ static const uint8_t *key_of(const struct entry *entry, uint32_t place)
     return entry->literal.bytes + (place - entry->literal.at);
 }
 
-/* The same byte twice is padding in many protocols, and would call for a comparison too often. */
+/* Two equal bytes are padding in many protocols and would cause too many comparisons. */
 static bool is_padding(const uint8_t key[KEY_LENGTH])
 {
     return key[0] == key[1];
@@ -164,7 +164,7 @@ static void note_telling(struct anchored *anchored, uint32_t place)
     }
 }
 
-/* Whether the key of the literal may lie at the place. One that has no better place takes any. */
+/* Whether the offset may hold the key of the literal. A literal without a selective offset accepts any. */
 static bool may_take(const struct entry *entry, uint32_t place)
 {
     uint64_t any = 0;
@@ -177,8 +177,8 @@ static bool may_take(const struct entry *entry, uint32_t place)
 }
 
 /*
- * The place that suits most of the entries from `from` on takes them: they are moved to the front. How many it is; at
- * least one.
+ * Assigns the offset that suits most of the entries from `from` on to these entries and moves them to the front.
+ * Returns their number, at least one.
  */
 static uint32_t take_place(struct anchored *anchored, uint32_t from)
 {
@@ -225,7 +225,7 @@ static int compare_entries(const void *left, const void *right)
     return a->check < b->check ? -1 : a->check > b->check;
 }
 
-/* How many entries from `from` on are for the same place. */
+/* Counts the entries from `from` on that have the same offset. */
 static uint32_t count_place(const struct anchored *anchored, uint32_t from)
 {
     uint32_t end = from;
@@ -295,7 +295,7 @@ int anchored_build(struct anchored *anchored)
     return 0;
 }
 
-/* --- Looking up ----------------------------------------------------------------------------------- */
+/* --- Lookup --------------------------------------------------------------------------------------- */
 
 static uint64_t load_word(const uint8_t *bytes, uint32_t length)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What rules cost. Only where a budget is configured: each candidate's evaluation is timed then, with one look at the
- * clock for each, and booked on the rule's number, so that it goes on over reloads. A rule that has been over its
- * budget too often in a window is not asked for some time, if that is configured; so are only rules that can do no more
- * than alert, unless all are named: a rule that drops, passes or leaves something for another rule is a part of what is
- * let through and what is not.
+ * Evaluation cost of rules, measured only if a budget is configured: the evaluation of each candidate is then timed
+ * with one clock reading and booked on the rule's number, so that the figures survive reloads. A rule that exceeds its
+ * budget too often within a window is suspended for some time, if that is configured. By default this applies only to
+ * rules that can do no more than alert: a rule that drops, passes or sets state for another rule takes part in the
+ * decision about traffic.
  *
- * The time is the wall clock's. A thread that is interrupted makes a rule look slow once; hence the count.
+ * The time is wall-clock time. An interrupted thread makes a rule look slow once, hence the count.
  *
- * Threads:   the costs are written by the worker and read by anybody; notices go from the worker to one other thread.
+ * Threads:   the worker writes the costs, any thread may read them; notices go from the worker to one other thread.
  * Ownership: the detector's.
  */
 #include <errno.h>
@@ -23,10 +23,10 @@ enum { NOTICE_RING_SIZE = 16 << 10 };
 
 struct budget {
     struct budget_options options;
-    struct pool *pool; /* of one object, so that it is address space only */
+    struct pool *pool; /* of one object, so that unused parts take address space only */
     struct rule_cost *costs;
     struct ring *notices;
-    uint64_t began_ns; /* of the evaluation at hand */
+    uint64_t began_ns; /* start of the current evaluation */
 };
 
 int budget_new(struct budget **out, const struct budget_options *options)
@@ -86,9 +86,9 @@ bool detector_next_suspension(struct detector *detector, struct rule_suspension 
     return true;
 }
 
-/* --- On the packet's path ------------------------------------------------------------------------- */
+/* --- Booking -------------------------------------------------------------------------------------- */
 
-/* One thread writes. */
+/* Plain load and store suffice: only one thread writes. */
 static void add(_Atomic uint64_t *counter, uint64_t value)
 {
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + value, memory_order_relaxed);
@@ -101,7 +101,7 @@ static bool has_rate_filter(const struct threshold *list)
     return list != NULL;
 }
 
-/* Nobody but who reads alerts misses it. */
+/* Whether the rule has no effect besides its alerts. */
 static bool only_alerts(const struct rule_list *rules, const struct rule *rule)
 {
     return rule->action == ACTION_ALERT && !rule->noalert && !rule->actions && !rule->takes_texts &&
@@ -120,7 +120,7 @@ static void suspend(struct detector *detector, const struct rule_list *rules, co
         return;
     notice = ring_reserve(budget->notices, sizeof(*notice));
     if (!notice)
-        return; /* what can't be told is not done */
+        return; /* no suspension without its log message */
     *notice = (struct rule_suspension){ rule->gid, rule->sid, rule->number, now_ns + options->suspend_ns };
     ring_commit(budget->notices);
     atomic_store_explicit(&cost->suspended_until_ns, now_ns + options->suspend_ns, memory_order_relaxed);

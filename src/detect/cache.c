@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The cache's folder. A file is written under a name of its own and then renamed, so that a reader sees all of it or
- * nothing, and of two writers the last one stays: they wrote the same. It is not synced: what a crash leaves of it
- * fails the check. It is read into memory before it is checked, as a file that is mapped can change under the reader.
+ * The cache folder. A file is written under a temporary name and then renamed, so that a reader sees the complete file
+ * or none; of two writers the last one wins, with the same content. Files are not synced: a file that a crash
+ * truncated fails the digest check. A file is read into memory before it is checked, because a mapped file can change
+ * under the reader.
  *
- * Files are believed only of ourselves or root, and when nobody else may write them: the folder may lie where others
- * can make files.
+ * Only files that belong to this user or root and that no one else can write are accepted: the folder may be in a
+ * place where other users can create files.
  *
- * A file's time of modification says when it was used last.
+ * The modification time of a file is the time of its last use.
  *
- * Locks: one, around what will be told.
+ * Locks: one, for the recorded errors.
  */
 #include "cache.h"
 
@@ -38,7 +39,7 @@ enum {
     NAME_SIZE = HEX_SIZE + sizeof(suffix),
     TEMPORARY_SIZE = 64,
     TOLD_MAX = 8,
-    SECONDS_IN_USE = 3600, /* what was used since may be about to be used again, by somebody who starts beside us */
+    SECONDS_IN_USE = 3600, /* files used this recently may be about to be used by a process that is starting */
 };
 
 struct told {
@@ -51,9 +52,9 @@ struct cache {
     char *path;
     int folder;
     atomic_uint temporaries;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* protects the following members */
     struct told told[TOLD_MAX];
-    unsigned told_count; /* past TOLD_MAX they are only counted */
+    unsigned told_count; /* errors past the array's size are only counted */
     int put_error;
 };
 
@@ -124,7 +125,7 @@ void cache_refuse(struct cache *cache, const struct cache_key *key, const char *
 
     name_of(told.name, key);
     pthread_mutex_lock(&cache->lock);
-    if (!is_told(cache, told.name)) { /* two databases may have the same literals */
+    if (!is_told(cache, told.name)) { /* two databases may have the same key */
         if (cache->told_count < TOLD_MAX)
             cache->told[cache->told_count] = told;
         cache->told_count++;
@@ -153,15 +154,15 @@ static bool read_whole(int file, uint8_t *out, size_t size)
 static const char *why_not_believed(const struct stat *st)
 {
     if (!S_ISREG(st->st_mode))
-        return "it is no file";
+        return "not a regular file";
     if ((st->st_uid != 0 && st->st_uid != geteuid()) || st->st_mode & (S_IWGRP | S_IWOTH))
-        return "somebody else may have written it";
+        return "another user can write the file";
     if (st->st_size < CACHE_FILE_HEADER || st->st_size > CACHE_FILE_MAX)
-        return "its size is wrong";
+        return "wrong size";
     return NULL;
 }
 
-/* NULL with *out, or the cause; an empty one when there is nothing to tell. */
+/* Returns NULL and *out, or the error; an empty string for an error that is not reported. */
 static const char *get(const struct cache_key *key, int file, struct cache_item *out)
 {
     struct stat st;
@@ -171,12 +172,12 @@ static const char *get(const struct cache_key *key, int file, struct cache_item 
 
     if (!memory)
         return cause ? cause : "";
-    cause = read_whole(file, memory, size) ? cache_file_check(key, memory, size) : "it cannot be read";
+    cause = read_whole(file, memory, size) ? cache_file_check(key, memory, size) : "read error";
     if (cause) {
         free(memory);
         return cause;
     }
-    futimens(file, NULL); /* it may belong to root: then who writes it keeps it young */
+    futimens(file, NULL); /* fails if the file belongs to root: its writer then updates the time */
     *out = (struct cache_item){ memory, memory + CACHE_FILE_HEADER, size - CACHE_FILE_HEADER };
     return NULL;
 }
@@ -193,7 +194,7 @@ bool cache_get(struct cache *cache, const struct cache_key *key, struct cache_it
         cause = get(key, file, out);
         close(file);
     } else if (errno == ELOOP) {
-        cause = "it is a link";
+        cause = "symbolic link";
     }
     if (cause && *cause)
         cache_refuse(cache, key, cause);
@@ -219,7 +220,7 @@ static int write_whole(int file, const void *bytes, size_t size)
     return 0;
 }
 
-/* Root may write into the daemon's folder, by `sluice check`; the group of the folder then reads the file. */
+/* `sluice check` run by root may write into the daemon's folder; the folder's group can then read the file. */
 static int make_readable(const struct cache *cache, int file)
 {
     struct stat folder;
@@ -254,7 +255,7 @@ static int put(struct cache *cache, const struct cache_key *key, const void *byt
     char name[NAME_SIZE], new_name[TEMPORARY_SIZE];
     int err;
 
-    uint64_t unlike = 0; /* what other processes, also of another namespace, and other caches of this one have */
+    uint64_t unlike = 0; /* distinguishes processes of other PID namespaces, and other caches of this process */
 
     if (getrandom(&unlike, sizeof(unlike), GRND_NONBLOCK) < 0)
         unlike = (uint64_t)time(NULL);
@@ -290,7 +291,7 @@ void cache_put(struct cache *cache, const struct cache_key *key, const void *byt
     pthread_mutex_unlock(&cache->lock);
 }
 
-/* --- Tidying -------------------------------------------------------------------------------------- */
+/* --- Removal of old files ------------------------------------------------------------------------- */
 
 struct found {
     char name[NAME_SIZE];
@@ -310,7 +311,7 @@ static void inventory_add(struct inventory *inventory, const char *name, const s
         size_t capacity = inventory->capacity ? inventory->capacity * 2 : 256;
         struct found *files = realloc(inventory->files, capacity * sizeof(*files));
 
-        if (!files) /* what is not seen stays, this time */
+        if (!files) /* a file that is not listed is kept this time */
             return;
         inventory->files = files;
         inventory->capacity = capacity;
@@ -332,7 +333,7 @@ static void look_at(struct cache *cache, struct inventory *inventory, const char
     if (is_name(name))
         inventory_add(inventory, name, &st);
     else if (strncmp(name, temporary, sizeof(temporary) - 1) == 0 && now - st.st_mtim.tv_sec > SECONDS_IN_USE)
-        unlinkat(cache->folder, name, 0); /* of one who did not come to rename it */
+        unlinkat(cache->folder, name, 0); /* left by a process that ended before the rename */
 }
 
 static void take_inventory(struct cache *cache, struct inventory *inventory, int64_t now)
@@ -378,7 +379,7 @@ void cache_tidy(struct cache *cache)
         qsort(inventory.files, inventory.count, sizeof(*inventory.files), compare_found);
     for (size_t i = 0; i < inventory.count; i++) {
         if (!is_to_go(cache, &inventory.files[i], inventory.bytes, now))
-            break; /* those behind were used later */
+            break; /* the remaining files were used later */
         unlinkat(cache->folder, inventory.files[i].name, 0);
         inventory.bytes -= inventory.files[i].bytes;
     }
@@ -391,13 +392,13 @@ void cache_tell(const struct cache *cache, struct diag *diag)
 
     for (unsigned i = 0; i < cache->told_count && i < TOLD_MAX; i++) {
         snprintf(path, sizeof(path), "%s/%s", cache->path, cache->told[i].name);
-        diag_warning(diag, (struct position){ .file = path }, "not used from the cache, and made anew: %s",
+        diag_warning(diag, (struct position){ .file = path }, "cache file not used, database compiled again: %s",
                      cache->told[i].cause);
     }
     if (cache->told_count > TOLD_MAX)
-        diag_warning(diag, (struct position){ .file = cache->path }, "%u more files were not used from the cache",
+        diag_warning(diag, (struct position){ .file = cache->path }, "%u more cache files not used",
                      cache->told_count - TOLD_MAX);
     if (cache->put_error)
-        diag_warning(diag, (struct position){ .file = cache->path }, "the cache cannot be written: %s",
+        diag_warning(diag, (struct position){ .file = cache->path }, "cannot write to the cache: %s",
                      strerror(-cache->put_error));
 }

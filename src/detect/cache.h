@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What was compiled once, kept in a folder: bytes by a key that is a digest of all they depend on. Several programs may
- * share the folder.
+ * Cache of compiled databases in a folder. The key is a digest of all data that a database depends on. Several
+ * processes may share the folder.
  *
- * Threads:   get and put may be called by several threads; the others by one.
- * Ownership: a cache owns its folder's descriptor; what cache_get() gives is the caller's.
+ * Threads:   cache_get() and cache_put() may be called by several threads; the other functions by one.
+ * Ownership: a cache owns the descriptor of its folder; the caller owns the item that cache_get() returns.
  */
 #ifndef SLUICE_DETECT_CACHE_H
 #define SLUICE_DETECT_CACHE_H
@@ -21,22 +21,22 @@ struct cache_key {
     uint8_t bytes[CACHE_KEY_SIZE]; /* SHA-256 */
 };
 
-/* --- cache_file.c: a file's form ------------------------------------------------------------------ */
+/* --- cache_file.c: file format -------------------------------------------------------------------- */
 
 enum { CACHE_FILE_HEADER = 8 + 4 + 4 + CACHE_KEY_SIZE + 8 + 32, CACHE_FILE_MAX = 1 << 30 };
 
-/* The header for a file of these bytes. */
+/* Writes the header of a file with these bytes. */
 void cache_file_header(uint8_t out[CACHE_FILE_HEADER], const struct cache_key *key, const void *bytes, size_t length);
-/* NULL when the file is whole, and of this key: then what follows the header are the bytes that were put. Otherwise
- * what is wrong. */
+/* Returns NULL if the file is complete and belongs to this key: the bytes then follow the header. Otherwise returns the
+ * error text. */
 const char *cache_file_check(const struct cache_key *key, const uint8_t *file, size_t size);
 
-/* --- cache.c: the folder -------------------------------------------------------------------------- */
+/* --- cache.c: folder ------------------------------------------------------------------------------ */
 
 struct cache_options {
-    const char *path;         /* made, with those above it, when it is not there */
-    uint64_t max_age_seconds; /* without use, after which a file is removed; 0: never */
-    uint64_t max_bytes;       /* of all files; the longest unused ones are removed first. 0: any */
+    const char *path;         /* created with its parents if missing */
+    uint64_t max_age_seconds; /* unused files are removed after this time; 0: never */
+    uint64_t max_bytes;       /* limit for all files; the least recently used ones are removed first. 0: unlimited */
 };
 
 struct cache;
@@ -45,21 +45,22 @@ int cache_open(struct cache **out, const struct cache_options *options); /* 0 or
 void cache_close(struct cache *cache);                                   /* NULL is allowed */
 
 struct cache_item {
-    uint8_t *memory; /* to be freed */
+    uint8_t *memory; /* to be freed by the caller */
     const uint8_t *bytes;
     size_t length;
 };
 
-/* Whether it is there and sound; only then *out is written. A file that is not is told by cache_tell(). */
+/* Reads an item. Returns false, leaving *out unset, if the file is missing or invalid; cache_log() reports invalid
+ * files. */
 bool cache_get(struct cache *cache, const struct cache_key *key, struct cache_item *out);
-/* What was got and is of no use after all. */
+/* Records an item that was read but cannot be used. */
 void cache_refuse(struct cache *cache, const struct cache_key *key, const char *cause);
-/* Failure only means that it will not be there; the first one is told. */
+/* Writes an item. A failure only means that it is missing later; the first one is recorded for cache_log(). */
 void cache_put(struct cache *cache, const struct cache_key *key, const void *bytes, size_t length);
 
-/* Removes what is too old and too much. */
+/* Removes files that are too old or exceed the size limit. */
 void cache_tidy(struct cache *cache);
-/* Warnings of what was damaged, and of what could not be written. */
+/* Adds warnings about invalid files and about the first write error. */
 void cache_tell(const struct cache *cache, struct diag *diag);
 
 #endif

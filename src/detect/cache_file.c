@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The form of a file in the cache; numbers are little-endian:
+ * Format of a cache file; numbers are little-endian:
  *
  *     magic[8] version[4] zero[4] key[32] length[8] digest[32] bytes[length]
  *
- * The digest is the SHA-256 of all before it and of the bytes. Hyperscan believes what is within a database (its own
- * check is a CRC), so nothing reaches it that is not, bit by bit, what was written. This is against accidents: who may
- * write as we do can put anything there.
+ * The digest is the SHA-256 of all preceding fields and of the bytes. Hyperscan trusts the content of a database (its
+ * check is a CRC), so only bytes that equal the written ones may reach it. This protects against accidents only: a
+ * user with our write permission can store anything.
  */
 #include <nettle/sha2.h>
 #include <string.h>
@@ -57,15 +57,15 @@ const char *cache_file_check(const struct cache_key *key, const uint8_t *file, s
     uint8_t digest[SHA256_DIGEST_SIZE];
 
     if (size < CACHE_FILE_HEADER)
-        return "it is cut short";
+        return "truncated";
     if (memcmp(file, magic, sizeof(magic)) != 0)
-        return "it is something else";
+        return "not a cache file";
     if (get_number(file + AT_VERSION, 4) != VERSION || get_number(file + AT_VERSION + 4, 4) != 0)
-        return "it was written by another version";
+        return "written by another version";
     if (memcmp(file + AT_KEY, key->bytes, CACHE_KEY_SIZE) != 0)
-        return "it has another name than it was given";
+        return "key does not match the file name";
     if (get_number(file + AT_LENGTH, 8) != size - CACHE_FILE_HEADER)
-        return "it is cut short or too long";
+        return "wrong length";
     digest_of(digest, file, file + CACHE_FILE_HEADER, size - CACHE_FILE_HEADER);
-    return memcmp(digest, file + AT_DIGEST, sizeof(digest)) == 0 ? NULL : "its bytes are damaged";
+    return memcmp(digest, file + AT_DIGEST, sizeof(digest)) == 0 ? NULL : "digest mismatch";
 }

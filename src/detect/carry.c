@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What flows and transactions remember of rules outlives the ruleset: it is numbers of checks with the ruleset's
- * generation. A ruleset that takes another one's place knows where the checks of that one have gone: a rule that has
- * the same ids and the same text is the same rule, so what waits for the rest of it goes on waiting, and what has
- * matched does not match again.
+ * Transfer of detection state to a new ruleset. Flows and transactions store signature numbers together with the
+ * ruleset's generation. A ruleset that replaces another one maps the signatures of its predecessor: a rule with the
+ * same ids and the same text is the same rule, so its pending candidates stay pending, and what has matched does not
+ * match again.
  *
- * The table is made with the ruleset, of numbers alone: the old ruleset may go as soon as nobody asks it any more. What
- * is older than the ruleset before is forgotten, and the bytes are looked at again instead.
+ * The map consists of numbers and is built together with the ruleset: the old ruleset may be freed when no worker uses
+ * it any more. State older than the previous ruleset is dropped, and the bytes are scanned again.
  *
- * Threads: made by the builder, read only from then on.
+ * Threads: built by the thread that loads the rules, read-only from then on.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static bool is_same_rule(const struct rule *one, const struct rule *other)
 int carry_make(struct ruleset *ruleset, const struct ruleset *before)
 {
     struct carried *carried = &ruleset->carried;
-    uint32_t *check_of = calloc(rule_list_count(ruleset->rules) + 1, sizeof(*check_of)); /* by the rule's position */
+    uint32_t *check_of = calloc(rule_list_count(ruleset->rules) + 1, sizeof(*check_of)); /* by the rule's index */
 
     carried->to = calloc((size_t)before->check_count + 1, sizeof(*carried->to));
     if (!check_of || !carried->to) {

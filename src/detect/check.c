@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A check is what evaluation reads of a rule. Checks stand in the order of evaluation: by action, then by what a rule
- * does with shared state, then priority, then position.
+ * Signatures: the compiled form of rules. They are sorted in evaluation order: by action, then by use of shared state,
+ * then priority, then position.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -23,8 +23,9 @@ static unsigned action_rank(const struct ruleset_options *options, enum rule_act
     return 4;
 }
 
-/* Of the kinds of state, in the order in which they are compared: rules that only write come first, then those that do
- * both, then those that only read, then all others; so that a bit is seen by rules of the same packet. */
+/* The kinds of state, in the order of comparison: for each kind, rules that only write come first, then rules that
+ * write and read, then rules that only read, then all others, so that a bit is visible to other rules in the same
+ * packet. */
 static const enum rule_name_kind state_order[] = { RULE_NAME_FLOWBIT,     RULE_NAME_FLOWINT, RULE_NAME_FLOW_TEXT,
                                                    RULE_NAME_PACKET_TEXT, RULE_NAME_HOSTBIT, RULE_NAME_XBIT };
 
@@ -58,7 +59,7 @@ static int compare_keys(const void *left, const void *right)
     return a->rule->index < b->rule->index ? -1 : a->rule->index > b->rule->index;
 }
 
-/* --- What kind of rule it is ---------------------------------------------------------------------- */
+/* --- Rule types ----------------------------------------------------------------------------------- */
 
 static const struct rule_buffer *payload_buffer(const struct rule *rule)
 {
@@ -69,7 +70,7 @@ static const struct rule_buffer *payload_buffer(const struct rule *rule)
     return NULL;
 }
 
-/* Looks at headers of this one packet, so its payload is meant too. */
+/* Whether the rule has conditions on the packet's headers, so that contents refer to the packet's payload, too. */
 static bool looks_at_packet(const struct rule *rule)
 {
     for (const struct condition *c = rule->packet_conditions; c; c = c->next) {
@@ -94,7 +95,7 @@ static bool has_absolute_place(const struct rule_buffer *buffer)
     return false;
 }
 
-/* As the field decides it: docs.suricata.io, "Differences from Snort", and "tcp-pkt" and "tcp-stream". */
+/* Selects the scope as Suricata does: docs.suricata.io, "Differences from Snort", and "tcp-pkt" and "tcp-stream". */
 static enum payload_scope scope_of(const struct rule *rule, const struct rule_buffer *payload)
 {
     if (rule->payload == RULE_PAYLOAD_PACKET_ONLY || rule->protocol.packet_only)
@@ -106,7 +107,7 @@ static enum payload_scope scope_of(const struct rule *rule, const struct rule_bu
     return has_absolute_place(payload) ? SCOPE_BOTH : SCOPE_STREAM;
 }
 
-/* A direction, or a choice of packet or stream, is part of the header and no condition on the packet. */
+/* A direction, or the choice of packet or stream, is part of the header and no condition on the packet. */
 static bool is_header_condition(const struct condition *c)
 {
     return c->keyword->is_header && c->keyword->is_header(c->data);

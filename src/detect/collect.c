@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Candidates: what the prefilters find in the packet's payload, its other buffers and the new bytes of its stream, and
- * the rules that have no literal.
+ * Collects the candidates: rules whose literal a prefilter finds in the packet's payload, its other buffers or the new
+ * bytes of its stream, and rules without a literal.
  *
- * Each byte of a stream is scanned once: as part of a view, with the words that lie across the border to the bytes
- * before it. When the view is the packet's own payload that one scan is for both.
+ * Each byte of a stream is scanned once, as part of a chunk, together with literals that cross the border to the
+ * preceding bytes. If the chunk is the packet's payload, one scan serves both.
  */
 #include <netinet/in.h>
 
@@ -16,7 +16,7 @@ static void add_list(struct detector *detector, const struct check_list *list)
         detector_add_candidate(detector, list->index[i]);
 }
 
-/* The protocols that the flow is parsed as, as bits; 0: not known. */
+/* Returns the protocols that the flow is parsed as, as bits; 0: unknown. */
 static uint64_t application_of(const struct packet *pkt)
 {
     return pkt->flow ? app_protocols(pkt->flow) : 0;
@@ -65,8 +65,8 @@ static enum traffic traffic_of(const struct packet *pkt)
     return pkt->protocol == IPPROTO_UDP ? TRAFFIC_UDP : TRAFFIC_OTHER;
 }
 
-/* Rules on addresses alone are asked for the first packet of a flow in each direction. An ICMP error that belongs to
- * the flow is not that packet: its protocol, and perhaps its sender, are others. */
+/* IP-only rules are evaluated for the first packet of a flow in each direction. An ICMP error that belongs to the flow
+ * does not count: its protocol, and possibly its sender, differ. */
 static bool wants_ip_only(const struct packet *pkt)
 {
     unsigned flag = pkt->flags & PACKET_TO_CLIENT ? FLOW_IP_ONLY_TO_CLIENT : FLOW_IP_ONLY_TO_SERVER;
@@ -79,7 +79,7 @@ static bool wants_ip_only(const struct packet *pkt)
     return true;
 }
 
-/* Where all rules that look at a packet of TCP look at its stream, what went into the stream is scanned there. */
+/* If all TCP rules with a literal inspect the stream, payload that was added to the stream is scanned there only. */
 static bool wants_payload_scan(const struct evaluation *ev)
 {
     const struct packet *pkt = ev->input->packet;
@@ -120,7 +120,7 @@ void collect_packet(struct evaluation *ev)
         scan_buffers(detector, ruleset, &ev->match);
 }
 
-/* For rules that count from the stream's start. */
+/* Returns the start of the stream, for rules whose offsets count from it. */
 static struct stream_start start_of_stream(const struct evaluation *ev)
 {
     const struct stream_view *view = ev->view;
@@ -151,7 +151,7 @@ void collect_view(struct evaluation *ev)
     waiting_add_candidates(ev);
 }
 
-/* Scans the whole window of a reading: no match waits for more of its bytes. */
+/* Scans the whole inspection window of an alternative reading: its matches do not wait for more bytes. */
 void collect_reading(struct evaluation *ev)
 {
     const struct group_side *groups[GROUPS_PER_PACKET];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Compiling the databases of a ruleset: where loading spends its time, so as many threads as the process may use CPUs
- * share it.
+ * Compiles the databases of a ruleset. Loading spends most of its time here, so it uses as many threads as the process
+ * may use CPUs.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -19,12 +19,12 @@ enum { MAX_THREADS = 64, ERROR_SIZE = 256 };
 struct compile_work {
     struct prefilter **prefilters;
     unsigned count;
-    struct cache *cache; /* NULL for none */
+    struct cache *cache; /* NULL: none */
     const struct diag *diag;
-    pthread_t reporter; /* who may use it */
+    pthread_t reporter; /* the only thread that may use `diag` */
     atomic_uint next;
-    atomic_int err;         /* the first one */
-    char error[ERROR_SIZE]; /* written by who set err */
+    atomic_int err;         /* the first error */
+    char error[ERROR_SIZE]; /* written by the thread that set err */
 };
 
 static void *compile_some(void *arg)
@@ -46,7 +46,7 @@ static void *compile_some(void *arg)
     }
 }
 
-/* Not those of the machine: a thread for a CPU that is not ours only takes turns with the others. */
+/* Counts the CPUs of the process's affinity mask: threads beyond these would only share CPUs. */
 static long count_cpus(void)
 {
     cpu_set_t allowed;
@@ -54,7 +54,7 @@ static long count_cpus(void)
     return sched_getaffinity(0, sizeof(allowed), &allowed) ? sysconf(_SC_NPROCESSORS_ONLN) : CPU_COUNT(&allowed);
 }
 
-/* NULL is nothing to do. */
+/* Adds a prefilter; NULL is ignored. */
 static void add_work(struct compile_work *work, struct prefilter *prefilter)
 {
     if (prefilter)
@@ -95,7 +95,7 @@ static struct cache *open_cache(const struct ruleset_options *options, struct di
     int err = wanted.path ? cache_open(&cache, &wanted) : 0;
 
     if (err)
-        diag_warning(diag, (struct position){ .file = wanted.path }, "the cache cannot be opened: %s", strerror(-err));
+        diag_warning(diag, (struct position){ .file = wanted.path }, "cannot open the cache: %s", strerror(-err));
     return cache;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A packet's way through a ruleset: scan the payload, what is new in the stream, and the other buffers that have a
- * prefilter, add the rules that have none, put the candidates into order, evaluate them.
+ * Inspection of a packet: scans the payload, the new stream data and the other buffers with a prefilter, adds the
+ * rules without a literal, sorts the candidates, and evaluates them.
  *
- * The packet serial marks which checks are already candidates, so nothing has to be cleared between packets; when it
- * wraps, the marks are cleared once.
+ * The packet serial marks signatures that are already candidates, so nothing is cleared between packets; when the
+ * serial wraps, the marks are cleared once.
  */
 #include <errno.h>
 #include <hs.h>
@@ -199,7 +199,7 @@ const struct detect_counters *detector_counters(const struct detector *detector)
     return &detector->counters;
 }
 
-/* --- A packet ------------------------------------------------------------------------------------- */
+/* --- Packets -------------------------------------------------------------------------------------- */
 
 void detector_next_serial(struct detector *detector)
 {
@@ -216,7 +216,7 @@ static void note_direction(struct evaluation *ev)
     ev->facts.flags = ev->input->packet->flags;
 }
 
-/* An ICMP error may belong to the flow: no rule would find its stream there. */
+/* An ICMP error may belong to the flow, but has no part in its stream. */
 static bool has_stream(const struct detect_input *in)
 {
     return in->packet->protocol == IPPROTO_TCP && in->stream && in->packet->flow && in->packet->flow->tcp;
@@ -231,12 +231,12 @@ static bool next_view(struct evaluation *ev, struct stream_view *view)
         return false;
     if (in->on_view) {
         in->on_view(in->user, view);
-        note_direction(ev); /* a protocol may have found that the flow goes the other way */
+        note_direction(ev); /* the parser may have reversed the flow's direction */
     }
     return true;
 }
 
-/* What could not be remembered of the flow is found anew. */
+/* Scans the inspection window again if candidates of the flow could not be stored. */
 static void look_again(struct evaluation *ev)
 {
     bool view_only = ev->view_only;
@@ -250,7 +250,7 @@ static void look_again(struct evaluation *ev)
     ev->view_only = view_only;
 }
 
-/* A packet, or one more view of its stream. */
+/* Resets the detector for a packet or for another chunk of its stream. */
 static void begin_round(struct detector *detector)
 {
     detector_next_serial(detector);
@@ -259,7 +259,7 @@ static void begin_round(struct detector *detector)
     detector->joined.growing = NULL;
 }
 
-/* Inspects the stream as receivers read it that take urgent bytes out of it. */
+/* Inspects the stream as receivers read it that remove urgent bytes from it. */
 static __attribute__((noinline, cold)) void inspect_readings(struct evaluation *ev)
 {
     const struct detect_input *in = ev->input;
@@ -290,7 +290,7 @@ static struct packet_facts facts_of(const struct packet *pkt)
     };
 }
 
-/* The oldest transaction that rules have not inspected to its end in the packet's direction. */
+/* Returns the oldest transaction that is not completely inspected in the packet's direction. */
 static struct app_tx *current_transaction(const struct evaluation *ev)
 {
     for (struct app_tx *tx = app_transactions(ev->input->packet->flow); tx; tx = tx->next) {
@@ -302,9 +302,9 @@ static struct app_tx *current_transaction(const struct evaluation *ev)
 }
 
 /*
- * Adds a transaction to hits of rules that do not ask for one, as Suricata does before it inspects the packet's
- * transactions: over UDP for rules of an application protocol, and for all rules that are not IP-only when
- * detect.guess-applayer-tx is set, over TCP only when the transaction is the newest of the flow. A transaction is added
+ * Adds a transaction to hits of rules without conditions on transactions, as Suricata does before it inspects the
+ * packet's transactions: over UDP for rules with an application protocol, and for all rules that are not IP-only if
+ * detect.guess-applayer-tx is set; over TCP only if the transaction is the newest of the flow. A transaction is added
  * to at most detect.stream-tx-log-limit alerts.
  */
 static void guess_transactions(const struct evaluation *ev)
@@ -344,7 +344,8 @@ const struct rule_captures *detector_texts(const struct detector *detector)
     return detector->texts.count > 0 ? &detector->texts : NULL;
 }
 
-/* A datagram that may go the other way, too. What matched already is not counted twice. */
+/* Evaluates a datagram for the opposite direction, too, if its direction is ambiguous. Rules that matched already are
+ * not counted twice. */
 static void detect_other_direction(struct evaluation *ev)
 {
     struct packet *pkt = ev->input->packet;
@@ -360,7 +361,7 @@ static void detect_other_direction(struct evaluation *ev)
     note_direction(ev);
 }
 
-/* The event of rules that reached a limit, for those that ask for it. */
+/* Sets the event of rules that reached a limit, and evaluates the rules that require it. */
 static __attribute__((noinline, cold)) void note_limits(struct evaluation *ev)
 {
     struct packet *pkt = ev->input->packet;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whether a candidate matches: header, packet and flow conditions, buffers, cheapest first.
+ * Evaluates candidates: header, packet and flow conditions, buffers, cheapest first.
  *
- * Contents without a buffer keyword are looked for in the stream: in the new bytes with the history before them, so
- * that words may be in different segments. A rule whose contents count from the start (offset, depth) is asked for the
- * stream only while its window begins there, and for the packet.
+ * Contents without a buffer keyword are matched in the stream: in the new bytes and the preceding history, so that a
+ * content may span segments. A rule whose contents count from the start (offset, depth) is evaluated on the packet,
+ * and on the stream only while the inspection window begins at the stream's start.
  */
 #include <netinet/in.h>
 #include <string.h>
@@ -14,11 +14,11 @@
 #include "sluice/pcre_scratch.h"
 #include "sluice/transform.h"
 
-/* Where no literal was found they are in order. Shell's sort with Ciura's gaps: a handful or some hundreds, and qsort()
- * takes memory from the system for the latter. */
+/* Sorts the candidates; without literal matches they are sorted already. Uses Shell's sort with Ciura's gaps, for a
+ * handful up to some hundreds: for the latter, qsort() allocates memory. */
 static void sort_indices(uint32_t *candidates, uint32_t count)
 {
-    enum { FEW = 5, LAST = 8 }; /* of less than FEW's gap one pass is enough */
+    enum { FEW = 5, LAST = 8 }; /* below gaps[FEW] candidates, one insertion pass is enough */
     static const uint32_t gaps[LAST + 1] = { 1750, 701, 301, 132, 57, 23, 10, 4, 1 };
     uint32_t ordered = 1;
 
@@ -44,7 +44,7 @@ void evaluate_sort(struct detector *detector)
     sort_indices(detector->candidates, detector->candidate_count);
 }
 
-/* Each step reads what the one before has fetched. */
+/* Each loop reads what the previous one has prefetched. */
 void evaluate_fetch(const struct evaluation *ev)
 {
     enum { MOST = 32, LINE = 64 };
@@ -87,7 +87,7 @@ static bool protocol_matches(const struct check *check, const struct packet *pkt
     return check->rule->protocol.ip_protocols[pkt->protocol / 64] >> (pkt->protocol % 64) & 1;
 }
 
-/* Ports of a fragment are not known: a rule that asks for one does not match it. */
+/* The ports of a fragment are unknown: a rule with a port does not match it. */
 static bool port_matches(const struct port_set *set, const struct packet *pkt, uint16_t port)
 {
     return !set || (!(pkt->flags & PACKET_FRAGMENT) && port_set_has(set, port));
@@ -110,7 +110,7 @@ static bool asks_same_ends(const struct check *one, const struct check *other)
            one->source_port == other->source_port && one->destination_port == other->destination_port;
 }
 
-/* Most rules are from $HOME_NET to $EXTERNAL_NET, or the other way round: the one before has told. */
+/* Most rules are from $HOME_NET to $EXTERNAL_NET or vice versa: the result of the previous comparison is reused. */
 static bool direction_matches(struct evaluation *ev, const struct check *check, bool swapped)
 {
     struct asked_ends *before = &ev->asked_ends[swapped];
@@ -120,7 +120,7 @@ static bool direction_matches(struct evaluation *ev, const struct check *check, 
     return before->match;
 }
 
-/* The flow speaks one of the protocols that the rule is about. */
+/* Whether the flow's protocol is one of the rule's. */
 static bool application_matches(const struct check *check, const struct packet *pkt)
 {
     return pkt->flow && check->applications & app_protocols(pkt->flow);
@@ -154,18 +154,18 @@ static bool inspect_part(const struct inspection *inspection, uint32_t from, uin
     return inspect_buffer(&part, conditions);
 }
 
-/* Whether the rule may have matched already in bytes that are still in the window. */
+/* Whether the rule may have matched before in bytes that are still in the inspection window. */
 static bool may_be_old(const struct evaluation *ev, const struct check *check)
 {
     if (ev->view->is_reading)
         return true;
     if (check->has_literal)
-        return ev->again; /* otherwise its literal is in the view, or it waits */
+        return ev->again; /* otherwise its literal is in the chunk, or the rule is pending */
     return ev->input->packet->flow->flags & FLOW_RESCAN ||
            waiting_is_muted(ev, (uint32_t)(check - ev->ruleset->checks));
 }
 
-/* Whether a match in the window is one without the view, and not one in the view alone. */
+/* Whether a match in the window also exists without the chunk, and not in the chunk alone. */
 static bool is_old(const struct evaluation *ev, const struct check *check, const struct inspection *inspection,
                    uint32_t view_at, const struct condition *conditions)
 {
@@ -173,7 +173,7 @@ static bool is_old(const struct evaluation *ev, const struct check *check, const
            !inspect_part(inspection, view_at, inspection->length - view_at, conditions);
 }
 
-/* The contents of the payload in the stream's window. */
+/* Matches the payload conditions in the stream's inspection window. */
 static bool matches_stream(struct evaluation *ev, const struct check *check, struct inspection *inspection,
                            const struct condition *conditions)
 {
@@ -204,7 +204,7 @@ static bool matches_packet(struct evaluation *ev, const struct check *check, str
     inspection->start_is_cut = inspection->end_is_cut = false;
     if (!inspect_buffer(inspection, conditions))
         return false;
-    /* A retransmission that was rewritten has the stream's bytes. */
+    /* a rewritten retransmission contains the stream's bytes */
     ev->match.in_stream = check->scope == SCOPE_STREAM && pkt->new_data;
     return true;
 }
@@ -240,7 +240,7 @@ bool evaluate_packet_buffer(struct evaluation *ev, struct inspection *inspection
     return inspect_buffer(inspection, buffer->conditions);
 }
 
-/* What walks remember of searches is of no use to the next rule, and long. */
+/* Clears all but the search results of earlier inspections, which are long and are reset for each buffer. */
 void inspection_begin(struct inspection *inspection, const struct evaluation *ev)
 {
     memset(inspection, 0, offsetof(struct inspection, searches));
@@ -279,7 +279,7 @@ void evaluate_begin_limits(struct detector *detector, const struct rule *rule)
         detector->limits.match = rule->action == ACTION_DROP || rule->action >= ACTION_REJECT;
 }
 
-/* Once for each rule and packet. */
+/* Counts a reached limit once per rule and packet. */
 static __attribute__((noinline, cold)) void count_limit(struct detector *detector, const struct rule *rule)
 {
     uint32_t i = 0;
@@ -314,7 +314,7 @@ bool evaluate_packet_conditions(struct evaluation *ev, const struct check *check
     return true;
 }
 
-/* Where the hit is, or -1. */
+/* Returns the index of the hit, or -1. */
 static int find_hit(const struct detector *detector, uint32_t index, const struct app_tx *tx)
 {
     for (uint32_t i = 0; i < detector->hit_count; i++) {
@@ -333,7 +333,8 @@ static struct rule_capture *find_text(struct rule_captures *texts, const struct 
     return NULL;
 }
 
-/* A packet has one text of a name, an alert has its own. What finds no room is not told. */
+/* Stores a captured text: one per name for a packet, separate ones for each alert. A text that does not fit is dropped.
+ */
 static void keep_text(struct evaluation *ev, const struct rule_capture *text, struct hit *hit)
 {
     struct rule_captures *texts = &ev->detector->texts;
@@ -353,7 +354,7 @@ static void keep_text(struct evaluation *ev, const struct rule_capture *text, st
     hit->text_count += text->kind == RULE_NAME_ALERT_TEXT;
 }
 
-/* First those of the alert, which stand together. */
+/* Stores the alert's texts first, because they must be adjacent. */
 static void keep_texts(struct evaluation *ev, struct hit *hit)
 {
     const struct rule_captures *taken = &ev->detector->taken;
@@ -383,15 +384,15 @@ static bool acts_on_flow(const struct evaluation *ev, const struct check *check)
     }
 }
 
-/* False when the rule has matched in another view of the same packet, or when a packet ends more transactions than
- * there are rules. */
+/* Adds a hit. Returns false if the rule has matched in another chunk of the same packet, or if the list is full because
+ * a packet ends more transactions than there are rules. */
 static bool add_hit(struct evaluation *ev, uint32_t index, const struct app_tx *tx)
 {
     struct detector *detector = ev->detector;
     int old = find_hit(detector, index, tx);
     uint32_t at = detector->hit_count;
 
-    if (old >= 0) { /* another view of the same packet; what matched in the stream is the flow's */
+    if (old >= 0) { /* matched in another chunk of the same packet; a match in the stream applies to the flow */
         detector->hits[old].in_stream |= ev->match.in_stream;
         detector->hits[old].of_flow |= ev->match.in_stream;
         return false;
@@ -421,7 +422,8 @@ static void matched(struct evaluation *ev, const struct check *check, uint32_t i
 
     for (const struct condition *c = check->rule->actions; c && is_new; c = c->next)
         c->keyword->act(&ev->match, c->data);
-    if (!ev->match.in_stream || !ev->view || ev->view->is_reading) /* without a view: in a segment that was rewritten */
+    if (!ev->match.in_stream || !ev->view ||
+        ev->view->is_reading) /* without a chunk, the match is in a rewritten segment */
         return;
     if (!check->has_literal)
         waiting_put(ev, index, true);
@@ -432,8 +434,8 @@ static void matched(struct evaluation *ev, const struct check *check, uint32_t i
 void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, struct app_tx *tx)
 {
     const struct check *check = &ev->ruleset->checks[index];
-    /* What it has matched in another reading of the message has its alert; files of this reading may be stored
-     * nevertheless. */
+    /* A match in another reading of the message has already raised the alert; files of this reading may still be
+     * stored. */
     bool is_new = !app_tx_note_match(tx, ev->direction, check->rule->gid, check->rule->sid) || add_hit(ev, index, tx);
 
     ev->match.transaction = tx;
@@ -443,8 +445,8 @@ void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, struct app_
     ev->match.transaction = NULL;
 }
 
-/* The literal of a rule on transactions: those are looked at later on, with this packet and as long as it is in the
- * window. */
+/* Records that the payload literal of a transaction rule was found: the rule is evaluated on transactions with this
+ * packet, and as long as the literal is in the inspection window. */
 static void note_payload_seen(struct evaluation *ev, uint32_t index)
 {
     struct detector *detector = ev->detector;
@@ -459,8 +461,8 @@ static void note_payload_seen(struct evaluation *ev, uint32_t index)
         waiting_put(ev, index, false);
 }
 
-/* Inlined into the loop over a packet's candidates: most fail at their first conditions, and the call cost 3 % of a
- * datagram (tests/bench/instructions). */
+/* Inlined into the loop over the candidates: most fail at their first conditions, and a call cost 3 % of the
+ * instructions for a datagram (tests/bench/instructions). */
 static inline __attribute__((always_inline)) void evaluate(struct evaluation *ev, uint32_t index)
 {
     const struct check *check = &ev->ruleset->checks[index];
@@ -490,7 +492,7 @@ static inline __attribute__((always_inline)) void evaluate(struct evaluation *ev
         waiting_put(ev, index, false);
 }
 
-/* The same, timed. */
+/* Evaluates the candidates and books their time on the rules. */
 static __attribute__((noinline, cold)) void evaluate_by_budget(struct evaluation *ev)
 {
     struct detector *detector = ev->detector;

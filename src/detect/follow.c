@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What follows a literal in its rule. A literal of two bytes stands in most super-packets by chance, and what the rule
- * asks next (that a number before it is the payload's length, say) is seldom so: where that is decided by the place
- * alone, it is asked as soon as the literal is found, and a rule of which nothing more can come does not become a
- * candidate.
+ * Precheck of the conditions that follow a two-byte literal. Such a literal occurs by chance in most super-packets,
+ * but its rule's next condition (for example, that the preceding number is the payload's length) seldom holds. A
+ * condition that is decided by the position alone is evaluated as soon as the literal is found, and the rule does not
+ * become a candidate if it fails.
  *
- * It is asked as the walk over the conditions would (inspect.c), so whoever fails here fails there. One that holds at
- * this place and has others to offer ends it: only the walk goes back.
+ * The precheck evaluates conditions as inspect.c does, so a rule that fails here also fails there. A condition that
+ * holds and has further possible positions ends the precheck: only inspect.c backtracks.
  */
 #include <string.h>
 

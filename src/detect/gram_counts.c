@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How common four bytes are where the literals are looked for together: what is in many rules ("HTTP/1.1", ".com") is
- * in much of the traffic, too, and what their buffer has in most of it (struct keyword.common) all the more. By hash,
- * so it may be told too high.
+ * Frequency estimate of four-byte sequences ("grams") in traffic: sequences that are part of many rules ("HTTP/1.1",
+ * ".com") are frequent in traffic, too, and the common values of a buffer (struct keyword.common) even more so.
+ * Counted by hash, so a collision may make a count too high.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 enum {
     MIN_BITS = 8,
     MAX_BITS = 18,
-    COMMON = 1 << 16, /* as much as so many literals */
+    COMMON = 1 << 16, /* weight of a common value, in literals */
 };
 
 static uint32_t hash_at(const struct gram_counts *counts, const uint8_t *bytes)
@@ -44,7 +44,7 @@ static const char *const *common_of(const struct literal *literal)
     return literal->buffer ? literal->buffer->common : NULL;
 }
 
-/* Once is enough: equal lists mostly stand side by side. */
+/* Whether the literal's common values are not counted yet; equal lists are mostly adjacent. */
 static bool begins_list(struct literal *const *literals, uint32_t i)
 {
     return common_of(literals[i]) && (i == 0 || common_of(literals[i - 1]) != common_of(literals[i]));
@@ -86,7 +86,7 @@ void gram_counts_clear(struct gram_counts *counts)
     counts->of = NULL;
 }
 
-/* Equal bytes are padding, and found where there is nothing. */
+/* Whether all bytes are equal: padding, which is frequent in any traffic. */
 static bool is_padding(const uint8_t *bytes)
 {
     return memcmp(bytes, bytes + 1, GRAM_LENGTH - 1) == 0;

@@ -6,7 +6,7 @@
 
 enum { GRAM_LENGTH = 4 };
 
-/* Four bytes, without the case of letters. */
+/* Returns four bytes as a number, ignoring the case of letters. */
 static inline uint32_t gram_of(const uint8_t *bytes)
 {
     uint32_t gram;
@@ -20,10 +20,10 @@ struct gram_counts {
     unsigned shift;
 };
 
-/* Over all literals that have four bytes. 0 or -ENOMEM. */
+/* Counts the sequences of all literals of at least four bytes. Returns 0 or -ENOMEM. */
 int gram_counts_make(struct gram_counts *counts, struct literal *const *literals, uint32_t count);
 void gram_counts_clear(struct gram_counts *counts);
-/* How often the four bytes occur. */
+/* Returns the number of occurrences of the four bytes. */
 uint64_t gram_counts_get(const struct gram_counts *counts, const uint8_t *bytes);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Literals in short buffers: a method, a host name, most URIs. There a scan by Hyperscan costs what it takes to begin
- * one, and its tables are in no cache by the next request; a transaction has a dozen of such buffers.
+ * Four-byte gram table: searches literals in short buffers, such as a method, a host name, most URIs. For these a
+ * Hyperscan scan mostly consists of its start-up cost, and its tables have left the processor cache by the next
+ * request; a transaction has a dozen such buffers.
  *
- * Of each literal a gram stands for it: four bytes of it (two, or one, of the short ones), those that are rarest among
- * the literals. At each place of the buffer the bytes that lie there choose a bit of a small map, and where it is set a
- * bucket, in which the literals of that gram are compared. Grams are compared without the case of letters, so literals
- * that ignore it lie among the others.
+ * Each literal is represented by a gram: four of its bytes (two or one of a short literal), those that are rarest
+ * among the literals. At each position of the buffer, the hash of the bytes selects a bit of a small map, and, if the
+ * bit is set, a bucket whose literals are compared. Grams ignore the case of letters, so caseless literals are in the
+ * same table.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,25 +17,25 @@
 
 enum {
     GRAM_WIDTHS = 3,
-    BITS_PER_LITERAL = 32, /* a place whose bytes are no gram passes for one once in so many times */
+    BITS_PER_LITERAL = 32, /* one of this many positions without a gram is a false positive */
     MIN_BITS = 6,
     MAX_BITS = 17,
-    BUCKET_SHIFT = 2, /* so many bits share a bucket, by powers of two */
+    BUCKET_SHIFT = 2, /* log2 of the bits that share a bucket */
 };
 
 static const uint32_t widths[GRAM_WIDTHS] = { GRAM_LENGTH, 2, 1 };
 
 struct gram_entry {
     uint32_t gram, hash;
-    uint32_t literal; /* its index */
-    uint32_t at;      /* of the gram in the literal */
+    uint32_t literal; /* index of the literal */
+    uint32_t at;      /* offset of the gram in the literal */
 };
 
 /* The grams of one width. */
 struct gram_index {
-    uint64_t *bits;  /* by hash */
-    unsigned shift;  /* of the product, to a hash */
-    uint32_t *first; /* by bucket: where its entries begin; one more at the end */
+    uint64_t *bits;  /* bit map, by hash */
+    unsigned shift;  /* shift from the product to the hash */
+    uint32_t *first; /* per bucket: index of its first entry; one more at the end */
     struct gram_entry *entries;
     uint32_t count;
 };
@@ -203,7 +204,7 @@ void grams_free(struct grams *grams)
     free(grams);
 }
 
-/* --- Searching ------------------------------------------------------------------------------------ */
+/* --- Search --------------------------------------------------------------------------------------- */
 
 struct search {
     const struct literal *literals;
@@ -213,7 +214,7 @@ struct search {
     void *user;
 };
 
-/* Where the literal whose gram lies at the place ends; 0: it is not there. */
+/* Returns the end of the literal whose gram is at the position; 0: no match. */
 static uint32_t end_of(const struct search *search, const struct gram_entry *entry, uint32_t place)
 {
     const struct literal *literal = &search->literals[entry->literal];
@@ -236,8 +237,8 @@ static void look_into_bucket(const struct search *search, const struct gram_inde
     }
 }
 
-/* Places whose bytes may be a gram; without a branch, as nobody can foretell which they are. Written out for each
- * width. */
+/* Collects the positions whose bytes may be a gram, without a branch, because these are unpredictable. Expanded for
+ * each width. */
 #define NOTE_PLACES(index, width, gram_of_width)                                                                       \
     for (uint32_t place = from; place + (width) <= length; place++) {                                                  \
         uint32_t hash = hash_of(gram_of_width(bytes + place), (index)->shift);                                         \
@@ -278,8 +279,8 @@ void grams_search(const struct grams *grams, const uint8_t *bytes, uint32_t leng
         search_index(&search, &grams->of[i], widths[i], 0, length);
 }
 
-/* Of the literals of two or three bytes the first two are the gram, so it is there or nowhere; one byte has no border
- * in it. */
+/* The first two bytes of a literal of two or three bytes are its gram, so its position is known; one byte cannot cross
+ * the border. */
 void grams_search_border(const struct grams *grams, const uint8_t *bytes, uint32_t length, uint32_t border,
                          grams_found *found, void *user)
 {

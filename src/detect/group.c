@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rules by the ports that they ask for. A rule for port 445 need not be looked for in traffic of port 80, and half of a
- * usual ruleset is for some few ports each, with words too short to be scanned for everywhere.
+ * Groups of rules by port. A rule for port 445 need not be searched in traffic of port 80, and half of a typical
+ * ruleset is for a few ports each, with literals too short to be searched everywhere.
  *
- * A rule that asks for some ports at its receiving end (or else at its sending end) is in a group of that end; all
- * others are in the generic group of their traffic. Ports for which the same rules ask share a group, so a packet is
- * scanned with three groups: the generic one, and those of its two ports, most of which are empty.
+ * A rule that is restricted to some ports at its destination (or else at its source) is in a group of that end; all
+ * others are in the generic group of their traffic. Ports with the same rules share a group, so a packet is scanned
+ * with three groups: the generic one and those of its two ports, most of which are empty.
  *
- * In TCP a rule whose literal is seldom found by chance is in the generic group whatever its ports, so that most
+ * In TCP, a rule whose literal is seldom found by chance is in the generic group regardless of its ports, so that most
  * packets need one scan.
  *
- * Each group is divided by the direction that `flow` asks for.
+ * Each group is divided by the direction of the `flow` keyword.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,14 +19,14 @@
 #include "detect_priv.h"
 
 enum {
-    WIDE_PORTS = 8192, /* a rule for more ports than this is as good as one for all */
-    MAX_GROUPS = 1024, /* of one end; where there would be more, all its rules are generic */
+    WIDE_PORTS = 8192, /* a rule for more ports than this is treated as one for any port */
+    MAX_GROUPS = 1024, /* of one end; beyond this limit all its rules go into the generic group */
     PORTS = 65536,
     CHEAP_EVERYWHERE = 12, /* strength */
     CHEAP_LENGTH = 4,
 };
 
-/* A rule that waits for its groups. */
+/* A rule that is still to be assigned to its groups. */
 struct keyed {
     struct group_entry entry;
     const struct port_set *ports;
@@ -67,7 +67,7 @@ static int unfiltered_add(struct unfiltered_list *list, const struct unfiltered 
     return 0;
 }
 
-/* --- One group ------------------------------------------------------------------------------------ */
+/* --- Groups --------------------------------------------------------------------------------------- */
 
 static int add_unfiltered(struct group_side *side, const struct group_entry *entry)
 {
@@ -76,7 +76,7 @@ static int add_unfiltered(struct group_side *side, const struct group_entry *ent
     if (entry->in_stream && unfiltered_add(&side->stream_unfiltered, &added))
         return -ENOMEM;
     if (entry->has_payload && added.needs.payload_low == 0)
-        added.needs.payload_low = 1; /* a packet without payload has at most a view to be looked at for it */
+        added.needs.payload_low = 1; /* a packet without payload has at most a stream chunk to inspect */
     return unfiltered_add(&side->unfiltered, &added);
 }
 
@@ -142,7 +142,7 @@ void group_clear(struct rule_group *group)
     }
 }
 
-/* --- By port -------------------------------------------------------------------------------------- */
+/* --- Ports ---------------------------------------------------------------------------------------- */
 
 int group_keys_new(struct group_keys **out)
 {
@@ -189,15 +189,15 @@ static int keep(struct group_keys *keys, unsigned traffic, unsigned end, const s
     return 0;
 }
 
-/* A scan costs more to begin than a few hundred literals more in it. Those of UDP are few, and found by another method
- * as long as they are. */
+/* Starting another scan costs more than a few hundred additional literals. UDP has few rules, which another method
+ * finds as long as they are few. */
 static bool is_cheap_everywhere(const struct group_entry *entry, enum traffic traffic)
 {
     return traffic == TRAFFIC_TCP && entry->has_literal && entry->literal.strength >= CHEAP_EVERYWHERE &&
            entry->literal.length >= CHEAP_LENGTH;
 }
 
-/* A rule for both directions would have to be in the groups of both its ends. */
+/* A bidirectional rule would have to be in the groups of both its ends, so it is generic. */
 int group_keys_add(struct group_keys *keys, struct ruleset *ruleset, enum traffic traffic,
                    const struct group_entry *entry)
 {
@@ -215,7 +215,7 @@ int group_keys_add(struct group_keys *keys, struct ruleset *ruleset, enum traffi
     return group_add(&ruleset->generic[traffic], &keyed.entry);
 }
 
-/* Where the set of rules may change: at the first port of a range, and behind its last. */
+/* Marks the ports at which the set of rules may change: the first port of a range and the one behind its last. */
 static uint32_t mark_edges(const struct keyed *keyed, uint32_t count, bool edges[PORTS + 1])
 {
     uint32_t marked = 0;
@@ -231,7 +231,7 @@ static uint32_t mark_edges(const struct keyed *keyed, uint32_t count, bool edges
     return marked;
 }
 
-/* The rules for a port, as places in `keyed`. */
+/* Lists the rules for a port, as indices into `keyed`. */
 static uint32_t rules_of_port(const struct keyed *keyed, uint32_t count, uint16_t port, uint32_t *out)
 {
     uint32_t found = 0;
@@ -247,8 +247,8 @@ struct building {
     struct ruleset *ruleset;
     const struct keyed *keyed;
     uint32_t count;
-    uint32_t *rules;            /* of the port at hand */
-    struct check_list *members; /* by group of this end: its rules, to find a group that exists */
+    uint32_t *rules;            /* of the current port */
+    struct check_list *members; /* per group of this end: its rules, to find an existing group */
     uint32_t first_group;       /* of this end */
 };
 
@@ -257,7 +257,7 @@ static bool same_members(const struct check_list *list, const uint32_t *rules, u
     return list->count == count && memcmp(list->index, rules, count * sizeof(*rules)) == 0;
 }
 
-/* The group for the rules at hand; made when there is none. 0 or -ENOMEM. */
+/* Finds or creates the group with the current port's rules. Returns 0 or -ENOMEM. */
 static int find_group(struct building *b, uint32_t found, uint16_t *group)
 {
     struct ruleset *ruleset = b->ruleset;
@@ -340,7 +340,7 @@ int group_keys_build(struct ruleset *ruleset, const struct group_keys *keys)
     ruleset->group_of = calloc((size_t)PORT_TRAFFICS * PORT_ENDS * PORTS, sizeof(*ruleset->group_of));
     if (!ruleset->groups || !ruleset->group_of)
         return -ENOMEM;
-    ruleset->group_count = 1; /* group 0 is empty: the ports that no rule asks for */
+    ruleset->group_count = 1; /* group 0 is empty, for ports without rules */
     for (unsigned traffic = 0; traffic < PORT_TRAFFICS && !err; traffic++) {
         for (unsigned end = 0; end < PORT_ENDS && !err; end++)
             err = build_end(ruleset, keys, traffic, end);

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The walk over the conditions of one buffer, as Suricata does it.
+ * Evaluation of the conditions of one buffer, with Suricata's semantics.
  *
- * Conditions are looked at in their order. Where one matched says where relative ones start. When a condition fails
- * with INSPECT_NO, the nearest earlier one that has more places to offer (retry.more) tries the next, and the rest is
- * walked again from there; INSPECT_GIVE_UP ends the whole walk, because no other place can help. A content on whose
- * place nothing depends (retry.alone) turns a failure after it into INSPECT_GIVE_UP.
+ * Conditions are evaluated in order. The end of a match is the base of the next relative condition. When a condition
+ * fails with INSPECT_NO, the nearest earlier one with further possible positions (retry.more) continues at the next
+ * one, and the following conditions are evaluated again; INSPECT_GIVE_UP ends the evaluation, because no other
+ * position can help. A content whose position no condition depends on (retry.alone) turns a failure after it into
+ * INSPECT_GIVE_UP.
  *
- * Recursion: a level for each condition with more places on the way, and each costs a step, so both depth and work are
- * bounded by steps_left. What a step of a content costs is bounded by what the walk remembers of its searches.
+ * Recursion: one level for each condition with further positions, and each costs a step, so depth and work are limited
+ * by steps_left. The cost of a content's step is limited by caching its searches.
  */
 #include "inspect.h"
 
 static enum inspect_result walk(struct inspection *in, const struct condition *condition);
 
-/* The rest after `condition`, which matched and has more places: for each of them until the rest holds. */
+/* Evaluates the conditions after `condition` for each of its remaining positions until they hold. */
 static enum inspect_result walk_places(struct inspection *in, const struct condition *condition, uint32_t base,
                                        struct inspect_retry retry)
 {
@@ -44,7 +45,7 @@ static enum inspect_result walk(struct inspection *in, const struct condition *c
         in->steps_left--;
         enum inspect_result result = condition->keyword->inspect(in, condition, &retry);
 
-        if (inspection_has_reached_limit(in)) /* where the rest of the conditions begins is not known */
+        if (inspection_has_reached_limit(in)) /* the base of the remaining conditions is unknown */
             return INSPECT_YES;
         if (result == INSPECT_YES && retry.more)
             result = walk_places(in, condition, base, retry);
@@ -65,7 +66,7 @@ bool inspect_buffer(struct inspection *in, const struct condition *first)
     in->at = 0;
     in->search_count = 0;
     in->walk = inspect_buffer;
-    if (in->limits) { /* those that other buffers reached say nothing of this one */
+    if (in->limits) { /* limits reached in other buffers do not apply here */
         before = in->limits->reached;
         in->limits->reached = 0;
     }

@@ -4,13 +4,12 @@
 
 #include "sluice/keyword.h"
 
-/* For inspection.steps_left, set before each buffer: Suricata gives up at the 3000th. */
+/* Initial value of inspection.steps_left for each buffer: Suricata stops at the 3000th step. */
 enum { INSPECT_STEPS = 2999 };
 
 /*
- * Whether all conditions of the list hold in the buffer; an empty list does. The caller filled `in`; `at` is set here,
- * and `values` are kept from the rule's earlier buffers. steps_left counts down by one for each condition that is
- * looked at.
+ * Whether all conditions of the list hold in the buffer; an empty list does. The caller fills `in`; `at` is set here,
+ * and `values` are kept from the rule's earlier buffers. steps_left is decremented for each evaluated condition.
  */
 bool inspect_buffer(struct inspection *in, const struct condition *first);
 

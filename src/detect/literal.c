@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The choice of a rule's literal decides how often it becomes a candidate. A rule's author may choose (fast_pattern),
- * unless what he chose is in nearly all traffic; otherwise the strongest wins: rare bytes count more than letters,
- * repeated bytes almost nothing, as in Suricata, so that both pick the same in most rules. Beyond MAX_USEFUL_LENGTH
- * bytes more length hardly makes a false candidate rarer.
+ * Choice of a rule's literal, which determines how often the rule becomes a candidate. The rule's author may choose it
+ * (fast_pattern), unless that literal is in nearly all traffic; otherwise the strongest one is used: rare bytes count
+ * more than letters, repeated bytes almost nothing, as in Suricata, so that both choose the same one for most rules.
+ * Beyond MAX_USEFUL_LENGTH bytes, more length hardly makes a false candidate rarer.
  */
 #include <string.h>
 
@@ -13,9 +13,9 @@ enum {
     MAX_USEFUL_LENGTH = 32,
     KNOWN_PLACE = 4,   /* strength: as much as one more byte */
     WEAK = 9,          /* strength: three letters, or less */
-    COMMON_LENGTH = 4, /* shorter ones lie in any text */
+    COMMON_LENGTH = 4, /* shorter ones occur in any text */
     COMMON_STRENGTH = 6,
-    PAYLOAD_ONLY = 12, /* strength: enough to be looked for in the payload for want of anything else */
+    PAYLOAD_ONLY = 12, /* minimum strength for the payload if the rule has no other literal */
 };
 
 static unsigned byte_strength(uint8_t byte)
@@ -39,22 +39,22 @@ static unsigned strength(const uint8_t *bytes, size_t length)
     return sum;
 }
 
-/* --- Where it may be ------------------------------------------------------------------------------ */
+/* --- Position ------------------------------------------------------------------------------------- */
 
-enum { FAR = 65536 /* numbers beyond it are not computed with: they might wrap */ };
+enum { FAR = 65536 /* larger numbers are treated as unknown: they might overflow */ };
 
 static bool is_near(int32_t number, int8_t variable)
 {
     return variable < 0 && number >= -FAR && number <= FAR;
 }
 
-/* Between which places of the buffer something ends. */
+/* The range of offsets in the buffer at which a match may end. */
 struct place {
     uint32_t earliest, latest;
 };
 
-/* How far the window of a content reaches past the start of the buffer, or, for a relative one, past the end of the
- * match before. */
+/* Returns the end of a content's window, relative to the buffer's start or, for a relative content, to the end of the
+ * previous match. */
 static uint32_t window_end(const struct content *content)
 {
     bool relative = content->relative, has_start = relative ? content->has_distance : content->has_offset;
@@ -65,10 +65,10 @@ static uint32_t window_end(const struct content *content)
         !is_near(size, relative ? content->within_value : content->depth_value) ||
         (has_start && !is_near(start, relative ? content->distance_value : content->offset_value)))
         return LITERAL_ANYWHERE;
-    return end < 0 ? LITERAL_ANYWHERE : (uint32_t)end; /* a window before the buffer limits nothing: content.c */
+    return end < 0 ? LITERAL_ANYWHERE : (uint32_t)end; /* a window before the buffer is no limit: content.c */
 }
 
-/* How far into that window the content begins at the earliest; less than that when the number is not known. */
+/* Returns the earliest start of the content in that window; INT32_MIN if its distance is unknown. */
 static int64_t window_start(const struct content *content)
 {
     if (content->relative) {
@@ -90,13 +90,13 @@ static struct place place_of(const struct content *content, struct place before)
     return place;
 }
 
-/* Where the walk over the buffer's conditions stands after `condition`. */
+/* Returns the range of the base after `condition`. */
 static struct place place_after(const struct condition *condition, struct place before)
 {
     const struct content *content = condition->keyword->literal ? condition->data : NULL;
 
     if (!content)
-        return (struct place){ 0, LITERAL_ANYWHERE }; /* others may move it as they like */
+        return (struct place){ 0, LITERAL_ANYWHERE }; /* other conditions may move it anywhere */
     return content->negated ? before : place_of(content, before);
 }
 
@@ -127,7 +127,7 @@ static void take(struct literal *out, const struct condition *condition, const s
     out->rule_buffer = buffer;
 }
 
-/* Of a rule on transactions only their buffers say when it is to be looked at. */
+/* Whether the buffer's literals may find the rule. A transaction rule is found by its transaction buffers only. */
 static bool has_literal(const struct rule_buffer *buffer, bool of_transaction, unsigned directions)
 {
     bool is_transaction = buffer->keyword && buffer->keyword->applications;
@@ -152,7 +152,7 @@ bool literal_equal(const struct literal *literal, const uint8_t *bytes)
     return true;
 }
 
-/* In any case, as are the texts. */
+/* Whether the text contains the content; compares without case. */
 static bool lies_in(const struct content *content, const char *text)
 {
     const struct literal literal = { .bytes = content->bytes, .length = content->length, .nocase = true };
@@ -176,14 +176,15 @@ static bool is_common(const struct content *content, const struct keyword *buffe
     return false;
 }
 
-/* What an author chose is good for his rule, whatever most traffic has, unless it is next to nothing. */
+/* Whether an author's choice is used: it is good for his rule whatever most traffic contains, unless it is very weak.
+ */
 static bool is_strong_choice(const struct content *content, const struct rule_buffer *buffer)
 {
     return strength(content->bytes, content->length) >= WEAK &&
            !(buffer->keyword && buffer->keyword->flags & KEYWORD_COMMON_VALUES);
 }
 
-/* A rule that says "GET" says less than its three letters; and one that says where they are says more. */
+/* Common values ("GET") are weaker than their bytes suggest; a known position adds strength. */
 static unsigned strength_of(const struct content *content, const struct rule_buffer *buffer, struct place end)
 {
     unsigned sum =
@@ -211,7 +212,7 @@ bool literal_choose(const struct rule *rule, bool of_transaction, unsigned direc
 
             unsigned score = strength_of(content, buffer, end);
 
-            /* At equal strength the payload wins: its scan is made anyway. */
+            /* At equal strength the payload wins: it is scanned in any case. */
             bool is_chosen = content->fast_pattern && is_strong_choice(content, buffer);
 
             if (is_chosen || score * 2 + (buffer->keyword == NULL) > best) {

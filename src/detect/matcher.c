@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Hyperscan's databases over the literals of many rules. Equal literals are one pattern with a list of checks. The
- * literal API is used: bytes are taken as they are, and Hyperscan knows that it needs nothing but its literal matchers.
+ * Hyperscan databases over the literals of many rules. Equal literals are one pattern with a list of signatures. The
+ * literal API is used: bytes are taken verbatim, and Hyperscan needs only its literal matchers.
  *
- * A pattern reports at most once per scan (HS_FLAG_SINGLEMATCH): whether it occurs is all that is asked.
+ * A pattern is reported at most once per scan (HS_FLAG_SINGLEMATCH): only its occurrence matters.
  *
- * Literals of one or two bytes make Hyperscan half again as slow for hundreds of others: those of two are searched
- * apart (pairs.c). Where the processor does not do that fast, and for those of one byte, a few have a database of their
- * own: two scans together take less.
+ * Literals of one or two bytes make Hyperscan half again as slow for hundreds of others: those of two bytes are
+ * searched by the two-byte matcher (two_byte.c). For those of one byte, and for all of them on processors where that
+ * matcher is slow, a small separate database is used: two scans together take less time.
  */
 #include <assert.h>
 #include <errno.h>
@@ -23,39 +23,39 @@
 struct entry {
     struct literal literal;
     uint32_t check;
-    bool of_growing; /* of the second of two joined ones */
+    bool of_growing; /* from the growing one of two merged matchers */
 };
 
 struct found {
-    uint32_t check, reach; /* how far from the buffer's start its literal ends at most */
+    uint32_t check, reach; /* maximum end of the literal from the buffer's start */
     struct follow follow;
     bool of_growing;
 };
 
 enum {
     PAIR_LENGTH = 2,
-    TINY_MOST = 8,    /* more of them in a database are no faster apart */
-    TINY_OTHERS = 64, /* nor with fewer others, pairs neither */
+    TINY_MOST = 8,    /* more of them are no faster in a separate database */
+    TINY_OTHERS = 64, /* nor are they with fewer other patterns; also for the two-byte matcher */
     HEX_BYTE = 4,     /* a byte as \xHH */
 };
 
 enum { DATABASE_MAIN, DATABASE_TINY, DATABASES };
 
 struct matcher {
-    struct entry *entries; /* while collecting */
+    struct entry *entries; /* until compilation */
     uint32_t entry_count, entry_capacity;
     bool is_shortened, is_joined;
 
-    hs_database_t *databases[DATABASES]; /* the second is NULL for most */
-    bool cached;                         /* they came from the cache */
-    uint32_t *first;                     /* per pattern: where its checks begin in `checks`; one more at the end */
+    hs_database_t *databases[DATABASES]; /* the second is NULL for most matchers */
+    bool cached;                         /* the databases were read from the cache */
+    uint32_t *first;                     /* per pattern: index of its first signature in `found`; one more at the end */
     struct found *checks;
     uint32_t pattern_count;
     size_t shortest, longest;
-    uint32_t reach;           /* of the literal that may be farthest from the start */
-    struct literal *literals; /* by pattern; their bytes are the rules' */
-    struct grams *grams;      /* over them */
-    struct pairs *pairs;      /* those that are in no database; NULL for most */
+    uint32_t reach;           /* largest reach of all literals */
+    struct literal *literals; /* per pattern; their bytes belong to the rules */
+    struct grams *grams;      /* over the literals */
+    struct pairs *pairs;      /* for literals that are in no database; NULL for most matchers */
 };
 
 int matcher_new(struct matcher **out)
@@ -106,7 +106,7 @@ bool matcher_equal(const struct matcher *a, const struct matcher *b)
 {
     if (!a || !b || a->entry_count != b->entry_count)
         return a == b;
-    for (uint32_t i = 0; i < a->entry_count; i++) { /* a check has one literal */
+    for (uint32_t i = 0; i < a->entry_count; i++) { /* a signature has one literal */
         if (a->entries[i].check != b->entries[i].check)
             return false;
     }
@@ -148,7 +148,7 @@ struct pattern_arrays {
     struct literal **literals; /* of all entries */
 };
 
-/* --- Compiling, or taking what was compiled before ------------------------------------------------ */
+/* --- Cache and compilation ------------------------------------------------------------------------ */
 
 static void digest_number(struct sha256_ctx *sha256, uint64_t number)
 {
@@ -159,7 +159,7 @@ static void digest_number(struct sha256_ctx *sha256, uint64_t number)
     sha256_update(sha256, sizeof(bytes), bytes);
 }
 
-/* Letters of caseless literals are taken as one, so that the key does not depend on which of equal ones came first. */
+/* Folds letters of caseless literals, so that the key does not depend on which of several equal literals came first. */
 static void digest_pattern(struct sha256_ctx *sha256, const struct literal *literal, unsigned flags)
 {
     uint8_t folded[LITERAL_MAX];
@@ -172,8 +172,8 @@ static void digest_pattern(struct sha256_ctx *sha256, const struct literal *lite
     sha256_update(sha256, literal->length, folded);
 }
 
-/* All that the database depends on: the patterns in the order of their ids, what Hyperscan is asked for, which
- * Hyperscan, and the processor that it compiles for. */
+/* Digests everything that the database depends on: the patterns in the order of their ids, the Hyperscan mode and
+ * version, and the processor that it compiles for. */
 static int make_key(const struct matcher *matcher, const struct pattern_arrays *patterns, struct cache_key *key)
 {
     const char *version = hs_version();
@@ -208,7 +208,7 @@ static hs_database_t *take_from_cache(struct cache *cache, const struct cache_ke
         return NULL;
     if (hs_deserialize_database((const char *)item.bytes, item.length, &database) != HS_SUCCESS) {
         database = NULL;
-        cache_refuse(cache, key, "Hyperscan does not take it");
+        cache_refuse(cache, key, "Hyperscan rejects the database");
     }
     free(item.memory);
     return database;
@@ -222,11 +222,11 @@ static void put_into_cache(const hs_database_t *database, struct cache *cache, c
     if (hs_serialize_database(database, &bytes, &length) != HS_SUCCESS)
         return;
     cache_put(cache, key, bytes, length);
-    free(bytes); /* Hyperscan takes it from malloc(), as nobody gave it another allocator */
+    free(bytes); /* Hyperscan uses malloc() unless another allocator is set */
 }
 
-/* The literals as expressions: each byte in hexadecimal, all in one piece of memory that the first points to. NULL: out
- * of memory. */
+/* Converts the literals to expressions with each byte in hexadecimal, in one allocation that the first one points to.
+ * Returns NULL if memory is exhausted. */
 static char **make_expressions(const struct pattern_arrays *patterns)
 {
     char **expressions = calloc(patterns->count, sizeof(*expressions));
@@ -263,7 +263,8 @@ static hs_error_t compile_expressions(hs_database_t **out, const struct pattern_
     return result;
 }
 
-/* Vectorscan's literal API takes a literal that begins with a zero byte for an empty one. */
+/* Vectorscan's literal API treats a literal that begins with a zero byte as empty, hence the fallback to expressions.
+ */
 static int compile_patterns(hs_database_t **out, const struct pattern_arrays *patterns, char error[256])
 {
     hs_compile_error_t *cause = NULL;
@@ -277,7 +278,7 @@ static int compile_patterns(hs_database_t **out, const struct pattern_arrays *pa
     }
     if (result == HS_SUCCESS)
         return 0;
-    snprintf(error, 256, "the pattern matcher refused the rules' literals: %s",
+    snprintf(error, 256, "Hyperscan cannot compile the literals of the rules: %s",
              cause && cause->message ? cause->message : "out of memory");
     hs_free_compile_error(cause);
     return result == HS_NOMEM ? -ENOMEM : -EINVAL;
@@ -302,7 +303,7 @@ static int make_database(struct matcher *matcher, unsigned which, const struct p
     return err;
 }
 
-/* Moves those of one length, or up to it, to the front, and says how many they are. */
+/* Moves the patterns with a length from `shortest` to `longest` to the front and returns their number. */
 static uint32_t bring_forward(struct pattern_arrays *patterns, size_t shortest, size_t longest)
 {
     uint32_t count = 0;
@@ -327,7 +328,7 @@ static uint32_t bring_forward(struct pattern_arrays *patterns, size_t shortest, 
     return count;
 }
 
-/* What has been brought forward is dealt with. */
+/* Removes the first `count` patterns. */
 static void leave_out(struct pattern_arrays *patterns, uint32_t count)
 {
     patterns->bytes += count;
@@ -367,7 +368,7 @@ static int make_databases(struct matcher *matcher, const struct pattern_arrays *
     return err ? err : make_database(matcher, DATABASE_MAIN, &left, cache, error);
 }
 
-/* Sorts the entries, gives each distinct literal an id and lists its checks. */
+/* Sorts the entries, assigns an id to each distinct literal and lists its signatures. */
 static void number_patterns(struct matcher *matcher, struct pattern_arrays *patterns)
 {
     uint32_t count = 0;
@@ -446,7 +447,7 @@ static int make_patterns(struct matcher *matcher, struct pattern_arrays *arrays)
         return err;
     number_patterns(matcher, arrays);
     if (matcher->is_joined)
-        return 0; /* short buffers are searched by each */
+        return 0; /* short buffers are searched with each of the two matchers */
     return grams_new(&matcher->grams, arrays->literals, matcher->entry_count, matcher->literals,
                      matcher->pattern_count);
 }
@@ -484,8 +485,9 @@ static int join(struct matcher *joined, struct matcher *part, bool of_growing)
     return err;
 }
 
-/* Of a longer literal it has the same part as the stream's own, which goes on being searched across borders: where one
- * found the one part and the other another one, a literal across a border might be missed by both. */
+/* Both are trimmed before the merge, so that the merged database and the stream's matcher, which still searches segment
+ * borders, use the same part of a long literal. With different parts, a literal across a border might be missed by
+ * both. */
 int matcher_join(struct matcher **out, struct matcher *of_stream, struct matcher *growing)
 {
     int err = matcher_new(out);
@@ -497,7 +499,7 @@ int matcher_join(struct matcher **out, struct matcher *of_stream, struct matcher
     if (err)
         return err;
     (*out)->is_joined = (*out)->is_shortened = true;
-    (*out)->reach = LITERAL_ANYWHERE; /* a place in the one is another place in the other */
+    (*out)->reach = LITERAL_ANYWHERE; /* offsets in the chunk differ from those in the growing buffer */
     return 0;
 }
 
@@ -524,13 +526,14 @@ struct scan {
     const struct matcher *matcher;
     struct detector *detector;
     const uint8_t *bytes;
-    uint32_t border; /* where new bytes begin, when it is one */
+    uint32_t border; /* border scans: offset of the first new byte */
     uint32_t length;
-    uint64_t base; /* where in the buffer the bytes begin */
+    uint64_t base; /* offset of the bytes in their buffer */
 };
 
-/* For the buffer that has grown by what the view ends with. Of what begins before that one place alone may have been
- * told, when others follow. */
+/* Records a match for the growing buffer whose new bytes are the end of the chunk. For a match that begins before these
+ * bytes only one position may be reported although others follow, so the merged result is discarded; the two-byte
+ * matcher reports all positions. */
 static void note_joined(const struct scan *scan, unsigned id, const struct found *found, uint64_t end)
 {
     struct joined_scan *joined = &scan->detector->joined;
@@ -554,7 +557,7 @@ static void add_found(const struct scan *scan, unsigned id, const struct found *
         detector_add_candidate(scan->detector, found->check);
 }
 
-/* `end`: of the literal's first place in the buffer. */
+/* `end`: end offset of the literal's first occurrence in the buffer. */
 static void add_checks(const struct scan *scan, unsigned id, uint64_t end)
 {
     const struct matcher *matcher = scan->matcher;
@@ -580,7 +583,7 @@ static void on_gram(void *user, uint32_t pattern, uint32_t end)
     add_checks(scan, pattern, scan->base + end);
 }
 
-/* Of the packet's payload, all of it, the places are of use to whoever evaluates the rules. */
+/* Positions in the whole payload of the packet are stored for the evaluation of the rules. */
 static void on_pair(void *user, uint32_t pattern, uint32_t end)
 {
     const struct scan *scan = user;
@@ -632,8 +635,8 @@ void matcher_scan(const struct matcher *matcher, struct detector *detector, cons
         pairs_search(matcher->pairs, bytes, length, on_pair, &scan);
 }
 
-/* The pattern is reported once, at its first place. When that lies wholly before the border, one across it is looked
- * for. */
+/* Hyperscan reports a pattern once, at its first position. If that is entirely before the border, an occurrence across
+ * the border is searched here. */
 static int on_border_match(unsigned id, unsigned long long from, unsigned long long to, unsigned flags, void *user)
 {
     const struct scan *scan = user;
@@ -655,7 +658,7 @@ static int on_border_match(unsigned id, unsigned long long from, unsigned long l
     return 0;
 }
 
-/* Told of each place where it is. */
+/* Called for each occurrence. */
 static void on_border_gram(void *user, uint32_t pattern, uint32_t end)
 {
     const struct scan *scan = user;

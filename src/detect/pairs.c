@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Literals of two bytes in long buffers. Hyperscan looks for them together with all others and takes two thirds longer
- * for these then: dozens of pairs occur by chance in each packet of what is compressed or encrypted, and its filter is
- * made of few bytes of each literal.
+ * Two-byte matcher: searches literals of two bytes in long buffers. Hyperscan takes two thirds longer if it searches
+ * them together with all others: dozens of pairs occur by chance in each compressed or encrypted packet, and its
+ * filter uses few bytes of each literal.
  *
- * The pairs are in eight classes. A class is four sets of halves of bytes, the lower and the upper one of the first and
- * of the second byte, and tables of sixteen rows for each say of which classes' sets a half is. So at 32 places at once
- * four lookups say which classes a place may be of; where there is one, at one place in three hundred of random bytes
- * with the pairs of ET Open, a map of all is asked. What is rare and comes by chance keeps the processor from guessing
- * its way, so each step is done for many places before the next one, and writes down what is left for that without
- * asking.
+ * The pairs are divided into eight classes. A class consists of four sets of nibbles: low and high nibble of the first
+ * and of the second byte; a table of sixteen rows per set holds, for each nibble, a bit for each class that contains
+ * it. Four lookups thus yield the possible classes of 32 positions at once; where there is one (one position in three
+ * hundred of random bytes with the pairs of ET Open), a bit map of all pairs is checked. Rare random hits cause branch
+ * mispredictions, so each step processes many positions before the next one and stores its results without a branch.
  *
- * It takes AVX2; elsewhere nobody makes such a table, and Hyperscan gets the pairs, too.
+ * Requires AVX2; on other processors this matcher is not created, and Hyperscan searches the pairs, too.
  */
 #include <errno.h>
 #include <limits.h>
@@ -26,28 +25,29 @@
 #include "sluice/pair_places.h"
 
 enum {
-    PLACES = 32, /* at once */
+    PLACES = 32, /* per step */
     ROWS = 16,
-    HALVES = 4,   /* of a pair: lower and upper of its first byte, of its second */
-    CLASSES = 8,  /* a byte has a bit for each */
-    CHUNK = 64,   /* blocks of so many places, for which there is room between the steps */
-    VARIANTS = 4, /* of two letters in any case */
+    HALVES = 4,   /* nibbles of a pair: low and high of the first byte, then of the second */
+    CLASSES = 8,  /* one bit each in a byte */
+    CHUNK = 64,   /* maximum number of blocks between the steps */
+    VARIANTS = 4, /* case variants of two letters */
     WORD = 64,
     WORDS = (1 << 16) / WORD,
 };
 
 struct pair {
-    uint16_t bytes; /* the first one above */
+    uint16_t bytes; /* the first byte in the upper half */
     uint32_t pattern;
 };
 
 struct pairs {
-    uint8_t rows[HALVES][ROWS];                /* by the half: a bit for each class whose set has it */
-    uint64_t map[WORDS];                       /* by bytes */
-    uint16_t before[WORDS];                    /* how many bits the words before have */
-    uint16_t first[PAIRS_MOST * VARIANTS + 1]; /* in the list, by the bit's number; one more at the end */
+    uint8_t rows[HALVES][ROWS]; /* per nibble: a bit for each class whose set contains it */
+    uint64_t map[WORDS];        /* bit map, by pair */
+    uint16_t before[WORDS];     /* number of bits set in the preceding words */
+    uint16_t
+        first[PAIRS_MOST * VARIANTS + 1]; /* per set bit: index of its first entry in the list; one more at the end */
     uint32_t count;
-    struct pair list[]; /* in order */
+    struct pair list[]; /* sorted */
 };
 
 bool pairs_are_fast(void)
@@ -61,7 +61,7 @@ bool pairs_are_fast(void)
 
 /* --- Building ------------------------------------------------------------------------------------- */
 
-/* A bit for each half that is in the class. */
+/* Per nibble: a bit for each value in the class. */
 struct pair_class {
     uint16_t sets[HALVES];
 };
@@ -81,7 +81,7 @@ static struct pair_class join(const struct pair_class *one, const struct pair_cl
     return both;
 }
 
-/* How many pairs pass for one of the class. */
+/* Returns the number of pairs that the class accepts. */
 static int pairs_in(const struct pair_class *class)
 {
     int count = 1;
@@ -91,7 +91,7 @@ static int pairs_in(const struct pair_class *class)
     return count;
 }
 
-/* Joins the two of which the fewest pairs more pass then. */
+/* Joins the two classes whose union accepts the fewest additional pairs. */
 static void join_nearest(struct pair_class *classes, uint32_t count)
 {
     uint32_t best_one = 0, best_other = 1;
@@ -113,7 +113,7 @@ static void join_nearest(struct pair_class *classes, uint32_t count)
     classes[best_other] = classes[count - 1];
 }
 
-/* The list is in order. */
+/* Builds the classes and their tables; the list is sorted. */
 static void make_rows(struct pairs *pairs)
 {
     struct pair_class classes[PAIRS_MOST * VARIANTS];
@@ -133,7 +133,7 @@ static void make_rows(struct pairs *pairs)
     }
 }
 
-/* The list is in order. */
+/* Fills `before` and `first`; the list is sorted. */
 static void number_pairs(struct pairs *pairs)
 {
     uint16_t count = 0;
@@ -205,14 +205,14 @@ void pairs_free(struct pairs *pairs)
     free(pairs);
 }
 
-/* --- Searching ------------------------------------------------------------------------------------ */
+/* --- Search --------------------------------------------------------------------------------------- */
 
 static inline bool has(const struct pairs *pairs, uint16_t pair)
 {
     return pairs->map[pair / WORD] >> pair % WORD & 1;
 }
 
-/* One that it has. */
+/* Reports a pair that is in the map. */
 static inline void tell(const struct pairs *pairs, uint16_t pair, uint32_t end, grams_found *found, void *user)
 {
     uint64_t lower = pairs->map[pair / WORD] & ((UINT64_C(1) << pair % WORD) - 1);
@@ -225,7 +225,7 @@ static inline void tell(const struct pairs *pairs, uint16_t pair, uint32_t end, 
 #ifdef __x86_64__
 #define WITH_AVX2 __attribute__((target("avx2,popcnt")))
 
-/* Both lanes of a register have the same sixteen rows. */
+/* Both lanes of the register hold the same sixteen rows. */
 static WITH_AVX2 inline __m256i rows_of(const uint8_t rows[ROWS])
 {
     return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)rows));
@@ -240,7 +240,7 @@ static WITH_AVX2 inline struct wide_rows wide_rows_of(const uint8_t rows[HALVES]
     return (struct wide_rows){ { rows_of(rows[0]), rows_of(rows[1]), rows_of(rows[2]), rows_of(rows[3]) } };
 }
 
-/* Lower and upper halves of the first bytes and the second ones. */
+/* `halves`: low and high nibbles of the first bytes, then of the second bytes. */
 static WITH_AVX2 inline __m256i classes_of(const struct wide_rows *tables, const __m256i halves[HALVES])
 {
     return _mm256_and_si256(_mm256_and_si256(_mm256_shuffle_epi8(tables->rows[0], halves[0]),
@@ -249,7 +249,7 @@ static WITH_AVX2 inline __m256i classes_of(const struct wide_rows *tables, const
                                              _mm256_shuffle_epi8(tables->rows[3], halves[3])));
 }
 
-/* Puts down a bit for each place of the blocks that may be one of a pair. */
+/* Sets a bit for each position of the blocks that may be a pair. */
 static WITH_AVX2 void ask_blocks(const struct pairs *pairs, const uint8_t *bytes, uint32_t blocks, uint32_t *left)
 {
     const struct wide_rows tables = wide_rows_of(pairs->rows);
@@ -269,7 +269,7 @@ static WITH_AVX2 void ask_blocks(const struct pairs *pairs, const uint8_t *bytes
     }
 }
 
-/* Writes down at which of the places that are left there is a pair, and says how many they are. */
+/* Writes the positions at which the map contains the pair and returns their number. */
 static WITH_AVX2 uint32_t ask_map(const struct pairs *pairs, const uint8_t *bytes, uint32_t blocks,
                                   const uint32_t *left, uint16_t *places)
 {
@@ -291,8 +291,8 @@ static WITH_AVX2 uint32_t ask_map(const struct pairs *pairs, const uint8_t *byte
     return count;
 }
 
-/* `places`: PLACES at least, behind each of which one byte more follows. The last ones are asked together with some of
- * those before. */
+/* `places`: at least PLACES, each followed by one more byte. The last incomplete block is extended backwards over
+ * positions that are already done. */
 static WITH_AVX2 void search_wide(const struct pairs *pairs, const uint8_t *bytes, uint32_t places, grams_found *found,
                                   void *user)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which rules may match some bytes: those whose literal is there. Literals that can be at one place only are looked up
- * there (anchored.c), all others are searched with one Hyperscan database (matcher.c).
+ * Prefilter: finds the rules that may match some bytes by their literals. Literals with a fixed offset are looked up
+ * there (anchored.c), all others are searched with Hyperscan databases (matcher.c).
  *
- * Of what grows, a body mostly, literals that end near its start are searched apart, there alone: they are short ("PK",
- * "MZ"), and Hyperscan takes half again as long for all others when it has to look for two bytes everywhere. For
- * payloads this did not pay: a packet has one of its own each time.
+ * For growing buffers (mostly bodies), literals that end near the start ("PK", "MZ") are in a separate matcher that
+ * searches only there: they are short, and Hyperscan takes half again as long for all others if it has to search two
+ * bytes everywhere. For payloads this was no gain, since each packet has its own start.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,10 +14,10 @@
 #include "detect_priv.h"
 
 struct prefilter {
-    struct anchored *anchored; /* NULL for none, as the others */
+    struct anchored *anchored; /* NULL if not needed, like the next two */
     struct matcher *matcher, *near;
-    struct scan_memo_owner whole, view; /* of what is remembered of scans */
-    const struct prefilter *growing;    /* of a joined one */
+    struct scan_memo_owner whole, view; /* owners in the scan cache */
+    const struct prefilter *growing;    /* set if this is a merged prefilter */
 };
 
 int prefilter_new(struct prefilter **out)
@@ -139,7 +139,7 @@ void prefilter_scan_whole(const struct prefilter *prefilter, struct detector *de
         scan_memo_keep(detector);
 }
 
-/* The words across the border to the new bytes are searched in any case. */
+/* Literals across the border to the new bytes are searched in any case. */
 void prefilter_scan_grown(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
                           uint32_t length, uint32_t before, uint64_t base)
 {
@@ -162,8 +162,8 @@ void prefilter_scan_grown(const struct prefilter *prefilter, struct detector *de
 
 /* --- Streams -------------------------------------------------------------------------------------- */
 
-/* What of the view lies within the reach, which counts from the stream's start. A view that is the packet's payload is
- * scanned for the packet too, for which the payload's start counts. */
+/* Returns the length of the chunk within the reach, which counts from the stream's start. A chunk that is the packet's
+ * payload is scanned for the packet, too, whose offsets count from the payload's start. */
 static uint32_t length_in_reach(const struct stream_view *view, uint32_t reach)
 {
     if (reach == LITERAL_ANYWHERE || view->is_payload)
@@ -219,7 +219,7 @@ void prefilter_scan_view(const struct prefilter *prefilter, const struct prefilt
 void prefilter_scan_window(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
                            uint32_t length, uint64_t offset)
 {
-    if (prefilter->anchored && offset == 0) /* contents that count from the stream's start are found nowhere else */
+    if (prefilter->anchored && offset == 0) /* contents with an offset from the stream's start are found only here */
         anchored_scan(prefilter->anchored, detector, bytes, length, 0);
     if (prefilter->matcher)
         matcher_scan(prefilter->matcher, detector, bytes, length, 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Building a ruleset: each rule has its check (check.c), and each check goes either into a
- * prefilter by its literal, or into the list of a decoder event, or into the lists that are evaluated for every packet
- * of a kind, by the ports that it asks for (group.c).
+ * Builds a ruleset: each rule is compiled to a signature (signature.c). A signature is added either to a prefilter by
+ * its literal, or to the list of a decoder event, or to the lists of rules that are evaluated for every packet of
+ * their ports (group.c).
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -62,8 +62,8 @@ static int add_to_groups(struct ruleset *ruleset, struct group_keys *keys, const
     return 0;
 }
 
-/* Within how many bytes of the payload the literal ends. Contents that are looked for in the stream alone count from
- * the window's start, which moves on. */
+/* Returns the number of bytes of the payload within which the literal ends. Contents that match in the stream alone
+ * count from the start of the inspection window, which moves. */
 static uint32_t reach_of(const struct check *check, const struct literal *literal)
 {
     if (check->scope == SCOPE_STREAM)
@@ -90,7 +90,7 @@ static int add_to_payload(struct ruleset *ruleset, struct group_keys *keys, uint
     return add_to_groups(ruleset, keys, &entry);
 }
 
-/* The decoder event without which the rule can't match, or -1. */
+/* Returns the decoder event that the rule requires, or -1. */
 static int needed_event(const struct rule *rule)
 {
     for (const struct condition *c = rule->packet_conditions; c; c = c->next) {
@@ -123,7 +123,7 @@ static int add_unfiltered(struct ruleset *ruleset, struct group_keys *keys, uint
     return check->type == RULE_TYPE_IP_ONLY ? add_ip_only(ruleset, index) : add_to_groups(ruleset, keys, &entry);
 }
 
-/* Plans for its protocols; and where its literal is in the payload, that is scanned for it. */
+/* Adds the plans of a transaction rule, and its literal if that is in the payload. */
 static int group_transaction_check(struct ruleset *ruleset, struct group_keys *keys, uint32_t index)
 {
     struct check *check = &ruleset->checks[index];
@@ -152,7 +152,7 @@ static int group_check(struct ruleset *ruleset, struct group_keys *keys, uint32_
 
     struct prefilter *prefilter = buffer_prefilter(ruleset, literal.buffer);
 
-    /* No room for one more kind of buffer: the rule still works, it is only looked at more often. */
+    /* The table of buffers is full: the rule still works, but is evaluated more often. */
     return prefilter ? prefilter_add(prefilter, &literal, index) : add_unfiltered(ruleset, keys, index);
 }
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What was found in buffers the last time. A client sends the same User-Agent, Host and Accept with each of its
- * requests, in the same order, and a server the same line and type with each answer: comparing such a buffer with what
- * it was costs a tenth of a scan, which would find the same again. Pages, pictures and scripts come again, too, as
- * everybody asks for the same ones.
+ * Scan cache: results of previous scans of equal buffers. A client sends the same User-Agent, Host and Accept with
+ * each request in the same order, and a server the same status line and type with each response: comparing such a
+ * buffer with its previous value costs a tenth of a scan with the same result. Popular pages, images and scripts
+ * repeat, too.
  *
- * A table of pairs of places by hash; what comes to lie there takes the place of the one that was not used last. All
- * bytes are compared, so nobody can have one buffer taken for another; whoever sees to it that nothing is ever found
- * pays the hash and a copy with each scan.
+ * The table has pairs of entries, selected by hash; a new buffer replaces the entry of the pair that was not used
+ * last. All bytes are compared, so an attacker cannot have one buffer mistaken for another; one who prevents all cache
+ * hits makes each scan cost an additional hash and copy.
  *
- * Long buffers have a table of their own, and mostly do not come again: one is copied when another with the same gist
- * was seen before, so that what comes once costs no more than the gist.
+ * Long buffers have a separate table and mostly do not repeat: a long buffer is stored when one with the same hash was
+ * seen before, so that a buffer that does not repeat costs only the hash.
  *
- * Threads: a detector's own.
+ * Threads: belongs to one detector.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,18 +22,18 @@
 
 enum {
     SHORT_LENGTH = 256,
-    SHORT_BITS = 7, /* of the number of pairs */
+    SHORT_BITS = 7, /* log2 of the number of pairs */
     LONG_BITS = 4,
     SEEN_BITS = 9,
-    CHECKS = 12, /* of a buffer in which more are found nothing is kept */
+    CHECKS = 12, /* a buffer with more matches is not cached */
 };
 
 struct scan_memo_place {
-    const struct scan_memo_owner *owner; /* NULL: nothing is kept */
+    const struct scan_memo_owner *owner; /* NULL: the entry is empty */
     uint64_t gist;
     uint32_t length, count;
     uint32_t checks[CHECKS];
-    uint8_t *bytes; /* room for the longest of its table */
+    uint8_t *bytes; /* sized for the longest buffer of its table */
 };
 
 struct scan_memo_pair {
@@ -42,8 +42,8 @@ struct scan_memo_pair {
 };
 
 struct scan_memo {
-    struct scan_memo_place *open;   /* what is being scanned; NULL: nothing is put down */
-    uint32_t seen[1U << SEEN_BITS]; /* parts of the keys of long buffers, the last of each kind */
+    struct scan_memo_place *open;   /* entry of the current scan; NULL: nothing is recorded */
+    uint32_t seen[1U << SEEN_BITS]; /* recent hashes of long buffers, truncated */
     struct scan_memo_pair short_pairs[1U << SHORT_BITS], long_pairs[1U << LONG_BITS];
     uint8_t short_bytes[2U << SHORT_BITS][SHORT_LENGTH], long_bytes[2U << LONG_BITS][SCAN_MEMO_LENGTH];
 };
@@ -97,8 +97,8 @@ static uint64_t load_half(const uint8_t *bytes)
     return half;
 }
 
-/* Begin, middle and end: they tell most buffers of one kind apart, and that others take each other's place does no
- * harm. Of those that are shorter than a word it is all that there is. */
+/* Hashes the first, middle and last word, which distinguish most buffers of a kind; a collision only replaces an entry.
+ * For a buffer shorter than a word this is the whole content. */
 static uint64_t gist_of(const uint8_t *bytes, uint32_t length)
 {
     if (length >= sizeof(uint64_t))
@@ -117,7 +117,7 @@ static uint64_t key_of(const struct scan_memo_owner *owner, uint64_t gist, uint3
     return key * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* Whether a buffer with this key, or one of a few others, came before. */
+/* Whether a buffer with this hash was seen before; may be wrong for a few others. */
 static bool was_seen(struct scan_memo *memo, uint64_t key)
 {
     uint32_t *seen = &memo->seen[key >> (64 - SEEN_BITS)];
@@ -146,7 +146,7 @@ static void open_place(struct detector *detector, struct scan_memo_place *place,
     detector->is_noting = true;
 }
 
-/* NULL: in none. The other place is then the one to take. */
+/* Returns NULL if neither entry matches; the older one is then to be replaced. */
 static const struct scan_memo_place *find(struct scan_memo_pair *pair, const struct scan_memo_owner *owner,
                                           uint64_t gist, const uint8_t *bytes, uint32_t length)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Shorter literals for the same rules. What a literal is looked for in is there as a whole, or not at all, so any part
- * of it that is found says that the rule is to be asked: a part is chosen that is found fast and seldom.
+ * Pattern trimming: shorter literals for the same rules. In a buffer that is present as a whole, any part of a literal
+ * may find the rule: a part is chosen that is fast to search and rare.
  *
- * Hyperscan matches eight bytes at once, and has to look again for the rest of a longer literal: those that end alike
- * ("HTTP/1.1") all at each place where that is. Of each the eight bytes are kept that the fewest others have.
+ * Hyperscan matches eight bytes at once and has to confirm the rest of a longer literal: literals with the same end
+ * ("HTTP/1.1") are all confirmed at each occurrence of that end. Therefore the eight bytes are kept that the fewest
+ * others contain.
  *
- * In a stream twice as much is kept: there a part may be found in one segment, and the rule has to wait for the rest
- * with the next (struct check.may_wait). It is not longer than what is searched at once where two segments meet
- * (matcher.c).
+ * For a stream twice as much is kept: there the part may be found in one segment, and the rule then waits for the rest
+ * in the next one (struct signature.may_wait). The part is not longer than what is searched at once at a segment
+ * border (matcher.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +21,12 @@ enum {
     PART_LENGTH = 8,
     SHARED_LENGTH = 6,
     SHARED_BYTES = 4,
-    SHARED_MAX = 256, /* literals are compared each with each */
+    SHARED_MAX = 256, /* quadratic: each literal is compared with all others */
 };
 
 /* --- Literals that contain others ----------------------------------------------------------------- */
 
-/* Long enough, and of enough different bytes, to be rare. */
+/* Whether the literal is long enough and has enough different bytes to be rare. */
 static bool is_telling(const struct literal *literal)
 {
     unsigned different = 0;
@@ -47,9 +48,9 @@ static bool contains(const struct literal *outer, const struct literal *inner)
 }
 
 /*
- * Where a literal occurs, all occur that it contains: a rule may just as well be found by one of these, when another
- * rule is found by it anyway. Rulesets have many rules for variants of one thing, and fewer patterns are found faster.
- * In a stream the shorter one may have been seen with an earlier segment.
+ * Where a literal occurs, all literals that it contains occur, too: a rule may be found by a contained literal of
+ * another rule. Rulesets have many rules for variants of one attack, and fewer patterns are searched faster. Not for a
+ * stream, where the shorter literal may have been found in an earlier segment.
  */
 static void share(struct literal *const *literals, uint32_t count)
 {
@@ -79,7 +80,7 @@ static uint64_t commonness(const struct gram_counts *counts, const uint8_t *part
     return sum;
 }
 
-/* Of equals the last: words end in what tells them apart more often than they begin with it. */
+/* Keeps the rarest part; of equal ones the last, because words differ at their end more often than at their start. */
 static void cut(struct literal *literal, uint32_t length, const struct gram_counts *counts)
 {
     uint64_t lowest = UINT64_MAX;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rules on transactions. A transaction is looked at whenever its direction has come further or a buffer of it has
- * grown. Each buffer is scanned once, when it is there; of one that grows, what is new. The candidates that this gives
- * are evaluated; those that can't be decided yet stay with the transaction, with the buffers that have matched, and are
- * evaluated when it has come further.
+ * Evaluation of transaction rules. A transaction is scanned whenever its direction has progressed or a buffer of it
+ * has grown. Each buffer is scanned once, when it is present; of a growing buffer, the new bytes. The resulting
+ * candidates are evaluated; those that cannot be decided yet are stored with the transaction, together with the
+ * buffers that matched, and evaluated again at its next progress.
  *
- * What is remembered of a transaction has a bounded size. Where there is no room for one more candidate, or no memory
- * at all, all buffers are scanned again each time instead: that costs time, and nothing is missed. It may be told
- * again, then.
+ * The state of a transaction is limited in size. If it is full or memory is exhausted, all buffers are scanned again
+ * each time: slower, without missed matches, but with possible duplicate alerts.
  */
 #include <string.h>
 
@@ -22,14 +21,14 @@ struct looking {
     struct app_tx *tx;
     enum flow_direction direction;
     const struct transaction_group *group;
-    struct app_bytes grown;       /* what was scanned last of a buffer that grows */
-    struct app_detection *memory; /* what is remembered; of this call alone when there was no memory */
-    bool complete;                /* the direction: nothing more will come */
-    unsigned first_file;          /* the rule at hand is done with those before it */
-    unsigned matched_file;        /* and this one is the first for which its conditions on files hold */
+    struct app_bytes grown;       /* the value of a growing buffer that was scanned last */
+    struct app_detection *memory; /* detection state; temporary for this call if memory is exhausted */
+    bool complete;                /* the direction is complete: no more data follows */
+    unsigned first_file;          /* files before this one are already evaluated for the current rule */
+    unsigned matched_file;        /* first file that meets the rule's conditions on files */
 };
 
-/* A transactional rule looks into the other direction, too. */
+/* A transactional rule inspects both directions. */
 static bool is_complete(const struct looking *look, enum flow_direction direction)
 {
     return direction == look->direction ? look->complete : app_tx_is_complete(look->tx, direction);
@@ -63,8 +62,8 @@ static bool is_of_files(const struct keyword *keyword)
     return keyword == &keyword_file_data || keyword == &keyword_file_name || keyword == &keyword_file_magic;
 }
 
-/* One after the other the values of a buffer that the transaction has reached; the transforms' memory is used anew for
- * each. */
+/* Reads value `index` of a buffer at the transaction's progress; the memory of the transforms is reused for each value.
+ */
 static inline bool next_value(const struct looking *look, const struct app_buffer *access,
                               const struct condition *transforms, unsigned index, struct app_bytes *out)
 {
@@ -126,13 +125,14 @@ static enum outcome inspect_packet_buffer(struct looking *look, struct inspectio
     return evaluate_packet_buffer(ev, inspection, buffer) ? OUTCOME_YES : OUTCOME_NO;
 }
 
-/* A half is about its own direction alone. */
+/* A half plan covers its own direction only. */
 static bool is_left_out(const struct transaction_plan *plan, uint8_t directions)
 {
     return plan->half && !(directions >> plan->direction & 1);
 }
 
-/* The buffer has matched before; what a pcre takes out of it is only there when it is asked again. */
+/* Whether the buffer has matched before and need not be evaluated again. Captures of a pcre exist only after an
+ * evaluation, so a buffer of a rule that captures is evaluated again. */
 static bool is_held(const struct check *check, const struct transaction_plan *plan,
                     const struct transaction_candidate *candidate, unsigned at)
 {
@@ -141,8 +141,8 @@ static bool is_held(const struct check *check, const struct transaction_plan *pl
     return !check->rule->takes_texts || !plan->access[at] || plan->access[at]->grows;
 }
 
-/* What is of no transaction may be the stream's window, which takes longer to look at than all others together: it is
- * asked last, unless one buffer of the rule depends on another. */
+/* A buffer outside of the transaction may be the stream's inspection window, which takes longer than all others
+ * together: it is evaluated last, unless one buffer of the rule depends on another. */
 static bool is_asked_now(const struct check *check, const struct transaction_plan *plan, unsigned at, bool late)
 {
     bool in_order = check->rule->takes_values || check->rule->takes_texts;
@@ -218,7 +218,7 @@ static enum outcome check_conditions(struct looking *look, const struct check *c
             continue;
         if (c->keyword->applications || complete)
             return OUTCOME_NO;
-        all = OUTCOME_LATER; /* an event may still come */
+        all = OUTCOME_LATER; /* an event may still be set */
     }
     return all;
 }
@@ -242,7 +242,7 @@ static enum outcome check_file(struct looking *look, const struct check *check, 
     return all;
 }
 
-/* All of the rule's conditions on files of the direction hold for one of them. */
+/* Whether one file of the direction meets all conditions of the rule on files. */
 static enum outcome check_files_of(struct looking *look, const struct check *check, enum flow_direction direction)
 {
     enum outcome all = is_complete(look, direction) ? OUTCOME_NO : OUTCOME_LATER, one;
@@ -332,7 +332,7 @@ static enum outcome evaluate(struct looking *look, const struct transaction_plan
 
 /* --- Candidates ----------------------------------------------------------------------------------- */
 
-/* How much of a growing buffer's value has been scanned; NULL: it is not remembered. */
+/* Returns the scan position of a growing buffer's value; NULL: not stored. */
 static uint64_t *scanned_to(struct app_detection *memory, uint32_t buffer, unsigned index)
 {
     for (uint32_t i = 0; i < memory->grown_count; i++) {
@@ -351,7 +351,7 @@ static bool is_same_value(const struct app_bytes *one, const struct app_bytes *o
     return one->bytes == other->bytes && one->length == other->length && one->offset == other->offset;
 }
 
-/* What is new of a buffer, with the words that begin before it. */
+/* Scans the new bytes of a growing buffer, and literals that begin before them. */
 static void scan_growing(struct looking *look, uint32_t buffer, unsigned index, const struct app_bytes *value)
 {
     const struct transaction_buffer *scanned = &look->group->buffers[buffer];
@@ -406,7 +406,8 @@ static bool has_events(const struct app_tx *tx)
     return any != 0;
 }
 
-/* Of most transactions there is nothing to report, and a hundred rules that ask for an event need not be looked at. */
+/* Adds the rules without a literal. Most transactions have no event, so the hundred rules that require one are skipped.
+ */
 static void collect_unfiltered(struct looking *look)
 {
     uint8_t progress = look->tx->progress[look->direction];
@@ -422,7 +423,7 @@ static void collect_unfiltered(struct looking *look)
     }
 }
 
-/* Those whose literal is not in reach would be asked in vain. */
+/* Adds the rules whose literal was found in the payload; the others cannot match. */
 static void collect_by_payload(struct looking *look)
 {
     struct detector *detector = look->ev->detector;
@@ -441,14 +442,15 @@ static uint16_t file_count(const struct looking *look)
     return count < UINT16_MAX ? (uint16_t)count : UINT16_MAX;
 }
 
-/* A rule on files that has matched is asked again when there is one more. */
+/* Whether a rule on files that has matched must be evaluated again for a new file. */
 static bool has_new_file(const struct looking *look, const struct transaction_candidate *candidate)
 {
     return file_count(look) > candidate->files &&
            asks_files_of(look, &look->ev->ruleset->checks[candidate->check], look->direction);
 }
 
-/* What holds of the transaction holds still; files begin with the new one. */
+/* Resets a candidate for a new file: conditions on the transaction still hold, conditions on files are evaluated for
+ * the new file. */
 static void begin_new_file(const struct looking *look, struct transaction_candidate *candidate)
 {
     unsigned at = 0;
@@ -491,7 +493,7 @@ static void collect(struct looking *look)
     }
 }
 
-/* The last of the list takes its place. */
+/* Removes a candidate; the last one of the list takes its place. */
 static void forget(struct app_detection *memory, struct transaction_candidate *candidate)
 {
     while (memory->more && memory->more->count > 0)
@@ -509,7 +511,7 @@ static void give_pieces(struct detector *detector, struct app_detection *piece)
     }
 }
 
-/* The piece that has room for one more; NULL when there is none to be had. */
+/* Returns the block with space for one more candidate; NULL if there is none. */
 static struct app_detection *piece_with_room(struct detector *detector, struct app_detection *piece)
 {
     for (unsigned i = 1; piece->count == TRANSACTION_CANDIDATES; i++) {
@@ -525,7 +527,7 @@ static struct app_detection *piece_with_room(struct detector *detector, struct a
     return piece;
 }
 
-/* Keeps what can't be decided yet, and that a rule has matched where it might be found again. */
+/* Stores a candidate that cannot be decided yet, or one that has matched and might be found again. */
 static void remember(struct looking *look, const struct transaction_candidate *candidate)
 {
     struct app_detection *piece = piece_with_room(look->ev->detector, look->memory);
@@ -539,7 +541,7 @@ static void remember(struct looking *look, const struct transaction_candidate *c
     look->ev->detector->counters.waiting++;
 }
 
-/* The candidates of the ruleset before that are in this one, too. */
+/* Maps the candidates of the previous ruleset; removed rules are dropped. */
 static void carry_over(const struct ruleset *ruleset, struct app_detection *memory)
 {
     for (struct app_detection *piece = memory; piece; piece = piece->more) {
@@ -554,7 +556,7 @@ static void carry_over(const struct ruleset *ruleset, struct app_detection *memo
     }
 }
 
-/* After a reload all that is there is scanned for the new ruleset; what has matched already does not match again. */
+/* After a reload all present data is scanned for the new ruleset; what has matched does not match again. */
 void transaction_bring_up_to_date(struct detector *detector, const struct ruleset *ruleset,
                                   struct app_detection *memory)
 {
@@ -596,7 +598,7 @@ void transaction_add_candidate(struct detector *detector, const struct ruleset *
         piece->list[piece->count++] = *candidate;
 }
 
-/* What is remembered of the other direction; made if need be. NULL when there is no memory. */
+/* Returns the state of the opposite direction, allocated if necessary. NULL: memory is exhausted. */
 static struct app_detection *memory_of_other(struct looking *look)
 {
     struct app_detection **slot = &look->tx->detection[!look->direction];
@@ -608,7 +610,8 @@ static struct app_detection *memory_of_other(struct looking *look)
     return *slot;
 }
 
-/* What matched by an event matched for the transaction: it does not again in the other direction when that is over. */
+/* A match on an event is a match of the transaction: marks the rule as matched in the opposite direction, so that it
+ * does not match there again when that direction completes. */
 static void settle_other(struct looking *look, uint32_t index)
 {
     struct app_detection *memory = memory_of_other(look);
@@ -619,8 +622,8 @@ static void settle_other(struct looking *look, uint32_t index)
         memory->list[memory->count++] = (struct transaction_candidate){ .check = index, .done = true };
 }
 
-/* The half of a transactional rule holds: it is a candidate in the direction to the client. Where that can't be
- * remembered, it is found there by what is left of the other direction. */
+/* The half plan of a transactional rule matched: makes it a candidate in the direction to the client. If that cannot be
+ * stored, it is found there by the data left of the other direction. */
 static void hand_over(struct looking *look, const struct transaction_candidate *half)
 {
     struct app_detection *memory = memory_of_other(look);
@@ -640,7 +643,7 @@ static void hand_over(struct looking *look, const struct transaction_candidate *
     candidate->files_hold |= half->files_hold;
 }
 
-/* The conditions on events of a rule, with the events that there were when the direction was complete. */
+/* Whether the rule's conditions on events held with the events that were set when the direction completed. */
 static bool held_when_settled(struct looking *look, const struct check *check)
 {
     struct app_tx *tx = look->tx;
@@ -657,7 +660,7 @@ static bool held_when_settled(struct looking *look, const struct check *check)
     return held;
 }
 
-/* A direction that is over is looked at again for what an event brings; all else was decided when it was over. */
+/* A completed direction is evaluated again only for new events; everything else was decided when it completed. */
 static bool is_settled(struct looking *look, const struct check *check, const struct transaction_plan *plan)
 {
     return look->tx->settled[look->direction] && (!plan->events || held_when_settled(look, check));
@@ -685,7 +688,7 @@ static void decide(struct looking *look, uint32_t index)
     if (outcome == OUTCOME_YES && plan->events && app_tx_is_complete(look->tx, !look->direction))
         settle_other(look, index);
     candidate.done = outcome == OUTCOME_YES || (outcome == OUTCOME_NO && candidate.files > 0);
-    if (candidate.done) /* those behind the one that matched may not be there as a whole yet */
+    if (candidate.done) /* files behind the matching one may be incomplete yet */
         candidate.files = outcome == OUTCOME_YES && look->matched_file < UINT16_MAX ? (uint16_t)(look->matched_file + 1)
                                                                                     : file_count(look);
     if (look->complete || (outcome == OUTCOME_NO && !candidate.done)) {
@@ -699,9 +702,9 @@ static void decide(struct looking *look, uint32_t index)
         remember(look, &candidate);
 }
 
-/* --- A transaction -------------------------------------------------------------------------------- */
+/* --- Transaction scan ----------------------------------------------------------------------------- */
 
-/* What is remembered of the transaction, in `own` when there is nothing yet. */
+/* Returns the state of the transaction; `own`, cleared, if there is none yet. */
 static struct app_detection *recall(struct looking *look, struct app_detection *own)
 {
     struct app_detection *memory = look->tx->detection[look->direction];
@@ -737,7 +740,7 @@ static void keep(struct looking *look, const struct app_detection *own)
     memcpy(*slot, own, sizeof(*own));
 }
 
-/* All candidates, timed. */
+/* Decides all candidates and books their time on the rules. */
 static __attribute__((noinline, cold)) void decide_by_budget(struct looking *look)
 {
     struct detector *detector = look->ev->detector;
@@ -780,7 +783,7 @@ static void look_at(struct evaluation *ev, struct app_tx *tx, const struct trans
     keep(&look, &detector->memory);
 }
 
-/* What the buffer has grown by since it was scanned, as is remembered. */
+/* Returns the bytes by which the buffer has grown since its last scan. */
 static struct app_bytes new_part(const struct evaluation *ev, const struct app_tx *tx,
                                  const struct transaction_group *group)
 {
@@ -804,10 +807,11 @@ static struct app_bytes new_part(const struct evaluation *ev, const struct app_t
     return value;
 }
 
-/* The view ends with the part, which makes up enough of it. A short beginning may be one that came before. */
+/* Whether the merged scan pays: the chunk ends with the new bytes, and they are a large enough part of it. A short
+ * first part may be in the scan cache. */
 static bool is_worth_joining(const struct stream_view *view, const struct app_bytes *part)
 {
-    enum { MOST_VIEWS = 8 }; /* the searches of a view with both kinds of literals cost a tenth more */
+    enum { MOST_VIEWS = 8 }; /* searching a chunk with both kinds of literals costs a tenth more */
 
     return part->bytes && part->length <= view->length && part->length >= view->length / MOST_VIEWS &&
            (part->offset > 0 || part->length > SCAN_MEMO_LENGTH) &&

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rules on transactions, by protocol and direction: for each buffer that a rule's literal lies in a prefilter, and the
- * list of those that have none.
+ * Groups of transaction rules by protocol and direction: a prefilter for each buffer with literals, and the list of
+ * rules without one.
  *
- * A rule may be for several protocols (file.data) and for both directions; for each it has a plan: how its buffers are
- * read there, and from which progress on it can be decided.
+ * A rule may be for several protocols (file.data) and for both directions; it has a plan for each, with the access to
+ * its buffers and the lowest progress at which it can be decided.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -41,8 +41,8 @@ static const struct app_buffer *transaction_access(const struct app_proto *proto
     return NULL;
 }
 
-/* The progress from which on the condition may be asked; -1: it never may. A keyword that no protocol claims is about
- * all. */
+/* Returns the lowest progress at which the condition can be evaluated; -1: never. A keyword without protocols applies
+ * to all. */
 static int condition_progress(const struct app_proto *proto, const struct keyword *keyword,
                               enum flow_direction direction)
 {
@@ -64,7 +64,7 @@ static unsigned count_buffers(const struct rule *rule)
     return count;
 }
 
-/* Where a part of the rule is looked for when the rule is asked in `direction`. */
+/* Returns the direction of a part of the rule that is evaluated in `direction`. */
 static enum flow_direction direction_of(uint8_t directions, enum flow_direction direction)
 {
     if (directions == 0)
@@ -72,7 +72,7 @@ static enum flow_direction direction_of(uint8_t directions, enum flow_direction 
     return directions >> FLOW_TO_SERVER & 1 ? FLOW_TO_SERVER : FLOW_TO_CLIENT;
 }
 
-/* The plan's progress is that of its own direction: only there it says when to ask. */
+/* The plan's progress is that of its own direction, because only that progress triggers the evaluation. */
 static void note_progress(struct transaction_plan *plan, enum flow_direction direction, uint8_t progress)
 {
     if (direction == plan->direction && progress > plan->progress)
@@ -158,7 +158,8 @@ static int own_prefilter(struct transaction_group *group, struct transaction_buf
     return 0;
 }
 
-/* The group's entry for the buffer; made at first use, in the order of their progress. NULL when out of memory. */
+/* Finds or creates the group's entry for the buffer, in order of creation. Returns NULL if the group is full or memory
+ * is exhausted. */
 static struct transaction_buffer *group_buffer(struct transaction_group *group, const struct app_buffer *access,
                                                const struct rule_buffer *buffer)
 {
@@ -182,7 +183,8 @@ static struct transaction_buffer *group_buffer(struct transaction_group *group, 
     return slot;
 }
 
-/* Those that ask for an event stand behind all others: of most transactions there is none to report. */
+/* Adds a rule without a literal. Rules that require an event are behind all others, because most transactions have
+ * none. */
 static int add_unfiltered(struct transaction_group *group, uint32_t check, const struct transaction_plan *plan)
 {
     struct transaction_unfiltered *slot;
@@ -216,7 +218,7 @@ static bool is_growing(const struct transaction_buffer *buffer)
     return buffer && buffer->access->grows;
 }
 
-/* The half is made first. */
+/* The half plan is created first. */
 static bool has_half(const struct check *check, uint8_t proto)
 {
     for (const struct transaction_plan *plan = check->plans; plan; plan = plan->next) {
@@ -226,8 +228,8 @@ static bool has_half(const struct check *check, uint8_t proto)
     return false;
 }
 
-/* Of which directions the literal may be: when the rule has a half, each of its plans has one of its own, as what grows
- * is there only while it comes. */
+/* Returns the directions of which the literal may be: if the rule has a half plan, each plan has a literal of its own
+ * direction, because growing buffers exist only while they are received. */
 static unsigned literal_directions(const struct check *check, const struct transaction_plan *plan)
 {
     if (!check->transactional || (!plan->half && !has_half(check, plan->proto)))
@@ -253,7 +255,7 @@ static int add_to_group(struct ruleset *ruleset, uint32_t index, const struct tr
         literal.is_whole = !literal.grows;
         if (literal.grows)
             literal.at = LITERAL_ANYWHERE;
-        /* No room for one more kind of buffer: the rule still works, it is only looked at more often. */
+        /* The table of buffers is full: the rule still works, but is evaluated more often. */
         if (buffer)
             return prefilter_add(buffer->prefilter, &literal, index);
     }
@@ -288,13 +290,13 @@ static int add_plan(struct ruleset *ruleset, uint32_t index, const struct transa
     plan->half = kind->half;
     plan->files = rule->file_conditions != NULL;
     if (!fill_access(plan, rule, proto) || !fill_conditions(plan, rule, proto))
-        return 0; /* this protocol has not all that the rule asks for */
+        return 0; /* this protocol lacks a buffer or condition of the rule */
     plan->next = check->plans;
     check->plans = plan;
     return add_to_group(ruleset, index, plan);
 }
 
-/* Whether the rule looks for something to the server that is there only while it comes. */
+/* Whether the rule uses data of the direction to the server that exists only while it is received. */
 static bool needs_half(const struct rule *rule, const struct app_proto *proto)
 {
     for (const struct condition *c = rule->file_conditions; c; c = c->next) {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What flows and transactions remember of rules, for a process that has rules of its own. As with a reload (carry.c) a
- * rule of the same ids and the same text is the same rule; of others nothing is remembered. The text goes as its
- * digest.
+ * Transfer of detection state to a process with a separate ruleset. As in a reload (state_map.c), a rule with the same
+ * ids and the same text is the same rule; the text is sent as its digest. State of other rules is dropped.
  *
- * What was scanned of a transaction is not told: all that is there of it is scanned again, and what has matched already
- * does not match again.
+ * Scan positions of transactions are not sent: all present data of a transaction is scanned again, and what has
+ * matched does not match again.
  *
  * Threads: one at a time.
  */
@@ -23,7 +22,7 @@ enum { CHECK_SIZE = 16, ALL_CANDIDATES = TRANSACTION_CANDIDATES * TRANSACTION_PI
 
 struct detect_checks {
     const struct ruleset *ruleset;
-    uint32_t of_rule[]; /* by its position; CARRIED_NOWHERE for none */
+    uint32_t of_rule[]; /* by the rule's index; SIGNATURE_NONE: none */
 };
 
 int detect_checks_new(struct detect_checks **out, const struct ruleset *ruleset)
@@ -46,7 +45,7 @@ void detect_checks_free(struct detect_checks *checks)
     free(checks);
 }
 
-/* --- A check -------------------------------------------------------------------------------------- */
+/* --- Signatures ----------------------------------------------------------------------------------- */
 
 static uint64_t text_digest(const struct rule *rule)
 {
@@ -95,7 +94,7 @@ static void write_waiting(struct transfer *t, const struct detect_checks *checks
     }
 }
 
-/* A flow for which there is no memory has its window scanned again. */
+/* If memory is exhausted, the inspection window of the flow is scanned again. */
 static void add_waiting(struct detector *detector, const struct detect_checks *checks, struct flow *flow,
                         enum flow_direction direction, const struct waiting *waiting)
 {

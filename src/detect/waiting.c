@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A rule becomes a candidate when its literal comes, and the rest of it may come in a later segment: it is remembered
- * with the flow and looked at again with each view until its literal has left the window. A rule without a literal is
- * looked at with each view, and when it matched it is muted: it must match anew for as long as the same bytes are in
- * the window.
+ * Pending candidates. A rule becomes a candidate when its literal is found, but the rest of its match may be in a
+ * later segment: the rule is stored with the flow and evaluated with each chunk until its literal has left the
+ * inspection window. A rule without a literal is evaluated with each chunk; after a match it is muted: as long as the
+ * same bytes are in the window, it must match new bytes.
  *
- * Few rules wait in few flows; the memory is reserved at the start. When it is used up, or a direction has more than
- * WAITING_MAX at once, the flow's window is scanned anew with each view from then on: that costs time, but misses
- * nothing.
+ * Few rules are pending in few flows; the memory is reserved at start. When it is exhausted, or a direction has more
+ * than PENDING_MAX entries, the flow's inspection window is scanned again with each chunk from then on: slower, but
+ * without missed matches.
  */
 #include <string.h>
 
@@ -23,7 +23,7 @@ static void forget(struct flow_detection *detection, uint32_t at)
     detection->list[at] = detection->list[--detection->count];
 }
 
-/* Of the ruleset before: rules that have gone are forgotten, the others have other numbers. */
+/* Maps the entries of the previous ruleset: removed rules are dropped, the others get their new numbers. */
 static void carry_over(struct flow_detection *detection, const struct ruleset *ruleset)
 {
     for (uint32_t i = detection->count; i-- > 0;) {
@@ -36,7 +36,7 @@ static void carry_over(struct flow_detection *detection, const struct ruleset *r
     }
 }
 
-/* Where the numbers of an older ruleset mean nothing any more, the window is looked at again. */
+/* Entries of an older ruleset cannot be mapped, so the window is scanned again. */
 void waiting_bring_up_to_date(struct flow *flow, enum flow_direction direction, const struct ruleset *ruleset)
 {
     struct flow_detection *detection = flow->detection[direction];
@@ -52,14 +52,14 @@ void waiting_bring_up_to_date(struct flow *flow, enum flow_direction direction, 
     detection->generation = ruleset->generation;
 }
 
-/* Of the ruleset in use. */
+/* Returns the state for the current ruleset. */
 static struct flow_detection *current(const struct evaluation *ev)
 {
     waiting_bring_up_to_date(ev->input->packet->flow, ev->direction, ev->ruleset);
     return *slot_of(ev);
 }
 
-/* The entry of a check, or -1; nothing is remembered where there is no list. */
+/* Returns the index of the signature's entry, or -1; `detection` may be NULL. */
 static int find(const struct flow_detection *detection, uint32_t check)
 {
     for (uint32_t i = 0; detection && i < detection->count; i++) {
@@ -93,7 +93,7 @@ bool waiting_is_muted(const struct evaluation *ev, uint32_t check)
     return at >= 0 && detection->list[at].muted;
 }
 
-/* One that the scan has found again waits anew when it does not match. */
+/* An entry whose literal the scan found again is removed; it is stored again if the rule does not match. */
 void waiting_add_candidates(struct evaluation *ev)
 {
     struct flow_detection *detection = current(ev);
@@ -118,7 +118,7 @@ void waiting_put(struct evaluation *ev, uint32_t check, bool muted)
     uint64_t until = ev->view->offset + ev->view->length + ev->detector->stream_window[ev->direction];
     int at = find(detection, check);
 
-    if (at >= 0) { /* what waits has its literal where it was */
+    if (at >= 0) { /* the literal of a pending candidate has not moved */
         if (muted)
             detection->list[at].until = until;
         return;

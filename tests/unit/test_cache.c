@@ -272,15 +272,15 @@ static const struct {
     void (*spoil)(const char *path);
     const char *cause;
 } spoiled[] = {
-    { spoil_bytes, "its bytes are damaged" },
-    { spoil_digest, "its bytes are damaged" },
-    { cut_off_end, "it is cut short or too long" },
-    { empty, "its size is wrong" },
-    { make_old_version, "it was written by another version" },
-    { let_others_write, "somebody else may have written it" },
-    { make_link, "it is a link" },
-    { make_pipe, "it is no file" },
-    { put_another_there, "it has another name than it was given" },
+    { spoil_bytes, "digest mismatch" },
+    { spoil_digest, "digest mismatch" },
+    { cut_off_end, "wrong length" },
+    { empty, "wrong size" },
+    { make_old_version, "written by another version" },
+    { let_others_write, "another user can write the file" },
+    { make_link, "symbolic link" },
+    { make_pipe, "not a regular file" },
+    { put_another_there, "key does not match the file name" },
 };
 
 /* It is told, once, by its name; and putting it again mends it. */
@@ -334,7 +334,7 @@ START_TEST(what_cannot_be_written_is_told_once)
     cache_put(cache, &key_a, "1", 1);
     cache_put(cache, &key_b, "2", 1);
     ck_assert(!has(cache, &key_a, "1"));
-    ck_assert_ptr_nonnull(strstr(told(cache, 1), "/proc/self: the cache cannot be written: "));
+    ck_assert_ptr_nonnull(strstr(told(cache, 1), "/proc/self: cannot write to the cache: "));
     cache_tidy(cache);
     cache_close(cache);
     ck_assert_int_eq(cache_open(&cache, &(struct cache_options){ .path = "/dev/null/x" }), -ENOTDIR);
