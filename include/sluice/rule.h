@@ -35,11 +35,11 @@ struct address_range6 {
     struct address low, high;
 };
 struct address_set {
-    bool any; /* everything of both families */
+    bool any; /* matches all addresses of both families */
     uint32_t count4, count6;
     const struct address_range4 *range4;
     const struct address_range6 *range6;
-    const char *text; /* as written, after variables */
+    const char *text; /* as written, with variables expanded */
 };
 bool address_set_has(const struct address_set *set, int ip_version, const struct address *address);
 
@@ -60,14 +60,14 @@ enum rule_action {
     ACTION_ALERT,
     ACTION_PASS,
     ACTION_DROP,
-    ACTION_REJECT, /* rejectsrc is the same */
+    ACTION_REJECT, /* also rejectsrc */
     ACTION_REJECT_DESTINATION,
     ACTION_REJECT_BOTH,
     ACTION_COUNT,
 };
 const char *rule_action_name(enum rule_action action);
 
-/* What the rule's protocol word admits. */
+/* The packets that the rule's protocol matches. */
 struct rule_protocol {
     const char *name;         /* "tcp", "ip", "tcp-pkt", "pkthdr", "http"... */
     uint64_t ip_protocols[4]; /* bit set of IPPROTO_* */
@@ -75,8 +75,8 @@ struct rule_protocol {
     bool any_packet;         /* pkthdr: also packets without an IP header */
     bool packet_only;        /* tcp-pkt: the packet's payload, never the stream */
     bool stream_only;        /* tcp-stream */
-    bool has_ports;          /* tcp, udp, sctp and what lies above them, and ip */
-    const char *application; /* "http" and so on; NULL for the protocols above */
+    bool has_ports;          /* tcp, udp, sctp and application protocols over them, and ip */
+    const char *application; /* "http" etc.; NULL for the protocols above */
 };
 
 enum { RULE_MAX_VALUES = 8 }; /* byte_extract and byte_math variables of one rule */
@@ -100,16 +100,17 @@ struct condition {
     const struct keyword *keyword;
     const void *data;
     struct condition *next;
-    bool negated;       /* for keywords that leave negation to the engine */
-    bool relative;      /* starts where the condition before it ended (in a buffer) */
-    bool next_relative; /* the next condition is relative to this one: further matches are tried when it fails */
-    uint8_t directions; /* on a transaction or a file: as struct rule_buffer's */
+    bool negated;       /* for keywords whose negation the engine evaluates */
+    bool relative;      /* starts at the end of the previous match (in a buffer) */
+    bool next_relative; /* the next condition is relative to this one: if it fails, further matches of this one are
+                           tried */
+    uint8_t directions; /* on a transaction or a file: as in struct rule_buffer */
 };
 
 enum buffer_absence {
     BUFFER_PRESENT,
-    BUFFER_ABSENT,         /* it must not be there */
-    BUFFER_ABSENT_OR_ELSE, /* it is not there, or the conditions hold */
+    BUFFER_ABSENT,         /* the buffer must be absent */
+    BUFFER_ABSENT_OR_ELSE, /* the buffer is absent, or its conditions hold */
 };
 
 /* The conditions on one buffer, in the order in which they were written. */
@@ -117,8 +118,8 @@ struct rule_buffer {
     const struct keyword *keyword; /* the KEYWORD_BUFFER that selected it; NULL for the payload */
     struct condition *transforms;  /* KEYWORD_TRANSFORM, applied in this order */
     enum buffer_absence absence;
-    uint8_t directions; /* of a transactional rule: the bit 1 << enum flow_direction where the buffer is read; otherwise
-                         * 0, the direction in which the rule is asked */
+    uint8_t directions; /* transactional rules: the bit 1 << enum flow_direction of the direction in which the buffer is
+                           read; otherwise 0: the direction in which the rule is evaluated */
     struct condition *conditions;
     struct condition *last;
     struct rule_buffer *next;
@@ -126,7 +127,7 @@ struct rule_buffer {
 
 struct reference {
     const char *system, *id;
-    const char *prefix; /* from reference.config; NULL when the system is unknown */
+    const char *prefix; /* from reference.config; NULL if the system is unknown */
     struct reference *next;
 };
 
@@ -153,34 +154,34 @@ enum threshold_unique { UNIQUE_NONE, UNIQUE_SOURCE_PORT, UNIQUE_DESTINATION_PORT
 struct threshold {
     enum threshold_kind kind;
     enum threshold_track track;
-    bool has_track;               /* suppress without track applies always */
+    bool has_track;               /* suppress without track applies to all hosts */
     enum threshold_unique unique; /* detection_filter ..., unique_on dst_port: counts distinct ports */
     uint32_t count, seconds, multiplier;
     uint32_t timeout;                    /* rate_filter */
     enum rule_action new_action;         /* rate_filter */
-    const struct address_set *addresses; /* suppress; NULL for all */
-    uint32_t index;                      /* unique within a rule_list: the key of its state */
+    const struct address_set *addresses; /* suppress; NULL: all addresses */
+    uint32_t index;                      /* unique within a rule_list; key of its state */
     struct threshold *next;
 };
 
-/* Names of state that rules share: each has a number from 1 on, the same in every list made with the same struct
- * rule_names. */
+/* Names of state shared between rules. Each name has a number from 1 on, the same in every list created with the same
+ * struct rule_names. */
 enum rule_name_kind {
     RULE_NAME_FLOWBIT,
     RULE_NAME_FLOWINT,
     RULE_NAME_XBIT,
     RULE_NAME_HOSTBIT,
-    RULE_NAME_FLOW_TEXT, /* what pcre takes out of a buffer, and for whom */
+    RULE_NAME_FLOW_TEXT, /* texts that pcre captures: flow, packet and alert variables */
     RULE_NAME_PACKET_TEXT,
     RULE_NAME_ALERT_TEXT,
-    RULE_NAME_RULE, /* "gid:sid": what is counted of a rule outlives it */
+    RULE_NAME_RULE, /* "gid:sid": statistics of a rule survive a reload */
     RULE_NAME_KIND_COUNT,
 };
 
-/* What a rule does with a kind of state: writers are evaluated before readers. */
+/* Use of a kind of state by a rule: writers are evaluated before readers. */
 enum { RULE_STATE_READS = 1, RULE_STATE_WRITES = 2 };
 
-/* tag: which packets are written besides the one that matched. */
+/* tag: packets to log in addition to the one that matched. */
 enum tag_scope { TAG_SESSION, TAG_HOST };
 enum tag_unit { TAG_PACKETS, TAG_SECONDS, TAG_BYTES };
 enum { RULE_TAG_MAX_PACKETS = 256 };
@@ -188,24 +189,24 @@ enum { RULE_TAG_MAX_PACKETS = 256 };
 struct rule_tag {
     enum tag_scope scope;
     enum tag_unit unit;
-    uint32_t count;              /* of the unit */
-    bool of_source;              /* TAG_HOST: the sender of the packet that matched; otherwise its receiver */
-    bool exclusive;              /* what a tag of this rule follows already is not tagged anew */
+    uint32_t count;              /* in the unit */
+    bool of_source;              /* TAG_HOST: true: the sender of the packet that matched; false: its receiver */
+    bool exclusive;              /* a flow or host with an active tag of this rule is not tagged again */
     const struct rule_tag *next; /* a rule may have several */
 };
 
-/* Where contents without a buffer keyword are looked for in TCP. */
+/* The bytes in which contents without a buffer keyword are matched, in TCP. */
 enum rule_payload {
-    RULE_PAYLOAD_DEFAULT,     /* by the rule's conditions: see detect */
+    RULE_PAYLOAD_DEFAULT,     /* depends on the rule's conditions: see detect */
     RULE_PAYLOAD_PACKET_ONLY, /* flow:no_stream, tcp-pkt */
     RULE_PAYLOAD_STREAM_ONLY, /* flow:only_stream, tcp-stream */
 };
 
-/* fwsam, or the settings that stand for it: which host is blocked when the rule drops. */
+/* fwsam, or the equivalent settings: the host that is blocked when the rule drops. */
 enum rule_block { RULE_BLOCK_NONE, RULE_BLOCK_SOURCE, RULE_BLOCK_DESTINATION, RULE_BLOCK_BOTH };
 #define RULE_BLOCK_SECONDS_DEFAULT UINT32_MAX /* until rule_list_finish() */
 
-/* What a rule wants to know of files and messages, besides their bytes. */
+/* What a rule needs of files and messages, besides their bytes. */
 enum {
     RULE_FILE_MD5 = 1 << 0, /* 1 << enum file_digest */
     RULE_FILE_SHA1 = 1 << 1,
@@ -220,7 +221,7 @@ enum {
 struct rule_change {
     struct position at;
     const char *text; /* the line as written */
-    bool disables;    /* it disabled the rule; a later line may have enabled it */
+    bool disables;    /* the line disabled the rule; a later line may have enabled it */
     struct rule_change *next;
 };
 
@@ -230,18 +231,18 @@ struct rule {
     const struct address_set *source, *destination;
     const struct port_set *source_port, *destination_port;
     bool bidirectional; /* <> */
-    bool transactional; /* =>: it asks for both directions of a transaction, and is decided when that goes to the client
-                         */
+    bool transactional; /* `=>`: inspects both directions of a transaction, and is evaluated in the direction to the
+                           client */
     bool noalert;
-    bool alert;      /* a pass rule that reports too */
-    bool alert_only; /* the rule policy says so: log what the rule would drop or reject, and let it pass */
+    bool alert;      /* a pass rule that also logs */
+    bool alert_only; /* set by the rule policy: log packets that the rule would drop or reject, and pass them */
 
     uint32_t sid, gid, revision;
-    uint32_t index; /* position in its rule_list */
-    uint32_t
-        number; /* by its ids, the same in every list with the same struct rule_names; 0: those are the list's own */
+    uint32_t index;    /* position in its rule_list */
+    uint32_t number;   /* number of gid:sid, the same in every list with the same struct rule_names; 0: the list has
+                          separate names */
     uint8_t priority;  /* 1 is the highest; from the class or the keyword */
-    bool has_priority; /* from the keyword */
+    bool has_priority; /* set by the priority keyword */
     const char *message;
     const char *class_name, *class_description; /* NULL without classtype */
     struct reference *references;
@@ -250,97 +251,99 @@ struct rule {
 
     struct condition *packet_conditions; /* cheapest first */
     struct condition *transaction_conditions, *file_conditions;
-    struct condition *actions; /* done when the rule matched, in their order: flowbits:set */
+    struct condition *actions; /* executed in this order when the rule matches: flowbits:set */
     enum rule_payload payload;
     uint8_t state_use[RULE_NAME_KIND_COUNT]; /* RULE_STATE_READS, RULE_STATE_WRITES */
-    const struct rule_tag *tag;              /* NULL for none */
-    bool takes_texts;                        /* a pcre takes something out of its buffer */
-    bool takes_values;                       /* byte_extract or byte_math does */
-    const char *const *applications; /* words of protocols, NULL-terminated: one must be the flow's; NULL: any */
-    unsigned directions; /* bits 1 << enum flow_direction in which the rule can match by its keywords; 0: it has none of
-                          * application protocols */
+    const struct rule_tag *tag;              /* NULL: none */
+    bool takes_texts;                        /* a pcre captures text */
+    bool takes_values;                       /* byte_extract or byte_math stores a value */
+    const char *const *applications; /* protocol names, NULL-terminated; the flow's must be one of them; NULL: any */
+    unsigned directions; /* bits 1 << enum flow_direction in which the rule can match by its keywords; 0: no keywords of
+                            application protocols */
     unsigned file_needs; /* RULE_FILE_..., RULE_MESSAGE_MD5 */
-    bool needs_conntrack; /* asks what conntrack says of packets */
-    bool bypass;          /* the flow needs no more inspection once it matched */
+    bool needs_conntrack; /* uses conntrack data of packets */
+    bool bypass;          /* the flow is not inspected any more after a match */
     enum rule_block block;
-    uint32_t block_seconds; /* 0: for good */
+    uint32_t block_seconds; /* 0: permanently */
     struct rule_buffer *buffers;
-    struct rule_buffer *nested;   /* of keywords with KEYWORD_NESTED; conditions in `buffers` ask them */
-    struct threshold *thresholds; /* its own and those of threshold.config that name it */
+    struct rule_buffer *nested;   /* of keywords with KEYWORD_NESTED; used by conditions in `buffers` */
+    struct threshold *thresholds; /* from the rule and from threshold.config lines that name it */
 
-    const char *text; /* the rule without leading and trailing space, as the rule policy left it */
+    const char *text; /* the rule without surrounding space, as changed by the rule policy */
     const char *file;
     uint32_t line;
-    const struct rule_change *changes; /* by the rule policy, in their order; NULL: the rule is as written */
+    const struct rule_change *changes; /* made by the rule policy, in order; NULL: the rule is unchanged */
 };
 
 /* --- Loading -------------------------------------------------------------------------------------- */
 
-/* Variables ($HOME_NET): values are parsed when a rule uses them, so a mistake in one is shown where it is written. */
+/* Variables ($HOME_NET). A value is parsed when a rule uses it, so a mistake is reported for each use. */
 struct rule_variables;
 struct rule_variables *rule_variables_new(void);
 void rule_variables_free(struct rule_variables *variables);
 int rule_variables_set_address(struct rule_variables *variables, const char *name, const char *value);
 int rule_variables_set_port(struct rule_variables *variables, const char *name, const char *value);
 
-/* Numbers for names; outlives the lists made with it, so that flow bits survive a reload. Any thread. */
+/* Registry of numbers for names. It outlives the lists created with it, so that flow bits survive a reload. Any thread
+ * may use it. */
 struct rule_names;
 struct rule_names *rule_names_new(void); /* NULL when out of memory */
 void rule_names_free(struct rule_names *names);
-/* The number of a name, given now if need be; 0 when out of memory. */
+/* Returns the number of a name, assigning one if necessary; 0 if memory is exhausted. */
 uint32_t rule_names_number(struct rule_names *names, enum rule_name_kind kind, struct span name);
-/* The number that it has; 0: none. */
+/* Returns the number of a name; 0: none assigned. */
 uint32_t rule_names_find(const struct rule_names *names, enum rule_name_kind kind, struct span name);
-/* The name, lent for good; NULL for a number that was not given. */
+/* Returns the name, valid as long as the registry; NULL if the number is not assigned. */
 const char *rule_names_text(const struct rule_names *names, enum rule_name_kind kind, uint32_t number);
 
-/* Files that enable, disable and change rules while they are read, applied in this order; NULL: none. */
+/* Files that enable, disable and change rules while these are read, applied in this order; NULL: none. */
 struct rule_policy_files {
     const char *disable, *enable, *drop,
         *modify;           /* disable.conf, enable.conf, drop.conf, modify.conf of suricata-update */
-    const char *decisions; /* lines that begin with what they do */
+    const char *decisions; /* lines that begin with an action verb */
 };
 
-/* What the options point at outlives the list's rule_list_finish(); the keywords and names outlive the list. */
+/* The options and all they point to must stay valid until rule_list_finish() returns; keywords and names must outlive
+ * the list. */
 struct rule_list_options {
     const struct keyword_table *keywords;
     const struct rule_variables *variables;
-    const char *classification_file; /* NULL: Suricata's default classes are not known, a classtype is a warning */
+    const char *classification_file; /* NULL: no classes are known, and a classtype is a warning */
     const char *reference_file;      /* NULL: references are kept without prefix */
     const char *threshold_file;      /* NULL: none */
     struct rule_policy_files policy;
-    struct rule_names *names;            /* NULL: the list has its own */
-    const char *data_dir;                /* where datasets keep their state; NULL: nowhere */
-    struct datasets *datasets;           /* outlive the list; NULL: it has its own, below data_dir */
-    bool takes_datasets;                 /* the list frees them; once rule_list_new() succeeded */
+    struct rule_names *names;            /* NULL: the list has separate names */
+    const char *data_dir;                /* folder for the state of datasets; NULL: none */
+    struct datasets *datasets;           /* must outlive the list; NULL: the list creates its own, below data_dir */
+    bool takes_datasets;                 /* the list owns `datasets` once rule_list_new() has succeeded */
     const char *reputation_categories;   /* for iprep; NULL: none */
     const char *const *reputation_files; /* NULL-terminated, or NULL */
-    const char *geoip_database;          /* for geoip; NULL: none. Opened when a rule asks for it */
-    const char *const *applications; /* protocol words above TCP and UDP that are supported; NULL-terminated, or NULL */
-    /* Which rules that drop block the host although they don't say so: see the settings nft.blocklist.*. */
+    const char *geoip_database;          /* for geoip; NULL: none. Opened when the first rule uses it */
+    const char *const *applications;     /* supported application protocols; NULL-terminated, or NULL */
+    /* Drop rules that block a host without the fwsam keyword: see the settings nft.blocklist.*. */
     uint8_t block_priority;              /* 0: none */
     const char *const *block_classtypes; /* NULL-terminated, or NULL */
-    uint32_t block_seconds;              /* also of fwsam without a time */
+    uint32_t block_seconds;              /* also for fwsam without a time */
 };
 
 struct rule_list;
 
 /*
- * An empty list; reads the files of the options and reports their mistakes. 0 or -ENOMEM; mistakes are in `diag`.
+ * Creates an empty list, reads the files of the options and reports their mistakes in `diag`. Returns 0 or -ENOMEM.
  */
 int rule_list_new(struct rule_list **out, const struct rule_list_options *options, struct diag *diag);
 void rule_list_free(struct rule_list *list);
 
-/* Adds the rules of a file; a file that was added before, also by another path, adds nothing and is noted in `diag`. 0,
- * or -errno when the file can't be read (reported too); mistakes in rules are in `diag`. */
+/* Adds the rules of a file. A file that was added before, also by another path, is skipped with a note in `diag`.
+ * Returns 0, or -errno if the file cannot be read (reported, too); mistakes in rules are in `diag`. */
 int rule_list_load(struct rule_list *list, const char *path, struct diag *diag);
 
-/* The same from memory; `name` stands for the file in diagnostics. `text` need not outlive the call. */
+/* As rule_list_load(), from memory; `name` is the file name in diagnostics. `text` need not outlive the call. */
 int rule_list_parse(struct rule_list *list, const char *name, const char *text, size_t length, struct diag *diag);
 
 /*
- * After the last file: duplicates (same gid and sid: the higher revision stays), thresholds of threshold.config,
- * indices. 0 or -ENOMEM. Rules may be asked for only now.
+ * Completes the list after the last file: removes duplicates (same gid and sid: the higher revision remains), applies
+ * threshold.config, and assigns indices. Returns 0 or -ENOMEM. Rules can be read only after this call.
  */
 int rule_list_finish(struct rule_list *list, struct diag *diag);
 
@@ -354,11 +357,12 @@ size_t rule_list_files(const struct rule_list *list); /* files read by rule_list
 size_t rule_list_read(const struct rule_list *list);
 size_t rule_list_rejected(const struct rule_list *list);
 size_t rule_list_failed(const struct rule_list *list);  /* with a mistake */
-size_t rule_list_skipped(const struct rule_list *list); /* correct, but they use a feature that Sluice lacks */
+size_t rule_list_skipped(const struct rule_list *list); /* valid, but they use a feature that Sluice does not support */
 size_t rule_list_replaced(const struct rule_list *list);
-size_t rule_list_unread_files(const struct rule_list *list); /* that rule_list_load() could not read */
+size_t rule_list_unread_files(const struct rule_list *list); /* files that rule_list_load() could not read */
 
-/* Rules and files that were left out, in the order in which they were found. The first RULE_MAX_FAILURES are kept. */
+/* Rules and files that were not loaded, in the order in which they were found. The first RULE_MAX_FAILURES are stored.
+ */
 enum { RULE_MAX_FAILURES = 16384 };
 enum rule_failure_kind { RULE_FAILURE_MISTAKE, RULE_FAILURE_UNSUPPORTED, RULE_FAILURE_UNREAD_FILE };
 struct rule_failure {
@@ -367,30 +371,31 @@ struct rule_failure {
     uint32_t line;     /* 0: the whole file */
     uint32_t gid, sid; /* sid 0: the rule has none, or it could not be parsed */
     const char *reason;
-    const struct rule_change *changes; /* by the rule policy; NULL: the rule is as written */
+    const struct rule_change *changes; /* made by the rule policy; NULL: the rule is unchanged */
 };
-size_t rule_list_failure_count(const struct rule_list *list); /* kept */
+size_t rule_list_failure_count(const struct rule_list *list); /* number of stored failures */
 const struct rule_failure *rule_list_failure(const struct rule_list *list, size_t index);
-/* The first failure of the rule; NULL: none is known. */
+/* Returns the first failure of the rule; NULL: none is stored. */
 const struct rule_failure *rule_list_find_failure(const struct rule_list *list, uint32_t gid, uint32_t sid);
 const char *rule_failure_kind_name(enum rule_failure_kind kind); /* "mistake", "unsupported", "unread file" */
 
-/* Unsupported features and unknown keywords of rejected rules, most frequent first: a keyword's name, or "protocol
- * http". Unlike the entries of a diag this is never cut short. A rule counts for each of them once. */
+/* Calls `each` for unsupported features and unknown keywords of rejected rules, most frequent first: a keyword's name,
+ * or "protocol http". Unlike the entries of a diag this list is never truncated. A rule counts once for each of them.
+ */
 void rule_list_each_missing(const struct rule_list *list, void (*each)(const char *tag, size_t rules, void *user),
                             void *user);
 
-/* Rules that the policy changed, by their final state. */
+/* Numbers of rules that the policy changed, by their final state. */
 struct rule_policy_counts {
     size_t enabled, disabled;
     size_t actions[ACTION_COUNT]; /* changed to the action */
     size_t alert_only, modified;
 };
 const struct rule_policy_counts *rule_list_policy_counts(const struct rule_list *list);
-/* "3 enabled, 12 disabled, 5 changed to drop"; nothing when no rule was changed. */
+/* Appends "3 enabled, 12 disabled, 5 changed to drop"; nothing if no rule was changed. */
 void rule_policy_counts_print(const struct rule_policy_counts *counts, struct text *out);
 
-/* A rule that is not loaded because it is commented out in its file, or the policy disables it. */
+/* A rule that is not loaded because it is commented out in its file, or because the policy disables it. */
 struct rule_disabled {
     uint32_t gid, sid;
     bool commented;
@@ -401,12 +406,13 @@ struct rule_disabled {
 const struct rule_disabled *rule_list_find_disabled(const struct rule_list *list, uint32_t gid, uint32_t sid);
 
 size_t rule_list_threshold_count(const struct rule_list *list);
-/* Suppressions of threshold.config for all rules of this gid (sig_id 0), to be asked besides the rule's own. */
+/* Returns suppressions of threshold.config for all rules of this gid (sig_id 0), which apply in addition to the rule's
+ * own. */
 const struct threshold *rule_list_global_thresholds(const struct rule_list *list, uint32_t gid);
-/* Whether a rule tags hosts: then packets must be looked up by host. */
+/* Whether a rule tags hosts: packets must then be looked up by host. */
 bool rule_list_has_host_tags(const struct rule_list *list);
 struct rule_names *rule_list_names(const struct rule_list *list);
 struct datasets *rule_list_datasets(const struct rule_list *list);
-struct arena *rule_list_arena(struct rule_list *list); /* for what lives as long as the rules */
+struct arena *rule_list_arena(struct rule_list *list); /* for data with the lifetime of the rules */
 
 #endif

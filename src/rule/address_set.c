@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sets of addresses: `any`, one address, CIDR, address/netmask, ranges a-b, groups, negation, variables.
- *
- * As in the field each family is computed for itself: what is negated is taken out of what is not; where a family has
- * only negated parts, out of the whole family. So `!10.0.0.0/8` is IPv4 only; `[any, !10.0.0.0/8]` has all of IPv6.
+ * Sets of addresses: `any`, one address, CIDR, address/netmask, ranges a-b, groups, negation, variables. As in
+ * Suricata each family is evaluated separately: negated parts are subtracted from the others, or from the whole family
+ * if it has only negated parts. So `!10.0.0.0/8` is IPv4 only; `[any, !10.0.0.0/8]` includes all of IPv6.
  */
 #include <errno.h>
 #include <string.h>
@@ -48,7 +47,7 @@ static bool parse_one(struct span text, enum family *family, wide *number)
     return true;
 }
 
-/* The bits of a mask that are free: /24, or /255.255.255.0 with IPv4. */
+/* Returns the host bits of a mask: /24, or /255.255.255.0 for IPv4. */
 static bool parse_mask(struct span text, enum family family, wide *free_bits)
 {
     uint64_t length;
@@ -109,7 +108,7 @@ static int address_item(struct set_walk *walk, struct span item, bool negated)
         return err ? err : range_list_add(&lists[IPV6], 0, max_address[IPV6]);
     }
     if (!parse_range(item, &family, &range))
-        return set_walk_error(walk, item, "'" SPAN_FORMAT "' is no address, network or range of addresses",
+        return set_walk_error(walk, item, "'" SPAN_FORMAT "' is not an address, network or address range",
                               SPAN_ARGS(span_shown(item)));
     if (range.low > range.high)
         return set_walk_error(walk, item, "the range " SPAN_FORMAT " is upside down", SPAN_ARGS(span_shown(item)));
@@ -135,7 +134,7 @@ static int merge(struct set_walk *walk, struct span text)
         err = range_list_subtract(in, out);
     }
     if (!err && parts->in[IPV4].count + parts->in[IPV6].count == 0)
-        return rule_parser_error(walk->parser, text, "no address is left after what is negated");
+        return rule_parser_error(walk->parser, text, "the negated addresses leave none");
     return err;
 }
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which application protocols a rule is about, and in which direction it can match: what its protocol word and its
- * keywords have in common. Asked keyword by keyword, so that a contradiction is shown at the keyword that makes it.
- *
- * A word of a rule may stand for several protocols: `alert http` is about HTTP/1 and HTTP/2. A keyword names each of
- * its own.
+ * Application protocols of a rule and the directions in which it can match: the intersection of its protocol and its
+ * keywords. It is computed keyword by keyword, so that a contradiction is reported at the keyword that causes it. A
+ * protocol name may include several protocols: `alert http` matches HTTP/1 and HTTP/2. A keyword lists each of its
+ * protocols.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -14,7 +13,7 @@
 
 enum { FAMILY_MAX = 3 };
 
-/* Protocols that a rule with the word is about, besides the word's own. */
+/* Additional protocols that a rule with this protocol name matches. */
 static const struct {
     const char *word;
     const char *members[FAMILY_MAX + 1];
@@ -25,7 +24,7 @@ static const struct {
     { "dcerpc", { "dcerpc", "smb" } },
 };
 
-/* Other words for one protocol. */
+/* Aliases of protocol names. */
 static const struct {
     const char *word, *name;
 } synonyms[] = {
@@ -67,7 +66,7 @@ static void add(struct application_set *set, const char *name)
         set->names[set->count++] = name;
 }
 
-/* Those of the words that are supported; all when none is. */
+/* Collects the supported ones of the names; all names if none is supported. */
 static void collect(const struct rule_parser *parser, const char *const *words, struct application_set *out)
 {
     out->count = 0;
@@ -118,18 +117,19 @@ int rule_parser_require_applications(struct rule_parser *parser, const char *con
     struct application_set wanted, common = parser->applications;
 
     if (!protocol->name)
-        return 0; /* a mistake in the header, which has been told */
+        return 0; /* a mistake in the header, already reported */
     if (!is_above_tcp_or_udp(protocol))
-        return rule_parser_error(parser, parser->keyword_name, "'%s' is about '%s', which a rule for '%s' never sees",
-                                 parser->keyword->name, words[0], protocol->name);
+        return rule_parser_error(parser, parser->keyword_name,
+                                 "'%s' belongs to '%s', which cannot match in a rule for '%s'", parser->keyword->name,
+                                 words[0], protocol->name);
     collect(parser, words, &wanted);
     if (common.count == 0)
         common = wanted;
     keep_common(&common, &wanted);
     if (common.count == 0)
-        return rule_parser_error(parser, parser->keyword_name, "'%s' is about '%s', but the rule is about '%s'%s",
+        return rule_parser_error(parser, parser->keyword_name, "'%s' belongs to '%s', but the rule is for '%s'%s",
                                  parser->keyword->name, words[0], parser->applications.names[0],
-                                 protocol->application ? "" : " by a keyword before this");
+                                 protocol->application ? "" : " because of an earlier keyword");
     parser->applications = common;
     return 0;
 }
@@ -142,15 +142,16 @@ static int check_directions(struct rule_parser *parser)
 {
     if (parser->rule->transactional && parser->flow_directions != BOTH_DIRECTIONS)
         return rule_parser_error(parser, parser->keyword_name,
-                                 "a rule with '=>' is about both directions; leave the direction out, or write '->'");
+                                 "a rule with '=>' matches in both directions; remove the direction or write '->'");
     if (parser->keyword_directions & parser->flow_directions)
         return 0;
-    return rule_parser_error(parser, parser->keyword_name,
-                             "rule mixes keywords with conflicting directions; '=>' instead of '->' looks at both "
-                             "directions of a transaction");
+    return rule_parser_error(
+        parser, parser->keyword_name,
+        "rule mixes keywords with conflicting directions; write '=>' instead of '->' to inspect both "
+        "directions of a transaction");
 }
 
-/* Where a keyword may be; both when it does not say. */
+/* Returns the directions in which a keyword may be used; both if it has no restriction. */
 static unsigned directions_of(const struct rule_parser *parser, const struct keyword *keyword)
 {
     if (parser->forced_directions)
@@ -158,7 +159,7 @@ static unsigned directions_of(const struct rule_parser *parser, const struct key
     return keyword->directions ? keyword->directions : BOTH_DIRECTIONS;
 }
 
-/* What filestore has to say of directions it says itself. */
+/* Whether the keyword may have a direction word; filestore parses its directions itself. */
 static bool takes_direction(const struct keyword *keyword)
 {
     bool asks = keyword->kind == KEYWORD_BUFFER || keyword->kind == KEYWORD_TRANSACTION ||
@@ -203,8 +204,8 @@ uint8_t applications_directions(const struct rule_parser *parser, const struct k
     return (uint8_t)directions_of(parser, keyword);
 }
 
-/* What a transactional rule looks at lies in one direction, which is known. A condition on the packet is asked when the
- * rule is decided. */
+/* In a transactional rule each keyword must have one direction. Conditions on the packet are evaluated when the rule is
+ * decided. */
 static int take_direction(struct rule_parser *parser, const struct keyword *keyword)
 {
     unsigned directions = directions_of(parser, keyword);
@@ -213,7 +214,7 @@ static int take_direction(struct rule_parser *parser, const struct keyword *keyw
         return 0;
     if (directions == BOTH_DIRECTIONS)
         return rule_parser_error(parser, parser->keyword_name,
-                                 "'%s' is in both directions; in a rule with '=>' write '%s' with 'to_server' or "
+                                 "'%s' exists in both directions; in a rule with '=>' write '%s' with 'to_server' or "
                                  "'to_client' as its first word",
                                  keyword->name, keyword->name);
     parser->used_directions |= directions;
@@ -244,15 +245,14 @@ int applications_take(struct rule_parser *parser, const struct keyword *keyword)
     return check_directions(parser);
 }
 
-/* A rule that needs one direction only would be asked too late. */
+/* A transactional rule with keywords of one direction only would be evaluated too late. */
 static int check_transactional(struct rule_parser *parser)
 {
     for (const struct rule_buffer *buffer = parser->rule->buffers; buffer; buffer = buffer->next) {
         if (!buffer->keyword)
-            return rule_parser_error(
-                parser, parser->arrow,
-                "a rule with '=>' looks at transactions, but a content is looked for in the payload; "
-                "select a buffer for it, or write '->'");
+            return rule_parser_error(parser, parser->arrow,
+                                     "a rule with '=>' inspects transactions, but a content applies to the payload; "
+                                     "select a buffer for it, or write '->'");
     }
     if (parser->used_directions == BOTH_DIRECTIONS)
         return 0;

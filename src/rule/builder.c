@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What keywords call while their rule is parsed: mistakes, conditions, buffers, values.
+ * Functions that keywords call while their rule is parsed: errors, conditions, buffers, values.
  *
- * A content condition goes into the buffer that was selected last. Without one it goes into the payload, except that a
- * relative condition follows the one before it, wherever that was moved to: `content:"a"; http_uri;
- * isdataat:1,relative;`.
+ * A content condition is added to the buffer that was selected last, or without one to the payload. A relative
+ * condition follows the previous one, wherever that was moved to: `content:"a"; http_uri; isdataat:1,relative;`.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -55,8 +54,8 @@ int rule_parser_parse_as(struct rule_parser *parser, const struct keyword *keywo
 
 /* --- Mistakes ------------------------------------------------------------------------------------- */
 
-/* A diag keeps a bounded number of entries. When half of them are used a rule gets one only, so that many broken rules
- * do not hide the last ones. */
+/* A diag stores a limited number of entries. When half of them are used, each rule gets one only, so that many broken
+ * rules do not hide the last ones. */
 static bool may_report(const struct rule_parser *parser)
 {
     return parser->mistakes + parser->unsupported == 0 || diag_count(parser->diag) < DIAG_MAX_ENTRIES / 2;
@@ -112,7 +111,7 @@ struct missing *rule_list_missing(struct rule_list *list, const char *tag, bool 
     return missing;
 }
 
-/* Counts a rule once per tag; true the first time in this rule. */
+/* Counts a rule once per tag; true for the first occurrence in this rule. */
 static bool count_missing(struct rule_parser *parser, const char *tag)
 {
     struct rule_list *list = parser->list;
@@ -272,7 +271,7 @@ static struct rule_buffer *new_buffer(struct rule_parser *parser, const struct k
     return buffer;
 }
 
-/* The rule's buffer for the keyword without transforms, made at first use; NULL when out of memory. */
+/* Returns the rule's buffer for the keyword without transforms, created at first use; NULL if memory is exhausted. */
 static struct rule_buffer *get_buffer(struct rule_parser *parser, const struct keyword *keyword)
 {
     for (struct rule_buffer *buffer = parser->rule->buffers; buffer; buffer = buffer->next) {
@@ -294,8 +293,8 @@ static bool same_transforms(const struct condition *a, const struct condition *b
     return !a && !b;
 }
 
-/* What conditions go to. Each selection makes a buffer, as its transforms are not known yet; while it is empty it
- * stands for an earlier one that is the same. */
+/* Returns the buffer to which conditions are added. Each selection creates a buffer, because its transforms are not
+ * known yet; while it is empty, an earlier equal one is used. */
 static struct rule_buffer *current_buffer(const struct rule_parser *parser)
 {
     struct rule_buffer *selected = parser->buffer;
@@ -375,7 +374,7 @@ bool rule_parser_has_previous(const struct rule_parser *parser)
     return parser->last_condition != NULL;
 }
 
-/* The newest content of the buffer that is selected; without one the newest of all. */
+/* Returns the last content of the selected buffer; without a selection, the last of all. */
 static struct condition *find_last_content(const struct rule_parser *parser)
 {
     const struct rule_buffer *buffer = current_buffer(parser);
@@ -429,7 +428,7 @@ static bool is_in_use(const struct rule_buffer *buffer)
     return buffer->conditions || buffer->absence != BUFFER_PRESENT;
 }
 
-/* As in the field transforms may also follow conditions on a buffer without transforms: http.uri; content:"a"; to_md5;
+/* As in Suricata, transforms may also follow conditions on a buffer without transforms: http.uri; content:"a"; to_md5;
  * content:"b"; selects the buffer again. */
 static bool may_transform(const struct rule_parser *parser)
 {
@@ -445,7 +444,7 @@ int rule_parser_add_transform(struct rule_parser *parser, const void *data)
     unsigned count = 0;
 
     if (!may_transform(parser))
-        return rule_parser_error(parser, parser->keyword_name, "'%s' must follow the keyword of a buffer directly",
+        return rule_parser_error(parser, parser->keyword_name, "'%s' must directly follow a buffer keyword",
                                  parser->keyword->name);
     if (is_in_use(parser->buffer)) {
         parser->forced_directions = parser->buffer->directions;
@@ -472,7 +471,7 @@ int rule_parser_set_absent(struct rule_parser *parser, bool or_else)
 {
     rule_parser_settle_buffer(parser);
     if (!buffer_is_selected(parser) || parser->buffer->keyword->flags & KEYWORD_NESTED)
-        return rule_parser_error(parser, parser->keyword_name, "'%s' needs the keyword of a buffer before it",
+        return rule_parser_error(parser, parser->keyword_name, "'%s' needs a buffer keyword before it",
                                  parser->keyword->name);
     if (parser->buffer->absence != BUFFER_ABSENT)
         parser->buffer->absence = or_else ? BUFFER_ABSENT_OR_ELSE : BUFFER_ABSENT;
@@ -524,7 +523,7 @@ int rule_parser_move_last_content(struct rule_parser *parser, const struct keywo
         return 0;
     if (buffer_is_selected(parser))
         return rule_parser_error(parser, parser->keyword_name,
-                                 "'%s' changes a content, but '%s' has selected a buffer; 'pkt_data;' ends that",
+                                 "'%s' modifies a content, but '%s' has selected a buffer; 'pkt_data;' ends that",
                                  parser->keyword->name, parser->buffer->keyword->name);
     if (!condition || parser->content_buffer->keyword)
         return rule_parser_error(parser, parser->keyword_name, "'%s' needs a content before it", parser->keyword->name);

@@ -5,8 +5,8 @@
  *     config classification: NAME,DESCRIPTION,PRIORITY
  *     config reference: SYSTEM PREFIX
  *
- * Names are compared without case; the first line of a name counts. A name that a rule uses and no line has is
- * told once: from then on it is a class of the lowest priority, or a reference without prefix.
+ * Names are compared without case; the first line of a name counts. A name that a rule uses without a definition is
+ * reported once: from then on it is a class of the lowest priority, or a reference without prefix.
  */
 #include <errno.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static bool is_name(struct span text)
     return text.length > 0;
 }
 
-/* Cuts the first word off. */
+/* Removes and returns the first word. */
 static struct span take_word(struct span *rest)
 {
     struct span word = *rest;
@@ -104,11 +104,12 @@ static int parse_class(struct rule_parser *parser, struct span value)
     description = span_trim((struct span){ first_comma + 1, (size_t)(last_comma - first_comma - 1) });
     priority_text = span_trim((struct span){ last_comma + 1, (size_t)(value.at + value.length - last_comma - 1) });
     if (!is_name(name))
-        return rule_parser_error(parser, name, "'" SPAN_FORMAT "' is no name of a class", SPAN_ARGS(span_shown(name)));
+        return rule_parser_error(parser, name, "'" SPAN_FORMAT "' is not a valid class name",
+                                 SPAN_ARGS(span_shown(name)));
     if (!span_to_uint(priority_text, 1, MAX_PRIORITY, &priority))
         return rule_parser_error(parser, priority_text, "the priority must be a number from 1 to %d", MAX_PRIORITY);
     if (map_get(&parser->list->classes, name)) {
-        rule_parser_warning(parser, name, "the class '" SPAN_FORMAT "' was defined before",
+        rule_parser_warning(parser, name, "the class '" SPAN_FORMAT "' is already defined",
                             SPAN_ARGS(span_shown(name)));
         return 0;
     }
@@ -163,12 +164,12 @@ static int parse_reference(struct rule_parser *parser, struct span value)
     struct span rest = value, name = take_word(&rest);
 
     if (!is_name(name))
-        return rule_parser_error(parser, name, "'" SPAN_FORMAT "' is no name of a reference system",
+        return rule_parser_error(parser, name, "'" SPAN_FORMAT "' is not a valid name of a reference system",
                                  SPAN_ARGS(span_shown(name)));
     if (rest.length == 0)
         return rule_parser_error(parser, value, "a reference system needs a name and a prefix");
     if (map_get(&parser->list->references, name)) {
-        rule_parser_warning(parser, name, "the reference system '" SPAN_FORMAT "' was defined before",
+        rule_parser_warning(parser, name, "the reference system '" SPAN_FORMAT "' is already defined",
                             SPAN_ARGS(span_shown(name)));
         return 0;
     }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What needs all rules: one rule per gid and sid, the index by sid, and the thresholds of threshold.config.
+ * Steps that need all rules: one rule per gid and sid, the index by sid, and the thresholds of threshold.config.
  *
- * As in the field the highest revision of a sid stays. An earlier rule of a lower one is replaced, with a warning; a
- * later one of a lower or equal revision is a mistake, unless its text is identical: then a second file has a copy.
+ * As in Suricata the highest revision of a sid remains. An earlier rule of a lower revision is replaced, with a
+ * warning; a later one of a lower or equal revision is a mistake, unless its text is identical: then a second file
+ * contains a copy.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 
 #include "rule_priv.h"
 
-/* Entries by sid, gid and then position in the files. */
+/* Sorts entries by sid, gid and then position in the files. */
 struct place {
     const struct rule *rule;
     size_t index;
@@ -41,14 +42,14 @@ static bool same_text(const struct rule_entry *a, const struct rule_entry *b)
     return left->length == right->length && memcmp(left->at, right->at, left->length) == 0;
 }
 
-/* Decides between two entries of one sid, the first of which came first; *stays is the one that stays. 0 or -ENOMEM. */
+/* Decides between two entries of one sid, in file order; *stays is the one that remains. Returns 0 or -ENOMEM. */
 static int decide(struct rule_list *list, struct rule_entry *first, struct rule_entry *second,
                   struct rule_entry **stays, struct diag *diag)
 {
     const struct rule *rule = second->rule;
     bool replace = rule->revision > first->rule->revision;
     bool report = diag_count(diag) < DIAG_MAX_ENTRIES - 1;
-    /* One of them was a comment that the rule policy enabled: mostly an old revision that was kept for reference. */
+    /* One of them was a comment that the rule policy enabled, mostly an old revision kept for reference. */
     bool was_comment = first->statement->commented != second->statement->commented;
     char reason[RULE_REASON_SIZE];
     int err = 0;
@@ -93,7 +94,7 @@ static int decide(struct rule_list *list, struct rule_entry *first, struct rule_
     return err;
 }
 
-/* One warning for all copies: whoever loads a file and a copy of it has thousands. */
+/* Adds one warning for all copies, because a file and its copy have thousands of equal rules. */
 static void warn_about_copies(const struct rule_list *list, const struct rule_entry *original,
                               const struct rule_entry *copy, uint32_t gid, uint32_t sid, struct diag *diag)
 {
@@ -107,7 +108,7 @@ static void warn_about_copies(const struct rule_list *list, const struct rule_en
                              : "the skipped rule is a copy of this rule, which a newer revision replaced");
 }
 
-/* Sets the rule of entries that lose to NULL. */
+/* Sets the rule of replaced entries to NULL. */
 static int drop_duplicates(struct rule_list *list, const struct place *places, struct diag *diag)
 {
     struct rule_entry *stays = NULL, *original = NULL, *copy = NULL;
@@ -184,7 +185,7 @@ static bool is_listed_class(const struct rule_list_options *options, const char 
     return false;
 }
 
-/* Who attacks is the side that is not the target; without one, who sent the packet that is dropped. */
+/* The attacker is the side opposite to the target; without a target, the sender of the dropped packet. */
 static void finish_block(struct rule *rule, const struct rule_list_options *options)
 {
     bool drops = rule->action != ACTION_ALERT && rule->action != ACTION_PASS;
@@ -199,7 +200,7 @@ static void finish_block(struct rule *rule, const struct rule_list_options *opti
         rule->block_seconds = options->block_seconds;
 }
 
-/* Without memory for it nothing is counted. */
+/* If memory is exhausted the rule has no statistics. */
 static void number_rule(const struct rule_list *list, struct rule *rule)
 {
     char name[32];

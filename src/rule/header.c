@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The first word of a rule. */
+/* Actions: the first word of a rule. */
 #include <errno.h>
 
 #include "rule_priv.h"
@@ -17,7 +17,7 @@ static const struct {
     { "rejectboth", ACTION_REJECT_BOTH },
 };
 
-/* Actions of Suricata 8 and Snort that Sluice lacks. */
+/* Actions of Suricata 8 and Snort that Sluice does not support. */
 static const struct {
     const char *word, *hint;
 } unsupported_actions[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keywords by name and alias, whatever their case: one rule in the wild says `Content`. */
+/* Keywords by name and alias, compared without case: published rules contain `Content`. */
 #include <stdlib.h>
 #include <string.h>
 

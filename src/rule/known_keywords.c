@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Keywords of Suricata 7 to 9, Snort 2.9 and Snort 3. A rule with one that Sluice lacks is unsupported, not wrong, and
- * the options after such a buffer or content are still parsed. Ordered by name.
+ * Keywords of Suricata 7 to 9, Snort 2.9 and Snort 3. A rule with one that Sluice does not support is unsupported, not
+ * wrong, and the options after such a buffer or content are still parsed. Sorted by name.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -564,7 +564,7 @@ static const struct known_keyword known_keywords[] = {
 
 enum { KNOWN_COUNT = sizeof(known_keywords) / sizeof(known_keywords[0]), MAX_NAME = 64 };
 
-/* The name in lower case; false when it is longer than any that is known. */
+/* Writes the name in lower case; false if it is longer than all known names. */
 static bool to_lower(struct span name, char *out)
 {
     if (name.length == 0 || name.length >= MAX_NAME)

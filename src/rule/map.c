@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A hash table from text to pointers: open addressing, FNV-1a, never more than two thirds full, nothing is removed. */
+/* Hash table from text to pointers: open addressing, FNV-1a, at most two thirds full, no removal. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,7 @@ static bool same_key(const struct map *map, struct span a, struct span b)
     return true;
 }
 
-/* The key's slot, or the empty one where it belongs. */
+/* Returns the key's slot, or the empty slot in which to insert it. */
 static struct map_slot *find_slot(const struct map *map, struct span key, uint64_t hash)
 {
     for (size_t i = hash & (map->capacity - 1);; i = (i + 1) & (map->capacity - 1)) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Numbers for the names of shared state. A name keeps its number as long as the registry lives: flows and hosts
- * remember numbers, and rules come and go with reloads. Names are case sensitive, as in the field.
+ * Numbers for the names of shared state. A name keeps its number as long as the registry exists: flows and hosts store
+ * numbers, and rules come and go with reloads. Names are case-sensitive, as in Suricata.
  *
- * The loader of new rules adds names while the output thread asks for old ones. Who looks for a name takes a lock; who
- * has a number takes none, for every event asks: the list of texts only grows, what was there stays where it was when
- * the list moves (the old one is kept), and the count is raised last.
+ * The loader of new rules adds names while the output thread reads old ones. A lookup by name takes a lock. A lookup
+ * by number takes none, because it happens for every event: the list of texts only grows, texts stay at their address
+ * when the list is reallocated (the old list is kept), and the count is raised last.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -16,7 +16,7 @@
 
 struct kind_names {
     struct map numbers;           /* name -> struct numbered */
-    _Atomic(const char **) texts; /* [number - 1]; of the arena */
+    _Atomic(const char **) texts; /* [number - 1]; in the arena */
     _Atomic uint32_t count;
     uint32_t capacity;
 };

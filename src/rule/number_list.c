@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Takes `word` and the spaces after it off the front. */
+/* Removes `word` and following spaces from the front. */
 static bool take_word(struct span *text, const char *word)
 {
     size_t length = strlen(word);
@@ -102,7 +102,7 @@ out:
     return err;
 }
 
-/* Which of the numbers are looked at: first and how many. */
+/* Returns the number of elements to inspect and the first of them. */
 static unsigned part_of(const struct number_list *list, unsigned count, unsigned *first)
 {
     int64_t from = list->from < 0 ? (int64_t)count + list->from : list->from;

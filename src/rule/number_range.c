@@ -20,7 +20,7 @@ bool number_range_take(struct span *text, const char *prefix)
     return true;
 }
 
-/* Cuts a unit off the end of a decimal number and tells by how much it shifts. */
+/* Removes a unit from the end of a decimal number and returns its number of bits to shift. */
 static unsigned take_unit(struct span *text)
 {
     static const struct {
@@ -127,9 +127,9 @@ static int parse_compared(struct rule_parser *parser, struct span text, uint64_t
     if (err)
         return err;
     if ((comparison == IS_LESS && number == 0) || (comparison == IS_MORE && number == limit))
-        return rule_parser_error(parser, text, "no number is like this");
+        return rule_parser_error(parser, text, "no number can match");
     if ((comparison == IS_AT_MOST && number == limit) || (comparison == IS_AT_LEAST && number == 0))
-        return rule_parser_error(parser, text, "every number is like this");
+        return rule_parser_error(parser, text, "every number matches");
     if (comparison == IS_LESS || comparison == IS_AT_MOST) {
         range->width = number - (comparison == IS_LESS);
     } else if (comparison != IS_EQUAL) {

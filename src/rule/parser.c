@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One rule: ACTION PROTOCOL ADDRESSES PORTS DIRECTION ADDRESSES PORTS (OPTIONS)
+ * Parser of one rule:
  *
- * As in the field an option ends at the next `;` that has no backslash before it: quotes do not protect it. The first
- * `:` of an option ends its name. Parsing goes on after a mistake, so that one run shows all of a rule; what is not
- * supported leaves a stand-in behind (a buffer, a content), so that what follows is not blamed for it.
+ *     ACTION PROTOCOL ADDRESSES PORTS DIRECTION ADDRESSES PORTS (OPTIONS)
+ *
+ * As in Suricata an option ends at the next `;` without a preceding backslash: quotes do not protect it. The first `:`
+ * of an option ends its name. Parsing continues after a mistake, so that one run shows all mistakes of a rule; an
+ * unsupported keyword leaves a placeholder (a buffer, a content), so that the following options are not reported
+ * because of it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -26,7 +29,7 @@ void rule_parser_init(struct rule_parser *parser, struct rule_list *list, const 
     };
 }
 
-/* --- Stand-ins ------------------------------------------------------------------------------------ */
+/* --- Placeholders --------------------------------------------------------------------------------- */
 
 static const struct content *no_literal(const struct condition *condition)
 {
@@ -54,7 +57,7 @@ static int stand_in(struct rule_parser *parser, enum known_kind kind)
     return 0;
 }
 
-/* A modifier of a content that is not supported has nothing to change. */
+/* Whether the keyword modifies an unsupported content, and so has no effect. */
 static bool modifies_stand_in(const struct rule_parser *parser, const struct keyword *keyword)
 {
     return keyword->kind == KEYWORD_MODIFIER && parser->last_content &&
@@ -63,8 +66,8 @@ static bool modifies_stand_in(const struct rule_parser *parser, const struct key
 
 /* --- Options -------------------------------------------------------------------------------------- */
 
-/* What may have been meant. The search looks at every name there is, so it is done once for a word, and for the first
- * words only: a file of something else than rules has many. */
+/* Returns the keyword that may have been meant. The search compares all names, so it is done once per word and for the
+ * first words only: a file without rules has many unknown words. */
 static const char *find_nearest(struct rule_parser *parser, struct span name, const char *tag)
 {
     struct rule_list *list = parser->list;
@@ -119,7 +122,7 @@ static int strip_quotes(struct rule_parser *parser, struct span *value)
 
     if (value->length == 0 || value->at[0] != '"') {
         if (parser->keyword->flags & KEYWORD_QUOTES_REQUIRED)
-            return rule_parser_error(parser, *value, "the value of '%s' must stand in double quotes", name);
+            return rule_parser_error(parser, *value, "the value of '%s' must be in double quotes", name);
         return 0;
     }
     if (value->length < 2 || value->at[value->length - 1] != '"')
@@ -132,7 +135,7 @@ static int strip_quotes(struct rule_parser *parser, struct span *value)
     return 0;
 }
 
-/* Checks the value as the keyword's flags ask for, and strips it to what parse() gets. */
+/* Checks the value against the keyword's flags and strips it to the form that parse() expects. */
 static int prepare_value(struct rule_parser *parser, struct span *value, bool *negated)
 {
     const struct keyword *keyword = parser->keyword;
@@ -192,7 +195,7 @@ static int parse_option(struct rule_parser *parser, struct span option)
     return err == -ENOMEM ? err : 0;
 }
 
-/* The `;` that ends the option; NULL when there is none. */
+/* Returns the `;` that ends the option; NULL: none. */
 static const char *find_end(const char *at, const char *end)
 {
     const char *start = at;
@@ -230,7 +233,7 @@ static int parse_options(struct rule_parser *parser, struct span options)
     }
 }
 
-/* What stands between the parentheses. As in the field missing ones are no mistake, but they are worth a warning. */
+/* Returns the text between the parentheses. As in Suricata missing ones are no mistake, but cause a warning. */
 static struct span take_options(struct rule_parser *parser, struct span rest)
 {
     bool opened = false, closed = false;
@@ -258,7 +261,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* How long the word at the start of the text is. In a list spaces do not end it; false when the list is not closed. */
+/* Returns the length of the first word of the text. Spaces in a list do not end it; false if the list is not closed. */
 static bool measure_word(struct span text, bool lists, size_t *length)
 {
     int depth = 0;
@@ -276,7 +279,7 @@ static bool measure_word(struct span text, bool lists, size_t *length)
     return depth <= 0;
 }
 
-/* Cuts a word off. */
+/* Removes and returns the first word. */
 static struct span take_word(struct span *rest)
 {
     struct span word;
@@ -309,7 +312,7 @@ static void parse_action(struct rule_parser *parser, struct span word)
                                 SPAN_ARGS(word), hint ? "; " : "", hint ? hint : "");
         break;
     case -EINVAL:
-        rule_parser_error(parser, word, "there is no action '" SPAN_FORMAT "'", SPAN_ARGS(span_shown(word)));
+        rule_parser_error(parser, word, "unknown action '" SPAN_FORMAT "'", SPAN_ARGS(span_shown(word)));
         break;
     }
 }
@@ -406,10 +409,11 @@ static void check_header(struct rule_parser *parser)
         rule_parser_warning(parser, parser->statement->text, "the rule can't match: protocol '%s' has no ports",
                             rule->protocol.name);
     if (rule->source == rule->destination && rule->source_port == rule->destination_port)
-        rule->bidirectional = false; /* both directions are one */
+        rule->bidirectional = false; /* with a transaction, both directions are inspected together */
 }
 
-/* The line is other text, and one error is enough: its first word is no action and its second is no protocol. */
+/* Whether the line is not a rule, so that one error is enough: its first word is no action and its second no protocol.
+ */
 static bool is_no_rule(const struct rule_parser *parser, struct span rest)
 {
     struct span protocol = take_word(&rest);
@@ -418,7 +422,7 @@ static bool is_no_rule(const struct rule_parser *parser, struct span rest)
     return protocol_parse(protocol, parser->list->options.applications, &ignored) == PROTOCOL_UNKNOWN;
 }
 
-/* False when the rest of the rule can't be parsed: a word is missing, or the line is no rule. */
+/* Returns false if the rest of the rule cannot be parsed: a word is missing, or the line is not a rule. */
 static bool parse_header(struct rule_parser *parser, struct span *rest)
 {
     unsigned mistakes = parser->mistakes, reported = mistakes + parser->unsupported;
@@ -447,10 +451,10 @@ static bool parse_header(struct rule_parser *parser, struct span *rest)
     return true;
 }
 
-/* --- The whole ------------------------------------------------------------------------------------ */
+/* --- Rules ---------------------------------------------------------------------------------------- */
 
-/* Another place of a condition is worth a try when something after it counts from where it ended. A content that stands
- * for itself starts anew. */
+/* Sets next_relative: further positions of a condition are tried only if a later condition is relative to it. A content
+ * that is not relative starts anew. */
 static void mark_next_relative(struct rule_buffer *buffer)
 {
     struct condition *start = buffer->conditions;
@@ -466,7 +470,7 @@ static void mark_next_relative(struct rule_buffer *buffer)
     }
 }
 
-/* A stable insertion sort: rules have a handful of packet conditions. */
+/* Stable insertion sort: rules have a handful of packet conditions. */
 static void sort_packet_conditions(struct rule *rule)
 {
     struct condition *sorted = NULL;
@@ -494,17 +498,17 @@ static int finish_conditions(struct rule_parser *parser, const struct condition 
     return 0;
 }
 
-/* What a buffer's absence and its conditions say of each other. */
+/* Checks that a buffer's absence and its conditions are compatible. */
 static int check_absence(struct rule_parser *parser, const struct rule_buffer *buffer)
 {
     const char *name = buffer->keyword ? buffer->keyword->name : "pkt_data";
 
     if (buffer->absence == BUFFER_ABSENT && buffer->conditions)
         return rule_parser_error(parser, parser->statement->text,
-                                 "'%s' is to be absent, but something is looked for in it", name);
+                                 "'%s' must be absent, but the rule has conditions on it", name);
     if (buffer->absence == BUFFER_ABSENT_OR_ELSE && !buffer->conditions)
         return rule_parser_error(parser, parser->statement->text,
-                                 "'absent:or_else' of '%s' needs something that is looked for in it", name);
+                                 "'absent:or_else' of '%s' needs a condition on the buffer", name);
     for (const struct condition *c = buffer->conditions; buffer->absence != BUFFER_PRESENT && c; c = c->next) {
         const struct content *content = c->keyword->literal ? c->keyword->literal(c) : NULL;
 
@@ -515,7 +519,7 @@ static int check_absence(struct rule_parser *parser, const struct rule_buffer *b
     return 0;
 }
 
-/* What the buffer's own keyword says of what is looked for in it. */
+/* Lets the buffer's keyword check the conditions on it. */
 static int finish_buffer(struct rule_parser *parser, const struct rule_buffer *buffer)
 {
     if (!buffer->keyword || !buffer->keyword->finish || !buffer->conditions)
@@ -524,7 +528,7 @@ static int finish_buffer(struct rule_parser *parser, const struct rule_buffer *b
     return buffer->keyword->finish(parser, buffer->conditions);
 }
 
-/* A content that can't be in the buffer after its transforms is a mistake, unless it is to be missing. */
+/* A content that cannot occur in the buffer after its transforms is a mistake, unless it is negated. */
 static int check_transforms(struct rule_parser *parser, const struct rule_buffer *buffer)
 {
     for (const struct condition *c = buffer->transforms ? buffer->conditions : NULL; c; c = c->next) {
@@ -547,10 +551,10 @@ static int finish_buffers(struct rule_parser *parser)
         struct rule_buffer *buffer = *link;
 
         if (!buffer->conditions && buffer->keyword && buffer->absence == BUFFER_PRESENT)
-            return rule_parser_error(parser, parser->statement->text,
-                                     "'%s' selects a buffer, but nothing is looked for in it", buffer->keyword->name);
+            return rule_parser_error(parser, parser->statement->text, "'%s' selects a buffer, but no condition follows",
+                                     buffer->keyword->name);
         if (!buffer->conditions && !buffer->keyword) {
-            *link = buffer->next; /* all its contents were moved elsewhere */
+            *link = buffer->next; /* all its contents were moved to other buffers */
             continue;
         }
         mark_next_relative(buffer);
@@ -565,7 +569,7 @@ static int finish_buffers(struct rule_parser *parser)
     return 0;
 }
 
-/* What is in other buffers' conditions goes where only they look. */
+/* Moves buffers that conditions of other buffers use to rule->nested. */
 static void move_nested(struct rule *rule)
 {
     for (struct rule_buffer **link = &rule->buffers, *buffer; (buffer = *link);) {

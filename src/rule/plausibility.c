@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rules that are correct by the grammar and most likely not what their writer meant: an option whose `;` is missing
- * swallows the next one, and a rule that drops with no condition drops all traffic of its header.
+ * Checks for rules that are valid but most likely not intended: an option whose `;` is missing swallows the next one,
+ * and a drop rule without conditions drops all traffic of its header.
  */
 #include <errno.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static bool is_keyword(const struct rule_parser *parser, struct span name)
     return name.length > 0 && (keyword_table_find(parser->list->options.keywords, name) || known_keyword_find(name));
 }
 
-/* The keyword that the text begins with; empty when it begins with none. *has_value: a colon follows. */
+/* Returns the keyword at the start of the text; empty if there is none. *has_value: a colon follows. */
 static struct span keyword_at(const struct rule_parser *parser, struct span text, bool *has_value)
 {
     struct span name = { .at = text.at };
@@ -34,7 +34,7 @@ static struct span keyword_at(const struct rule_parser *parser, struct span text
     return *has_value || text.length == 0 ? name : (struct span){ .at = name.at };
 }
 
-/* The first quote without a backslash after the one at the start. */
+/* Returns the first quote without a preceding backslash, after the one at the start. */
 static const char *closing_quote(struct span value)
 {
     for (size_t i = 1; i < value.length; i++) {
@@ -46,7 +46,7 @@ static const char *closing_quote(struct span value)
     return NULL;
 }
 
-/* A quote inside of a pattern need not be escaped, so only one after the slash and the flags is the closing one. */
+/* A quote inside a pattern need not be escaped, so only one after the slash and the flags is the closing one. */
 static bool ends_pattern(struct span value, const char *quote)
 {
     const char *at = quote - 1;
@@ -71,7 +71,7 @@ static int check_after_quote(struct rule_parser *parser, struct span value)
     return rule_parser_error(parser, name, "a ';' is missing before '" SPAN_FORMAT "'", SPAN_ARGS(span_shown(name)));
 }
 
-/* Without quotes the text may be meant as it is, so this is a warning. */
+/* Without quotes the text may be intended, so this is a warning. */
 static void check_plain(struct rule_parser *parser, struct span value)
 {
     if (!memchr(value.at, ':', value.length))
@@ -115,7 +115,7 @@ int plausibility_check_value(struct rule_parser *parser, struct span value)
     return 0;
 }
 
-/* --- A rule that drops everything ----------------------------------------------------------------- */
+/* --- Rules that drop everything ------------------------------------------------------------------- */
 
 static bool ends_with(struct span text, const char *end)
 {
@@ -124,7 +124,7 @@ static bool ends_with(struct span text, const char *end)
     return text.length >= length && memcmp(text.at + text.length - length, end, length) == 0;
 }
 
-/* Variables of whole networks, as Suricata's configuration and published rules have them. */
+/* Variables of whole networks, as in Suricata's configuration and published rules. */
 static bool is_network_variable(struct span name)
 {
     static const char *const ends[] = { "_NET", "_SERVERS", "_SERVER", "_CLIENT" };
@@ -162,7 +162,7 @@ static bool is_header_like(const struct rule_parser *parser, const struct keywor
     return strcmp(keyword->name, "flow") == 0 || (strcmp(keyword->name, "tcp.flags") == 0 && !parser->unusual_flags);
 }
 
-/* A header that lists addresses, or the ports of both sides, was written to drop all that it matches. */
+/* A header that lists addresses, or the ports of both sides, is assumed to drop all its traffic on purpose. */
 static bool has_condition(const struct rule_parser *parser)
 {
     const struct rule *rule = parser->rule;

@@ -26,10 +26,10 @@ enum {
     HEAP_LIMIT_KB = 20000,
     STACK_START = 32 * 1024,
     STACK_MAX = 512 * 1024,
-    MAX_OVER_LIMIT = 100, /* rules after which a line is not applied any more */
+    MAX_OVER_LIMIT = 100, /* a line that exceeds the match limit in this many rules is not applied any more */
 };
 
-/* --- The text of a rule --------------------------------------------------------------------------- */
+/* --- Text of a rule ------------------------------------------------------------------------------- */
 
 /* The parts of a rule's text that matchers read; find_fields() does not parse the rule. */
 struct fields {
@@ -140,14 +140,13 @@ static bool search(struct rule_policy *policy, struct policy_line *line, const p
     return result > 0;
 }
 
-/* Globs of suricata-update: `*` stands for a `/`, too, and a backslash for itself. */
+/* Globs of suricata-update: `*` also matches `/`, and a backslash matches itself. */
 static bool matches_glob(const char *glob, const char *text)
 {
     return fnmatch(glob, text, FNM_NOESCAPE) == 0;
 }
 
-/* The path as it was given, or the end of it from a folder on: `rules/x.rules` is found in /etc/sluice/rules/x.rules.
- */
+/* Matches the path as given, or its end from a folder on: `rules/x.rules` matches /etc/sluice/rules/x.rules. */
 static bool matches_path(const char *glob, const char *path)
 {
     bool found = matches_glob(glob, path);
@@ -232,7 +231,7 @@ static int by_id(const void *a, const void *b)
     return compare_ids(a, b);
 }
 
-/* The first line from `next` on that names the rule; line_count when there is none. */
+/* Returns the first line from `next` on that names the rule; line_count if there is none. */
 static size_t find_named(const struct rule_policy *policy, const struct fields *fields, size_t next)
 {
     const struct policy_id wanted = { .gid = fields->gid, .sid = fields->sid, .line = (uint32_t)next };
@@ -442,7 +441,7 @@ static bool apply_line(struct rule_policy *policy, struct policy_line *line, str
     return changed;
 }
 
-/* --- One rule ------------------------------------------------------------------------------------- */
+/* --- Application to one rule ---------------------------------------------------------------------- */
 
 static int note_change(struct rule_policy *policy, const struct policy_line *line, bool disables,
                        struct rule_change ***link)
@@ -595,7 +594,7 @@ int rule_policy_apply(struct rule_policy *policy, const struct statement *statem
     return subject.text_changed ? keep_text(policy, &out->statement) : 0;
 }
 
-/* --- All rules ------------------------------------------------------------------------------------ */
+/* --- Reports after all rules ---------------------------------------------------------------------- */
 
 int rule_policy_new(struct rule_policy **out, struct rule_list *list, struct diag *diag)
 {
@@ -678,7 +677,7 @@ static void report_line(const struct policy_line *line, struct diag *diag)
                      line->matched, plural);
         diag_note(diag, line->first, "the first rule that it matches");
     } else if (line->silent == line->matched) {
-        diag_warning(diag, at, "the line matches only rules with noalert, which it leaves as they are");
+        diag_warning(diag, at, "the line matches only rules with noalert, which it does not change");
         diag_note(diag, line->first, "the first rule that it matches");
     } else if (line->verb == POLICY_MODIFY && line->match != POLICY_MATCH_IDS && line->changed == 0) {
         diag_warning(diag, at, "the line matches %zu rule%s and changes nothing: the expression does not match",

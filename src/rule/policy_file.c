@@ -51,7 +51,7 @@ struct reader {
     struct rule_policy *policy;
     struct rule_parser parser; /* for positions of mistakes */
     struct policy_line line;
-    size_t id_count; /* those of the lines before */
+    size_t id_count; /* number of ids in the preceding lines */
 };
 
 /* --- Matchers ------------------------------------------------------------------------------------- */
@@ -174,7 +174,7 @@ static bool cut_prefix(struct word *word, const char *prefix)
     return true;
 }
 
-/* A message or a class in quotes, as it stands in the rule. */
+/* Removes the quotes of a message or class, as copied from a rule. */
 static void cut_quotes(struct word *word)
 {
     struct span text = word->text;
@@ -223,7 +223,7 @@ static int parse_matcher(struct reader *reader, struct word word)
     };
 
     if (word.text.length == 0)
-        return rule_parser_error(&reader->parser, word.shown, "the line does not say which rules it is about");
+        return rule_parser_error(&reader->parser, word.shown, "the line does not select any rules");
     if (span_equal(word.text, "*")) {
         reader->line.match = POLICY_MATCH_ALL;
         return 0;
@@ -245,8 +245,9 @@ static int parse_matcher(struct reader *reader, struct word word)
 /* --- Words of modify lines ------------------------------------------------------------------------ */
 
 /*
- * Cuts the next word off, by the rules of a shell: quotes may begin anywhere in it, a backslash protects any character
- * outside of quotes, and `"` and `\` between double quotes. 1, 0 at the end of the line, or -errno after a report.
+ * Removes the next word, by the rules of a shell: quotes may begin anywhere in it; a backslash protects any character
+ * outside of quotes, and `"` and `\` between double quotes. Returns 1, 0 at the end of the line, or -errno after a
+ * report.
  */
 static int next_word(struct reader *reader, struct span *rest, struct word *word)
 {
@@ -286,8 +287,8 @@ static int next_word(struct reader *reader, struct span *rest, struct word *word
     return 1;
 }
 
-/* `\1`, `\g<1>`, `\g<name>` or `${1}` at the start of `text`: how long it is, and the group; 0 when it is none of them.
- */
+/* Parses `\1`, `\g<1>`, `\g<name>` or `${1}` at the start of `text`. Returns its length and the group; 0 if it is none
+ * of them. */
 static size_t parse_reference(const struct policy_line *line, struct span text, int *group)
 {
     bool dollar = text.at[0] == '$';

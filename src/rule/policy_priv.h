@@ -39,10 +39,10 @@ enum policy_match {
     POLICY_MATCH_METADATA,
 };
 
-/* A piece of what a modify line writes: text, or a group of its expression. */
+/* A part of the replacement of a modify line: text, or a group of its expression. */
 struct policy_piece {
     struct span text;
-    uint32_t group; /* when text.at is NULL */
+    uint32_t group; /* if text.at is NULL */
 };
 
 struct policy_line {
@@ -59,7 +59,7 @@ struct policy_line {
     const char *metadata; /* POLICY_ADD_METADATA: "KEY VALUE" */
 
     size_t matched;        /* rules that it matches */
-    size_t loaded;         /* those of them that the policy leaves enabled */
+    size_t loaded;         /* matched rules that the policy leaves enabled */
     size_t changed;        /* rules that it changed */
     size_t silent;         /* rules with noalert that it did not change to drop or reject */
     size_t over_limit;     /* rules for which an expression exceeded the match limit */
@@ -84,7 +84,7 @@ struct rule_policy {
 
     pcre2_match_data *match;
     pcre2_match_context *limits;
-    pcre2_jit_stack *stack; /* NULL where PCRE2 has no JIT */
+    pcre2_jit_stack *stack; /* NULL if PCRE2 has no JIT */
 
     /* Scratch for the current rule. */
     uint32_t *applied; /* lines that match the rule; room for line_count */
@@ -96,13 +96,14 @@ struct rule_policy {
     size_t disabled_count, disabled_capacity;
 };
 
-/* Reads the files of the list's options into policy->lines and policy->ids. 0 or -ENOMEM; mistakes are in the diag. */
+/* Reads the files of the list's options into policy->lines and policy->ids. Returns 0 or -ENOMEM; mistakes are in the
+ * diag. */
 int policy_files_read(struct rule_policy *policy, struct diag *diag);
 
-/* Cuts the next option off `rest`, the text between the parentheses of a rule; false at its end. */
+/* Removes the next option from `rest`, the text between the parentheses of a rule; false at its end. */
 bool policy_next_option(struct span *rest, struct span *name, struct span *value);
 
-/* Warns of rules that test flow bits that only disabled rules set. 0 or -ENOMEM. */
+/* Warns about rules that test flow bits that only disabled rules set. Returns 0 or -ENOMEM. */
 int policy_check_flowbits(struct rule_policy *policy, struct diag *diag);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sets of ports: `any`, 80, 1024:2000, 1024:, :1023, groups, negation, variables. What is negated is taken out of what
- * is not; without anything positive, out of all ports.
+ * Sets of ports: `any`, 80, 1024:2000, 1024:, :1023, groups, negation, variables. Negated parts are subtracted from
+ * the others, or from all ports if there are only negated parts.
  */
 #include <errno.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static int port_item(struct set_walk *walk, struct span item, bool negated)
     if (memchr(item.at, '!', item.length))
         return set_walk_error(walk, item, "a range can't have a '!' inside");
     if ((colon && item.length == 1) || !to_port(low_text, 0, &low) || !to_port(high_text, MAX_PORT, &high))
-        return set_walk_error(walk, item, "'" SPAN_FORMAT "' is no port or range of ports (0 to 65535)",
+        return set_walk_error(walk, item, "'" SPAN_FORMAT "' is not a port or port range (0 to 65535)",
                               SPAN_ARGS(span_shown(item)));
     if (low > high)
         return set_walk_error(walk, item, "the range " SPAN_FORMAT " is upside down", SPAN_ARGS(item));
@@ -72,7 +72,7 @@ static void *make_set(struct set_walk *walk, const char *text)
     return set;
 }
 
-/* in minus out; reports when nothing is left. */
+/* Subtracts `out` from `in`; reports an empty result. */
 static int merge(struct set_walk *walk, struct span text)
 {
     struct port_parts *parts = walk->user;
@@ -88,7 +88,7 @@ static int merge(struct set_walk *walk, struct span text)
     range_list_normalise(&parts->in);
     err = range_list_subtract(&parts->in, &parts->out);
     if (!err && parts->in.count == 0)
-        return rule_parser_error(walk->parser, text, "no port is left after what is negated");
+        return rule_parser_error(walk->parser, text, "the negated ports leave none");
     return err;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The protocol of a rule. The caller says which application protocols are supported. Other protocols that Suricata 7 to
- * 9 or Snort 3 accept in a rule are listed too, so that a rule for one is unsupported and not wrong.
+ * The protocol of a rule. The caller provides the supported application protocols. Other protocols that Suricata 7 to
+ * 9 or Snort 3 accept in a rule are listed, too, so that a rule with one is unsupported, not wrong.
  */
 #include <netinet/in.h>
 #include <string.h>
@@ -91,13 +91,13 @@ static const struct {
     { "tftp", OVER_UDP },
     { "tls", OVER_TCP },
     { "websocket", OVER_TCP },
-    /* Not above TCP or UDP, but not supported either way. */
+    /* Not over TCP or UDP, and not supported. */
     { "arp", 0 },
     { "ether", 0 },
     { "vxlan", 0 },
 };
 
-/* Protocols that Suricata 7 to 9 take from the system's list of IP protocols, and services of Snort 3. */
+/* Protocols that Suricata 7 to 9 read from the system's list of IP protocols, and services of Snort 3. */
 static const char *const unsupported_protocols[] = {
     "bgp",         "bootp",      "cip",         "cvs",       "dccp",        "dce_http_proxy", "dce_http_server",
     "dce_smb",     "dce_tcp",    "dce_udp",     "dhcpv6",    "egp",         "eigrp",          "encap",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sets of numbers as lists of ranges: what addresses of both families and ports are computed with. */
+/* Sets of numbers as lists of ranges, for addresses of both families and ports. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ void range_list_normalise(struct range_list *list)
         struct range *last = &list->range[kept];
         const struct range *next = &list->range[i];
 
-        /* low - 1 does not wrap: a low of 0 is never above last->high. */
+        /* low - 1 does not wrap: a low of 0 is never above last->high */
         if (next->low <= last->high || next->low - 1 == last->high) {
             if (next->high > last->high)
                 last->high = next->high;
@@ -63,7 +63,7 @@ int range_list_subtract(struct range_list *list, const struct range_list *what)
 
     for (size_t i = 0; i < list->count; i++) {
         wide low = list->range[i].low, high = list->range[i].high;
-        bool open = true; /* [low, high] is still to be kept */
+        bool open = true; /* [low, high] is still to be added */
 
         while (from < what->count && what->range[from].high < low)
             from++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the rules of a list share and other modules keep: datasets, reputations, the database of countries. A file of it
- * that can't be read is told and does without: the rules that need it are refused.
+ * Resources that the rules of a list share and other modules implement: datasets, reputation, the GeoIP database. A
+ * file that cannot be read is reported, and rules that need it are rejected.
  */
 #include <errno.h>
 
@@ -16,7 +16,7 @@ static int open_datasets(struct rule_list *list)
 
     list->datasets = list->options.datasets;
     if (list->datasets)
-        return 0; /* they become the list's own at the end: a failure before leaves them to the caller */
+        return 0; /* the list becomes the owner last: on an earlier failure they stay the caller's */
     datasets_options_default(&options);
     options.data_dir = list->options.data_dir;
     list->own_datasets = true;
@@ -79,10 +79,10 @@ const struct geoip *rule_parser_geoip(struct rule_parser *parser, struct span wh
 {
     struct rule_list *list = parser->list;
     const char *path = list->options.geoip_database;
-    char error[512] = "the database of countries could not be opened, see above";
+    char error[512] = "the GeoIP database could not be opened, see above";
 
     if (!path)
-        rule_parser_error(parser, where, "there is no database of countries: set geoip-database");
+        rule_parser_error(parser, where, "no GeoIP database is configured: set geoip-database");
     else if (list->geoip_failed || (!list->geoip && geoip_open(&list->geoip, path, error, sizeof(error))))
         rule_parser_error(parser, where, "%s", error);
     list->geoip_failed = path && !list->geoip;

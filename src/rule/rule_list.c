@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The list of rules: one arena for all of them, and for the texts they point into.
- *
- * A rule that turned out broken leaves its memory in the arena: that is bounded by the size of the files, and cheaper
- * than a second pass.
+ * The list of rules: one arena for all of them and for the texts they point to. A rejected rule leaves its memory in
+ * the arena: that is limited by the size of the files, and cheaper than a second pass.
  */
 #include <errno.h>
 #include <limits.h>
@@ -135,7 +133,7 @@ int rule_list_add_failure(struct rule_list *list, const struct rule_failure *fai
     return 0;
 }
 
-/* For a rule whose parsing ended before its sid option. */
+/* Finds the sid of a rule whose parsing ended before its sid option. */
 static uint32_t find_sid(struct span text)
 {
     static const char name[] = "sid:";
@@ -246,7 +244,7 @@ int rule_list_load(struct rule_list *list, const char *path, struct diag *diag)
     int err;
 
     if (resolved && has_file(list, real_path)) {
-        diag_note(diag, (struct position){ .file = path }, "this file is named twice and loaded once");
+        diag_note(diag, (struct position){ .file = path }, "this file is listed twice and is loaded once");
         return 0;
     }
     err = source_read(list->arena, path, &source, diag);

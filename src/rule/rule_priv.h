@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside rule: from a file's bytes to the rules of a list.
+ * Private parts of the rule module, from a file's bytes to the rules of a list:
  *
- *   source.c             files, statements (lines and their continuations), positions for diagnostics
- *   map.c                text -> pointer
- *   ranges.c             sorted ranges of numbers: union and difference
- *   set.c                the grammar of groups, negation and variables that addresses and ports share
- *   address_set.c        addresses; port_set.c  ports
- *   header.c             actions, direction;  protocol.c  protocol words
- *   parser.c             one rule;  builder.c  what keywords call while a rule is parsed
- *   plausibility.c       warnings of a missing ';' and of rules that drop everything
- *   applications.c       which protocols above TCP and UDP a rule is about, and its directions
- *   keyword_table.c      keywords by name;  known_keywords.c  names the field has and we do not
- *   class_config.c       classification.config and reference.config
- *   threshold_fields.c   "type limit, track by_src...";  threshold_config.c  threshold.config
- *   policy_file.c        lines that enable, disable and change rules;  policy_apply.c  applies them to a rule
- *   names.c              numbers for the names of shared state
- *   resources.c          what the rules of a list share: datasets, reputations, the database of countries
- *   rule_list.c          the list;  finish.c  what needs all rules: duplicates, thresholds
+ *   source.c         files, statements (lines and their continuations), positions for diagnostics
+ *   map.c            hash table from text to pointers
+ *   ranges.c         sorted ranges of numbers: union and difference
+ *   set.c            grammar of groups, negation and variables, for addresses and ports
+ *   address_set.c    addresses; port_set.c  ports
+ *   header.c         actions, direction; protocol.c  protocols
+ *   parser.c         one rule; builder.c  functions that keywords call while a rule is parsed
+ *   plausibility.c   warnings about a missing ';' and about rules that drop everything
+ *   applications.c   application protocols and directions of a rule
+ *   keyword_table.c  keywords by name; known_keywords.c  names known to Suricata and Snort
  */
 #ifndef SLUICE_RULE_PRIV_H
 #define SLUICE_RULE_PRIV_H
@@ -36,7 +30,7 @@
 
 struct source {
     const char *name;
-    char *text; /* NUL-terminated; spans of its statements point here */
+    char *text; /* NUL-terminated; spans of its statements point into it */
     size_t length;
 };
 
@@ -48,41 +42,40 @@ struct segment {
     uint32_t line;
 };
 
-/* A rule, or a line of a configuration file: what stands on one line, or on several of which all but the last end in a
- * backslash. */
+/* A rule, or a line of a configuration file: one line, or several of which all but the last end in a backslash. */
 struct statement {
-    struct span text; /* without space around it; NUL-terminated */
+    struct span text; /* without surrounding space; NUL-terminated */
     const struct source *source;
     const char *line_start;
     uint32_t line;
-    bool commented;                 /* it is a comment, which may be a disabled rule */
-    uint32_t segment_count;         /* 0 when it stands on one line */
-    const struct segment *segments; /* then text is a copy: the lines joined */
+    bool commented;                 /* a comment, which may be a disabled rule */
+    uint32_t segment_count;         /* 0 for a single line */
+    const struct segment *segments; /* of a continued statement, whose text is a copy of the joined lines */
 };
 
 struct scanner {
     const struct source *source;
     const char *at; /* next line */
-    uint32_t line;  /* number of the line before it */
-    bool comments;  /* yield comments too, without the `#` */
+    uint32_t line;  /* number of the previous line */
+    bool comments;  /* also return comments, without the `#` */
 };
 
-/* Reads a file into the arena, or copies text there. 0 or -errno; a file that can't be read is reported. */
+/* Reads a file into the arena, or copies text there. Returns 0 or -errno; a file that cannot be read is reported. */
 int source_read(struct arena *arena, const char *path, const struct source **out, struct diag *diag);
 int source_copy(struct arena *arena, const char *name, const char *text, size_t length, const struct source **out);
 
 /* A source is scanned once: ends of statements are marked in its text. */
 void scanner_init(struct scanner *scanner, const struct source *source);
-/* The next statement that is neither empty nor a comment: 1, 0 at the end, -ENOMEM. */
+/* Reads the next statement that is neither empty nor a comment. Returns 1, 0 at the end, or -ENOMEM. */
 int scanner_next(struct scanner *scanner, struct arena *arena, struct statement *out);
 
-/* Where a part of the statement's text stands; a span from elsewhere is shown at the statement's start. */
+/* Returns the position of a part of the statement's text; for a span from elsewhere, the statement's start. */
 struct position statement_position(const struct statement *statement, struct span where);
 
-/* --- Text -> pointer ------------------------------------------------------------------------------ */
+/* --- Hash table ----------------------------------------------------------------------------------- */
 
 struct map_slot {
-    struct span key; /* lent: lives as long as the map */
+    struct span key; /* must stay valid as long as the map */
     uint64_t hash;
     void *value;
 };
@@ -93,7 +86,7 @@ struct map {
 };
 void map_init(struct map *map, bool nocase);
 void map_clear(struct map *map);
-void *map_get(const struct map *map, struct span key); /* NULL when absent */
+void *map_get(const struct map *map, struct span key); /* returns NULL if absent */
 int map_put(struct map *map, struct span key, void *value);
 
 /* --- Ranges --------------------------------------------------------------------------------------- */
@@ -111,7 +104,7 @@ struct range_list {
 void range_list_clear(struct range_list *list);
 int range_list_add(struct range_list *list, wide low, wide high);
 void range_list_normalise(struct range_list *list); /* sorted, disjoint, not adjacent */
-/* Takes `what` out of `list`; both are normalised. 0 or -ENOMEM. */
+/* Removes the numbers of `what` from `list`; both are normalised. Returns 0 or -ENOMEM. */
 int range_list_subtract(struct range_list *list, const struct range_list *what);
 bool range_list_is(const struct range_list *list, wide low, wide high);
 
@@ -123,52 +116,55 @@ enum variable_kind { VARIABLE_ADDRESS, VARIABLE_PORT };
 
 const char *rule_variables_find(const struct rule_variables *variables, enum variable_kind kind, struct span name);
 
-/* A walk through `[a, !b, [c, $D]]`. item() is called for every part that is neither a group nor a variable. */
+/* The evaluation of a set such as `[a, !b, [c, $D]]`. item() is called for every part that is neither a group nor a
+ * variable. */
 struct set_walk {
     struct rule_parser *parser;
     enum variable_kind kind;
-    bool double_negation; /* !! is no negation: so with addresses, not with ports */
+    bool double_negation; /* `!!` cancels out: for addresses, not for ports */
     int (*item)(struct set_walk *walk, struct span item, bool negated);
-    int (*merge)(struct set_walk *walk, struct span text);  /* what is negated out of the rest; reports */
-    void *(*make)(struct set_walk *walk, const char *text); /* the set of that, in the list's arena; keeps `text` */
+    int (*merge)(struct set_walk *walk,
+                 struct span text); /* subtracts the negated parts from the others; reports errors */
+    void *(*make)(struct set_walk *walk, const char *text); /* creates the set in the list's arena; stores `text` */
     void *user;
 
-    struct text expanded; /* as written, after variables */
-    struct span shown;    /* where mistakes inside a variable are shown: its name in the rule */
+    struct text expanded; /* as written, with variables expanded */
+    struct span shown;    /* position for mistakes inside a variable: its name in the rule */
     struct span variables[SET_MAX_DEPTH];
     unsigned depth, variable_depth;
     unsigned items;
 };
 int set_walk(struct set_walk *walk, struct span text);
-/* Reports and returns -EINVAL. */
+/* Reports an error and returns -EINVAL. */
 int set_walk_error(struct set_walk *walk, struct span where, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Sets with equal texts are one object: by the text as written first, then by the text after variables. */
+/* Sets with equal texts share one object, looked up by the text as written first, then by the text with variables
+ * expanded. */
 struct set_cache {
     struct map written, expanded;
 };
 void set_cache_init(struct set_cache *cache);
 void set_cache_clear(struct set_cache *cache);
-/* The set for a text: of the cache, or made by the walk and kept; NULL after an error was reported. */
+/* Returns the set for a text, from the cache or created by the walk and added; NULL after an error was reported. */
 void *set_cache_get(struct set_cache *cache, struct set_walk *walk, struct span text);
 
-/* --- Words of the header -------------------------------------------------------------------------- */
+/* --- Header --------------------------------------------------------------------------------------- */
 
-/* 0; -ENOTSUP for an action that only Suricata or Snort has: then *hint says what to write instead, or is NULL;
- * -EINVAL. */
+/* Parses an action. Returns 0, -EINVAL, or -ENOTSUP for an action that only Suricata or Snort supports; *hint is then a
+ * suggested replacement, or NULL. */
 int action_parse(struct span word, enum rule_action *out, const char **hint);
 
 enum protocol_result { PROTOCOL_OK, PROTOCOL_NOT_SUPPORTED, PROTOCOL_UNKNOWN };
 enum protocol_result protocol_parse(struct span word, const char *const *applications, struct rule_protocol *out);
-const char *protocol_nearest(struct span word); /* NULL when nothing is near */
+const char *protocol_nearest(struct span word); /* returns NULL if no name is similar */
 
-/* --- Names the field has -------------------------------------------------------------------------- */
+/* --- Keywords of Suricata and Snort --------------------------------------------------------------- */
 
 enum known_kind {
     KNOWN_OTHER,   /* meta keywords, conditions on packets and flows, transforms */
-    KNOWN_BUFFER,  /* selects a buffer for what follows */
-    KNOWN_CONTENT, /* a content that modifiers follow */
+    KNOWN_BUFFER,  /* selects a buffer for the following conditions */
+    KNOWN_CONTENT, /* a content, which may have modifiers */
 };
 struct known_keyword {
     const char *name;
@@ -184,7 +180,7 @@ const struct known_keyword *known_keyword_get(size_t index);
 struct rule_class {
     const char *name, *description;
     uint8_t priority;
-    bool declared; /* in the file; otherwise it was made up when a rule named it */
+    bool declared; /* defined in the file; otherwise created when a rule first named it */
 };
 struct reference_system {
     const char *name;
@@ -196,14 +192,14 @@ int reference_config_parse(struct rule_list *list, const struct source *source, 
 /* --- threshold.config ----------------------------------------------------------------------------- */
 
 struct threshold_line {
-    uint32_t gid, sid; /* 0 for all */
+    uint32_t gid, sid; /* 0: all */
     uint32_t order;    /* position in the file */
     const struct statement *statement;
     struct threshold threshold;
 };
 struct global_suppression {
     uint32_t gid;
-    struct threshold *first; /* its own, then those for all gids */
+    struct threshold *first; /* those of the gid, then those for all gids */
 };
 int threshold_config_parse(struct rule_list *list, const struct source *source, struct diag *diag);
 int threshold_config_apply(struct rule_list *list, struct diag *diag);
@@ -214,40 +210,42 @@ struct rule_policy;
 
 /* The result of applying the policy to a rule. */
 struct rule_decision {
-    struct statement statement; /* with the text as changed */
+    struct statement statement; /* with the changed text */
     bool enabled, alert_only, changed;
-    bool comment; /* a comment that is no rule */
+    bool comment; /* a comment that is not a rule */
     struct rule_change *changes;
 };
 
-/* Reads the files of the list's options. 0 or -ENOMEM; mistakes are in the diag. */
+/* Reads the policy files of the list's options. Returns 0 or -ENOMEM; mistakes are in the diag. */
 int rule_policy_new(struct rule_policy **out, struct rule_list *list, struct diag *diag);
 void rule_policy_free(struct rule_policy *policy);
-/* Applies the policy to a statement of a rule file. 0 or -ENOMEM. */
+/* Applies the policy to a statement of a rule file. Returns 0 or -ENOMEM. */
 int rule_policy_apply(struct rule_policy *policy, const struct statement *statement, struct rule_decision *out,
                       struct diag *diag);
-/* After the last rule: reports lines without effect, and flow bits that no rule sets any more. 0 or -ENOMEM. */
+/* Called after the last rule: reports lines without effect, and flow bits that no rule sets any more. Returns 0 or
+ * -ENOMEM. */
 int rule_policy_finish(struct rule_policy *policy, struct diag *diag);
 
-/* --- What rules share ----------------------------------------------------------------------------- */
+/* --- Shared resources ----------------------------------------------------------------------------- */
 
-/* Reads the files of reputations, makes datasets when the options have none. 0 or -ENOMEM; mistakes are in the diag. */
+/* Reads the reputation files; creates datasets if the options have none. Returns 0 or -ENOMEM; mistakes are in the
+ * diag. */
 int rule_resources_open(struct rule_list *list, struct diag *diag);
 void rule_resources_close(struct rule_list *list);
 
-/* --- The list and the parser ---------------------------------------------------------------------- */
+/* --- List and parser ------------------------------------------------------------------------------ */
 
-/* What is known of a rule besides what its users see. */
+/* Data of a rule that only this module uses. */
 struct rule_entry {
     struct rule *rule;
     const struct statement *statement;
     struct span sid_text;
 };
 
-/* How many rules were left out for one unsupported feature, or one unknown keyword. */
+/* Number of rules that were not loaded because of one unsupported feature or unknown keyword. */
 struct missing {
     const char *tag;
-    const char *nearest; /* of an unknown keyword: what may have been meant; or NULL */
+    const char *nearest; /* for an unknown keyword: the most similar name, or NULL */
     size_t rules;
     size_t last_statement; /* so that a rule counts once */
 };
@@ -260,7 +258,7 @@ struct rule_list {
     bool own_datasets;
     struct reputation *reputation; /* NULL: none is configured */
     struct geoip *geoip;           /* NULL: not opened */
-    bool geoip_failed;             /* told once */
+    bool geoip_failed;             /* reported once */
     struct rule_list_options options;
     struct map classes, references; /* struct rule_class, struct reference_system */
     struct set_cache address_sets, port_sets;
@@ -269,7 +267,7 @@ struct rule_list {
     struct rule_entry *entries;
     size_t count, capacity;
     struct rule **by_sid; /* after finish: ordered by sid, gid */
-    size_t statements;    /* rules seen */
+    size_t statements;    /* number of statements */
     size_t failed, skipped, replaced, copies, unread_files;
     struct rule_failure *failures;
     size_t failure_count, failure_capacity;
@@ -289,7 +287,7 @@ struct rule_list {
 
 enum { RULE_REASON_SIZE = 256 };
 
-/* Keeps the reason why a rule or a file (line 0) was left out, and counts it. 0 or -ENOMEM. */
+/* Stores and counts the reason why a rule or a file (line 0) was not loaded. Returns 0 or -ENOMEM. */
 int rule_list_add_failure(struct rule_list *list, const struct rule_failure *failure);
 
 enum { PARSER_MAX_ONCE = 64, PARSER_MAX_TRANSFORMS = 16, APPLICATIONS_MAX = 48 };
@@ -300,9 +298,9 @@ struct application_set {
     unsigned count;
 };
 
-/* A transform with its value as written: with the same ones a buffer is the same. */
+/* A transform with its value as written: buffers with the same keyword and transforms are the same. */
 struct transform {
-    struct condition condition; /* first: the rule knows this */
+    struct condition condition; /* first member: rules refer to it */
     struct span value;
 };
 
@@ -316,25 +314,25 @@ struct rule_parser {
     char reason[RULE_REASON_SIZE]; /* the first mistake; without one the first unsupported feature */
     bool out_of_memory;
     bool names_addresses; /* the header lists addresses */
-    bool unusual_flags;   /* `tcp.flags` asks for more than the flags of every connection */
+    bool unusual_flags;   /* `tcp.flags` requires more than the flags that occur in every connection */
 
     const struct keyword *keyword; /* being parsed */
     struct span keyword_name, keyword_value;
     struct span sid_text;
     struct span arrow; /* between the two sides */
 
-    struct rule_buffer *buffer;           /* selected; see current_buffer() in builder.c */
-    struct condition *last_condition;     /* the newest content condition of all buffers... */
-    struct rule_buffer *condition_buffer; /* ...and where it is */
-    struct condition *last_content;       /* the newest one that modifiers may change... */
-    struct rule_buffer *content_buffer;   /* ...and where it is */
+    struct rule_buffer *buffer;           /* the selected buffer; see current_buffer() in builder.c */
+    struct condition *last_condition;     /* the last content condition of all buffers... */
+    struct rule_buffer *condition_buffer; /* ...and its buffer */
+    struct condition *last_content;       /* the last one that modifiers may change... */
+    struct rule_buffer *content_buffer;   /* ...and its buffer */
     struct condition *last_packet_condition;
 
     struct application_set applications; /* empty: any */
     bool has_application_keyword;
-    unsigned keyword_directions, flow_directions; /* bits 1 << enum flow_direction that are left */
-    unsigned forced_directions;                   /* by `to_server` or `to_client` of the option at hand; 0 */
-    unsigned used_directions;                     /* of a transactional rule: what its keywords have asked for */
+    unsigned keyword_directions, flow_directions; /* bits 1 << enum flow_direction that are still possible */
+    unsigned forced_directions;                   /* set by `to_server` or `to_client` of the current option; 0: none */
+    unsigned used_directions;                     /* transactional rules: directions that keywords have used */
 
     struct span values[RULE_MAX_VALUES];
     unsigned value_count;
@@ -343,40 +341,42 @@ struct rule_parser {
 };
 void rule_parser_init(struct rule_parser *parser, struct rule_list *list, const struct statement *statement,
                       struct diag *diag);
-/* The buffer that was selected last is what it will be: the same as an earlier one, perhaps. */
+/* Completes the buffer that was selected last: it may turn out to be the same as an earlier one. */
 void rule_parser_settle_buffer(struct rule_parser *parser);
 
-/* After the header; for a keyword, reporting what contradicts; and into the rule. 0 or -errno. */
+/* Called after the header, for each keyword (reports contradictions), and at the end of the rule. Return 0 or -errno.
+ */
 void applications_start(struct rule_parser *parser);
 int applications_take(struct rule_parser *parser, const struct keyword *keyword);
 int applications_finish(struct rule_parser *parser);
-/* Cuts the word `to_server` or `to_client` off the value of a keyword that may be in either. 0 or -errno after a
- * report. */
+/* Removes the word `to_server` or `to_client` from the value of a keyword that may be in either direction. Returns 0,
+ * or -errno after a report. */
 int applications_cut_direction(struct rule_parser *parser, struct span *value);
-/* For struct rule_buffer and conditions on transactions: in which direction what the keyword asks for lies. */
+/* Returns the direction bits of a keyword, for struct rule_buffer and conditions on transactions. */
 uint8_t applications_directions(const struct rule_parser *parser, const struct keyword *keyword);
 
-/* Reports an option that is part of the value before it, because a ';' is missing. 0, or -EINVAL for an error. */
+/* Reports an option that became part of the previous value because a ';' is missing. Returns 0, or -EINVAL for an
+ * error. */
 int plausibility_check_value(struct rule_parser *parser, struct span value);
-/* Warns of a rule that drops all traffic of its header. */
+/* Warns about a rule that drops all traffic of its header. */
 void plausibility_check_rule(struct rule_parser *parser);
-/* Whether a word for addresses lists some, and not only `any` and variables of networks. */
+/* Whether an address field lists addresses, not only `any` and variables of networks. */
 bool plausibility_names_addresses(struct span word);
 
-/* An unknown keyword: a mistake, counted by `tag` as unsupported features are. Returns -EINVAL. */
+/* Reports an unknown keyword as a mistake, counted by `tag` like an unsupported feature. Returns -EINVAL. */
 int rule_parser_unknown(struct rule_parser *parser, struct span where, const char *tag, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* The entry for a tag, made at first use (*fresh); NULL when out of memory. */
+/* Returns the entry for a tag, created at first use (*fresh); NULL if memory is exhausted. */
 struct missing *rule_list_missing(struct rule_list *list, const char *tag, bool *fresh);
 
-/* Stand-ins for what is not supported, so that what follows in the rule is still understood. */
+/* Placeholders for unsupported keywords, so that the following options are still parsed. */
 extern const struct keyword unsupported_content; /* and unsupported_buffer */
 
-/* Parses the statement as a rule; *out is written only when it has no mistake. 0, -EINVAL or -ENOMEM. */
+/* Parses the statement as a rule; *out is written only if it has no mistake. Returns 0, -EINVAL or -ENOMEM. */
 int rule_parse(struct rule_parser *parser, struct rule **out);
 
-/* At most as many bytes of the span as a message should repeat. */
+/* Returns the span, truncated to the length that a message may repeat. */
 struct span span_shown(struct span span);
 
 #endif

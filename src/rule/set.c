@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What addresses and ports have in common: groups in brackets, negation by `!`, variables by `$`, all of which nest.
+ * Common grammar of addresses and ports: groups in brackets, negation by `!`, variables by `$`, all of which nest.
  *
- * A variable's value is parsed when a rule uses it, in the place where it is used, so that negation reaches into it. A
- * mistake inside it is shown at its name in the rule, and says which variable has it. Depth and the number of parts are
- * bounded: a handful of variables that each name the next one twice would be endless otherwise.
+ * A variable's value is parsed at each use in a rule, so that negation applies inside it. A mistake inside it is
+ * reported at its name in the rule and names the variable. Depth and number of parts are limited: otherwise a few
+ * variables that each name the next one twice would expand without bound.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ int set_walk_error(struct set_walk *walk, struct span where, const char *format,
                              message);
 }
 
-/* Cuts the next part of a list off `rest`; commas inside brackets do not count. False when nothing is left. */
+/* Removes the next part of a list from `rest`; commas inside brackets do not separate. False at the end. */
 static bool next_part(struct span *rest, struct span *part)
 {
     int depth = 0;
@@ -56,7 +56,7 @@ static bool next_part(struct span *rest, struct span *part)
     return true;
 }
 
-/* Whether every bracket has its partner, and the one that opens first closes last. */
+/* Whether all brackets are balanced and the first one closes last. */
 static bool is_group(struct span text)
 {
     int depth = 0;
@@ -78,7 +78,7 @@ static int check_name(struct set_walk *walk, struct span name)
 {
     for (size_t i = 0; i < name.length; i++) {
         if (!is_name_byte(name.at[i]))
-            return set_walk_error(walk, name, "'" SPAN_FORMAT "' is no name of a variable",
+            return set_walk_error(walk, name, "'" SPAN_FORMAT "' is not a valid variable name",
                                   SPAN_ARGS(span_shown(name)));
     }
     if (name.length == 0)
@@ -109,7 +109,7 @@ static int walk_variable(struct set_walk *walk, struct span part, bool negated)
         return set_walk_error(walk, part, "variables are nested too deeply");
     if (walk->variable_depth == 0)
         walk->shown = part;
-    /* `!$X` negates all of `a,b`, so the text has to say `![a,b]`: it is what equal sets are found by. */
+    /* `!$X` negates all of `a,b`, so the expanded text must be `![a,b]`: equal sets are found by it. */
     bool bracket = strchr(value, ',') && !is_group(span_trim(span_of(value)));
 
     walk->variables[walk->variable_depth++] = name;
@@ -150,7 +150,7 @@ static int walk_part(struct set_walk *walk, struct span part, bool negated)
     if (memchr(part.at, ']', part.length) || memchr(part.at, '[', part.length))
         return set_walk_error(walk, part, "brackets do not match in '" SPAN_FORMAT "'", SPAN_ARGS(span_shown(part)));
     if (negated && span_equal_nocase(part, "any"))
-        return set_walk_error(walk, part, "'!any' is nothing at all");
+        return set_walk_error(walk, part, "'!any' matches nothing");
     text_append(&walk->expanded, part.at, part.length);
     return walk->item(walk, part, negated);
 }
@@ -197,7 +197,7 @@ void set_cache_clear(struct set_cache *cache)
     map_clear(&cache->expanded);
 }
 
-/* Walks, and takes the set that another text with the same expansion gave, or makes it. */
+/* Expands the text and returns the existing set with the same expansion, or creates it. */
 static int expand_and_make(struct set_cache *cache, struct set_walk *walk, struct span text, void **out)
 {
     struct arena *arena = walk->parser->list->arena;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files of rules and of configuration lines, cut into statements.
+ * Files of rules and of configuration lines, split into statements.
  *
- * A file is read whole into the list's arena and cut in place: the text of a rule on one line is a span of it. Nothing
- * is counted while parsing goes well; line and column are worked out when something is reported. A statement that is
- * continued over lines is joined in a copy, with one segment per line to find the way back.
+ * A file is read completely into the list's arena and split in place: the text of a rule on one line is a span of it.
+ * Lines and columns are computed only when something is reported. A statement that continues over lines is joined in a
+ * copy, with one segment per line to map positions back.
  *
- * As in the field a comment is a line that begins with `#` (or `;`), and does not go on in the next line even if it
+ * As in Suricata a comment is a line that begins with `#` (or `;`), and does not continue in the next line even if it
  * ends in a backslash. Lines end at LF or CR LF; bytes need not be UTF-8.
  */
 #include <errno.h>
@@ -41,7 +41,7 @@ static const struct source *make_source(struct arena *arena, const char *name, c
     return source->name ? source : NULL;
 }
 
-/* Reads to the end of the file; grows past `capacity` only when the file did. */
+/* Reads to the end of the file; exceeds `capacity` only if the file grew. */
 static int read_all(struct arena *arena, int fd, size_t capacity, char **out, size_t *length)
 {
     char *text = arena_alloc(arena, capacity + 1);
@@ -124,7 +124,7 @@ void scanner_init(struct scanner *scanner, const struct source *source)
     *scanner = (struct scanner){ .source = source, .at = source->text + (marked ? 3 : 0) };
 }
 
-/* Takes one physical line; its text has no trailing space. False at the end of the file. */
+/* Reads one physical line; its text has no trailing space. False at the end of the file. */
 static bool take_line(struct scanner *scanner, struct segment *line, size_t *length)
 {
     const char *end = scanner->source->text + scanner->source->length;
@@ -151,7 +151,7 @@ static bool is_continued(const struct segment *line, size_t length)
     return length > 0 && line->at[length - 1] == '\\';
 }
 
-/* How many lines and bytes the statement has that begins with `line`. */
+/* Counts the lines and bytes of the statement that begins with `line`. */
 static void measure(struct scanner scanner, struct segment line, size_t length, uint32_t *lines, size_t *bytes)
 {
     *lines = 1;
@@ -230,7 +230,7 @@ int scanner_next(struct scanner *scanner, struct arena *arena, struct statement 
             return 1;
         }
         out->text = (struct span){ .at = line.at, .length = length };
-        /* The line's end, or space before it, is no longer needed: the scanner is past it. */
+        /* The scanner is past the line's end, so that byte may be overwritten. */
         scanner->source->text[line.at + length - scanner->source->text] = '\0';
         return 1;
     }

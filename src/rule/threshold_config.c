@@ -2,17 +2,16 @@
 /*
  * threshold.config: lines of
  *
- *     event_filter gen_id 1, sig_id 1000, type limit, track by_src, count 1, seconds 60      (or: threshold gen_id ...)
- *     rate_filter  gen_id 1, sig_id 1000, track by_src, count 10, seconds 60, new_action drop, timeout 300
- *     suppress     gen_id 1, sig_id 1000, track by_src, ip [192.0.2.1, $HOME_NET]
+ *     event_filter gen_id 1, sig_id 1000, type limit, track by_src, count 1, seconds 60   (or: threshold gen_id ...)
+ *     rate_filter gen_id 1, sig_id 1000, track by_src, count 10, seconds 60, new_action drop, timeout 300
+ *     suppress gen_id 1, sig_id 1000, track by_src, ip [192.0.2.1, $HOME_NET]
  *
- * They are read before the rules and attached to them after the last one. As in the field an event_filter takes the
- * place of the threshold or detection_filter of the rule it names, a rate_filter gives way to it, suppressions add up.
- * Unlike there gen_id 0 and sig_id 0 stand for all, together or alone; a rule that has a threshold of its own or is
- * named by a line keeps that one.
- *
- * Lines for all rules are attached to each rule that has no other (the state is the rule's, not the line's);
- * suppressions for all are kept apart, in one list per gid that ends in the list for all gids.
+ * They are read before the rules and attached to them after the last one. As in Suricata an event_filter replaces the
+ * threshold or detection_filter of the rule it names, a rate_filter does not, and suppressions add up. Unlike
+ * Suricata, gen_id 0 and sig_id 0 stand for all, together or alone; a rule that has a threshold or is named by a line
+ * keeps that one. Lines for all rules are attached to each rule without another one (the state belongs to the rule,
+ * not to the line); suppressions for all are stored separately, in one list per gid that ends in the list for all
+ * gids.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -55,7 +54,7 @@ static struct span take_word(struct span *rest)
     return word;
 }
 
-/* `gen_id N` or `sig_id N`, and the comma before it. */
+/* Parses `gen_id N` or `sig_id N`, and the comma before it. */
 static int take_id(struct rule_parser *parser, struct span *rest, const char *name, bool comma, uint32_t *out)
 {
     uint64_t number;
@@ -162,7 +161,7 @@ static int attach(struct rule_list *list, struct rule *rule, const struct thresh
     return 0;
 }
 
-/* The link to the rule's threshold that is no suppression, or to the end; there is at most one. */
+/* Returns the link to the rule's threshold other than suppressions, or to the end; there is at most one. */
 static struct threshold **find_threshold(struct rule *rule)
 {
     struct threshold **link = &rule->thresholds;
@@ -178,7 +177,8 @@ static int attach_line(struct rule_list *list, const struct threshold_line *line
 
     if (*existing && line->threshold.kind == THRESHOLD_RATE_FILTER) {
         diag_warning(diag, statement_position(line->statement, line->statement->text),
-                     "rule %u:%u has a threshold, which stays; this rate_filter is not used", rule->gid, rule->sid);
+                     "rule %u:%u has a threshold, which takes precedence; this rate_filter is ignored", rule->gid,
+                     rule->sid);
         return 0;
     }
     if (*existing && line->threshold.kind != THRESHOLD_SUPPRESS)
@@ -186,7 +186,7 @@ static int attach_line(struct rule_list *list, const struct threshold_line *line
     return attach(list, rule, &line->threshold);
 }
 
-/* The first of list->by_sid with this sid, or the number of rules. */
+/* Returns the index of the first rule in list->by_sid with this sid, or the number of rules. */
 static size_t find_sid(const struct rule_list *list, uint32_t sid)
 {
     size_t low = 0, high = list->count;
@@ -228,7 +228,7 @@ static int by_gid(const void *a, const void *b)
     return left->order < right->order ? -1 : left->order > right->order;
 }
 
-/* The first line of the gid, which is the one that counts. */
+/* Returns the first line of the gid, which is the one that counts. */
 static const struct threshold_line *first_of(const struct threshold_line *lines, size_t count, uint32_t gid)
 {
     size_t low = 0, high = count;
@@ -244,7 +244,7 @@ static const struct threshold_line *first_of(const struct threshold_line *lines,
     return low < count && lines[low].gid == gid ? &lines[low] : NULL;
 }
 
-/* `lines` are those for all sids that are no suppressions. */
+/* Applies lines for all sids, other than suppressions. */
 static int apply_to_all(struct rule_list *list, const struct threshold_line *lines, size_t count)
 {
     const struct threshold_line *for_all = first_of(lines, count, 0);
@@ -263,7 +263,7 @@ static int apply_to_all(struct rule_list *list, const struct threshold_line *lin
     return 0;
 }
 
-/* One list per gid; each ends in the list for all gids. `lines` are ordered by gid, so that one comes first. */
+/* Builds one list per gid; each ends in the list for all gids. `lines` are sorted by gid, so that gid 0 comes first. */
 static int build_suppressions(struct rule_list *list, const struct threshold_line *lines, size_t count)
 {
     struct threshold **tail = NULL;
@@ -292,7 +292,7 @@ static int build_suppressions(struct rule_list *list, const struct threshold_lin
     return 0;
 }
 
-/* Splits the lines for all sids into suppressions (put first) and others, each ordered by gid. */
+/* Splits the lines for all sids into suppressions (put first) and others, each sorted by gid. */
 static size_t sort_global(struct threshold_line *lines, size_t count)
 {
     size_t suppressions = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * "type limit, track by_src, count 1, seconds 60": the fields that the threshold and detection_filter keywords and the
- * lines of threshold.config share. A form says which fields there are, which must be there, and what may be tracked; a
- * table of fields says how each is read. Fields may come in any order.
+ * Fields such as "type limit, track by_src, count 1, seconds 60", which the threshold and detection_filter keywords
+ * and the lines of threshold.config share. A form defines the allowed and required fields and the values of `track`; a
+ * table of fields defines how each is parsed. Fields may be in any order.
  */
 #include <errno.h>
 #include <string.h>
@@ -30,8 +30,8 @@ static const unsigned tracks_of_rules =
 static const struct form {
     enum threshold_kind kind;
     unsigned required, optional;
-    bool either;    /* track by_either, and no other than by_src and by_dst */
-    unsigned least; /* of count and seconds */
+    bool either;    /* track by_either, besides by_src and by_dst only */
+    unsigned least; /* minimum of count and seconds */
 } forms[] = {
     [THRESHOLD_FORM_EVENT] = { THRESHOLD_LIMIT, FIELD_TYPE | FIELD_TRACK | FIELD_COUNT,
                                FIELD_SECONDS | FIELD_MULTIPLIER, false, 0 },
@@ -115,7 +115,7 @@ static int parse_number(struct fields *fields, struct span value, unsigned least
     uint64_t number;
 
     if (!span_to_uint(value, least, UINT32_MAX, &number))
-        return rule_parser_error(fields->parser, value, "'" SPAN_FORMAT "' is no number from %u to %u",
+        return rule_parser_error(fields->parser, value, "'" SPAN_FORMAT "' is not a number from %u to %u",
                                  SPAN_ARGS(span_shown(value)), least, (unsigned)UINT32_MAX);
     *out = (uint32_t)number;
     return 0;
@@ -189,7 +189,7 @@ static const struct {
 
 enum { FIELD_COUNT_ALL = sizeof(field_table) / sizeof(field_table[0]) };
 
-/* Cuts `name value` off the text. An address list has commas of its own, so `ip` takes all that is left. */
+/* Removes `name value` from the text. An address list contains commas, so `ip` extends to the end. */
 static void take_field(struct span *rest, struct span *whole, struct span *name, struct span *value)
 {
     struct span text = span_trim(*rest);
@@ -240,8 +240,8 @@ static bool names_a_field(struct span text)
     return false;
 }
 
-/* Suricata reads the keyword's value up to its fourth field and ignores the rest, also of the last word: rules have
- * "seconds 60s". */
+/* Suricata reads the keyword's value up to its fourth field and ignores the rest, including the rest of the last word:
+ * published rules have "seconds 60s". */
 static void ignore_rest(struct fields *fields, enum field field, struct span *value, struct span *rest)
 {
     bool is_last = field & ALL_FIELDS && ((fields->seen | field) & ALL_FIELDS) == ALL_FIELDS;
@@ -277,7 +277,8 @@ static int parse_field(struct fields *fields, struct span *rest)
     }
     if (name.length == 0)
         return rule_parser_error(fields->parser, whole, "something is missing here");
-    return rule_parser_error(fields->parser, name, "'" SPAN_FORMAT "' has no place here", SPAN_ARGS(span_shown(name)));
+    return rule_parser_error(fields->parser, name, "'" SPAN_FORMAT "' is not allowed here",
+                             SPAN_ARGS(span_shown(name)));
 }
 
 static int check_complete(const struct fields *fields, struct span text)
@@ -290,7 +291,8 @@ static int check_complete(const struct fields *fields, struct span text)
 
         missing |= needed & ~fields->seen;
         if (fields->seen & (FIELD_SECONDS | FIELD_MULTIPLIER) & ~needed)
-            return rule_parser_error(fields->parser, text, "type backoff has 'multiplier', the others have 'seconds'");
+            return rule_parser_error(fields->parser, text,
+                                     "type backoff uses 'multiplier', the other types use 'seconds'");
         if (backoff && fields->threshold.track != TRACK_FLOW)
             return rule_parser_error(fields->parser, text, "type backoff needs 'track by_flow'");
     }

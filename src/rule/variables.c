@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Variables by name; the later value of a name wins. Names are stored without their `$`. */
+/* Variables by name; a later value of a name replaces an earlier one. Names are stored without their `$`. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

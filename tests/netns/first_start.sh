@@ -28,7 +28,7 @@ on_host() {
 		"$WORK" "$P-gw" "$SLUICE" "$@"
 }
 (on_host check --config "$WORK/etc/sluice.yaml" --rules "$WORK/etc/link.rules") >"$WORK/check.log" 2>&1 || fail "check: exit code $?"
-grep -q "link.rules: note: this file is named twice and loaded once" "$WORK/check.log" || fail "check does not name the file"
+grep -q "link.rules: note: this file is listed twice and is loaded once" "$WORK/check.log" || fail "check does not name the file"
 grep -q "1 rule loaded, 0 failed, 0 skipped, from 1 file" "$WORK/check.log" || fail "check counts wrong"
 
 on_host run --config "$WORK/etc/sluice.yaml" --rules "$WORK/etc/link.rules" --queue 0 >"$WORK/run.log" 2>&1 &

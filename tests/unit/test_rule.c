@@ -489,7 +489,7 @@ START_TEST(left_out_rules_keep_their_reason)
         { RULE_FAILURE_MISTAKE, 5, 11, "the rule has no direction" },
         { RULE_FAILURE_UNSUPPORTED, 6, 12, "protocol 'http' is not supported" },
         { RULE_FAILURE_MISTAKE, 7, 13, "unknown keyword 'nothing_like_it'" },
-        { RULE_FAILURE_MISTAKE, 8, 0, "there is no action 'x'" },
+        { RULE_FAILURE_MISTAKE, 8, 0, "unknown action 'x'" },
     };
 
     parse("alert tcp any any -> any any (sid:7; dsize:1;)\n"
