@@ -25,28 +25,28 @@ enum {
 };
 
 /* Each interval reaches from its `low` to the next `low`. */
-struct pieces {
+struct intervals {
     wide *low;
     uint32_t *first; /* index of its first signature; one more entry at the end */
     uint32_t count;
-    struct check_list checks;
+    struct signature_list signatures;
 };
 
 struct address_index {
-    struct pieces pieces[ENDS][FAMILIES];
-    struct check_list always;
+    struct intervals intervals[ENDS][FAMILIES];
+    struct signature_list always;
 };
 
 /* --- Sets ----------------------------------------------------------------------------------------- */
 
-static wide number_of(const struct address *address)
+static wide address_number(const struct address *address)
 {
     return (wide)load_be64(address->bytes) << 64 | load_be64(address->bytes + 8);
 }
 
 /* Returns the size of the set in units of 2^-32 of the address space, of the family where it is larger. NULL is `any`.
  */
-static uint64_t weight_of(const struct address_set *set)
+static uint64_t set_weight(const struct address_set *set)
 {
     uint64_t weight4 = 0, weight6 = 0;
 
@@ -55,7 +55,8 @@ static uint64_t weight_of(const struct address_set *set)
     for (uint32_t i = 0; i < set->count4; i++)
         weight4 += (uint64_t)set->range4[i].high - set->range4[i].low + 1;
     for (uint32_t i = 0; i < set->count6; i++)
-        weight6 += (uint64_t)((number_of(&set->range6[i].high) - number_of(&set->range6[i].low)) >> IPV4_SHIFT) + 1;
+        weight6 +=
+            (uint64_t)((address_number(&set->range6[i].high) - address_number(&set->range6[i].low)) >> IPV4_SHIFT) + 1;
     return weight4 > weight6 ? weight4 : weight6;
 }
 
@@ -66,17 +67,17 @@ static uint32_t range_count(const struct address_set *set, enum family family)
 
 static void range_of(const struct address_set *set, enum family family, uint32_t at, wide *low, wide *high)
 {
-    *low = family == IPV4 ? (wide)set->range4[at].low << IPV4_SHIFT : number_of(&set->range6[at].low);
-    *high = family == IPV4 ? (wide)set->range4[at].high << IPV4_SHIFT : number_of(&set->range6[at].high);
+    *low = family == IPV4 ? (wide)set->range4[at].low << IPV4_SHIFT : address_number(&set->range6[at].low);
+    *high = family == IPV4 ? (wide)set->range4[at].high << IPV4_SHIFT : address_number(&set->range6[at].high);
 }
 
 /* Returns the end by which the rule is indexed, or ENDS. */
-static enum address_end end_for(const struct check *check)
+static enum address_end choose_end(const struct signature *signature)
 {
-    uint64_t source = weight_of(check->source), destination = weight_of(check->destination);
+    uint64_t source = set_weight(signature->source), destination = set_weight(signature->destination);
     enum address_end end = source <= destination ? END_SOURCE : END_DESTINATION;
 
-    return check->bidirectional || (source > MAX_WEIGHT && destination > MAX_WEIGHT) ? ENDS : end;
+    return signature->bidirectional || (source > MAX_WEIGHT && destination > MAX_WEIGHT) ? ENDS : end;
 }
 
 /* --- Building ------------------------------------------------------------------------------------- */
@@ -84,7 +85,7 @@ static enum address_end end_for(const struct check *check)
 /* The start of a rule's range, or the first address behind it. */
 struct bound {
     wide at;
-    uint32_t check;
+    uint32_t signature;
     bool begins;
 };
 
@@ -93,7 +94,7 @@ struct bounds {
     uint32_t count, capacity;
 };
 
-static int bounds_add(struct bounds *bounds, wide at, uint32_t check, bool begins)
+static int bounds_add(struct bounds *bounds, wide at, uint32_t signature, bool begins)
 {
     if (bounds->count == bounds->capacity) {
         uint32_t capacity = bounds->capacity ? bounds->capacity * 2 : 64;
@@ -104,11 +105,11 @@ static int bounds_add(struct bounds *bounds, wide at, uint32_t check, bool begin
         bounds->list = list;
         bounds->capacity = capacity;
     }
-    bounds->list[bounds->count++] = (struct bound){ at, check, begins };
+    bounds->list[bounds->count++] = (struct bound){ at, signature, begins };
     return 0;
 }
 
-static int add_set(struct bounds *bounds, const struct address_set *set, enum family family, uint32_t check)
+static int add_set(struct bounds *bounds, const struct address_set *set, enum family family, uint32_t signature)
 {
     int err = 0;
 
@@ -116,9 +117,9 @@ static int add_set(struct bounds *bounds, const struct address_set *set, enum fa
         wide low, high;
 
         range_of(set, family, i, &low, &high);
-        err = bounds_add(bounds, low, check, true);
+        err = bounds_add(bounds, low, signature, true);
         if (!err && high < ~(wide)0)
-            err = bounds_add(bounds, high + 1, check, false);
+            err = bounds_add(bounds, high + 1, signature, false);
     }
     return err;
 }
@@ -132,15 +133,15 @@ static int compare_bounds(const void *left, const void *right)
         return a->at < b->at ? -1 : 1;
     if (a->begins != b->begins)
         return a->begins ? 1 : -1;
-    return a->check < b->check ? -1 : a->check > b->check;
+    return a->signature < b->signature ? -1 : a->signature > b->signature;
 }
 
-static int apply(struct check_list *active, const struct bound *bound)
+static int update_active(struct signature_list *active, const struct bound *bound)
 {
     if (bound->begins)
-        return check_list_add(active, bound->check);
+        return signature_list_add(active, bound->signature);
     for (uint32_t i = 0; i < active->count; i++) {
-        if (active->index[i] == bound->check) {
+        if (active->index[i] == bound->signature) {
             active->index[i] = active->index[--active->count];
             break;
         }
@@ -149,54 +150,55 @@ static int apply(struct check_list *active, const struct bound *bound)
 }
 
 /* Adds an interval that begins at `low` with the active rules. Returns -E2BIG if the lists are too long. */
-static int add_piece(struct pieces *pieces, wide low, const struct check_list *active)
+static int add_interval(struct intervals *intervals, wide low, const struct signature_list *active)
 {
-    pieces->low[pieces->count] = low;
-    pieces->first[pieces->count++] = pieces->checks.count;
-    if (pieces->checks.count + active->count > MAX_LISTED)
+    intervals->low[intervals->count] = low;
+    intervals->first[intervals->count++] = intervals->signatures.count;
+    if (intervals->signatures.count + active->count > MAX_LISTED)
         return -E2BIG;
     for (uint32_t i = 0; i < active->count; i++) {
-        if (check_list_add(&pieces->checks, active->index[i]))
+        if (signature_list_add(&intervals->signatures, active->index[i]))
             return -ENOMEM;
     }
     return 0;
 }
 
-static int cut(struct pieces *pieces, struct bounds *bounds)
+static int build_intervals(struct intervals *intervals, struct bounds *bounds)
 {
-    struct check_list active = { 0 };
+    struct signature_list active = { 0 };
     int err = -ENOMEM;
 
     qsort(bounds->list, bounds->count, sizeof(*bounds->list), compare_bounds);
-    pieces->low = calloc(bounds->count + (size_t)1, sizeof(*pieces->low));
-    pieces->first = calloc(bounds->count + (size_t)2, sizeof(*pieces->first));
-    if (pieces->low && pieces->first)
-        err = add_piece(pieces, 0, &active);
+    intervals->low = calloc(bounds->count + (size_t)1, sizeof(*intervals->low));
+    intervals->first = calloc(bounds->count + (size_t)2, sizeof(*intervals->first));
+    if (intervals->low && intervals->first)
+        err = add_interval(intervals, 0, &active);
     for (uint32_t i = 0; i < bounds->count && !err; i++) {
-        err = apply(&active, &bounds->list[i]);
+        err = update_active(&active, &bounds->list[i]);
         if (!err && (i + 1 == bounds->count || bounds->list[i + 1].at != bounds->list[i].at))
-            err = add_piece(pieces, bounds->list[i].at, &active);
+            err = add_interval(intervals, bounds->list[i].at, &active);
     }
     if (!err)
-        pieces->first[pieces->count] = pieces->checks.count;
+        intervals->first[intervals->count] = intervals->signatures.count;
     free(active.index);
     return err;
 }
 
-static int build(struct address_index *index, const struct ruleset *ruleset, const struct check_list *checks,
+static int build(struct address_index *index, const struct ruleset *ruleset, const struct signature_list *signatures,
                  enum address_end end, enum family family)
 {
     struct bounds bounds = { 0 };
     int err = 0;
 
-    for (uint32_t i = 0; i < checks->count && !err; i++) {
-        const struct check *check = &ruleset->checks[checks->index[i]];
+    for (uint32_t i = 0; i < signatures->count && !err; i++) {
+        const struct signature *signature = &ruleset->signatures[signatures->index[i]];
 
-        if (end_for(check) == end)
-            err = add_set(&bounds, end == END_SOURCE ? check->source : check->destination, family, checks->index[i]);
+        if (choose_end(signature) == end)
+            err = add_set(&bounds, end == END_SOURCE ? signature->source : signature->destination, family,
+                          signatures->index[i]);
     }
     if (!err && bounds.count > 0)
-        err = cut(&index->pieces[end][family], &bounds);
+        err = build_intervals(&index->intervals[end][family], &bounds);
     free(bounds.list);
     return err;
 }
@@ -205,49 +207,51 @@ static void clear(struct address_index *index)
 {
     for (unsigned end = 0; end < ENDS; end++) {
         for (unsigned family = 0; family < FAMILIES; family++) {
-            struct pieces *pieces = &index->pieces[end][family];
+            struct intervals *intervals = &index->intervals[end][family];
 
-            free(pieces->low);
-            free(pieces->first);
-            free(pieces->checks.index);
-            *pieces = (struct pieces){ 0 };
+            free(intervals->low);
+            free(intervals->first);
+            free(intervals->signatures.index);
+            *intervals = (struct intervals){ 0 };
         }
     }
     free(index->always.index);
-    index->always = (struct check_list){ 0 };
+    index->always = (struct signature_list){ 0 };
 }
 
-static int list_always(struct address_index *index, const struct ruleset *ruleset, const struct check_list *checks,
-                       bool all)
+static int add_unindexed(struct address_index *index, const struct ruleset *ruleset,
+                         const struct signature_list *signatures, bool all)
 {
     int err = 0;
 
-    for (uint32_t i = 0; i < checks->count && !err; i++) {
-        if (all || end_for(&ruleset->checks[checks->index[i]]) == ENDS)
-            err = check_list_add(&index->always, checks->index[i]);
+    for (uint32_t i = 0; i < signatures->count && !err; i++) {
+        if (all || choose_end(&ruleset->signatures[signatures->index[i]]) == ENDS)
+            err = signature_list_add(&index->always, signatures->index[i]);
     }
     return err;
 }
 
-static int build_all(struct address_index *index, const struct ruleset *ruleset, const struct check_list *checks)
+static int build_all(struct address_index *index, const struct ruleset *ruleset,
+                     const struct signature_list *signatures)
 {
-    int err = list_always(index, ruleset, checks, false);
+    int err = add_unindexed(index, ruleset, signatures, false);
 
     for (unsigned end = 0; end < ENDS && !err; end++) {
         for (unsigned family = 0; family < FAMILIES && !err; family++)
-            err = build(index, ruleset, checks, end, family);
+            err = build(index, ruleset, signatures, end, family);
     }
     if (err == -E2BIG) {
         clear(index);
-        err = list_always(index, ruleset, checks, true);
+        err = add_unindexed(index, ruleset, signatures, true);
     }
     return err;
 }
 
-int address_index_new(struct address_index **out, const struct ruleset *ruleset, const struct check_list *checks)
+int address_index_new(struct address_index **out, const struct ruleset *ruleset,
+                      const struct signature_list *signatures)
 {
     struct address_index *index = calloc(1, sizeof(*index));
-    int err = index ? build_all(index, ruleset, checks) : -ENOMEM;
+    int err = index ? build_all(index, ruleset, signatures) : -ENOMEM;
 
     if (err) {
         address_index_free(index);
@@ -267,23 +271,24 @@ void address_index_free(struct address_index *index)
 
 /* --- Lookup --------------------------------------------------------------------------------------- */
 
-static void find(const struct pieces *pieces, struct detector *detector, const struct address *address)
+static void add_interval_candidates(const struct intervals *intervals, struct detector *detector,
+                                    const struct address *address)
 {
-    wide number = number_of(address);
-    uint32_t low = 0, high = pieces->count;
+    wide number = address_number(address);
+    uint32_t low = 0, high = intervals->count;
 
     if (high == 0)
         return;
     while (high - low > 1) { /* the interval is in [low, high) */
         uint32_t middle = low + (high - low) / 2;
 
-        if (pieces->low[middle] <= number)
+        if (intervals->low[middle] <= number)
             low = middle;
         else
             high = middle;
     }
-    for (uint32_t i = pieces->first[low]; i < pieces->first[low + 1]; i++)
-        detector_add_candidate(detector, pieces->checks.index[i]);
+    for (uint32_t i = intervals->first[low]; i < intervals->first[low + 1]; i++)
+        detector_add_candidate(detector, intervals->signatures.index[i]);
 }
 
 void address_index_find(const struct address_index *index, struct detector *detector, const struct packet *pkt)
@@ -292,6 +297,6 @@ void address_index_find(const struct address_index *index, struct detector *dete
 
     for (uint32_t i = 0; i < index->always.count; i++)
         detector_add_candidate(detector, index->always.index[i]);
-    find(&index->pieces[END_SOURCE][family], detector, &pkt->source_address);
-    find(&index->pieces[END_DESTINATION][family], detector, &pkt->destination_address);
+    add_interval_candidates(&index->intervals[END_SOURCE][family], detector, &pkt->source_address);
+    add_interval_candidates(&index->intervals[END_DESTINATION][family], detector, &pkt->destination_address);
 }

@@ -21,14 +21,14 @@ enum {
     BUCKETS_PER_ENTRY = 4,
     MARKS_PER_BUCKET = 8, /* bits of a map that fits into the L1 cache and rules out most bytes */
     MARK_SHIFT = 3,
-    CROWD = 6, /* limit of literals with the same key at an offset: "GET /" begins too many */
+    MAX_EQUAL_KEYS = 6, /* limit of literals with the same key at an offset: "GET /" begins too many */
     COUNT_BITS = 12,
 };
 
 struct entry {
     uint64_t word, mask; /* the first bytes, in memory order */
     struct literal literal;
-    uint32_t check;
+    uint32_t signature;
     uint32_t place, bucket;             /* offset of its key in the payload */
     uint64_t places[LITERAL_NEAR / 64]; /* bits: offsets at which the key is selective */
 };
@@ -49,7 +49,7 @@ struct anchored {
     uint8_t *marks;    /* one byte per bucket */
 };
 
-bool anchored_takes(const struct literal *literal)
+bool anchored_accepts(const struct literal *literal)
 {
     return literal->at != LITERAL_ANYWHERE && literal->length >= KEY_LENGTH &&
            literal->at + literal->length <= LITERAL_NEAR;
@@ -92,7 +92,7 @@ static void fill_word(struct entry *entry)
     memcpy(&entry->mask, mask, sizeof(mask));
 }
 
-int anchored_add(struct anchored *anchored, const struct literal *literal, uint32_t check)
+int anchored_add(struct anchored *anchored, const struct literal *literal, uint32_t signature)
 {
     if (anchored->entry_count == anchored->entry_capacity) {
         uint32_t capacity = anchored->entry_capacity ? anchored->entry_capacity * 2 : 16;
@@ -105,7 +105,7 @@ int anchored_add(struct anchored *anchored, const struct literal *literal, uint3
     }
     struct entry *entry = &anchored->entries[anchored->entry_count++];
 
-    *entry = (struct entry){ .literal = *literal, .check = check };
+    *entry = (struct entry){ .literal = *literal, .signature = signature };
     fill_word(entry);
     return 0;
 }
@@ -115,7 +115,7 @@ bool anchored_equal(const struct anchored *a, const struct anchored *b)
     if (!a || !b || a->entry_count != b->entry_count)
         return a == b;
     for (uint32_t i = 0; i < a->entry_count; i++) { /* a signature has one literal */
-        if (a->entries[i].check != b->entries[i].check)
+        if (a->entries[i].signature != b->entries[i].signature)
             return false;
     }
     return true;
@@ -147,7 +147,7 @@ static bool covers(const struct entry *entry, uint32_t place)
     return place >= entry->literal.at && place + KEY_LENGTH <= entry->literal.at + entry->literal.length;
 }
 
-static void note_telling(struct anchored *anchored, uint32_t place)
+static void mark_selective(struct anchored *anchored, uint32_t place)
 {
     uint32_t counts[1 << COUNT_BITS] = { 0 };
 
@@ -159,13 +159,13 @@ static void note_telling(struct anchored *anchored, uint32_t place)
         struct entry *entry = &anchored->entries[i];
         const uint8_t *key = covers(entry, place) ? key_of(entry, place) : NULL;
 
-        if (key && !is_padding(key) && counts[mark_of(key, 32 - COUNT_BITS)] <= CROWD)
+        if (key && !is_padding(key) && counts[mark_of(key, 32 - COUNT_BITS)] <= MAX_EQUAL_KEYS)
             entry->places[place / 64] |= UINT64_C(1) << (place % 64);
     }
 }
 
 /* Whether the offset may hold the key of the literal. A literal without a selective offset accepts any. */
-static bool may_take(const struct entry *entry, uint32_t place)
+static bool may_use_place(const struct entry *entry, uint32_t place)
 {
     uint64_t any = 0;
 
@@ -180,13 +180,13 @@ static bool may_take(const struct entry *entry, uint32_t place)
  * Assigns the offset that suits most of the entries from `from` on to these entries and moves them to the front.
  * Returns their number, at least one.
  */
-static uint32_t take_place(struct anchored *anchored, uint32_t from)
+static uint32_t assign_place(struct anchored *anchored, uint32_t from)
 {
     uint32_t suits[LITERAL_NEAR] = { 0 }, best = 0, end = from;
 
     for (uint32_t i = from; i < anchored->entry_count; i++) {
         for (uint32_t place = 0; place < LITERAL_NEAR; place++)
-            suits[place] += may_take(&anchored->entries[i], place);
+            suits[place] += may_use_place(&anchored->entries[i], place);
     }
     for (uint32_t place = 1; place < LITERAL_NEAR; place++) {
         if (suits[place] > suits[best])
@@ -195,13 +195,13 @@ static uint32_t take_place(struct anchored *anchored, uint32_t from)
     for (uint32_t i = from; i < anchored->entry_count; i++) {
         struct entry *entry = &anchored->entries[i];
 
-        if (!may_take(entry, best))
+        if (!may_use_place(entry, best))
             continue;
         entry->place = best;
-        struct entry taken = *entry;
+        struct entry chosen = *entry;
 
         *entry = anchored->entries[end];
-        anchored->entries[end++] = taken;
+        anchored->entries[end++] = chosen;
     }
     return end - from;
 }
@@ -209,9 +209,9 @@ static uint32_t take_place(struct anchored *anchored, uint32_t from)
 static void choose_places(struct anchored *anchored)
 {
     for (uint32_t place = 0; place < LITERAL_NEAR; place++)
-        note_telling(anchored, place);
+        mark_selective(anchored, place);
     for (uint32_t i = 0; i < anchored->entry_count;)
-        i += take_place(anchored, i);
+        i += assign_place(anchored, i);
 }
 
 static int compare_entries(const void *left, const void *right)
@@ -222,7 +222,7 @@ static int compare_entries(const void *left, const void *right)
         return a->place < b->place ? -1 : 1;
     if (a->bucket != b->bucket)
         return a->bucket < b->bucket ? -1 : 1;
-    return a->check < b->check ? -1 : a->check > b->check;
+    return a->signature < b->signature ? -1 : a->signature > b->signature;
 }
 
 /* Counts the entries from `from` on that have the same offset. */
@@ -334,7 +334,7 @@ void anchored_scan(const struct anchored *anchored, struct detector *detector, c
 
         for (uint32_t k = bucket[0]; k < bucket[1]; k++) {
             if (entry_matches(&anchored->entries[k], bytes, length, from))
-                detector_add_candidate(detector, anchored->entries[k].check);
+                detector_add_candidate(detector, anchored->entries[k].signature);
         }
     }
 }

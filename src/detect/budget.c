@@ -26,7 +26,7 @@ struct budget {
     struct pool *pool; /* of one object, so that unused parts take address space only */
     struct rule_cost *costs;
     struct ring *notices;
-    uint64_t began_ns; /* start of the current evaluation */
+    uint64_t start_ns; /* start of the current evaluation */
 };
 
 int budget_new(struct budget **out, const struct budget_options *options)
@@ -89,7 +89,7 @@ bool detector_next_suspension(struct detector *detector, struct rule_suspension 
 /* --- Booking -------------------------------------------------------------------------------------- */
 
 /* Plain load and store suffice: only one thread writes. */
-static void add(_Atomic uint64_t *counter, uint64_t value)
+static void counter_add(_Atomic uint64_t *counter, uint64_t value)
 {
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + value, memory_order_relaxed);
 }
@@ -108,8 +108,8 @@ static bool only_alerts(const struct rule_list *rules, const struct rule *rule)
            !has_rate_filter(rule->thresholds) && !has_rate_filter(rule_list_global_thresholds(rules, rule->gid));
 }
 
-static void suspend(struct detector *detector, const struct rule_list *rules, const struct rule *rule,
-                    struct rule_cost *cost, uint64_t now_ns)
+static void suspend_rule(struct detector *detector, const struct rule_list *rules, const struct rule *rule,
+                         struct rule_cost *cost, uint64_t now_ns)
 {
     struct budget *budget = detector->budget;
     const struct budget_options *options = &budget->options;
@@ -127,24 +127,24 @@ static void suspend(struct detector *detector, const struct rule_list *rules, co
     detector->counters.suspended++;
 }
 
-static void over_budget(struct detector *detector, const struct rule_list *rules, const struct rule *rule,
-                        struct rule_cost *cost, uint64_t now_ns)
+static void count_over_budget(struct detector *detector, const struct rule_list *rules, const struct rule *rule,
+                              struct rule_cost *cost, uint64_t now_ns)
 {
     const struct budget_options *options = &detector->budget->options;
 
     detector->counters.over_budget++;
-    add(&cost->over, 1);
+    counter_add(&cost->over, 1);
     if (cost->window_count == 0 || now_ns - cost->window_ns > options->window_ns) {
         cost->window_ns = now_ns;
         cost->window_count = 0;
     }
     if (++cost->window_count >= options->suspend_count)
-        suspend(detector, rules, rule, cost, now_ns);
+        suspend_rule(detector, rules, rule, cost, now_ns);
 }
 
-void budget_begin(struct budget *budget)
+void budget_start(struct budget *budget)
 {
-    budget->began_ns = budget->options.clock();
+    budget->start_ns = budget->options.clock();
 }
 
 bool budget_allows(const struct budget *budget, const struct rule *rule)
@@ -152,23 +152,23 @@ bool budget_allows(const struct budget *budget, const struct rule *rule)
     if (rule->number == 0 || rule->number >= BUDGET_MAX_RULES)
         return true;
     return atomic_load_explicit(&budget->costs[rule->number].suspended_until_ns, memory_order_relaxed) <=
-           budget->began_ns;
+           budget->start_ns;
 }
 
 void budget_book(struct detector *detector, const struct rule_list *rules, const struct rule *rule)
 {
     struct budget *budget = detector->budget;
-    uint64_t now_ns = budget->options.clock(), took_ns = now_ns - budget->began_ns;
+    uint64_t now_ns = budget->options.clock(), elapsed_ns = now_ns - budget->start_ns;
     struct rule_cost *cost;
 
-    budget->began_ns = now_ns;
+    budget->start_ns = now_ns;
     if (rule->number == 0 || rule->number >= BUDGET_MAX_RULES)
         return;
     cost = &budget->costs[rule->number];
-    add(&cost->evaluations, 1);
-    add(&cost->total_ns, took_ns);
-    if (took_ns > atomic_load_explicit(&cost->max_ns, memory_order_relaxed))
-        atomic_store_explicit(&cost->max_ns, took_ns, memory_order_relaxed);
-    if (budget->options.rule_ns > 0 && took_ns > budget->options.rule_ns)
-        over_budget(detector, rules, rule, cost, now_ns);
+    counter_add(&cost->evaluations, 1);
+    counter_add(&cost->total_ns, elapsed_ns);
+    if (elapsed_ns > atomic_load_explicit(&cost->max_ns, memory_order_relaxed))
+        atomic_store_explicit(&cost->max_ns, elapsed_ns, memory_order_relaxed);
+    if (budget->options.rule_ns > 0 && elapsed_ns > budget->options.rule_ns)
+        count_over_budget(detector, rules, rule, cost, now_ns);
 }

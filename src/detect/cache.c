@@ -38,11 +38,11 @@ enum {
     HEX_SIZE = 2 * CACHE_KEY_SIZE,
     NAME_SIZE = HEX_SIZE + sizeof(suffix),
     TEMPORARY_SIZE = 64,
-    TOLD_MAX = 8,
+    REJECTED_MAX = 8,
     SECONDS_IN_USE = 3600, /* files used this recently may be about to be used by a process that is starting */
 };
 
-struct told {
+struct rejected {
     char name[NAME_SIZE];
     const char *cause;
 };
@@ -53,8 +53,8 @@ struct cache {
     int folder;
     atomic_uint temporaries;
     pthread_mutex_t lock; /* protects the following members */
-    struct told told[TOLD_MAX];
-    unsigned told_count; /* errors past the array's size are only counted */
+    struct rejected rejected[REJECTED_MAX];
+    unsigned rejected_count; /* errors past the array's size are only counted */
     int put_error;
 };
 
@@ -98,7 +98,7 @@ void cache_close(struct cache *cache)
     free(cache);
 }
 
-static void name_of(char out[NAME_SIZE], const struct cache_key *key)
+static void format_name(char out[NAME_SIZE], const struct cache_key *key)
 {
     for (unsigned i = 0; i < CACHE_KEY_SIZE; i++)
         snprintf(out + 2 * (size_t)i, 3, "%02x", key->bytes[i]);
@@ -110,25 +110,25 @@ static bool is_name(const char *name)
     return strspn(name, "0123456789abcdef") == HEX_SIZE && strcmp(name + HEX_SIZE, suffix) == 0;
 }
 
-static bool is_told(const struct cache *cache, const char *name)
+static bool is_rejected(const struct cache *cache, const char *name)
 {
-    for (unsigned i = 0; i < cache->told_count && i < TOLD_MAX; i++) {
-        if (strcmp(cache->told[i].name, name) == 0)
+    for (unsigned i = 0; i < cache->rejected_count && i < REJECTED_MAX; i++) {
+        if (strcmp(cache->rejected[i].name, name) == 0)
             return true;
     }
     return false;
 }
 
-void cache_refuse(struct cache *cache, const struct cache_key *key, const char *cause)
+void cache_reject(struct cache *cache, const struct cache_key *key, const char *cause)
 {
-    struct told told = { .cause = cause };
+    struct rejected rejected = { .cause = cause };
 
-    name_of(told.name, key);
+    format_name(rejected.name, key);
     pthread_mutex_lock(&cache->lock);
-    if (!is_told(cache, told.name)) { /* two databases may have the same key */
-        if (cache->told_count < TOLD_MAX)
-            cache->told[cache->told_count] = told;
-        cache->told_count++;
+    if (!is_rejected(cache, rejected.name)) { /* two databases may have the same key */
+        if (cache->rejected_count < REJECTED_MAX)
+            cache->rejected[cache->rejected_count] = rejected;
+        cache->rejected_count++;
     }
     pthread_mutex_unlock(&cache->lock);
 }
@@ -151,7 +151,7 @@ static bool read_whole(int file, uint8_t *out, size_t size)
     return true;
 }
 
-static const char *why_not_believed(const struct stat *st)
+static const char *get_distrust_reason(const struct stat *st)
 {
     if (!S_ISREG(st->st_mode))
         return "not a regular file";
@@ -163,10 +163,10 @@ static const char *why_not_believed(const struct stat *st)
 }
 
 /* Returns NULL and *out, or the error; an empty string for an error that is not reported. */
-static const char *get(const struct cache_key *key, int file, struct cache_item *out)
+static const char *read_item(const struct cache_key *key, int file, struct cache_item *out)
 {
     struct stat st;
-    const char *cause = fstat(file, &st) ? "" : why_not_believed(&st);
+    const char *cause = fstat(file, &st) ? "" : get_distrust_reason(&st);
     size_t size = cause ? 0 : (size_t)st.st_size;
     uint8_t *memory = cause ? NULL : malloc(size);
 
@@ -188,16 +188,16 @@ bool cache_get(struct cache *cache, const struct cache_key *key, struct cache_it
     const char *cause = "";
     int file;
 
-    name_of(name, key);
+    format_name(name, key);
     file = openat(cache->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file >= 0) {
-        cause = get(key, file, out);
+        cause = read_item(key, file, out);
         close(file);
     } else if (errno == ELOOP) {
         cause = "symbolic link";
     }
     if (cause && *cause)
-        cache_refuse(cache, key, cause);
+        cache_reject(cache, key, cause);
     return !cause;
 }
 
@@ -249,19 +249,19 @@ static int write_file(struct cache *cache, const char *name, const uint8_t heade
     return err;
 }
 
-static int put(struct cache *cache, const struct cache_key *key, const void *bytes, size_t length)
+static int write_item(struct cache *cache, const struct cache_key *key, const void *bytes, size_t length)
 {
     uint8_t header[CACHE_FILE_HEADER];
     char name[NAME_SIZE], new_name[TEMPORARY_SIZE];
     int err;
 
-    uint64_t unlike = 0; /* distinguishes processes of other PID namespaces, and other caches of this process */
+    uint64_t nonce = 0; /* distinguishes processes of other PID namespaces, and other caches of this process */
 
-    if (getrandom(&unlike, sizeof(unlike), GRND_NONBLOCK) < 0)
-        unlike = (uint64_t)time(NULL);
+    if (getrandom(&nonce, sizeof(nonce), GRND_NONBLOCK) < 0)
+        nonce = (uint64_t)time(NULL);
     snprintf(new_name, sizeof(new_name), "%s%d-%u-%016" PRIx64, temporary, (int)getpid(),
-             atomic_fetch_add(&cache->temporaries, 1), unlike);
-    name_of(name, key);
+             atomic_fetch_add(&cache->temporaries, 1), nonce);
+    format_name(name, key);
     cache_file_header(header, key, bytes, length);
     err = write_file(cache, new_name, header, bytes, length);
     if (err == -EEXIST)
@@ -275,15 +275,15 @@ static int put(struct cache *cache, const struct cache_key *key, const void *byt
 
 void cache_put(struct cache *cache, const struct cache_key *key, const void *bytes, size_t length)
 {
-    bool gave_up;
+    bool has_failed;
     int err;
 
     pthread_mutex_lock(&cache->lock);
-    gave_up = cache->put_error != 0;
+    has_failed = cache->put_error != 0;
     pthread_mutex_unlock(&cache->lock);
-    if (gave_up || length > CACHE_FILE_MAX - CACHE_FILE_HEADER)
+    if (has_failed || length > CACHE_FILE_MAX - CACHE_FILE_HEADER)
         return;
-    err = put(cache, key, bytes, length);
+    err = write_item(cache, key, bytes, length);
     if (!err)
         return;
     pthread_mutex_lock(&cache->lock);
@@ -293,14 +293,14 @@ void cache_put(struct cache *cache, const struct cache_key *key, const void *byt
 
 /* --- Removal of old files ------------------------------------------------------------------------- */
 
-struct found {
+struct cached_file {
     char name[NAME_SIZE];
     int64_t used; /* seconds */
     uint64_t bytes;
 };
 
 struct inventory {
-    struct found *files;
+    struct cached_file *files;
     size_t count, capacity;
     uint64_t bytes;
 };
@@ -309,22 +309,22 @@ static void inventory_add(struct inventory *inventory, const char *name, const s
 {
     if (inventory->count == inventory->capacity) {
         size_t capacity = inventory->capacity ? inventory->capacity * 2 : 256;
-        struct found *files = realloc(inventory->files, capacity * sizeof(*files));
+        struct cached_file *files = realloc(inventory->files, capacity * sizeof(*files));
 
         if (!files) /* a file that is not listed is kept this time */
             return;
         inventory->files = files;
         inventory->capacity = capacity;
     }
-    struct found *found = &inventory->files[inventory->count++];
+    struct cached_file *cached_file = &inventory->files[inventory->count++];
 
-    memcpy(found->name, name, NAME_SIZE);
-    found->used = st->st_mtim.tv_sec;
-    found->bytes = (uint64_t)st->st_size;
-    inventory->bytes += found->bytes;
+    memcpy(cached_file->name, name, NAME_SIZE);
+    cached_file->used = st->st_mtim.tv_sec;
+    cached_file->bytes = (uint64_t)st->st_size;
+    inventory->bytes += cached_file->bytes;
 }
 
-static void look_at(struct cache *cache, struct inventory *inventory, const char *name, int64_t now)
+static void visit_file(struct cache *cache, struct inventory *inventory, const char *name, int64_t now)
 {
     struct stat st;
 
@@ -336,7 +336,7 @@ static void look_at(struct cache *cache, struct inventory *inventory, const char
         unlinkat(cache->folder, name, 0); /* left by a process that ended before the rename */
 }
 
-static void take_inventory(struct cache *cache, struct inventory *inventory, int64_t now)
+static void read_folder(struct cache *cache, struct inventory *inventory, int64_t now)
 {
     int folder = openat(cache->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = folder < 0 ? NULL : fdopendir(folder);
@@ -347,20 +347,20 @@ static void take_inventory(struct cache *cache, struct inventory *inventory, int
         return;
     }
     for (const struct dirent *entry; (entry = readdir(dir));)
-        look_at(cache, inventory, entry->d_name, now);
+        visit_file(cache, inventory, entry->d_name, now);
     closedir(dir);
 }
 
-static int compare_found(const void *left, const void *right)
+static int compare_use(const void *left, const void *right)
 {
-    const struct found *a = left, *b = right;
+    const struct cached_file *a = left, *b = right;
 
     return (a->used > b->used) - (a->used < b->used);
 }
 
-static bool is_to_go(const struct cache *cache, const struct found *found, uint64_t bytes, int64_t now)
+static bool is_expired(const struct cache *cache, const struct cached_file *cached_file, uint64_t bytes, int64_t now)
 {
-    int64_t unused = now - found->used;
+    int64_t unused = now - cached_file->used;
 
     if (unused <= SECONDS_IN_USE)
         return false;
@@ -369,16 +369,16 @@ static bool is_to_go(const struct cache *cache, const struct found *found, uint6
     return cache->options.max_bytes > 0 && bytes > cache->options.max_bytes;
 }
 
-void cache_tidy(struct cache *cache)
+void cache_expire(struct cache *cache)
 {
     struct inventory inventory = { .files = NULL };
     int64_t now = time(NULL);
 
-    take_inventory(cache, &inventory, now);
+    read_folder(cache, &inventory, now);
     if (inventory.count > 0)
-        qsort(inventory.files, inventory.count, sizeof(*inventory.files), compare_found);
+        qsort(inventory.files, inventory.count, sizeof(*inventory.files), compare_use);
     for (size_t i = 0; i < inventory.count; i++) {
-        if (!is_to_go(cache, &inventory.files[i], inventory.bytes, now))
+        if (!is_expired(cache, &inventory.files[i], inventory.bytes, now))
             break; /* the remaining files were used later */
         unlinkat(cache->folder, inventory.files[i].name, 0);
         inventory.bytes -= inventory.files[i].bytes;
@@ -386,18 +386,18 @@ void cache_tidy(struct cache *cache)
     free(inventory.files);
 }
 
-void cache_tell(const struct cache *cache, struct diag *diag)
+void cache_report(const struct cache *cache, struct diag *diag)
 {
     char path[PATH_MAX];
 
-    for (unsigned i = 0; i < cache->told_count && i < TOLD_MAX; i++) {
-        snprintf(path, sizeof(path), "%s/%s", cache->path, cache->told[i].name);
+    for (unsigned i = 0; i < cache->rejected_count && i < REJECTED_MAX; i++) {
+        snprintf(path, sizeof(path), "%s/%s", cache->path, cache->rejected[i].name);
         diag_warning(diag, (struct position){ .file = path }, "cache file not used, database compiled again: %s",
-                     cache->told[i].cause);
+                     cache->rejected[i].cause);
     }
-    if (cache->told_count > TOLD_MAX)
+    if (cache->rejected_count > REJECTED_MAX)
         diag_warning(diag, (struct position){ .file = cache->path }, "%u more cache files not used",
-                     cache->told_count - TOLD_MAX);
+                     cache->rejected_count - REJECTED_MAX);
     if (cache->put_error)
         diag_warning(diag, (struct position){ .file = cache->path }, "cannot write to the cache: %s",
                      strerror(-cache->put_error));

@@ -54,13 +54,13 @@ struct cache_item {
  * files. */
 bool cache_get(struct cache *cache, const struct cache_key *key, struct cache_item *out);
 /* Records an item that was read but cannot be used. */
-void cache_refuse(struct cache *cache, const struct cache_key *key, const char *cause);
+void cache_reject(struct cache *cache, const struct cache_key *key, const char *cause);
 /* Writes an item. A failure only means that it is missing later; the first one is recorded for cache_log(). */
 void cache_put(struct cache *cache, const struct cache_key *key, const void *bytes, size_t length);
 
 /* Removes files that are too old or exceed the size limit. */
-void cache_tidy(struct cache *cache);
+void cache_expire(struct cache *cache);
 /* Adds warnings about invalid files and about the first write error. */
-void cache_tell(const struct cache *cache, struct diag *diag);
+void cache_report(const struct cache *cache, struct diag *diag);
 
 #endif

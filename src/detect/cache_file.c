@@ -17,13 +17,13 @@ enum { AT_VERSION = 8, AT_KEY = 16, AT_LENGTH = AT_KEY + CACHE_KEY_SIZE, AT_DIGE
 
 static const uint8_t magic[8] = { 'S', 'L', 'U', 'I', 'C', 'E', 'D', 'B' };
 
-static void put_number(uint8_t *out, uint64_t number, unsigned bytes)
+static void write_number(uint8_t *out, uint64_t number, unsigned bytes)
 {
     for (unsigned i = 0; i < bytes; i++)
         out[i] = (uint8_t)(number >> 8 * i);
 }
 
-static uint64_t get_number(const uint8_t *in, unsigned bytes)
+static uint64_t read_number(const uint8_t *in, unsigned bytes)
 {
     uint64_t number = 0;
 
@@ -32,7 +32,7 @@ static uint64_t get_number(const uint8_t *in, unsigned bytes)
     return number;
 }
 
-static void digest_of(uint8_t out[SHA256_DIGEST_SIZE], const uint8_t *header, const void *bytes, size_t length)
+static void compute_digest(uint8_t out[SHA256_DIGEST_SIZE], const uint8_t *header, const void *bytes, size_t length)
 {
     struct sha256_ctx sha256;
 
@@ -46,10 +46,10 @@ void cache_file_header(uint8_t out[CACHE_FILE_HEADER], const struct cache_key *k
 {
     memset(out, 0, CACHE_FILE_HEADER);
     memcpy(out, magic, sizeof(magic));
-    put_number(out + AT_VERSION, VERSION, 4);
+    write_number(out + AT_VERSION, VERSION, 4);
     memcpy(out + AT_KEY, key->bytes, CACHE_KEY_SIZE);
-    put_number(out + AT_LENGTH, length, 8);
-    digest_of(out + AT_DIGEST, out, bytes, length);
+    write_number(out + AT_LENGTH, length, 8);
+    compute_digest(out + AT_DIGEST, out, bytes, length);
 }
 
 const char *cache_file_check(const struct cache_key *key, const uint8_t *file, size_t size)
@@ -60,12 +60,12 @@ const char *cache_file_check(const struct cache_key *key, const uint8_t *file, s
         return "truncated";
     if (memcmp(file, magic, sizeof(magic)) != 0)
         return "not a cache file";
-    if (get_number(file + AT_VERSION, 4) != VERSION || get_number(file + AT_VERSION + 4, 4) != 0)
+    if (read_number(file + AT_VERSION, 4) != VERSION || read_number(file + AT_VERSION + 4, 4) != 0)
         return "written by another version";
     if (memcmp(file + AT_KEY, key->bytes, CACHE_KEY_SIZE) != 0)
         return "key does not match the file name";
-    if (get_number(file + AT_LENGTH, 8) != size - CACHE_FILE_HEADER)
+    if (read_number(file + AT_LENGTH, 8) != size - CACHE_FILE_HEADER)
         return "wrong length";
-    digest_of(digest, file, file + CACHE_FILE_HEADER, size - CACHE_FILE_HEADER);
+    compute_digest(digest, file, file + CACHE_FILE_HEADER, size - CACHE_FILE_HEADER);
     return memcmp(digest, file + AT_DIGEST, sizeof(digest)) == 0 ? NULL : "digest mismatch";
 }

@@ -10,14 +10,14 @@
 
 #include "detect_priv.h"
 
-static void add_list(struct detector *detector, const struct check_list *list)
+static void add_list(struct detector *detector, const struct signature_list *list)
 {
     for (uint32_t i = 0; i < list->count; i++)
         detector_add_candidate(detector, list->index[i]);
 }
 
 /* Returns the protocols that the flow is parsed as, as bits; 0: unknown. */
-static uint64_t application_of(const struct packet *pkt)
+static uint64_t get_protocols(const struct packet *pkt)
 {
     return pkt->flow ? app_protocols(pkt->flow) : 0;
 }
@@ -28,8 +28,8 @@ static void add_unfiltered(struct evaluation *ev, const struct unfiltered_list *
         const struct unfiltered *entry = &list->entries[i];
 
         if (needs_met(&entry->needs, &ev->facts) &&
-            (!entry->applications || entry->applications & application_of(ev->input->packet)))
-            detector_add_candidate(ev->detector, entry->check);
+            (!entry->applications || entry->applications & get_protocols(ev->input->packet)))
+            detector_add_candidate(ev->detector, entry->signature);
     }
 }
 
@@ -58,7 +58,7 @@ static void scan_buffers(struct detector *detector, const struct ruleset *rulese
     }
 }
 
-static enum traffic traffic_of(const struct packet *pkt)
+static enum traffic get_traffic(const struct packet *pkt)
 {
     if (pkt->protocol == IPPROTO_TCP)
         return TRAFFIC_TCP;
@@ -67,7 +67,7 @@ static enum traffic traffic_of(const struct packet *pkt)
 
 /* IP-only rules are evaluated for the first packet of a flow in each direction. An ICMP error that belongs to the flow
  * does not count: its protocol, and possibly its sender, differ. */
-static bool wants_ip_only(const struct packet *pkt)
+static bool needs_ip_only(const struct packet *pkt)
 {
     unsigned flag = pkt->flags & PACKET_TO_CLIENT ? FLOW_IP_ONLY_TO_CLIENT : FLOW_IP_ONLY_TO_SERVER;
 
@@ -80,13 +80,13 @@ static bool wants_ip_only(const struct packet *pkt)
 }
 
 /* If all TCP rules with a literal inspect the stream, payload that was added to the stream is scanned there only. */
-static bool wants_payload_scan(const struct evaluation *ev)
+static bool needs_payload_scan(const struct evaluation *ev)
 {
     const struct packet *pkt = ev->input->packet;
 
     if (!packet_has_payload(pkt))
         return false;
-    if (ev->view && ev->view->is_payload)
+    if (ev->chunk && ev->chunk->is_payload)
         return false;
     return !(pkt->flags & PACKET_STREAM_ADDED) || pkt->new_data || ev->ruleset->scans_packets;
 }
@@ -104,51 +104,51 @@ void collect_packet(struct evaluation *ev)
         scan_buffers(detector, ruleset, &ev->match);
         return;
     }
-    enum traffic traffic = traffic_of(pkt);
+    enum traffic traffic = get_traffic(pkt);
     const struct group_side *groups[GROUPS_PER_PACKET];
     unsigned count = groups_of_packet(ev, traffic, groups);
-    bool scan = wants_payload_scan(ev);
+    bool scan = needs_payload_scan(ev);
 
     for (unsigned i = 0; i < count; i++) {
         if (scan && groups[i]->prefilter)
             prefilter_scan_whole(groups[i]->prefilter, detector, pkt->payload, pkt->payload_length);
         add_unfiltered(ev, &groups[i]->unfiltered);
     }
-    if (ruleset->ip_only[traffic].count > 0 && !ev->turned && wants_ip_only(pkt))
+    if (ruleset->ip_only[traffic].count > 0 && !ev->is_reversed && needs_ip_only(pkt))
         address_index_find(ruleset->ip_only_index[traffic], detector, pkt);
     if (ruleset->buffer_count > 0)
         scan_buffers(detector, ruleset, &ev->match);
 }
 
 /* Returns the start of the stream, for rules whose offsets count from it. */
-static struct stream_start start_of_stream(const struct evaluation *ev)
+static struct stream_start get_stream_start(const struct evaluation *ev)
 {
-    const struct stream_view *view = ev->view;
-    struct stream_start start = { view->data, view->length, 0 };
+    const struct stream_view *chunk = ev->chunk;
+    struct stream_start start = { chunk->data, chunk->length, 0 };
 
-    if (view->offset == 0)
+    if (chunk->offset == 0)
         return start;
-    if (view->offset >= LITERAL_NEAR || stream_window(ev->input->stream, ev->input->packet->flow, ev->direction, view,
-                                                      &start.bytes, &start.length, &start.view_at) > 0)
+    if (chunk->offset >= LITERAL_NEAR || stream_window(ev->input->stream, ev->input->packet->flow, ev->direction, chunk,
+                                                       &start.bytes, &start.length, &start.chunk_at) > 0)
         start.bytes = NULL;
     return start;
 }
 
-void collect_view(struct evaluation *ev)
+void collect_chunk(struct evaluation *ev)
 {
     const struct group_side *groups[GROUPS_PER_PACKET];
     unsigned count = groups_of_packet(ev, TRAFFIC_TCP, groups);
 
-    const struct stream_start start = start_of_stream(ev);
+    const struct stream_start start = get_stream_start(ev);
 
-    waiting_expire(ev);
+    pending_expire(ev);
     for (unsigned i = 0; i < count; i++) {
         if (groups[i]->prefilter)
-            prefilter_scan_view(groups[i]->prefilter, i == 0 ? transaction_joined(ev) : NULL, ev->detector, ev->view,
-                                &start);
+            prefilter_scan_chunk(groups[i]->prefilter, i == 0 ? transaction_merged_prefilter(ev) : NULL, ev->detector,
+                                 ev->chunk, &start);
         add_unfiltered(ev, &groups[i]->stream_unfiltered);
     }
-    waiting_add_candidates(ev);
+    pending_add_candidates(ev);
 }
 
 /* Scans the whole inspection window of an alternative reading: its matches do not wait for more bytes. */
@@ -167,9 +167,9 @@ void collect_window(struct evaluation *ev)
     const struct group_side *groups[GROUPS_PER_PACKET];
     unsigned count = groups_of_packet(ev, TRAFFIC_TCP, groups);
     const uint8_t *bytes;
-    uint32_t length, view_at;
+    uint32_t length, chunk_at;
     uint64_t offset =
-        stream_window(ev->input->stream, ev->input->packet->flow, ev->direction, ev->view, &bytes, &length, &view_at);
+        stream_window(ev->input->stream, ev->input->packet->flow, ev->direction, ev->chunk, &bytes, &length, &chunk_at);
 
     ev->detector->candidate_count = 0;
     for (unsigned i = 0; i < count; i++) {

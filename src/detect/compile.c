@@ -27,19 +27,19 @@ struct compile_work {
     char error[ERROR_SIZE]; /* written by the thread that set err */
 };
 
-static void *compile_some(void *arg)
+static void *run_worker(void *arg)
 {
     struct compile_work *work = arg;
 
     for (;;) {
         unsigned i = atomic_fetch_add(&work->next, 1);
         char error[ERROR_SIZE];
-        int none = 0, err;
+        int no_error = 0, err;
 
         if (i >= work->count || atomic_load(&work->err))
             return NULL;
         err = prefilter_compile(work->prefilters[i], work->cache, error);
-        if (err && atomic_compare_exchange_strong(&work->err, &none, err))
+        if (err && atomic_compare_exchange_strong(&work->err, &no_error, err))
             memcpy(work->error, error, sizeof(error));
         if (pthread_equal(pthread_self(), work->reporter))
             diag_progress(work->diag, "compiling the rules", i + 1, work->count);
@@ -103,8 +103,8 @@ static void close_cache(struct cache *cache, struct diag *diag)
 {
     if (!cache)
         return;
-    cache_tidy(cache);
-    cache_tell(cache, diag);
+    cache_expire(cache);
+    cache_report(cache, diag);
     cache_close(cache);
 }
 
@@ -115,9 +115,9 @@ static void compile_all(struct compile_work *work)
     unsigned started = 0;
 
     while (started + 1 < work->count && started + 1 < MAX_THREADS && (long)started + 1 < cpus &&
-           pthread_create(&threads[started], NULL, compile_some, work) == 0)
+           pthread_create(&threads[started], NULL, run_worker, work) == 0)
         started++;
-    compile_some(work);
+    run_worker(work);
     for (unsigned i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
 }

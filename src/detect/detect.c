@@ -41,9 +41,9 @@ int detector_new(struct detector **out, const struct detector_options *options)
     memcpy(detector->stream_window, options->stream_window, sizeof(detector->stream_window));
     detector->pcre = pcre_scratch_new(&limits);
     detector->transforms = transform_scratch_new();
-    if (!detector->pcre || !detector->transforms || scan_memo_new(&detector->memo) ||
+    if (!detector->pcre || !detector->transforms || scan_cache_new(&detector->scan_cache) ||
         budget_new(&detector->budget, &options->budget) ||
-        pool_new(&detector->waiting, sizeof(struct flow_detection), options->flow_memcap) ||
+        pool_new(&detector->pending, sizeof(struct flow_detection), options->flow_memcap) ||
         pool_new(&detector->transactions, sizeof(struct app_detection), options->transaction_memcap)) {
         detector_free(detector);
         return -ENOMEM;
@@ -59,15 +59,15 @@ void detector_free(struct detector *detector)
     if (detector->scratch)
         hs_free_scratch(detector->scratch);
     pcre_scratch_free(detector->pcre);
-    pool_free(detector->waiting);
+    pool_free(detector->pending);
     pool_free(detector->transactions);
     transform_scratch_free(detector->transforms);
     budget_free(detector->budget);
-    scan_memo_free(detector->memo);
+    scan_cache_free(detector->scan_cache);
     free(detector->candidates);
     free(detector->seen);
     free(detector->hits);
-    free(detector->hit_checks);
+    free(detector->hit_signatures);
     free(detector);
 }
 
@@ -113,24 +113,24 @@ static void room_clear(struct detector_room *room)
     free(room->candidates);
     free(room->seen);
     free(room->hits);
-    free(room->hit_checks);
+    free(room->hit_signatures);
     *room = (struct detector_room){ .scratch = NULL };
 }
 
 static int room_init(struct detector_room *room, const struct ruleset *ruleset)
 {
-    size_t count = (size_t)ruleset->check_count + 1;
+    size_t count = (size_t)ruleset->signature_count + 1;
     int err = -ENOMEM;
 
     *room = (struct detector_room){
         .prepared_for = ruleset,
-        .capacity = ruleset->check_count,
+        .capacity = ruleset->signature_count,
         .candidates = calloc(count, sizeof(*room->candidates)),
         .seen = calloc(count, sizeof(*room->seen)),
         .hits = calloc(count, sizeof(*room->hits)),
-        .hit_checks = calloc(count, sizeof(*room->hit_checks)),
+        .hit_signatures = calloc(count, sizeof(*room->hit_signatures)),
     };
-    if (room->candidates && room->seen && room->hits && room->hit_checks)
+    if (room->candidates && room->seen && room->hits && room->hit_signatures)
         err = grow_scratch(ruleset, &room->scratch);
     if (err)
         room_clear(room);
@@ -165,7 +165,7 @@ void detector_move(struct detector *detector, struct detector_room *room)
         .candidates = detector->candidates,
         .seen = detector->seen,
         .hits = detector->hits,
-        .hit_checks = detector->hit_checks,
+        .hit_signatures = detector->hit_signatures,
         .capacity = detector->capacity,
     };
 
@@ -174,10 +174,10 @@ void detector_move(struct detector *detector, struct detector_room *room)
     detector->candidates = room->candidates;
     detector->seen = room->seen;
     detector->hits = room->hits;
-    detector->hit_checks = room->hit_checks;
+    detector->hit_signatures = room->hit_signatures;
     detector->capacity = room->capacity;
     detector->serial = 0;
-    scan_memo_clear(detector->memo);
+    scan_cache_clear(detector->scan_cache);
     detector->candidate_count = detector->hit_count = 0;
     *room = before;
 }
@@ -210,7 +210,7 @@ void detector_next_serial(struct detector *detector)
     detector->candidate_count = 0;
 }
 
-static void note_direction(struct evaluation *ev)
+static void update_direction(struct evaluation *ev)
 {
     ev->direction = ev->input->packet->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
     ev->facts.flags = ev->input->packet->flags;
@@ -222,65 +222,65 @@ static bool has_stream(const struct detect_input *in)
     return in->packet->protocol == IPPROTO_TCP && in->stream && in->packet->flow && in->packet->flow->tcp;
 }
 
-static bool next_view(struct evaluation *ev, struct stream_view *view)
+static bool next_chunk(struct evaluation *ev, struct stream_view *chunk)
 {
     const struct detect_input *in = ev->input;
     struct flow *flow = in->packet->flow;
 
-    if (!stream_next_view(in->stream, flow, ev->direction, in->packet, in->flow_ends, view))
+    if (!stream_next_view(in->stream, flow, ev->direction, in->packet, in->flow_ends, chunk))
         return false;
     if (in->on_view) {
-        in->on_view(in->user, view);
-        note_direction(ev); /* the parser may have reversed the flow's direction */
+        in->on_view(in->user, chunk);
+        update_direction(ev); /* the parser may have reversed the flow's direction */
     }
     return true;
 }
 
 /* Scans the inspection window again if candidates of the flow could not be stored. */
-static void look_again(struct evaluation *ev)
+static void rescan_window(struct evaluation *ev)
 {
-    bool view_only = ev->view_only;
+    bool chunk_only = ev->chunk_only;
 
-    if (!ev->view || !(ev->input->packet->flow->flags & FLOW_RESCAN))
+    if (!ev->chunk || !(ev->input->packet->flow->flags & FLOW_RESCAN))
         return;
     collect_window(ev);
-    ev->again = ev->view_only = true;
+    ev->is_rescan = ev->chunk_only = true;
     evaluate_candidates(ev);
-    ev->again = false;
-    ev->view_only = view_only;
+    ev->is_rescan = false;
+    ev->chunk_only = chunk_only;
 }
 
 /* Resets the detector for a packet or for another chunk of its stream. */
-static void begin_round(struct detector *detector)
+static void start_round(struct detector *detector)
 {
     detector_next_serial(detector);
     detector->payload_seen_count = 0;
     detector->payload_seen_more = false;
-    detector->joined.growing = NULL;
+    detector->merged.growing = NULL;
 }
 
 /* Inspects the stream as receivers read it that remove urgent bytes from it. */
-static __attribute__((noinline, cold)) void inspect_readings(struct evaluation *ev)
+static __attribute__((noinline, cold)) void inspect_alternative_readings(struct evaluation *ev)
 {
     const struct detect_input *in = ev->input;
-    const struct stream_view *view = ev->view;
-    bool view_only = ev->view_only;
+    const struct stream_view *chunk = ev->chunk;
+    bool chunk_only = ev->chunk_only;
     struct stream_view reading;
 
-    ev->again = ev->view_only = true;
-    for (unsigned number = 1; stream_next_reading(in->stream, in->packet->flow, ev->direction, view, number, &reading);
+    ev->is_rescan = ev->chunk_only = true;
+    for (unsigned number = 1; stream_next_reading(in->stream, in->packet->flow, ev->direction, chunk, number, &reading);
          number++) {
-        ev->view = &reading;
-        begin_round(ev->detector);
+        ev->chunk = &reading;
+        start_round(ev->detector);
         collect_reading(ev);
         evaluate_candidates(ev);
     }
-    ev->again = false;
-    ev->view_only = view_only;
-    ev->view = view;
+    ev->is_rescan = false;
+    ev->chunk_only = chunk_only;
+    ev->chunk = chunk;
 }
 
-static struct packet_facts facts_of(const struct packet *pkt)
+static struct packet_facts get_facts(const struct packet *pkt)
 {
     return (struct packet_facts){
         .flags = pkt->flags,
@@ -318,7 +318,7 @@ static void guess_transactions(const struct evaluation *ev)
         return;
     for (uint32_t i = 0; i < detector->hit_count; i++) {
         struct hit *hit = &detector->hits[i];
-        enum rule_type type = ev->ruleset->checks[detector->hit_checks[i]].type;
+        enum rule_type type = ev->ruleset->signatures[detector->hit_signatures[i]].type;
 
         if (hit->tx || type == RULE_TYPE_IP_ONLY ||
             !(detector->guess_transactions || (is_udp && hit->rule->applications)))
@@ -351,18 +351,18 @@ static void detect_other_direction(struct evaluation *ev)
     struct packet *pkt = ev->input->packet;
 
     pkt->flags ^= PACKET_TO_CLIENT;
-    note_direction(ev);
-    ev->turned = true;
-    begin_round(ev->detector);
+    update_direction(ev);
+    ev->is_reversed = true;
+    start_round(ev->detector);
     collect_packet(ev);
     evaluate_candidates(ev);
     detect_transactions(ev);
     pkt->flags ^= PACKET_TO_CLIENT;
-    note_direction(ev);
+    update_direction(ev);
 }
 
 /* Sets the event of rules that reached a limit, and evaluates the rules that require it. */
-static __attribute__((noinline, cold)) void note_limits(struct evaluation *ev)
+static __attribute__((noinline, cold)) void report_limits(struct evaluation *ev)
 {
     struct packet *pkt = ev->input->packet;
 
@@ -371,9 +371,9 @@ static __attribute__((noinline, cold)) void note_limits(struct evaluation *ev)
     packet_add_event(pkt, APP_LAYER_LIMIT);
     if (pkt->flags & PACKET_PSEUDO)
         return;
-    ev->view = NULL;
-    ev->view_only = false;
-    begin_round(ev->detector);
+    ev->chunk = NULL;
+    ev->chunk_only = false;
+    start_round(ev->detector);
     collect_event(ev, APP_LAYER_LIMIT);
     evaluate_candidates(ev);
 }
@@ -381,7 +381,7 @@ static __attribute__((noinline, cold)) void note_limits(struct evaluation *ev)
 size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, const struct detect_input *in,
                      const struct hit **hits)
 {
-    struct stream_view view;
+    struct stream_view chunk;
     struct evaluation ev = {
         .detector = detector,
         .ruleset = ruleset,
@@ -392,45 +392,45 @@ size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, c
                    .turn = in->turn,
                    .files = in->files,
                    .texts = &detector->texts },
-        .facts = facts_of(in->packet),
+        .facts = get_facts(in->packet),
         .direction = in->packet->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER,
-        .view_only = in->packet->flags & PACKET_PSEUDO,
+        .chunk_only = in->packet->flags & PACKET_PSEUDO,
     };
 
     detector->hit_count = 0;
     detector->limited_count = 0;
     detector->texts.count = 0;
     *hits = detector->hits;
-    ev.view = has_stream(in) && next_view(&ev, &view) ? &view : NULL;
-    begin_round(detector);
-    pair_places_begin(&detector->pairs, in->packet->payload, in->packet->payload_length);
-    if (ev.view)
-        collect_view(&ev);
-    if (!ev.view_only)
+    ev.chunk = has_stream(in) && next_chunk(&ev, &chunk) ? &chunk : NULL;
+    start_round(detector);
+    pair_places_begin(&detector->payload_pairs, in->packet->payload, in->packet->payload_length);
+    if (ev.chunk)
+        collect_chunk(&ev);
+    if (!ev.chunk_only)
         collect_packet(&ev);
     evaluate_candidates(&ev);
-    look_again(&ev);
+    rescan_window(&ev);
     if (detector->hit_count > 0)
         guess_transactions(&ev);
     detect_transactions(&ev);
     if (in->packet->flags & PACKET_EITHER_DIRECTION)
         detect_other_direction(&ev);
-    if (ev.view && ev.view->has_readings)
-        inspect_readings(&ev);
-    ev.view_only = true;
-    while (ev.view && has_stream(in) && next_view(&ev, &view)) {
-        begin_round(detector);
-        collect_view(&ev);
+    if (ev.chunk && ev.chunk->has_readings)
+        inspect_alternative_readings(&ev);
+    ev.chunk_only = true;
+    while (ev.chunk && has_stream(in) && next_chunk(&ev, &chunk)) {
+        start_round(detector);
+        collect_chunk(&ev);
         evaluate_candidates(&ev);
-        look_again(&ev);
+        rescan_window(&ev);
         if (detector->hit_count > 0)
             guess_transactions(&ev);
         detect_transactions(&ev);
-        if (view.has_readings)
-            inspect_readings(&ev);
+        if (chunk.has_readings)
+            inspect_alternative_readings(&ev);
     }
     if (detector->limited_count > 0)
-        note_limits(&ev);
+        report_limits(&ev);
     detector->counters.matches += detector->hit_count;
     return detector->hit_count;
 }

@@ -18,7 +18,7 @@
  * handful up to some hundreds: for the latter, qsort() allocates memory. */
 static void sort_indices(uint32_t *candidates, uint32_t count)
 {
-    enum { FEW = 5, LAST = 8 }; /* below gaps[FEW] candidates, one insertion pass is enough */
+    enum { FEW_GAP = 5, LAST = 8 }; /* below gaps[FEW] candidates, one insertion pass is enough */
     static const uint32_t gaps[LAST + 1] = { 1750, 701, 301, 132, 57, 23, 10, 4, 1 };
     uint32_t ordered = 1;
 
@@ -26,7 +26,7 @@ static void sort_indices(uint32_t *candidates, uint32_t count)
         ordered++;
     if (ordered >= count)
         return;
-    for (size_t g = count < gaps[FEW] ? LAST : 0; g <= LAST; g++) {
+    for (size_t g = count < gaps[FEW_GAP] ? LAST : 0; g <= LAST; g++) {
         uint32_t gap = gaps[g];
 
         for (uint32_t i = gap; i < count; i++) {
@@ -45,46 +45,46 @@ void evaluate_sort(struct detector *detector)
 }
 
 /* Each loop reads what the previous one has prefetched. */
-void evaluate_fetch(const struct evaluation *ev)
+void evaluate_prefetch(const struct evaluation *ev)
 {
     enum { MOST = 32, LINE = 64 };
     const struct detector *detector = ev->detector;
-    const struct check *checks = ev->ruleset->checks;
+    const struct signature *signatures = ev->ruleset->signatures;
     uint32_t count = detector->candidate_count < MOST ? detector->candidate_count : MOST;
 
     for (uint32_t i = 0; i < count; i++) {
-        const char *check = (const char *)&checks[detector->candidates[i]];
+        const char *signature = (const char *)&signatures[detector->candidates[i]];
 
-        for (size_t at = 0; at < sizeof(*checks); at += LINE)
-            __builtin_prefetch(check + at);
+        for (size_t at = 0; at < sizeof(*signatures); at += LINE)
+            __builtin_prefetch(signature + at);
     }
     for (uint32_t i = 0; i < count; i++) {
-        __builtin_prefetch(checks[detector->candidates[i]].plans);
-        __builtin_prefetch(checks[detector->candidates[i]].buffers);
+        __builtin_prefetch(signatures[detector->candidates[i]].plans);
+        __builtin_prefetch(signatures[detector->candidates[i]].buffers);
     }
     for (uint32_t i = 0; i < count; i++) {
-        const struct check *check = &checks[detector->candidates[i]];
+        const struct signature *signature = &signatures[detector->candidates[i]];
 
-        if (check->plans)
-            __builtin_prefetch(check->plans->access);
-        if (check->buffers)
-            __builtin_prefetch(check->buffers->conditions);
+        if (signature->plans)
+            __builtin_prefetch(signature->plans->access);
+        if (signature->buffers)
+            __builtin_prefetch(signature->buffers->conditions);
     }
 }
 
 /* --- Header --------------------------------------------------------------------------------------- */
 
-static bool protocol_matches(const struct check *check, const struct packet *pkt)
+static bool protocol_matches(const struct signature *signature, const struct packet *pkt)
 {
     if (pkt->ip_version == 0)
-        return check->any_packet;
-    if (!(pkt->ip_version == 4 ? check->ipv4 : check->ipv6))
+        return signature->any_packet;
+    if (!(pkt->ip_version == 4 ? signature->ipv4 : signature->ipv6))
         return false;
-    if (check->any_protocol)
+    if (signature->any_protocol)
         return true;
-    if (check->one_protocol)
-        return check->protocol == pkt->protocol;
-    return check->rule->protocol.ip_protocols[pkt->protocol / 64] >> (pkt->protocol % 64) & 1;
+    if (signature->one_protocol)
+        return signature->protocol == pkt->protocol;
+    return signature->rule->protocol.ip_protocols[pkt->protocol / 64] >> (pkt->protocol % 64) & 1;
 }
 
 /* The ports of a fragment are unknown: a rule with a port does not match it. */
@@ -93,56 +93,56 @@ static bool port_matches(const struct port_set *set, const struct packet *pkt, u
     return !set || (!(pkt->flags & PACKET_FRAGMENT) && port_set_has(set, port));
 }
 
-static bool ends_match(const struct check *check, const struct packet *pkt, bool swapped)
+static bool ends_match(const struct signature *signature, const struct packet *pkt, bool swapped)
 {
-    const struct address_set *source = swapped ? check->destination : check->source;
-    const struct address_set *destination = swapped ? check->source : check->destination;
+    const struct address_set *source = swapped ? signature->destination : signature->source;
+    const struct address_set *destination = swapped ? signature->source : signature->destination;
 
-    return port_matches(swapped ? check->destination_port : check->source_port, pkt, pkt->source_port) &&
-           port_matches(swapped ? check->source_port : check->destination_port, pkt, pkt->destination_port) &&
+    return port_matches(swapped ? signature->destination_port : signature->source_port, pkt, pkt->source_port) &&
+           port_matches(swapped ? signature->source_port : signature->destination_port, pkt, pkt->destination_port) &&
            (!source || address_set_has(source, pkt->ip_version, &pkt->source_address)) &&
            (!destination || address_set_has(destination, pkt->ip_version, &pkt->destination_address));
 }
 
-static bool asks_same_ends(const struct check *one, const struct check *other)
+static bool has_same_ends(const struct signature *one, const struct signature *other)
 {
     return one->source == other->source && one->destination == other->destination &&
            one->source_port == other->source_port && one->destination_port == other->destination_port;
 }
 
 /* Most rules are from $HOME_NET to $EXTERNAL_NET or vice versa: the result of the previous comparison is reused. */
-static bool direction_matches(struct evaluation *ev, const struct check *check, bool swapped)
+static bool direction_matches(struct evaluation *ev, const struct signature *signature, bool swapped)
 {
-    struct asked_ends *before = &ev->asked_ends[swapped];
+    struct header_match *previous = &ev->header_matches[swapped];
 
-    if (!before->by || !asks_same_ends(before->by, check))
-        *before = (struct asked_ends){ check, ends_match(check, ev->input->packet, swapped) };
-    return before->match;
+    if (!previous->signature || !has_same_ends(previous->signature, signature))
+        *previous = (struct header_match){ signature, ends_match(signature, ev->input->packet, swapped) };
+    return previous->match;
 }
 
 /* Whether the flow's protocol is one of the rule's. */
-static bool application_matches(const struct check *check, const struct packet *pkt)
+static bool application_matches(const struct signature *signature, const struct packet *pkt)
 {
-    return pkt->flow && check->applications & app_protocols(pkt->flow);
+    return pkt->flow && signature->applications & app_protocols(pkt->flow);
 }
 
-bool evaluate_header(struct evaluation *ev, const struct check *check)
+bool evaluate_header(struct evaluation *ev, const struct signature *signature)
 {
     const struct packet *pkt = ev->input->packet;
 
-    if (!protocol_matches(check, pkt))
+    if (!protocol_matches(signature, pkt))
         return false;
-    if (check->applications && !check->of_transaction && !application_matches(check, pkt))
+    if (signature->applications && !signature->of_transaction && !application_matches(signature, pkt))
         return false;
-    if (check->transactional)
-        return check->any_ends || direction_matches(ev, check, ev->direction == FLOW_TO_CLIENT);
-    return check->any_ends || direction_matches(ev, check, false) ||
-           (check->bidirectional && direction_matches(ev, check, true));
+    if (signature->transactional)
+        return signature->any_ends || direction_matches(ev, signature, ev->direction == FLOW_TO_CLIENT);
+    return signature->any_ends || direction_matches(ev, signature, false) ||
+           (signature->bidirectional && direction_matches(ev, signature, true));
 }
 
 /* --- Buffers -------------------------------------------------------------------------------------- */
 
-static bool inspect_part(const struct inspection *inspection, uint32_t from, uint32_t length,
+static bool matches_part(const struct inspection *inspection, uint32_t from, uint32_t length,
                          const struct condition *conditions)
 {
     struct inspection part = *inspection;
@@ -155,49 +155,51 @@ static bool inspect_part(const struct inspection *inspection, uint32_t from, uin
 }
 
 /* Whether the rule may have matched before in bytes that are still in the inspection window. */
-static bool may_be_old(const struct evaluation *ev, const struct check *check)
+static bool may_have_matched_before(const struct evaluation *ev, const struct signature *signature)
 {
-    if (ev->view->is_reading)
+    if (ev->chunk->is_reading)
         return true;
-    if (check->has_literal)
-        return ev->again; /* otherwise its literal is in the chunk, or the rule is pending */
+    if (signature->has_literal)
+        return ev->is_rescan; /* otherwise its literal is in the chunk, or the rule is pending */
     return ev->input->packet->flow->flags & FLOW_RESCAN ||
-           waiting_is_muted(ev, (uint32_t)(check - ev->ruleset->checks));
+           pending_is_muted(ev, (uint32_t)(signature - ev->ruleset->signatures));
 }
 
 /* Whether a match in the window also exists without the chunk, and not in the chunk alone. */
-static bool is_old(const struct evaluation *ev, const struct check *check, const struct inspection *inspection,
-                   uint32_t view_at, const struct condition *conditions)
+static bool has_matched_before(const struct evaluation *ev, const struct signature *signature,
+                               const struct inspection *inspection, uint32_t chunk_at,
+                               const struct condition *conditions)
 {
-    return may_be_old(ev, check) && inspect_part(inspection, 0, view_at, conditions) &&
-           !inspect_part(inspection, view_at, inspection->length - view_at, conditions);
+    return may_have_matched_before(ev, signature) && matches_part(inspection, 0, chunk_at, conditions) &&
+           !matches_part(inspection, chunk_at, inspection->length - chunk_at, conditions);
 }
 
 /* Matches the payload conditions in the stream's inspection window. */
-static bool matches_stream(struct evaluation *ev, const struct check *check, struct inspection *inspection,
+static bool matches_stream(struct evaluation *ev, const struct signature *signature, struct inspection *inspection,
                            const struct condition *conditions)
 {
-    uint32_t view_at;
-    uint64_t offset = stream_window(ev->input->stream, ev->input->packet->flow, ev->direction, ev->view,
-                                    &inspection->data, &inspection->length, &view_at);
+    uint32_t chunk_at;
+    uint64_t offset = stream_window(ev->input->stream, ev->input->packet->flow, ev->direction, ev->chunk,
+                                    &inspection->data, &inspection->length, &chunk_at);
     struct inspection start = *inspection;
 
-    if (check->scope == SCOPE_BOTH && offset > 0)
+    if (signature->scope == SCOPE_BOTH && offset > 0)
         return false;
     inspection->start_is_cut = offset > 0;
-    inspection->end_is_cut = !ev->view->end;
-    ev->match.in_stream = inspect_buffer(inspection, conditions) && !is_old(ev, check, &start, view_at, conditions);
+    inspection->end_is_cut = !ev->chunk->end;
+    ev->match.in_stream =
+        inspect_buffer(inspection, conditions) && !has_matched_before(ev, signature, &start, chunk_at, conditions);
     return ev->match.in_stream;
 }
 
-static bool matches_packet(struct evaluation *ev, const struct check *check, struct inspection *inspection,
+static bool matches_packet(struct evaluation *ev, const struct signature *signature, struct inspection *inspection,
                            const struct condition *conditions)
 {
     const struct packet *pkt = ev->input->packet;
 
-    if (ev->view_only || !packet_has_payload(pkt))
+    if (ev->chunk_only || !packet_has_payload(pkt))
         return false;
-    if (check->scope == SCOPE_STREAM && pkt->flags & PACKET_STREAM_ADDED && !pkt->new_data)
+    if (signature->scope == SCOPE_STREAM && pkt->flags & PACKET_STREAM_ADDED && !pkt->new_data)
         return false;
     inspection->data = pkt->payload;
     inspection->length = pkt->payload_length;
@@ -205,19 +207,19 @@ static bool matches_packet(struct evaluation *ev, const struct check *check, str
     if (!inspect_buffer(inspection, conditions))
         return false;
     /* a rewritten retransmission contains the stream's bytes */
-    ev->match.in_stream = check->scope == SCOPE_STREAM && pkt->new_data;
+    ev->match.in_stream = signature->scope == SCOPE_STREAM && pkt->new_data;
     return true;
 }
 
-bool evaluate_payload(struct evaluation *ev, const struct check *check, struct inspection *inspection,
+bool evaluate_payload(struct evaluation *ev, const struct signature *signature, struct inspection *inspection,
                       const struct condition *conditions)
 {
     uint32_t steps = inspection->steps_left;
 
-    if (ev->view && check->scope != SCOPE_PACKET && matches_stream(ev, check, inspection, conditions))
+    if (ev->chunk && signature->scope != SCOPE_PACKET && matches_stream(ev, signature, inspection, conditions))
         return true;
     inspection->steps_left = steps;
-    return matches_packet(ev, check, inspection, conditions);
+    return matches_packet(ev, signature, inspection, conditions);
 }
 
 bool evaluate_packet_buffer(struct evaluation *ev, struct inspection *inspection, const struct rule_buffer *buffer)
@@ -241,26 +243,26 @@ bool evaluate_packet_buffer(struct evaluation *ev, struct inspection *inspection
 }
 
 /* Clears all but the search results of earlier inspections, which are long and are reset for each buffer. */
-void inspection_begin(struct inspection *inspection, const struct evaluation *ev)
+void inspection_init(struct inspection *inspection, const struct evaluation *ev)
 {
     memset(inspection, 0, offsetof(struct inspection, searches));
     inspection->input = &ev->match;
     inspection->limits = &ev->detector->limits;
     inspection->pcre = ev->detector->pcre;
     inspection->transforms = ev->detector->transforms;
-    inspection->texts = &ev->detector->taken;
-    inspection->pairs = &ev->detector->pairs;
+    inspection->texts = &ev->detector->captured;
+    inspection->pairs = &ev->detector->payload_pairs;
 }
 
-static bool buffers_match(struct evaluation *ev, const struct check *check)
+static bool buffers_match(struct evaluation *ev, const struct signature *signature)
 {
     struct inspection inspection;
 
-    inspection_begin(&inspection, ev);
-    for (const struct rule_buffer *buffer = check->buffers; buffer; buffer = buffer->next) {
+    inspection_init(&inspection, ev);
+    for (const struct rule_buffer *buffer = signature->buffers; buffer; buffer = buffer->next) {
         if (!buffer->keyword) {
             inspection.steps_left = INSPECT_STEPS;
-            if (!evaluate_payload(ev, check, &inspection, buffer->conditions))
+            if (!evaluate_payload(ev, signature, &inspection, buffer->conditions))
                 return false;
             continue;
         }
@@ -305,9 +307,9 @@ void evaluate_end_limits(struct detector *detector, const struct rule *rule)
 
 /* --- Candidates ----------------------------------------------------------------------------------- */
 
-bool evaluate_packet_conditions(struct evaluation *ev, const struct check *check)
+bool evaluate_packet_conditions(struct evaluation *ev, const struct signature *signature)
 {
-    for (const struct condition *c = check->conditions; c; c = c->next) {
+    for (const struct condition *c = signature->conditions; c; c = c->next) {
         if (c->keyword->match(&ev->match, c->data) == c->negated)
             return false;
     }
@@ -318,13 +320,13 @@ bool evaluate_packet_conditions(struct evaluation *ev, const struct check *check
 static int find_hit(const struct detector *detector, uint32_t index, const struct app_tx *tx)
 {
     for (uint32_t i = 0; i < detector->hit_count; i++) {
-        if (detector->hit_checks[i] == index && detector->hits[i].tx == tx)
+        if (detector->hit_signatures[i] == index && detector->hits[i].tx == tx)
             return (int)i;
     }
     return -1;
 }
 
-static struct rule_capture *find_text(struct rule_captures *texts, const struct rule_capture *like)
+static struct rule_capture *find_capture(struct rule_captures *texts, const struct rule_capture *like)
 {
     for (uint32_t i = 0; i < texts->count; i++) {
         if (texts->list[i].kind == like->kind && texts->list[i].number == like->number)
@@ -335,10 +337,10 @@ static struct rule_capture *find_text(struct rule_captures *texts, const struct 
 
 /* Stores a captured text: one per name for a packet, separate ones for each alert. A text that does not fit is dropped.
  */
-static void keep_text(struct evaluation *ev, const struct rule_capture *text, struct hit *hit)
+static void store_capture(struct evaluation *ev, const struct rule_capture *text, struct hit *hit)
 {
     struct rule_captures *texts = &ev->detector->texts;
-    struct rule_capture *slot = text->kind == RULE_NAME_PACKET_TEXT ? find_text(texts, text) : NULL;
+    struct rule_capture *slot = text->kind == RULE_NAME_PACKET_TEXT ? find_capture(texts, text) : NULL;
     struct flow *flow = ev->input->packet->flow;
 
     if (text->kind == RULE_NAME_FLOW_TEXT) {
@@ -355,25 +357,25 @@ static void keep_text(struct evaluation *ev, const struct rule_capture *text, st
 }
 
 /* Stores the alert's texts first, because they must be adjacent. */
-static void keep_texts(struct evaluation *ev, struct hit *hit)
+static void store_captures(struct evaluation *ev, struct hit *hit)
 {
-    const struct rule_captures *taken = &ev->detector->taken;
+    const struct rule_captures *captured = &ev->detector->captured;
 
     hit->first_text = (uint8_t)ev->detector->texts.count;
-    for (uint32_t i = 0; i < taken->count; i++) {
-        if (taken->list[i].kind == RULE_NAME_ALERT_TEXT)
-            keep_text(ev, &taken->list[i], hit);
+    for (uint32_t i = 0; i < captured->count; i++) {
+        if (captured->list[i].kind == RULE_NAME_ALERT_TEXT)
+            store_capture(ev, &captured->list[i], hit);
     }
-    for (uint32_t i = 0; i < taken->count; i++) {
-        if (taken->list[i].kind != RULE_NAME_ALERT_TEXT)
-            keep_text(ev, &taken->list[i], hit);
+    for (uint32_t i = 0; i < captured->count; i++) {
+        if (captured->list[i].kind != RULE_NAME_ALERT_TEXT)
+            store_capture(ev, &captured->list[i], hit);
     }
 }
 
 /* Whether drop and pass apply to the flow. */
-static bool acts_on_flow(const struct evaluation *ev, const struct check *check)
+static bool acts_on_flow(const struct evaluation *ev, const struct signature *signature)
 {
-    switch ((enum rule_type)check->type) {
+    switch ((enum rule_type)signature->type) {
     case RULE_TYPE_PACKET:
         return false;
     case RULE_TYPE_STREAM:
@@ -399,108 +401,109 @@ static bool add_hit(struct evaluation *ev, uint32_t index, const struct app_tx *
     }
     if (at > detector->capacity)
         return false;
-    for (; at > 0 && detector->hit_checks[at - 1] > index; at--) {
+    for (; at > 0 && detector->hit_signatures[at - 1] > index; at--) {
         detector->hits[at] = detector->hits[at - 1];
-        detector->hit_checks[at] = detector->hit_checks[at - 1];
+        detector->hit_signatures[at] = detector->hit_signatures[at - 1];
     }
     detector->hits[at] = (struct hit){
-        .rule = ev->ruleset->checks[index].rule,
+        .rule = ev->ruleset->signatures[index].rule,
         .in_stream = ev->match.in_stream,
-        .of_flow = acts_on_flow(ev, &ev->ruleset->checks[index]),
+        .of_flow = acts_on_flow(ev, &ev->ruleset->signatures[index]),
         .tx = tx,
     };
-    detector->hit_checks[at] = index;
+    detector->hit_signatures[at] = index;
     detector->hit_count++;
-    if (detector->taken.count > 0)
-        keep_texts(ev, &detector->hits[at]);
+    if (detector->captured.count > 0)
+        store_captures(ev, &detector->hits[at]);
     return true;
 }
 
-static void matched(struct evaluation *ev, const struct check *check, uint32_t index)
+static void handle_match(struct evaluation *ev, const struct signature *signature, uint32_t index)
 {
     bool is_new = add_hit(ev, index, NULL);
 
-    for (const struct condition *c = check->rule->actions; c && is_new; c = c->next)
+    for (const struct condition *c = signature->rule->actions; c && is_new; c = c->next)
         c->keyword->act(&ev->match, c->data);
-    if (!ev->match.in_stream || !ev->view ||
-        ev->view->is_reading) /* without a chunk, the match is in a rewritten segment */
+    if (!ev->match.in_stream || !ev->chunk ||
+        ev->chunk->is_reading) /* without a chunk, the match is in a rewritten segment */
         return;
-    if (!check->has_literal)
-        waiting_put(ev, index, true);
-    else if (check->may_wait)
-        waiting_remove(ev, index);
+    if (!signature->has_literal)
+        pending_add(ev, index, true);
+    else if (signature->may_span_segments)
+        pending_remove(ev, index);
 }
 
 void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, struct app_tx *tx)
 {
-    const struct check *check = &ev->ruleset->checks[index];
+    const struct signature *signature = &ev->ruleset->signatures[index];
     /* A match in another reading of the message has already raised the alert; files of this reading may still be
      * stored. */
-    bool is_new = !app_tx_note_match(tx, ev->direction, check->rule->gid, check->rule->sid) || add_hit(ev, index, tx);
+    bool is_new =
+        !app_tx_note_match(tx, ev->direction, signature->rule->gid, signature->rule->sid) || add_hit(ev, index, tx);
 
     ev->match.transaction = tx;
     ev->match.direction = ev->direction;
-    for (const struct condition *c = check->rule->actions; c && is_new; c = c->next)
+    for (const struct condition *c = signature->rule->actions; c && is_new; c = c->next)
         c->keyword->act(&ev->match, c->data);
     ev->match.transaction = NULL;
 }
 
 /* Records that the payload literal of a transaction rule was found: the rule is evaluated on transactions with this
  * packet, and as long as the literal is in the inspection window. */
-static void note_payload_seen(struct evaluation *ev, uint32_t index)
+static void record_payload_literal(struct evaluation *ev, uint32_t index)
 {
     struct detector *detector = ev->detector;
 
-    if (!evaluate_header(ev, &ev->ruleset->checks[index]))
+    if (!evaluate_header(ev, &ev->ruleset->signatures[index]))
         return;
     if (detector->payload_seen_count < PAYLOAD_SEEN)
         detector->payload_seen[detector->payload_seen_count++] = index;
     else
         detector->payload_seen_more = true;
-    if (ev->view && ev->ruleset->checks[index].scope != SCOPE_PACKET && !ev->again)
-        waiting_put(ev, index, false);
+    if (ev->chunk && ev->ruleset->signatures[index].scope != SCOPE_PACKET && !ev->is_rescan)
+        pending_add(ev, index, false);
 }
 
 /* Inlined into the loop over the candidates: most fail at their first conditions, and a call cost 3 % of the
  * instructions for a datagram (tests/bench/instructions). */
 static inline __attribute__((always_inline)) void evaluate(struct evaluation *ev, uint32_t index)
 {
-    const struct check *check = &ev->ruleset->checks[index];
-    bool streamable = ev->view && check->scope != SCOPE_PACKET;
+    const struct signature *signature = &ev->ruleset->signatures[index];
+    bool streamable = ev->chunk && signature->scope != SCOPE_PACKET;
 
-    if (check->by_payload) {
-        note_payload_seen(ev, index);
+    if (signature->by_payload) {
+        record_payload_literal(ev, index);
         return;
     }
-    if (!needs_met(&check->needs, &ev->facts))
+    if (!needs_met(&signature->needs, &ev->facts))
         return;
     ev->match.in_stream = streamable;
-    if ((ev->view_only && !(streamable && check->has_payload)) || !evaluate_header(ev, check))
+    if ((ev->chunk_only && !(streamable && signature->has_payload)) || !evaluate_header(ev, signature))
         return;
     ev->detector->counters.evaluations++;
-    if (!evaluate_packet_conditions(ev, check))
+    if (!evaluate_packet_conditions(ev, signature))
         return;
     ev->match.in_stream = false;
-    ev->detector->taken.count = 0;
-    evaluate_begin_limits(ev->detector, check->rule);
-    bool holds = buffers_match(ev, check);
+    ev->detector->captured.count = 0;
+    evaluate_begin_limits(ev->detector, signature->rule);
+    bool holds = buffers_match(ev, signature);
 
-    evaluate_end_limits(ev->detector, check->rule);
+    evaluate_end_limits(ev->detector, signature->rule);
     if (holds)
-        matched(ev, check, index);
-    else if (streamable && check->may_wait && check->has_literal && !ev->again)
-        waiting_put(ev, index, false);
+        handle_match(ev, signature, index);
+    else if (streamable && signature->may_span_segments && signature->has_literal && !ev->is_rescan)
+        pending_add(ev, index, false);
 }
 
 /* Evaluates the candidates and books their time on the rules. */
-static __attribute__((noinline, cold)) void evaluate_by_budget(struct evaluation *ev)
+static __attribute__((noinline, cold)) void evaluate_timed(struct evaluation *ev)
 {
     struct detector *detector = ev->detector;
     const struct rule_list *rules = ruleset_rules(ev->ruleset);
 
-    budget_begin(detector->budget);
+    budget_start(detector->budget);
     for (uint32_t i = 0; i < detector->candidate_count; i++) {
-        const struct rule *rule = ev->ruleset->checks[detector->candidates[i]].rule;
+        const struct rule *rule = ev->ruleset->signatures[detector->candidates[i]].rule;
 
         if (!budget_allows(detector->budget, rule))
             continue;
@@ -518,7 +521,7 @@ void evaluate_candidates(struct evaluation *ev)
     detector->counters.candidates += detector->candidate_count;
     evaluate_sort(detector);
     if (detector->budget) {
-        evaluate_by_budget(ev);
+        evaluate_timed(ev);
         return;
     }
     for (uint32_t i = 0; i < detector->candidate_count; i++)

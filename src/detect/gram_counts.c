@@ -13,7 +13,7 @@
 enum {
     MIN_BITS = 8,
     MAX_BITS = 18,
-    COMMON = 1 << 16, /* weight of a common value, in literals */
+    COMMON_WEIGHT = 1 << 16, /* weight of a common value, in literals */
 };
 
 static uint32_t hash_at(const struct gram_counts *counts, const uint8_t *bytes)
@@ -27,7 +27,7 @@ static void count_literal(struct gram_counts *counts, const struct literal *lite
         counts->of[hash_at(counts, literal->bytes + at)]++;
 }
 
-static void note_common(struct gram_counts *counts, const char *text)
+static void count_common_value(struct gram_counts *counts, const char *text)
 {
     const uint8_t *bytes = (const uint8_t *)text;
     size_t length = strlen(text);
@@ -35,7 +35,7 @@ static void note_common(struct gram_counts *counts, const char *text)
     for (size_t at = 0; at + GRAM_LENGTH <= length; at++) {
         uint32_t *count = &counts->of[hash_at(counts, bytes + at)];
 
-        *count += *count < COMMON ? COMMON : 0;
+        *count += *count < COMMON_WEIGHT ? COMMON_WEIGHT : 0;
     }
 }
 
@@ -45,7 +45,7 @@ static const char *const *common_of(const struct literal *literal)
 }
 
 /* Whether the literal's common values are not counted yet; equal lists are mostly adjacent. */
-static bool begins_list(struct literal *const *literals, uint32_t i)
+static bool is_first_of_list(struct literal *const *literals, uint32_t i)
 {
     return common_of(literals[i]) && (i == 0 || common_of(literals[i - 1]) != common_of(literals[i]));
 }
@@ -65,7 +65,7 @@ int gram_counts_make(struct gram_counts *counts, struct literal *const *literals
     uint64_t total = 0;
 
     for (uint32_t i = 0; i < count; i++)
-        total += literals[i]->length + (begins_list(literals, i) ? length_of_list(common_of(literals[i])) : 0);
+        total += literals[i]->length + (is_first_of_list(literals, i) ? length_of_list(common_of(literals[i])) : 0);
     while (bits < MAX_BITS && (UINT64_C(1) << bits) < total * 2)
         bits++;
     counts->shift = 32 - bits;
@@ -74,8 +74,9 @@ int gram_counts_make(struct gram_counts *counts, struct literal *const *literals
         return -ENOMEM;
     for (uint32_t i = 0; i < count; i++) {
         count_literal(counts, literals[i]);
-        for (const char *const *text = begins_list(literals, i) ? common_of(literals[i]) : NULL; text && *text; text++)
-            note_common(counts, *text);
+        for (const char *const *text = is_first_of_list(literals, i) ? common_of(literals[i]) : NULL; text && *text;
+             text++)
+            count_common_value(counts, *text);
     }
     return 0;
 }

@@ -27,17 +27,17 @@ enum {
 };
 
 /* A rule that is still to be assigned to its groups. */
-struct keyed {
+struct port_rule {
     struct group_entry entry;
     const struct port_set *ports;
 };
 
-struct group_keys {
-    struct keyed *keyed[PORT_TRAFFICS][PORT_ENDS];
+struct group_builder {
+    struct port_rule *port_rule[PORT_TRAFFICS][PORT_ENDS];
     uint32_t count[PORT_TRAFFICS][PORT_ENDS], capacity[PORT_TRAFFICS][PORT_ENDS];
 };
 
-int check_list_add(struct check_list *list, uint32_t check)
+int signature_list_add(struct signature_list *list, uint32_t signature)
 {
     if (list->count == list->capacity) {
         uint32_t capacity = list->capacity ? list->capacity * 2 : 16;
@@ -48,7 +48,7 @@ int check_list_add(struct check_list *list, uint32_t check)
         list->index = index;
         list->capacity = capacity;
     }
-    list->index[list->count++] = check;
+    list->index[list->count++] = signature;
     return 0;
 }
 
@@ -71,7 +71,7 @@ static int unfiltered_add(struct unfiltered_list *list, const struct unfiltered 
 
 static int add_unfiltered(struct group_side *side, const struct group_entry *entry)
 {
-    struct unfiltered added = { entry->needs, entry->check, entry->applications };
+    struct unfiltered added = { entry->needs, entry->signature, entry->applications };
 
     if (entry->in_stream && unfiltered_add(&side->stream_unfiltered, &added))
         return -ENOMEM;
@@ -80,16 +80,16 @@ static int add_unfiltered(struct group_side *side, const struct group_entry *ent
     return unfiltered_add(&side->unfiltered, &added);
 }
 
-static int side_add(struct group_side *side, const struct group_entry *entry)
+static int add_to_side(struct group_side *side, const struct group_entry *entry)
 {
     if (!entry->has_literal)
         return add_unfiltered(side, entry);
     if (!side->prefilter && prefilter_new(&side->prefilter))
         return -ENOMEM;
-    return prefilter_add(side->prefilter, &entry->literal, entry->check);
+    return prefilter_add(side->prefilter, &entry->literal, entry->signature);
 }
 
-static bool is_for(const struct group_entry *entry, enum flow_direction direction)
+static bool applies_to(const struct group_entry *entry, enum flow_direction direction)
 {
     uint32_t flag = direction == FLOW_TO_CLIENT ? PACKET_TO_CLIENT : 0;
 
@@ -101,13 +101,13 @@ int group_add(struct rule_group *group, const struct group_entry *entry)
     int err = 0;
 
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS && !err; direction++) {
-        if (is_for(entry, direction))
-            err = side_add(&group->to[direction], entry);
+        if (applies_to(entry, direction))
+            err = add_to_side(&group->to[direction], entry);
     }
     return err;
 }
 
-static void share(struct prefilter *of_server, struct prefilter **of_client)
+static void share_prefilter(struct prefilter *of_server, struct prefilter **of_client)
 {
     if (!prefilter_equal(of_server, *of_client))
         return;
@@ -117,7 +117,7 @@ static void share(struct prefilter *of_server, struct prefilter **of_client)
 
 void group_share(struct rule_group *group)
 {
-    share(group->to[FLOW_TO_SERVER].prefilter, &group->to[FLOW_TO_CLIENT].prefilter);
+    share_prefilter(group->to[FLOW_TO_SERVER].prefilter, &group->to[FLOW_TO_CLIENT].prefilter);
 }
 
 void group_prefilters(const struct rule_group *group, struct prefilter *out[GROUP_PREFILTERS])
@@ -144,21 +144,21 @@ void group_clear(struct rule_group *group)
 
 /* --- Ports ---------------------------------------------------------------------------------------- */
 
-int group_keys_new(struct group_keys **out)
+int group_builder_new(struct group_builder **out)
 {
     *out = calloc(1, sizeof(**out));
     return *out ? 0 : -ENOMEM;
 }
 
-void group_keys_free(struct group_keys *keys)
+void group_builder_free(struct group_builder *builder)
 {
-    if (!keys)
+    if (!builder)
         return;
     for (unsigned traffic = 0; traffic < PORT_TRAFFICS; traffic++) {
         for (unsigned end = 0; end < PORT_ENDS; end++)
-            free(keys->keyed[traffic][end]);
+            free(builder->port_rule[traffic][end]);
     }
-    free(keys);
+    free(builder);
 }
 
 static bool is_narrow(const struct port_set *ports)
@@ -172,20 +172,21 @@ static bool is_narrow(const struct port_set *ports)
     return total <= WIDE_PORTS;
 }
 
-static int keep(struct group_keys *keys, unsigned traffic, unsigned end, const struct keyed *keyed)
+static int add_port_rule(struct group_builder *builder, unsigned traffic, unsigned end,
+                         const struct port_rule *port_rule)
 {
-    uint32_t *count = &keys->count[traffic][end], *capacity = &keys->capacity[traffic][end];
+    uint32_t *count = &builder->count[traffic][end], *capacity = &builder->capacity[traffic][end];
 
     if (*count == *capacity) {
         uint32_t larger = *capacity ? *capacity * 2 : 64;
-        struct keyed *list = realloc(keys->keyed[traffic][end], larger * sizeof(*list));
+        struct port_rule *list = realloc(builder->port_rule[traffic][end], larger * sizeof(*list));
 
         if (!list)
             return -ENOMEM;
-        keys->keyed[traffic][end] = list;
+        builder->port_rule[traffic][end] = list;
         *capacity = larger;
     }
-    keys->keyed[traffic][end][(*count)++] = *keyed;
+    builder->port_rule[traffic][end][(*count)++] = *port_rule;
     return 0;
 }
 
@@ -198,31 +199,31 @@ static bool is_cheap_everywhere(const struct group_entry *entry, enum traffic tr
 }
 
 /* A bidirectional rule would have to be in the groups of both its ends, so it is generic. */
-int group_keys_add(struct group_keys *keys, struct ruleset *ruleset, enum traffic traffic,
-                   const struct group_entry *entry)
+int group_builder_add(struct group_builder *builder, struct ruleset *ruleset, enum traffic traffic,
+                      const struct group_entry *entry)
 {
-    const struct check *check = &ruleset->checks[entry->check];
-    struct keyed keyed = { .entry = *entry, .ports = check->destination_port };
+    const struct signature *signature = &ruleset->signatures[entry->signature];
+    struct port_rule port_rule = { .entry = *entry, .ports = signature->destination_port };
 
-    keyed.entry.literal.is_whole = keyed.entry.literal.may_share = traffic != TRAFFIC_TCP;
-    if (traffic == TRAFFIC_OTHER || check->bidirectional || is_cheap_everywhere(entry, traffic))
-        return group_add(&ruleset->generic[traffic], &keyed.entry);
-    if (is_narrow(keyed.ports))
-        return keep(keys, traffic, PORT_DESTINATION, &keyed);
-    keyed.ports = check->source_port;
-    if (is_narrow(keyed.ports))
-        return keep(keys, traffic, PORT_SOURCE, &keyed);
-    return group_add(&ruleset->generic[traffic], &keyed.entry);
+    port_rule.entry.literal.is_whole = port_rule.entry.literal.may_share = traffic != TRAFFIC_TCP;
+    if (traffic == TRAFFIC_OTHER || signature->bidirectional || is_cheap_everywhere(entry, traffic))
+        return group_add(&ruleset->generic[traffic], &port_rule.entry);
+    if (is_narrow(port_rule.ports))
+        return add_port_rule(builder, traffic, PORT_DESTINATION, &port_rule);
+    port_rule.ports = signature->source_port;
+    if (is_narrow(port_rule.ports))
+        return add_port_rule(builder, traffic, PORT_SOURCE, &port_rule);
+    return group_add(&ruleset->generic[traffic], &port_rule.entry);
 }
 
 /* Marks the ports at which the set of rules may change: the first port of a range and the one behind its last. */
-static uint32_t mark_edges(const struct keyed *keyed, uint32_t count, bool edges[PORTS + 1])
+static uint32_t mark_edges(const struct port_rule *port_rule, uint32_t count, bool edges[PORTS + 1])
 {
     uint32_t marked = 0;
 
     for (uint32_t i = 0; i < count; i++) {
-        for (uint32_t k = 0; k < keyed[i].ports->count; k++) {
-            const struct port_range *range = &keyed[i].ports->range[k];
+        for (uint32_t k = 0; k < port_rule[i].ports->count; k++) {
+            const struct port_range *range = &port_rule[i].ports->range[k];
 
             marked += !edges[range->low] + !edges[range->high + 1u];
             edges[range->low] = edges[range->high + 1u] = true;
@@ -232,33 +233,33 @@ static uint32_t mark_edges(const struct keyed *keyed, uint32_t count, bool edges
 }
 
 /* Lists the rules for a port, as indices into `keyed`. */
-static uint32_t rules_of_port(const struct keyed *keyed, uint32_t count, uint16_t port, uint32_t *out)
+static uint32_t find_port_rules(const struct port_rule *port_rule, uint32_t count, uint16_t port, uint32_t *out)
 {
     uint32_t found = 0;
 
     for (uint32_t i = 0; i < count; i++) {
-        if (port_set_has(keyed[i].ports, port))
+        if (port_set_has(port_rule[i].ports, port))
             out[found++] = i;
     }
     return found;
 }
 
-struct building {
+struct end_builder {
     struct ruleset *ruleset;
-    const struct keyed *keyed;
+    const struct port_rule *port_rule;
     uint32_t count;
-    uint32_t *rules;            /* of the current port */
-    struct check_list *members; /* per group of this end: its rules, to find an existing group */
-    uint32_t first_group;       /* of this end */
+    uint32_t *rules;                /* of the current port */
+    struct signature_list *members; /* per group of this end: its rules, to find an existing group */
+    uint32_t first_group;           /* of this end */
 };
 
-static bool same_members(const struct check_list *list, const uint32_t *rules, uint32_t count)
+static bool same_members(const struct signature_list *list, const uint32_t *rules, uint32_t count)
 {
     return list->count == count && memcmp(list->index, rules, count * sizeof(*rules)) == 0;
 }
 
 /* Finds or creates the group with the current port's rules. Returns 0 or -ENOMEM. */
-static int find_group(struct building *b, uint32_t found, uint16_t *group)
+static int get_group(struct end_builder *b, uint32_t found, uint16_t *group)
 {
     struct ruleset *ruleset = b->ruleset;
     uint32_t used = ruleset->group_count - b->first_group;
@@ -273,22 +274,22 @@ static int find_group(struct building *b, uint32_t found, uint16_t *group)
 
     *group = (uint16_t)(ruleset->group_count - 1);
     for (uint32_t i = 0; i < found; i++) {
-        if (check_list_add(&b->members[used], b->rules[i]) || group_add(made, &b->keyed[b->rules[i]].entry))
+        if (signature_list_add(&b->members[used], b->rules[i]) || group_add(made, &b->port_rule[b->rules[i]].entry))
             return -ENOMEM;
     }
     return 0;
 }
 
-static int fill_ports(struct building *b, const bool *edges, uint16_t *group_of)
+static int fill_ports(struct end_builder *b, const bool *edges, uint16_t *group_of)
 {
     uint16_t group = 0;
 
     for (uint32_t port = 0; port < PORTS; port++) {
         if (edges[port]) {
-            uint32_t found = rules_of_port(b->keyed, b->count, (uint16_t)port, b->rules);
+            uint32_t found = find_port_rules(b->port_rule, b->count, (uint16_t)port, b->rules);
 
             group = 0;
-            if (found > 0 && find_group(b, found, &group))
+            if (found > 0 && get_group(b, found, &group))
                 return -ENOMEM;
         }
         group_of[port] = group;
@@ -296,21 +297,22 @@ static int fill_ports(struct building *b, const bool *edges, uint16_t *group_of)
     return 0;
 }
 
-static int all_generic(struct ruleset *ruleset, enum traffic traffic, const struct keyed *keyed, uint32_t count)
+static int add_all_to_generic(struct ruleset *ruleset, enum traffic traffic, const struct port_rule *port_rule,
+                              uint32_t count)
 {
     int err = 0;
 
     for (uint32_t i = 0; i < count && !err; i++)
-        err = group_add(&ruleset->generic[traffic], &keyed[i].entry);
+        err = group_add(&ruleset->generic[traffic], &port_rule[i].entry);
     return err;
 }
 
-static int build_end(struct ruleset *ruleset, const struct group_keys *keys, enum traffic traffic, unsigned end)
+static int build_end(struct ruleset *ruleset, const struct group_builder *builder, enum traffic traffic, unsigned end)
 {
-    struct building b = {
+    struct end_builder b = {
         .ruleset = ruleset,
-        .keyed = keys->keyed[traffic][end],
-        .count = keys->count[traffic][end],
+        .port_rule = builder->port_rule[traffic][end],
+        .count = builder->count[traffic][end],
         .first_group = ruleset->group_count,
     };
     bool *edges = calloc(PORTS + 1, sizeof(*edges));
@@ -321,8 +323,8 @@ static int build_end(struct ruleset *ruleset, const struct group_keys *keys, enu
     b.rules = calloc(b.count + 1, sizeof(*b.rules));
     b.members = calloc(MAX_GROUPS + 1, sizeof(*b.members));
     if (b.rules && b.members)
-        err = mark_edges(b.keyed, b.count, edges) > MAX_GROUPS
-                  ? all_generic(ruleset, traffic, b.keyed, b.count)
+        err = mark_edges(b.port_rule, b.count, edges) > MAX_GROUPS
+                  ? add_all_to_generic(ruleset, traffic, b.port_rule, b.count)
                   : fill_ports(&b, edges, ruleset->group_of + ((size_t)traffic * PORT_ENDS + end) * PORTS);
     for (uint32_t i = 0; b.members && i <= MAX_GROUPS; i++)
         free(b.members[i].index);
@@ -332,7 +334,7 @@ static int build_end(struct ruleset *ruleset, const struct group_keys *keys, enu
     return err;
 }
 
-int group_keys_build(struct ruleset *ruleset, const struct group_keys *keys)
+int group_builder_finish(struct ruleset *ruleset, const struct group_builder *builder)
 {
     int err = 0;
 
@@ -343,7 +345,7 @@ int group_keys_build(struct ruleset *ruleset, const struct group_keys *keys)
     ruleset->group_count = 1; /* group 0 is empty, for ports without rules */
     for (unsigned traffic = 0; traffic < PORT_TRAFFICS && !err; traffic++) {
         for (unsigned end = 0; end < PORT_ENDS && !err; end++)
-            err = build_end(ruleset, keys, traffic, end);
+            err = build_end(ruleset, builder, traffic, end);
     }
     for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT; traffic++)
         group_share(&ruleset->generic[traffic]);

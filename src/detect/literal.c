@@ -102,13 +102,13 @@ static struct place place_after(const struct condition *condition, struct place 
 
 /* --- Choice --------------------------------------------------------------------------------------- */
 
-static void take(struct literal *out, const struct condition *condition, const struct rule_buffer *buffer,
-                 struct place end)
+static void fill_literal(struct literal *out, const struct condition *condition, const struct rule_buffer *buffer,
+                         struct place end)
 {
     const struct content *content = condition->keyword->literal(condition);
 
     out->condition = condition;
-    out->follow = (struct follow){ .first = NULL };
+    out->precheck = (struct precheck){ .first = NULL };
     out->reach = end.latest;
     out->at = end.earliest == end.latest ? end.latest - content->length : LITERAL_ANYWHERE;
     out->bytes = content->bytes;
@@ -153,7 +153,7 @@ bool literal_equal(const struct literal *literal, const uint8_t *bytes)
 }
 
 /* Whether the text contains the content; compares without case. */
-static bool lies_in(const struct content *content, const char *text)
+static bool text_contains(const struct content *content, const char *text)
 {
     const struct literal literal = { .bytes = content->bytes, .length = content->length, .nocase = true };
     size_t length = strlen(text);
@@ -170,7 +170,7 @@ static bool is_common(const struct content *content, const struct keyword *buffe
     if (!buffer || buffer->flags & KEYWORD_COMMON_VALUES)
         return buffer != NULL;
     for (const char *const *text = content->length >= COMMON_LENGTH ? buffer->common : NULL; text && *text; text++) {
-        if (lies_in(content, *text))
+        if (text_contains(content, *text))
             return true;
     }
     return false;
@@ -217,7 +217,7 @@ bool literal_choose(const struct rule *rule, bool of_transaction, unsigned direc
 
             if (is_chosen || score * 2 + (buffer->keyword == NULL) > best) {
                 best = score * 2 + (buffer->keyword == NULL);
-                take(out, c, buffer, end);
+                fill_literal(out, c, buffer, end);
                 out->strength = score;
                 out->is_chosen = content->fast_pattern;
             }
@@ -228,7 +228,7 @@ bool literal_choose(const struct rule *rule, bool of_transaction, unsigned direc
     return best > 0;
 }
 
-bool literal_prefers_payload(const struct rule *rule, struct literal *out)
+bool literal_choose_payload(const struct rule *rule, struct literal *out)
 {
     struct literal other;
 

@@ -6,8 +6,8 @@
  * A pattern is reported at most once per scan (HS_FLAG_SINGLEMATCH): only its occurrence matters.
  *
  * Literals of one or two bytes make Hyperscan half again as slow for hundreds of others: those of two bytes are
- * searched by the two-byte matcher (two_byte.c). For those of one byte, and for all of them on processors where that
- * matcher is slow, a small separate database is used: two scans together take less time.
+ * searched by the two-byte matcher (two_byte_matcher.c). For those of one byte, and for all of them on processors where
+ * that matcher is slow, a small separate database is used: two scans together take less time.
  */
 #include <assert.h>
 #include <errno.h>
@@ -22,19 +22,19 @@
 
 struct entry {
     struct literal literal;
-    uint32_t check;
+    uint32_t signature;
     bool of_growing; /* from the growing one of two merged matchers */
 };
 
-struct found {
-    uint32_t check, reach; /* maximum end of the literal from the buffer's start */
-    struct follow follow;
+struct pattern_target {
+    uint32_t signature, reach; /* maximum end of the literal from the buffer's start */
+    struct precheck precheck;
     bool of_growing;
 };
 
 enum {
     PAIR_LENGTH = 2,
-    TINY_MOST = 8,    /* more of them are no faster in a separate database */
+    TINY_MAX = 8,     /* more of them are no faster in a separate database */
     TINY_OTHERS = 64, /* nor are they with fewer other patterns; also for the two-byte matcher */
     HEX_BYTE = 4,     /* a byte as \xHH */
 };
@@ -44,18 +44,18 @@ enum { DATABASE_MAIN, DATABASE_TINY, DATABASES };
 struct matcher {
     struct entry *entries; /* until compilation */
     uint32_t entry_count, entry_capacity;
-    bool is_shortened, is_joined;
+    bool is_trimmed, is_merged;
 
     hs_database_t *databases[DATABASES]; /* the second is NULL for most matchers */
     bool cached;                         /* the databases were read from the cache */
     uint32_t *first;                     /* per pattern: index of its first signature in `found`; one more at the end */
-    struct found *checks;
+    struct pattern_target *targets;
     uint32_t pattern_count;
     size_t shortest, longest;
-    uint32_t reach;           /* largest reach of all literals */
-    struct literal *literals; /* per pattern; their bytes belong to the rules */
-    struct grams *grams;      /* over the literals */
-    struct pairs *pairs;      /* for literals that are in no database; NULL for most matchers */
+    uint32_t reach;                    /* largest reach of all literals */
+    struct literal *literals;          /* per pattern; their bytes belong to the rules */
+    struct gram_table *gram_table;     /* over the literals */
+    struct two_byte_matcher *two_byte; /* for literals that are in no database; NULL for most matchers */
 };
 
 int matcher_new(struct matcher **out)
@@ -78,14 +78,14 @@ void matcher_free(struct matcher *matcher)
     }
     free(matcher->entries);
     free(matcher->first);
-    free(matcher->checks);
+    free(matcher->targets);
     free(matcher->literals);
-    grams_free(matcher->grams);
-    pairs_free(matcher->pairs);
+    gram_table_free(matcher->gram_table);
+    two_byte_matcher_free(matcher->two_byte);
     free(matcher);
 }
 
-int matcher_add(struct matcher *matcher, const struct literal *literal, uint32_t check)
+int matcher_add(struct matcher *matcher, const struct literal *literal, uint32_t signature)
 {
     if (matcher->entry_count == matcher->entry_capacity) {
         uint32_t capacity = matcher->entry_capacity ? matcher->entry_capacity * 2 : 16;
@@ -96,7 +96,7 @@ int matcher_add(struct matcher *matcher, const struct literal *literal, uint32_t
         matcher->entries = entries;
         matcher->entry_capacity = capacity;
     }
-    matcher->entries[matcher->entry_count++] = (struct entry){ .literal = *literal, .check = check };
+    matcher->entries[matcher->entry_count++] = (struct entry){ .literal = *literal, .signature = signature };
     if (literal->reach > matcher->reach)
         matcher->reach = literal->reach;
     return 0;
@@ -107,7 +107,7 @@ bool matcher_equal(const struct matcher *a, const struct matcher *b)
     if (!a || !b || a->entry_count != b->entry_count)
         return a == b;
     for (uint32_t i = 0; i < a->entry_count; i++) { /* a signature has one literal */
-        if (a->entries[i].check != b->entries[i].check)
+        if (a->entries[i].signature != b->entries[i].signature)
             return false;
     }
     return true;
@@ -120,22 +120,22 @@ static int compare_literals(const struct literal *a, const struct literal *b)
     if (a->length != b->length)
         return a->length < b->length ? -1 : 1;
     for (size_t i = 0; i < a->length; i++) {
-        uint8_t left = literal_fold(a->bytes[i], a->nocase), right = literal_fold(b->bytes[i], b->nocase);
+        uint8_t rest = literal_fold(a->bytes[i], a->nocase), right = literal_fold(b->bytes[i], b->nocase);
 
-        if (left != right)
-            return left < right ? -1 : 1;
+        if (rest != right)
+            return rest < right ? -1 : 1;
     }
     return 0;
 }
 
-static int compare_entries(const void *left, const void *right)
+static int compare_entries(const void *rest, const void *right)
 {
-    const struct entry *a = left, *b = right;
+    const struct entry *a = rest, *b = right;
     int order = compare_literals(&a->literal, &b->literal);
 
     if (order != 0)
         return order;
-    return a->check < b->check ? -1 : a->check > b->check;
+    return a->signature < b->signature ? -1 : a->signature > b->signature;
 }
 
 /* --- Compiling ------------------------------------------------------------------------------------ */
@@ -199,7 +199,7 @@ static int make_key(const struct matcher *matcher, const struct pattern_arrays *
     return 0;
 }
 
-static hs_database_t *take_from_cache(struct cache *cache, const struct cache_key *key)
+static hs_database_t *read_from_cache(struct cache *cache, const struct cache_key *key)
 {
     hs_database_t *database = NULL;
     struct cache_item item;
@@ -208,13 +208,13 @@ static hs_database_t *take_from_cache(struct cache *cache, const struct cache_ke
         return NULL;
     if (hs_deserialize_database((const char *)item.bytes, item.length, &database) != HS_SUCCESS) {
         database = NULL;
-        cache_refuse(cache, key, "Hyperscan rejects the database");
+        cache_reject(cache, key, "Hyperscan rejects the database");
     }
     free(item.memory);
     return database;
 }
 
-static void put_into_cache(const hs_database_t *database, struct cache *cache, const struct cache_key *key)
+static void write_to_cache(const hs_database_t *database, struct cache *cache, const struct cache_key *key)
 {
     char *bytes;
     size_t length;
@@ -293,18 +293,18 @@ static int make_database(struct matcher *matcher, unsigned which, const struct p
 
     if (cache && make_key(matcher, patterns, &key))
         cache = NULL;
-    *database = cache ? take_from_cache(cache, &key) : NULL;
+    *database = cache ? read_from_cache(cache, &key) : NULL;
     if (*database)
         return 0;
     matcher->cached = false;
     err = compile_patterns(database, patterns, error);
     if (!err && cache)
-        put_into_cache(*database, cache, &key);
+        write_to_cache(*database, cache, &key);
     return err;
 }
 
 /* Moves the patterns with a length from `shortest` to `longest` to the front and returns their number. */
-static uint32_t bring_forward(struct pattern_arrays *patterns, size_t shortest, size_t longest)
+static uint32_t move_to_front(struct pattern_arrays *patterns, size_t shortest, size_t longest)
 {
     uint32_t count = 0;
 
@@ -329,7 +329,7 @@ static uint32_t bring_forward(struct pattern_arrays *patterns, size_t shortest, 
 }
 
 /* Removes the first `count` patterns. */
-static void leave_out(struct pattern_arrays *patterns, uint32_t count)
+static void remove_front(struct pattern_arrays *patterns, uint32_t count)
 {
     patterns->bytes += count;
     patterns->flags += count;
@@ -338,34 +338,34 @@ static void leave_out(struct pattern_arrays *patterns, uint32_t count)
     patterns->count -= count;
 }
 
-static int take_pairs(struct matcher *matcher, struct pattern_arrays *patterns)
+static int make_two_byte_matcher(struct matcher *matcher, struct pattern_arrays *patterns)
 {
-    uint32_t count = bring_forward(patterns, PAIR_LENGTH, PAIR_LENGTH);
+    uint32_t count = move_to_front(patterns, PAIR_LENGTH, PAIR_LENGTH);
     int err;
 
-    if (count == 0 || count > PAIRS_MOST || patterns->count - count < TINY_OTHERS || !pairs_are_fast())
+    if (count == 0 || count > TWO_BYTE_MAX || patterns->count - count < TINY_OTHERS || !two_byte_matcher_is_fast())
         return 0;
-    err = pairs_new(&matcher->pairs, matcher->literals, patterns->ids, count);
-    leave_out(patterns, count);
+    err = two_byte_matcher_new(&matcher->two_byte, matcher->literals, patterns->ids, count);
+    remove_front(patterns, count);
     return err;
 }
 
 static int make_databases(struct matcher *matcher, const struct pattern_arrays *patterns, struct cache *cache,
                           char error[256])
 {
-    struct pattern_arrays left = *patterns;
-    int err = take_pairs(matcher, &left);
-    uint32_t tiny = bring_forward(&left, 0, PAIR_LENGTH);
+    struct pattern_arrays rest = *patterns;
+    int err = make_two_byte_matcher(matcher, &rest);
+    uint32_t tiny = move_to_front(&rest, 0, PAIR_LENGTH);
 
     matcher->cached = true;
-    if (!err && tiny > 0 && tiny <= TINY_MOST && left.count - tiny >= TINY_OTHERS) {
-        struct pattern_arrays few = left;
+    if (!err && tiny > 0 && tiny <= TINY_MAX && rest.count - tiny >= TINY_OTHERS) {
+        struct pattern_arrays tiny_patterns = rest;
 
-        few.count = tiny;
-        err = make_database(matcher, DATABASE_TINY, &few, cache, error);
-        leave_out(&left, tiny);
+        tiny_patterns.count = tiny;
+        err = make_database(matcher, DATABASE_TINY, &tiny_patterns, cache, error);
+        remove_front(&rest, tiny);
     }
-    return err ? err : make_database(matcher, DATABASE_MAIN, &left, cache, error);
+    return err ? err : make_database(matcher, DATABASE_MAIN, &rest, cache, error);
 }
 
 /* Sorts the entries, assigns an id to each distinct literal and lists its signatures. */
@@ -378,10 +378,10 @@ static void number_patterns(struct matcher *matcher, struct pattern_arrays *patt
     for (uint32_t i = 0; i < matcher->entry_count; i++) {
         const struct literal *literal = &matcher->entries[i].literal;
 
-        matcher->checks[i] = (struct found){ .check = matcher->entries[i].check,
-                                             .reach = literal->reach,
-                                             .follow = literal->follow,
-                                             .of_growing = matcher->entries[i].of_growing };
+        matcher->targets[i] = (struct pattern_target){ .signature = matcher->entries[i].signature,
+                                                       .reach = literal->reach,
+                                                       .precheck = literal->precheck,
+                                                       .of_growing = matcher->entries[i].of_growing };
         if (i > 0 && compare_literals(&matcher->entries[i - 1].literal, literal) == 0)
             continue;
         patterns->bytes[count] = (const char *)literal->bytes;
@@ -424,11 +424,11 @@ static void clear_arrays(struct pattern_arrays *arrays)
     free(arrays->literals);
 }
 
-static int shorten(struct matcher *matcher, const struct pattern_arrays *arrays)
+static int trim(struct matcher *matcher, const struct pattern_arrays *arrays)
 {
-    int err = matcher->is_shortened ? 0 : literals_shorten(arrays->literals, matcher->entry_count);
+    int err = matcher->is_trimmed ? 0 : literals_trim(arrays->literals, matcher->entry_count);
 
-    matcher->is_shortened = !err;
+    matcher->is_trimmed = !err;
     return err;
 }
 
@@ -438,18 +438,18 @@ static int make_patterns(struct matcher *matcher, struct pattern_arrays *arrays)
     int err;
 
     matcher->first = calloc(count, sizeof(*matcher->first));
-    matcher->checks = calloc(count, sizeof(*matcher->checks));
+    matcher->targets = calloc(count, sizeof(*matcher->targets));
     matcher->literals = calloc(count, sizeof(*matcher->literals));
-    if (!matcher->first || !matcher->checks || !matcher->literals)
+    if (!matcher->first || !matcher->targets || !matcher->literals)
         return -ENOMEM;
-    err = shorten(matcher, arrays);
+    err = trim(matcher, arrays);
     if (err)
         return err;
     number_patterns(matcher, arrays);
-    if (matcher->is_joined)
+    if (matcher->is_merged)
         return 0; /* short buffers are searched with each of the two matchers */
-    return grams_new(&matcher->grams, arrays->literals, matcher->entry_count, matcher->literals,
-                     matcher->pattern_count);
+    return gram_table_new(&matcher->gram_table, arrays->literals, matcher->entry_count, matcher->literals,
+                          matcher->pattern_count);
 }
 
 int matcher_compile(struct matcher *matcher, struct cache *cache, char error[256])
@@ -469,17 +469,17 @@ int matcher_compile(struct matcher *matcher, struct cache *cache, char error[256
     return err;
 }
 
-static int join(struct matcher *joined, struct matcher *part, bool of_growing)
+static int add_part(struct matcher *merged, struct matcher *part, bool of_growing)
 {
     struct pattern_arrays arrays = { 0 };
     int err = make_arrays(part, &arrays);
 
     if (!err)
-        err = shorten(part, &arrays);
+        err = trim(part, &arrays);
     for (uint32_t i = 0; i < part->entry_count && !err; i++) {
-        err = matcher_add(joined, &part->entries[i].literal, part->entries[i].check);
+        err = matcher_add(merged, &part->entries[i].literal, part->entries[i].signature);
         if (!err)
-            joined->entries[joined->entry_count - 1].of_growing = of_growing;
+            merged->entries[merged->entry_count - 1].of_growing = of_growing;
     }
     clear_arrays(&arrays);
     return err;
@@ -488,17 +488,17 @@ static int join(struct matcher *joined, struct matcher *part, bool of_growing)
 /* Both are trimmed before the merge, so that the merged database and the stream's matcher, which still searches segment
  * borders, use the same part of a long literal. With different parts, a literal across a border might be missed by
  * both. */
-int matcher_join(struct matcher **out, struct matcher *of_stream, struct matcher *growing)
+int matcher_merge(struct matcher **out, struct matcher *of_stream, struct matcher *growing)
 {
     int err = matcher_new(out);
 
     if (!err)
-        err = join(*out, of_stream, false);
+        err = add_part(*out, of_stream, false);
     if (!err)
-        err = join(*out, growing, true);
+        err = add_part(*out, growing, true);
     if (err)
         return err;
-    (*out)->is_joined = (*out)->is_shortened = true;
+    (*out)->is_merged = (*out)->is_trimmed = true;
     (*out)->reach = LITERAL_ANYWHERE; /* offsets in the chunk differ from those in the growing buffer */
     return 0;
 }
@@ -534,36 +534,37 @@ struct scan {
 /* Records a match for the growing buffer whose new bytes are the end of the chunk. For a match that begins before these
  * bytes only one position may be reported although others follow, so the merged result is discarded; the two-byte
  * matcher reports all positions. */
-static void note_joined(const struct scan *scan, unsigned id, const struct found *found, uint64_t end)
+static void record_merged_match(const struct scan *scan, unsigned id, const struct pattern_target *target, uint64_t end)
 {
-    struct joined_scan *joined = &scan->detector->joined;
+    struct merged_scan *merged = &scan->detector->merged;
     size_t length = scan->matcher->literals[id].length;
-    bool is_told_of_all = scan->matcher->pairs && length == PAIR_LENGTH;
+    bool reports_all = scan->matcher->two_byte && length == PAIR_LENGTH;
 
-    if (end - length < joined->skip && is_told_of_all)
+    if (end - length < merged->skip && reports_all)
         return;
-    if (end - length < joined->skip || joined->count == JOINED_MOST) {
-        joined->growing = NULL;
+    if (end - length < merged->skip || merged->count == MERGED_MAX) {
+        merged->growing = NULL;
         return;
     }
-    joined->found[joined->count++] = (struct joined_found){ found->check, found->reach, (uint32_t)end - joined->skip };
+    merged->found[merged->count++] =
+        (struct merged_match){ target->signature, target->reach, (uint32_t)end - merged->skip };
 }
 
-static void add_found(const struct scan *scan, unsigned id, const struct found *found, uint64_t end)
+static void add_target(const struct scan *scan, unsigned id, const struct pattern_target *target, uint64_t end)
 {
-    if (found->of_growing)
-        note_joined(scan, id, found, end);
-    else if (end <= found->reach)
-        detector_add_candidate(scan->detector, found->check);
+    if (target->of_growing)
+        record_merged_match(scan, id, target, end);
+    else if (end <= target->reach)
+        detector_add_candidate(scan->detector, target->signature);
 }
 
 /* `end`: end offset of the literal's first occurrence in the buffer. */
-static void add_checks(const struct scan *scan, unsigned id, uint64_t end)
+static void add_signatures(const struct scan *scan, unsigned id, uint64_t end)
 {
     const struct matcher *matcher = scan->matcher;
 
     for (uint32_t i = matcher->first[id]; i < matcher->first[id + 1]; i++)
-        add_found(scan, id, &matcher->checks[i], end);
+        add_target(scan, id, &matcher->targets[i], end);
 }
 
 static int on_match(unsigned id, unsigned long long from, unsigned long long to, unsigned flags, void *user)
@@ -572,42 +573,43 @@ static int on_match(unsigned id, unsigned long long from, unsigned long long to,
 
     (void)from;
     (void)flags;
-    add_checks(scan, id, scan->base + to);
+    add_signatures(scan, id, scan->base + to);
     return 0;
 }
 
-static void on_gram(void *user, uint32_t pattern, uint32_t end)
+static void on_gram_match(void *user, uint32_t pattern, uint32_t end)
 {
     const struct scan *scan = user;
 
-    add_checks(scan, pattern, scan->base + end);
+    add_signatures(scan, pattern, scan->base + end);
 }
 
 /* Positions in the whole payload of the packet are stored for the evaluation of the rules. */
-static void on_pair(void *user, uint32_t pattern, uint32_t end)
+static void on_pair_match(void *user, uint32_t pattern, uint32_t end)
 {
     const struct scan *scan = user;
     const struct matcher *matcher = scan->matcher;
-    struct pair_places *places = &scan->detector->pairs;
+    struct pair_places *places = &scan->detector->payload_pairs;
 
     if (scan->bytes != places->bytes || scan->length != places->length) {
-        add_checks(scan, pattern, scan->base + end);
+        add_signatures(scan, pattern, scan->base + end);
         return;
     }
     pair_places_note(places, pair_of(scan->bytes + end - PAIR_LENGTH), end - PAIR_LENGTH);
     for (uint32_t i = matcher->first[pattern]; i < matcher->first[pattern + 1]; i++) {
-        const struct found *found = &matcher->checks[i];
+        const struct pattern_target *target = &matcher->targets[i];
 
-        if (follow_may_hold(&found->follow, scan->bytes, scan->length, end))
-            add_found(scan, pattern, found, end);
+        if (precheck_passes(&target->precheck, scan->bytes, scan->length, end))
+            add_target(scan, pattern, target, end);
     }
 }
 
-static void search_databases(const struct scan *scan, const uint8_t *bytes, uint32_t length, match_event_handler found)
+static void search_databases(const struct scan *scan, const uint8_t *bytes, uint32_t length,
+                             match_event_handler handler)
 {
     for (unsigned i = 0; i < DATABASES; i++) {
         if (scan->matcher->databases[i])
-            hs_scan(scan->matcher->databases[i], (const char *)bytes, length, 0, scan->detector->scratch, found,
+            hs_scan(scan->matcher->databases[i], (const char *)bytes, length, 0, scan->detector->scratch, handler,
                     (void *)scan);
     }
 }
@@ -626,13 +628,13 @@ void matcher_scan(const struct matcher *matcher, struct detector *detector, cons
     detector->counters.scans++;
     detector->counters.bytes_scanned += length;
     scan.length = length;
-    if (length <= GRAMS_LENGTH) {
-        grams_search(matcher->grams, bytes, length, on_gram, &scan);
+    if (length <= GRAM_TABLE_LENGTH) {
+        gram_table_search(matcher->gram_table, bytes, length, on_gram_match, &scan);
         return;
     }
     search_databases(&scan, bytes, length, on_match);
-    if (matcher->pairs)
-        pairs_search(matcher->pairs, bytes, length, on_pair, &scan);
+    if (matcher->two_byte)
+        two_byte_matcher_search(matcher->two_byte, bytes, length, on_pair_match, &scan);
 }
 
 /* Hyperscan reports a pattern once, at its first position. If that is entirely before the border, an occurrence across
@@ -645,13 +647,13 @@ static int on_border_match(unsigned id, unsigned long long from, unsigned long l
     (void)from;
     (void)flags;
     if (to > scan->border) {
-        add_checks(scan, id, 0);
+        add_signatures(scan, id, 0);
         return 0;
     }
     for (uint64_t end = (uint64_t)scan->border + 1; end <= scan->length && end < scan->border + literal->length;
          end++) {
         if (end >= literal->length && literal_equal(literal, scan->bytes + end - literal->length)) {
-            add_checks(scan, id, 0);
+            add_signatures(scan, id, 0);
             return 0;
         }
     }
@@ -664,13 +666,13 @@ static void on_border_gram(void *user, uint32_t pattern, uint32_t end)
     const struct scan *scan = user;
 
     if (end > scan->border)
-        add_checks(scan, pattern, 0);
+        add_signatures(scan, pattern, 0);
 }
 
-static void on_pair_across(void *user, uint32_t pattern, uint32_t end)
+static void on_border_pair(void *user, uint32_t pattern, uint32_t end)
 {
     (void)end;
-    add_checks(user, pattern, 0);
+    add_signatures(user, pattern, 0);
 }
 
 void matcher_scan_border(const struct matcher *matcher, struct detector *detector, const uint8_t *before,
@@ -686,11 +688,11 @@ void matcher_scan_border(const struct matcher *matcher, struct detector *detecto
         return;
     memcpy(border, before + before_length - old, old);
     memcpy(border + old, bytes, new);
-    if (old + new <= GRAMS_LENGTH) {
-        grams_search_border(matcher->grams, border, old + new, old, on_border_gram, &scan);
+    if (old + new <= GRAM_TABLE_LENGTH) {
+        gram_table_search_border(matcher->gram_table, border, old + new, old, on_border_gram, &scan);
         return;
     }
     search_databases(&scan, border, old + new, on_border_match);
-    if (matcher->pairs)
-        pairs_search(matcher->pairs, border + old - 1, PAIR_LENGTH, on_pair_across, &scan);
+    if (matcher->two_byte)
+        two_byte_matcher_search(matcher->two_byte, border + old - 1, PAIR_LENGTH, on_border_pair, &scan);
 }

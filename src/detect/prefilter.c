@@ -16,8 +16,8 @@
 struct prefilter {
     struct anchored *anchored; /* NULL if not needed, like the next two */
     struct matcher *matcher, *near;
-    struct scan_memo_owner whole, view; /* owners in the scan cache */
-    const struct prefilter *growing;    /* set if this is a merged prefilter */
+    struct scan_cache_owner whole, chunk; /* owners in the scan cache */
+    const struct prefilter *growing;      /* set if this is a merged prefilter */
 };
 
 int prefilter_new(struct prefilter **out)
@@ -42,23 +42,23 @@ void prefilter_free(struct prefilter *prefilter)
 
 static bool is_near(const struct literal *literal)
 {
-    return literal->grows && literal->reach <= GRAMS_LENGTH;
+    return literal->grows && literal->reach <= GRAM_TABLE_LENGTH;
 }
 
-int prefilter_add(struct prefilter *prefilter, const struct literal *literal, uint32_t check)
+int prefilter_add(struct prefilter *prefilter, const struct literal *literal, uint32_t signature)
 {
     prefilter->whole.salt += 2;
-    prefilter->view.salt = prefilter->whole.salt + 1;
-    if (anchored_takes(literal)) {
+    prefilter->chunk.salt = prefilter->whole.salt + 1;
+    if (anchored_accepts(literal)) {
         if (!prefilter->anchored && anchored_new(&prefilter->anchored))
             return -ENOMEM;
-        return anchored_add(prefilter->anchored, literal, check);
+        return anchored_add(prefilter->anchored, literal, signature);
     }
     struct matcher **matcher = is_near(literal) ? &prefilter->near : &prefilter->matcher;
 
     if (!*matcher && matcher_new(matcher))
         return -ENOMEM;
-    return matcher_add(*matcher, literal, check);
+    return matcher_add(*matcher, literal, signature);
 }
 
 bool prefilter_equal(const struct prefilter *a, const struct prefilter *b)
@@ -69,20 +69,20 @@ bool prefilter_equal(const struct prefilter *a, const struct prefilter *b)
            matcher_equal(a->near, b->near);
 }
 
-int prefilter_join(struct prefilter **out, struct prefilter *of_stream, struct prefilter *growing)
+int prefilter_merge(struct prefilter **out, struct prefilter *of_stream, struct prefilter *growing)
 {
-    struct prefilter *joined;
+    struct prefilter *merged;
     int err;
 
     *out = NULL;
     if (!of_stream->matcher || !growing->matcher)
         return 0;
-    err = prefilter_new(&joined);
+    err = prefilter_new(&merged);
     if (err)
         return err;
-    joined->growing = growing;
-    *out = joined;
-    return matcher_join(&joined->matcher, of_stream->matcher, growing->matcher);
+    merged->growing = growing;
+    *out = merged;
+    return matcher_merge(&merged->matcher, of_stream->matcher, growing->matcher);
 }
 
 int prefilter_compile(struct prefilter *prefilter, struct cache *cache, char error[256])
@@ -130,33 +130,33 @@ void prefilter_scan(const struct prefilter *prefilter, struct detector *detector
 void prefilter_scan_whole(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
                           uint32_t length)
 {
-    bool may_keep = length <= SCAN_MEMO_LENGTH;
+    bool may_keep = length <= SCAN_CACHE_LENGTH;
 
-    if (may_keep && scan_memo_recall(detector, &prefilter->whole, bytes, length))
+    if (may_keep && scan_cache_find(detector, &prefilter->whole, bytes, length))
         return;
     prefilter_scan(prefilter, detector, bytes, length, 0);
     if (may_keep)
-        scan_memo_keep(detector);
+        scan_cache_end(detector);
 }
 
 /* Literals across the border to the new bytes are searched in any case. */
 void prefilter_scan_grown(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
                           uint32_t length, uint32_t before, uint64_t base)
 {
-    const struct joined_scan *joined = &detector->joined;
+    const struct merged_scan *merged = &detector->merged;
 
-    if (joined->growing != prefilter || joined->bytes != bytes + before || joined->length != length - before) {
+    if (merged->growing != prefilter || merged->bytes != bytes + before || merged->length != length - before) {
         if (base == 0)
             prefilter_scan_whole(prefilter, detector, bytes, length);
         else
             prefilter_scan(prefilter, detector, bytes, length, base);
         return;
     }
-    prefilter_scan(prefilter, detector, bytes, before + (joined->length < LITERAL_MAX ? joined->length : LITERAL_MAX),
+    prefilter_scan(prefilter, detector, bytes, before + (merged->length < LITERAL_MAX ? merged->length : LITERAL_MAX),
                    base);
-    for (uint32_t i = 0; i < joined->count; i++) {
-        if (base + before + joined->found[i].end <= joined->found[i].reach)
-            detector_add_candidate(detector, joined->found[i].check);
+    for (uint32_t i = 0; i < merged->count; i++) {
+        if (base + before + merged->found[i].end <= merged->found[i].reach)
+            detector_add_candidate(detector, merged->found[i].signature);
     }
 }
 
@@ -164,56 +164,56 @@ void prefilter_scan_grown(const struct prefilter *prefilter, struct detector *de
 
 /* Returns the length of the chunk within the reach, which counts from the stream's start. A chunk that is the packet's
  * payload is scanned for the packet, too, whose offsets count from the payload's start. */
-static uint32_t length_in_reach(const struct stream_view *view, uint32_t reach)
+static uint32_t length_in_reach(const struct stream_view *chunk, uint32_t reach)
 {
-    if (reach == LITERAL_ANYWHERE || view->is_payload)
-        return view->length;
-    if (view->offset >= reach)
+    if (reach == LITERAL_ANYWHERE || chunk->is_payload)
+        return chunk->length;
+    if (chunk->offset >= reach)
         return 0;
-    return view->length < reach - view->offset ? view->length : (uint32_t)(reach - view->offset);
+    return chunk->length < reach - chunk->offset ? chunk->length : (uint32_t)(reach - chunk->offset);
 }
 
-static void search_bytes(const struct prefilter *prefilter, const struct prefilter *joined, struct detector *detector,
+static void search_bytes(const struct prefilter *prefilter, const struct prefilter *merged, struct detector *detector,
                          const uint8_t *bytes, uint32_t length)
 {
-    if (!joined || length <= GRAMS_LENGTH) {
+    if (!merged || length <= GRAM_TABLE_LENGTH) {
         matcher_scan(prefilter->matcher, detector, bytes, length, 0);
         return;
     }
-    detector->joined.growing = joined->growing;
-    detector->joined.count = 0;
-    matcher_scan(joined->matcher, detector, bytes, length, 0);
+    detector->merged.growing = merged->growing;
+    detector->merged.count = 0;
+    matcher_scan(merged->matcher, detector, bytes, length, 0);
 }
 
-static void search_view(const struct prefilter *prefilter, const struct prefilter *joined, struct detector *detector,
-                        const struct stream_view *view)
+static void search_chunk(const struct prefilter *prefilter, const struct prefilter *merged, struct detector *detector,
+                         const struct stream_view *chunk)
 {
     const struct matcher *matcher = prefilter->matcher;
-    uint32_t reach = matcher_reach(matcher), length = length_in_reach(view, reach);
+    uint32_t reach = matcher_reach(matcher), length = length_in_reach(chunk, reach);
 
     if (length == 0)
         return;
-    if (length < view->length)
-        joined = NULL;
-    if (reach == LITERAL_ANYWHERE || view->offset < reach)
-        matcher_scan_border(matcher, detector, view->before, view->before_length, view->data, length);
-    if (length > SCAN_MEMO_LENGTH) {
-        search_bytes(prefilter, joined, detector, view->data, length);
-    } else if (!scan_memo_recall(detector, &prefilter->view, view->data, length)) {
-        search_bytes(prefilter, joined, detector, view->data, length);
-        scan_memo_keep(detector);
+    if (length < chunk->length)
+        merged = NULL;
+    if (reach == LITERAL_ANYWHERE || chunk->offset < reach)
+        matcher_scan_border(matcher, detector, chunk->before, chunk->before_length, chunk->data, length);
+    if (length > SCAN_CACHE_LENGTH) {
+        search_bytes(prefilter, merged, detector, chunk->data, length);
+    } else if (!scan_cache_find(detector, &prefilter->chunk, chunk->data, length)) {
+        search_bytes(prefilter, merged, detector, chunk->data, length);
+        scan_cache_end(detector);
     }
 }
 
-void prefilter_scan_view(const struct prefilter *prefilter, const struct prefilter *joined, struct detector *detector,
-                         const struct stream_view *view, const struct stream_start *start)
+void prefilter_scan_chunk(const struct prefilter *prefilter, const struct prefilter *merged, struct detector *detector,
+                          const struct stream_view *chunk, const struct stream_start *start)
 {
     if (prefilter->anchored && start->bytes)
-        anchored_scan(prefilter->anchored, detector, start->bytes, start->length, start->view_at);
-    if (prefilter->anchored && view->is_payload && view->offset > 0)
-        anchored_scan(prefilter->anchored, detector, view->data, view->length, 0);
+        anchored_scan(prefilter->anchored, detector, start->bytes, start->length, start->chunk_at);
+    if (prefilter->anchored && chunk->is_payload && chunk->offset > 0)
+        anchored_scan(prefilter->anchored, detector, chunk->data, chunk->length, 0);
     if (prefilter->matcher)
-        search_view(prefilter, joined, detector, view);
+        search_chunk(prefilter, merged, detector, chunk);
 }
 
 void prefilter_scan_window(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,

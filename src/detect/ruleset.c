@@ -21,19 +21,19 @@ void ruleset_options_default(struct ruleset_options *options)
 
 /* --- Groups --------------------------------------------------------------------------------------- */
 
-static bool admits_protocol(const struct check *check, unsigned protocol)
+static bool admits_protocol(const struct signature *signature, unsigned protocol)
 {
-    return check->rule->protocol.ip_protocols[protocol / 64] >> (protocol % 64) & 1 &&
-           protocol >= check->needs.protocol_low && protocol <= check->needs.protocol_high;
+    return signature->rule->protocol.ip_protocols[protocol / 64] >> (protocol % 64) & 1 &&
+           protocol >= signature->needs.protocol_low && protocol <= signature->needs.protocol_high;
 }
 
-static bool admits(const struct check *check, enum traffic traffic)
+static bool admits(const struct signature *signature, enum traffic traffic)
 {
     if (traffic == TRAFFIC_TCP)
-        return admits_protocol(check, IPPROTO_TCP);
+        return admits_protocol(signature, IPPROTO_TCP);
     if (traffic == TRAFFIC_UDP)
-        return admits_protocol(check, IPPROTO_UDP);
-    return !check->one_protocol || (check->protocol != IPPROTO_TCP && check->protocol != IPPROTO_UDP);
+        return admits_protocol(signature, IPPROTO_UDP);
+    return !signature->one_protocol || (signature->protocol != IPPROTO_TCP && signature->protocol != IPPROTO_UDP);
 }
 
 static struct prefilter *buffer_prefilter(struct ruleset *ruleset, const struct keyword *buffer)
@@ -51,12 +51,12 @@ static struct prefilter *buffer_prefilter(struct ruleset *ruleset, const struct 
     return slot->prefilter;
 }
 
-static int add_to_groups(struct ruleset *ruleset, struct group_keys *keys, const struct group_entry *entry)
+static int add_to_groups(struct ruleset *ruleset, struct group_builder *keys, const struct group_entry *entry)
 {
-    const struct check *check = &ruleset->checks[entry->check];
+    const struct signature *signature = &ruleset->signatures[entry->signature];
 
     for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT; traffic++) {
-        if (admits(check, traffic) && group_keys_add(keys, ruleset, traffic, entry))
+        if (admits(signature, traffic) && group_builder_add(keys, ruleset, traffic, entry))
             return -ENOMEM;
     }
     return 0;
@@ -64,28 +64,31 @@ static int add_to_groups(struct ruleset *ruleset, struct group_keys *keys, const
 
 /* Returns the number of bytes of the payload within which the literal ends. Contents that match in the stream alone
  * count from the start of the inspection window, which moves. */
-static uint32_t reach_of(const struct check *check, const struct literal *literal)
+static uint32_t get_reach(const struct signature *signature, const struct literal *literal)
 {
-    if (check->scope == SCOPE_STREAM)
+    if (signature->scope == SCOPE_STREAM)
         return LITERAL_ANYWHERE;
-    if (check->scope == SCOPE_PACKET && check->needs.payload_high < literal->reach)
-        return check->needs.payload_high;
+    if (signature->scope == SCOPE_PACKET && signature->needs.payload_high < literal->reach)
+        return signature->needs.payload_high;
     return literal->reach;
 }
 
-static int add_to_payload(struct ruleset *ruleset, struct group_keys *keys, uint32_t check,
+static int add_to_payload(struct ruleset *ruleset, struct group_builder *keys, uint32_t signature,
                           const struct literal *literal)
 {
-    struct check *added = &ruleset->checks[check];
-    struct group_entry entry = { .check = check, .needs = added->needs, .has_literal = true, .literal = *literal };
+    struct signature *added = &ruleset->signatures[signature];
+    struct group_entry entry = {
+        .signature = signature, .needs = added->needs, .has_literal = true, .literal = *literal
+    };
 
     if ((added->scope == SCOPE_PACKET || !admits(added, TRAFFIC_TCP)) && !added->of_transaction && !literal->is_part)
-        entry.literal.follow = follow_of(literal->condition);
-    entry.literal.reach = reach_of(added, literal);
+        entry.literal.precheck = precheck_of(literal->condition);
+    entry.literal.reach = get_reach(added, literal);
     if (entry.literal.reach == LITERAL_ANYWHERE)
         entry.literal.at = LITERAL_ANYWHERE;
     added->has_literal = true;
-    added->may_wait |= added->scope != SCOPE_PACKET && (literal->is_part || literal->length > LITERAL_STREAM_PART);
+    added->may_span_segments |=
+        added->scope != SCOPE_PACKET && (literal->is_part || literal->length > LITERAL_STREAM_PART);
     ruleset->scans_packets |= admits(added, TRAFFIC_TCP) && added->scope != SCOPE_STREAM;
     return add_to_groups(ruleset, keys, &entry);
 }
@@ -103,48 +106,48 @@ static int needed_event(const struct rule *rule)
 static int add_ip_only(struct ruleset *ruleset, uint32_t index)
 {
     for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT; traffic++) {
-        if (admits(&ruleset->checks[index], traffic) && check_list_add(&ruleset->ip_only[traffic], index))
+        if (admits(&ruleset->signatures[index], traffic) && signature_list_add(&ruleset->ip_only[traffic], index))
             return -ENOMEM;
     }
     return 0;
 }
 
-static int add_unfiltered(struct ruleset *ruleset, struct group_keys *keys, uint32_t index)
+static int add_unfiltered(struct ruleset *ruleset, struct group_builder *keys, uint32_t index)
 {
-    const struct check *check = &ruleset->checks[index];
-    const struct group_entry entry = { .check = index,
-                                       .needs = check->needs,
-                                       .applications = check->of_transaction ? 0 : check->applications,
-                                       .has_payload = check->has_payload,
-                                       .in_stream = check->has_payload && check->scope != SCOPE_PACKET };
+    const struct signature *signature = &ruleset->signatures[index];
+    const struct group_entry entry = { .signature = index,
+                                       .needs = signature->needs,
+                                       .applications = signature->of_transaction ? 0 : signature->applications,
+                                       .has_payload = signature->has_payload,
+                                       .in_stream = signature->has_payload && signature->scope != SCOPE_PACKET };
 
-    if (check->any_packet && check_list_add(&ruleset->without_ip, index))
+    if (signature->any_packet && signature_list_add(&ruleset->without_ip, index))
         return -ENOMEM;
-    return check->type == RULE_TYPE_IP_ONLY ? add_ip_only(ruleset, index) : add_to_groups(ruleset, keys, &entry);
+    return signature->type == RULE_TYPE_IP_ONLY ? add_ip_only(ruleset, index) : add_to_groups(ruleset, keys, &entry);
 }
 
 /* Adds the plans of a transaction rule, and its literal if that is in the payload. */
-static int group_transaction_check(struct ruleset *ruleset, struct group_keys *keys, uint32_t index)
+static int group_transaction_signature(struct ruleset *ruleset, struct group_builder *keys, uint32_t index)
 {
-    struct check *check = &ruleset->checks[index];
+    struct signature *signature = &ruleset->signatures[index];
     struct literal literal;
 
-    check->by_payload = literal_prefers_payload(check->rule, &literal);
-    if (check->by_payload && add_to_payload(ruleset, keys, index, &literal))
+    signature->by_payload = literal_choose_payload(signature->rule, &literal);
+    if (signature->by_payload && add_to_payload(ruleset, keys, index, &literal))
         return -ENOMEM;
     return transaction_rule_add(ruleset, index);
 }
 
-static int group_check(struct ruleset *ruleset, struct group_keys *keys, uint32_t index)
+static int group_signature(struct ruleset *ruleset, struct group_builder *keys, uint32_t index)
 {
-    const struct rule *rule = ruleset->checks[index].rule;
+    const struct rule *rule = ruleset->signatures[index].rule;
     struct literal literal;
     int event = needed_event(rule);
 
-    if (ruleset->checks[index].of_transaction)
-        return group_transaction_check(ruleset, keys, index);
+    if (ruleset->signatures[index].of_transaction)
+        return group_transaction_signature(ruleset, keys, index);
     if (event >= 0)
-        return check_list_add(&ruleset->by_event[event], index);
+        return signature_list_add(&ruleset->by_event[event], index);
     if (!literal_choose(rule, false, LITERAL_BOTH_WAYS, &literal))
         return add_unfiltered(ruleset, keys, index);
     if (!literal.buffer)
@@ -156,7 +159,7 @@ static int group_check(struct ruleset *ruleset, struct group_keys *keys, uint32_
     return prefilter ? prefilter_add(prefilter, &literal, index) : add_unfiltered(ruleset, keys, index);
 }
 
-static void note_demands(struct ruleset *ruleset, const struct rule *rule)
+static void add_needs(struct ruleset *ruleset, const struct rule *rule)
 {
     for (const struct condition *c = rule->packet_conditions; c; c = c->next)
         ruleset->needs_checksums |= (c->keyword->flags & KEYWORD_NEEDS_CHECKSUMS) != 0;
@@ -166,8 +169,8 @@ static void note_demands(struct ruleset *ruleset, const struct rule *rule)
 
 static int group_rules(struct ruleset *ruleset)
 {
-    struct group_keys *keys;
-    int err = group_keys_new(&keys);
+    struct group_builder *keys;
+    int err = group_builder_new(&keys);
 
     if (err)
         return err;
@@ -176,17 +179,17 @@ static int group_rules(struct ruleset *ruleset)
     ruleset->arena = arena_new(0);
     if (!ruleset->by_event || !ruleset->transactions || !ruleset->arena)
         err = -ENOMEM;
-    for (uint32_t i = 0; i < ruleset->check_count && !err; i++) {
-        err = group_check(ruleset, keys, i);
-        note_demands(ruleset, ruleset->checks[i].rule);
+    for (uint32_t i = 0; i < ruleset->signature_count && !err; i++) {
+        err = group_signature(ruleset, keys, i);
+        add_needs(ruleset, ruleset->signatures[i].rule);
     }
     if (!err)
-        err = group_keys_build(ruleset, keys);
+        err = group_builder_finish(ruleset, keys);
     if (!err)
-        err = transaction_groups_join(ruleset);
+        err = transaction_groups_merge(ruleset);
     for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT && !err; traffic++)
         err = address_index_new(&ruleset->ip_only_index[traffic], ruleset, &ruleset->ip_only[traffic]);
-    group_keys_free(keys);
+    group_builder_free(keys);
     return err;
 }
 
@@ -199,9 +202,9 @@ int ruleset_new(struct ruleset **out, struct rule_list *rules, const struct rule
         return -ENOMEM;
     ruleset->rules = rules;
     ruleset->generation = options->generation;
-    err = checks_make(ruleset, options);
+    err = signatures_new(ruleset, options);
     if (!err && options->before)
-        err = carry_make(ruleset, options->before);
+        err = state_map_new(ruleset, options->before);
     if (!err)
         err = group_rules(ruleset);
     if (!err)
@@ -236,8 +239,8 @@ void ruleset_free(struct ruleset *ruleset)
         group_clear(&ruleset->groups[i]);
     free(ruleset->groups);
     free(ruleset->group_of);
-    free(ruleset->checks);
-    free(ruleset->carried.to);
+    free(ruleset->signatures);
+    free(ruleset->state_map.signatures);
     rule_list_free(ruleset->rules);
     free(ruleset);
 }

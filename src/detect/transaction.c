@@ -16,36 +16,36 @@
 
 enum outcome { OUTCOME_NO, OUTCOME_YES, OUTCOME_LATER };
 
-struct looking {
+struct transaction_scan {
     struct evaluation *ev;
     struct app_tx *tx;
     enum flow_direction direction;
     const struct transaction_group *group;
-    struct app_bytes grown;       /* the value of a growing buffer that was scanned last */
-    struct app_detection *memory; /* detection state; temporary for this call if memory is exhausted */
-    bool complete;                /* the direction is complete: no more data follows */
-    unsigned first_file;          /* files before this one are already evaluated for the current rule */
-    unsigned matched_file;        /* first file that meets the rule's conditions on files */
+    struct app_bytes grown;      /* the value of a growing buffer that was scanned last */
+    struct app_detection *state; /* detection state; temporary for this call if memory is exhausted */
+    bool complete;               /* the direction is complete: no more data follows */
+    unsigned first_file;         /* files before this one are already evaluated for the current rule */
+    unsigned matched_file;       /* first file that meets the rule's conditions on files */
 };
 
 /* A transactional rule inspects both directions. */
-static bool is_complete(const struct looking *look, enum flow_direction direction)
+static bool is_complete(const struct transaction_scan *scan, enum flow_direction direction)
 {
-    return direction == look->direction ? look->complete : app_tx_is_complete(look->tx, direction);
+    return direction == scan->direction ? scan->complete : app_tx_is_complete(scan->tx, direction);
 }
 
-static bool has_reached(const struct looking *look, const struct app_buffer *access)
+static bool has_reached(const struct transaction_scan *scan, const struct app_buffer *access)
 {
-    return look->tx->progress[access->direction] >= access->progress || is_complete(look, access->direction);
+    return scan->tx->progress[access->direction] >= access->progress || is_complete(scan, access->direction);
 }
 
 /* --- Buffers -------------------------------------------------------------------------------------- */
 
-static __attribute__((noinline)) bool transform(const struct looking *look, const struct condition *transforms,
+static __attribute__((noinline)) bool transform(const struct transaction_scan *scan, const struct condition *transforms,
                                                 struct app_bytes *value)
 {
     for (const struct condition *t = transforms; t; t = t->next) {
-        if (!t->keyword->transform(look->ev->detector->transforms, value->bytes, value->length, t->data, &value->bytes,
+        if (!t->keyword->transform(scan->ev->detector->transforms, value->bytes, value->length, t->data, &value->bytes,
                                    &value->length))
             return false;
     }
@@ -64,19 +64,19 @@ static bool is_of_files(const struct keyword *keyword)
 
 /* Reads value `index` of a buffer at the transaction's progress; the memory of the transforms is reused for each value.
  */
-static inline bool next_value(const struct looking *look, const struct app_buffer *access,
+static inline bool next_value(const struct transaction_scan *scan, const struct app_buffer *access,
                               const struct condition *transforms, unsigned index, struct app_bytes *out)
 {
     if (index > 0 && (!is_multi(access) || index >= TRANSACTION_VALUES))
         return false;
-    transform_scratch_reset(look->ev->detector->transforms);
+    transform_scratch_reset(scan->ev->detector->transforms);
     *out = (struct app_bytes){ .bytes = NULL };
-    if (!access->get(look->tx, access->direction, index, out) || !out->bytes)
+    if (!access->get(scan->tx, access->direction, index, out) || !out->bytes)
         return false;
-    return !transforms || transform(look, transforms, out);
+    return !transforms || transform(scan, transforms, out);
 }
 
-static bool value_matches(struct looking *look, struct inspection *inspection, const struct app_bytes *value,
+static bool value_matches(struct transaction_scan *scan, struct inspection *inspection, const struct app_bytes *value,
                           const struct condition *conditions)
 {
     inspection->data = value->bytes;
@@ -85,24 +85,24 @@ static bool value_matches(struct looking *look, struct inspection *inspection, c
     inspection->end_is_cut = value->partial;
     inspection->little = value->little;
     inspection->steps_left = INSPECT_STEPS;
-    (void)look;
+    (void)scan;
     return inspect_buffer(inspection, conditions);
 }
 
-static enum outcome inspect_transaction_buffer(struct looking *look, struct inspection *inspection,
+static enum outcome inspect_transaction_buffer(struct transaction_scan *scan, struct inspection *inspection,
                                                const struct rule_buffer *buffer, const struct app_buffer *access)
 {
-    bool complete = is_complete(look, access->direction), partial = false;
-    unsigned first = look->first_file;
+    bool complete = is_complete(scan, access->direction), partial = false;
+    unsigned first = scan->first_file;
     unsigned index;
     struct app_bytes value;
 
-    if (!has_reached(look, access))
+    if (!has_reached(scan, access))
         return OUTCOME_LATER;
-    if (first > 0 && (!is_of_files(access->keyword) || access->direction != look->direction))
+    if (first > 0 && (!is_of_files(access->keyword) || access->direction != scan->direction))
         first = 0;
-    for (index = first; next_value(look, access, buffer->transforms, index, &value); index++) {
-        if (buffer->absence != BUFFER_ABSENT && value_matches(look, inspection, &value, buffer->conditions))
+    for (index = first; next_value(scan, access, buffer->transforms, index, &value); index++) {
+        if (buffer->absence != BUFFER_ABSENT && value_matches(scan, inspection, &value, buffer->conditions))
             return OUTCOME_YES;
         partial |= value.partial;
     }
@@ -113,61 +113,61 @@ static enum outcome inspect_transaction_buffer(struct looking *look, struct insp
     return access->grows && (partial || !complete) ? OUTCOME_LATER : OUTCOME_NO;
 }
 
-static enum outcome inspect_packet_buffer(struct looking *look, struct inspection *inspection,
-                                          const struct check *check, const struct rule_buffer *buffer)
+static enum outcome inspect_packet_buffer(struct transaction_scan *scan, struct inspection *inspection,
+                                          const struct signature *signature, const struct rule_buffer *buffer)
 {
-    struct evaluation *ev = look->ev;
+    struct evaluation *ev = scan->ev;
 
     inspection->steps_left = INSPECT_STEPS;
     inspection->little = false;
     if (!buffer->keyword)
-        return evaluate_payload(ev, check, inspection, buffer->conditions) ? OUTCOME_YES : OUTCOME_LATER;
+        return evaluate_payload(ev, signature, inspection, buffer->conditions) ? OUTCOME_YES : OUTCOME_LATER;
     return evaluate_packet_buffer(ev, inspection, buffer) ? OUTCOME_YES : OUTCOME_NO;
 }
 
 /* A half plan covers its own direction only. */
-static bool is_left_out(const struct transaction_plan *plan, uint8_t directions)
+static bool is_excluded(const struct transaction_plan *plan, uint8_t directions)
 {
     return plan->half && !(directions >> plan->direction & 1);
 }
 
 /* Whether the buffer has matched before and need not be evaluated again. Captures of a pcre exist only after an
  * evaluation, so a buffer of a rule that captures is evaluated again. */
-static bool is_held(const struct check *check, const struct transaction_plan *plan,
-                    const struct transaction_candidate *candidate, unsigned at)
+static bool has_matched_before(const struct signature *signature, const struct transaction_plan *plan,
+                               const struct transaction_candidate *candidate, unsigned at)
 {
     if (at >= 32 || !(candidate->matched >> at & 1))
         return false;
-    return !check->rule->takes_texts || !plan->access[at] || plan->access[at]->grows;
+    return !signature->rule->takes_texts || !plan->access[at] || plan->access[at]->grows;
 }
 
 /* A buffer outside of the transaction may be the stream's inspection window, which takes longer than all others
  * together: it is evaluated last, unless one buffer of the rule depends on another. */
-static bool is_asked_now(const struct check *check, const struct transaction_plan *plan, unsigned at, bool late)
+static bool is_in_round(const struct signature *signature, const struct transaction_plan *plan, unsigned at, bool late)
 {
-    bool in_order = check->rule->takes_values || check->rule->takes_texts;
+    bool in_order = signature->rule->takes_values || signature->rule->takes_texts;
 
     return (!plan->access[at] && !in_order) == late;
 }
 
-static enum outcome inspect_round(struct looking *look, struct inspection *inspection, const struct check *check,
-                                  const struct transaction_plan *plan, struct transaction_candidate *candidate,
-                                  bool late)
+static enum outcome inspect_round(struct transaction_scan *scan, struct inspection *inspection,
+                                  const struct signature *signature, const struct transaction_plan *plan,
+                                  struct transaction_candidate *candidate, bool late)
 {
     enum outcome all = OUTCOME_YES;
     unsigned at = 0;
 
-    for (const struct rule_buffer *buffer = check->buffers; buffer; buffer = buffer->next, at++) {
-        enum outcome one;
+    for (const struct rule_buffer *buffer = signature->buffers; buffer; buffer = buffer->next, at++) {
+        enum outcome result;
 
-        if (!is_asked_now(check, plan, at, late) || is_left_out(plan, buffer->directions) ||
-            is_held(check, plan, candidate, at))
+        if (!is_in_round(signature, plan, at, late) || is_excluded(plan, buffer->directions) ||
+            has_matched_before(signature, plan, candidate, at))
             continue;
-        one = plan->access[at] ? inspect_transaction_buffer(look, inspection, buffer, plan->access[at])
-                               : inspect_packet_buffer(look, inspection, check, buffer);
-        if (one == OUTCOME_NO)
+        result = plan->access[at] ? inspect_transaction_buffer(scan, inspection, buffer, plan->access[at])
+                                  : inspect_packet_buffer(scan, inspection, signature, buffer);
+        if (result == OUTCOME_NO)
             return OUTCOME_NO;
-        if (one == OUTCOME_LATER)
+        if (result == OUTCOME_LATER)
             all = OUTCOME_LATER;
         else if (at < 32)
             candidate->matched |= UINT32_C(1) << at;
@@ -175,46 +175,46 @@ static enum outcome inspect_round(struct looking *look, struct inspection *inspe
     return all;
 }
 
-static enum outcome inspect_buffers(struct looking *look, const struct check *check,
+static enum outcome inspect_buffers(struct transaction_scan *scan, const struct signature *signature,
                                     const struct transaction_plan *plan, struct transaction_candidate *candidate)
 {
     struct inspection inspection;
     enum outcome early, late;
 
-    inspection_begin(&inspection, look->ev);
-    early = inspect_round(look, &inspection, check, plan, candidate, false);
+    inspection_init(&inspection, scan->ev);
+    early = inspect_round(scan, &inspection, signature, plan, candidate, false);
     if (early == OUTCOME_NO || !plan->packet_buffers)
         return early;
-    late = inspect_round(look, &inspection, check, plan, candidate, true);
+    late = inspect_round(scan, &inspection, signature, plan, candidate, true);
     return early == OUTCOME_YES || late == OUTCOME_NO ? late : early;
 }
 
 /* --- Conditions ----------------------------------------------------------------------------------- */
 
-static enum flow_direction direction_of(const struct looking *look, uint8_t directions)
+static enum flow_direction direction_of(const struct transaction_scan *scan, uint8_t directions)
 {
     if (directions == 0)
-        return look->direction;
+        return scan->direction;
     return directions >> FLOW_TO_SERVER & 1 ? FLOW_TO_SERVER : FLOW_TO_CLIENT;
 }
 
-static enum outcome check_conditions(struct looking *look, const struct check *check,
+static enum outcome match_conditions(struct transaction_scan *scan, const struct signature *signature,
                                      const struct transaction_plan *plan)
 {
     enum outcome all = OUTCOME_YES;
     unsigned at = 0;
 
-    for (const struct condition *c = check->rule->transaction_conditions; c; c = c->next, at++) {
-        enum flow_direction direction = direction_of(look, c->directions);
-        bool complete = is_complete(look, direction);
+    for (const struct condition *c = signature->rule->transaction_conditions; c; c = c->next, at++) {
+        enum flow_direction direction = direction_of(scan, c->directions);
+        bool complete = is_complete(scan, direction);
 
-        if (is_left_out(plan, c->directions))
+        if (is_excluded(plan, c->directions))
             continue;
-        if (look->tx->progress[direction] < plan->condition_progress[at] && !complete) {
+        if (scan->tx->progress[direction] < plan->condition_progress[at] && !complete) {
             all = OUTCOME_LATER;
             continue;
         }
-        if (c->keyword->match_transaction(&look->ev->match, look->tx, direction, c->data) != c->negated)
+        if (c->keyword->match_transaction(&scan->ev->match, scan->tx, direction, c->data) != c->negated)
             continue;
         if (c->keyword->applications || complete)
             return OUTCOME_NO;
@@ -223,17 +223,17 @@ static enum outcome check_conditions(struct looking *look, const struct check *c
     return all;
 }
 
-static enum outcome check_file(struct looking *look, const struct check *check, const struct file *file,
-                               enum flow_direction direction)
+static enum outcome match_file(struct transaction_scan *scan, const struct signature *signature,
+                               const struct file *file, enum flow_direction direction)
 {
     enum outcome all = OUTCOME_YES;
 
-    for (const struct condition *c = check->rule->file_conditions; c; c = c->next) {
+    for (const struct condition *c = signature->rule->file_conditions; c; c = c->next) {
         enum file_match match;
 
-        if (direction_of(look, c->directions) != direction)
+        if (direction_of(scan, c->directions) != direction)
             continue;
-        match = c->keyword->match_file(&look->ev->match, file, c->data);
+        match = c->keyword->match_file(&scan->ev->match, file, c->data);
         if (match == FILE_MATCH_LATER)
             all = OUTCOME_LATER;
         else if ((match == FILE_MATCH_YES) == c->negated)
@@ -243,87 +243,89 @@ static enum outcome check_file(struct looking *look, const struct check *check, 
 }
 
 /* Whether one file of the direction meets all conditions of the rule on files. */
-static enum outcome check_files_of(struct looking *look, const struct check *check, enum flow_direction direction)
+static enum outcome match_files_of(struct transaction_scan *scan, const struct signature *signature,
+                                   enum flow_direction direction)
 {
-    enum outcome all = is_complete(look, direction) ? OUTCOME_NO : OUTCOME_LATER, one;
+    enum outcome all = is_complete(scan, direction) ? OUTCOME_NO : OUTCOME_LATER, result;
     unsigned at = 0;
 
-    for (const struct file *file = look->tx->files[direction].first; file; file = file->next) {
-        if (at++ < look->first_file && direction == look->direction)
+    for (const struct file *file = scan->tx->files[direction].first; file; file = file->next) {
+        if (at++ < scan->first_file && direction == scan->direction)
             continue;
-        one = check_file(look, check, file, direction);
-        if (direction == look->direction)
-            look->matched_file = at - 1;
-        if (one == OUTCOME_YES)
+        result = match_file(scan, signature, file, direction);
+        if (direction == scan->direction)
+            scan->matched_file = at - 1;
+        if (result == OUTCOME_YES)
             return OUTCOME_YES;
-        if (one == OUTCOME_LATER)
+        if (result == OUTCOME_LATER)
             all = OUTCOME_LATER;
     }
     return all;
 }
 
-static bool asks_files_of(const struct looking *look, const struct check *check, enum flow_direction direction)
+static bool has_file_conditions(const struct transaction_scan *scan, const struct signature *signature,
+                                enum flow_direction direction)
 {
-    for (const struct condition *c = check->rule->file_conditions; c; c = c->next) {
-        if (direction_of(look, c->directions) == direction)
+    for (const struct condition *c = signature->rule->file_conditions; c; c = c->next) {
+        if (direction_of(scan, c->directions) == direction)
             return true;
     }
     return false;
 }
 
-static enum outcome check_files(struct looking *look, const struct check *check, const struct transaction_plan *plan,
-                                struct transaction_candidate *candidate)
+static enum outcome match_files(struct transaction_scan *scan, const struct signature *signature,
+                                const struct transaction_plan *plan, struct transaction_candidate *candidate)
 {
-    enum outcome all = OUTCOME_YES, one;
+    enum outcome all = OUTCOME_YES, result;
 
     if (!plan->files)
         return OUTCOME_YES;
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
-        bool held = direction == FLOW_TO_SERVER && check->transactional && candidate->files_hold;
+        bool held = direction == FLOW_TO_SERVER && signature->transactional && candidate->files_hold;
 
-        if (held || is_left_out(plan, (uint8_t)(1U << direction)) || !asks_files_of(look, check, direction))
+        if (held || is_excluded(plan, (uint8_t)(1U << direction)) || !has_file_conditions(scan, signature, direction))
             continue;
-        one = check_files_of(look, check, direction);
-        if (one == OUTCOME_NO)
+        result = match_files_of(scan, signature, direction);
+        if (result == OUTCOME_NO)
             return OUTCOME_NO;
-        if (one == OUTCOME_LATER)
+        if (result == OUTCOME_LATER)
             all = OUTCOME_LATER;
         else if (direction == FLOW_TO_SERVER)
-            candidate->files_hold = check->transactional;
+            candidate->files_hold = signature->transactional;
     }
     return all;
 }
 
-static const struct transaction_plan *find_plan(const struct looking *look, const struct check *check)
+static const struct transaction_plan *find_plan(const struct transaction_scan *scan, const struct signature *signature)
 {
-    const struct transaction_plan *plan = check->plans;
+    const struct transaction_plan *plan = signature->plans;
 
-    while (plan && (plan->direction != look->direction || plan->proto != look->tx->protocol))
+    while (plan && (plan->direction != scan->direction || plan->proto != scan->tx->protocol))
         plan = plan->next;
     return plan;
 }
 
-static enum outcome evaluate(struct looking *look, const struct transaction_plan *plan,
+static enum outcome evaluate(struct transaction_scan *scan, const struct transaction_plan *plan,
                              struct transaction_candidate *candidate)
 {
-    struct evaluation *ev = look->ev;
-    const struct check *check = &ev->ruleset->checks[candidate->check];
+    struct evaluation *ev = scan->ev;
+    const struct signature *signature = &ev->ruleset->signatures[candidate->signature];
     enum outcome conditions, files, buffers;
 
     ev->match.in_stream = false;
-    ev->detector->taken.count = 0;
-    if (!evaluate_header(ev, check) || (!plan->half && !evaluate_packet_conditions(ev, check)))
+    ev->detector->captured.count = 0;
+    if (!evaluate_header(ev, signature) || (!plan->half && !evaluate_packet_conditions(ev, signature)))
         return OUTCOME_NO;
     ev->detector->counters.evaluations++;
-    conditions = check_conditions(look, check, plan);
+    conditions = match_conditions(scan, signature, plan);
     if (conditions == OUTCOME_NO)
         return OUTCOME_NO;
-    files = check_files(look, check, plan, candidate);
+    files = match_files(scan, signature, plan, candidate);
     if (files == OUTCOME_NO)
         return OUTCOME_NO;
-    evaluate_begin_limits(ev->detector, check->rule);
-    buffers = inspect_buffers(look, check, plan, candidate);
-    evaluate_end_limits(ev->detector, check->rule);
+    evaluate_begin_limits(ev->detector, signature->rule);
+    buffers = inspect_buffers(scan, signature, plan, candidate);
+    evaluate_end_limits(ev->detector, signature->rule);
     if (buffers == OUTCOME_NO)
         return OUTCOME_NO;
     return conditions == OUTCOME_LATER || files == OUTCOME_LATER || buffers == OUTCOME_LATER ? OUTCOME_LATER
@@ -333,68 +335,68 @@ static enum outcome evaluate(struct looking *look, const struct transaction_plan
 /* --- Candidates ----------------------------------------------------------------------------------- */
 
 /* Returns the scan position of a growing buffer's value; NULL: not stored. */
-static uint64_t *scanned_to(struct app_detection *memory, uint32_t buffer, unsigned index)
+static uint64_t *get_scan_position(struct app_detection *state, uint32_t buffer, unsigned index)
 {
-    for (uint32_t i = 0; i < memory->grown_count; i++) {
-        if (memory->grown[i].buffer == buffer && memory->grown[i].index == index)
-            return &memory->grown[i].to;
+    for (uint32_t i = 0; i < state->grown_count; i++) {
+        if (state->grown[i].buffer == buffer && state->grown[i].index == index)
+            return &state->grown[i].to;
     }
-    if (memory->grown_count == TRANSACTION_GROWN)
+    if (state->grown_count == TRANSACTION_POSITIONS)
         return NULL;
-    memory->grown[memory->grown_count] =
+    state->grown[state->grown_count] =
         (struct transaction_grown){ .buffer = (uint8_t)buffer, .index = (uint16_t)index };
-    return &memory->grown[memory->grown_count++].to;
+    return &state->grown[state->grown_count++].to;
 }
 
-static bool is_same_value(const struct app_bytes *one, const struct app_bytes *other)
+static bool is_same_value(const struct app_bytes *result, const struct app_bytes *other)
 {
-    return one->bytes == other->bytes && one->length == other->length && one->offset == other->offset;
+    return result->bytes == other->bytes && result->length == other->length && result->offset == other->offset;
 }
 
 /* Scans the new bytes of a growing buffer, and literals that begin before them. */
-static void scan_growing(struct looking *look, uint32_t buffer, unsigned index, const struct app_bytes *value)
+static void scan_growing(struct transaction_scan *scan, uint32_t buffer, unsigned index, const struct app_bytes *value)
 {
-    const struct transaction_buffer *scanned = &look->group->buffers[buffer];
-    uint64_t *to = scanned->transforms ? NULL : scanned_to(look->memory, buffer, index);
+    const struct transaction_buffer *scanned = &scan->group->buffers[buffer];
+    uint64_t *to = scanned->transforms ? NULL : get_scan_position(scan->state, buffer, index);
     uint64_t end = value->offset + value->length;
-    bool again = !scanned->transforms && is_same_value(value, &look->grown);
+    bool is_same = !scanned->transforms && is_same_value(value, &scan->grown);
     uint64_t done = to && *to > value->offset ? *to - value->offset : 0;
 
     if (done > 0 && done >= value->length)
         return;
     if (to)
         *to = end;
-    if (again)
+    if (is_same)
         return;
     if (!scanned->transforms)
-        look->grown = *value;
+        scan->grown = *value;
     uint32_t before = done < LITERAL_MAX ? (uint32_t)done : LITERAL_MAX, from = (uint32_t)done - before;
 
     if (scanned->transforms)
-        prefilter_scan_whole(scanned->prefilter, look->ev->detector, value->bytes, value->length);
+        prefilter_scan_whole(scanned->prefilter, scan->ev->detector, value->bytes, value->length);
     else
-        prefilter_scan_grown(scanned->prefilter, look->ev->detector, value->bytes + from, value->length - from, before,
+        prefilter_scan_grown(scanned->prefilter, scan->ev->detector, value->bytes + from, value->length - from, before,
                              value->offset + from);
 }
 
-static void scan_buffer(struct looking *look, uint32_t at)
+static void scan_buffer(struct transaction_scan *scan, uint32_t at)
 {
-    const struct transaction_buffer *buffer = &look->group->buffers[at];
-    struct app_detection *memory = look->memory;
+    const struct transaction_buffer *buffer = &scan->group->buffers[at];
+    struct app_detection *state = scan->state;
     struct app_bytes value;
 
-    if (!has_reached(look, buffer->access))
+    if (!has_reached(scan, buffer->access))
         return;
-    if (memory->scanned[at / 64] >> (at % 64) & 1)
+    if (state->scanned[at / 64] >> (at % 64) & 1)
         return;
-    for (unsigned index = 0; next_value(look, buffer->access, buffer->transforms, index, &value); index++) {
+    for (unsigned index = 0; next_value(scan, buffer->access, buffer->transforms, index, &value); index++) {
         if (buffer->access->grows)
-            scan_growing(look, at, index, &value);
+            scan_growing(scan, at, index, &value);
         else
-            prefilter_scan_whole(buffer->prefilter, look->ev->detector, value.bytes, value.length);
+            prefilter_scan_whole(buffer->prefilter, scan->ev->detector, value.bytes, value.length);
     }
-    if (!buffer->access->grows && !memory->rescan)
-        memory->scanned[at / 64] |= UINT64_C(1) << (at % 64);
+    if (!buffer->access->grows && !state->rescan)
+        state->scanned[at / 64] |= UINT64_C(1) << (at % 64);
 }
 
 static bool has_events(const struct app_tx *tx)
@@ -408,26 +410,26 @@ static bool has_events(const struct app_tx *tx)
 
 /* Adds the rules without a literal. Most transactions have no event, so the hundred rules that require one are skipped.
  */
-static void collect_unfiltered(struct looking *look)
+static void collect_unfiltered(struct transaction_scan *scan)
 {
-    uint8_t progress = look->tx->progress[look->direction];
-    uint32_t count = has_events(look->tx) ? look->group->unfiltered_count : look->group->unfiltered_always;
+    uint8_t progress = scan->tx->progress[scan->direction];
+    uint32_t count = has_events(scan->tx) ? scan->group->unfiltered_count : scan->group->unfiltered_always;
 
     for (uint32_t i = 0; i < count; i++) {
-        const struct transaction_unfiltered *rule = &look->group->unfiltered[i];
+        const struct transaction_unfiltered *rule = &scan->group->unfiltered[i];
 
-        if (progress < rule->progress && !look->complete)
+        if (progress < rule->progress && !scan->complete)
             continue;
-        if (rule->always || look->memory->rescan || !look->memory->asked || rule->progress > look->memory->progress)
-            detector_add_candidate(look->ev->detector, rule->check);
+        if (rule->always || scan->state->rescan || !scan->state->was_scanned || rule->progress > scan->state->progress)
+            detector_add_candidate(scan->ev->detector, rule->signature);
     }
 }
 
 /* Adds the rules whose literal was found in the payload; the others cannot match. */
-static void collect_by_payload(struct looking *look)
+static void collect_by_payload(struct transaction_scan *scan)
 {
-    struct detector *detector = look->ev->detector;
-    const struct check_list *all = &look->group->by_payload;
+    struct detector *detector = scan->ev->detector;
+    const struct signature_list *all = &scan->group->by_payload;
 
     for (uint32_t i = 0; i < detector->payload_seen_count; i++)
         detector_add_candidate(detector, detector->payload_seen[i]);
@@ -435,208 +437,207 @@ static void collect_by_payload(struct looking *look)
         detector_add_candidate(detector, all->index[i]);
 }
 
-static uint16_t file_count(const struct looking *look)
+static uint16_t file_count(const struct transaction_scan *scan)
 {
-    uint32_t count = look->tx->files[look->direction].count;
+    uint32_t count = scan->tx->files[scan->direction].count;
 
     return count < UINT16_MAX ? (uint16_t)count : UINT16_MAX;
 }
 
 /* Whether a rule on files that has matched must be evaluated again for a new file. */
-static bool has_new_file(const struct looking *look, const struct transaction_candidate *candidate)
+static bool has_new_file(const struct transaction_scan *scan, const struct transaction_candidate *candidate)
 {
-    return file_count(look) > candidate->files &&
-           asks_files_of(look, &look->ev->ruleset->checks[candidate->check], look->direction);
+    return file_count(scan) > candidate->files &&
+           has_file_conditions(scan, &scan->ev->ruleset->signatures[candidate->signature], scan->direction);
 }
 
 /* Resets a candidate for a new file: conditions on the transaction still hold, conditions on files are evaluated for
  * the new file. */
-static void begin_new_file(const struct looking *look, struct transaction_candidate *candidate)
+static void reset_for_new_file(const struct transaction_scan *scan, struct transaction_candidate *candidate)
 {
     unsigned at = 0;
 
     candidate->done = false;
-    candidate->files_hold &= look->direction != FLOW_TO_SERVER;
-    for (const struct rule_buffer *buffer = look->ev->ruleset->checks[candidate->check].buffers; buffer && at < 32;
-         buffer = buffer->next, at++) {
-        if (is_of_files(buffer->keyword) && direction_of(look, buffer->directions) == look->direction)
+    candidate->files_hold &= scan->direction != FLOW_TO_SERVER;
+    for (const struct rule_buffer *buffer = scan->ev->ruleset->signatures[candidate->signature].buffers;
+         buffer && at < 32; buffer = buffer->next, at++) {
+        if (is_of_files(buffer->keyword) && direction_of(scan, buffer->directions) == scan->direction)
             candidate->matched &= ~(UINT32_C(1) << at);
     }
 }
 
-static struct transaction_candidate *remembered(struct app_detection *memory, uint32_t check)
+static struct transaction_candidate *find_candidate(struct app_detection *state, uint32_t signature)
 {
-    for (struct app_detection *piece = memory; piece; piece = piece->more) {
-        for (uint32_t i = 0; i < piece->count; i++) {
-            if (piece->list[i].check == check)
-                return &piece->list[i];
+    for (struct app_detection *block = state; block; block = block->more) {
+        for (uint32_t i = 0; i < block->count; i++) {
+            if (block->list[i].signature == signature)
+                return &block->list[i];
         }
     }
     return NULL;
 }
 
-static void collect(struct looking *look)
+static void collect_candidates(struct transaction_scan *scan)
 {
-    struct app_detection *memory = look->memory;
+    struct app_detection *state = scan->state;
 
-    if (memory->rescan)
-        memset(memory->scanned, 0, sizeof(memory->scanned));
-    for (uint32_t i = 0; i < look->group->buffer_count; i++)
-        scan_buffer(look, i);
-    collect_unfiltered(look);
-    collect_by_payload(look);
-    for (const struct app_detection *piece = memory; piece; piece = piece->more) {
-        for (uint32_t i = 0; i < piece->count; i++) {
-            if (!piece->list[i].done || has_new_file(look, &piece->list[i]))
-                detector_add_candidate(look->ev->detector, piece->list[i].check);
+    if (state->rescan)
+        memset(state->scanned, 0, sizeof(state->scanned));
+    for (uint32_t i = 0; i < scan->group->buffer_count; i++)
+        scan_buffer(scan, i);
+    collect_unfiltered(scan);
+    collect_by_payload(scan);
+    for (const struct app_detection *block = state; block; block = block->more) {
+        for (uint32_t i = 0; i < block->count; i++) {
+            if (!block->list[i].done || has_new_file(scan, &block->list[i]))
+                detector_add_candidate(scan->ev->detector, block->list[i].signature);
         }
     }
 }
 
 /* Removes a candidate; the last one of the list takes its place. */
-static void forget(struct app_detection *memory, struct transaction_candidate *candidate)
+static void remove_candidate(struct app_detection *state, struct transaction_candidate *candidate)
 {
-    while (memory->more && memory->more->count > 0)
-        memory = memory->more;
-    *candidate = memory->list[--memory->count];
+    while (state->more && state->more->count > 0)
+        state = state->more;
+    *candidate = state->list[--state->count];
 }
 
-static void give_pieces(struct detector *detector, struct app_detection *piece)
+static void free_blocks(struct detector *detector, struct app_detection *block)
 {
-    while (piece) {
-        struct app_detection *next = piece->more;
+    while (block) {
+        struct app_detection *next = block->more;
 
-        pool_give(detector->transactions, piece);
-        piece = next;
+        pool_give(detector->transactions, block);
+        block = next;
     }
 }
 
 /* Returns the block with space for one more candidate; NULL if there is none. */
-static struct app_detection *piece_with_room(struct detector *detector, struct app_detection *piece)
+static struct app_detection *get_block_with_space(struct detector *detector, struct app_detection *block)
 {
-    for (unsigned i = 1; piece->count == TRANSACTION_CANDIDATES; i++) {
-        if (!piece->more && i < TRANSACTION_PIECES) {
-            piece->more = pool_take(detector->transactions);
-            if (piece->more)
-                memset(piece->more, 0, offsetof(struct app_detection, list));
+    for (unsigned i = 1; block->count == TRANSACTION_CANDIDATES; i++) {
+        if (!block->more && i < TRANSACTION_BLOCKS) {
+            block->more = pool_take(detector->transactions);
+            if (block->more)
+                memset(block->more, 0, offsetof(struct app_detection, list));
         }
-        if (!piece->more)
+        if (!block->more)
             return NULL;
-        piece = piece->more;
+        block = block->more;
     }
-    return piece;
+    return block;
 }
 
 /* Stores a candidate that cannot be decided yet, or one that has matched and might be found again. */
-static void remember(struct looking *look, const struct transaction_candidate *candidate)
+static void add_candidate(struct transaction_scan *scan, const struct transaction_candidate *candidate)
 {
-    struct app_detection *piece = piece_with_room(look->ev->detector, look->memory);
+    struct app_detection *block = get_block_with_space(scan->ev->detector, scan->state);
 
-    if (!piece) {
-        look->memory->rescan = true;
-        look->ev->detector->counters.flow_memcap_hits++;
+    if (!block) {
+        scan->state->rescan = true;
+        scan->ev->detector->counters.flow_memcap_hits++;
         return;
     }
-    piece->list[piece->count++] = *candidate;
-    look->ev->detector->counters.waiting++;
+    block->list[block->count++] = *candidate;
+    scan->ev->detector->counters.waiting++;
 }
 
 /* Maps the candidates of the previous ruleset; removed rules are dropped. */
-static void carry_over(const struct ruleset *ruleset, struct app_detection *memory)
+static void map_candidates(const struct ruleset *ruleset, struct app_detection *state)
 {
-    for (struct app_detection *piece = memory; piece; piece = piece->more) {
-        for (uint32_t i = 0; i < piece->count;) {
-            uint32_t check = carry_check(ruleset, piece->list[i].check);
+    for (struct app_detection *block = state; block; block = block->more) {
+        for (uint32_t i = 0; i < block->count;) {
+            uint32_t signature = state_map_signature(ruleset, block->list[i].signature);
 
-            if (check == CARRIED_NOWHERE)
-                forget(memory, &piece->list[i]);
+            if (signature == SIGNATURE_NONE)
+                remove_candidate(state, &block->list[i]);
             else
-                piece->list[i++].check = check;
+                block->list[i++].signature = signature;
         }
     }
 }
 
 /* After a reload all present data is scanned for the new ruleset; what has matched does not match again. */
-void transaction_bring_up_to_date(struct detector *detector, const struct ruleset *ruleset,
-                                  struct app_detection *memory)
+void transaction_state_update(struct detector *detector, const struct ruleset *ruleset, struct app_detection *state)
 {
-    if (!memory || memory->generation == ruleset->generation)
+    if (!state || state->generation == ruleset->generation)
         return;
-    if (carry_knows(ruleset, memory->generation)) {
-        carry_over(ruleset, memory);
+    if (state_map_covers(ruleset, state->generation)) {
+        map_candidates(ruleset, state);
     } else {
-        give_pieces(detector, memory->more);
-        memory->more = NULL;
-        memory->count = 0;
+        free_blocks(detector, state->more);
+        state->more = NULL;
+        state->count = 0;
     }
-    memory->generation = ruleset->generation;
-    memory->grown_count = 0;
-    memory->progress = 0;
-    memory->asked = memory->rescan = false;
-    memset(memory->scanned, 0, sizeof(memory->scanned));
+    state->generation = ruleset->generation;
+    state->grown_count = 0;
+    state->progress = 0;
+    state->was_scanned = state->rescan = false;
+    memset(state->scanned, 0, sizeof(state->scanned));
 }
 
-static struct app_detection *new_memory(struct detector *detector, const struct ruleset *ruleset)
+static struct app_detection *alloc_state(struct detector *detector, const struct ruleset *ruleset)
 {
-    struct app_detection *memory = pool_take(detector->transactions);
+    struct app_detection *state = pool_take(detector->transactions);
 
-    if (memory) {
-        memset(memory, 0, offsetof(struct app_detection, list));
-        memory->generation = ruleset->generation;
+    if (state) {
+        memset(state, 0, offsetof(struct app_detection, list));
+        state->generation = ruleset->generation;
     }
-    return memory;
+    return state;
 }
 
 void transaction_add_candidate(struct detector *detector, const struct ruleset *ruleset, struct app_detection **slot,
                                const struct transaction_candidate *candidate)
 {
-    struct app_detection *piece = *slot ? *slot : (*slot = new_memory(detector, ruleset));
+    struct app_detection *block = *slot ? *slot : (*slot = alloc_state(detector, ruleset));
 
-    if (piece)
-        piece = piece_with_room(detector, piece);
-    if (piece)
-        piece->list[piece->count++] = *candidate;
+    if (block)
+        block = get_block_with_space(detector, block);
+    if (block)
+        block->list[block->count++] = *candidate;
 }
 
 /* Returns the state of the opposite direction, allocated if necessary. NULL: memory is exhausted. */
-static struct app_detection *memory_of_other(struct looking *look)
+static struct app_detection *get_opposite_state(struct transaction_scan *scan)
 {
-    struct app_detection **slot = &look->tx->detection[!look->direction];
+    struct app_detection **slot = &scan->tx->detection[!scan->direction];
 
     if (*slot)
-        transaction_bring_up_to_date(look->ev->detector, look->ev->ruleset, *slot);
+        transaction_state_update(scan->ev->detector, scan->ev->ruleset, *slot);
     else
-        *slot = new_memory(look->ev->detector, look->ev->ruleset);
+        *slot = alloc_state(scan->ev->detector, scan->ev->ruleset);
     return *slot;
 }
 
 /* A match on an event is a match of the transaction: marks the rule as matched in the opposite direction, so that it
  * does not match there again when that direction completes. */
-static void settle_other(struct looking *look, uint32_t index)
+static void mark_done_in_opposite(struct transaction_scan *scan, uint32_t index)
 {
-    struct app_detection *memory = memory_of_other(look);
+    struct app_detection *state = get_opposite_state(scan);
 
-    if (memory)
-        memory = piece_with_room(look->ev->detector, memory);
-    if (memory)
-        memory->list[memory->count++] = (struct transaction_candidate){ .check = index, .done = true };
+    if (state)
+        state = get_block_with_space(scan->ev->detector, state);
+    if (state)
+        state->list[state->count++] = (struct transaction_candidate){ .signature = index, .done = true };
 }
 
 /* The half plan of a transactional rule matched: makes it a candidate in the direction to the client. If that cannot be
  * stored, it is found there by the data left of the other direction. */
-static void hand_over(struct looking *look, const struct transaction_candidate *half)
+static void store_half_match(struct transaction_scan *scan, const struct transaction_candidate *half)
 {
-    struct app_detection *memory = memory_of_other(look);
-    struct transaction_candidate *candidate = memory ? remembered(memory, half->check) : NULL;
+    struct app_detection *state = get_opposite_state(scan);
+    struct transaction_candidate *candidate = state ? find_candidate(state, half->signature) : NULL;
 
-    if (memory && !candidate)
-        memory = piece_with_room(look->ev->detector, memory);
-    if (memory && !candidate) {
-        candidate = &memory->list[memory->count++];
-        *candidate = (struct transaction_candidate){ .check = half->check };
+    if (state && !candidate)
+        state = get_block_with_space(scan->ev->detector, state);
+    if (state && !candidate) {
+        candidate = &state->list[state->count++];
+        *candidate = (struct transaction_candidate){ .signature = half->signature };
     }
     if (!candidate) {
-        look->ev->detector->counters.flow_memcap_hits++;
+        scan->ev->detector->counters.flow_memcap_hits++;
         return;
     }
     candidate->matched |= half->matched;
@@ -644,123 +645,125 @@ static void hand_over(struct looking *look, const struct transaction_candidate *
 }
 
 /* Whether the rule's conditions on events held with the events that were set when the direction completed. */
-static bool held_when_settled(struct looking *look, const struct check *check)
+static bool held_at_completion(struct transaction_scan *scan, const struct signature *signature)
 {
-    struct app_tx *tx = look->tx;
+    struct app_tx *tx = scan->tx;
     uint64_t now[APP_EVENT_WORDS];
     bool held = true;
 
     memcpy(now, tx->events, sizeof(now));
-    memcpy(tx->events, tx->settled_events[look->direction], sizeof(now));
-    for (const struct condition *c = check->rule->transaction_conditions; c && held; c = c->next) {
+    memcpy(tx->events, tx->settled_events[scan->direction], sizeof(now));
+    for (const struct condition *c = signature->rule->transaction_conditions; c && held; c = c->next) {
         if (!c->keyword->applications)
-            held = c->keyword->match_transaction(&look->ev->match, tx, look->direction, c->data) != c->negated;
+            held = c->keyword->match_transaction(&scan->ev->match, tx, scan->direction, c->data) != c->negated;
     }
     memcpy(tx->events, now, sizeof(now));
     return held;
 }
 
 /* A completed direction is evaluated again only for new events; everything else was decided when it completed. */
-static bool is_settled(struct looking *look, const struct check *check, const struct transaction_plan *plan)
+static bool is_settled(struct transaction_scan *scan, const struct signature *signature,
+                       const struct transaction_plan *plan)
 {
-    return look->tx->settled[look->direction] && (!plan->events || held_when_settled(look, check));
+    return scan->tx->settled[scan->direction] && (!plan->events || held_at_completion(scan, signature));
 }
 
-static void decide(struct looking *look, uint32_t index)
+static void decide_candidate(struct transaction_scan *scan, uint32_t index)
 {
-    struct transaction_candidate *old = remembered(look->memory, index);
-    struct transaction_candidate candidate = old ? *old : (struct transaction_candidate){ .check = index };
-    const struct check *check = &look->ev->ruleset->checks[index];
-    const struct transaction_plan *plan = find_plan(look, check);
+    struct transaction_candidate *stored = find_candidate(scan->state, index);
+    struct transaction_candidate candidate = stored ? *stored : (struct transaction_candidate){ .signature = index };
+    const struct signature *signature = &scan->ev->ruleset->signatures[index];
+    const struct transaction_plan *plan = find_plan(scan, signature);
     enum outcome outcome;
 
-    if ((candidate.done && !has_new_file(look, &candidate)) || (!old && (!plan || is_settled(look, check, plan))))
+    if ((candidate.done && !has_new_file(scan, &candidate)) ||
+        (!stored && (!plan || is_settled(scan, signature, plan))))
         return;
     if (candidate.done)
-        begin_new_file(look, &candidate);
-    look->first_file = candidate.files;
-    look->matched_file = 0;
-    outcome = plan ? evaluate(look, plan, &candidate) : OUTCOME_NO;
+        reset_for_new_file(scan, &candidate);
+    scan->first_file = candidate.files;
+    scan->matched_file = 0;
+    outcome = plan ? evaluate(scan, plan, &candidate) : OUTCOME_NO;
     if (outcome == OUTCOME_YES && plan->half)
-        hand_over(look, &candidate);
+        store_half_match(scan, &candidate);
     else if (outcome == OUTCOME_YES)
-        evaluate_transaction_hit(look->ev, index, look->tx);
-    if (outcome == OUTCOME_YES && plan->events && app_tx_is_complete(look->tx, !look->direction))
-        settle_other(look, index);
+        evaluate_transaction_hit(scan->ev, index, scan->tx);
+    if (outcome == OUTCOME_YES && plan->events && app_tx_is_complete(scan->tx, !scan->direction))
+        mark_done_in_opposite(scan, index);
     candidate.done = outcome == OUTCOME_YES || (outcome == OUTCOME_NO && candidate.files > 0);
     if (candidate.done) /* files behind the matching one may be incomplete yet */
-        candidate.files = outcome == OUTCOME_YES && look->matched_file < UINT16_MAX ? (uint16_t)(look->matched_file + 1)
-                                                                                    : file_count(look);
-    if (look->complete || (outcome == OUTCOME_NO && !candidate.done)) {
-        if (old)
-            forget(look->memory, old);
+        candidate.files = outcome == OUTCOME_YES && scan->matched_file < UINT16_MAX ? (uint16_t)(scan->matched_file + 1)
+                                                                                    : file_count(scan);
+    if (scan->complete || (outcome == OUTCOME_NO && !candidate.done)) {
+        if (stored)
+            remove_candidate(scan->state, stored);
         return;
     }
-    if (old)
-        *old = candidate;
+    if (stored)
+        *stored = candidate;
     else
-        remember(look, &candidate);
+        add_candidate(scan, &candidate);
 }
 
 /* --- Transaction scan ----------------------------------------------------------------------------- */
 
 /* Returns the state of the transaction; `own`, cleared, if there is none yet. */
-static struct app_detection *recall(struct looking *look, struct app_detection *own)
+static struct app_detection *load_state(struct transaction_scan *scan, struct app_detection *temporary)
 {
-    struct app_detection *memory = look->tx->detection[look->direction];
+    struct app_detection *state = scan->tx->detection[scan->direction];
 
-    if (memory) {
-        transaction_bring_up_to_date(look->ev->detector, look->ev->ruleset, memory);
-        return memory;
+    if (state) {
+        transaction_state_update(scan->ev->detector, scan->ev->ruleset, state);
+        return state;
     }
-    memset(own, 0, offsetof(struct app_detection, list));
-    own->generation = look->ev->ruleset->generation;
-    return own;
+    memset(temporary, 0, offsetof(struct app_detection, list));
+    temporary->generation = scan->ev->ruleset->generation;
+    return temporary;
 }
 
-static void keep(struct looking *look, const struct app_detection *own)
+static void store_state(struct transaction_scan *scan, const struct app_detection *temporary)
 {
-    struct app_detection **slot = &look->tx->detection[look->direction];
+    struct app_detection **slot = &scan->tx->detection[scan->direction];
 
-    look->memory->asked = true;
-    look->memory->progress = look->tx->progress[look->direction];
-    if (look->memory != own)
+    scan->state->was_scanned = true;
+    scan->state->progress = scan->tx->progress[scan->direction];
+    if (scan->state != temporary)
         return;
-    if (!look->complete && !*slot) {
-        *slot = pool_take(look->ev->detector->transactions);
+    if (!scan->complete && !*slot) {
+        *slot = pool_take(scan->ev->detector->transactions);
         if (*slot)
             (*slot)->more = NULL;
         else
-            look->ev->detector->counters.flow_memcap_hits++;
+            scan->ev->detector->counters.flow_memcap_hits++;
     }
-    if (look->complete || !*slot) {
-        give_pieces(look->ev->detector, own->more);
+    if (scan->complete || !*slot) {
+        free_blocks(scan->ev->detector, temporary->more);
         return;
     }
-    memcpy(*slot, own, sizeof(*own));
+    memcpy(*slot, temporary, sizeof(*temporary));
 }
 
 /* Decides all candidates and books their time on the rules. */
-static __attribute__((noinline, cold)) void decide_by_budget(struct looking *look)
+static __attribute__((noinline, cold)) void decide_timed(struct transaction_scan *scan)
 {
-    struct detector *detector = look->ev->detector;
-    const struct ruleset *ruleset = look->ev->ruleset;
+    struct detector *detector = scan->ev->detector;
+    const struct ruleset *ruleset = scan->ev->ruleset;
 
-    budget_begin(detector->budget);
+    budget_start(detector->budget);
     for (uint32_t i = 0; i < detector->candidate_count; i++) {
-        const struct rule *rule = ruleset->checks[detector->candidates[i]].rule;
+        const struct rule *rule = ruleset->signatures[detector->candidates[i]].rule;
 
         if (!budget_allows(detector->budget, rule))
             continue;
-        decide(look, detector->candidates[i]);
+        decide_candidate(scan, detector->candidates[i]);
         budget_book(detector, ruleset_rules(ruleset), rule);
     }
 }
 
-static void look_at(struct evaluation *ev, struct app_tx *tx, const struct transaction_group *group)
+static void scan_transaction(struct evaluation *ev, struct app_tx *tx, const struct transaction_group *group)
 {
     struct detector *detector = ev->detector;
-    struct looking look = {
+    struct transaction_scan scan = {
         .ev = ev,
         .tx = tx,
         .direction = ev->direction,
@@ -768,35 +771,35 @@ static void look_at(struct evaluation *ev, struct app_tx *tx, const struct trans
         .complete = app_tx_is_complete(tx, ev->direction),
     };
 
-    look.memory = recall(&look, &detector->memory);
-    look.memory->rescan |= tx->settled[ev->direction];
+    scan.state = load_state(&scan, &detector->transaction_state);
+    scan.state->rescan |= tx->settled[ev->direction];
     detector_next_serial(detector);
-    collect(&look);
+    collect_candidates(&scan);
     detector->counters.candidates += detector->candidate_count;
     evaluate_sort(detector);
-    evaluate_fetch(ev);
+    evaluate_prefetch(ev);
     if (detector->budget)
-        decide_by_budget(&look);
+        decide_timed(&scan);
     else
         for (uint32_t i = 0; i < detector->candidate_count; i++)
-            decide(&look, detector->candidates[i]);
-    keep(&look, &detector->memory);
+            decide_candidate(&scan, detector->candidates[i]);
+    store_state(&scan, &detector->transaction_state);
 }
 
 /* Returns the bytes by which the buffer has grown since its last scan. */
-static struct app_bytes new_part(const struct evaluation *ev, const struct app_tx *tx,
-                                 const struct transaction_group *group)
+static struct app_bytes get_new_bytes(const struct evaluation *ev, const struct app_tx *tx,
+                                      const struct transaction_group *group)
 {
-    const struct app_detection *memory = tx->detection[ev->direction];
-    const struct app_buffer *access = group->buffers[group->joined_buffer].access;
+    const struct app_detection *state = tx->detection[ev->direction];
+    const struct app_buffer *access = group->buffers[group->merged_buffer].access;
     struct app_bytes value = { .bytes = NULL };
 
     if (tx->progress[access->direction] < access->progress || !access->get(tx, access->direction, 0, &value))
         return (struct app_bytes){ .length = 0 };
-    for (uint32_t i = 0; memory && i < memory->grown_count; i++) {
-        uint64_t to = memory->grown[i].to;
+    for (uint32_t i = 0; state && i < state->grown_count; i++) {
+        uint64_t to = state->grown[i].to;
 
-        if (memory->grown[i].buffer != group->joined_buffer || memory->grown[i].index != 0 || to <= value.offset)
+        if (state->grown[i].buffer != group->merged_buffer || state->grown[i].index != 0 || to <= value.offset)
             continue;
         if (to - value.offset >= value.length)
             return (struct app_bytes){ .length = 0 };
@@ -809,34 +812,34 @@ static struct app_bytes new_part(const struct evaluation *ev, const struct app_t
 
 /* Whether the merged scan pays: the chunk ends with the new bytes, and they are a large enough part of it. A short
  * first part may be in the scan cache. */
-static bool is_worth_joining(const struct stream_view *view, const struct app_bytes *part)
+static bool is_merge_worthwhile(const struct stream_view *chunk, const struct app_bytes *part)
 {
     enum { MOST_VIEWS = 8 }; /* searching a chunk with both kinds of literals costs a tenth more */
 
-    return part->bytes && part->length <= view->length && part->length >= view->length / MOST_VIEWS &&
-           (part->offset > 0 || part->length > SCAN_MEMO_LENGTH) &&
-           memcmp(view->data + (view->length - part->length), part->bytes, part->length) == 0;
+    return part->bytes && part->length <= chunk->length && part->length >= chunk->length / MOST_VIEWS &&
+           (part->offset > 0 || part->length > SCAN_CACHE_LENGTH) &&
+           memcmp(chunk->data + (chunk->length - part->length), part->bytes, part->length) == 0;
 }
 
-const struct prefilter *transaction_joined(const struct evaluation *ev)
+const struct prefilter *transaction_merged_prefilter(const struct evaluation *ev)
 {
     const struct flow *flow = ev->input->packet->flow;
     const struct app_tx *tx = flow->app ? app_transactions_in(flow, APP_TX_UNSEEN + ev->direction) : NULL;
     const struct transaction_group *group =
         tx ? &ev->ruleset->transactions[tx->protocol * FLOW_DIRECTIONS + ev->direction] : NULL;
-    struct joined_scan *joined = &ev->detector->joined;
+    struct merged_scan *merged = &ev->detector->merged;
 
-    if (!group || !group->joined)
+    if (!group || !group->merged)
         return NULL;
 
-    const struct app_bytes part = new_part(ev, tx, group);
+    const struct app_bytes part = get_new_bytes(ev, tx, group);
 
-    if (!is_worth_joining(ev->view, &part))
+    if (!is_merge_worthwhile(ev->chunk, &part))
         return NULL;
-    joined->bytes = part.bytes;
-    joined->length = part.length;
-    joined->skip = ev->view->length - part.length;
-    return group->joined;
+    merged->bytes = part.bytes;
+    merged->length = part.length;
+    merged->skip = ev->chunk->length - part.length;
+    return group->merged;
 }
 
 void detect_unseen_transactions(struct evaluation *ev, struct app_tx *first)
@@ -853,7 +856,7 @@ void detect_unseen_transactions(struct evaluation *ev, struct app_tx *first)
         }
         group = &ev->ruleset->transactions[tx->protocol * FLOW_DIRECTIONS + ev->direction];
         if (group->has_rules)
-            look_at(ev, tx, group);
+            scan_transaction(ev, tx, group);
         if (app_tx_is_complete(tx, ev->direction)) {
             tx->settled[ev->direction] = true;
             memcpy(tx->settled_events[ev->direction], tx->events, sizeof(tx->events));
@@ -864,5 +867,5 @@ void detect_unseen_transactions(struct evaluation *ev, struct app_tx *first)
 
 void detect_release_transaction(void *user, struct app_detection *detection)
 {
-    give_pieces(user, detection);
+    free_blocks(user, detection);
 }

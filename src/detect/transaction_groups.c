@@ -79,7 +79,7 @@ static void note_progress(struct transaction_plan *plan, enum flow_direction dir
         plan->progress = progress;
 }
 
-static bool fill_access(struct transaction_plan *plan, const struct rule *rule, const struct app_proto *proto)
+static bool set_access(struct transaction_plan *plan, const struct rule *rule, const struct app_proto *proto)
 {
     unsigned at = 0;
 
@@ -101,7 +101,8 @@ static bool fill_access(struct transaction_plan *plan, const struct rule *rule, 
     return true;
 }
 
-static bool fill_conditions(struct transaction_plan *plan, const struct rule *rule, const struct app_proto *proto)
+static bool set_condition_progress(struct transaction_plan *plan, const struct rule *rule,
+                                   const struct app_proto *proto)
 {
     unsigned at = 0;
 
@@ -148,7 +149,7 @@ static bool same_transforms(const struct condition *a, const struct condition *b
     return !a && !b;
 }
 
-static int own_prefilter(struct transaction_group *group, struct transaction_buffer *slot)
+static int set_prefilter(struct transaction_group *group, struct transaction_buffer *slot)
 {
     if (!slot->access->grows || slot->transforms)
         return prefilter_new(&slot->prefilter);
@@ -177,7 +178,7 @@ static struct transaction_buffer *group_buffer(struct transaction_group *group, 
     group->buffers = list;
     slot = &list[group->buffer_count];
     *slot = (struct transaction_buffer){ .access = access, .transforms = buffer->transforms };
-    if (own_prefilter(group, slot))
+    if (set_prefilter(group, slot))
         return NULL;
     group->buffer_count++;
     return slot;
@@ -185,7 +186,7 @@ static struct transaction_buffer *group_buffer(struct transaction_group *group, 
 
 /* Adds a rule without a literal. Rules that require an event are behind all others, because most transactions have
  * none. */
-static int add_unfiltered(struct transaction_group *group, uint32_t check, const struct transaction_plan *plan)
+static int add_unfiltered(struct transaction_group *group, uint32_t signature, const struct transaction_plan *plan)
 {
     struct transaction_unfiltered *slot;
 
@@ -206,7 +207,7 @@ static int add_unfiltered(struct transaction_group *group, uint32_t check, const
         slot = first;
     }
     *slot = (struct transaction_unfiltered){
-        .check = check,
+        .signature = signature,
         .progress = plan->progress,
         .always = plan->grows || plan->files || plan->events,
     };
@@ -219,9 +220,9 @@ static bool is_growing(const struct transaction_buffer *buffer)
 }
 
 /* The half plan is created first. */
-static bool has_half(const struct check *check, uint8_t proto)
+static bool has_half(const struct signature *signature, uint8_t proto)
 {
-    for (const struct transaction_plan *plan = check->plans; plan; plan = plan->next) {
+    for (const struct transaction_plan *plan = signature->plans; plan; plan = plan->next) {
         if (plan->half && plan->proto == proto)
             return true;
     }
@@ -230,9 +231,9 @@ static bool has_half(const struct check *check, uint8_t proto)
 
 /* Returns the directions of which the literal may be: if the rule has a half plan, each plan has a literal of its own
  * direction, because growing buffers exist only while they are received. */
-static unsigned literal_directions(const struct check *check, const struct transaction_plan *plan)
+static unsigned literal_directions(const struct signature *signature, const struct transaction_plan *plan)
 {
-    if (!check->transactional || (!plan->half && !has_half(check, plan->proto)))
+    if (!signature->transactional || (!plan->half && !has_half(signature, plan->proto)))
         return LITERAL_BOTH_WAYS;
     return 1U << plan->direction;
 }
@@ -240,13 +241,13 @@ static unsigned literal_directions(const struct check *check, const struct trans
 static int add_to_group(struct ruleset *ruleset, uint32_t index, const struct transaction_plan *plan)
 {
     struct transaction_group *group = &ruleset->transactions[plan->proto * FLOW_DIRECTIONS + plan->direction];
-    const struct check *check = &ruleset->checks[index];
+    const struct signature *signature = &ruleset->signatures[index];
     struct literal literal;
 
     group->has_rules = true;
-    if (check->by_payload)
-        return check_list_add(&group->by_payload, index);
-    if (literal_choose(check->rule, true, literal_directions(check, plan), &literal)) {
+    if (signature->by_payload)
+        return signature_list_add(&group->by_payload, index);
+    if (literal_choose(signature->rule, true, literal_directions(signature, plan), &literal)) {
         enum flow_direction direction = direction_of(literal.rule_buffer->directions, plan->direction);
         struct transaction_buffer *buffer = group_buffer(
             group, transaction_access(app_by_id(plan->proto), literal.buffer, direction), literal.rule_buffer);
@@ -271,28 +272,28 @@ static bool carries_all_files(const struct rule *rule, const struct app_proto *p
     return true;
 }
 
-static int add_plan(struct ruleset *ruleset, uint32_t index, const struct transaction_plan *kind)
+static int add_plan(struct ruleset *ruleset, uint32_t index, const struct transaction_plan *template)
 {
-    struct check *check = &ruleset->checks[index];
-    const struct rule *rule = check->rule;
-    const struct app_proto *proto = app_by_id(kind->proto);
+    struct signature *signature = &ruleset->signatures[index];
+    const struct rule *rule = signature->rule;
+    const struct app_proto *proto = app_by_id(template->proto);
     struct transaction_plan *plan;
 
-    if (rule->directions && !(rule->directions >> kind->direction & 1))
+    if (rule->directions && !(rule->directions >> template->direction & 1))
         return 0;
-    if (!carries_all_files(rule, proto, kind->direction))
+    if (!carries_all_files(rule, proto, template->direction))
         return 0;
     plan = new_plan(ruleset, rule);
     if (!plan)
         return -ENOMEM;
-    plan->proto = kind->proto;
-    plan->direction = kind->direction;
-    plan->half = kind->half;
+    plan->proto = template->proto;
+    plan->direction = template->direction;
+    plan->half = template->half;
     plan->files = rule->file_conditions != NULL;
-    if (!fill_access(plan, rule, proto) || !fill_conditions(plan, rule, proto))
+    if (!set_access(plan, rule, proto) || !set_condition_progress(plan, rule, proto))
         return 0; /* this protocol lacks a buffer or condition of the rule */
-    plan->next = check->plans;
-    check->plans = plan;
+    plan->next = signature->plans;
+    signature->plans = plan;
     return add_to_group(ruleset, index, plan);
 }
 
@@ -320,7 +321,7 @@ static int add_transactional(struct ruleset *ruleset, uint32_t index, unsigned i
     struct transaction_plan whole = { .proto = (uint8_t)id, .direction = FLOW_TO_CLIENT };
     int err = 0;
 
-    if (needs_half(ruleset->checks[index].rule, app_by_id(id)))
+    if (needs_half(ruleset->signatures[index].rule, app_by_id(id)))
         err = add_plan(ruleset, index, &half);
     return err ? err : add_plan(ruleset, index, &whole);
 }
@@ -329,7 +330,7 @@ static int add_for_protocol(struct ruleset *ruleset, uint32_t index, unsigned id
 {
     int err = 0;
 
-    if (ruleset->checks[index].transactional)
+    if (ruleset->signatures[index].transactional)
         return add_transactional(ruleset, index, id);
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS && !err; direction++) {
         struct transaction_plan plan = { .proto = (uint8_t)id, .direction = (uint8_t)direction };
@@ -344,13 +345,13 @@ int transaction_rule_add(struct ruleset *ruleset, uint32_t index)
     int err = 0;
 
     for (unsigned id = 1; id <= app_list_count && !err; id++) {
-        if (names_protocol(ruleset->checks[index].rule, id))
+        if (names_protocol(ruleset->signatures[index].rule, id))
             err = add_for_protocol(ruleset, index, id);
     }
     return err;
 }
 
-int transaction_groups_join(struct ruleset *ruleset)
+int transaction_groups_merge(struct ruleset *ruleset)
 {
     int err = 0;
 
@@ -360,9 +361,9 @@ int transaction_groups_join(struct ruleset *ruleset)
 
         if (!app_by_id((unsigned)(i / FLOW_DIRECTIONS))->sends_as_is || !of_stream || !group->growing)
             continue;
-        while (group->buffers[group->joined_buffer].prefilter != group->growing)
-            group->joined_buffer++;
-        err = prefilter_join(&group->joined, of_stream, group->growing);
+        while (group->buffers[group->merged_buffer].prefilter != group->growing)
+            group->merged_buffer++;
+        err = prefilter_merge(&group->merged, of_stream, group->growing);
     }
     return err;
 }

@@ -18,7 +18,7 @@
 #include "detect_priv.h"
 #include "sluice/transfer.h"
 
-enum { CHECK_SIZE = 16, ALL_CANDIDATES = TRANSACTION_CANDIDATES * TRANSACTION_PIECES };
+enum { SIGNATURE_SIZE = 16, MAX_CANDIDATES = TRANSACTION_CANDIDATES * TRANSACTION_BLOCKS };
 
 struct detect_checks {
     const struct ruleset *ruleset;
@@ -28,21 +28,21 @@ struct detect_checks {
 int detect_checks_new(struct detect_checks **out, const struct ruleset *ruleset)
 {
     size_t rules = rule_list_count(ruleset->rules);
-    struct detect_checks *checks = malloc(sizeof(*checks) + (rules + 1) * sizeof(checks->of_rule[0]));
+    struct detect_checks *signatures = malloc(sizeof(*signatures) + (rules + 1) * sizeof(signatures->of_rule[0]));
 
-    if (!checks)
+    if (!signatures)
         return -ENOMEM;
-    checks->ruleset = ruleset;
-    memset(checks->of_rule, 0xff, (rules + 1) * sizeof(checks->of_rule[0]));
-    for (uint32_t i = 0; i < ruleset->check_count; i++)
-        checks->of_rule[ruleset->checks[i].rule->index] = i;
-    *out = checks;
+    signatures->ruleset = ruleset;
+    memset(signatures->of_rule, 0xff, (rules + 1) * sizeof(signatures->of_rule[0]));
+    for (uint32_t i = 0; i < ruleset->signature_count; i++)
+        signatures->of_rule[ruleset->signatures[i].rule->index] = i;
+    *out = signatures;
     return 0;
 }
 
-void detect_checks_free(struct detect_checks *checks)
+void detect_checks_free(struct detect_checks *signatures)
 {
-    free(checks);
+    free(signatures);
 }
 
 /* --- Signatures ----------------------------------------------------------------------------------- */
@@ -52,20 +52,20 @@ static uint64_t text_digest(const struct rule *rule)
     return rule->text ? XXH3_64bits(rule->text, strlen(rule->text)) : 0;
 }
 
-static uint32_t find_check(const struct detect_checks *checks, uint32_t gid, uint32_t sid, uint64_t digest)
+static uint32_t find_signature(const struct detect_checks *signatures, uint32_t gid, uint32_t sid, uint64_t digest)
 {
-    const struct rule *rule = rule_list_find(checks->ruleset->rules, gid, sid);
+    const struct rule *rule = rule_list_find(signatures->ruleset->rules, gid, sid);
 
-    return rule && text_digest(rule) == digest ? checks->of_rule[rule->index] : CARRIED_NOWHERE;
+    return rule && text_digest(rule) == digest ? signatures->of_rule[rule->index] : SIGNATURE_NONE;
 }
 
-static void transfer_check(struct transfer *t, const struct detect_checks *checks, uint32_t *check)
+static void transfer_signature(struct transfer *t, const struct detect_checks *signatures, uint32_t *signature)
 {
     uint32_t gid = 0, sid = 0;
     uint64_t digest = 0;
 
     if (!t->reading) {
-        const struct rule *rule = checks->ruleset->checks[*check].rule;
+        const struct rule *rule = signatures->ruleset->signatures[*signature].rule;
 
         gid = rule->gid;
         sid = rule->sid;
@@ -75,112 +75,112 @@ static void transfer_check(struct transfer *t, const struct detect_checks *check
     transfer_u32(t, &sid);
     transfer_u64(t, &digest);
     if (t->reading)
-        *check = t->error ? CARRIED_NOWHERE : find_check(checks, gid, sid, digest);
+        *signature = t->error ? SIGNATURE_NONE : find_signature(signatures, gid, sid, digest);
 }
 
 /* --- Flows ---------------------------------------------------------------------------------------- */
 
-static void write_waiting(struct transfer *t, const struct detect_checks *checks, struct flow_detection *detection)
+static void write_pending(struct transfer *t, const struct detect_checks *signatures, struct flow_detection *detection)
 {
     uint32_t count = detection ? detection->count : 0;
 
     transfer_u32(t, &count);
     for (uint32_t i = 0; i < count; i++) {
-        struct waiting *waiting = &detection->list[i];
+        struct pending_candidate *pending = &detection->list[i];
 
-        transfer_check(t, checks, &waiting->check);
-        transfer_u64(t, &waiting->until);
-        transfer_bool(t, &waiting->muted);
+        transfer_signature(t, signatures, &pending->signature);
+        transfer_u64(t, &pending->until);
+        transfer_bool(t, &pending->muted);
     }
 }
 
 /* If memory is exhausted, the inspection window of the flow is scanned again. */
-static void add_waiting(struct detector *detector, const struct detect_checks *checks, struct flow *flow,
-                        enum flow_direction direction, const struct waiting *waiting)
+static void add_pending(struct detector *detector, const struct detect_checks *signatures, struct flow *flow,
+                        enum flow_direction direction, const struct pending_candidate *pending)
 {
     struct flow_detection **slot = &flow->detection[direction];
 
-    if (!*slot && (*slot = pool_take(detector->waiting)))
-        **slot = (struct flow_detection){ .generation = checks->ruleset->generation };
+    if (!*slot && (*slot = pool_take(detector->pending)))
+        **slot = (struct flow_detection){ .generation = signatures->ruleset->generation };
     if (*slot)
-        (*slot)->list[(*slot)->count++] = *waiting;
+        (*slot)->list[(*slot)->count++] = *pending;
     else
         flow->flags |= FLOW_RESCAN;
 }
 
-static void read_waiting(struct transfer *t, struct detector *detector, const struct detect_checks *checks,
+static void read_pending(struct transfer *t, struct detector *detector, const struct detect_checks *signatures,
                          struct flow *flow, enum flow_direction direction)
 {
     uint32_t count = 0;
 
     transfer_u32(t, &count);
-    transfer_require(t, count <= WAITING_MAX);
+    transfer_require(t, count <= PENDING_MAX);
     for (uint32_t i = 0; i < count && !t->error; i++) {
-        struct waiting waiting = { .until = 0 };
+        struct pending_candidate pending = { .until = 0 };
 
-        transfer_check(t, checks, &waiting.check);
-        transfer_u64(t, &waiting.until);
-        transfer_bool(t, &waiting.muted);
-        if (!t->error && waiting.check != CARRIED_NOWHERE)
-            add_waiting(detector, checks, flow, direction, &waiting);
+        transfer_signature(t, signatures, &pending.signature);
+        transfer_u64(t, &pending.until);
+        transfer_bool(t, &pending.muted);
+        if (!t->error && pending.signature != SIGNATURE_NONE)
+            add_pending(detector, signatures, flow, direction, &pending);
     }
 }
 
-void detect_transfer_flow(struct transfer *t, struct detector *detector, const struct detect_checks *checks,
+void detect_transfer_flow(struct transfer *t, struct detector *detector, const struct detect_checks *signatures,
                           struct flow *flow)
 {
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         if (t->reading) {
-            read_waiting(t, detector, checks, flow, direction);
+            read_pending(t, detector, signatures, flow, direction);
             continue;
         }
-        waiting_bring_up_to_date(flow, direction, checks->ruleset);
-        write_waiting(t, checks, flow->detection[direction]);
+        pending_update(flow, direction, signatures->ruleset);
+        write_pending(t, signatures, flow->detection[direction]);
     }
 }
 
 /* --- Transactions --------------------------------------------------------------------------------- */
 
-static void transfer_candidate(struct transfer *t, const struct detect_checks *checks,
+static void transfer_candidate(struct transfer *t, const struct detect_checks *signatures,
                                struct transaction_candidate *candidate)
 {
-    transfer_check(t, checks, &candidate->check);
+    transfer_signature(t, signatures, &candidate->signature);
     transfer_u32(t, &candidate->matched);
     transfer_u16(t, &candidate->files);
     transfer_bool(t, &candidate->done);
     transfer_bool(t, &candidate->files_hold);
 }
 
-static void write_memory(struct transfer *t, const struct detect_checks *checks, struct app_detection *memory)
+static void write_state(struct transfer *t, const struct detect_checks *signatures, struct app_detection *state)
 {
     uint32_t count = 0;
 
-    for (struct app_detection *piece = memory; piece; piece = piece->more)
-        count += piece->count;
+    for (struct app_detection *block = state; block; block = block->more)
+        count += block->count;
     transfer_u32(t, &count);
-    for (struct app_detection *piece = memory; piece; piece = piece->more) {
-        for (uint32_t i = 0; i < piece->count; i++)
-            transfer_candidate(t, checks, &piece->list[i]);
+    for (struct app_detection *block = state; block; block = block->more) {
+        for (uint32_t i = 0; i < block->count; i++)
+            transfer_candidate(t, signatures, &block->list[i]);
     }
 }
 
-static void read_memory(struct transfer *t, struct detector *detector, const struct detect_checks *checks,
-                        struct app_tx *tx, enum flow_direction direction)
+static void read_state(struct transfer *t, struct detector *detector, const struct detect_checks *signatures,
+                       struct app_tx *tx, enum flow_direction direction)
 {
     uint32_t count = 0;
 
     transfer_u32(t, &count);
-    transfer_require(t, count <= ALL_CANDIDATES && transfer_has_room(t, count, CHECK_SIZE));
+    transfer_require(t, count <= MAX_CANDIDATES && transfer_has_room(t, count, SIGNATURE_SIZE));
     for (uint32_t i = 0; i < count && !t->error; i++) {
         struct transaction_candidate candidate = { .matched = 0 };
 
-        transfer_candidate(t, checks, &candidate);
-        if (!t->error && candidate.check != CARRIED_NOWHERE)
-            transaction_add_candidate(detector, checks->ruleset, &tx->detection[direction], &candidate);
+        transfer_candidate(t, signatures, &candidate);
+        if (!t->error && candidate.signature != SIGNATURE_NONE)
+            transaction_add_candidate(detector, signatures->ruleset, &tx->detection[direction], &candidate);
     }
 }
 
-void detect_transfer_transaction(struct transfer *t, struct detector *detector, const struct detect_checks *checks,
+void detect_transfer_transaction(struct transfer *t, struct detector *detector, const struct detect_checks *signatures,
                                  struct app_tx *tx)
 {
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
@@ -188,10 +188,10 @@ void detect_transfer_transaction(struct transfer *t, struct detector *detector, 
         for (unsigned i = 0; i < APP_EVENT_WORDS; i++)
             transfer_u64(t, &tx->settled_events[direction][i]);
         if (t->reading) {
-            read_memory(t, detector, checks, tx, direction);
+            read_state(t, detector, signatures, tx, direction);
             continue;
         }
-        transaction_bring_up_to_date(detector, checks->ruleset, tx->detection[direction]);
-        write_memory(t, checks, tx->detection[direction]);
+        transaction_state_update(detector, signatures->ruleset, tx->detection[direction]);
+        write_state(t, signatures, tx->detection[direction]);
     }
 }

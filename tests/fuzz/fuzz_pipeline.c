@@ -349,7 +349,7 @@ static void check_nothing_left(const struct world *world)
     MUST(pool_used(p->flows->flows) == 0 && pool_used(p->flows->variables) == 0 && pool_used(p->flows->texts) == 0);
     MUST(pool_used(p->stream->sessions) == 0);
     MUST(pool_used(p->stream->store->blocks) == 0 && pool_used(p->stream->store->extents) == 0);
-    MUST(pool_used(p->detector->waiting) == 0 && pool_used(p->detector->transactions) == 0);
+    MUST(pool_used(p->detector->pending) == 0 && pool_used(p->detector->transactions) == 0);
 }
 
 static void run(struct world *world, const uint8_t *data, size_t size)

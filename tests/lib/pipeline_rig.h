@@ -144,7 +144,7 @@ static inline uint64_t rig_finish(void)
 static inline void rig_close(void)
 {
     rig_finish();
-    ck_assert_uint_eq(pool_used(rig.pipeline.detector->waiting), 0);
+    ck_assert_uint_eq(pool_used(rig.pipeline.detector->pending), 0);
     pipeline_clear(&rig.pipeline);
     output_close(rig.output);
     pipeline_shared_clear(&rig.shared);

@@ -248,7 +248,7 @@ static const struct pool *pool_at(const struct side *side, unsigned index)
     const struct pool *const pools[POOLS] = {
         p->flows->flows,          p->flows->variables,       p->flows->texts,      p->stream->sessions,
         p->stream->store->blocks, p->stream->store->extents, p->defrag->datagrams, p->defrag->pages,
-        p->detector->waiting,     p->detector->transactions,
+        p->detector->pending,     p->detector->transactions,
     };
 
     return pools[index];

@@ -101,7 +101,7 @@ static const char *told(const struct cache *cache, unsigned count)
     struct diag *diag = diag_new();
     size_t used = 0;
 
-    cache_tell(cache, diag);
+    cache_report(cache, diag);
     ck_assert_uint_eq(diag_errors(diag), 0);
     ck_assert_uint_eq(diag_warnings(diag), count);
     text[0] = '\0';
@@ -335,7 +335,7 @@ START_TEST(what_cannot_be_written_is_told_once)
     cache_put(cache, &key_b, "2", 1);
     ck_assert(!has(cache, &key_a, "1"));
     ck_assert_ptr_nonnull(strstr(told(cache, 1), "/proc/self: cannot write to the cache: "));
-    cache_tidy(cache);
+    cache_expire(cache);
     cache_close(cache);
     ck_assert_int_eq(cache_open(&cache, &(struct cache_options){ .path = "/dev/null/x" }), -ENOTDIR);
     ck_assert_int_lt(cache_open(&cache, &(struct cache_options){ .path = "" }), 0);
@@ -375,8 +375,8 @@ static void *put_and_get(void *arg)
     if (writer->sound) {
         struct diag *diag = diag_new();
 
-        cache_tidy(cache);
-        cache_tell(cache, diag);
+        cache_expire(cache);
+        cache_report(cache, diag);
         writer->sound = diag_count(diag) == 0;
         diag_free(diag);
         cache_close(cache);
@@ -440,7 +440,7 @@ START_TEST(what_is_old_or_too_much_goes)
         cache_put(cache, &aged[i], "four", 4);
         make_aged(path_of(&aged[i]), ages[i]);
     }
-    cache_tidy(cache);
+    cache_expire(cache);
     for (unsigned i = 0; i < 4; i++)
         ck_assert_msg((access(path_of(&aged[i]), F_OK) == 0) == bounds[_i].stays[i], "file %u", i);
     cache_close(cache);
@@ -456,7 +456,7 @@ START_TEST(what_is_used_stays)
     cache_put(cache, &key_a, "four", 4);
     make_aged(path_of(&key_a), 30 * DAY);
     ck_assert(has(cache, &key_a, "four"));
-    cache_tidy(cache);
+    cache_expire(cache);
     ck_assert(has(cache, &key_a, "four"));
     cache_close(cache);
     remove_folder();
@@ -478,7 +478,7 @@ START_TEST(files_of_others_are_left_alone)
     }
     struct cache *cache = open_it(DAY, 1);
 
-    cache_tidy(cache);
+    cache_expire(cache);
     cache_close(cache);
     for (unsigned i = 0; i < 4; i++) { /* but one that was never finished */
         snprintf(path, sizeof(path), "%s/%s", folder, names[i]);

@@ -232,8 +232,8 @@ static struct packet long_packet(char *payload, size_t length)
 /* It is put down when it comes for the second time, and its bytes are compared then. */
 START_TEST(a_long_buffer_is_remembered_when_it_comes_again)
 {
-    char payload[SCAN_MEMO_LENGTH + 1];
-    struct packet pkt = long_packet(payload, SCAN_MEMO_LENGTH);
+    char payload[SCAN_CACHE_LENGTH + 1];
+    struct packet pkt = long_packet(payload, SCAN_CACHE_LENGTH);
 
     load("alert udp any any -> any any (content:\"word\"; sid:1;)\n"
          "alert udp any any -> any any (content:\"ward\"; sid:2;)");
@@ -254,8 +254,8 @@ END_TEST
 
 START_TEST(what_is_too_long_is_searched_each_time)
 {
-    char payload[SCAN_MEMO_LENGTH + 2];
-    struct packet pkt = long_packet(payload, SCAN_MEMO_LENGTH + 1);
+    char payload[SCAN_CACHE_LENGTH + 2];
+    struct packet pkt = long_packet(payload, SCAN_CACHE_LENGTH + 1);
 
     load("alert udp any any -> any any (content:\"word\"; sid:1;)");
     for (unsigned i = 0; i < 4; i++)

@@ -460,9 +460,9 @@ START_TEST(as_many_as_there_is_room_for_wait)
 {
     char rules[8192];
 
-    many_rules(rules, sizeof(rules), WAITING_MAX);
+    many_rules(rules, sizeof(rules), PENDING_MAX);
     open_inline(rules);
-    send_common_words(WAITING_MAX);
+    send_common_words(PENDING_MAX);
     ck_assert_str_eq(rig_send(RIG_CLIENT, "still waiting"), "");
     ck_assert(!(rig.packet.flow->flags & FLOW_RESCAN));
     ck_assert_str_eq(rig_send(RIG_CLIENT, "End07"), "8");
@@ -473,9 +473,9 @@ START_TEST(one_more_is_not_missed)
 {
     char rules[8192];
 
-    many_rules(rules, sizeof(rules), WAITING_MAX + 2);
+    many_rules(rules, sizeof(rules), PENDING_MAX + 2);
     open_inline(rules);
-    send_common_words(WAITING_MAX + 2);
+    send_common_words(PENDING_MAX + 2);
     ck_assert(rig.packet.flow->flags & FLOW_RESCAN);
     ck_assert_str_eq(rig_send(RIG_CLIENT, "End21"), "22");
     ck_assert_str_eq(rig_send(RIG_CLIENT, "End00"), "1");

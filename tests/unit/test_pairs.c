@@ -68,7 +68,7 @@ START_TEST(pairs_are_found_where_a_plain_search_finds_them)
     for (unsigned round = 0; round < 603; round++) {
         uint32_t length = round % (LONGEST + 1);
         uint8_t *buffer = malloc(length ? length : 1);
-        struct pairs *pairs;
+        struct two_byte_matcher *matcher;
 
         ck_assert_ptr_nonnull(buffer);
         for (uint32_t i = 0; i < LITERALS; i++) {
@@ -81,9 +81,9 @@ START_TEST(pairs_are_found_where_a_plain_search_finds_them)
             buffer[i] = some_byte();
         expected.count = told.count = 0;
         search_plainly(literals, buffer, length, &expected);
-        ck_assert_int_eq(pairs_new(&pairs, literals, patterns, LITERALS), 0);
-        pairs_search(pairs, buffer, length, note, &told);
-        pairs_free(pairs);
+        ck_assert_int_eq(two_byte_matcher_new(&matcher, literals, patterns, LITERALS), 0);
+        two_byte_matcher_search(matcher, buffer, length, note, &told);
+        two_byte_matcher_free(matcher);
         free(buffer);
         ck_assert_uint_eq(told.count, expected.count);
         for (size_t i = 0; i < told.count; i++) {
@@ -317,7 +317,7 @@ START_TEST(a_rule_whose_pair_is_followed_by_something_else_is_no_candidate)
     static const char jump[] = "content:\"|79 94|\"; byte_jump:1,-3,relative,from_beginning; isdataat:!1,relative;";
     uint8_t payload[100];
 
-    if (!pairs_are_fast())
+    if (!two_byte_matcher_is_fast())
         return; /* Hyperscan tells one place */
     memset(payload, 'x', sizeof(payload));
     memcpy(payload + 20, "\x33\x79\x94", 3);

@@ -71,7 +71,7 @@ static const struct rule_buffer *payload_buffer(const struct rule *rule)
 }
 
 /* Whether the rule has conditions on the packet's headers, so that contents refer to the packet's payload, too. */
-static bool looks_at_packet(const struct rule *rule)
+static bool inspects_packet_headers(const struct rule *rule)
 {
     for (const struct condition *c = rule->packet_conditions; c; c = c->next) {
         if (!(c->keyword->flags & KEYWORD_STATE))
@@ -96,13 +96,13 @@ static bool has_absolute_place(const struct rule_buffer *buffer)
 }
 
 /* Selects the scope as Suricata does: docs.suricata.io, "Differences from Snort", and "tcp-pkt" and "tcp-stream". */
-static enum payload_scope scope_of(const struct rule *rule, const struct rule_buffer *payload)
+static enum payload_scope get_scope(const struct rule *rule, const struct rule_buffer *payload)
 {
     if (rule->payload == RULE_PAYLOAD_PACKET_ONLY || rule->protocol.packet_only)
         return SCOPE_PACKET;
     if (rule->payload == RULE_PAYLOAD_STREAM_ONLY || rule->protocol.stream_only)
         return SCOPE_STREAM;
-    if (looks_at_packet(rule))
+    if (inspects_packet_headers(rule))
         return SCOPE_PACKET;
     return has_absolute_place(payload) ? SCOPE_BOTH : SCOPE_STREAM;
 }
@@ -122,7 +122,7 @@ static bool acts_on_each_packet(const struct rule *rule)
     return rule->bypass;
 }
 
-static bool has_addresses_alone(const struct rule *rule, const struct packet_needs *needs)
+static bool has_addresses_only(const struct rule *rule, const struct packet_needs *needs)
 {
     bool has_direction = needs->flags_mask & PACKET_TO_CLIENT;
 
@@ -137,18 +137,18 @@ static bool has_addresses_alone(const struct rule *rule, const struct packet_nee
     return true;
 }
 
-static bool has_detected_protocol_alone(const struct rule *rule)
+static bool has_detected_protocol_only(const struct rule *rule)
 {
-    bool asks_protocol = false;
+    bool has_protocol = false;
 
     if (rule->buffers || rule->applications || rule->protocol.any_packet)
         return false;
     for (const struct condition *c = rule->packet_conditions; c; c = c->next) {
-        asks_protocol |= c->keyword->flags & KEYWORD_PROTOCOL_DETECTED;
+        has_protocol |= c->keyword->flags & KEYWORD_PROTOCOL_DETECTED;
         if (!(c->keyword->flags & (KEYWORD_IP_ONLY | KEYWORD_PROTOCOL_DETECTED)) && !is_header_condition(c))
             return false;
     }
-    return asks_protocol;
+    return has_protocol;
 }
 
 static bool has_packet_condition(const struct rule *rule)
@@ -174,13 +174,14 @@ static bool admits_tcp(const struct rule *rule)
     return rule->protocol.ip_protocols[0] >> IPPROTO_TCP & 1;
 }
 
-static enum rule_type type_of(const struct check *check, const struct rule *rule, const struct rule_buffer *payload)
+static enum rule_type get_type(const struct signature *signature, const struct rule *rule,
+                               const struct rule_buffer *payload)
 {
-    enum payload_scope scope = check->scope;
+    enum payload_scope scope = signature->scope;
 
-    if (has_detected_protocol_alone(rule))
+    if (has_detected_protocol_only(rule))
         return RULE_TYPE_PROTOCOL_DETECTED;
-    if (has_addresses_alone(rule, &check->needs))
+    if (has_addresses_only(rule, &signature->needs))
         return strchr(rule->source->text, '!') || strchr(rule->destination->text, '!') ? RULE_TYPE_LIKE_IP_ONLY
                                                                                        : RULE_TYPE_IP_ONLY;
     if (has_packet_buffer(rule))
@@ -203,24 +204,24 @@ static void fill_needs(struct packet_needs *needs, const struct rule *rule)
     }
 }
 
-static void fill_kind(struct check *check, const struct rule *rule)
+static void set_type(struct signature *signature, const struct rule *rule)
 {
     const struct rule_buffer *payload = payload_buffer(rule);
 
-    check->has_payload = payload != NULL;
-    check->of_transaction = rule_is_of_transaction(rule);
-    check->transactional = rule->transactional;
-    check->applications = rule_application_mask(rule);
-    check->scope = payload ? (uint8_t)scope_of(rule, payload) : SCOPE_PACKET;
-    check->type = (uint8_t)type_of(check, rule, payload);
-    if (check->type == RULE_TYPE_PROTOCOL_DETECTED)
-        packet_needs_flags(&check->needs, PACKET_PROTOCOL_DETECTED, PACKET_PROTOCOL_DETECTED);
+    signature->has_payload = payload != NULL;
+    signature->of_transaction = rule_is_of_transaction(rule);
+    signature->transactional = rule->transactional;
+    signature->applications = rule_application_mask(rule);
+    signature->scope = payload ? (uint8_t)get_scope(rule, payload) : SCOPE_PACKET;
+    signature->type = (uint8_t)get_type(signature, rule, payload);
+    if (signature->type == RULE_TYPE_PROTOCOL_DETECTED)
+        packet_needs_flags(&signature->needs, PACKET_PROTOCOL_DETECTED, PACKET_PROTOCOL_DETECTED);
     if (!payload)
         return;
-    check->may_wait = check->scope != SCOPE_PACKET && payload->conditions && payload->conditions->next;
+    signature->may_span_segments = signature->scope != SCOPE_PACKET && payload->conditions && payload->conditions->next;
 }
 
-static void fill_check(struct check *check, const struct rule *rule)
+static void compile_signature(struct signature *signature, const struct rule *rule)
 {
     const struct rule_protocol *protocol = &rule->protocol;
     unsigned admitted = 0, last = 0;
@@ -231,7 +232,7 @@ static void fill_check(struct check *check, const struct rule *rule)
             last = i;
         }
     }
-    *check = (struct check){
+    *signature = (struct signature){
         .rule = rule,
         .source = rule->source->any ? NULL : rule->source,
         .destination = rule->destination->any ? NULL : rule->destination,
@@ -247,20 +248,21 @@ static void fill_check(struct check *check, const struct rule *rule)
         .ipv6 = protocol->ipv6,
         .any_packet = protocol->any_packet,
     };
-    check->any_ends = !check->source && !check->destination && !check->source_port && !check->destination_port;
-    fill_needs(&check->needs, rule);
-    if (check->one_protocol)
-        packet_needs_protocols(&check->needs, check->protocol, check->protocol);
-    fill_kind(check, rule);
+    signature->any_ends =
+        !signature->source && !signature->destination && !signature->source_port && !signature->destination_port;
+    fill_needs(&signature->needs, rule);
+    if (signature->one_protocol)
+        packet_needs_protocols(&signature->needs, signature->protocol, signature->protocol);
+    set_type(signature, rule);
 }
 
-int checks_make(struct ruleset *ruleset, const struct ruleset_options *options)
+int signatures_new(struct ruleset *ruleset, const struct ruleset_options *options)
 {
     size_t count = rule_list_count(ruleset->rules);
     struct order_key *keys = calloc(count + 1, sizeof(*keys));
 
-    ruleset->checks = calloc(count + 1, sizeof(*ruleset->checks));
-    if (!keys || !ruleset->checks) {
+    ruleset->signatures = calloc(count + 1, sizeof(*ruleset->signatures));
+    if (!keys || !ruleset->signatures) {
         free(keys);
         return -ENOMEM;
     }
@@ -271,8 +273,8 @@ int checks_make(struct ruleset *ruleset, const struct ruleset_options *options)
     }
     qsort(keys, count, sizeof(*keys), compare_keys);
     for (size_t i = 0; i < count; i++)
-        fill_check(&ruleset->checks[i], keys[i].rule);
-    ruleset->check_count = (uint32_t)count;
+        compile_signature(&ruleset->signatures[i], keys[i].rule);
+    ruleset->signature_count = (uint32_t)count;
     free(keys);
     return 0;
 }

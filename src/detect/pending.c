@@ -13,38 +13,38 @@
 
 #include "detect_priv.h"
 
-static struct flow_detection **slot_of(const struct evaluation *ev)
+static struct flow_detection **get_slot(const struct evaluation *ev)
 {
     return &ev->input->packet->flow->detection[ev->direction];
 }
 
-static void forget(struct flow_detection *detection, uint32_t at)
+static void remove_entry(struct flow_detection *detection, uint32_t at)
 {
     detection->list[at] = detection->list[--detection->count];
 }
 
 /* Maps the entries of the previous ruleset: removed rules are dropped, the others get their new numbers. */
-static void carry_over(struct flow_detection *detection, const struct ruleset *ruleset)
+static void map_entries(struct flow_detection *detection, const struct ruleset *ruleset)
 {
     for (uint32_t i = detection->count; i-- > 0;) {
-        uint32_t check = carry_check(ruleset, detection->list[i].check);
+        uint32_t signature = state_map_signature(ruleset, detection->list[i].signature);
 
-        if (check == CARRIED_NOWHERE)
-            forget(detection, i);
+        if (signature == SIGNATURE_NONE)
+            remove_entry(detection, i);
         else
-            detection->list[i].check = check;
+            detection->list[i].signature = signature;
     }
 }
 
 /* Entries of an older ruleset cannot be mapped, so the window is scanned again. */
-void waiting_bring_up_to_date(struct flow *flow, enum flow_direction direction, const struct ruleset *ruleset)
+void pending_update(struct flow *flow, enum flow_direction direction, const struct ruleset *ruleset)
 {
     struct flow_detection *detection = flow->detection[direction];
 
     if (!detection || detection->generation == ruleset->generation)
         return;
-    if (carry_knows(ruleset, detection->generation)) {
-        carry_over(detection, ruleset);
+    if (state_map_covers(ruleset, detection->generation)) {
+        map_entries(detection, ruleset);
     } else if (detection->count > 0) {
         detection->count = 0;
         flow->flags |= FLOW_RESCAN;
@@ -53,70 +53,70 @@ void waiting_bring_up_to_date(struct flow *flow, enum flow_direction direction, 
 }
 
 /* Returns the state for the current ruleset. */
-static struct flow_detection *current(const struct evaluation *ev)
+static struct flow_detection *get_current(const struct evaluation *ev)
 {
-    waiting_bring_up_to_date(ev->input->packet->flow, ev->direction, ev->ruleset);
-    return *slot_of(ev);
+    pending_update(ev->input->packet->flow, ev->direction, ev->ruleset);
+    return *get_slot(ev);
 }
 
 /* Returns the index of the signature's entry, or -1; `detection` may be NULL. */
-static int find(const struct flow_detection *detection, uint32_t check)
+static int find_entry(const struct flow_detection *detection, uint32_t signature)
 {
     for (uint32_t i = 0; detection && i < detection->count; i++) {
-        if (detection->list[i].check == check)
+        if (detection->list[i].signature == signature)
             return (int)i;
     }
     return -1;
 }
 
-static void expire(struct flow_detection *detection, uint64_t offset)
+static void expire_entries(struct flow_detection *detection, uint64_t offset)
 {
     for (uint32_t i = detection->count; i-- > 0;) {
         if (detection->list[i].until <= offset)
-            forget(detection, i);
+            remove_entry(detection, i);
     }
 }
 
-void waiting_expire(struct evaluation *ev)
+void pending_expire(struct evaluation *ev)
 {
-    struct flow_detection *detection = current(ev);
+    struct flow_detection *detection = get_current(ev);
 
     if (detection)
-        expire(detection, ev->view->offset);
+        expire_entries(detection, ev->chunk->offset);
 }
 
-bool waiting_is_muted(const struct evaluation *ev, uint32_t check)
+bool pending_is_muted(const struct evaluation *ev, uint32_t signature)
 {
-    const struct flow_detection *detection = current(ev);
-    int at = find(detection, check);
+    const struct flow_detection *detection = get_current(ev);
+    int at = find_entry(detection, signature);
 
     return at >= 0 && detection->list[at].muted;
 }
 
 /* An entry whose literal the scan found again is removed; it is stored again if the rule does not match. */
-void waiting_add_candidates(struct evaluation *ev)
+void pending_add_candidates(struct evaluation *ev)
 {
-    struct flow_detection *detection = current(ev);
+    struct flow_detection *detection = get_current(ev);
 
     if (!detection)
         return;
     for (uint32_t i = detection->count; i-- > 0;) {
-        uint32_t check = detection->list[i].check;
+        uint32_t signature = detection->list[i].signature;
 
         if (detection->list[i].muted)
             continue;
-        if (ev->detector->seen[check] == ev->detector->serial)
-            forget(detection, i);
+        if (ev->detector->seen[signature] == ev->detector->serial)
+            remove_entry(detection, i);
         else
-            detector_add_candidate(ev->detector, check);
+            detector_add_candidate(ev->detector, signature);
     }
 }
 
-void waiting_put(struct evaluation *ev, uint32_t check, bool muted)
+void pending_add(struct evaluation *ev, uint32_t signature, bool muted)
 {
-    struct flow_detection *detection = current(ev);
-    uint64_t until = ev->view->offset + ev->view->length + ev->detector->stream_window[ev->direction];
-    int at = find(detection, check);
+    struct flow_detection *detection = get_current(ev);
+    uint64_t until = ev->chunk->offset + ev->chunk->length + ev->detector->stream_window[ev->direction];
+    int at = find_entry(detection, signature);
 
     if (at >= 0) { /* the literal of a pending candidate has not moved */
         if (muted)
@@ -124,37 +124,37 @@ void waiting_put(struct evaluation *ev, uint32_t check, bool muted)
         return;
     }
     if (!detection) {
-        detection = pool_take(ev->detector->waiting);
+        detection = pool_take(ev->detector->pending);
         if (detection)
             *detection = (struct flow_detection){ .generation = ev->ruleset->generation };
-        *slot_of(ev) = detection;
+        *get_slot(ev) = detection;
     }
-    if (!detection || detection->count == WAITING_MAX) {
+    if (!detection || detection->count == PENDING_MAX) {
         ev->input->packet->flow->flags |= FLOW_RESCAN;
         ev->detector->counters.flow_memcap_hits++;
         return;
     }
-    detection->list[detection->count++] = (struct waiting){
+    detection->list[detection->count++] = (struct pending_candidate){
         .until = until,
-        .check = check,
+        .signature = signature,
         .muted = muted,
     };
     ev->detector->counters.waiting++;
 }
 
-void waiting_remove(struct evaluation *ev, uint32_t check)
+void pending_remove(struct evaluation *ev, uint32_t signature)
 {
-    struct flow_detection *detection = current(ev);
-    int at = find(detection, check);
+    struct flow_detection *detection = get_current(ev);
+    int at = find_entry(detection, signature);
 
     if (at >= 0)
-        forget(detection, (uint32_t)at);
+        remove_entry(detection, (uint32_t)at);
 }
 
 void detect_flow_end(struct detector *detector, struct flow *flow)
 {
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
-        pool_give(detector->waiting, flow->detection[direction]);
+        pool_give(detector->pending, flow->detection[direction]);
         flow->detection[direction] = NULL;
     }
 }

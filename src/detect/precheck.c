@@ -12,20 +12,20 @@
 
 #include "detect_priv.h"
 
-struct follow follow_of(const struct condition *literal)
+struct precheck precheck_of(const struct condition *literal)
 {
-    struct follow follow = { .first = literal->next };
+    struct precheck precheck = { .first = literal->next };
 
     for (const struct condition *c = literal->next;
-         c && c->keyword->decided_by_place && c->keyword->decided_by_place(c) && follow.count < FOLLOW_MOST;
+         c && c->keyword->decided_by_place && c->keyword->decided_by_place(c) && precheck.count < PRECHECK_MAX;
          c = c->next)
-        follow.count++;
-    return follow;
+        precheck.count++;
+    return precheck;
 }
 
-bool follow_may_hold(const struct follow *follow, const uint8_t *bytes, uint32_t length, uint32_t end)
+bool precheck_passes(const struct precheck *precheck, const uint8_t *bytes, uint32_t length, uint32_t end)
 {
-    const struct condition *condition = follow->first;
+    const struct condition *condition = precheck->first;
     struct inspection in;
 
     memset(&in, 0, offsetof(struct inspection, values));
@@ -33,7 +33,7 @@ bool follow_may_hold(const struct follow *follow, const uint8_t *bytes, uint32_t
     in.data = bytes;
     in.length = length;
     in.at = end;
-    for (uint32_t i = 0; i < follow->count; i++, condition = condition->next) {
+    for (uint32_t i = 0; i < precheck->count; i++, condition = condition->next) {
         struct inspect_retry retry = { 0 };
 
         if (condition->keyword->inspect(&in, condition, &retry) != INSPECT_YES)

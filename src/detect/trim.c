@@ -8,8 +8,8 @@
  * others contain.
  *
  * For a stream twice as much is kept: there the part may be found in one segment, and the rule then waits for the rest
- * in the next one (struct signature.may_wait). The part is not longer than what is searched at once at a segment
- * border (matcher.c).
+ * in the next one (struct signature.may_span_segments). The part is not longer than what is searched at once at a
+ * segment border (matcher.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ enum {
 /* --- Literals that contain others ----------------------------------------------------------------- */
 
 /* Whether the literal is long enough and has enough different bytes to be rare. */
-static bool is_telling(const struct literal *literal)
+static bool is_rare(const struct literal *literal)
 {
     unsigned different = 0;
 
@@ -52,7 +52,7 @@ static bool contains(const struct literal *outer, const struct literal *inner)
  * another rule. Rulesets have many rules for variants of one attack, and fewer patterns are searched faster. Not for a
  * stream, where the shorter literal may have been found in an earlier segment.
  */
-static void share(struct literal *const *literals, uint32_t count)
+static void share_literals(struct literal *const *literals, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         const struct literal *shortest = literals[i];
@@ -60,7 +60,7 @@ static void share(struct literal *const *literals, uint32_t count)
         for (uint32_t k = 0; k < count && literals[i]->may_share; k++) {
             const struct literal *other = literals[k];
 
-            if (other->length < shortest->length && is_telling(other) && contains(literals[i], other))
+            if (other->length < shortest->length && is_rare(other) && contains(literals[i], other))
                 shortest = other;
         }
         literals[i]->bytes = shortest->bytes;
@@ -71,7 +71,7 @@ static void share(struct literal *const *literals, uint32_t count)
 
 /* --- Parts ---------------------------------------------------------------------------------------- */
 
-static uint64_t commonness(const struct gram_counts *counts, const uint8_t *part, uint32_t length)
+static uint64_t count_grams(const struct gram_counts *counts, const uint8_t *part, uint32_t length)
 {
     uint64_t sum = 0;
 
@@ -81,13 +81,13 @@ static uint64_t commonness(const struct gram_counts *counts, const uint8_t *part
 }
 
 /* Keeps the rarest part; of equal ones the last, because words differ at their end more often than at their start. */
-static void cut(struct literal *literal, uint32_t length, const struct gram_counts *counts)
+static void cut_literal(struct literal *literal, uint32_t length, const struct gram_counts *counts)
 {
     uint64_t lowest = UINT64_MAX;
     size_t best = 0;
 
     for (size_t at = 0; at + length <= literal->length; at++) {
-        uint64_t sum = commonness(counts, literal->bytes + at, length);
+        uint64_t sum = count_grams(counts, literal->bytes + at, length);
 
         if (sum > lowest)
             continue;
@@ -99,19 +99,19 @@ static void cut(struct literal *literal, uint32_t length, const struct gram_coun
     literal->is_part = true;
 }
 
-int literals_shorten(struct literal *const *literals, uint32_t count)
+int literals_trim(struct literal *const *literals, uint32_t count)
 {
     struct gram_counts counts;
     int err = 0;
 
     if (count <= SHARED_MAX)
-        share(literals, count);
+        share_literals(literals, count);
     err = gram_counts_make(&counts, literals, count);
     for (uint32_t i = 0; i < count && !err; i++) {
         uint32_t part = literals[i]->is_whole ? PART_LENGTH : LITERAL_STREAM_PART;
 
         if (!literals[i]->grows && literals[i]->length > part)
-            cut(literals[i], part, &counts);
+            cut_literal(literals[i], part, &counts);
     }
     if (!err)
         gram_counts_clear(&counts);

@@ -40,17 +40,17 @@ struct pair {
     uint32_t pattern;
 };
 
-struct pairs {
+struct two_byte_matcher {
     uint8_t rows[HALVES][ROWS]; /* per nibble: a bit for each class whose set contains it */
     uint64_t map[WORDS];        /* bit map, by pair */
     uint16_t before[WORDS];     /* number of bits set in the preceding words */
     uint16_t
-        first[PAIRS_MOST * VARIANTS + 1]; /* per set bit: index of its first entry in the list; one more at the end */
+        first[TWO_BYTE_MAX * VARIANTS + 1]; /* per set bit: index of its first entry in the list; one more at the end */
     uint32_t count;
     struct pair list[]; /* sorted */
 };
 
-bool pairs_are_fast(void)
+bool two_byte_matcher_is_fast(void)
 {
 #ifdef __x86_64__
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt");
@@ -72,17 +72,17 @@ static struct pair_class class_of(uint16_t pair)
                                   (uint16_t)(1U << (pair & 15)), (uint16_t)(1U << (pair >> 4 & 15)) } };
 }
 
-static struct pair_class join(const struct pair_class *one, const struct pair_class *other)
+static struct pair_class join_classes(const struct pair_class *first, const struct pair_class *second)
 {
-    struct pair_class both;
+    struct pair_class joined;
 
     for (unsigned i = 0; i < HALVES; i++)
-        both.sets[i] = one->sets[i] | other->sets[i];
-    return both;
+        joined.sets[i] = first->sets[i] | second->sets[i];
+    return joined;
 }
 
 /* Returns the number of pairs that the class accepts. */
-static int pairs_in(const struct pair_class *class)
+static int count_pairs(const struct pair_class *class)
 {
     int count = 1;
 
@@ -92,70 +92,70 @@ static int pairs_in(const struct pair_class *class)
 }
 
 /* Joins the two classes whose union accepts the fewest additional pairs. */
-static void join_nearest(struct pair_class *classes, uint32_t count)
+static void join_nearest_classes(struct pair_class *classes, uint32_t count)
 {
-    uint32_t best_one = 0, best_other = 1;
+    uint32_t best_first = 0, best_second = 1;
     int least = INT_MAX;
 
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t k = i + 1; k < count; k++) {
-            struct pair_class both = join(&classes[i], &classes[k]);
-            int more = pairs_in(&both) - pairs_in(&classes[i]) - pairs_in(&classes[k]);
+            struct pair_class joined = join_classes(&classes[i], &classes[k]);
+            int more = count_pairs(&joined) - count_pairs(&classes[i]) - count_pairs(&classes[k]);
 
             if (more < least) {
                 least = more;
-                best_one = i;
-                best_other = k;
+                best_first = i;
+                best_second = k;
             }
         }
     }
-    classes[best_one] = join(&classes[best_one], &classes[best_other]);
-    classes[best_other] = classes[count - 1];
+    classes[best_first] = join_classes(&classes[best_first], &classes[best_second]);
+    classes[best_second] = classes[count - 1];
 }
 
 /* Builds the classes and their tables; the list is sorted. */
-static void make_rows(struct pairs *pairs)
+static void make_rows(struct two_byte_matcher *matcher)
 {
-    struct pair_class classes[PAIRS_MOST * VARIANTS];
+    struct pair_class classes[TWO_BYTE_MAX * VARIANTS];
     uint32_t count = 0;
 
-    for (uint32_t i = 0; i < pairs->count; i++) {
-        if (i == 0 || pairs->list[i].bytes != pairs->list[i - 1].bytes)
-            classes[count++] = class_of(pairs->list[i].bytes);
+    for (uint32_t i = 0; i < matcher->count; i++) {
+        if (i == 0 || matcher->list[i].bytes != matcher->list[i - 1].bytes)
+            classes[count++] = class_of(matcher->list[i].bytes);
     }
     for (; count > CLASSES; count--)
-        join_nearest(classes, count);
+        join_nearest_classes(classes, count);
     for (uint32_t i = 0; i < count; i++) {
         for (unsigned half = 0; half < HALVES; half++) {
             for (unsigned row = 0; row < ROWS; row++)
-                pairs->rows[half][row] |= (uint8_t)((classes[i].sets[half] >> row & 1U) << i);
+                matcher->rows[half][row] |= (uint8_t)((classes[i].sets[half] >> row & 1U) << i);
         }
     }
 }
 
 /* Fills `before` and `first`; the list is sorted. */
-static void number_pairs(struct pairs *pairs)
+static void number_pairs(struct two_byte_matcher *matcher)
 {
     uint16_t count = 0;
 
     for (uint32_t i = 0; i < WORDS; i++) {
-        pairs->before[i] = count;
-        count = (uint16_t)(count + __builtin_popcountll(pairs->map[i]));
+        matcher->before[i] = count;
+        count = (uint16_t)(count + __builtin_popcountll(matcher->map[i]));
     }
     count = 0;
-    for (uint32_t i = 0; i < pairs->count; i++) {
-        if (i == 0 || pairs->list[i].bytes != pairs->list[i - 1].bytes)
-            pairs->first[count++] = (uint16_t)i;
+    for (uint32_t i = 0; i < matcher->count; i++) {
+        if (i == 0 || matcher->list[i].bytes != matcher->list[i - 1].bytes)
+            matcher->first[count++] = (uint16_t)i;
     }
-    pairs->first[count] = (uint16_t)pairs->count;
+    matcher->first[count] = (uint16_t)matcher->count;
 }
 
-static void add(struct pairs *pairs, uint8_t first, uint8_t second, uint32_t pattern)
+static void add_pair(struct two_byte_matcher *matcher, uint8_t first, uint8_t second, uint32_t pattern)
 {
     uint16_t bytes = pair_of((const uint8_t[]){ first, second });
 
-    pairs->map[bytes / WORD] |= UINT64_C(1) << bytes % WORD;
-    pairs->list[pairs->count++] = (struct pair){ bytes, pattern };
+    matcher->map[bytes / WORD] |= UINT64_C(1) << bytes % WORD;
+    matcher->list[matcher->count++] = (struct pair){ bytes, pattern };
 }
 
 static uint8_t other_case(uint8_t byte)
@@ -165,61 +165,64 @@ static uint8_t other_case(uint8_t byte)
     return lower >= 'a' && lower <= 'z' ? byte ^ 0x20 : byte;
 }
 
-static void add_literal(struct pairs *pairs, const struct literal *literal, uint32_t pattern)
+static void add_literal(struct two_byte_matcher *matcher, const struct literal *literal, uint32_t pattern)
 {
     uint8_t first[2] = { literal->bytes[0], other_case(literal->bytes[0]) };
     uint8_t second[2] = { literal->bytes[1], other_case(literal->bytes[1]) };
 
     for (unsigned i = 0; i < 2 && (i == 0 || (literal->nocase && first[1] != first[0])); i++) {
         for (unsigned k = 0; k < 2 && (k == 0 || (literal->nocase && second[1] != second[0])); k++)
-            add(pairs, first[i], second[k], pattern);
+            add_pair(matcher, first[i], second[k], pattern);
     }
 }
 
-static int compare_pairs(const void *left, const void *right)
+static int compare_pairs(const void *possible, const void *right)
 {
-    const struct pair *a = left, *b = right;
+    const struct pair *a = possible, *b = right;
 
     if (a->bytes != b->bytes)
         return a->bytes < b->bytes ? -1 : 1;
     return a->pattern < b->pattern ? -1 : a->pattern > b->pattern;
 }
 
-int pairs_new(struct pairs **out, const struct literal *literals, const unsigned *patterns, uint32_t count)
+int two_byte_matcher_new(struct two_byte_matcher **out, const struct literal *literals, const unsigned *patterns,
+                         uint32_t count)
 {
-    struct pairs *pairs = calloc(1, sizeof(*pairs) + (size_t)count * VARIANTS * sizeof(pairs->list[0]));
+    struct two_byte_matcher *matcher =
+        calloc(1, sizeof(*matcher) + (size_t)count * VARIANTS * sizeof(matcher->list[0]));
 
-    if (!pairs)
+    if (!matcher)
         return -ENOMEM;
     for (uint32_t i = 0; i < count; i++)
-        add_literal(pairs, &literals[patterns[i]], patterns[i]);
-    qsort(pairs->list, pairs->count, sizeof(pairs->list[0]), compare_pairs);
-    make_rows(pairs);
-    number_pairs(pairs);
-    *out = pairs;
+        add_literal(matcher, &literals[patterns[i]], patterns[i]);
+    qsort(matcher->list, matcher->count, sizeof(matcher->list[0]), compare_pairs);
+    make_rows(matcher);
+    number_pairs(matcher);
+    *out = matcher;
     return 0;
 }
 
-void pairs_free(struct pairs *pairs)
+void two_byte_matcher_free(struct two_byte_matcher *matcher)
 {
-    free(pairs);
+    free(matcher);
 }
 
 /* --- Search --------------------------------------------------------------------------------------- */
 
-static inline bool has(const struct pairs *pairs, uint16_t pair)
+static inline bool has_pair(const struct two_byte_matcher *matcher, uint16_t pair)
 {
-    return pairs->map[pair / WORD] >> pair % WORD & 1;
+    return matcher->map[pair / WORD] >> pair % WORD & 1;
 }
 
 /* Reports a pair that is in the map. */
-static inline void tell(const struct pairs *pairs, uint16_t pair, uint32_t end, grams_found *found, void *user)
+static inline void report_pair(const struct two_byte_matcher *matcher, uint16_t pair, uint32_t end,
+                               pattern_found *found, void *user)
 {
-    uint64_t lower = pairs->map[pair / WORD] & ((UINT64_C(1) << pair % WORD) - 1);
-    const uint16_t *first = &pairs->first[pairs->before[pair / WORD] + __builtin_popcountll(lower)];
+    uint64_t lower = matcher->map[pair / WORD] & ((UINT64_C(1) << pair % WORD) - 1);
+    const uint16_t *first = &matcher->first[matcher->before[pair / WORD] + __builtin_popcountll(lower)];
 
     for (uint32_t i = first[0]; i < first[1]; i++)
-        found(user, pairs->list[i].pattern, end);
+        found(user, matcher->list[i].pattern, end);
 }
 
 #ifdef __x86_64__
@@ -250,9 +253,10 @@ static WITH_AVX2 inline __m256i classes_of(const struct wide_rows *tables, const
 }
 
 /* Sets a bit for each position of the blocks that may be a pair. */
-static WITH_AVX2 void ask_blocks(const struct pairs *pairs, const uint8_t *bytes, uint32_t blocks, uint32_t *left)
+static WITH_AVX2 void filter_blocks(const struct two_byte_matcher *matcher, const uint8_t *bytes, uint32_t blocks,
+                                    uint32_t *possible)
 {
-    const struct wide_rows tables = wide_rows_of(pairs->rows);
+    const struct wide_rows tables = wide_rows_of(matcher->rows);
     const __m256i half = _mm256_set1_epi8(0x0f), zero = _mm256_setzero_si256();
 
     for (uint32_t i = 0; i < blocks; i++) {
@@ -265,27 +269,27 @@ static WITH_AVX2 void ask_blocks(const struct pairs *pairs, const uint8_t *bytes
             _mm256_and_si256(_mm256_srli_epi16(seconds, 4), half),
         };
 
-        left[i] = ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(classes_of(&tables, halves), zero));
+        possible[i] = ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(classes_of(&tables, halves), zero));
     }
 }
 
 /* Writes the positions at which the map contains the pair and returns their number. */
-static WITH_AVX2 uint32_t ask_map(const struct pairs *pairs, const uint8_t *bytes, uint32_t blocks,
-                                  const uint32_t *left, uint16_t *places)
+static WITH_AVX2 uint32_t filter_by_map(const struct two_byte_matcher *matcher, const uint8_t *bytes, uint32_t blocks,
+                                        const uint32_t *possible, uint16_t *places)
 {
-    uint16_t some[CHUNK];
-    uint32_t some_count = 0, count = 0;
+    uint16_t blocks_left[CHUNK];
+    uint32_t blocks_left_count = 0, count = 0;
 
     for (uint32_t i = 0; i < blocks; i++) {
-        some[some_count] = (uint16_t)i;
-        some_count += left[i] != 0;
+        blocks_left[blocks_left_count] = (uint16_t)i;
+        blocks_left_count += possible[i] != 0;
     }
-    for (uint32_t i = 0; i < some_count; i++) {
-        for (uint32_t hits = left[some[i]]; hits; hits &= hits - 1) {
-            uint32_t at = some[i] * PLACES + (uint32_t)__builtin_ctz(hits);
+    for (uint32_t i = 0; i < blocks_left_count; i++) {
+        for (uint32_t hits = possible[blocks_left[i]]; hits; hits &= hits - 1) {
+            uint32_t at = blocks_left[i] * PLACES + (uint32_t)__builtin_ctz(hits);
 
             places[count] = (uint16_t)at;
-            count += has(pairs, pair_of(bytes + at));
+            count += has_pair(matcher, pair_of(bytes + at));
         }
     }
     return count;
@@ -293,11 +297,11 @@ static WITH_AVX2 uint32_t ask_map(const struct pairs *pairs, const uint8_t *byte
 
 /* `places`: at least PLACES, each followed by one more byte. The last incomplete block is extended backwards over
  * positions that are already done. */
-static WITH_AVX2 void search_wide(const struct pairs *pairs, const uint8_t *bytes, uint32_t places, grams_found *found,
-                                  void *user)
+static WITH_AVX2 void search_wide(const struct two_byte_matcher *matcher, const uint8_t *bytes, uint32_t places,
+                                  pattern_found *found, void *user)
 {
     uint16_t at[CHUNK * PLACES];
-    uint32_t left[CHUNK];
+    uint32_t possible[CHUNK];
 
     for (uint32_t done = 0; done < places;) {
         uint32_t blocks = (places - done) / PLACES, skipped = 0;
@@ -310,29 +314,30 @@ static WITH_AVX2 void search_wide(const struct pairs *pairs, const uint8_t *byte
             blocks = CHUNK;
         uint32_t begin = done - skipped;
 
-        ask_blocks(pairs, bytes + begin, blocks, left);
-        left[0] &= UINT32_MAX << skipped;
-        uint32_t count = ask_map(pairs, bytes + begin, blocks, left, at);
+        filter_blocks(matcher, bytes + begin, blocks, possible);
+        possible[0] &= UINT32_MAX << skipped;
+        uint32_t count = filter_by_map(matcher, bytes + begin, blocks, possible, at);
 
         for (uint32_t i = 0; i < count; i++)
-            tell(pairs, pair_of(bytes + begin + at[i]), begin + at[i] + 2, found, user);
+            report_pair(matcher, pair_of(bytes + begin + at[i]), begin + at[i] + 2, found, user);
         done += blocks * PLACES - skipped;
     }
 }
 #endif
 
-void pairs_search(const struct pairs *pairs, const uint8_t *bytes, uint32_t length, grams_found *found, void *user)
+void two_byte_matcher_search(const struct two_byte_matcher *matcher, const uint8_t *bytes, uint32_t length,
+                             pattern_found *found, void *user)
 {
     uint32_t places = length > 0 ? length - 1 : 0;
 
 #ifdef __x86_64__
     if (places >= PLACES) {
-        search_wide(pairs, bytes, places, found, user);
+        search_wide(matcher, bytes, places, found, user);
         return;
     }
 #endif
     for (uint32_t at = 0; at < places; at++) {
-        if (has(pairs, pair_of(bytes + at)))
-            tell(pairs, pair_of(bytes + at), at + 2, found, user);
+        if (has_pair(matcher, pair_of(bytes + at)))
+            report_pair(matcher, pair_of(bytes + at), at + 2, found, user);
     }
 }

@@ -40,7 +40,7 @@ struct gram_index {
     uint32_t count;
 };
 
-struct grams {
+struct gram_table {
     struct gram_index of[GRAM_WIDTHS];
     const struct literal *literals;
 };
@@ -149,59 +149,59 @@ static int index_build(struct gram_index *index)
     return 0;
 }
 
-static int add_entries(struct grams *grams, uint32_t count, const struct gram_counts *counts)
+static int add_entries(struct gram_table *table, uint32_t count, const struct gram_counts *counts)
 {
-    uint32_t room[GRAM_WIDTHS] = { 0 };
+    uint32_t width_counts[GRAM_WIDTHS] = { 0 };
 
     for (uint32_t i = 0; i < count; i++)
-        room[width_of(&grams->literals[i])]++;
+        width_counts[width_of(&table->literals[i])]++;
     for (unsigned i = 0; i < GRAM_WIDTHS; i++) {
-        grams->of[i].entries = calloc(room[i] + 1, sizeof(*grams->of[i].entries));
-        if (!grams->of[i].entries)
+        table->of[i].entries = calloc(width_counts[i] + 1, sizeof(*table->of[i].entries));
+        if (!table->of[i].entries)
             return -ENOMEM;
     }
     for (uint32_t i = 0; i < count; i++) {
-        struct gram_index *index = &grams->of[width_of(&grams->literals[i])];
+        struct gram_index *index = &table->of[width_of(&table->literals[i])];
 
-        index->entries[index->count++] = choose_gram(&grams->literals[i], i, counts);
+        index->entries[index->count++] = choose_gram(&table->literals[i], i, counts);
     }
     return 0;
 }
 
-int grams_new(struct grams **out, struct literal *const *literals, uint32_t count, const struct literal *patterns,
-              uint32_t pattern_count)
+int gram_table_new(struct gram_table **out, struct literal *const *literals, uint32_t count,
+                   const struct literal *patterns, uint32_t pattern_count)
 {
-    struct grams *grams = calloc(1, sizeof(*grams));
+    struct gram_table *table = calloc(1, sizeof(*table));
     struct gram_counts counts = { NULL, 0 };
-    int err = grams ? gram_counts_make(&counts, literals, count) : -ENOMEM;
+    int err = table ? gram_counts_make(&counts, literals, count) : -ENOMEM;
 
     if (!err) {
-        grams->literals = patterns;
-        err = add_entries(grams, pattern_count, &counts);
+        table->literals = patterns;
+        err = add_entries(table, pattern_count, &counts);
     }
     for (unsigned i = 0; i < GRAM_WIDTHS && !err; i++) {
-        if (grams->of[i].count > 0)
-            err = index_build(&grams->of[i]);
+        if (table->of[i].count > 0)
+            err = index_build(&table->of[i]);
     }
     gram_counts_clear(&counts);
     if (err) {
-        grams_free(grams);
+        gram_table_free(table);
         return err;
     }
-    *out = grams;
+    *out = table;
     return 0;
 }
 
-void grams_free(struct grams *grams)
+void gram_table_free(struct gram_table *table)
 {
-    if (!grams)
+    if (!table)
         return;
     for (unsigned i = 0; i < GRAM_WIDTHS; i++) {
-        free(grams->of[i].bits);
-        free(grams->of[i].first);
-        free(grams->of[i].entries);
+        free(table->of[i].bits);
+        free(table->of[i].first);
+        free(table->of[i].entries);
     }
-    free(grams);
+    free(table);
 }
 
 /* --- Search --------------------------------------------------------------------------------------- */
@@ -210,12 +210,12 @@ struct search {
     const struct literal *literals;
     const uint8_t *bytes;
     uint32_t length;
-    grams_found *found;
+    pattern_found *found;
     void *user;
 };
 
 /* Returns the end of the literal whose gram is at the position; 0: no match. */
-static uint32_t end_of(const struct search *search, const struct gram_entry *entry, uint32_t place)
+static uint32_t match_end(const struct search *search, const struct gram_entry *entry, uint32_t place)
 {
     const struct literal *literal = &search->literals[entry->literal];
     uint32_t start = place - entry->at;
@@ -225,12 +225,12 @@ static uint32_t end_of(const struct search *search, const struct gram_entry *ent
     return start + (uint32_t)literal->length;
 }
 
-static void look_into_bucket(const struct search *search, const struct gram_index *index, uint32_t gram, uint32_t place)
+static void search_bucket(const struct search *search, const struct gram_index *index, uint32_t gram, uint32_t place)
 {
     const uint32_t *bucket = &index->first[hash_of(gram, index->shift) >> BUCKET_SHIFT];
 
     for (uint32_t i = bucket[0]; i < bucket[1]; i++) {
-        uint32_t end = index->entries[i].gram == gram ? end_of(search, &index->entries[i], place) : 0;
+        uint32_t end = index->entries[i].gram == gram ? match_end(search, &index->entries[i], place) : 0;
 
         if (end > 0)
             search->found(search->user, index->entries[i].literal, end);
@@ -239,54 +239,55 @@ static void look_into_bucket(const struct search *search, const struct gram_inde
 
 /* Collects the positions whose bytes may be a gram, without a branch, because these are unpredictable. Expanded for
  * each width. */
-#define NOTE_PLACES(index, width, gram_of_width)                                                                       \
+#define COLLECT_PLACES(index, width, gram_of_width)                                                                    \
     for (uint32_t place = from; place + (width) <= length; place++) {                                                  \
         uint32_t hash = hash_of(gram_of_width(bytes + place), (index)->shift);                                         \
                                                                                                                        \
-        places[noted] = (uint8_t)place;                                                                                \
-        noted += (index)->bits[hash / 64] >> (hash % 64) & 1;                                                          \
+        places[count] = (uint8_t)place;                                                                                \
+        count += (index)->bits[hash / 64] >> (hash % 64) & 1;                                                          \
     }
 
-static uint32_t note_places(const struct gram_index *index, unsigned width, const uint8_t *bytes, uint32_t from,
-                            uint32_t length, uint8_t places[GRAMS_LENGTH])
+static uint32_t collect_places(const struct gram_index *index, unsigned width, const uint8_t *bytes, uint32_t from,
+                               uint32_t length, uint8_t places[GRAM_TABLE_LENGTH])
 {
-    uint32_t noted = 0;
+    uint32_t count = 0;
 
     if (width == GRAM_LENGTH)
-        NOTE_PLACES(index, GRAM_LENGTH, gram_of)
+        COLLECT_PLACES(index, GRAM_LENGTH, gram_of)
     else if (width == 2)
-        NOTE_PLACES(index, 2, gram_of_two)
+        COLLECT_PLACES(index, 2, gram_of_two)
     else
-        NOTE_PLACES(index, 1, gram_of_one)
-    return noted;
+        COLLECT_PLACES(index, 1, gram_of_one)
+    return count;
 }
 
 static void search_index(const struct search *search, const struct gram_index *index, unsigned width, uint32_t from,
                          uint32_t length)
 {
-    uint8_t places[GRAMS_LENGTH];
-    uint32_t noted = index->count > 0 ? note_places(index, width, search->bytes, from, length, places) : 0;
+    uint8_t places[GRAM_TABLE_LENGTH];
+    uint32_t count = index->count > 0 ? collect_places(index, width, search->bytes, from, length, places) : 0;
 
-    for (uint32_t k = 0; k < noted; k++)
-        look_into_bucket(search, index, gram_at(search->bytes + places[k], width), places[k]);
+    for (uint32_t k = 0; k < count; k++)
+        search_bucket(search, index, gram_at(search->bytes + places[k], width), places[k]);
 }
 
-void grams_search(const struct grams *grams, const uint8_t *bytes, uint32_t length, grams_found *found, void *user)
+void gram_table_search(const struct gram_table *table, const uint8_t *bytes, uint32_t length, pattern_found *found,
+                       void *user)
 {
-    const struct search search = { grams->literals, bytes, length, found, user };
+    const struct search search = { table->literals, bytes, length, found, user };
 
     for (unsigned i = 0; i < GRAM_WIDTHS; i++)
-        search_index(&search, &grams->of[i], widths[i], 0, length);
+        search_index(&search, &table->of[i], widths[i], 0, length);
 }
 
 /* The first two bytes of a literal of two or three bytes are its gram, so its position is known; one byte cannot cross
  * the border. */
-void grams_search_border(const struct grams *grams, const uint8_t *bytes, uint32_t length, uint32_t border,
-                         grams_found *found, void *user)
+void gram_table_search_border(const struct gram_table *table, const uint8_t *bytes, uint32_t length, uint32_t border,
+                              pattern_found *found, void *user)
 {
-    const struct search search = { grams->literals, bytes, length, found, user };
+    const struct search search = { table->literals, bytes, length, found, user };
     uint32_t from = border > 2 ? border - 2 : 0, to = border + 1 < length ? border + 1 : length;
 
-    search_index(&search, &grams->of[0], widths[0], 0, length);
-    search_index(&search, &grams->of[1], widths[1], from, to);
+    search_index(&search, &table->of[0], widths[0], 0, length);
+    search_index(&search, &table->of[1], widths[1], from, to);
 }

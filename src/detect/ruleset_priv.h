@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Parts of a ruleset: signatures, groups of rules by traffic, ports and direction, and the maps that the loader builds.
+ * Immutable after ruleset_new().
+ */
+#ifndef SLUICE_DETECT_RULESET_PRIV_H
+#define SLUICE_DETECT_RULESET_PRIV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sluice/arena.h"
+#include "sluice/detect.h"
+#include "sluice/keyword.h"
+#include "literal.h"
+
+struct address_index;
+struct evaluation;
+struct prefilter;
+struct transaction_group;
+struct transaction_plan;
+
+/* The bytes in which contents without a buffer keyword are matched, in TCP. */
+enum payload_scope {
+    SCOPE_STREAM, /* the stream; the packet if it is not part of one */
+    SCOPE_PACKET,
+    SCOPE_BOTH, /* both: the rule has offset or depth, which count from the start of either */
+};
+
+/*
+ * The type of a rule as Suricata derives it from its keywords (`suricata --engine-analysis`). It decides whether drop
+ * and pass apply to the packet or to its flow.
+ */
+enum rule_type {
+    RULE_TYPE_IP_ONLY,           /* addresses and ports: flow */
+    RULE_TYPE_LIKE_IP_ONLY,      /* the same with negated addresses: flow */
+    RULE_TYPE_PROTOCOL_DETECTED, /* app-layer-protocol: packets on which the detection of the protocol finished; flow */
+    RULE_TYPE_PACKET,            /* conditions on the packet, decoder events: packet */
+    RULE_TYPE_PACKET_STREAM,     /* contents with offset or depth: flow when they match in the stream, else packet */
+    RULE_TYPE_STREAM,            /* contents: the same */
+    RULE_TYPE_APP_LAYER,         /* an application protocol alone: flow */
+    RULE_TYPE_TRANSACTION,       /* transactions of an application protocol: flow */
+};
+
+/* The compiled form of a rule: the data that the evaluation of a candidate reads. A NULL set is `any`. */
+struct signature {
+    struct packet_needs needs;
+    const struct rule *rule;
+    const struct address_set *source, *destination;
+    const struct port_set *source_port, *destination_port;
+    const struct condition *conditions;
+    const struct rule_buffer *buffers;
+    uint8_t protocol;  /* IPPROTO_*, when one_protocol */
+    bool one_protocol; /* if false, see rule->protocol.ip_protocols */
+    bool any_protocol;
+    bool bidirectional;
+    bool any_ends; /* the rule restricts neither addresses nor ports */
+    bool ipv4, ipv6;
+    bool any_packet;  /* also matches packets without an IP header */
+    uint8_t scope;    /* enum payload_scope */
+    bool has_payload; /* conditions on the payload */
+    bool has_literal; /* is found by a literal in the payload; if false, it is evaluated for every chunk of a stream */
+    uint8_t type;     /* enum rule_type */
+    bool of_transaction;   /* is evaluated on transactions, by its plans, not on packets */
+    bool transactional;    /* `=>`: is evaluated in packets to the client; its header describes packets to the server */
+    uint64_t applications; /* bits of protocol ids, one of which must be the flow's; 0: any */
+    struct transaction_plan *plans;
+    bool may_span_segments; /* the literal may arrive in an earlier segment than the rest of the match */
+    bool by_payload;        /* transaction rule that is evaluated when its literal was found in the payload */
+};
+
+/* Rules are grouped by transport protocol, so that UDP is not searched for literals of TCP rules. */
+enum traffic { TRAFFIC_TCP, TRAFFIC_UDP, TRAFFIC_OTHER, TRAFFIC_COUNT };
+
+struct signature_list {
+    uint32_t *index; /* indices into ruleset.signatures, ascending */
+    uint32_t count, capacity;
+};
+
+/* A rule that is evaluated for every packet of a group. The packet needs of all these rules are stored side by side, so
+ * that skipping one costs a few comparisons. */
+struct unfiltered {
+    struct packet_needs needs;
+    uint32_t signature;
+    uint64_t applications; /* copy of signature.applications */
+};
+struct unfiltered_list {
+    struct unfiltered *entries; /* ascending */
+    uint32_t count, capacity;
+};
+
+/* A buffer other than the payload, with its separate prefilter. */
+struct buffer_prefilter {
+    const struct keyword *buffer;
+    struct prefilter *prefilter;
+};
+
+/* The rules of a group for one direction. */
+struct group_side {
+    struct prefilter *prefilter; /* NULL if no rule has a literal in the payload */
+    struct unfiltered_list unfiltered,
+        stream_unfiltered; /* rules without a literal; the subset of them that inspects the stream */
+};
+
+/* Rules of the same traffic and ports. A rule without a direction is in both sides. If both sides have the same rules
+ * (mostly in UDP), they share one prefilter. */
+struct rule_group {
+    struct group_side to[FLOW_DIRECTIONS];
+};
+
+enum { PORT_TRAFFICS = 2 /* TCP and UDP */, GROUPS_PER_PACKET = 3 };
+enum port_end { PORT_DESTINATION, PORT_SOURCE, PORT_ENDS };
+
+enum { RULESET_MAX_BUFFERS = 64, RULESET_MAX_EVENTS = PACKET_EVENT_WORDS * 64 };
+
+/* Maps the signatures of the previous ruleset to those of this one. */
+enum { SIGNATURE_NONE = UINT32_MAX };
+struct state_map {
+    uint32_t *signatures; /* by index in the previous ruleset; NULL: there was no previous ruleset */
+    uint32_t count;
+    unsigned generation; /* of the previous ruleset */
+};
+
+struct ruleset {
+    struct rule_list *rules;
+    unsigned generation;
+    struct state_map state_map;
+    struct signature *signatures; /* in evaluation order */
+    uint32_t signature_count;
+
+    struct rule_group generic[TRAFFIC_COUNT]; /* rules for any port, by traffic */
+    struct rule_group *groups;                /* rules for specific ports; the first group is empty */
+    uint32_t group_count;
+    uint16_t *group_of; /* [traffic][end][port]: index into groups */
+    struct signature_list ip_only[TRAFFIC_COUNT];
+    struct address_index *ip_only_index[TRAFFIC_COUNT]; /* of ip_only */
+    struct signature_list without_ip;                   /* rules that match packets without an IP header */
+    struct arena *arena;                                /* memory of transaction plans */
+    struct transaction_group *transactions;             /* [protocol id][direction] */
+    struct signature_list *by_event;                    /* per packet event: rules that require it */
+    struct buffer_prefilter buffers[RULESET_MAX_BUFFERS];
+    uint32_t buffer_count;
+    bool needs_checksums;
+    unsigned file_needs; /* of all rules: RULE_FILE_* */
+    bool needs_conntrack;
+    struct ruleset_databases databases;
+    bool scans_packets; /* TCP: some rule with a literal matches in the packet, not only in the stream */
+};
+
+/* --- signature.c ---------------------------------------------------------------------------------- */
+
+/* Creates one signature per rule, in evaluation order. Returns 0 or -ENOMEM. */
+int signatures_new(struct ruleset *ruleset, const struct ruleset_options *options);
+
+/* --- state_map.c ---------------------------------------------------------------------------------- */
+
+/* Maps the signatures of the previous ruleset; called after signatures_new(). Returns 0 or -ENOMEM. */
+int state_map_new(struct ruleset *ruleset, const struct ruleset *before);
+/* Whether detection state of that generation can be mapped to this ruleset. */
+bool state_map_covers(const struct ruleset *ruleset, uint32_t generation);
+uint32_t state_map_signature(const struct ruleset *ruleset, uint32_t signature);
+
+/* --- group.c -------------------------------------------------------------------------------------- */
+
+int signature_list_add(struct signature_list *list, uint32_t signature); /* 0 or -ENOMEM */
+
+/* A rule that is being added to a group. */
+struct group_entry {
+    uint32_t signature;
+    struct packet_needs needs;
+    uint64_t applications; /* copy of signature.applications; checked first for rules without a literal */
+    bool has_literal, has_payload, in_stream;
+    struct literal literal;
+};
+int group_add(struct rule_group *group, const struct group_entry *entry); /* 0 or -ENOMEM */
+void group_share(
+    struct rule_group *group); /* Shares equal prefilters between both directions; called after the last rule. */
+void group_clear(struct rule_group *group);
+/* Lists the prefilters of a group; NULL for a missing one. */
+enum { GROUP_PREFILTERS = FLOW_DIRECTIONS };
+void group_prefilters(const struct rule_group *group, struct prefilter *out[GROUP_PREFILTERS]);
+
+/* Collects the rules of a ruleset by port; rules for many ports go into the generic group at once. */
+struct group_builder;
+int group_builder_new(struct group_builder **out);
+void group_builder_free(struct group_builder *builder);
+int group_builder_add(struct group_builder *builder, struct ruleset *ruleset, enum traffic traffic,
+                      const struct group_entry *entry);
+int group_builder_finish(struct ruleset *ruleset, const struct group_builder *builder);
+
+/* Writes the groups that apply to the packet and its direction; returns their number. */
+unsigned groups_of_packet(const struct evaluation *ev, enum traffic traffic,
+                          const struct group_side *out[GROUPS_PER_PACKET]);
+
+/* --- address_index.c ------------------------------------------------------------------------------ */
+
+/* Builds the index over the addresses of the signatures. Returns 0 or -ENOMEM. */
+struct address_index;
+int address_index_new(struct address_index **out, const struct ruleset *ruleset,
+                      const struct signature_list *signatures);
+void address_index_free(struct address_index *index);
+/* Adds all signatures whose addresses may match the packet to the candidates. The packet has an IP header. */
+void address_index_find(const struct address_index *index, struct detector *detector, const struct packet *pkt);
+
+/* --- compile.c ------------------------------------------------------------------------------------ */
+
+/* Compiles all pattern databases. Returns 0, -ENOMEM, or -EINVAL with the cause in `diag`. */
+int ruleset_compile(struct ruleset *ruleset, const struct ruleset_options *options, struct diag *diag);
+
+#endif

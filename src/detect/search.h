@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Search of literals in bytes. A prefilter uses Hyperscan databases (matcher), a table of literals with a fixed offset
+ * (anchored), a table for short buffers (gram table) and a matcher for two-byte literals. The scan cache stores results
+ * of earlier scans.
+ *
+ * Ownership: the bytes of literals belong to the rules.
+ */
+#ifndef SLUICE_DETECT_SEARCH_H
+#define SLUICE_DETECT_SEARCH_H
+
+#include "literal.h"
+
+struct cache;
+struct detector;
+struct hs_scratch;
+struct prefilter;
+
+/* --- prefilter.c ---------------------------------------------------------------------------------- */
+
+/* A prefilter collects literals, is compiled once, and is then shared read-only. */
+int prefilter_new(struct prefilter **out);
+void prefilter_free(struct prefilter *prefilter);
+int prefilter_add(struct prefilter *prefilter, const struct literal *literal, uint32_t signature);
+/* Whether both contain the same literals for the same signatures; NULL is an empty prefilter. */
+bool prefilter_equal(const struct prefilter *a, const struct prefilter *b);
+/* Compiles the prefilter. `cache` holds databases of earlier runs; NULL: no cache. Different prefilters may be compiled
+ * by several threads at the same time. Returns 0, -ENOMEM, or -EINVAL with the cause in `error`. */
+int prefilter_compile(struct prefilter *prefilter, struct cache *cache, char error[256]);
+/* Number of matchers of a prefilter; prefilter_matcher() returns NULL for a missing one. */
+enum { PREFILTER_MATCHERS = 2 };
+/* Creates a prefilter with the literals of a stream's prefilter and of one for growing buffers, so that both are
+ * searched in one scan; *out is NULL if either has none. Neither may be compiled yet. Returns 0 or -ENOMEM. */
+int prefilter_merge(struct prefilter **out, struct prefilter *of_stream, struct prefilter *growing);
+const struct matcher *prefilter_matcher(const struct prefilter *prefilter, unsigned number);
+/* NULL is allowed. */
+int prefilter_grow_scratch(const struct prefilter *prefilter, struct hs_scratch **scratch);
+/* Adds all signatures whose literal occurs in the bytes to the candidates. The bytes are a whole buffer (a packet's
+ * payload, for example), or the new bytes of a growing buffer from offset `base` on; literals with a fixed offset then
+ * may be missing. */
+void prefilter_scan(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes, uint32_t length,
+                    uint64_t base);
+
+/* As prefilter_scan() for a whole buffer; uses the scan cache. */
+void prefilter_scan_whole(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
+                          uint32_t length);
+
+/* As prefilter_scan() for a growing buffer from offset `base` on: `before` old bytes and then new ones, which a scan
+ * with the merged pattern database may have covered already. */
+void prefilter_scan_grown(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
+                          uint32_t length, uint32_t before, uint64_t base);
+
+/* A stream from its first byte to the end of a chunk. `bytes` is NULL if the first byte is no longer stored or the
+ * chunk is past LITERAL_NEAR. */
+struct stream_start {
+    const uint8_t *bytes;
+    uint32_t length, chunk_at;
+};
+/* Adds signatures whose literal ends in the chunk, and those of the packet if the chunk is its payload. `joined`: NULL,
+ * or the merged pattern database of this prefilter and detector->joined.growing; its matches are written to
+ * detector->joined. */
+void prefilter_scan_chunk(const struct prefilter *prefilter, const struct prefilter *merged, struct detector *detector,
+                          const struct stream_view *chunk, const struct stream_start *start);
+/* As prefilter_scan() for the whole inspection window of a stream, which begins at stream offset `offset`. */
+void prefilter_scan_window(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
+                           uint32_t length, uint64_t offset);
+
+/* --- scan_cache.c --------------------------------------------------------------------------------- */
+
+struct scan_cache;
+/* Identifies the prefilter of a cached scan by its address. The salt selects the position in the table; it need not be
+ * unique. It depends on the rules alone, so that two runs behave alike. */
+struct scan_cache_owner {
+    uint32_t salt;
+};
+enum { SCAN_CACHE_LENGTH = 2048 };               /* longest buffer whose scan is cached */
+int scan_cache_new(struct scan_cache **out);     /* 0 or -ENOMEM */
+void scan_cache_free(struct scan_cache *cache);  /* NULL is allowed */
+void scan_cache_clear(struct scan_cache *cache); /* signature numbers or owners have changed */
+/* Looks up the scan of equal bytes by the same owner. True: its results were added to the candidates. False: candidates
+ * that are added from now on are recorded until scan_cache_end(); for a long buffer only if a buffer with the same hash
+ * was seen before. */
+bool scan_cache_find(struct detector *detector, const struct scan_cache_owner *owner, const uint8_t *bytes,
+                     uint32_t length);
+void scan_cache_record(struct detector *detector, uint32_t signature);
+void scan_cache_end(struct detector *detector);
+
+/* --- matcher.c ------------------------------------------------------------------------------------ */
+
+/* A matcher collects literals, is compiled once, and is then shared read-only. */
+struct matcher;
+int matcher_new(struct matcher **out);
+void matcher_free(struct matcher *matcher);
+int matcher_add(struct matcher *matcher, const struct literal *literal, uint32_t signature);
+bool matcher_equal(const struct matcher *a, const struct matcher *b);
+/* As prefilter_merge(). Matches of matcher_scan() in the growing buffer are written to detector->joined; only for more
+ * than GRAM_TABLE_LENGTH bytes. */
+int matcher_merge(struct matcher **out, struct matcher *of_stream, struct matcher *growing);
+int matcher_compile(struct matcher *matcher, struct cache *cache, char error[256]);
+bool matcher_is_cached(const struct matcher *matcher); /* its databases were read from the cache */
+int matcher_grow_scratch(const struct matcher *matcher, struct hs_scratch **scratch);
+/* Returns the number of bytes from the buffer's start within which all literals end; LITERAL_ANYWHERE: unlimited. */
+uint32_t matcher_reach(const struct matcher *matcher);
+/* Scans bytes that begin at offset `base` of their buffer or later; bytes past the reach are not scanned. */
+void matcher_scan(const struct matcher *matcher, struct detector *detector, const uint8_t *bytes, uint32_t length,
+                  uint64_t base);
+/* Finds literals that begin in the bytes before those of matcher_scan() and end in them. */
+void matcher_scan_border(const struct matcher *matcher, struct detector *detector, const uint8_t *before,
+                         uint32_t before_length, const uint8_t *bytes, uint32_t length);
+
+/* --- gram_table.c --------------------------------------------------------------------------------- */
+
+enum { GRAM_TABLE_LENGTH = 32 }; /* longest buffer for the gram table; Hyperscan is faster for longer ones */
+/* Longer literals of streams are cut to this length: at a segment border, two times this length less one byte is
+ * searched. */
+enum { LITERAL_STREAM_PART = GRAM_TABLE_LENGTH / 2 + 1 };
+
+/* Builds the table. `literals` (any number) are the sample for byte frequencies; `patterns` are searched, have at least
+ * one byte each, and stay the caller's. Returns 0 or -ENOMEM. */
+struct gram_table;
+int gram_table_new(struct gram_table **out, struct literal *const *literals, uint32_t count,
+                   const struct literal *patterns, uint32_t pattern_count);
+void gram_table_free(struct gram_table *table);
+/* Calls `found` with the number and end offset of each occurrence of a pattern in the bytes; at most GRAM_TABLE_LENGTH
+ * bytes. */
+typedef void pattern_found(void *user, uint32_t pattern, uint32_t end);
+void gram_table_search(const struct gram_table *table, const uint8_t *bytes, uint32_t length, pattern_found *found,
+                       void *user);
+/* As above for patterns that begin before the border and end behind it. May report others, too. */
+void gram_table_search_border(const struct gram_table *table, const uint8_t *bytes, uint32_t length, uint32_t border,
+                              pattern_found *found, void *user);
+
+/* --- two_byte_matcher.c --------------------------------------------------------------------------- */
+
+/* Whether this processor (AVX2) finds two-byte literals faster than Hyperscan does; on others, do not create a two-byte
+ * matcher. */
+bool two_byte_matcher_is_fast(void);
+/* Builds a matcher for the literals at the indices `patterns`: up to TWO_BYTE_MAX, two bytes each. Returns 0 or
+ * -ENOMEM.
+ */
+struct two_byte_matcher;
+enum { TWO_BYTE_MAX = 128 };
+int two_byte_matcher_new(struct two_byte_matcher **out, const struct literal *literals, const unsigned *patterns,
+                         uint32_t count);
+void two_byte_matcher_free(struct two_byte_matcher *matcher);
+/* As gram_table_search(), for buffers of any length. */
+void two_byte_matcher_search(const struct two_byte_matcher *matcher, const uint8_t *bytes, uint32_t length,
+                             pattern_found *found, void *user);
+
+/* --- anchored.c ----------------------------------------------------------------------------------- */
+
+struct anchored;
+bool anchored_accepts(const struct literal *literal); /* the others go into a matcher */
+int anchored_new(struct anchored **out);
+void anchored_free(struct anchored *anchored);
+int anchored_add(struct anchored *anchored, const struct literal *literal, uint32_t signature);
+bool anchored_equal(const struct anchored *a, const struct anchored *b);
+int anchored_build(struct anchored *anchored); /* called after the last literal; returns 0 or -ENOMEM */
+/* Adds the signatures whose literal is at its offset and ends behind the first `from` bytes to the candidates. */
+void anchored_scan(const struct anchored *anchored, struct detector *detector, const uint8_t *bytes, uint32_t length,
+                   uint32_t from);
+
+#endif

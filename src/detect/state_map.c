@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Transfer of detection state to a new ruleset. Flows and transactions store signature numbers together with the
+ * ruleset's generation. A ruleset that replaces another one maps the signatures of its predecessor: a rule with the
+ * same ids and the same text is the same rule, so its pending candidates stay pending, and what has matched does not
+ * match again.
+ *
+ * The map consists of numbers and is built together with the ruleset: the old ruleset may be freed when no worker uses
+ * it any more. State older than the previous ruleset is dropped, and the bytes are scanned again.
+ *
+ * Threads: built by the thread that loads the rules, read-only from then on.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "detect_priv.h"
+
+static bool is_same_rule(const struct rule *left, const struct rule *right)
+{
+    return left->text && right->text && strcmp(left->text, right->text) == 0;
+}
+
+int state_map_new(struct ruleset *ruleset, const struct ruleset *before)
+{
+    struct state_map *state_map = &ruleset->state_map;
+    uint32_t *signature_of =
+        calloc(rule_list_count(ruleset->rules) + 1, sizeof(*signature_of)); /* by the rule's index */
+
+    state_map->signatures = calloc((size_t)before->signature_count + 1, sizeof(*state_map->signatures));
+    if (!signature_of || !state_map->signatures) {
+        free(signature_of);
+        return -ENOMEM;
+    }
+    for (uint32_t i = 0; i < ruleset->signature_count; i++)
+        signature_of[ruleset->signatures[i].rule->index] = i;
+    for (uint32_t i = 0; i < before->signature_count; i++) {
+        const struct rule *old = before->signatures[i].rule,
+                          *current = rule_list_find(ruleset->rules, old->gid, old->sid);
+
+        state_map->signatures[i] =
+            current && is_same_rule(old, current) ? signature_of[current->index] : SIGNATURE_NONE;
+    }
+    state_map->generation = before->generation;
+    state_map->count = before->signature_count;
+    free(signature_of);
+    return 0;
+}
+
+bool state_map_covers(const struct ruleset *ruleset, uint32_t generation)
+{
+    return ruleset->state_map.signatures && ruleset->state_map.generation == generation;
+}
+
+uint32_t state_map_signature(const struct ruleset *ruleset, uint32_t signature)
+{
+    return signature < ruleset->state_map.count ? ruleset->state_map.signatures[signature] : SIGNATURE_NONE;
+}
