@@ -7,7 +7,7 @@
  * two batches: it moves pointers, and that is all. When the last has it nobody judges by the old rules any more; events
  * that point at them may still wait for the output thread, and when that has written them the old rules are freed.
  *
- * What outlives the rules: flows, with what waits in them (src/detect/carry.c); bits, by the numbers of their names
+ * What outlives the rules: flows, with what waits in them (src/detect/state_map.c); bits, by the numbers of their names
  * (struct rule_names); thresholds and tags, by the ids of the rules; datasets, which the new rules take over.
  *
  * A second set of rules needs the memory of the first one: what that took is measured, and when it is not to be had
