@@ -577,15 +577,6 @@ static void end_detection(struct feeding *f, enum flow_direction direction)
     stop_reading(f);
 }
 
-/* Swaps client and server; possible only if the start of the connection was not seen. */
-static bool swap_directions(struct feeding *f)
-{
-    if (f->af != f->af->main || !stream_turn_round(f->af->flow))
-        return false;
-    app_swap_directions(f);
-    return true;
-}
-
 /* If the start of the flow was not seen, client and server may be swapped: tests the bytes as those of the other
  * direction. */
 static unsigned identify_reversed(struct feeding *f, struct app_side *side, const struct app_probe *probe)
@@ -633,8 +624,11 @@ static void detect_protocol(struct feeding *f, enum flow_direction direction)
         reversed = id > 0;
     }
     if (id > 0) {
-        if (reversed && swap_directions(f))
+        /* Client and server can be swapped only if the start of the connection was not seen. */
+        if (reversed && af == af->main && stream_turn_round(af->flow)) {
+            app_swap_directions(f);
             direction = direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
+        }
         start_protocol(f, id, direction);
         return;
     }

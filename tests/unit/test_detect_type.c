@@ -252,8 +252,8 @@ START_TEST(a_rule_has_the_type_that_suricata_derives)
     snprintf(text, sizeof(text), "alert %s any any -> any any (%s sid:1;)", rows[_i].protocol, rows[_i].options);
     load(text);
     ck_assert_uint_eq(ruleset->signature_count, 1);
-    ck_assert_msg(ruleset->signatures[0].type == rows[_i].type, "%s: type %u, expected %u", text, ruleset->signatures[0].type,
-                  rows[_i].type);
+    ck_assert_msg(ruleset->signatures[0].type == rows[_i].type, "%s: type %u, expected %u", text,
+                  ruleset->signatures[0].type, rows[_i].type);
     unload();
 }
 END_TEST
