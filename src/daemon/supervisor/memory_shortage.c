@@ -72,17 +72,17 @@ static uint64_t machine_kills(void)
     return kills;
 }
 
-struct memory_shortage_read memory_shortage_read(void)
+struct memory_shortage memory_shortage_read(void)
 {
     struct memory_group group;
 
     memory_group_read(&group);
-    return (struct memory_shortage_read){ .group = group.kills, .machine = machine_kills() };
+    return (struct memory_shortage){ .group = group.kills, .machine = machine_kills() };
 }
 
-enum memory_shortage_kind memory_shortage_since(const struct memory_shortage_read *before)
+enum memory_shortage_kind memory_shortage_since(const struct memory_shortage *before)
 {
-    struct memory_shortage_read now = memory_shortage_read();
+    struct memory_shortage now = memory_shortage_read();
 
     if (now.group > before->group)
         return MEMORY_SHORTAGE_OF_GROUP;
