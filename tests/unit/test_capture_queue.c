@@ -144,7 +144,7 @@ static const struct {
     { { .length = 1, .batch = CAPTURE_MAX_BATCH + 1, .inherited_fd = -1 }, "batch" },
     { { .length = 0, .batch = 1, .inherited_fd = -1 }, "length" },
     { { .length = 1, .batch = 1, .inherited_fd = -1, .mode = QUEUE_REPEAT, .mark = 1 }, "mask" },
-    { { .length = 1, .batch = 1, .inherited_fd = -1, .mode = QUEUE_ROUTE, .queue = 3, .route_to = 3 }, "came from" },
+    { { .length = 1, .batch = 1, .inherited_fd = -1, .mode = QUEUE_ROUTE, .queue = 3, .route_to = 3 }, "same queue" },
 };
 
 START_TEST(options_that_contradict)
@@ -170,7 +170,7 @@ START_TEST(adopting_no_socket_leaves_it_alone)
 
     ck_assert_int_eq(nfqueue_open(&capture, &options, error), -ENOTSOCK);
     ck_assert_ptr_null(capture);
-    ck_assert_msg(strstr(error, "no socket") != NULL, "%s", error);
+    ck_assert_msg(strstr(error, "not a socket") != NULL, "%s", error);
     ck_assert_int_eq(close(pair[0]), 0); /* still open */
     close(pair[1]);
 }
