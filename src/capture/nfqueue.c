@@ -134,7 +134,7 @@ static void stop_segmenting(struct nfqueue *queue)
 /* --- Messages --------------------------------------------------------------------------------------- */
 
 /* Handles the kernel's answer to a refused verdict. An acknowledgment that no request waits for is no error. */
-static void take_result(struct nfqueue *queue, const struct nfqueue_result *result)
+static void read_result(struct nfqueue *queue, const struct nfqueue_result *result)
 {
     if (result->error == 0)
         return;
@@ -158,7 +158,7 @@ static void take_result(struct nfqueue *queue, const struct nfqueue_result *resu
 }
 
 /* Tracks the packet ids. The first id of an adopted queue shows how far the previous reader got. */
-static void follow_ids(struct nfqueue *queue, uint32_t id)
+static void track_ids(struct nfqueue *queue, uint32_t id)
 {
     uint32_t gap = id - queue->next_id;
 
@@ -177,22 +177,22 @@ static void follow_ids(struct nfqueue *queue, uint32_t id)
 
 /* Packets that the previous reader left in the socket, or that arrived while the queue was bound, may have been queued
  * before conntrack data was requested; from the first packet with a connection on, none was. */
-static void follow_conntrack(struct nfqueue *queue, struct packet *pkt)
+static void track_conntrack(struct nfqueue *queue, struct packet *pkt)
 {
     if (pkt->conntrack.bytes) {
         queue->counters.conntrack++;
-        queue->tells_conntrack = (queue->flags & NFQA_CFG_F_CONNTRACK) != 0;
-    } else if (queue->tells_conntrack) {
+        queue->conntrack_reliable = (queue->flags & NFQA_CFG_F_CONNTRACK) != 0;
+    } else if (queue->conntrack_reliable) {
         pkt->conntrack.info = PACKET_CONNTRACK_NONE;
     }
 }
 
-static void lend(struct nfqueue *queue, struct packet *pkt)
+static void add_to_batch(struct nfqueue *queue, struct packet *pkt)
 {
     struct capture_counters *counters = &queue->counters;
     const struct nfqueue_options *options = &queue->options;
 
-    follow_ids(queue, pkt->meta.id);
+    track_ids(queue, pkt->meta.id);
     if (options->mode == QUEUE_REPEAT && ((pkt->meta.mark ^ options->mark) & options->mark_mask) == 0)
         pkt->flags |= PACKET_MARKED;
     else if (queue->guard && repeat_guard_count(queue->guard, pkt) > options->repeat_limit)
@@ -203,7 +203,7 @@ static void lend(struct nfqueue *queue, struct packet *pkt)
     counters->bytes += pkt->wire_length;
     counters->truncated += (pkt->flags & PACKET_TRUNCATED) != 0;
     counters->gso += (pkt->flags & PACKET_GSO) != 0;
-    follow_conntrack(queue, pkt);
+    track_conntrack(queue, pkt);
     counters->marked += (pkt->flags & PACKET_MARKED) != 0;
     counters->looping += (pkt->flags & PACKET_LOOPING) != 0;
     pkt->number = counters->packets;
@@ -215,12 +215,12 @@ static void lend(struct nfqueue *queue, struct packet *pkt)
     pkt->mark_set = false;
     pkt->new_data = NULL;
     pkt->new_length = 0;
-    queue->states[queue->lent++] = SLOT_LENT;
+    queue->states[queue->received++] = SLOT_RECEIVED;
 }
 
-static void take_message(struct nfqueue *queue, const uint8_t *bytes, size_t length, uint64_t *now_ns)
+static void handle_message(struct nfqueue *queue, const uint8_t *bytes, size_t length, uint64_t *now_ns)
 {
-    struct packet *pkt = &queue->packets[queue->lent];
+    struct packet *pkt = &queue->packets[queue->received];
     struct nfqueue_result result;
 
     switch (nfqueue_message_read(bytes, length, queue->options.queue, pkt, &result)) {
@@ -234,10 +234,10 @@ static void take_message(struct nfqueue *queue, const uint8_t *bytes, size_t len
             *now_ns = *now_ns ? *now_ns : clock_realtime_ns();
             pkt->time_ns = *now_ns;
         }
-        lend(queue, pkt);
+        add_to_batch(queue, pkt);
         return;
     case NFQUEUE_RESULT:
-        take_result(queue, &result);
+        read_result(queue, &result);
         return;
     case NFQUEUE_NO_ID: /* it waits in the kernel, and must not be accepted together with its neighbours */
         queue->may_batch = false;
@@ -253,8 +253,8 @@ static int nfqueue_receive(struct capture *capture, struct packet **batch, size_
     uint64_t now_ns = 0;
     int err = queue->deferred_error;
 
-    assert(queue->judged == queue->lent); /* otherwise packets would wait in the kernel indefinitely */
-    queue->lent = queue->judged = queue->prefix = 0;
+    assert(queue->issued == queue->received); /* otherwise packets would wait in the kernel indefinitely */
+    queue->received = queue->issued = queue->prefix = 0;
     queue->deferred_error = 0;
     if (err)
         return err;
@@ -275,10 +275,10 @@ static int nfqueue_receive(struct capture *capture, struct packet **batch, size_
     if (queue->messages[0].msg_len == 0) /* never from the kernel: the peer of a test socket has closed it */
         return -ECONNRESET;
     for (int i = 0; i < n; i++)
-        take_message(queue, queue->vectors[i].iov_base, queue->messages[i].msg_len, &now_ns);
-    for (size_t i = 0; i < queue->lent; i++)
+        handle_message(queue, queue->vectors[i].iov_base, queue->messages[i].msg_len, &now_ns);
+    for (size_t i = 0; i < queue->received; i++)
         batch[i] = &queue->packets[i];
-    return (int)queue->lent;
+    return (int)queue->received;
 }
 
 /* --- Other operations ------------------------------------------------------------------------------- */
@@ -409,7 +409,7 @@ static int allocate(struct nfqueue *queue)
 }
 
 /* The seed is random, so that senders cannot construct packets with equal hashes. */
-static int make_guard(struct nfqueue *queue)
+static int create_guard(struct nfqueue *queue)
 {
     const struct nfqueue_options *options = &queue->options;
     uint64_t seed;
@@ -482,7 +482,7 @@ int nfqueue_open(struct capture **out, const struct nfqueue_options *options, ch
     queue->status_fd = nfqueue_open_status();
     err = allocate(queue);
     if (!err)
-        err = make_guard(queue);
+        err = create_guard(queue);
     if (err) {
         nfqueue_config_fail(error, err, "queue %u: out of memory", options->queue);
         goto close_queue;

@@ -203,7 +203,7 @@ static int request(struct nfqueue *queue, uint32_t flags)
     if (nfqueue_send_to_kernel(queue->fd, head) < 0)
         return -errno;
     err = read_answer(queue->fd, &first);
-    queue->tells_conntrack = !err && first && flags & NFQA_CFG_F_CONNTRACK;
+    queue->conntrack_reliable = !err && first && flags & NFQA_CFG_F_CONNTRACK;
     return err;
 }
 
@@ -216,7 +216,7 @@ int nfqueue_config_conntrack(struct nfqueue *queue, bool on)
     if (send(queue->fd, head, head->nlmsg_len, MSG_NOSIGNAL) < 0)
         return -errno;
     queue->flags = on ? queue->flags | NFQA_CFG_F_CONNTRACK : queue->flags & ~(uint32_t)NFQA_CFG_F_CONNTRACK;
-    queue->tells_conntrack &= on;
+    queue->conntrack_reliable &= on;
     return 0;
 }
 
@@ -294,7 +294,7 @@ static int bind_queue(struct nfqueue *queue)
 /* A kernel that can attach conntrack data to packets can also change conntrack data with a verdict: both use the same
  * hook (CONFIG_NETFILTER_NETLINK_GLUE_CT). Only the first is costly, so the flag is cleared again if nothing else needs
  * it. For an adopted queue it is not known. */
-static void settle_offload(struct nfqueue *queue)
+static void choose_offload(struct nfqueue *queue)
 {
     const struct nfqueue_options *options = &queue->options;
     bool able = queue->flags & NFQA_CFG_F_CONNTRACK && queue->flags_known;
@@ -480,7 +480,7 @@ void nfqueue_begin(struct capture *capture, uint32_t flags, bool again)
 
     queue->flags = flags;
     queue->flags_known = true;
-    settle_offload(queue);
+    choose_offload(queue);
     if (again &&
         flags & NFQA_CFG_F_GSO) /* the previous reader may have cleared it for some seconds: nfqueue_segment() */
         queue->gso_refused = nfqueue_config_gso(queue, true) != 0;
@@ -506,6 +506,6 @@ int nfqueue_config_open(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
     queue->flags_known = !queue->adopted;
     read_back(queue);
     if (!queue->options.kept)
-        settle_offload(queue);
+        choose_offload(queue);
     return 0;
 }

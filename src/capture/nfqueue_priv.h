@@ -8,7 +8,7 @@
  *     nfqueue_message.c  from netlink message to struct packet; no socket
  *     nfqueue_verdict.c  selection, encoding and order of verdict messages
  *     verdict_sender.c   a thread that sends verdicts in place of the worker
- *     nfqueue_keep.c     a queue whose reader died
+ *     nfqueue_recover.c  a queue whose reader died
  *     queue_status.c     /proc/net/netfilter/nfnetlink_queue
  *     queue_owner.c      which process has a queue
  */
@@ -45,7 +45,7 @@ enum nfqueue_sequence {
 };
 
 /* State of a packet of the current receive. */
-enum slot_state { SLOT_LENT, SLOT_PLANNED, SLOT_JUDGED };
+enum slot_state { SLOT_RECEIVED, SLOT_PLANNED, SLOT_ISSUED };
 
 /* Netlink messages of one send. Verdicts are in `bytes`; replaced payloads are referenced in place. */
 struct verdict_writer {
@@ -81,28 +81,28 @@ struct nfqueue {
     struct iovec *vectors;
     struct packet *packets;
 
-    size_t lent;   /* packets of the current receive */
-    size_t judged; /* number of these with a verdict */
-    size_t prefix; /* number of these, from the first on, with a verdict and without a gap */
+    size_t received; /* packets of the current receive */
+    size_t issued;   /* number of these with a verdict */
+    size_t prefix;   /* number of these, from the first on, with a verdict and without a gap */
     uint8_t states[CAPTURE_MAX_BATCH];
 
     uint32_t next_id; /* the expected id of the next packet, when `id_known` */
     bool id_known;
-    bool adopted;         /* a previous reader may have left packets behind, until `id_known` */
-    bool flags_known;     /* `flags` are those that the kernel granted */
-    bool may_batch;       /* false once packets may wait in the kernel that a batch verdict must not include */
-    bool tells_conntrack; /* a packet without conntrack data has no connection */
-    bool exact;           /* no batch verdicts: see nfqueue_set_exact() */
-    bool segments;        /* NFQA_CFG_F_GSO is cleared until `segments_until_ns` (clock_monotonic_ns()) */
-    bool gso_refused;     /* the kernel refused to change that flag */
-    uint32_t unsegmented; /* `segments`: super-packets that may still have been queued before */
+    bool adopted;            /* a previous reader may have left packets behind, until `id_known` */
+    bool flags_known;        /* `flags` are those that the kernel granted */
+    bool may_batch;          /* false once packets may wait in the kernel that a batch verdict must not include */
+    bool conntrack_reliable; /* a packet without conntrack data has no connection */
+    bool exact;              /* no batch verdicts: see nfqueue_set_exact() */
+    bool segments;           /* NFQA_CFG_F_GSO is cleared until `segments_until_ns` (clock_monotonic_ns()) */
+    bool gso_refused;        /* the kernel refused to change that flag */
+    uint32_t unsegmented;    /* `segments`: super-packets that may still have been queued before */
     uint64_t segments_until_ns;
     bool refused;       /* -EPERM was returned and reported */
     int deferred_error; /* for the next receive */
     struct verdict_writer writer;
     struct verdict_sender *sender; /* NULL: the worker sends everything */
     uint32_t followers;            /* messages passed to the sender since the last bulk */
-    bool gave_away;                /* messages may still be with the sender */
+    bool sender_used;              /* messages may still be with the sender */
     struct repeat_guard *guard;    /* QUEUE_REPEAT with a limit; NULL otherwise */
 };
 
@@ -151,7 +151,7 @@ void verdict_sender_stop(struct verdict_sender *sender);
 bool verdict_sender_is_busy(const struct verdict_sender *sender);
 /* Queues one message of at most NFQUEUE_ATTRIBUTES_SIZE bytes; waits while the ring is full. Returns 0, or -errno of an
  * earlier send. */
-int verdict_sender_give(struct verdict_sender *sender, const uint8_t *bytes, size_t length);
+int verdict_sender_queue(struct verdict_sender *sender, const uint8_t *bytes, size_t length);
 /* Waits until all queued messages have been sent. Returns 0, or -errno of a send. */
 int verdict_sender_settle(struct verdict_sender *sender);
 

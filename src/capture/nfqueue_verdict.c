@@ -290,11 +290,11 @@ static bool is_for_sender(const struct nfqueue *queue)
     if (!queue->sender || writer->message_count != 1 || !writer->accepts_only)
         return false;
     return writer->is_bulk ||
-           (queue->gave_away && queue->followers < SENDER_FOLLOWERS && verdict_sender_is_busy(queue->sender));
+           (queue->sender_used && queue->followers < SENDER_FOLLOWERS && verdict_sender_is_busy(queue->sender));
 }
 
 /* Packets that should have been dropped may still wait in the kernel. */
-static void note_failure(struct nfqueue *queue, int err)
+static void record_failure(struct nfqueue *queue, int err)
 {
     if (!err)
         return;
@@ -303,34 +303,34 @@ static void note_failure(struct nfqueue *queue, int err)
 }
 
 /* Waits until the sender has no messages left. */
-static int take_back(struct nfqueue *queue)
+static int settle_sender(struct nfqueue *queue)
 {
-    if (!queue->gave_away)
+    if (!queue->sender_used)
         return 0;
-    queue->gave_away = false;
+    queue->sender_used = false;
     return verdict_sender_settle(queue->sender);
 }
 
 int nfqueue_settle(struct capture *capture)
 {
     struct nfqueue *queue = (struct nfqueue *)capture;
-    int err = take_back(queue);
+    int err = settle_sender(queue);
 
-    note_failure(queue, err);
+    record_failure(queue, err);
     return err;
 }
 
-static int give_away(struct nfqueue *queue)
+static int pass_to_sender(struct nfqueue *queue)
 {
-    queue->gave_away = true;
+    queue->sender_used = true;
     queue->followers = queue->writer.is_bulk ? 0 : queue->followers + 1;
     queue->counters.given_sends++;
-    return verdict_sender_give(queue->sender, queue->writer.bytes, queue->writer.used);
+    return verdict_sender_queue(queue->sender, queue->writer.bytes, queue->writer.used);
 }
 
-static int send_here(struct nfqueue *queue)
+static int send_directly(struct nfqueue *queue)
 {
-    int before = take_back(queue);
+    int before = settle_sender(queue);
     int err = nfqueue_send(queue->fd, queue->writer.vectors, queue->writer.vector_count);
 
     return before ? before : err;
@@ -344,9 +344,9 @@ static int flush(struct nfqueue *queue)
     close_piece(writer);
     if (writer->vector_count == 0)
         return 0;
-    err = is_for_sender(queue) ? give_away(queue) : send_here(queue);
+    err = is_for_sender(queue) ? pass_to_sender(queue) : send_directly(queue);
     queue->counters.send_calls++;
-    note_failure(queue, err);
+    record_failure(queue, err);
     writer->used = writer->start = writer->total = writer->vector_count = writer->message_count = 0;
     writer->accepts_only = true;
     return err;
@@ -384,7 +384,7 @@ static int put_single(struct nfqueue *queue, const struct packet *pkt, const str
     return err;
 }
 
-static bool run_takes(const struct run *run, const struct answer *answer)
+static bool fits_run(const struct run *run, const struct answer *answer)
 {
     if (run->count == 0)
         return true;
@@ -407,7 +407,7 @@ static int put_answer(struct nfqueue *queue, size_t slot, struct run *run)
     count_answer(&queue->counters, pkt, &answer);
     if (answer.verdict == NF_DROP)
         return put_single(queue, pkt, &answer);
-    if (single || !run_takes(run, &answer))
+    if (single || !fits_run(run, &answer))
         err = put_run(queue, run);
     if (single) {
         int failed = put_single(queue, pkt, &answer);
@@ -421,20 +421,20 @@ static int put_answer(struct nfqueue *queue, size_t slot, struct run *run)
 }
 
 /* Marks the packets that get a verdict in this call; *low and *high enclose their slots. */
-static void plan(struct nfqueue *queue, struct packet *const *batch, size_t count, size_t *low, size_t *high)
+static void mark_planned(struct nfqueue *queue, struct packet *const *batch, size_t count, size_t *low, size_t *high)
 {
-    *low = queue->lent;
+    *low = queue->received;
     *high = 0;
     for (size_t i = 0; i < count; i++) {
         size_t slot = (size_t)(batch[i] - queue->packets);
 
-        assert(slot < queue->lent && queue->states[slot] == SLOT_LENT);
+        assert(slot < queue->received && queue->states[slot] == SLOT_RECEIVED);
         queue->states[slot] = SLOT_PLANNED;
         *low = slot < *low ? slot : *low;
         *high = slot >= *high ? slot + 1 : *high;
     }
-    queue->judged += count;
-    while (queue->prefix < queue->lent && queue->states[queue->prefix] != SLOT_LENT)
+    queue->issued += count;
+    while (queue->prefix < queue->received && queue->states[queue->prefix] != SLOT_RECEIVED)
         queue->prefix++;
 }
 
@@ -454,12 +454,12 @@ int nfqueue_send_verdicts(struct capture *capture, struct packet *const *batch, 
     size_t low, high;
     int first_error = 0, err;
 
-    plan(queue, batch, count, &low, &high);
+    mark_planned(queue, batch, count, &low, &high);
     queue->writer.is_bulk = queue->sender && is_bulk(batch, count);
     for (size_t slot = low; slot < high; slot++) {
         if (queue->states[slot] != SLOT_PLANNED)
             continue;
-        queue->states[slot] = SLOT_JUDGED;
+        queue->states[slot] = SLOT_ISSUED;
         err = put_answer(queue, slot, &run);
         first_error = first_error ? first_error : err;
     }

@@ -67,7 +67,7 @@ static enum link_type link_of(int dlt)
 
 /* --- Receiving -------------------------------------------------------------------------------------- */
 
-static void note_damage(struct pcap_file *file)
+static void record_damage(struct pcap_file *file)
 {
     file->end = -EBADMSG;
     if (asprintf(&file->error, "after packet %llu: %s", (unsigned long long)file->counters.packets,
@@ -76,7 +76,7 @@ static void note_damage(struct pcap_file *file)
 }
 
 /* Reads the next packet of the file into `header` and `bytes`; false when there is none. */
-static bool fetch(struct pcap_file *file)
+static bool read_next(struct pcap_file *file)
 {
     if (file->bytes)
         return true;
@@ -91,12 +91,12 @@ static bool fetch(struct pcap_file *file)
     if (result == PCAP_ERROR_BREAK)
         file->end = -ENODATA;
     else
-        note_damage(file);
+        record_damage(file);
     return false;
 }
 
 /* Fills in the next packet. Decode resets all fields other than those of capture. */
-static void fill(struct pcap_file *file, struct packet *pkt, const struct pcap_record *record)
+static void fill_packet(struct pcap_file *file, struct packet *pkt, const struct pcap_record *record)
 {
     uint32_t wire_length = record->wire_length > record->length ? record->wire_length : record->length;
     bool truncated = record->length < wire_length;
@@ -115,7 +115,7 @@ static void fill(struct pcap_file *file, struct packet *pkt, const struct pcap_r
 }
 
 /* Copies the fetched packet into the buffer; false when the buffer is full. */
-static bool lend(struct pcap_file *file, struct packet *pkt)
+static bool copy_to_batch(struct pcap_file *file, struct packet *pkt)
 {
     const struct pcap_pkthdr *header = file->header;
     /* libpcap reads the unsigned 32 bits of a file as signed ones. */
@@ -135,16 +135,16 @@ static bool lend(struct pcap_file *file, struct packet *pkt)
     memcpy(file->buffer + file->used, file->bytes, record.length);
     file->used = step < BUFFER_SIZE - file->used ? file->used + step : BUFFER_SIZE;
     file->bytes = NULL;
-    fill(file, pkt, &record);
+    fill_packet(file, pkt, &record);
     return true;
 }
 
-static size_t take_from_libpcap(struct pcap_file *file, struct packet **batch, size_t max)
+static size_t receive_from_libpcap(struct pcap_file *file, struct packet **batch, size_t max)
 {
     size_t count = 0;
 
     file->used = 0;
-    while (count < max && fetch(file) && lend(file, &file->packets[count])) {
+    while (count < max && read_next(file) && copy_to_batch(file, &file->packets[count])) {
         batch[count] = &file->packets[count];
         count++;
     }
@@ -152,20 +152,20 @@ static size_t take_from_libpcap(struct pcap_file *file, struct packet **batch, s
 }
 
 /* Delivers records in place. They must not move, so a batch ends where the read piece ends. */
-static size_t take_records(struct pcap_file *file, struct packet **batch, size_t max)
+static size_t receive_records(struct pcap_file *file, struct packet **batch, size_t max)
 {
     struct pcap_record record;
     size_t count = 0;
 
     while (count < max && pcap_records_next(&file->records, &record)) {
         batch[count] = &file->packets[count];
-        fill(file, batch[count++], &record);
+        fill_packet(file, batch[count++], &record);
     }
     return count;
 }
 
 /* Lets libpcap continue where the records ended, whatever follows there. */
-static void leave_to_libpcap(struct pcap_file *file)
+static void switch_to_libpcap(struct pcap_file *file)
 {
     file->by_records = false;
     if (fseeko(pcap_file(file->pcap), (off_t)pcap_records_offset(&file->records), SEEK_SET))
@@ -183,12 +183,12 @@ static int pcap_file_receive(struct capture *capture, struct packet **batch, siz
         max = CAPTURE_MAX_BATCH;
     file->counters.receive_calls++;
     while (file->by_records && count == 0 && max > 0) {
-        count = take_records(file, batch, max);
+        count = receive_records(file, batch, max);
         if (count == 0 && !pcap_records_fill(&file->records))
-            leave_to_libpcap(file);
+            switch_to_libpcap(file);
     }
     if (!file->by_records)
-        count = take_from_libpcap(file, batch, max);
+        count = receive_from_libpcap(file, batch, max);
     return count > 0 || max == 0 ? (int)count : file->end;
 }
 

@@ -28,7 +28,7 @@ static inline uint32_t load32(const struct pcap_records *records, const uint8_t 
     return records->swapped ? load_be32(at) : load_le32(at);
 }
 
-static bool take_magic(struct pcap_records *records, const uint8_t *header)
+static bool read_magic(struct pcap_records *records, const uint8_t *header)
 {
     for (int swapped = 0; swapped < 2; swapped++) {
         records->swapped = swapped;
@@ -46,7 +46,7 @@ static bool is_common(struct pcap_records *records, int fd, const struct stat *s
     uint8_t header[FILE_HEADER];
 
     if (!S_ISREG(status->st_mode) || pread(fd, header, sizeof(header), 0) != sizeof(header) ||
-        !take_magic(records, header))
+        !read_magic(records, header))
         return false;
     uint16_t major = records->swapped ? load_be16(header + VERSION_AT) : load_le16(header + VERSION_AT);
     uint16_t minor = records->swapped ? load_be16(header + VERSION_AT + 2) : load_le16(header + VERSION_AT + 2);

@@ -28,9 +28,9 @@ static bool read_fields(char *line, uint64_t fields[SOCKET_FIELDS])
     char *word = strtok_r(line, blanks, &rest);
 
     for (unsigned i = 0; i < SOCKET_FIELDS; i++, word = strtok_r(NULL, blanks, &rest)) {
-        bool wanted = i == FIELD_PROTOCOL || i == FIELD_PORT || i == FIELD_INODE;
+        bool link = i == FIELD_PROTOCOL || i == FIELD_PORT || i == FIELD_INODE;
 
-        if (!word || (wanted && !text_to_uint(word, strlen(word), 0, UINT64_MAX, &fields[i])))
+        if (!word || (link && !text_to_uint(word, strlen(word), 0, UINT64_MAX, &fields[i])))
             return false;
     }
     return true;
@@ -60,8 +60,8 @@ static bool is_number(const char *name)
     return *name != '\0' && name[strspn(name, "0123456789")] == '\0';
 }
 
-/* Whether the process has a descriptor that links to `wanted`, e.g. "socket:[4711]". */
-static bool holds(const char *pid, const char *wanted)
+/* Whether the process has a descriptor that links to `link`, e.g. "socket:[4711]". */
+static bool has_descriptor(const char *pid, const char *link)
 {
     char path[PATH_SIZE], target[PATH_SIZE];
     bool found = false;
@@ -78,7 +78,7 @@ static bool holds(const char *pid, const char *wanted)
         if (length < 0)
             continue;
         target[length] = '\0';
-        found = strcmp(target, wanted) == 0;
+        found = strcmp(target, link) == 0;
     }
     closedir(dir);
     return found;
@@ -102,15 +102,15 @@ static void read_name(const char *pid, char out[NAME_SIZE])
 
 static bool describe_holder(unsigned long inode, char out[QUEUE_OWNER_SIZE])
 {
-    char wanted[PATH_SIZE], name[NAME_SIZE];
+    char link[PATH_SIZE], name[NAME_SIZE];
     DIR *dir = opendir("/proc");
     bool found = false;
 
     if (!dir)
         return false;
-    snprintf(wanted, sizeof(wanted), "socket:[%lu]", inode);
+    snprintf(link, sizeof(link), "socket:[%lu]", inode);
     for (struct dirent *entry; !found && (entry = readdir(dir));) {
-        if (!is_number(entry->d_name) || !holds(entry->d_name, wanted))
+        if (!is_number(entry->d_name) || !has_descriptor(entry->d_name, link))
             continue;
         found = true;
         read_name(entry->d_name, name);

@@ -31,7 +31,7 @@ struct message {
 
 struct verdict_sender {
     int fd;
-    alignas(64) _Atomic uint32_t given; /* number of messages; written by the worker */
+    alignas(64) _Atomic uint32_t queued; /* number of messages; written by the worker */
     _Atomic bool worker_waits;
     alignas(64) _Atomic uint32_t sent; /* written by the thread */
     _Atomic bool sleeps;
@@ -71,10 +71,10 @@ void verdict_sender_free(struct verdict_sender *sender)
 
 static const struct message *next_message(struct verdict_sender *sender, uint32_t sent)
 {
-    while (atomic_load(&sender->given) == sent) {
+    while (atomic_load(&sender->queued) == sent) {
         atomic_store(&sender->sleeps, true);
-        if (atomic_load(&sender->given) == sent)
-            wait_for(&sender->given, sent);
+        if (atomic_load(&sender->queued) == sent)
+            wait_for(&sender->queued, sent);
         atomic_store(&sender->sleeps, false);
     }
     return &sender->messages[sent % MESSAGES];
@@ -102,14 +102,14 @@ void verdict_sender_run(struct verdict_sender *sender)
 bool verdict_sender_is_busy(const struct verdict_sender *sender)
 {
     return atomic_load_explicit(&sender->sent, memory_order_acquire) !=
-           atomic_load_explicit(&sender->given, memory_order_relaxed);
+           atomic_load_explicit(&sender->queued, memory_order_relaxed);
 }
 
 static void wait_until_left(struct verdict_sender *sender, uint32_t left)
 {
-    uint32_t given = atomic_load_explicit(&sender->given, memory_order_relaxed), sent;
+    uint32_t queued = atomic_load_explicit(&sender->queued, memory_order_relaxed), sent;
 
-    while (given - (sent = atomic_load(&sender->sent)) > left) {
+    while (queued - (sent = atomic_load(&sender->sent)) > left) {
         atomic_store(&sender->worker_waits, true);
         if (atomic_load(&sender->sent) == sent)
             wait_for(&sender->sent, sent);
@@ -117,7 +117,7 @@ static void wait_until_left(struct verdict_sender *sender, uint32_t left)
     }
 }
 
-static int take_error(struct verdict_sender *sender)
+static int consume_error(struct verdict_sender *sender)
 {
     return atomic_load_explicit(&sender->error, memory_order_relaxed) ? atomic_exchange(&sender->error, 0) : 0;
 }
@@ -125,27 +125,27 @@ static int take_error(struct verdict_sender *sender)
 int verdict_sender_settle(struct verdict_sender *sender)
 {
     wait_until_left(sender, 0);
-    return take_error(sender);
+    return consume_error(sender);
 }
 
-int verdict_sender_give(struct verdict_sender *sender, const uint8_t *bytes, size_t length)
+int verdict_sender_queue(struct verdict_sender *sender, const uint8_t *bytes, size_t length)
 {
-    uint32_t given = atomic_load_explicit(&sender->given, memory_order_relaxed);
-    struct message *message = &sender->messages[given % MESSAGES];
+    uint32_t queued = atomic_load_explicit(&sender->queued, memory_order_relaxed);
+    struct message *message = &sender->messages[queued % MESSAGES];
 
     assert(length <= sizeof(message->bytes));
     wait_until_left(sender, MESSAGES - 1);
     if (length > 0)
         memcpy(message->bytes, bytes, length);
     message->length = (uint32_t)length;
-    atomic_store(&sender->given, given + 1);
+    atomic_store(&sender->queued, queued + 1);
     if (atomic_load(&sender->sleeps))
-        wake(&sender->given);
-    return take_error(sender);
+        wake(&sender->queued);
+    return consume_error(sender);
 }
 
 /* The worker has ended: an empty message is the last one. */
 void verdict_sender_stop(struct verdict_sender *sender)
 {
-    verdict_sender_give(sender, NULL, 0);
+    verdict_sender_queue(sender, NULL, 0);
 }

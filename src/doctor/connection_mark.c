@@ -8,9 +8,9 @@
 
 #include "doctor_priv.h"
 
-bool is_next_queue(const struct patient *patient, const struct netrules_rule *rule)
+bool is_next_queue(const struct context *context, const struct netrules_rule *rule)
 {
-    return rule->verdict == NETRULES_QUEUE && rule->sees_connection_mark && is_own(patient, rule);
+    return rule->verdict == NETRULES_QUEUE && rule->sees_connection_mark && is_sluice_rule(context, rule);
 }
 
 /* --- Configured and installed marks ----------------------------------------------------------------- */
@@ -23,7 +23,7 @@ static const struct netrules_mark *connection_mark(const struct netrules_rule *r
     return NULL;
 }
 
-static void take_rule(struct firewall_offload *out, const struct netrules_rule *rule)
+static void read_offload_rule(struct firewall_offload *out, const struct netrules_rule *rule)
 {
     const struct netrules_mark *mark = connection_mark(rule);
 
@@ -46,22 +46,22 @@ static void take_rule(struct firewall_offload *out, const struct netrules_rule *
     }
 }
 
-static void take_table(struct firewall_offload *out, const struct netrules_table *table)
+static void read_offload_table(struct firewall_offload *out, const struct netrules_table *table)
 {
     *out = (struct firewall_offload){ .accept = false };
     for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next) {
         out->saves |= strncmp(chain->name, "save_", strlen("save_")) == 0 ||
                       strncmp(chain->name, "sluice_save", strlen("sluice_save")) == 0;
         for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next)
-            take_rule(out, rule);
+            read_offload_rule(out, rule);
     }
 }
 
-void take_offload(struct patient *patient)
+void find_offload(struct context *context)
 {
-    patient->offload = patient->input->options.offload;
-    if (patient->own)
-        take_table(&patient->offload, patient->own->table);
+    context->offload = context->input->options.offload;
+    if (context->own)
+        read_offload_table(&context->offload, context->own->table);
 }
 
 /* --- Rules of other programs ------------------------------------------------------------------------ */
@@ -80,38 +80,38 @@ static bool may_forge(const struct netrules_mark *mark, const struct offload_mar
     return common && ((mark->value ^ ours->value) & common) == 0 && (mark->value & common) != 0;
 }
 
-static void report_forged(struct patient *patient, const struct netrules_rule *rule, const struct netrules_mark *mark,
+static void report_forged(struct context *context, const struct netrules_rule *rule, const struct netrules_mark *mark,
                           const struct offload_mark *ours)
 {
     bool copies = mark->use == NETRULES_MARK_COPY;
 
-    about_rule(find_out(patient, copies ? DOCTOR_WARNING : DOCTOR_BROKEN, "offload.forged",
-                        "The kernel treats such a connection as one with a verdict: its packets pass "
-                        "uninspected, or are dropped.",
-                        "Choose bits for the marks of nft.offload that no other program uses, or restrict the "
-                        "other rule by a mask that excludes these bits.",
-                        "a rule of another program %s bits of Sluice's connection mark 0x%x/0x%x (%s)",
-                        copies ? "may copy other values to" : "sets", ours->value, ours->mask, ours->name),
-               rule);
+    set_finding_rule(add_finding(context, copies ? DOCTOR_WARNING : DOCTOR_BROKEN, "offload.forged",
+                                 "The kernel treats such a connection as one with a verdict: its packets pass "
+                                 "uninspected, or are dropped.",
+                                 "Choose bits for the marks of nft.offload that no other program uses, or restrict the "
+                                 "other rule by a mask that excludes these bits.",
+                                 "a rule of another program %s bits of Sluice's connection mark 0x%x/0x%x (%s)",
+                                 copies ? "may copy other values to" : "sets", ours->value, ours->mask, ours->name),
+                     rule);
 }
 
-static void check_mark(struct patient *patient, const struct netrules_rule *rule, const struct netrules_mark *mark,
+static void check_mark(struct context *context, const struct netrules_rule *rule, const struct netrules_mark *mark,
                        const struct offload_mark *ours)
 {
     bool of_packets = mark->kind == NETRULES_PACKET_MARK;
 
-    if (mark->use == NETRULES_MARK_MATCH || !(mark->mask & ours->mask) || (of_packets && !patient->offload.saves))
+    if (mark->use == NETRULES_MARK_MATCH || !(mark->mask & ours->mask) || (of_packets && !context->offload.saves))
         return;
     if (mark->use != NETRULES_MARK_ANY && may_forge(mark, ours)) {
         if (!(of_packets &&
               mark->use == NETRULES_MARK_COPY)) /* copies the mark of a connection to its own packet: no new value */
-            report_forged(patient, rule, mark, ours);
+            report_forged(context, rule, mark, ours);
         return;
     }
     if (!of_packets)
-        about_rule(
-            find_out(
-                patient, DOCTOR_NOTE, "offload.cleared",
+        set_finding_rule(
+            add_finding(
+                context, DOCTOR_NOTE, "offload.cleared",
                 "When the mark of an offloaded connection is overwritten, its packets return to the "
                 "queue; the next verdict sets the mark again.",
                 "Restrict the other rule by a mask that excludes these bits, or choose other bits for nft.offload.",
@@ -120,23 +120,24 @@ static void check_mark(struct patient *patient, const struct netrules_rule *rule
             rule);
 }
 
-static void check_rules(struct patient *patient, const struct offload_mark *ours)
+static void check_rules(struct context *context, const struct offload_mark *ours)
 {
-    for (const struct netrules_table *table = patient->ruleset->tables; table; table = table->next)
+    for (const struct netrules_table *table = context->ruleset->tables; table; table = table->next)
         for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
-            for (const struct netrules_rule *rule = chain->rules; rule && !own_of(patient, table); rule = rule->next)
+            for (const struct netrules_rule *rule = chain->rules; rule && !find_own_table(context, table);
+                 rule = rule->next)
                 for (const struct netrules_mark *mark = rule->marks; mark; mark = mark->next)
-                    check_mark(patient, rule, mark, ours);
+                    check_mark(context, rule, mark, ours);
 }
 
-void check_offload_marks(struct patient *patient)
+void check_offload_marks(struct context *context)
 {
-    const struct firewall_offload *offload = &patient->offload;
+    const struct firewall_offload *offload = &context->offload;
     const struct offload_mark accept = { "nft.offload.accept-mark", offload->accept_mark, offload->accept_mask };
     const struct offload_mark drop = { "nft.offload.drop-mark", offload->drop_mark, offload->drop_mask };
 
     if (offload->accept)
-        check_rules(patient, &accept);
+        check_rules(context, &accept);
     if (offload->drop)
-        check_rules(patient, &drop);
+        check_rules(context, &drop);
 }

@@ -13,10 +13,10 @@
 
 enum { WHAT_SIZE = 1024 };
 
-struct doctor_finding *find_out(struct patient *patient, enum doctor_severity severity, const char *id, const char *why,
-                                const char *remedy, const char *what, ...)
+struct doctor_finding *add_finding(struct context *context, enum doctor_severity severity, const char *id,
+                                   const char *why, const char *remedy, const char *what, ...)
 {
-    struct doctor_finding *finding = arena_alloc(patient->arena, sizeof(*finding));
+    struct doctor_finding *finding = arena_alloc(context->arena, sizeof(*finding));
     char text[WHAT_SIZE];
     va_list args;
 
@@ -24,20 +24,20 @@ struct doctor_finding *find_out(struct patient *patient, enum doctor_severity se
     vsnprintf(text, sizeof(text), what, args);
     va_end(args);
     if (!finding) {
-        patient->failed = true;
-        return &patient->scratch;
+        context->failed = true;
+        return &context->scratch;
     }
     *finding = (struct doctor_finding){
-        .severity = severity, .id = id, .what = arena_strdup(patient->arena, text), .why = why, .remedy = remedy
+        .severity = severity, .id = id, .what = arena_strdup(context->arena, text), .why = why, .remedy = remedy
     };
-    patient->failed |= !finding->what;
-    *patient->last = finding;
-    patient->last = &finding->next;
-    patient->report->counts[severity]++;
+    context->failed |= !finding->what;
+    *context->last = finding;
+    context->last = &finding->next;
+    context->report->counts[severity]++;
     return finding;
 }
 
-void about_rule(struct doctor_finding *finding, const struct netrules_rule *rule)
+void set_finding_rule(struct doctor_finding *finding, const struct netrules_rule *rule)
 {
     finding->rule = rule;
     finding->chain = rule->chain;
@@ -45,107 +45,108 @@ void about_rule(struct doctor_finding *finding, const struct netrules_rule *rule
 
 /* --- The sluice table and its queues ---------------------------------------------------------------- */
 
-static void find_own_tables(struct patient *patient)
+static void find_own_tables(struct context *context)
 {
-    struct own_table **last = &patient->own;
+    struct sluice_table **last = &context->own;
 
-    for (const struct netrules_table *table = patient->ruleset->tables; table; table = table->next) {
+    for (const struct netrules_table *table = context->ruleset->tables; table; table = table->next) {
         enum attach_mode mode;
-        struct own_table *own;
+        struct sluice_table *own;
 
-        if (table->legacy || strcmp(table->name, patient->input->options.table) != 0 ||
+        if (table->legacy || strcmp(table->name, context->input->options.table) != 0 ||
             !firewall_is_own(table->comment, &mode))
             continue;
-        own = arena_alloc(patient->arena, sizeof(*own));
+        own = arena_alloc(context->arena, sizeof(*own));
         if (!own) {
-            patient->failed = true;
+            context->failed = true;
             return;
         }
-        *own = (struct own_table){ .table = table, .mode = mode };
+        *own = (struct sluice_table){ .table = table, .mode = mode };
         *last = own;
         last = &own->next;
     }
-    patient->report->installed = patient->own != NULL;
+    context->report->installed = context->own != NULL;
 }
 
-const struct own_table *own_of(const struct patient *patient, const struct netrules_table *table)
+const struct sluice_table *find_own_table(const struct context *context, const struct netrules_table *table)
 {
-    for (const struct own_table *own = patient->own; own; own = own->next)
+    for (const struct sluice_table *own = context->own; own; own = own->next)
         if (own->table == table)
             return own;
     return NULL;
 }
 
-bool is_own(const struct patient *patient, const struct netrules_rule *rule)
+bool is_sluice_rule(const struct context *context, const struct netrules_rule *rule)
 {
-    return own_of(patient, rule->chain->table) != NULL;
+    return find_own_table(context, rule->chain->table) != NULL;
 }
 
-bool replaces_accept(const struct patient *patient, const struct netrules_rule *rule)
+bool replaces_accept(const struct context *context, const struct netrules_rule *rule)
 {
-    const struct doctor_input *input = patient->input;
+    const struct doctor_input *input = context->input;
 
     return (input->attach_given && input->options.mode == ATTACH_CHAIN) || strcmp(rule->chain->name, "sluice_ips") == 0;
 }
 
 /* Calls `each` for every rule of the ruleset. */
-static void each_rule(struct patient *patient, void (*each)(struct patient *patient, const struct netrules_rule *rule))
+static void for_each_rule(struct context *context,
+                          void (*each)(struct context *context, const struct netrules_rule *rule))
 {
-    for (const struct netrules_table *table = patient->ruleset->tables; table; table = table->next)
+    for (const struct netrules_table *table = context->ruleset->tables; table; table = table->next)
         for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
             for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next)
-                each(patient, rule);
+                each(context, rule);
 }
 
 /* Takes the queue numbers from the sluice table unless the caller gave some. */
-static void take_own_queues(struct patient *patient, const struct netrules_rule *rule)
+static void find_own_queues(struct context *context, const struct netrules_rule *rule)
 {
-    bool first = !patient->own_queues;
+    bool first = !context->own_queues;
 
-    if (patient->input->queues_given || rule->verdict != NETRULES_QUEUE || rule->queue.unknown ||
-        !is_own(patient, rule) || is_next_queue(patient, rule))
+    if (context->input->queues_given || rule->verdict != NETRULES_QUEUE || rule->queue.unknown ||
+        !is_sluice_rule(context, rule) || is_next_queue(context, rule))
         return;
-    patient->own_queues = true;
-    patient->first = first || rule->queue.first < patient->first ? rule->queue.first : patient->first;
-    patient->last_queue = first || rule->queue.last > patient->last_queue ? rule->queue.last : patient->last_queue;
+    context->own_queues = true;
+    context->first = first || rule->queue.first < context->first ? rule->queue.first : context->first;
+    context->last_queue = first || rule->queue.last > context->last_queue ? rule->queue.last : context->last_queue;
 }
 
-static void take_feed(struct patient *patient, const struct netrules_rule *rule)
+static void add_feed(struct context *context, const struct netrules_rule *rule)
 {
-    bool ours = rule->verdict == NETRULES_QUEUE && !is_next_queue(patient, rule) &&
-                rule->queue.first <= patient->last_queue && rule->queue.last >= patient->first;
-    struct feed *feed = ours ? arena_alloc(patient->arena, sizeof(*feed)) : NULL;
+    bool ours = rule->verdict == NETRULES_QUEUE && !is_next_queue(context, rule) &&
+                rule->queue.first <= context->last_queue && rule->queue.last >= context->first;
+    struct feed *feed = ours ? arena_alloc(context->arena, sizeof(*feed)) : NULL;
 
     if (!ours)
         return;
     if (!feed) {
-        patient->failed = true;
+        context->failed = true;
         return;
     }
-    *feed = (struct feed){ .rule = rule, .own = is_own(patient, rule) };
-    *patient->last_feed = feed;
-    patient->last_feed = &feed->next;
+    *feed = (struct feed){ .rule = rule, .own = is_sluice_rule(context, rule) };
+    *context->last_feed = feed;
+    context->last_feed = &feed->next;
 }
 
 /* Takes the mark of repeat mode from the configuration, otherwise from a queue rule that excludes a mark. */
-static void take_mark(struct patient *patient)
+static void find_mark(struct context *context)
 {
-    const struct firewall_options *options = &patient->input->options;
+    const struct firewall_options *options = &context->input->options;
 
-    patient->repeats = patient->input->repeats;
-    patient->mark = options->mark;
-    patient->mark_mask = options->mark_mask;
-    for (const struct own_table *own = patient->own; own; own = own->next)
-        patient->repeats |= own->mode == ATTACH_REPEAT;
-    for (const struct feed *feed = patient->feeds; feed && !patient->mark_mask; feed = feed->next) {
+    context->repeats = context->input->repeats;
+    context->mark = options->mark;
+    context->mark_mask = options->mark_mask;
+    for (const struct sluice_table *own = context->own; own; own = own->next)
+        context->repeats |= own->mode == ATTACH_REPEAT;
+    for (const struct feed *feed = context->feeds; feed && !context->mark_mask; feed = feed->next) {
         const struct netrules_mark *mark = feed->rule->marks;
 
         if (!mark || mark->kind != NETRULES_PACKET_MARK || mark->use != NETRULES_MARK_MATCH || mark->value == 0 ||
-            (feed->own && own_of(patient, feed->rule->chain->table)->mode != ATTACH_REPEAT))
+            (feed->own && find_own_table(context, feed->rule->chain->table)->mode != ATTACH_REPEAT))
             continue;
-        patient->mark = mark->value;
-        patient->mark_mask = mark->mask;
-        patient->repeats = true;
+        context->mark = mark->value;
+        context->mark_mask = mark->mask;
+        context->repeats = true;
     }
 }
 
@@ -181,19 +182,19 @@ bool same_hook(const struct netrules_chain *one, const struct netrules_chain *ot
     return (families_of(one) & families_of(other)) != 0;
 }
 
-const char *queues_text(struct patient *patient, unsigned first, unsigned last)
+const char *queues_text(struct context *context, unsigned first, unsigned last)
 {
-    const char *text = first == last ? arena_printf(patient->arena, "queue %u", first)
-                                     : arena_printf(patient->arena, "queues %u-%u", first, last);
+    const char *text = first == last ? arena_printf(context->arena, "queue %u", first)
+                                     : arena_printf(context->arena, "queues %u-%u", first, last);
 
-    patient->failed |= !text;
+    context->failed |= !text;
     return text ? text : "";
 }
 
 /* --- The report ------------------------------------------------------------------------------------- */
 
 /* Sorts the findings by severity, highest first; the order within one severity stays. */
-static void sort(struct doctor_report *report)
+static void sort_findings(struct doctor_report *report)
 {
     struct doctor_finding *sorted = NULL, **last = &sorted;
 
@@ -216,11 +217,11 @@ static void sort(struct doctor_report *report)
 
 static int examine(struct doctor_report *report, const struct netrules *ruleset, const struct doctor_input *input)
 {
-    static void (*const checks[])(struct patient * patient) = {
+    static void (*const checks[])(struct context * context) = {
         check_own_table, check_queues,        check_order,    check_priorities, check_offload, check_listeners,
         check_marks,     check_offload_marks, check_families, check_managers,   check_links,   check_kernel,
     };
-    struct patient patient = {
+    struct context context = {
         .ruleset = ruleset,
         .input = input,
         .report = report,
@@ -230,18 +231,18 @@ static int examine(struct doctor_report *report, const struct netrules *ruleset,
         .last_queue = input->options.queue_last,
     };
 
-    patient.last_feed = &patient.feeds;
-    find_own_tables(&patient);
-    each_rule(&patient, take_own_queues);
-    each_rule(&patient, take_feed);
-    take_mark(&patient);
-    take_offload(&patient);
-    report->queue_first = patient.first;
-    report->queue_last = patient.last_queue;
+    context.last_feed = &context.feeds;
+    find_own_tables(&context);
+    for_each_rule(&context, find_own_queues);
+    for_each_rule(&context, add_feed);
+    find_mark(&context);
+    find_offload(&context);
+    report->queue_first = context.first;
+    report->queue_last = context.last_queue;
     for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)
-        checks[i](&patient);
-    sort(report);
-    return patient.failed ? -ENOMEM : 0;
+        checks[i](&context);
+    sort_findings(report);
+    return context.failed ? -ENOMEM : 0;
 }
 
 int doctor_judge(struct doctor_report **out, const struct netrules *ruleset, const struct doctor_input *input)

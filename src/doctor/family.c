@@ -10,7 +10,7 @@ struct coverage {
     const struct netrules_rule *rules[NF_INET_NUMHOOKS];
 };
 
-static void cover(const struct netrules_chain *base, void *user)
+static void record_coverage(const struct netrules_chain *base, void *user)
 {
     struct coverage *coverage = user;
 
@@ -21,20 +21,20 @@ static void cover(const struct netrules_chain *base, void *user)
 }
 
 /* Whether the host handles such packets at that hook. */
-static bool is_alive(const struct netrules *ruleset, unsigned hook, unsigned missing)
+static bool has_packets(const struct netrules *ruleset, unsigned hook, unsigned missing)
 {
     if (missing == NETRULES_IPV4)
         return hook != NF_INET_FORWARD || ruleset->forwards_ipv4;
     return hook == NF_INET_FORWARD ? ruleset->forwards_ipv6 : ruleset->has_ipv6;
 }
 
-static void report(struct patient *patient, unsigned hook, unsigned missing, const struct netrules_rule *rule)
+static void report(struct context *context, unsigned hook, unsigned missing, const struct netrules_rule *rule)
 {
-    bool six = missing == NETRULES_IPV6, alive = is_alive(patient->ruleset, hook, missing);
+    bool six = missing == NETRULES_IPV6, alive = has_packets(context->ruleset, hook, missing);
 
-    about_rule(
-        find_out(
-            patient, alive ? DOCTOR_WARNING : DOCTOR_NOTE, six ? "family.ipv6" : "family.ipv4",
+    set_finding_rule(
+        add_finding(
+            context, alive ? DOCTOR_WARNING : DOCTOR_NOTE, six ? "family.ipv6" : "family.ipv4",
             six ? "IPv6 packets at this hook pass uninspected: a table of family ip, and iptables, handle IPv4 only."
                 : "IPv4 packets at this hook pass uninspected: a table of family ip6, and ip6tables, handle IPv6 only.",
             "Use a table of family inet (`sluice nft install`, nft.family: inet), or add a queue "
@@ -44,19 +44,19 @@ static void report(struct patient *patient, unsigned hook, unsigned missing, con
         rule);
 }
 
-void check_families(struct patient *patient)
+void check_families(struct context *context)
 {
     struct coverage coverage = { .rule = NULL };
 
-    for (const struct feed *feed = patient->feeds; feed; feed = feed->next) {
+    for (const struct feed *feed = context->feeds; feed; feed = feed->next) {
         coverage.rule = feed->rule;
-        if (each_base(patient->ruleset, feed->rule, cover, &coverage))
-            patient->failed = true;
+        if (for_each_base(context->ruleset, feed->rule, record_coverage, &coverage))
+            context->failed = true;
     }
     for (unsigned hook = 0; hook < NF_INET_NUMHOOKS; hook++) {
         if (coverage.families[hook] == NETRULES_IPV4)
-            report(patient, hook, NETRULES_IPV6, coverage.rules[hook]);
+            report(context, hook, NETRULES_IPV6, coverage.rules[hook]);
         if (coverage.families[hook] == NETRULES_IPV6)
-            report(patient, hook, NETRULES_IPV4, coverage.rules[hook]);
+            report(context, hook, NETRULES_IPV4, coverage.rules[hook]);
     }
 }

@@ -7,31 +7,31 @@ enum { COPIED = 65536 }; /* super-packets of up to 64 KiB are copied whole */
 
 /* --- Interfaces ------------------------------------------------------------------------------------- */
 
-static void check_link(struct patient *patient, const struct netrules_link *link)
+static void check_link(struct context *context, const struct netrules_link *link)
 {
     uint32_t size = link->receive_size > link->send_size ? link->receive_size : link->send_size;
 
     if (size > COPIED)
-        find_out(patient, DOCTOR_NOTE, "link.big-tcp",
-                 "The kernel copies at most 65531 bytes of a packet. Sluice has the kernel segment larger "
-                 "super-packets (BIG TCP), so all bytes are inspected, but for 10 s after each one "
-                 "throughput drops to that without super-packets.",
-                 "Run `ip link set dev DEVICE gso_max_size 65536 gro_max_size 65536 gso_ipv4_max_size 65536 "
-                 "gro_ipv4_max_size 65536` (the last two need iproute2 6.3).",
-                 "interface %s builds super-packets of up to %u bytes", link->name, size);
+        add_finding(context, DOCTOR_NOTE, "link.big-tcp",
+                    "The kernel copies at most 65531 bytes of a packet. Sluice has the kernel segment larger "
+                    "super-packets (BIG TCP), so all bytes are inspected, but for 10 s after each one "
+                    "throughput drops to that without super-packets.",
+                    "Run `ip link set dev DEVICE gso_max_size 65536 gro_max_size 65536 gso_ipv4_max_size 65536 "
+                    "gro_ipv4_max_size 65536` (the last two need iproute2 6.3).",
+                    "interface %s builds super-packets of up to %u bytes", link->name, size);
     if (link->merges_udp)
-        find_out(patient, DOCTOR_NOTE, "link.udp-gro",
-                 "The kernel does not report where the datagrams in a super-packet end. Sluice has the "
-                 "kernel segment them, so each datagram is inspected, but for 10 s after each one "
-                 "throughput drops to that without super-packets.",
-                 "Run `ethtool -K DEVICE rx-udp-gro-forwarding off rx-gro-list off`.",
-                 "interface %s merges UDP datagrams (rx-udp-gro-forwarding or rx-gro-list)", link->name);
+        add_finding(context, DOCTOR_NOTE, "link.udp-gro",
+                    "The kernel does not report where the datagrams in a super-packet end. Sluice has the "
+                    "kernel segment them, so each datagram is inspected, but for 10 s after each one "
+                    "throughput drops to that without super-packets.",
+                    "Run `ethtool -K DEVICE rx-udp-gro-forwarding off rx-gro-list off`.",
+                    "interface %s merges UDP datagrams (rx-udp-gro-forwarding or rx-gro-list)", link->name);
 }
 
-void check_links(struct patient *patient)
+void check_links(struct context *context)
 {
-    for (const struct netrules_link *link = patient->ruleset->links; link; link = link->next)
-        check_link(patient, link);
+    for (const struct netrules_link *link = context->ruleset->links; link; link = link->next)
+        check_link(context, link);
 }
 
 /* --- Kernel ----------------------------------------------------------------------------------------- */
@@ -61,39 +61,40 @@ static const struct series drops[] = { { 6, 11, 0, 0 }, { 6, 12, 0, 75 }, { 6, 1
                                        { 6, 14, 0, 0 }, { 6, 15, 0, 0 },  { 6, 16, 0, 0 },
                                        { 6, 17, 0, 0 }, { 6, 18, 0, 14 }, { 6, 19, 0, 4 } };
 
-static void check_drops(struct patient *patient)
+static void check_drops(struct context *context)
 {
-    const struct netrules_kernel *kernel = &patient->ruleset->kernel;
-    const struct netrules_link *link = patient->ruleset->links;
+    const struct netrules_kernel *kernel = &context->ruleset->kernel;
+    const struct netrules_link *link = context->ruleset->links;
 
     while (link && !link->merges_udp)
         link = link->next;
     if (link && is_any(kernel, drops, sizeof(drops) / sizeof(drops[0])))
-        find_out(patient, DOCTOR_WARNING, "kernel.udp-drops",
-                 "When the first packet of a flow is a super-packet of several UDP datagrams, a kernel of "
-                 "this version drops it while segmenting it (CVE-2026-45859), unless the distribution has "
-                 "backported the correction.",
-                 "Run `ethtool -K DEVICE rx-udp-gro-forwarding off rx-gro-list off`, or update the kernel: 6.12.75, "
-                 "6.18.14, 6.19.4 and "
-                 "7.0 have the correction.",
-                 "kernel %u.%u.%u drops UDP super-packets of new flows, and interface %s merges datagrams",
-                 kernel->major, kernel->minor, kernel->patch, link->name);
+        add_finding(context, DOCTOR_WARNING, "kernel.udp-drops",
+                    "When the first packet of a flow is a super-packet of several UDP datagrams, a kernel of "
+                    "this version drops it while segmenting it (CVE-2026-45859), unless the distribution has "
+                    "backported the correction.",
+                    "Run `ethtool -K DEVICE rx-udp-gro-forwarding off rx-gro-list off`, or update the kernel: 6.12.75, "
+                    "6.18.14, 6.19.4 and "
+                    "7.0 have the correction.",
+                    "kernel %u.%u.%u drops UDP super-packets of new flows, and interface %s merges datagrams",
+                    kernel->major, kernel->minor, kernel->patch, link->name);
 }
 
-void check_kernel(struct patient *patient)
+void check_kernel(struct context *context)
 {
-    const struct netrules_kernel *kernel = &patient->ruleset->kernel;
+    const struct netrules_kernel *kernel = &context->ruleset->kernel;
 
-    check_drops(patient);
+    check_drops(context);
     if (is_any(kernel, crashes, sizeof(crashes) / sizeof(crashes[0])))
-        find_out(patient, DOCTOR_WARNING, "kernel.queue-crash",
-                 "Kernels of this version can crash when packets of several queues get their verdicts at "
-                 "the same time (CVE-2026-43084), unless the distribution has backported the correction.",
-                 "Update the kernel: 6.12.83, 6.18.24, 6.19.14 and 7.0 have the correction.",
-                 "kernel %u.%u.%u has a known defect in nfnetlink_queue", kernel->major, kernel->minor, kernel->patch);
+        add_finding(context, DOCTOR_WARNING, "kernel.queue-crash",
+                    "Kernels of this version can crash when packets of several queues get their verdicts at "
+                    "the same time (CVE-2026-43084), unless the distribution has backported the correction.",
+                    "Update the kernel: 6.12.83, 6.18.24, 6.19.14 and 7.0 have the correction.",
+                    "kernel %u.%u.%u has a known defect in nfnetlink_queue", kernel->major, kernel->minor,
+                    kernel->patch);
     else if (kernel->major >= 7 || is_any(kernel, resizes, sizeof(resizes) / sizeof(resizes[0])))
-        find_out(
-            patient, DOCTOR_NOTE, "kernel.queue-resize",
+        add_finding(
+            context, DOCTOR_NOTE, "kernel.queue-resize",
             "The kernel keeps the waiting packets of each queue in a hash table that grows and shrinks with their "
             "number, down to "
             "8 buckets. With many small packets it resizes the table thousands of times a second, in kworker threads "

@@ -156,17 +156,17 @@ const char *manager_of(const struct netrules_chain *chain)
     return NULL;
 }
 
-static const struct netrules_chain *first_chain(const struct patient *patient, const struct manager *manager)
+static const struct netrules_chain *first_chain(const struct context *context, const struct manager *manager)
 {
-    for (const struct netrules_table *table = patient->ruleset->tables; table; table = table->next)
+    for (const struct netrules_table *table = context->ruleset->tables; table; table = table->next)
         for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
-            if (!own_of(patient, table) && writes(manager, chain))
+            if (!find_own_table(context, table) && writes(manager, chain))
                 return chain;
     return NULL;
 }
 
 /* Reports a queue rule in a table of another program, which removes the rule when it rewrites the table. */
-static void check_guest(struct patient *patient, const struct feed *feed)
+static void check_guest(struct context *context, const struct feed *feed)
 {
     const char *manager = manager_of(feed->rule->chain);
 
@@ -175,35 +175,36 @@ static void check_guest(struct patient *patient, const struct feed *feed)
         manager = manager_of(chain);
     if (feed->own || !manager)
         return;
-    if (replaces_accept(patient, feed->rule)) {
-        about_rule(
-            find_out(patient, DOCTOR_NOTE, "manager.guest",
-                     "While that program reloads its rules, the queue rule is missing: packets that it accepts in the "
-                     "meantime are not inspected.",
-                     OWN_TABLE, "the queue rule is in a table that %s writes", manager),
+    if (replaces_accept(context, feed->rule)) {
+        set_finding_rule(
+            add_finding(
+                context, DOCTOR_NOTE, "manager.guest",
+                "While that program reloads its rules, the queue rule is missing: packets that it accepts in the "
+                "meantime are not inspected.",
+                OWN_TABLE, "the queue rule is in a table that %s writes", manager),
             feed->rule);
         return;
     }
-    about_rule(find_out(patient, DOCTOR_WARNING, "manager.guest",
-                        "The next reload of that program may remove the rule or move it behind other rules, "
-                        "without a message.",
-                        OWN_TABLE, "the queue rule is in a table that %s writes", manager),
-               feed->rule);
+    set_finding_rule(add_finding(context, DOCTOR_WARNING, "manager.guest",
+                                 "The next reload of that program may remove the rule or move it behind other rules, "
+                                 "without a message.",
+                                 OWN_TABLE, "the queue rule is in a table that %s writes", manager),
+                     feed->rule);
 }
 
-void check_managers(struct patient *patient)
+void check_managers(struct context *context)
 {
-    for (const struct feed *feed = patient->feeds; feed; feed = feed->next)
-        check_guest(patient, feed);
+    for (const struct feed *feed = context->feeds; feed; feed = feed->next)
+        check_guest(context, feed);
     for (size_t i = 0; i < MANAGERS; i++) {
-        const struct netrules_chain *chain = first_chain(patient, &managers[i]);
-        const char *id = chain ? arena_printf(patient->arena, "manager.%s", managers[i].id) : NULL;
+        const struct netrules_chain *chain = first_chain(context, &managers[i]);
+        const char *id = chain ? arena_printf(context->arena, "manager.%s", managers[i].id) : NULL;
 
         if (!chain)
             continue;
-        patient->failed |= !id;
-        find_out(patient, DOCTOR_NOTE, id ? id : "", managers[i].why, managers[i].remedy,
-                 "%s manages rules on this host", managers[i].name)
+        context->failed |= !id;
+        add_finding(context, DOCTOR_NOTE, id ? id : "", managers[i].why, managers[i].remedy,
+                    "%s manages rules on this host", managers[i].name)
             ->chain = chain;
     }
 }

@@ -16,7 +16,7 @@ static const uint32_t ALL = 0xffffffff;
 struct our_mark {
     const char *name; /* name of the setting */
     uint32_t value, mask;
-    bool judged;          /* the mark of repeat mode */
+    bool inspected;       /* the mark of repeat mode */
     uint64_t connections; /* number of connections that have the mark now */
 };
 
@@ -65,32 +65,34 @@ static bool may_forge(const struct netrules_mark *mark, const struct our_mark *o
     return common && ((mark->value ^ ours->value) & common) == 0 && (mark->value & common) != 0;
 }
 
-static void report_set(struct patient *patient, const struct netrules_rule *rule, const struct netrules_mark *mark,
+static void report_set(struct context *context, const struct netrules_rule *rule, const struct netrules_mark *mark,
                        const struct our_mark *ours)
 {
     const char *user = user_of(rule, mark);
 
     if (may_forge(mark, ours))
-        about_rule(find_out(patient, DOCTOR_BROKEN, "mark.forged",
-                            "The sluice table treats a packet with this mark as already inspected, or as sent by "
-                            "Sluice, and lets it pass uninspected.",
-                            "Choose bits that no other program uses for queue.mark and nft.reject-mark.",
-                            "%s sets bits of Sluice's mark 0x%x/0x%x (%s): 0x%x under 0x%x", user, ours->value,
-                            ours->mask, ours->name, mark->value, mark->mask),
-                   rule);
-    else if (ours->judged)
-        about_rule(
-            find_out(patient, DOCTOR_WARNING, "mark.cleared",
-                     "An inspected packet may lose its mark here: if it reaches the queue rule again, it is "
-                     "inspected twice or loops.",
-                     "Choose other bits for queue.mark, or restrict the other rule by a mask that excludes these bits.",
-                     "%s overwrites bits of Sluice's mark 0x%x/0x%x (%s): 0x%x under 0x%x", user, ours->value,
-                     ours->mask, ours->name, mark->value, mark->mask),
+        set_finding_rule(
+            add_finding(context, DOCTOR_BROKEN, "mark.forged",
+                        "The sluice table treats a packet with this mark as already inspected, or as sent by "
+                        "Sluice, and lets it pass uninspected.",
+                        "Choose bits that no other program uses for queue.mark and nft.reject-mark.",
+                        "%s sets bits of Sluice's mark 0x%x/0x%x (%s): 0x%x under 0x%x", user, ours->value, ours->mask,
+                        ours->name, mark->value, mark->mask),
+            rule);
+    else if (ours->inspected)
+        set_finding_rule(
+            add_finding(
+                context, DOCTOR_WARNING, "mark.cleared",
+                "An inspected packet may lose its mark here: if it reaches the queue rule again, it is "
+                "inspected twice or loops.",
+                "Choose other bits for queue.mark, or restrict the other rule by a mask that excludes these bits.",
+                "%s overwrites bits of Sluice's mark 0x%x/0x%x (%s): 0x%x under 0x%x", user, ours->value, ours->mask,
+                ours->name, mark->value, mark->mask),
             rule);
     else if (mark->mask != ALL)
-        about_rule(
-            find_out(
-                patient, DOCTOR_NOTE, "mark.cleared",
+        set_finding_rule(
+            add_finding(
+                context, DOCTOR_NOTE, "mark.cleared",
                 "A packet that Sluice sends (reject) loses its mark here and may be inspected like forwarded traffic.",
                 "Choose other bits for nft.reject-mark.",
                 "%s overwrites bits of Sluice's mark 0x%x/0x%x (%s): 0x%x under 0x%x", user, ours->value, ours->mask,
@@ -99,9 +101,9 @@ static void report_set(struct patient *patient, const struct netrules_rule *rule
 }
 
 /* Whether a rule saves bits of the mask from packets to connections. */
-static bool is_saved(const struct patient *patient, uint32_t mask)
+static bool is_saved(const struct context *context, uint32_t mask)
 {
-    for (const struct netrules_table *table = patient->ruleset->tables; table; table = table->next)
+    for (const struct netrules_table *table = context->ruleset->tables; table; table = table->next)
         for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
             for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next)
                 for (const struct netrules_mark *mark = rule->marks; mark; mark = mark->next)
@@ -111,46 +113,47 @@ static bool is_saved(const struct patient *patient, uint32_t mask)
     return false;
 }
 
-static void report_copy(struct patient *patient, const struct netrules_rule *rule, const struct netrules_mark *mark,
+static void report_copy(struct context *context, const struct netrules_rule *rule, const struct netrules_mark *mark,
                         const struct our_mark *ours)
 {
-    bool both = is_saved(patient, ours->mask) && (mark->source & ours->mask);
+    bool both = is_saved(context, ours->mask) && (mark->source & ours->mask);
 
-    if (!both && !ours->judged)
+    if (!both && !ours->inspected)
         return;
-    about_rule(find_out(patient, both ? ours->judged ? DOCTOR_BROKEN : DOCTOR_WARNING : DOCTOR_WARNING, "mark.restored",
-                        both ? "The mark is copied from a packet to its connection and from there to every later "
-                               "packet; those look inspected and pass uninspected."
-                             : "The connection's mark replaces these bits of the packet's mark.",
-                        "Save and restore marks under a mask that excludes these bits (CONNMARK "
-                        "--nfmask/--ctmask; nft: ct mark set meta mark & MASK), or choose other bits.",
-                        "%s restores bits of Sluice's mark 0x%x/0x%x (%s) from connections", user_of(rule, mark),
-                        ours->value, ours->mask, ours->name),
-               rule);
+    set_finding_rule(
+        add_finding(context, both ? ours->inspected ? DOCTOR_BROKEN : DOCTOR_WARNING : DOCTOR_WARNING, "mark.restored",
+                    both ? "The mark is copied from a packet to its connection and from there to every later "
+                           "packet; those look inspected and pass uninspected."
+                         : "The connection's mark replaces these bits of the packet's mark.",
+                    "Save and restore marks under a mask that excludes these bits (CONNMARK "
+                    "--nfmask/--ctmask; nft: ct mark set meta mark & MASK), or choose other bits.",
+                    "%s restores bits of Sluice's mark 0x%x/0x%x (%s) from connections", user_of(rule, mark),
+                    ours->value, ours->mask, ours->name),
+        rule);
 }
 
 /* --- Readers ---------------------------------------------------------------------------------------- */
 
-static void report_match(struct patient *patient, const struct netrules_rule *rule, const struct netrules_mark *mark,
+static void report_match(struct context *context, const struct netrules_rule *rule, const struct netrules_mark *mark,
                          const struct our_mark *ours)
 {
     bool whole = mark->mask == ALL;
 
-    if (whole && !ours->judged) /* packets that Sluice sends are not meant for such a rule and do not match it */
+    if (whole && !ours->inspected) /* packets that Sluice sends are not meant for such a rule and do not match it */
         return;
-    about_rule(
-        find_out(patient, whole ? DOCTOR_NOTE : DOCTOR_WARNING, "mark.matched",
-                 whole ? "The rule compares the whole mark: a packet that also has Sluice's bit no longer matches."
-                       : "The rule uses the same bits: it may match packets with Sluice's mark.",
-                 "Choose other bits for queue.mark and nft.reject-mark, or compare under a mask that excludes them.",
-                 "%s matches bits of Sluice's mark 0x%x/0x%x (%s): 0x%x under 0x%x", user_of(rule, mark), ours->value,
-                 ours->mask, ours->name, mark->value, mark->mask),
+    set_finding_rule(
+        add_finding(context, whole ? DOCTOR_NOTE : DOCTOR_WARNING, "mark.matched",
+                    whole ? "The rule compares the whole mark: a packet that also has Sluice's bit no longer matches."
+                          : "The rule uses the same bits: it may match packets with Sluice's mark.",
+                    "Choose other bits for queue.mark and nft.reject-mark, or compare under a mask that excludes them.",
+                    "%s matches bits of Sluice's mark 0x%x/0x%x (%s): 0x%x under 0x%x", user_of(rule, mark),
+                    ours->value, ours->mask, ours->name, mark->value, mark->mask),
         rule);
 }
 
-static bool is_feed(const struct patient *patient, const struct netrules_rule *rule)
+static bool is_feed(const struct context *context, const struct netrules_rule *rule)
 {
-    for (const struct feed *feed = patient->feeds; feed; feed = feed->next)
+    for (const struct feed *feed = context->feeds; feed; feed = feed->next)
         if (feed->rule == rule)
             return true;
     return false;
@@ -158,10 +161,10 @@ static bool is_feed(const struct patient *patient, const struct netrules_rule *r
 
 /* Whether the rule belongs to the setup of Sluice: "match the mark, accept" in a chain of the administrator is how
  * repeat mode is set up. */
-static bool is_ours(const struct patient *patient, const struct netrules_rule *rule, const struct netrules_mark *mark,
+static bool is_ours(const struct context *context, const struct netrules_rule *rule, const struct netrules_mark *mark,
                     const struct our_mark *ours)
 {
-    return is_own(patient, rule) || is_feed(patient, rule) ||
+    return is_sluice_rule(context, rule) || is_feed(context, rule) ||
            (mark->use == NETRULES_MARK_MATCH && mark->mask == ours->mask && mark->value == ours->value);
 }
 
@@ -180,160 +183,161 @@ static bool clears(const struct netrules_rule *rule, const struct our_mark *ours
     return matches && clears;
 }
 
-static void note_early(const struct netrules_chain *base, void *early)
+static void record_early(const struct netrules_chain *base, void *early)
 {
     *(bool *)early |= base->hook != NF_INET_POST_ROUTING && base->hook != NF_INET_LOCAL_IN;
 }
 
 /* Whether the rule clears the mark of packets that leave the host or have arrived: repeat mode needs this where tunnels
  * begin or end. */
-static bool is_unmark(struct patient *patient, const struct netrules_rule *rule, const struct our_mark *ours)
+static bool is_clearing_rule(struct context *context, const struct netrules_rule *rule, const struct our_mark *ours)
 {
     bool early = false;
 
-    if (!ours->judged || !clears(rule, ours))
+    if (!ours->inspected || !clears(rule, ours))
         return false;
-    patient->failed |= each_base(patient->ruleset, rule, note_early, &early) != 0;
+    context->failed |= for_each_base(context->ruleset, rule, record_early, &early) != 0;
     return !early;
 }
 
-static bool has_unmark(struct patient *patient, const struct our_mark *ours)
+static bool has_clearing_rule(struct context *context, const struct our_mark *ours)
 {
-    for (const struct netrules_table *table = patient->ruleset->tables; table; table = table->next)
+    for (const struct netrules_table *table = context->ruleset->tables; table; table = table->next)
         for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
             for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next)
-                if (is_unmark(patient, rule, ours))
+                if (is_clearing_rule(context, rule, ours))
                     return true;
     return false;
 }
 
-static void check_unmark(struct patient *patient, const struct our_mark *ours)
+static void check_clearing(struct context *context, const struct our_mark *ours)
 {
-    if (ours->judged && patient->feeds && !has_unmark(patient, ours))
-        find_out(patient, DOCTOR_NOTE, "mark.kept",
-                 "Where a tunnel begins or ends on this host, the inner packet inherits the mark of the "
-                 "outer packet (or the reverse), and passes uninspected.",
-                 "Add a rule to postrouting: `meta mark & MASK == MARK meta mark set meta mark & ~MASK`, "
-                 "or `iptables -t mangle -A POSTROUTING -m mark --mark MARK/MASK -j MARK --set-xmark "
-                 "0x0/MASK`.",
-                 "no rule clears Sluice's mark 0x%x/0x%x (%s) after the inspection", ours->value, ours->mask,
-                 ours->name);
+    if (ours->inspected && context->feeds && !has_clearing_rule(context, ours))
+        add_finding(context, DOCTOR_NOTE, "mark.kept",
+                    "Where a tunnel begins or ends on this host, the inner packet inherits the mark of the "
+                    "outer packet (or the reverse), and passes uninspected.",
+                    "Add a rule to postrouting: `meta mark & MASK == MARK meta mark set meta mark & ~MASK`, "
+                    "or `iptables -t mangle -A POSTROUTING -m mark --mark MARK/MASK -j MARK --set-xmark "
+                    "0x0/MASK`.",
+                    "no rule clears Sluice's mark 0x%x/0x%x (%s) after the inspection", ours->value, ours->mask,
+                    ours->name);
 }
 
-static void check_mark(struct patient *patient, const struct netrules_rule *rule, const struct netrules_mark *mark,
+static void check_mark(struct context *context, const struct netrules_rule *rule, const struct netrules_mark *mark,
                        const struct our_mark *ours)
 {
-    if (!(mark->mask & ours->mask) || mark->kind != NETRULES_PACKET_MARK || is_ours(patient, rule, mark, ours) ||
-        (mark->use == NETRULES_MARK_SET && is_unmark(patient, rule, ours)))
+    if (!(mark->mask & ours->mask) || mark->kind != NETRULES_PACKET_MARK || is_ours(context, rule, mark, ours) ||
+        (mark->use == NETRULES_MARK_SET && is_clearing_rule(context, rule, ours)))
         return;
     switch (mark->use) {
     case NETRULES_MARK_SET:
-        report_set(patient, rule, mark, ours);
+        report_set(context, rule, mark, ours);
         break;
     case NETRULES_MARK_COPY:
-        report_copy(patient, rule, mark, ours);
+        report_copy(context, rule, mark, ours);
         break;
     case NETRULES_MARK_MATCH:
-        report_match(patient, rule, mark, ours);
+        report_match(context, rule, mark, ours);
         break;
     case NETRULES_MARK_ANY:
-        about_rule(find_out(patient, ours->judged ? DOCTOR_WARNING : DOCTOR_NOTE, "mark.any",
-                            "A value from a map, a counter or a hash may contain Sluice's bits; a packet that has "
-                            "them passes uninspected.",
-                            "Keep these values below Sluice's bits, or choose other bits.",
-                            "%s writes the whole mark, including Sluice's bits 0x%x/0x%x (%s)", user_of(rule, mark),
-                            ours->value, ours->mask, ours->name),
-                   rule);
+        set_finding_rule(
+            add_finding(context, ours->inspected ? DOCTOR_WARNING : DOCTOR_NOTE, "mark.any",
+                        "A value from a map, a counter or a hash may contain Sluice's bits; a packet that has "
+                        "them passes uninspected.",
+                        "Keep these values below Sluice's bits, or choose other bits.",
+                        "%s writes the whole mark, including Sluice's bits 0x%x/0x%x (%s)", user_of(rule, mark),
+                        ours->value, ours->mask, ours->name),
+            rule);
         break;
     }
 }
 
-static void check_route(struct patient *patient, const struct netrules_route *route, const struct our_mark *ours)
+static void check_route(struct context *context, const struct netrules_route *route, const struct our_mark *ours)
 {
     const char *known = known_user(route->mark, route->mask);
     bool whole = route->mask == ALL;
     struct doctor_finding *finding;
 
-    if (!(route->mask & ours->mask) || (whole && !ours->judged))
+    if (!(route->mask & ours->mask) || (whole && !ours->inspected))
         return;
     finding =
-        find_out(patient, whole ? DOCTOR_NOTE : DOCTOR_WARNING, "mark.routed",
-                 whole ? "The routing rule compares the whole mark: a packet that also has Sluice's bit is routed "
-                         "as if it had no mark."
-                       : "The routing rule uses the same bits: it may route packets with Sluice's mark.",
-                 "Choose other bits for queue.mark and nft.reject-mark, or route under a mask that "
-                 "excludes them (`ip rule ... fwmark MARK/MASK`).",
-                 "%s routes by bits of Sluice's mark 0x%x/0x%x (%s)", known ? known : "policy routing", ours->value,
-                 ours->mask, ours->name);
+        add_finding(context, whole ? DOCTOR_NOTE : DOCTOR_WARNING, "mark.routed",
+                    whole ? "The routing rule compares the whole mark: a packet that also has Sluice's bit is routed "
+                            "as if it had no mark."
+                          : "The routing rule uses the same bits: it may route packets with Sluice's mark.",
+                    "Choose other bits for queue.mark and nft.reject-mark, or route under a mask that "
+                    "excludes them (`ip rule ... fwmark MARK/MASK`).",
+                    "%s routes by bits of Sluice's mark 0x%x/0x%x (%s)", known ? known : "policy routing", ours->value,
+                    ours->mask, ours->name);
     finding->other = route->text;
 }
 
 /* Returns the mark bits that no rule and no routing rule reads or writes; comparisons of whole marks use only the bits
  * of their value. */
-static uint32_t free_bits(const struct patient *patient)
+static uint32_t free_bits(const struct context *context)
 {
     uint32_t used = 0;
 
-    for (const struct netrules_table *table = patient->ruleset->tables; table; table = table->next)
+    for (const struct netrules_table *table = context->ruleset->tables; table; table = table->next)
         for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
             for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next)
                 for (const struct netrules_mark *mark = rule->marks; mark; mark = mark->next)
                     used |= mark->mask != ALL ? mark->mask : mark->value;
-    for (const struct netrules_route *route = patient->ruleset->routes; route; route = route->next)
+    for (const struct netrules_route *route = context->ruleset->routes; route; route = route->next)
         used |= route->mask != ALL ? route->mask : route->mark;
     return ~used;
 }
 
-static void suggest(struct patient *patient)
+static void suggest_bits(struct context *context)
 {
-    uint32_t bits = free_bits(patient);
+    uint32_t bits = free_bits(context);
 
-    for (const struct doctor_finding *finding = patient->report->findings; finding; finding = finding->next) {
+    for (const struct doctor_finding *finding = context->report->findings; finding; finding = finding->next) {
         if (strncmp(finding->id, "mark.", strlen("mark.")) != 0 || finding->severity == DOCTOR_NOTE || bits == 0)
             continue;
-        find_out(patient, DOCTOR_NOTE, "mark.free",
-                 "No rule and no routing rule on this host reads or writes these bits under a mask.",
-                 "Use one of them, such as the highest, for queue.mark or nft.reject-mark.", "unused mark bits: 0x%x",
-                 bits);
+        add_finding(context, DOCTOR_NOTE, "mark.free",
+                    "No rule and no routing rule on this host reads or writes these bits under a mask.",
+                    "Use one of them, such as the highest, for queue.mark or nft.reject-mark.",
+                    "unused mark bits: 0x%x", bits);
         return;
     }
 }
 
-static void check_connections(struct patient *patient, const struct our_mark *ours)
+static void check_connections(struct context *context, const struct our_mark *ours)
 {
     if (ours->connections)
-        find_out(patient, DOCTOR_WARNING, "mark.connections",
-                 "Another program has saved Sluice's mark, or the same bits for its own purpose, to "
-                 "connections: packets to which it is restored look inspected and pass uninspected.",
-                 "Choose bits that no other program uses for queue.mark and nft.reject-mark.",
-                 "%llu connections have Sluice's mark 0x%x/0x%x (%s)", (unsigned long long)ours->connections,
-                 ours->value, ours->mask, ours->name);
+        add_finding(context, DOCTOR_WARNING, "mark.connections",
+                    "Another program has saved Sluice's mark, or the same bits for its own purpose, to "
+                    "connections: packets to which it is restored look inspected and pass uninspected.",
+                    "Choose bits that no other program uses for queue.mark and nft.reject-mark.",
+                    "%llu connections have Sluice's mark 0x%x/0x%x (%s)", (unsigned long long)ours->connections,
+                    ours->value, ours->mask, ours->name);
 }
 
-static void check_ours(struct patient *patient, const struct our_mark *ours)
+static void check_ours(struct context *context, const struct our_mark *ours)
 {
-    check_connections(patient, ours);
-    check_unmark(patient, ours);
-    for (const struct netrules_table *table = patient->ruleset->tables; table; table = table->next)
+    check_connections(context, ours);
+    check_clearing(context, ours);
+    for (const struct netrules_table *table = context->ruleset->tables; table; table = table->next)
         for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
             for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next)
                 for (const struct netrules_mark *mark = rule->marks; mark; mark = mark->next)
-                    check_mark(patient, rule, mark, ours);
-    for (const struct netrules_route *route = patient->ruleset->routes; route; route = route->next)
-        check_route(patient, route, ours);
+                    check_mark(context, rule, mark, ours);
+    for (const struct netrules_route *route = context->ruleset->routes; route; route = route->next)
+        check_route(context, route, ours);
 }
 
-void check_marks(struct patient *patient)
+void check_marks(struct context *context)
 {
-    const struct firewall_options *options = &patient->input->options;
+    const struct firewall_options *options = &context->input->options;
     const struct our_mark marks[] = {
-        { "queue.mark", patient->mark, patient->repeats ? patient->mark_mask : 0, true,
-          patient->input->connections.judged },
-        { "nft.reject-mark", options->reject_mark, options->reject_mask, false, patient->input->connections.answers },
+        { "queue.mark", context->mark, context->repeats ? context->mark_mask : 0, true,
+          context->input->connections.judged },
+        { "nft.reject-mark", options->reject_mark, options->reject_mask, false, context->input->connections.answers },
     };
 
     for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
         if (marks[i].mask)
-            check_ours(patient, &marks[i]);
-    suggest(patient);
+            check_ours(context, &marks[i]);
+    suggest_bits(context);
 }

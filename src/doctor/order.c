@@ -11,8 +11,8 @@
 #include "doctor_priv.h"
 
 enum {
-    ABSURD = 2147483647 - 1024, /* chains above it are meant to be last in any case, such as conntrack's */
-    CONNTRACK = -200,           /* priorities of the kernel (enum nf_ip_hook_priorities) */
+    MEANT_LAST = 2147483647 - 1024, /* chains above it are meant to be last in any case, such as conntrack's */
+    CONNTRACK = -200,               /* priorities of the kernel (enum nf_ip_hook_priorities) */
     MANGLE = -150,
     NAT_DESTINATION = -100,
     NAT_SOURCE = 100,
@@ -23,7 +23,7 @@ enum {
 enum { MAX_COVERED = 64 };
 
 struct ahead {
-    struct patient *patient;
+    struct context *context;
     const struct feed *feed;
     const struct netrules_rule *first; /* first rule that accepts some packets */
     size_t count;
@@ -46,44 +46,44 @@ static bool has_mark(const struct netrules_rule *rule, uint32_t value, uint32_t 
 
 /* Whether the accept is one that `sluice nft print` writes: in the sluice tables and chains, of the packets that Sluice
  * sends, and of inspected packets. */
-static bool is_meant(const struct ahead *ahead, const struct netrules_rule *rule)
+static bool is_expected(const struct ahead *ahead, const struct netrules_rule *rule)
 {
-    const struct patient *patient = ahead->patient;
-    const struct own_table *own = own_of(patient, rule->chain->table);
-    const struct firewall_options *options = &patient->input->options;
+    const struct context *context = ahead->context;
+    const struct sluice_table *own = find_own_table(context, rule->chain->table);
+    const struct firewall_options *options = &context->input->options;
 
     if (own && own->mode != ATTACH_CHAIN)
         return true;
     return strcmp(rule->chain->name, "sluice_exceptions") == 0 ||
            has_mark(rule, options->reject_mark, options->reject_mask) ||
-           (patient->repeats && has_mark(rule, patient->mark, patient->mark_mask));
+           (context->repeats && has_mark(rule, context->mark, context->mark_mask));
 }
 
 /* --- Established connections ------------------------------------------------------------------------ */
 
-static bool is_feed(const struct patient *patient, const struct netrules_rule *rule)
+static bool is_feed(const struct context *context, const struct netrules_rule *rule)
 {
-    for (const struct feed *feed = patient->feeds; feed; feed = feed->next)
+    for (const struct feed *feed = context->feeds; feed; feed = feed->next)
         if (feed->rule == rule)
             return true;
     return false;
 }
 
-static bool has_feed(const struct patient *patient, const struct netrules_chain *chain)
+static bool has_feed(const struct context *context, const struct netrules_chain *chain)
 {
-    for (const struct feed *feed = patient->feeds; chain && feed; feed = feed->next)
+    for (const struct feed *feed = context->feeds; chain && feed; feed = feed->next)
         if (feed->rule->chain == chain)
             return true;
     return false;
 }
 
 /* Records a rule that sends established connections to a queue of Sluice, by its verdict or by a jump. */
-static void note_coverage(struct ahead *ahead, const struct netrules_rule *rule, bool established, bool in_branch)
+static void record_coverage(struct ahead *ahead, const struct netrules_rule *rule, bool established, bool in_branch)
 {
     bool jumps = rule->verdict == NETRULES_JUMP || rule->verdict == NETRULES_GOTO;
 
-    if (!established || !(is_feed(ahead->patient, rule) ||
-                          (jumps && has_feed(ahead->patient, netrules_find_chain(rule->chain->table, rule->target)))))
+    if (!established || !(is_feed(ahead->context, rule) ||
+                          (jumps && has_feed(ahead->context, netrules_find_chain(rule->chain->table, rule->target)))))
         return;
     ahead->covers_all |= !in_branch;
     if (ahead->covered_count < MAX_COVERED)
@@ -100,25 +100,25 @@ static bool is_covered(const struct ahead *ahead, const struct netrules_rule *ru
 
 static bool accepts_established(const struct ahead *ahead, const struct step *step)
 {
-    return step->accepts && step->established && !step->only_loopback && !is_meant(ahead, step->rule) &&
+    return step->accepts && step->established && !step->only_loopback && !is_expected(ahead, step->rule) &&
            !is_covered(ahead, step->rule);
 }
 
-static void note_behind(const struct step *step, void *user)
+static void record_after(const struct step *step, void *user)
 {
     struct ahead *ahead = user;
 
-    note_coverage(ahead, step->rule, step->established || !step->rule->conditional, step->in_branch);
+    record_coverage(ahead, step->rule, step->established || !step->rule->conditional, step->in_branch);
     if (!ahead->replies && accepts_established(ahead, step))
         ahead->replies = step->rule;
 }
 
-static void note_ahead(const struct step *step, void *user)
+static void record_ahead(const struct step *step, void *user)
 {
     struct ahead *ahead = user;
 
-    note_coverage(ahead, step->rule, step->established || !step->rule->conditional, step->in_branch);
-    if (!step->accepts || !step->conditional || step->only_loopback || is_meant(ahead, step->rule))
+    record_coverage(ahead, step->rule, step->established || !step->rule->conditional, step->in_branch);
+    if (!step->accepts || !step->conditional || step->only_loopback || is_expected(ahead, step->rule))
         return; /* a rule that accepts everything is the blocker */
     if (!ahead->established && accepts_established(ahead, step))
         ahead->established = step->rule;
@@ -129,54 +129,57 @@ static void note_ahead(const struct step *step, void *user)
     ahead->count++;
 }
 
-static void blocked(struct patient *patient, const struct feed *feed, const struct netrules_rule *blocker)
+static void report_unreachable(struct context *context, const struct feed *feed, const struct netrules_rule *blocker)
 {
-    for (const struct feed *other = patient->feeds; other; other = other->next)
+    for (const struct feed *other = context->feeds; other; other = other->next)
         if (other->rule == blocker) /* its packets are in a queue of Sluice already */
             return;
-    about_rule(find_out(patient, DOCTOR_BROKEN, "order.unreachable",
-                        "The rule's verdict ends this chain for every packet, so no packet reaches the queue "
-                        "rule after it: nothing at this hook is inspected.",
-                        "Put the queue rule before it. Better: give Sluice its own base chain, which no verdict "
-                        "of another chain ends: `sluice nft install --mode after`.",
-                        "a rule ahead of the queue ends the chain for every packet (queue rule: chain %s, `%s`)",
-                        feed->rule->chain->name, feed->rule->text),
-               blocker);
+    set_finding_rule(
+        add_finding(context, DOCTOR_BROKEN, "order.unreachable",
+                    "The rule's verdict ends this chain for every packet, so no packet reaches the queue "
+                    "rule after it: nothing at this hook is inspected.",
+                    "Put the queue rule before it. Better: give Sluice its own base chain, which no verdict "
+                    "of another chain ends: `sluice nft install --mode after`.",
+                    "a rule ahead of the queue ends the chain for every packet (queue rule: chain %s, `%s`)",
+                    feed->rule->chain->name, feed->rule->text),
+        blocker);
 }
 
-static void report_ahead(struct patient *patient, const struct ahead *ahead)
+static void report_ahead(struct context *context, const struct ahead *ahead)
 {
     if (ahead->established)
-        about_rule(find_out(patient, DOCTOR_BROKEN, "order.accept-established",
-                            "Packets of established connections leave the chain here: the queue receives the first "
-                            "packet of each connection and never its contents.",
-                            "Put the queue rule before it. Better: give Sluice its own base chain after those of the "
-                            "firewall: `sluice nft install --mode after`.",
-                            "established connections are accepted ahead of the queue, in the same base chain"),
-                   ahead->established);
+        set_finding_rule(
+            add_finding(context, DOCTOR_BROKEN, "order.accept-established",
+                        "Packets of established connections leave the chain here: the queue receives the first "
+                        "packet of each connection and never its contents.",
+                        "Put the queue rule before it. Better: give Sluice its own base chain after those of the "
+                        "firewall: `sluice nft install --mode after`.",
+                        "established connections are accepted ahead of the queue, in the same base chain"),
+            ahead->established);
     if (ahead->replies && !ahead->established)
-        about_rule(
-            find_out(patient, DOCTOR_BROKEN, "order.accept-replies",
-                     "The queue rule has conditions, such as a port, that packets of the other direction do "
-                     "not meet. This rule accepts those packets, so they pass uninspected.",
-                     "Queue established connections, too, instead of this rule or before it: `ct state "
-                     "established,related jump sluice_ips`. Better: give Sluice its own base chain after "
-                     "those of the firewall: `sluice nft install --mode after`.",
-                     "established connections are accepted after the queue rule, which matches only some packets"),
+        set_finding_rule(
+            add_finding(context, DOCTOR_BROKEN, "order.accept-replies",
+                        "The queue rule has conditions, such as a port, that packets of the other direction do "
+                        "not meet. This rule accepts those packets, so they pass uninspected.",
+                        "Queue established connections, too, instead of this rule or before it: `ct state "
+                        "established,related jump sluice_ips`. Better: give Sluice its own base chain after "
+                        "those of the firewall: `sluice nft install --mode after`.",
+                        "established connections are accepted after the queue rule, which matches only some packets"),
             ahead->replies);
     if (ahead->first)
-        about_rule(find_out(patient, DOCTOR_WARNING, "order.accept",
-                            "An accept ends the base chain: the accepted packets never reach the queue rule after it "
-                            "and pass uninspected.",
-                            "If this is not intended, put the queue rule before it. Better: give Sluice its own base "
-                            "chain after those of the firewall: `sluice nft install --mode after`.",
-                            "%zu rule%s accept%s packets ahead of the queue, in the same base chain; the first is",
-                            ahead->count, ahead->count == 1 ? "" : "s", ahead->count == 1 ? "s" : ""),
-                   ahead->first);
+        set_finding_rule(
+            add_finding(context, DOCTOR_WARNING, "order.accept",
+                        "An accept ends the base chain: the accepted packets never reach the queue rule after it "
+                        "and pass uninspected.",
+                        "If this is not intended, put the queue rule before it. Better: give Sluice its own base "
+                        "chain after those of the firewall: `sluice nft install --mode after`.",
+                        "%zu rule%s accept%s packets ahead of the queue, in the same base chain; the first is",
+                        ahead->count, ahead->count == 1 ? "" : "s", ahead->count == 1 ? "s" : ""),
+            ahead->first);
 }
 
 struct order {
-    struct patient *patient;
+    struct context *context;
     const struct feed *feed;
     size_t bases;
 };
@@ -184,47 +187,48 @@ struct order {
 static void check_base(const struct netrules_chain *base, void *user)
 {
     struct order *order = user;
-    struct ahead ahead = { .patient = order->patient, .feed = order->feed };
-    struct way way = {
-        .base = base, .goal = order->feed->rule, .before = note_ahead, .behind = note_behind, .user = &ahead
+    struct ahead ahead = { .context = order->context, .feed = order->feed };
+    struct path path = {
+        .base = base, .goal = order->feed->rule, .before = record_ahead, .after = record_after, .user = &ahead
     };
 
-    if (repeats(order->patient, order->feed->rule))
-        way.behind = NULL; /* the rule queues all packets without the mark */
+    if (repeats(order->context, order->feed->rule))
+        path.after = NULL; /* the rule queues all packets without the mark */
     order->bases++;
-    if (walk(order->patient->ruleset, &way)) {
-        order->patient->failed = true;
+    if (walk(order->context->ruleset, &path)) {
+        order->context->failed = true;
         return;
     }
-    if (way.blocker)
-        blocked(order->patient, order->feed, way.blocker);
-    report_ahead(order->patient, &ahead);
+    if (path.blocker)
+        report_unreachable(order->context, order->feed, path.blocker);
+    report_ahead(order->context, &ahead);
 }
 
-static void check_unused(struct patient *patient, const struct feed *feed)
+static void check_unused(struct context *context, const struct feed *feed)
 {
-    bool chain_mode = feed->own && own_of(patient, feed->rule->chain->table)->mode == ATTACH_CHAIN;
+    bool chain_mode = feed->own && find_own_table(context, feed->rule->chain->table)->mode == ATTACH_CHAIN;
 
-    about_rule(find_out(patient, DOCTOR_BROKEN, "order.unused",
-                        "A chain without a hook receives packets only from rules that jump to it. No packet "
-                        "reaches such a rule, or a rule before the queue rule ends the chain for every packet.",
-                        chain_mode
-                            ? "Put base chains that `jump sluice_ips` in place of `accept` into this table, or include "
-                              "the output of `sluice nft print --mode chain` in your ruleset."
-                            : "Jump to it from a base chain, or use `sluice nft install --mode after`.",
-                        "no packet reaches the queue rule in chain %s", feed->rule->chain->name),
-               feed->rule);
+    set_finding_rule(
+        add_finding(context, DOCTOR_BROKEN, "order.unused",
+                    "A chain without a hook receives packets only from rules that jump to it. No packet "
+                    "reaches such a rule, or a rule before the queue rule ends the chain for every packet.",
+                    chain_mode
+                        ? "Put base chains that `jump sluice_ips` in place of `accept` into this table, or include "
+                          "the output of `sluice nft print --mode chain` in your ruleset."
+                        : "Jump to it from a base chain, or use `sluice nft install --mode after`.",
+                    "no packet reaches the queue rule in chain %s", feed->rule->chain->name),
+        feed->rule);
 }
 
-void check_order(struct patient *patient)
+void check_order(struct context *context)
 {
-    for (const struct feed *feed = patient->feeds; feed; feed = feed->next) {
-        struct order order = { .patient = patient, .feed = feed };
+    for (const struct feed *feed = context->feeds; feed; feed = feed->next) {
+        struct order order = { .context = context, .feed = feed };
 
-        if (each_base(patient->ruleset, feed->rule, check_base, &order))
-            patient->failed = true;
+        if (for_each_base(context->ruleset, feed->rule, check_base, &order))
+            context->failed = true;
         else if (order.bases == 0)
-            check_unused(patient, feed);
+            check_unused(context, feed);
     }
 }
 
@@ -247,7 +251,7 @@ static bool may_drop(const struct netrules_chain *chain)
     return false;
 }
 
-static void compare_priorities(struct patient *patient, const struct netrules_chain *ours, enum attach_mode mode,
+static void compare_priorities(struct context *context, const struct netrules_chain *ours, enum attach_mode mode,
                                const struct netrules_chain *other)
 {
     bool before = mode == ATTACH_BEFORE || mode == ATTACH_REPEAT;
@@ -255,44 +259,45 @@ static void compare_priorities(struct patient *patient, const struct netrules_ch
 
     if (other->priority == ours->priority)
         finding =
-            find_out(patient, DOCTOR_WARNING, "order.same-priority",
-                     "Chains of equal priority run in the order of their registration, which changes with "
-                     "every reload of the other program.",
-                     "Run `sluice nft install` again, which chooses an unused priority, or set nft.priority.",
-                     "another chain has the same priority %d as Sluice's chain %s", (int)ours->priority, ours->name);
-    else if (!before && other->priority > ours->priority && other->priority < ABSURD && may_drop(other))
-        finding = find_out(patient, DOCTOR_WARNING, "order.filter-behind",
-                           "In this mode Sluice should receive the packets that the firewall accepted. This chain "
-                           "runs later: packets that it drops are inspected, alerted and counted although they "
-                           "never pass.",
-                           "Run `sluice nft install` again, which chooses a priority after it.",
-                           "a filter chain runs after Sluice's chain %s (%d)", ours->name, (int)ours->priority);
+            add_finding(context, DOCTOR_WARNING, "order.same-priority",
+                        "Chains of equal priority run in the order of their registration, which changes with "
+                        "every reload of the other program.",
+                        "Run `sluice nft install` again, which chooses an unused priority, or set nft.priority.",
+                        "another chain has the same priority %d as Sluice's chain %s", (int)ours->priority, ours->name);
+    else if (!before && other->priority > ours->priority && other->priority < MEANT_LAST && may_drop(other))
+        finding = add_finding(context, DOCTOR_WARNING, "order.filter-behind",
+                              "In this mode Sluice should receive the packets that the firewall accepted. This chain "
+                              "runs later: packets that it drops are inspected, alerted and counted although they "
+                              "never pass.",
+                              "Run `sluice nft install` again, which chooses a priority after it.",
+                              "a filter chain runs after Sluice's chain %s (%d)", ours->name, (int)ours->priority);
     else if (before && other->priority < ours->priority && other->priority > MANGLE && may_drop(other))
-        finding =
-            find_out(patient, DOCTOR_NOTE, "order.filter-before",
-                     "In this mode Sluice should receive all packets. It does not receive those that this chain drops.",
-                     "If this is not intended, run `sluice nft install` again, which chooses a priority before it.",
-                     "a filter chain runs before Sluice's chain %s (%d)", ours->name, (int)ours->priority);
+        finding = add_finding(
+            context, DOCTOR_NOTE, "order.filter-before",
+            "In this mode Sluice should receive all packets. It does not receive those that this chain drops.",
+            "If this is not intended, run `sluice nft install` again, which chooses a priority before it.",
+            "a filter chain runs before Sluice's chain %s (%d)", ours->name, (int)ours->priority);
     if (finding)
         finding->chain = other;
 }
 
-static void check_own_chain(struct patient *patient, const struct netrules_chain *ours, enum attach_mode mode)
+static void check_own_chain(struct context *context, const struct netrules_chain *ours, enum attach_mode mode)
 {
-    for (const struct netrules_table *table = patient->ruleset->tables; table; table = table->next) {
+    for (const struct netrules_table *table = context->ruleset->tables; table; table = table->next) {
         enum attach_mode ignored;
 
-        if (own_of(patient, table) || firewall_is_own(table->comment, &ignored)) /* table of another sluice instance */
+        if (find_own_table(context, table) ||
+            firewall_is_own(table->comment, &ignored)) /* table of another sluice instance */
             continue;
         for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
             if (is_filter(chain) && same_hook(ours, chain))
-                compare_priorities(patient, ours, mode, chain);
+                compare_priorities(context, ours, mode, chain);
     }
 }
 
-static bool has_nat(const struct patient *patient, const struct netrules_chain *base)
+static bool has_nat(const struct context *context, const struct netrules_chain *base)
 {
-    for (const struct netrules_table *table = patient->ruleset->tables; table; table = table->next)
+    for (const struct netrules_table *table = context->ruleset->tables; table; table = table->next)
         for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
             if (chain->base && chain->rules && (families_of(chain) & families_of(base)) &&
                 (strcmp(chain->type, "nat") == 0 || (table->legacy && strcmp(table->name, "nat") == 0)))
@@ -311,37 +316,39 @@ static void check_place(const struct netrules_chain *base, void *user)
     if (base->table->family == NFPROTO_BRIDGE || base->table->family == NFPROTO_NETDEV)
         return;
     if (first && base->priority < CONNTRACK)
-        about_rule(find_out(order->patient, DOCTOR_WARNING, "order.before-conntrack",
-                            "Connection tracking has not processed the packet yet at this point: fragments may not "
-                            "be reassembled, and the initiator of connections that began before the daemon is not "
-                            "known.",
-                            "Queue at a priority above -200, or at the hook forward.",
-                            "the queue rule is before connection tracking (%s, priority %d)",
-                            netrules_hook_name(base->table->family, base->hook), (int)base->priority),
-                   rule);
+        set_finding_rule(
+            add_finding(order->context, DOCTOR_WARNING, "order.before-conntrack",
+                        "Connection tracking has not processed the packet yet at this point: fragments may not "
+                        "be reassembled, and the initiator of connections that began before the daemon is not "
+                        "known.",
+                        "Queue at a priority above -200, or at the hook forward.",
+                        "the queue rule is before connection tracking (%s, priority %d)",
+                        netrules_hook_name(base->table->family, base->hook), (int)base->priority),
+            rule);
     else if (((base->hook == NF_INET_PRE_ROUTING && base->priority < NAT_DESTINATION) ||
               (base->hook == NF_INET_POST_ROUTING && base->priority >= NAT_SOURCE)) &&
-             has_nat(order->patient, base))
-        about_rule(find_out(order->patient, DOCTOR_WARNING, "order.nat",
-                            "Addresses are translated at this hook: Sluice receives one direction before and the "
-                            "other after the translation. The two do not match as one connection, and may go to "
-                            "different queues.",
-                            "Queue at the hook forward, where both directions have the inside addresses.",
-                            "the queue rule is on the outer side of address translation (%s, priority %d)",
-                            netrules_hook_name(base->table->family, base->hook), (int)base->priority),
-                   rule);
+             has_nat(order->context, base))
+        set_finding_rule(
+            add_finding(order->context, DOCTOR_WARNING, "order.nat",
+                        "Addresses are translated at this hook: Sluice receives one direction before and the "
+                        "other after the translation. The two do not match as one connection, and may go to "
+                        "different queues.",
+                        "Queue at the hook forward, where both directions have the inside addresses.",
+                        "the queue rule is on the outer side of address translation (%s, priority %d)",
+                        netrules_hook_name(base->table->family, base->hook), (int)base->priority),
+            rule);
 }
 
-void check_priorities(struct patient *patient)
+void check_priorities(struct context *context)
 {
-    for (const struct own_table *own = patient->own; own; own = own->next)
+    for (const struct sluice_table *own = context->own; own; own = own->next)
         for (const struct netrules_chain *chain = own->table->chains; chain; chain = chain->next)
             if (chain->base && own->mode != ATTACH_CHAIN)
-                check_own_chain(patient, chain, own->mode);
-    for (const struct feed *feed = patient->feeds; feed; feed = feed->next) {
-        struct order order = { .patient = patient, .feed = feed };
+                check_own_chain(context, chain, own->mode);
+    for (const struct feed *feed = context->feeds; feed; feed = feed->next) {
+        struct order order = { .context = context, .feed = feed };
 
-        if (each_base(patient->ruleset, feed->rule, check_place, &order))
-            patient->failed = true;
+        if (for_each_base(context->ruleset, feed->rule, check_place, &order))
+            context->failed = true;
     }
 }

@@ -10,13 +10,13 @@ enum { ENOUGH_PACKETS = 1000, MOST_PERCENT = 90, MAX_RANGES = 64 };
 /* --- Queue rules in chains of other programs -------------------------------------------------------- */
 
 struct shared {
-    struct patient *patient;
+    struct context *context;
     const struct feed *feed;
     size_t rules, drops; /* after the queue rule */
     bool told;
 };
 
-static void count_behind(const struct step *step, void *user)
+static void count_after(const struct step *step, void *user)
 {
     struct shared *shared = user;
 
@@ -28,12 +28,12 @@ static void count_behind(const struct step *step, void *user)
     "Give Sluice its own base chain after those of the firewall, where neither skips the "                             \
     "other: `sluice nft install --mode after`."
 
-bool repeats(const struct patient *patient, const struct netrules_rule *rule)
+bool repeats(const struct context *context, const struct netrules_rule *rule)
 {
-    for (const struct netrules_mark *mark = rule->marks; mark && patient->mark_mask; mark = mark->next)
-        if (mark->kind == NETRULES_PACKET_MARK && mark->use == NETRULES_MARK_MATCH && mark->mask == patient->mark_mask)
+    for (const struct netrules_mark *mark = rule->marks; mark && context->mark_mask; mark = mark->next)
+        if (mark->kind == NETRULES_PACKET_MARK && mark->use == NETRULES_MARK_MATCH && mark->mask == context->mark_mask)
             return true;
-    return patient->input->repeats;
+    return context->input->repeats;
 }
 
 /* Reports rules that packets skip: by bypass when there is no listener, and by every accept outside repeat mode. */
@@ -44,51 +44,53 @@ static void report_shared(struct shared *shared, const struct netrules_chain *ba
     enum doctor_severity severity = denies ? DOCTOR_BROKEN : DOCTOR_WARNING;
     const char *policy = base->policy == NETRULES_DROP ? ", and the policy drop" : "";
 
-    if ((!denies && shared->rules == 0) || (!always && replaces_accept(shared->patient, rule)))
+    if ((!denies && shared->rules == 0) || (!always && replaces_accept(shared->context, rule)))
         return;
     if (rule->queue.bypass)
-        about_rule(find_out(shared->patient, severity, "queue.bypass-shared",
-                            "Without a listener, or with fail-open when the queue is full, the kernel accepts the "
-                            "packet for the rest of this base chain: bypass then disables not only the inspection "
-                            "but also the firewall rules after the queue.",
-                            OWN_CHAIN, "bypass skips the rules after the queue in %s %s: %zu, of which %zu deny%s",
-                            base->table->name, base->name, shared->rules, shared->drops, policy),
-                   rule);
-    if (!repeats(shared->patient, rule))
-        about_rule(find_out(shared->patient, severity, "queue.accept-shared",
-                            "A packet that Sluice accepts leaves the base chain: the rules after the queue are never "
-                            "evaluated for it.",
-                            OWN_CHAIN
-                            " Or set queue.verdict: repeat, so that accepted packets return to the chain with a mark.",
-                            "an accepted packet skips the rules after the queue in %s %s: %zu, of which %zu deny%s",
-                            base->table->name, base->name, shared->rules, shared->drops, policy),
-                   rule);
+        set_finding_rule(
+            add_finding(shared->context, severity, "queue.bypass-shared",
+                        "Without a listener, or with fail-open when the queue is full, the kernel accepts the "
+                        "packet for the rest of this base chain: bypass then disables not only the inspection "
+                        "but also the firewall rules after the queue.",
+                        OWN_CHAIN, "bypass skips the rules after the queue in %s %s: %zu, of which %zu deny%s",
+                        base->table->name, base->name, shared->rules, shared->drops, policy),
+            rule);
+    if (!repeats(shared->context, rule))
+        set_finding_rule(
+            add_finding(shared->context, severity, "queue.accept-shared",
+                        "A packet that Sluice accepts leaves the base chain: the rules after the queue are never "
+                        "evaluated for it.",
+                        OWN_CHAIN
+                        " Or set queue.verdict: repeat, so that accepted packets return to the chain with a mark.",
+                        "an accepted packet skips the rules after the queue in %s %s: %zu, of which %zu deny%s",
+                        base->table->name, base->name, shared->rules, shared->drops, policy),
+            rule);
 }
 
 static void check_shared_base(const struct netrules_chain *base, void *user)
 {
     struct shared *shared = user;
-    struct way way = { .base = base, .goal = shared->feed->rule, .behind = count_behind, .user = shared };
+    struct path path = { .base = base, .goal = shared->feed->rule, .after = count_after, .user = shared };
 
     shared->rules = shared->drops = 0;
-    if (walk(shared->patient->ruleset, &way))
-        shared->patient->failed = true;
+    if (walk(shared->context->ruleset, &path))
+        shared->context->failed = true;
     else
-        report_shared(shared, base, way.always);
+        report_shared(shared, base, path.always);
 }
 
 /* --- Distribution over queues ----------------------------------------------------------------------- */
 
-static void check_spread(struct patient *patient, const struct feed *feed)
+static void check_spread(struct context *context, const struct feed *feed)
 {
     const struct netrules_rule *rule = feed->rule;
     bool native = !strstr(rule->text, "NFQUEUE");
 
     switch (rule->queue.spread) {
     case NETRULES_SPREAD_CPU:
-        about_rule(
-            find_out(
-                patient, DOCTOR_WARNING, "queue.fanout",
+        set_finding_rule(
+            add_finding(
+                context, DOCTOR_WARNING, "queue.fanout",
                 "The queue is chosen by the CPU that handles the packet: the two directions of a "
                 "connection, and its packets after interrupts move, go to different workers, each of "
                 "which sees only a part.",
@@ -97,116 +99,120 @@ static void check_spread(struct patient *patient, const struct feed *feed)
             rule);
         break;
     case NETRULES_SPREAD_OTHER:
-        about_rule(find_out(patient, DOCTOR_WARNING, "queue.not-by-flow",
-                            "All packets of a connection, in both directions, must go to one queue. A counter, a "
-                            "random number or a hash of the packet's own fields does not guarantee this.",
-                            "Distribute by `symhash mod N`, or by a jhash of `ct original` addresses and ports.",
-                            "the queue is not chosen by connection"),
-                   rule);
+        set_finding_rule(
+            add_finding(context, DOCTOR_WARNING, "queue.not-by-flow",
+                        "All packets of a connection, in both directions, must go to one queue. A counter, a "
+                        "random number or a hash of the packet's own fields does not guarantee this.",
+                        "Distribute by `symhash mod N`, or by a jhash of `ct original` addresses and ports.",
+                        "the queue is not chosen by connection"),
+            rule);
         break;
     case NETRULES_SPREAD_ADDRESSES:
-        about_rule(find_out(patient, DOCTOR_NOTE, "queue.by-addresses",
-                            "The kernel's own hash covers addresses only: all traffic between two hosts goes to one "
-                            "queue and one worker. Behind a proxy, a tunnel or NAT that may be nearly all traffic.",
-                            native ? "Use `queue flags bypass to symhash mod N`, which includes the ports."
-                                   : "Use the queue expression of nftables where the kernel has it (module nft_queue): "
-                                     "nft.expression: native.",
-                            "packets are distributed by their addresses only"),
-                   rule);
+        set_finding_rule(
+            add_finding(context, DOCTOR_NOTE, "queue.by-addresses",
+                        "The kernel's own hash covers addresses only: all traffic between two hosts goes to one "
+                        "queue and one worker. Behind a proxy, a tunnel or NAT that may be nearly all traffic.",
+                        native ? "Use `queue flags bypass to symhash mod N`, which includes the ports."
+                               : "Use the queue expression of nftables where the kernel has it (module nft_queue): "
+                                 "nft.expression: native.",
+                        "packets are distributed by their addresses only"),
+            rule);
         break;
     default:
         break;
     }
 }
 
-static void check_bypass(struct patient *patient, const struct feed *feed)
+static void check_bypass(struct context *context, const struct feed *feed)
 {
     if (feed->rule->queue.bypass)
         return;
-    about_rule(
-        find_out(patient, patient->input->bypass_given && patient->input->options.bypass ? DOCTOR_WARNING : DOCTOR_NOTE,
-                 "queue.no-bypass",
-                 "Without a running daemon the kernel drops every packet that matches this rule: no "
-                 "packet passes uninspected, and none passes at all.",
-                 feed->own ? "This is the setting nft.bypass: no. With bypass, packets continue with the next chain; "
-                             "in the sluice table this skips no firewall rule."
-                           : "If this is not intended, use the sluice table with nft.bypass: yes. In a chain with "
-                             "other rules, bypass would skip them.",
-                 "the kernel drops queued packets while there is no listener"),
+    set_finding_rule(
+        add_finding(
+            context, context->input->bypass_given && context->input->options.bypass ? DOCTOR_WARNING : DOCTOR_NOTE,
+            "queue.no-bypass",
+            "Without a running daemon the kernel drops every packet that matches this rule: no "
+            "packet passes uninspected, and none passes at all.",
+            feed->own ? "This is the setting nft.bypass: no. With bypass, packets continue with the next chain; "
+                        "in the sluice table this skips no firewall rule."
+                      : "If this is not intended, use the sluice table with nft.bypass: yes. In a chain with "
+                        "other rules, bypass would skip them.",
+            "the kernel drops queued packets while there is no listener"),
         feed->rule);
 }
 
 /* --- Queues of other programs ----------------------------------------------------------------------- */
 
-static const struct netrules_holder *holder_of(const struct patient *patient, unsigned queue)
+static const struct netrules_holder *holder_of(const struct context *context, unsigned queue)
 {
-    for (const struct netrules_holder *holder = patient->ruleset->holders; holder; holder = holder->next)
+    for (const struct netrules_holder *holder = context->ruleset->holders; holder; holder = holder->next)
         if (holder->queue == queue)
             return holder;
     return NULL;
 }
 
-static void check_second_user(struct patient *patient, const struct feed *feed)
+static void check_second_user(struct context *context, const struct feed *feed)
 {
-    if (!patient->own || feed->own)
+    if (!context->own || feed->own)
         return;
-    about_rule(find_out(patient, DOCTOR_WARNING, "queue.second-rule",
-                        "Packets that match both rules are inspected twice. This rule may also queue packets "
-                        "before the firewall has decided, and an accept of Sluice skips the rest of its chain.",
-                        "Use other queue numbers for one of them, or delete the rule.",
-                        "a rule outside the sluice table sends packets to %s",
-                        queues_text(patient, feed->rule->queue.first, feed->rule->queue.last)),
-               feed->rule);
+    set_finding_rule(
+        add_finding(context, DOCTOR_WARNING, "queue.second-rule",
+                    "Packets that match both rules are inspected twice. This rule may also queue packets "
+                    "before the firewall has decided, and an accept of Sluice skips the rest of its chain.",
+                    "Use other queue numbers for one of them, or delete the rule.",
+                    "a rule outside the sluice table sends packets to %s",
+                    queues_text(context, feed->rule->queue.first, feed->rule->queue.last)),
+        feed->rule);
 }
 
-static void check_other_user(struct patient *patient, const struct netrules_rule *rule)
+static void check_other_user(struct context *context, const struct netrules_rule *rule)
 {
     const struct netrules_queue *queue = &rule->queue;
-    const struct netrules_holder *holder = holder_of(patient, queue->first);
+    const struct netrules_holder *holder = holder_of(context, queue->first);
 
-    if (rule->verdict != NETRULES_QUEUE || is_next_queue(patient, rule) ||
-        (queue->first <= patient->last_queue && queue->last >= patient->first))
+    if (rule->verdict != NETRULES_QUEUE || is_next_queue(context, rule) ||
+        (queue->first <= context->last_queue && queue->last >= context->first))
         return;
-    about_rule(
-        find_out(patient, DOCTOR_NOTE, "queue.other-user",
-                 "The other program's verdict accept passes the packet to the next base chain, Sluice's "
-                 "if that is later; its verdict repeat traverses the chain again.",
-                 "None, as long as the queue numbers differ. To pass packets through both programs, see mode route.",
-                 "another program uses %s (%s)", queues_text(patient, queue->first, queue->last),
-                 !holder        ? "no listener"
-                 : holder->name ? holder->name
-                                : "process of another namespace"),
+    set_finding_rule(
+        add_finding(context, DOCTOR_NOTE, "queue.other-user",
+                    "The other program's verdict accept passes the packet to the next base chain, Sluice's "
+                    "if that is later; its verdict repeat traverses the chain again.",
+                    "None, as long as the queue numbers differ. To pass packets through both programs, see mode route.",
+                    "another program uses %s (%s)", queues_text(context, queue->first, queue->last),
+                    !holder        ? "no listener"
+                    : holder->name ? holder->name
+                                   : "process of another namespace"),
         rule);
 }
 
 /* Whether an equal rule of the table was checked before: in a chain of another hook it adds no information about the
  * queue. */
-static bool is_repeated(const struct patient *patient, const struct feed *feed)
+static bool is_repeated(const struct context *context, const struct feed *feed)
 {
-    for (const struct feed *earlier = patient->feeds; earlier != feed; earlier = earlier->next)
+    for (const struct feed *earlier = context->feeds; earlier != feed; earlier = earlier->next)
         if (earlier->rule->chain->table == feed->rule->chain->table && earlier->own == feed->own &&
             strcmp(earlier->rule->text, feed->rule->text) == 0)
             return true;
     return false;
 }
 
-void check_queues(struct patient *patient)
+void check_queues(struct context *context)
 {
-    for (const struct feed *feed = patient->feeds; feed; feed = feed->next) {
-        struct shared shared = { .patient = patient, .feed = feed };
+    for (const struct feed *feed = context->feeds; feed; feed = feed->next) {
+        struct shared shared = { .context = context, .feed = feed };
 
-        if (!feed->own && each_base(patient->ruleset, feed->rule, check_shared_base, &shared))
-            patient->failed = true;
-        check_second_user(patient, feed);
-        if (is_repeated(patient, feed))
+        if (!feed->own && for_each_base(context->ruleset, feed->rule, check_shared_base, &shared))
+            context->failed = true;
+        check_second_user(context, feed);
+        if (is_repeated(context, feed))
             continue;
-        check_spread(patient, feed);
-        check_bypass(patient, feed);
+        check_spread(context, feed);
+        check_bypass(context, feed);
     }
-    for (const struct netrules_table *table = patient->ruleset->tables; table; table = table->next)
+    for (const struct netrules_table *table = context->ruleset->tables; table; table = table->next)
         for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
             for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next)
-                check_other_user(patient, rule);
+                check_other_user(context, rule);
 }
 
 /* --- Listeners -------------------------------------------------------------------------------------- */
@@ -216,36 +222,36 @@ static bool is_fed(const struct feed *feed, unsigned queue)
     return !feed->rule->queue.unknown && feed->rule->queue.first <= queue && queue <= feed->rule->queue.last;
 }
 
-static bool is_deaf(const struct patient *patient, const struct feed *feed, unsigned queue)
+static bool lacks_listener(const struct context *context, const struct feed *feed, unsigned queue)
 {
-    return is_fed(feed, queue) && !holder_of(patient, queue);
+    return is_fed(feed, queue) && !holder_of(context, queue);
 }
 
-static void report_deaf(struct patient *patient, const struct feed *feed, unsigned first, unsigned last)
+static void report_no_listener(struct context *context, const struct feed *feed, unsigned first, unsigned last)
 {
     bool bypass = feed->rule->queue.bypass;
 
-    about_rule(find_out(patient, bypass ? DOCTOR_WARNING : DOCTOR_BROKEN, "queue.no-listener",
-                        bypass ? "Because of bypass, packets pass uninspected."
-                               : "Without bypass the kernel drops every packet that matches this rule.",
-                        "Start the daemon with all these queue numbers: `sluice run --queue FIRST-LAST`.",
-                        "%s: no listener", queues_text(patient, first, last)),
-               feed->rule);
+    set_finding_rule(add_finding(context, bypass ? DOCTOR_WARNING : DOCTOR_BROKEN, "queue.no-listener",
+                                 bypass ? "Because of bypass, packets pass uninspected."
+                                        : "Without bypass the kernel drops every packet that matches this rule.",
+                                 "Start the daemon with all these queue numbers: `sluice run --queue FIRST-LAST`.",
+                                 "%s: no listener", queues_text(context, first, last)),
+                     feed->rule);
 }
 
 /* Reports each range of queues without a listener. */
-static void check_deaf(struct patient *patient, const struct feed *feed)
+static void check_queue_listeners(struct context *context, const struct feed *feed)
 {
     unsigned last = feed->rule->queue.last, ranges = 0;
 
     for (unsigned queue = feed->rule->queue.first; queue <= last && ranges < MAX_RANGES; queue++) {
         unsigned first = queue;
 
-        while (queue <= last && is_deaf(patient, feed, queue))
+        while (queue <= last && lacks_listener(context, feed, queue))
             queue++;
         if (queue == first)
             continue;
-        report_deaf(patient, feed, first, queue - 1);
+        report_no_listener(context, feed, first, queue - 1);
         ranges++;
     }
 }
@@ -255,81 +261,82 @@ static bool is_ours(const struct netrules_holder *holder)
     return !holder->name || strncmp(holder->name, "sluice", strlen("sluice")) == 0;
 }
 
-static void check_holder(struct patient *patient, const struct netrules_holder *holder)
+static void check_holder(struct context *context, const struct netrules_holder *holder)
 {
     struct doctor_finding *finding;
 
-    if (holder->queue < patient->first || holder->queue > patient->last_queue || is_ours(holder))
+    if (holder->queue < context->first || holder->queue > context->last_queue || is_ours(holder))
         return;
-    finding =
-        find_out(patient, DOCTOR_BROKEN, "queue.foreign-listener",
-                 "A queue has only one listener. That program receives the packets, and Sluice cannot open the queue.",
-                 "Choose other queue numbers for Sluice (queue.numbers), or stop that program.",
-                 "queue %u is in use by %s (%u)", (unsigned)holder->queue, holder->name, holder->process);
-    finding->other = arena_printf(patient->arena, "process %u (%s)", holder->process, holder->name);
-    patient->failed |= !finding->other;
+    finding = add_finding(
+        context, DOCTOR_BROKEN, "queue.foreign-listener",
+        "A queue has only one listener. That program receives the packets, and Sluice cannot open the queue.",
+        "Choose other queue numbers for Sluice (queue.numbers), or stop that program.", "queue %u is in use by %s (%u)",
+        (unsigned)holder->queue, holder->name, holder->process);
+    finding->other = arena_printf(context->arena, "process %u (%s)", holder->process, holder->name);
+    context->failed |= !finding->other;
 }
 
 /* Reports one queue that receives nearly all packets of several. */
-static void check_load(struct patient *patient)
+static void check_load(struct context *context)
 {
     const struct netrules_holder *most = NULL;
     uint64_t sum = 0;
 
-    for (unsigned queue = patient->first; queue <= patient->last_queue; queue++) {
-        const struct netrules_holder *holder = holder_of(patient, queue);
+    for (unsigned queue = context->first; queue <= context->last_queue; queue++) {
+        const struct netrules_holder *holder = holder_of(context, queue);
 
         sum += holder ? holder->delivered : 0;
         if (holder && (!most || holder->delivered > most->delivered))
             most = holder;
     }
-    if (patient->first == patient->last_queue || !most || sum < ENOUGH_PACKETS ||
+    if (context->first == context->last_queue || !most || sum < ENOUGH_PACKETS ||
         (uint64_t)most->delivered * 100 < sum * MOST_PERCENT)
         return;
-    find_out(patient, DOCTOR_WARNING, "queue.one-loaded",
-             "One worker does nearly all the work: with the hash over addresses, all traffic between "
-             "two hosts goes to one queue.",
-             "Distribute by `symhash mod N` (nft.expression: native), or by a jhash of `ct original` "
-             "addresses and ports.",
-             "queue %u receives %u%% of the packets of %s", (unsigned)most->queue,
-             (unsigned)((uint64_t)most->delivered * 100 / sum),
-             queues_text(patient, patient->first, patient->last_queue));
+    add_finding(context, DOCTOR_WARNING, "queue.one-loaded",
+                "One worker does nearly all the work: with the hash over addresses, all traffic between "
+                "two hosts goes to one queue.",
+                "Distribute by `symhash mod N` (nft.expression: native), or by a jhash of `ct original` "
+                "addresses and ports.",
+                "queue %u receives %u%% of the packets of %s", (unsigned)most->queue,
+                (unsigned)((uint64_t)most->delivered * 100 / sum),
+                queues_text(context, context->first, context->last_queue));
 }
 
-static void check_full(struct patient *patient, const struct netrules_holder *holder)
+static void check_full(struct context *context, const struct netrules_holder *holder)
 {
-    if (holder->dropped && holder->queue >= patient->first && holder->queue <= patient->last_queue)
-        find_out(patient, DOCTOR_NOTE, "queue.dropped",
-                 "The queue or its socket buffer was full: the kernel has dropped these packets since the "
-                 "queue was opened.",
-                 "Configure more queues (queue.numbers), a longer queue (queue.length) or a larger buffer "
-                 "(queue.receive-buffer).",
-                 "queue %u has dropped %u packets", (unsigned)holder->queue, holder->dropped);
+    if (holder->dropped && holder->queue >= context->first && holder->queue <= context->last_queue)
+        add_finding(context, DOCTOR_NOTE, "queue.dropped",
+                    "The queue or its socket buffer was full: the kernel has dropped these packets since the "
+                    "queue was opened.",
+                    "Configure more queues (queue.numbers), a longer queue (queue.length) or a larger buffer "
+                    "(queue.receive-buffer).",
+                    "queue %u has dropped %u packets", (unsigned)holder->queue, holder->dropped);
 }
 
 /* Checks that the queue of the next consumer, which gets every accepted packet, has a listener. */
-static void check_next_queue(struct patient *patient, const struct doctor_next_queue *next)
+static void check_next_queue(struct context *context, const struct doctor_next_queue *next)
 {
-    if (holder_of(patient, next->queue))
+    if (holder_of(context, next->queue))
         return;
-    find_out(patient, next->bypass ? DOCTOR_WARNING : DOCTOR_BROKEN, "route.no-listener",
-             next->bypass ? "Because of queue.route-bypass, packets that Sluice accepts pass without the next consumer."
-                          : "Without queue.route-bypass the kernel drops every packet that Sluice accepts.",
-             next->bypass ? "Start the program that reads this queue."
-                          : "Start the program that reads this queue, or set queue.route-bypass: yes.",
-             "accepted packets are routed to queue %u, which has no listener", (unsigned)next->queue);
+    add_finding(context, next->bypass ? DOCTOR_WARNING : DOCTOR_BROKEN, "route.no-listener",
+                next->bypass
+                    ? "Because of queue.route-bypass, packets that Sluice accepts pass without the next consumer."
+                    : "Without queue.route-bypass the kernel drops every packet that Sluice accepts.",
+                next->bypass ? "Start the program that reads this queue."
+                             : "Start the program that reads this queue, or set queue.route-bypass: yes.",
+                "accepted packets are routed to queue %u, which has no listener", (unsigned)next->queue);
 }
 
-void check_listeners(struct patient *patient)
+void check_listeners(struct context *context)
 {
-    for (unsigned i = 0; i < patient->input->next_count; i++)
-        check_next_queue(patient, &patient->input->next[i]);
-    for (const struct feed *feed = patient->feeds; feed; feed = feed->next)
-        if (!feed->rule->queue.unknown && !is_repeated(patient, feed))
-            check_deaf(patient, feed);
-    for (const struct netrules_holder *holder = patient->ruleset->holders; holder; holder = holder->next) {
-        check_holder(patient, holder);
-        check_full(patient, holder);
+    for (unsigned i = 0; i < context->input->next_count; i++)
+        check_next_queue(context, &context->input->next[i]);
+    for (const struct feed *feed = context->feeds; feed; feed = feed->next)
+        if (!feed->rule->queue.unknown && !is_repeated(context, feed))
+            check_queue_listeners(context, feed);
+    for (const struct netrules_holder *holder = context->ruleset->holders; holder; holder = holder->next) {
+        check_holder(context, holder);
+        check_full(context, holder);
     }
-    check_load(patient);
+    check_load(context);
 }

@@ -11,7 +11,7 @@
 enum { DEPTH = 64 }; /* the kernel allows 16 */
 
 struct walker {
-    struct way *way;
+    struct path *path;
     bool *visited; /* by chain number */
     bool blocked;
 };
@@ -33,15 +33,15 @@ static struct caller add_conditions(struct caller caller, const struct netrules_
     return caller;
 }
 
-static bool goes_on(enum netrules_verdict verdict)
+static bool continues(enum netrules_verdict verdict)
 {
     return verdict == NETRULES_CONTINUE || verdict == NETRULES_JUMP || verdict == NETRULES_GOTO ||
            verdict == NETRULES_RETURN;
 }
 
-static void tell(const struct walker *walker, const struct netrules_rule *rule, const struct caller *caller)
+static void report_step(const struct walker *walker, const struct netrules_rule *rule, const struct caller *caller)
 {
-    const struct way *way = walker->way;
+    const struct path *path = walker->path;
 
     if (caller->ender)
         return;
@@ -61,25 +61,25 @@ static void tell(const struct walker *walker, const struct netrules_rule *rule, 
         step.drops |= branch->verdict == NETRULES_DROP;
         step.established |= branch->verdict == NETRULES_ACCEPT && branch->established;
     }
-    if (way->reached && way->behind)
-        way->behind(&step, way->user);
-    else if (!way->reached && !walker->blocked && way->before)
-        way->before(&step, way->user);
+    if (path->reached && path->after)
+        path->after(&step, path->user);
+    else if (!path->reached && !walker->blocked && path->before)
+        path->before(&step, path->user);
 }
 
 /* Records a rule with a terminal verdict for every packet that reaches it. */
 static void block(struct walker *walker, const struct netrules_rule *rule, const struct caller *caller)
 {
-    if (walker->way->reached || walker->blocked || caller->conditional)
+    if (walker->path->reached || walker->blocked || caller->conditional)
         return;
     walker->blocked = true;
-    walker->way->blocker = rule;
+    walker->path->blocker = rule;
 }
 
 static void walk_chain(struct walker *walker, const struct netrules_chain *chain, struct caller caller);
 
-static void follow(struct walker *walker, const struct netrules_rule *rule, const char *name, bool conditional,
-                   const struct caller *caller)
+static void walk_jump(struct walker *walker, const struct netrules_rule *rule, const char *name, bool conditional,
+                      const struct caller *caller)
 {
     const struct netrules_chain *target = netrules_find_chain(rule->chain->table, name);
     struct caller next = add_conditions(*caller, rule);
@@ -91,7 +91,7 @@ static void follow(struct walker *walker, const struct netrules_rule *rule, cons
 
 /* Whether no packet reaches this rule. In a base chain the blocker covers that case, and after a queue verdict the
  * packets are in a queue already. */
-static bool is_dead(const struct walker *walker, const struct caller *caller)
+static bool is_unreachable(const struct walker *walker, const struct caller *caller)
 {
     return caller->ender && !walker->blocked && caller->ender->verdict != NETRULES_QUEUE;
 }
@@ -103,27 +103,27 @@ static bool leads_to(const struct netrules_rule *rule, const struct netrules_rul
 }
 
 /* Processes one rule. Returns true when no packet continues with the next rule. */
-static bool take_step(struct walker *walker, const struct netrules_rule *rule, const struct caller *caller)
+static bool walk_rule(struct walker *walker, const struct netrules_rule *rule, const struct caller *caller)
 {
     bool always = !rule->conditional;
 
-    if (is_dead(walker, caller))
+    if (is_unreachable(walker, caller))
         return true;
-    walker->way->always |= always && !caller->conditional && leads_to(rule, walker->way->goal);
-    if (rule == walker->way->goal) {
-        tell(walker, rule, caller);
-        walker->way->reached = true;
+    walker->path->always |= always && !caller->conditional && leads_to(rule, walker->path->goal);
+    if (rule == walker->path->goal) {
+        report_step(walker, rule, caller);
+        walker->path->reached = true;
         if (!walker->blocked)
-            walker->way->blocker = NULL;
+            walker->path->blocker = NULL;
         return false;
     }
-    tell(walker, rule, caller);
+    report_step(walker, rule, caller);
     if (rule->verdict == NETRULES_JUMP || rule->verdict == NETRULES_GOTO)
-        follow(walker, rule, rule->target, false, caller);
+        walk_jump(walker, rule, rule->target, false, caller);
     for (const struct netrules_branch *branch = rule->branches; branch; branch = branch->next)
         if (branch->target)
-            follow(walker, rule, branch->target, true, caller);
-    if (always && !goes_on(rule->verdict))
+            walk_jump(walker, rule, branch->target, true, caller);
+    if (always && !continues(rule->verdict))
         block(walker, rule, caller);
     if (always && !caller->depth && (rule->verdict == NETRULES_RETURN || rule->verdict == NETRULES_GOTO))
         block(walker, rule, caller); /* in a base chain the packet continues with the chain's policy */
@@ -136,40 +136,40 @@ static void walk_chain(struct walker *walker, const struct netrules_chain *chain
         return;
     walker->visited[chain->number] = true;
     for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next) {
-        if (take_step(walker, rule, &caller))
+        if (walk_rule(walker, rule, &caller))
             break;
-        if (!caller.ender && rule != walker->way->goal && !rule->conditional && !goes_on(rule->verdict))
+        if (!caller.ender && rule != walker->path->goal && !rule->conditional && !continues(rule->verdict))
             caller.ender = rule;
     }
 }
 
-int walk(const struct netrules *ruleset, struct way *way)
+int walk(const struct netrules *ruleset, struct path *path)
 {
-    struct walker walker = { .way = way, .visited = calloc(ruleset->chain_count + 1, sizeof(bool)) };
+    struct walker walker = { .path = path, .visited = calloc(ruleset->chain_count + 1, sizeof(bool)) };
 
     if (!walker.visited)
         return -ENOMEM;
-    way->reached = way->always = false;
-    way->blocker = NULL;
-    walk_chain(&walker, way->base, (struct caller){ .depth = 0 });
+    path->reached = path->always = false;
+    path->blocker = NULL;
+    walk_chain(&walker, path->base, (struct caller){ .depth = 0 });
     if (!walker.blocked)
-        way->blocker = NULL;
+        path->blocker = NULL;
     free(walker.visited);
     return 0;
 }
 
-int each_base(const struct netrules *ruleset, const struct netrules_rule *rule,
-              void (*each)(const struct netrules_chain *base, void *user), void *user)
+int for_each_base(const struct netrules *ruleset, const struct netrules_rule *rule,
+                  void (*each)(const struct netrules_chain *base, void *user), void *user)
 {
     int err = 0;
 
     for (const struct netrules_chain *base = rule->chain->table->chains; base && !err; base = base->next) {
-        struct way way = { .base = base, .goal = rule };
+        struct path path = { .base = base, .goal = rule };
 
         if (!base->base)
             continue;
-        err = walk(ruleset, &way);
-        if (!err && way.reached)
+        err = walk(ruleset, &path);
+        if (!err && path.reached)
             each(base, user);
     }
     return err;

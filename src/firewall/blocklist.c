@@ -37,7 +37,7 @@ static int find_targets(struct session *session, const char *table, struct set_t
                         char error[FIREWALL_ERROR_SIZE])
 {
     struct survey survey;
-    int err = nft_survey_take(&survey, session);
+    int err = nft_survey_read(&survey, session);
 
     if (err)
         return nft_explain(error, err, SUBJECT_BATCH, table);
@@ -99,13 +99,13 @@ static void read_counter(struct nftnl_expr *expression, struct blocked_host *hos
     host->bytes = nftnl_expr_get_u64(expression, NFTNL_EXPR_CTR_BYTES);
 }
 
-static int take_counter(struct nftnl_expr *expression, void *user)
+static int add_counter(struct nftnl_expr *expression, void *user)
 {
     read_counter(expression, user);
     return 0;
 }
 
-struct reading {
+struct element_reader {
     unsigned index;
     blocklist_each_function *each;
     void *user;
@@ -113,20 +113,20 @@ struct reading {
 
 static int read_element(struct nftnl_set_elem *element, void *user)
 {
-    const struct reading *reading = user;
-    struct blocked_host host = { .version = reading->index == 0 ? 4 : 6 };
+    const struct element_reader *element_reader = user;
+    struct blocked_host host = { .version = element_reader->index == 0 ? 4 : 6 };
     uint32_t length = 0;
     const void *key = nftnl_set_elem_get(element, NFTNL_SET_ELEM_KEY, &length);
 
-    if (!key || length != key_length(reading->index))
+    if (!key || length != key_length(element_reader->index))
         return 0;
     memcpy(host.address.bytes, key, length);
     if (nftnl_set_elem_is_set(element, NFTNL_SET_ELEM_TIMEOUT))
         host.timeout_ms = nftnl_set_elem_get_u64(element, NFTNL_SET_ELEM_TIMEOUT);
     if (nftnl_set_elem_is_set(element, NFTNL_SET_ELEM_EXPIRATION))
         host.expires_ms = nftnl_set_elem_get_u64(element, NFTNL_SET_ELEM_EXPIRATION);
-    nftnl_set_elem_expr_foreach(element, take_counter, &host);
-    return reading->each(&host, reading->user);
+    nftnl_set_elem_expr_foreach(element, add_counter, &host);
+    return element_reader->each(&host, element_reader->user);
 }
 
 static int read_elements(const struct nlmsghdr *message, void *user)
@@ -149,8 +149,8 @@ int nft_hosts_each(struct session *session, const struct set_targets *targets, b
 
     /* Tables of two families contain the same hosts. */
     for (unsigned i = 0; i < VERSIONS && !err; i++) {
-        struct reading reading = { i, each, user };
-        const struct session_question question = {
+        struct element_reader element_reader = { i, each, user };
+        const struct session_query query = {
             .type = NFT_MSG_GETSETELEM,
             .family = (uint16_t)targets->families[i][0],
             .dump = true,
@@ -160,7 +160,7 @@ int nft_hosts_each(struct session *session, const struct set_targets *targets, b
         };
 
         if (targets->count[i] > 0)
-            err = nft_session_ask(session, &question, read_elements, &reading);
+            err = nft_session_query(session, &query, read_elements, &element_reader);
     }
     return err;
 }
@@ -177,11 +177,11 @@ int nft_host_find(struct session *session, uint32_t family, const char *table, c
                   struct blocked_host *found)
 {
     struct nftnl_set *set = set_new(family, table, index_of(host));
-    struct reading reading = { index_of(host), copy_host, found };
+    struct element_reader element_reader = { index_of(host), copy_host, found };
     int err = set ? add_element(set, host, false) : -ENOMEM;
 
     if (!err)
-        err = nft_session_ask_elements(session, (uint16_t)family, set, read_elements, &reading);
+        err = nft_session_query_elements(session, (uint16_t)family, set, read_elements, &element_reader);
     nftnl_set_free(set);
     return err;
 }

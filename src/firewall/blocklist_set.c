@@ -83,7 +83,7 @@ int nft_build_sets(struct batch *batch, unsigned family_index, const struct plan
     return err;
 }
 
-int nft_build_sets_gone(struct batch *batch, unsigned family_index, const struct plan *plan)
+int nft_build_set_removals(struct batch *batch, unsigned family_index, const struct plan *plan)
 {
     int err = 0;
 
@@ -102,7 +102,7 @@ static int ignore(const struct nlmsghdr *message, void *user)
 
 int nft_set_find(struct session *session, uint32_t family, const char *table, unsigned index)
 {
-    const struct session_question question = {
+    const struct session_query query = {
         .type = NFT_MSG_GETSET,
         .family = (uint16_t)family,
         .table = table,
@@ -110,5 +110,5 @@ int nft_set_find(struct session *session, uint32_t family, const char *table, un
         .name = sets[index].name,
     };
 
-    return nft_session_ask(session, &question, ignore, NULL);
+    return nft_session_query(session, &query, ignore, NULL);
 }

@@ -182,8 +182,8 @@ int nft_build_tables(struct batch *batch, const struct plan *plan)
     return err;
 }
 
-static int build_chain_again(struct batch *batch, uint32_t family, const struct plan_chain *chain,
-                             const struct plan *plan)
+static int replace_chain_rules(struct batch *batch, uint32_t family, const struct plan_chain *chain,
+                               const struct plan *plan)
 {
     int err;
 
@@ -193,7 +193,7 @@ static int build_chain_again(struct batch *batch, uint32_t family, const struct 
     return err ? err : build_chain_rules(batch, family, chain, plan);
 }
 
-int nft_build_rules_again(struct batch *batch, const struct plan *plan)
+int nft_build_rule_replacement(struct batch *batch, const struct plan *plan)
 {
     int err = 0;
 
@@ -202,9 +202,9 @@ int nft_build_rules_again(struct batch *batch, const struct plan *plan)
         if (!err)
             err = nft_build_offload(batch, f, plan);
         for (unsigned i = 0; i < plan->chain_count && !err; i++)
-            err = build_chain_again(batch, plan->families[f], &plan->chains[i], plan);
+            err = replace_chain_rules(batch, plan->families[f], &plan->chains[i], plan);
         if (!err)
-            err = nft_build_sets_gone(batch, f, plan);
+            err = nft_build_set_removals(batch, f, plan);
     }
     return err;
 }

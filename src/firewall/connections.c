@@ -33,7 +33,7 @@ enum {
 };
 
 struct connections {
-    struct mnl_socket *listener, *asker;
+    struct mnl_socket *listener, *requester;
     struct connection_mark marks[CONNECTIONS_MAX_MARKS];
     unsigned mark_count;
     uint32_t sequence;
@@ -119,7 +119,7 @@ static int listen_to_ends(struct connections *connections)
     return 0;
 }
 
-static void tell_ends(const struct connections *connections, size_t length, connection_function *each, void *user)
+static void report_ends(const struct connections *connections, size_t length, connection_function *each, void *user)
 {
     const struct nlmsghdr *message = (const struct nlmsghdr *)connections->buffer;
     int left = (int)length;
@@ -150,7 +150,7 @@ bool connections_receive(struct connections *connections, connection_function *e
         }
         if (length <= 0)
             break;
-        tell_ends(connections, (size_t)length, each, user);
+        report_ends(connections, (size_t)length, each, user);
     }
     return complete;
 }
@@ -177,11 +177,11 @@ static int list_one(const struct nlmsghdr *message, void *user)
 /* Reads to the end of the answer. */
 static int read_answers(struct connections *connections, mnl_cb_t each, void *user)
 {
-    unsigned port = mnl_socket_get_portid(connections->asker);
+    unsigned port = mnl_socket_get_portid(connections->requester);
     int more = MNL_CB_OK;
 
     while (more > MNL_CB_STOP) {
-        ssize_t length = mnl_socket_recvfrom(connections->asker, connections->buffer, RECEIVE_SIZE);
+        ssize_t length = mnl_socket_recvfrom(connections->requester, connections->buffer, RECEIVE_SIZE);
 
         more = length < 0 ? MNL_CB_ERROR
                           : mnl_cb_run(connections->buffer, (size_t)length, connections->sequence, port, each, user);
@@ -191,7 +191,7 @@ static int read_answers(struct connections *connections, mnl_cb_t each, void *us
 
     int err = -errno;
 
-    while (recv(mnl_socket_get_fd(connections->asker), connections->buffer, RECEIVE_SIZE, MSG_DONTWAIT) > 0)
+    while (recv(mnl_socket_get_fd(connections->requester), connections->buffer, RECEIVE_SIZE, MSG_DONTWAIT) > 0)
         ; /* discards the rest of the answer, which the next request must not read */
     return err;
 }
@@ -203,7 +203,7 @@ static int list_mark(struct connections *connections, const struct connection_ma
 
     mnl_attr_put_u32(message, CTA_MARK, htonl(mark->mark));
     mnl_attr_put_u32(message, CTA_MARK_MASK, htonl(mark->mask));
-    if (mnl_socket_sendto(connections->asker, message, message->nlmsg_len) < 0)
+    if (mnl_socket_sendto(connections->requester, message, message->nlmsg_len) < 0)
         return -errno;
 
     int err = read_answers(connections, each, user);
@@ -226,66 +226,66 @@ int connections_list(struct connections *connections, connection_function *each,
 /* --- Removal of marks ------------------------------------------------------------------------------- */
 
 /* The attributes that identify a connection, as listed. */
-struct name {
+struct id {
     uint16_t length;
     uint8_t family, bytes[TUPLE_SIZE];
 };
 
 struct unmarking {
     const struct connection_mark *mark;
-    struct name *names;
+    struct id *ids;
     size_t count;
 };
 
-static void add_attribute(struct name *name, const struct nlattr *attribute)
+static void add_attribute(struct id *id, const struct nlattr *attribute)
 {
     size_t length = NLA_ALIGN(attribute->nla_len);
 
-    if (name->length + length > sizeof(name->bytes))
+    if (id->length + length > sizeof(id->bytes))
         return;
-    memset(name->bytes + name->length, 0, length);
-    memcpy(name->bytes + name->length, attribute, attribute->nla_len);
-    name->length = (uint16_t)(name->length + length);
+    memset(id->bytes + id->length, 0, length);
+    memcpy(id->bytes + id->length, attribute, attribute->nla_len);
+    id->length = (uint16_t)(id->length + length);
 }
 
-static int note_name(const struct nlmsghdr *message, void *user)
+static int record_id(const struct nlmsghdr *message, void *user)
 {
     struct unmarking *unmarking = user;
     const struct nfgenmsg *head = mnl_nlmsg_get_payload(message);
     struct cursor attributes = attributes_of(message);
     const struct nlattr *attribute;
     struct conntrack conntrack;
-    struct name *name = &unmarking->names[unmarking->count];
+    struct id *id = &unmarking->ids[unmarking->count];
 
     if (unmarking->count == UNMARK_GROUP || !conntrack_read(&conntrack, attributes.at, cursor_left(&attributes)) ||
         !has_mark(&conntrack, unmarking->mark))
         return MNL_CB_OK;
-    *name = (struct name){ .family = head->nfgen_family };
+    *id = (struct id){ .family = head->nfgen_family };
     mnl_attr_for_each(attribute, message, sizeof(*head))
     {
         uint16_t type = mnl_attr_get_type(attribute);
 
         if (type == CTA_TUPLE_ORIG || type == CTA_ZONE)
-            add_attribute(name, attribute);
+            add_attribute(id, attribute);
     }
     unmarking->count++;
     return MNL_CB_OK;
 }
 
 /* Returns 0 also when the connection has ended. */
-static int unmark_one(struct connections *connections, const struct name *name, uint32_t mask)
+static int unmark_connection(struct connections *connections, const struct id *id, uint32_t mask)
 {
     char request[REQUEST_SIZE];
     struct nlmsghdr *message = put_head(request, IPCTNL_MSG_CT_NEW, NLM_F_ACK, ++connections->sequence);
     struct nfgenmsg *head = mnl_nlmsg_get_payload(message);
     int err;
 
-    head->nfgen_family = name->family;
-    memcpy(mnl_nlmsg_get_payload_tail(message), name->bytes, name->length);
-    message->nlmsg_len += name->length;
+    head->nfgen_family = id->family;
+    memcpy(mnl_nlmsg_get_payload_tail(message), id->bytes, id->length);
+    message->nlmsg_len += id->length;
     mnl_attr_put_u32(message, CTA_MARK, 0);
     mnl_attr_put_u32(message, CTA_MARK_MASK, htonl(mask));
-    if (mnl_socket_sendto(connections->asker, message, message->nlmsg_len) < 0)
+    if (mnl_socket_sendto(connections->requester, message, message->nlmsg_len) < 0)
         return -errno;
     err = read_answers(connections, NULL, NULL);
     return err == -ENOENT ? 0 : err;
@@ -299,9 +299,9 @@ static int unmark_all(struct connections *connections, const struct connection_m
 
         unmarking->mark = mark;
         unmarking->count = 0;
-        err = list_mark(connections, mark, note_name, unmarking);
+        err = list_mark(connections, mark, record_id, unmarking);
         for (size_t i = 0; i < unmarking->count && !err; i++)
-            err = unmark_one(connections, &unmarking->names[i], mark->mask);
+            err = unmark_connection(connections, &unmarking->ids[i], mark->mask);
         if (err)
             return err;
         *changed += unmarking->count;
@@ -313,15 +313,15 @@ static int unmark_all(struct connections *connections, const struct connection_m
 
 /* --- Life cycle ------------------------------------------------------------------------------------- */
 
-static int open_asker(struct connections *connections)
+static int open_requester(struct connections *connections)
 {
-    connections->asker = mnl_socket_open2(NETLINK_NETFILTER, SOCK_CLOEXEC);
-    if (!connections->asker || mnl_socket_bind(connections->asker, 0, MNL_SOCKET_AUTOPID) < 0)
+    connections->requester = mnl_socket_open2(NETLINK_NETFILTER, SOCK_CLOEXEC);
+    if (!connections->requester || mnl_socket_bind(connections->requester, 0, MNL_SOCKET_AUTOPID) < 0)
         return -errno;
     return 0;
 }
 
-static int make(struct connections **out, const struct connection_mark *marks, unsigned count)
+static int connections_new(struct connections **out, const struct connection_mark *marks, unsigned count)
 {
     struct connections *connections = calloc(1, sizeof(*connections));
     int err;
@@ -331,7 +331,7 @@ static int make(struct connections **out, const struct connection_mark *marks, u
     memcpy(connections->marks, marks, count * sizeof(*marks));
     connections->mark_count = count;
     connections->buffer = malloc(RECEIVE_SIZE);
-    err = connections->buffer ? open_asker(connections) : -ENOMEM;
+    err = connections->buffer ? open_requester(connections) : -ENOMEM;
     if (err) {
         connections_close(connections);
         return err;
@@ -343,7 +343,7 @@ static int make(struct connections **out, const struct connection_mark *marks, u
 int connections_open(struct connections **out, const struct connection_mark *marks, unsigned count)
 {
     struct connections *connections;
-    int err = make(&connections, marks, count);
+    int err = connections_new(&connections, marks, count);
 
     if (err)
         return err;
@@ -361,8 +361,8 @@ void connections_close(struct connections *connections)
         return;
     if (connections->listener)
         mnl_socket_close(connections->listener);
-    if (connections->asker)
-        mnl_socket_close(connections->asker);
+    if (connections->requester)
+        mnl_socket_close(connections->requester);
     free(connections->buffer);
     free(connections);
 }
@@ -374,15 +374,15 @@ int connections_fd(const struct connections *connections)
 
 int connections_unmark(const struct connection_mark *marks, unsigned count, size_t *changed)
 {
-    struct unmarking unmarking = { .names = calloc(UNMARK_GROUP, sizeof(struct name)) };
+    struct unmarking unmarking = { .ids = calloc(UNMARK_GROUP, sizeof(struct id)) };
     struct connections *connections = NULL;
-    int err = unmarking.names ? make(&connections, marks, count) : -ENOMEM;
+    int err = unmarking.ids ? connections_new(&connections, marks, count) : -ENOMEM;
 
     *changed = 0;
     for (unsigned i = 0; i < count && !err; i++)
         err = unmark_all(connections, &marks[i], &unmarking, changed);
     connections_close(connections);
-    free(unmarking.names);
+    free(unmarking.ids);
     return err;
 }
 

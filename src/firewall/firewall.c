@@ -38,7 +38,7 @@ static bool is_ours(const struct change *change, uint32_t family)
     return table && table->ours;
 }
 
-static const struct survey_table *next_ours(const struct change *change, size_t *at)
+static const struct survey_table *next_own_table(const struct change *change, size_t *at)
 {
     while (*at < change->survey.table_count) {
         const struct survey_table *table = &change->survey.tables[(*at)++];
@@ -49,7 +49,7 @@ static const struct survey_table *next_ours(const struct change *change, size_t 
     return NULL;
 }
 
-static int refuse_foreign(const struct change *change, const struct survey_table *table)
+static int reject_foreign_table(const struct change *change, const struct survey_table *table)
 {
     return nft_fail(change->error, -EEXIST,
                     "table '%s %s' exists and was not created by sluice: choose another name with --table "
@@ -59,7 +59,7 @@ static int refuse_foreign(const struct change *change, const struct survey_table
 
 /* Refuses to replace a sluice table with chains of the user, which would be deleted, too; in mode chain there are good
  * reasons to add some. */
-static int refuse_guests(const struct change *change)
+static int reject_added_chains(const struct change *change)
 {
     for (size_t i = 0; i < change->survey.chain_count; i++) {
         const struct survey_chain *chain = &change->survey.chains[i];
@@ -86,7 +86,7 @@ static int commit(struct change *change)
 
 static int try_once(struct change *change, build_function *build)
 {
-    int err = nft_survey_take(&change->survey, &change->session);
+    int err = nft_survey_read(&change->survey, &change->session);
 
     if (err)
         return nft_explain(change->error, err, SUBJECT_BATCH, change->table);
@@ -102,7 +102,7 @@ static int try_once(struct change *change, build_function *build)
     return err == NOTHING_TO_DO ? 0 : err;
 }
 
-static int try_often(struct change *change, build_function *build)
+static int retry(struct change *change, build_function *build)
 {
     int err = -ERESTART;
 
@@ -117,7 +117,7 @@ static int transact(struct change *change, build_function *build)
 
     if (err)
         return err;
-    err = try_often(change, build);
+    err = retry(change, build);
     nft_session_close(&change->session);
     return err;
 }
@@ -138,13 +138,13 @@ static const struct survey_chain *find_chain(const struct change *change, uint32
 static bool has_planned_chains(const struct change *change, const struct plan *plan, uint32_t family)
 {
     for (unsigned i = 0; i < plan->chain_count; i++) {
-        const struct plan_chain *want = &plan->chains[i];
-        const struct survey_chain *have = find_chain(change, family, want->name);
+        const struct plan_chain *planned = &plan->chains[i];
+        const struct survey_chain *live = find_chain(change, family, planned->name);
 
-        if (!have || have->base != want->base)
+        if (!live || live->base != planned->base)
             return false;
-        if (want->base &&
-            (have->hook != want->hook || have->priority != want->priority || !have->filter || have->drops))
+        if (planned->base &&
+            (live->hook != planned->hook || live->priority != planned->priority || !live->filter || live->drops))
             return false;
     }
     return true;
@@ -169,7 +169,7 @@ static bool has_same_chains(const struct change *change, const struct plan *plan
     const struct survey_table *table;
     unsigned ours = 0;
 
-    for (size_t at = 0; next_ours(change, &at);)
+    for (size_t at = 0; next_own_table(change, &at);)
         ours++;
     if (ours != plan->family_count)
         return false;
@@ -195,11 +195,11 @@ static bool is_planned(const struct plan *plan, uint32_t family)
 static int build_replacement(struct change *change, const struct plan *plan)
 {
     const struct survey_table *table;
-    int err = refuse_guests(change);
+    int err = reject_added_chains(change);
 
     if (err)
         return err;
-    for (size_t at = 0; (table = next_ours(change, &at)) && !err;)
+    for (size_t at = 0; (table = next_own_table(change, &at)) && !err;)
         if (!is_planned(plan, table->family))
             err = nft_build_delete_table(change->batch, table->family, change->table);
     if (!err)
@@ -221,7 +221,7 @@ static int find_sets(struct change *change, struct plan *plan)
     return 0;
 }
 
-static int settle_plan(struct change *change, struct plan *plan)
+static int probe_plan(struct change *change, struct plan *plan)
 {
     struct installed *installed = &change->installed;
     int err;
@@ -242,16 +242,16 @@ static int settle_plan(struct change *change, struct plan *plan)
 }
 
 /* Keeps the priorities of existing chains, even if chains of other programs were added at the same place. */
-static void keep_place(const struct change *change, struct plan *plan)
+static void keep_priorities(const struct change *change, struct plan *plan)
 {
     for (unsigned i = 0; i < plan->chain_count; i++) {
         struct plan_chain *chain = &plan->chains[i];
 
         for (unsigned f = 0; f < plan->family_count && chain->base; f++) {
-            const struct survey_chain *have = find_chain(change, plan->families[f], chain->name);
+            const struct survey_chain *live = find_chain(change, plan->families[f], chain->name);
 
-            if (have && is_ours(change, plan->families[f]) && have->base && have->hook == chain->hook)
-                chain->priority = have->priority;
+            if (live && is_ours(change, plan->families[f]) && live->base && live->hook == chain->hook)
+                chain->priority = live->priority;
         }
     }
 }
@@ -262,23 +262,23 @@ static int build_installation(struct change *change)
     int err;
 
     nft_plan_make(&plan, change->options, &change->survey);
-    err = settle_plan(change, &plan);
+    err = probe_plan(change, &plan);
     if (err)
         return err;
     if (change->options->keep_place)
-        keep_place(change, &plan);
+        keep_priorities(change, &plan);
     for (unsigned i = 0; i < plan.family_count; i++) {
         const struct survey_table *table = nft_survey_find(&change->survey, plan.families[i], change->table);
 
         if (table && !table->ours)
-            return refuse_foreign(change, table);
+            return reject_foreign_table(change, table);
     }
     if (!has_same_chains(change, &plan))
         return build_replacement(change, &plan);
     err = find_sets(change, &plan);
     if (err)
         return err;
-    err = nft_build_rules_again(change->batch, &plan);
+    err = nft_build_rule_replacement(change->batch, &plan);
     return err ? nft_explain(change->error, err, SUBJECT_BATCH, change->table) : 0;
 }
 
@@ -291,7 +291,7 @@ int nft_install(struct session *session, const struct firewall_options *options,
     int err = nft_check_options(options, error);
 
     if (!err)
-        err = try_often(&change, build_installation);
+        err = retry(&change, build_installation);
     session->sequence = change.session.sequence;
     if (!err)
         *installed = change.installed;
@@ -308,7 +308,7 @@ int firewall_install(const struct firewall_options *options, char error[FIREWALL
 
 /* --- Quiesce ---------------------------------------------------------------------------------------- */
 
-static int build_quiet_chain(struct change *change, const struct survey_chain *chain)
+static int build_quiesced_chain(struct change *change, const struct survey_chain *chain)
 {
     struct firewall_options options = { .table = change->table };
     struct plan plan = { .options = &options };
@@ -320,7 +320,7 @@ static int build_quiet_chain(struct change *change, const struct survey_chain *c
     return err ? nft_explain(change->error, err, SUBJECT_BATCH, change->table) : 0;
 }
 
-static int build_quiet(struct change *change)
+static int build_quiesce(struct change *change)
 {
     int err = 0, built = 0;
 
@@ -329,9 +329,9 @@ static int build_quiet(struct change *change)
 
         if (strcmp(chain->table, change->table) != 0 || !is_ours(change, chain->family) ||
             !nft_survey_is_own_chain(chain) || strcmp(chain->name, CHAIN_EXCEPTIONS) == 0 ||
-            nft_survey_tends_marks(chain)) /* packets that already have a mark are still in transit */
+            nft_survey_handles_marks(chain)) /* packets that already have a mark are still in transit */
             continue;
-        err = build_quiet_chain(change, chain);
+        err = build_quiesced_chain(change, chain);
         built++;
     }
     return err ? err : built ? 0 : NOTHING_TO_DO;
@@ -341,31 +341,31 @@ int firewall_quiesce(const char *table, char error[FIREWALL_ERROR_SIZE])
 {
     struct change change = { .table = table, .error = error };
 
-    return transact(&change, build_quiet);
+    return transact(&change, build_quiesce);
 }
 
 /* --- Remove ----------------------------------------------------------------------------------------- */
 
-static int find_foreign(const struct change *change)
+static int check_foreign(const struct change *change)
 {
     for (size_t i = 0; i < change->survey.table_count; i++)
         if (strcmp(change->survey.tables[i].name, change->table) == 0)
-            return refuse_foreign(change, &change->survey.tables[i]);
+            return reject_foreign_table(change, &change->survey.tables[i]);
     return NOTHING_TO_DO;
 }
 
 static int build_removal(struct change *change)
 {
     const struct survey_table *table;
-    int err = refuse_guests(change), built = 0;
+    int err = reject_added_chains(change), built = 0;
 
     if (err)
         return err;
-    for (size_t at = 0; (table = next_ours(change, &at)) && !err; built++)
+    for (size_t at = 0; (table = next_own_table(change, &at)) && !err; built++)
         err = nft_build_delete_table(change->batch, table->family, change->table);
     if (err)
         return nft_explain(change->error, err, SUBJECT_BATCH, change->table);
-    return built ? 0 : find_foreign(change);
+    return built ? 0 : check_foreign(change);
 }
 
 int firewall_remove(const char *table, char error[FIREWALL_ERROR_SIZE])
@@ -382,7 +382,7 @@ static bool try_survey(struct survey *survey)
 {
     char ignored[FIREWALL_ERROR_SIZE];
     struct session session = { .socket = NULL };
-    bool taken = nft_session_open(&session, ignored) == 0 && nft_survey_take(survey, &session) == 0;
+    bool taken = nft_session_open(&session, ignored) == 0 && nft_survey_read(survey, &session) == 0;
 
     nft_session_close(&session);
     return taken;

@@ -58,19 +58,19 @@ int nft_session_get(struct session *session, uint16_t type, uint16_t family, boo
                     int (*each)(const struct nlmsghdr *message, void *user), void *user);
 
 /* The same within one table, or for one object of it: the attributes of the request. NULL names are omitted. */
-struct session_question {
+struct session_query {
     uint16_t type, family;
     bool dump;
     const char *table; /* attribute 1 of every kind of object */
     uint16_t name_attribute;
     const char *name;
 };
-int nft_session_ask(struct session *session, const struct session_question *question,
-                    int (*each)(const struct nlmsghdr *message, void *user), void *user);
+int nft_session_query(struct session *session, const struct session_query *query,
+                      int (*each)(const struct nlmsghdr *message, void *user), void *user);
 /* Requests the elements that are in `set`. */
 struct nftnl_set;
-int nft_session_ask_elements(struct session *session, uint16_t family, const struct nftnl_set *set,
-                             int (*each)(const struct nlmsghdr *message, void *user), void *user);
+int nft_session_query_elements(struct session *session, uint16_t family, const struct nftnl_set *set,
+                               int (*each)(const struct nlmsghdr *message, void *user), void *user);
 
 /* Returns the kernel's generation counter, which every change of the ruleset increments. */
 int nft_session_generation(struct session *session, uint32_t *out);
@@ -135,12 +135,12 @@ struct survey {
     size_t chain_count;
 };
 
-int nft_survey_take(struct survey *survey, struct session *session);
+int nft_survey_read(struct survey *survey, struct session *session);
 void nft_survey_clear(struct survey *survey);
 const struct survey_table *nft_survey_find(const struct survey *survey, uint32_t family, const char *name);
 /* Whether the chain handles marks of packets with a verdict; whether the chain is one that Sluice puts into its tables.
  */
-bool nft_survey_tends_marks(const struct survey_chain *chain);
+bool nft_survey_handles_marks(const struct survey_chain *chain);
 bool nft_survey_is_own_chain(const struct survey_chain *chain);
 
 /* The names of the chains in the sluice tables. */
@@ -229,7 +229,7 @@ void nft_set_print(struct text *out, const char *indent, unsigned index, const s
 /* Add messages that create the sets that the plan needs and that do not exist, or (gone) delete existing sets that the
  * plan does not need. */
 int nft_build_sets(struct batch *batch, unsigned family_index, const struct plan *plan);
-int nft_build_sets_gone(struct batch *batch, unsigned family_index, const struct plan *plan);
+int nft_build_set_removals(struct batch *batch, unsigned family_index, const struct plan *plan);
 /* Returns 0, -ENOENT, or another -errno. */
 int nft_set_find(struct session *session, uint32_t family, const char *table, unsigned index);
 
@@ -276,7 +276,7 @@ struct image {
     uint64_t blocked_packets, blocked_bytes;
     struct offload_counts offload;
 };
-int nft_image_take(struct image *out, struct session *session, const char *table, const uint32_t *families,
+int nft_image_read(struct image *out, struct session *session, const char *table, const uint32_t *families,
                    unsigned count);
 void nft_image_clear(struct image *image);
 /* Adds one object as the kernel reports it; the message is complete. */
@@ -298,20 +298,21 @@ int nft_install(struct session *session, const struct firewall_options *options,
 
 /* Whether a filter chain of another program at priority `theirs` is on the wrong side of Sluice's base chain at `ours`:
  * see plan.c. */
-bool nft_is_in_the_way(const struct firewall_options *options, uint32_t family, uint32_t hook, int32_t theirs,
-                       int32_t ours);
+bool nft_is_misplaced(const struct firewall_options *options, uint32_t family, uint32_t hook, int32_t theirs,
+                      int32_t ours);
 
-/* --- Changes by other programs (hear.c) ------------------------------------------------------------- */
+/* --- Changes by other programs (notification.c) ---------------------------------------------------------- */
 
-struct hearing {
+struct notifications {
     const struct firewall_options *options;
-    const struct image *image;     /* the sluice table as installed */
-    uint32_t own_port;             /* netlink port of this process's own transactions */
-    struct firewall_change *heard; /* of the transaction being received; kept from one receive to the next */
-    uint32_t *generation;          /* generation up to which all transactions, including own ones, were received */
+    const struct image *image;       /* the sluice table as installed */
+    uint32_t own_port;               /* netlink port of this process's own transactions */
+    struct firewall_change *pending; /* of the transaction being received; kept from one receive to the next */
+    uint32_t *generation;            /* generation up to which all transactions, including own ones, were received */
 };
 /* Reads received messages, one after the other. Complete transactions are added to *out. */
-void nft_hear(const struct hearing *hearing, const uint8_t *bytes, size_t length, struct firewall_change *out);
+void nft_read_notifications(const struct notifications *notifications, const uint8_t *bytes, size_t length,
+                            struct firewall_change *out);
 
 /* --- Messages (build.c) and error texts (explain.c) ------------------------------------------------- */
 
@@ -319,7 +320,7 @@ int nft_build_delete_table(struct batch *batch, uint32_t family, const char *tab
 /* Replaces a table whether it exists or not: new, delete, new. */
 int nft_build_tables(struct batch *batch, const struct plan *plan);
 /* Replaces the rules of existing chains. */
-int nft_build_rules_again(struct batch *batch, const struct plan *plan);
+int nft_build_rule_replacement(struct batch *batch, const struct plan *plan);
 int nft_build_flush_chain(struct batch *batch, uint32_t family, const char *table, const char *chain);
 int nft_build_rule(struct batch *batch, uint32_t family, const char *chain, enum plan_rule kind,
                    const struct plan *plan);

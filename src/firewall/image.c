@@ -30,7 +30,7 @@ enum {
     TRIES = 8,
 };
 
-struct shot {
+struct image_target {
     struct image *image;
     enum image_part part;
     const char *table;
@@ -186,76 +186,78 @@ static void read_policy(struct image *image, struct cursor attributes)
             image->drops = true;
 }
 
-static int take_object(const struct nlmsghdr *message, void *user)
+static int add_object(const struct nlmsghdr *message, void *user)
 {
     static const uint32_t listed[] = {
         [IMAGE_TABLE] = TABLE_ATTRIBUTES,
         [IMAGE_CHAINS] = CHAIN_ATTRIBUTES,
         [IMAGE_SETS] = SET_ATTRIBUTES,
     };
-    struct shot *shot = user;
+    struct image_target *image_target = user;
     struct cursor attributes = attributes_of(message);
 
-    if (shot->part == IMAGE_RULES) {
-        if (is_our_rule(attributes, shot->table))
-            append_rule(shot->image, attributes);
+    if (image_target->part == IMAGE_RULES) {
+        if (is_our_rule(attributes, image_target->table))
+            append_rule(image_target->image, attributes);
         return 0;
     }
-    if (shot->part == IMAGE_CHAINS)
-        read_policy(shot->image, attributes);
-    append_listed(&shot->image->parts[shot->part], attributes, listed[shot->part]);
+    if (image_target->part == IMAGE_CHAINS)
+        read_policy(image_target->image, attributes);
+    append_listed(&image_target->image->parts[image_target->part], attributes, listed[image_target->part]);
     return 0;
 }
 
 void nft_image_add(struct image *image, enum image_part part, const char *table, const struct nlmsghdr *message)
 {
-    struct shot shot = { .image = image, .part = part, .table = table };
+    struct image_target image_target = { .image = image, .part = part, .table = table };
 
-    take_object(message, &shot);
+    add_object(message, &image_target);
 }
 
 /* Adds an object to the image; an object that does not exist adds no bytes. */
-static int shoot(struct session *session, struct shot *shot, uint32_t family, const struct session_question *about)
+static int query_object(struct session *session, struct image_target *image_target, uint32_t family,
+                        const struct session_query *about)
 {
-    struct session_question question = *about;
+    struct session_query query = *about;
     int err;
 
-    question.family = (uint16_t)family;
-    question.table = shot->table;
-    err = nft_session_ask(session, &question, take_object, shot);
+    query.family = (uint16_t)family;
+    query.table = image_target->table;
+    err = nft_session_query(session, &query, add_object, image_target);
     return err == -ENOENT ? 0 : err;
 }
 
-static int shoot_family(struct session *session, struct image *image, const char *table, uint32_t family)
+static int query_family(struct session *session, struct image *image, const char *table, uint32_t family)
 {
-    struct shot shot = { .image = image, .part = IMAGE_TABLE, .table = table };
-    int err = shoot(session, &shot, family, &(struct session_question){ .type = NFT_MSG_GETTABLE });
+    struct image_target image_target = { .image = image, .part = IMAGE_TABLE, .table = table };
+    int err = query_object(session, &image_target, family, &(struct session_query){ .type = NFT_MSG_GETTABLE });
 
-    shot.part = IMAGE_CHAINS;
+    image_target.part = IMAGE_CHAINS;
     for (unsigned i = 0; i < NFT_OWN_CHAINS && !err; i++)
-        err = shoot(session, &shot, family,
-                    &(struct session_question){
-                        .type = NFT_MSG_GETCHAIN, .name_attribute = NFTA_CHAIN_NAME, .name = nft_own_chain(i) });
-    shot.part = IMAGE_SETS;
+        err = query_object(session, &image_target, family,
+                           &(struct session_query){
+                               .type = NFT_MSG_GETCHAIN, .name_attribute = NFTA_CHAIN_NAME, .name = nft_own_chain(i) });
+    image_target.part = IMAGE_SETS;
     for (unsigned i = 0; i < 2 && !err; i++)
-        err = shoot(session, &shot, family,
-                    &(struct session_question){
-                        .type = NFT_MSG_GETSET, .name_attribute = NFTA_SET_NAME, .name = nft_set_name(i) });
-    shot.part = IMAGE_RULES;
+        err = query_object(session, &image_target, family,
+                           &(struct session_query){
+                               .type = NFT_MSG_GETSET, .name_attribute = NFTA_SET_NAME, .name = nft_set_name(i) });
+    image_target.part = IMAGE_RULES;
     if (!err)
-        err = shoot(session, &shot, family, &(struct session_question){ .type = NFT_MSG_GETRULE, .dump = true });
+        err = query_object(session, &image_target, family,
+                           &(struct session_query){ .type = NFT_MSG_GETRULE, .dump = true });
     return err;
 }
 
 /* --- Images ----------------------------------------------------------------------------------------- */
 
-static int take_once(struct image *out, struct session *session, const char *table, const uint32_t *families,
+static int read_once(struct image *out, struct session *session, const char *table, const uint32_t *families,
                      unsigned count)
 {
     int err = 0;
 
     for (unsigned i = 0; i < count && !err; i++)
-        err = shoot_family(session, out, table, families[i]);
+        err = query_family(session, out, table, families[i]);
     if (!err)
         err = nft_offload_counts(session, table, families, count, &out->offload);
     for (unsigned i = 0; i < IMAGE_PARTS && !err; i++)
@@ -263,7 +265,7 @@ static int take_once(struct image *out, struct session *session, const char *tab
     return err;
 }
 
-int nft_image_take(struct image *out, struct session *session, const char *table, const uint32_t *families,
+int nft_image_read(struct image *out, struct session *session, const char *table, const uint32_t *families,
                    unsigned count)
 {
     int err = -EINTR;
@@ -271,7 +273,7 @@ int nft_image_take(struct image *out, struct session *session, const char *table
     for (int try = 0; try < TRIES && err == -EINTR; try++) { /* the rules may change while they are read */
         struct image image = { .drops = false };
 
-        err = take_once(&image, session, table, families, count);
+        err = read_once(&image, session, table, families, count);
         if (err)
             nft_image_clear(&image);
         else

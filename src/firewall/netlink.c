@@ -49,15 +49,15 @@ void nft_session_close(struct session *session)
 
 /* --- Requests --------------------------------------------------------------------------------------- */
 
-struct question {
+struct query {
     int (*each)(const struct nlmsghdr *message, void *user);
     void *user;
 };
 
-static int on_answer(const struct nlmsghdr *message, void *data)
+static int handle_answer(const struct nlmsghdr *message, void *data)
 {
-    const struct question *question = data;
-    int err = question->each(message, question->user);
+    const struct query *query = data;
+    int err = query->each(message, query->user);
 
     if (!err)
         return MNL_CB_OK;
@@ -68,9 +68,9 @@ static int on_answer(const struct nlmsghdr *message, void *data)
 int nft_session_get(struct session *session, uint16_t type, uint16_t family, bool dump,
                     int (*each)(const struct nlmsghdr *message, void *user), void *user)
 {
-    const struct session_question question = { .type = type, .family = family, .dump = dump };
+    const struct session_query query = { .type = type, .family = family, .dump = dump };
 
-    return nft_session_ask(session, &question, each, user);
+    return nft_session_query(session, &query, each, user);
 }
 
 static void put_name(struct nlmsghdr *message, uint16_t attribute, const char *name)
@@ -80,10 +80,10 @@ static void put_name(struct nlmsghdr *message, uint16_t attribute, const char *n
 }
 
 /* Sends the request and reads to the end of the answer. */
-static int ask(struct session *session, const struct nlmsghdr *message,
-               int (*each)(const struct nlmsghdr *message, void *user), void *user)
+static int send_query(struct session *session, const struct nlmsghdr *message,
+                      int (*each)(const struct nlmsghdr *message, void *user), void *user)
 {
-    struct question question = { each, user };
+    struct query query = { each, user };
     char *buffer = malloc(RECEIVE_SIZE);
     ssize_t length;
     int more = MNL_CB_OK, err = 0;
@@ -96,7 +96,7 @@ static int ask(struct session *session, const struct nlmsghdr *message,
         length = mnl_socket_recvfrom(session->socket, buffer, RECEIVE_SIZE);
         more = length < 0 ? MNL_CB_ERROR
                           : mnl_cb_run(buffer, (size_t)length, session->sequence,
-                                       mnl_socket_get_portid(session->socket), on_answer, &question);
+                                       mnl_socket_get_portid(session->socket), handle_answer, &query);
     }
     if (more == MNL_CB_ERROR)
         err = -errno;
@@ -104,30 +104,30 @@ static int ask(struct session *session, const struct nlmsghdr *message,
     return err;
 }
 
-int nft_session_ask(struct session *session, const struct session_question *question,
-                    int (*each)(const struct nlmsghdr *message, void *user), void *user)
+int nft_session_query(struct session *session, const struct session_query *query,
+                      int (*each)(const struct nlmsghdr *message, void *user), void *user)
 {
     char request[MNL_NLMSG_HDRLEN + 64 + 2 * (MNL_ATTR_HDRLEN + NAME_SIZE)];
-    struct nlmsghdr *message = nftnl_nlmsg_build_hdr(request, question->type, question->family,
-                                                     question->dump ? NLM_F_DUMP : NLM_F_ACK, ++session->sequence);
+    struct nlmsghdr *message = nftnl_nlmsg_build_hdr(request, query->type, query->family,
+                                                     query->dump ? NLM_F_DUMP : NLM_F_ACK, ++session->sequence);
 
-    put_name(message, TABLE_ATTRIBUTE, question->table);
-    put_name(message, question->name_attribute, question->name);
-    return ask(session, message, each, user);
+    put_name(message, TABLE_ATTRIBUTE, query->table);
+    put_name(message, query->name_attribute, query->name);
+    return send_query(session, message, each, user);
 }
 
-int nft_session_ask_elements(struct session *session, uint16_t family, const struct nftnl_set *set,
-                             int (*each)(const struct nlmsghdr *message, void *user), void *user)
+int nft_session_query_elements(struct session *session, uint16_t family, const struct nftnl_set *set,
+                               int (*each)(const struct nlmsghdr *message, void *user), void *user)
 {
     char request[MESSAGE_MAX];
     struct nlmsghdr *message =
         nftnl_nlmsg_build_hdr(request, NFT_MSG_GETSETELEM, family, NLM_F_ACK, ++session->sequence);
 
     nftnl_set_elems_nlmsg_build_payload(message, (struct nftnl_set *)set);
-    return ask(session, message, each, user);
+    return send_query(session, message, each, user);
 }
 
-static int take_generation(const struct nlmsghdr *message, void *user)
+static int read_generation(const struct nlmsghdr *message, void *user)
 {
     struct nftnl_gen *generation = nftnl_gen_alloc();
 
@@ -142,7 +142,7 @@ static int take_generation(const struct nlmsghdr *message, void *user)
 int nft_session_generation(struct session *session, uint32_t *out)
 {
     uint32_t generation = 0;
-    int err = nft_session_get(session, NFT_MSG_GETGEN, AF_UNSPEC, false, take_generation, &generation);
+    int err = nft_session_get(session, NFT_MSG_GETGEN, AF_UNSPEC, false, read_generation, &generation);
 
     if (!err)
         *out = generation;

@@ -20,7 +20,7 @@ enum { COUNTERS = 2, FLOWTABLE_COUNTS = 2 /* NFT_FLOWTABLE_COUNTER: conntrack ac
 
 static const char *const counter_names[COUNTERS] = { COUNTER_ACCEPTED, COUNTER_DROPPED };
 
-static bool is_wanted(const struct firewall_offload *offload, unsigned counter)
+static bool is_needed(const struct firewall_offload *offload, unsigned counter)
 {
     return counter == 0 ? offload->accept : offload->drop;
 }
@@ -45,7 +45,7 @@ static void print_flowtable(struct text *out, const char *indent, const struct f
 void nft_offload_print(struct text *out, const char *indent, const struct plan *plan)
 {
     for (unsigned i = 0; i < COUNTERS; i++)
-        if (is_wanted(&plan->options->offload, i))
+        if (is_needed(&plan->options->offload, i))
             text_printf(out, "%scounter %s {\n%s}\n\n", indent, counter_names[i], indent);
     if (has_flowtable(plan->options, plan->families[0]))
         print_flowtable(out, indent, &plan->options->offload);
@@ -102,7 +102,7 @@ int nft_build_offload(struct batch *batch, unsigned family_index, const struct p
     int err = 0;
 
     for (unsigned i = 0; i < COUNTERS && !err; i++)
-        if (is_wanted(&plan->options->offload, i))
+        if (is_needed(&plan->options->offload, i))
             err = put_counter(batch, family, plan->options->table, counter_names[i]);
     if (!err && has_flowtable(plan->options, family))
         err = put_flowtable(batch, family, plan->options);
@@ -111,14 +111,14 @@ int nft_build_offload(struct batch *batch, unsigned family_index, const struct p
 
 /* --- Reading ---------------------------------------------------------------------------------------- */
 
-struct counting {
+struct counter_reader {
     const char *table;
     struct offload_counts *counts;
 };
 
-static int take_counter(const struct nlmsghdr *message, void *user)
+static int read_counter(const struct nlmsghdr *message, void *user)
 {
-    const struct counting *counting = user;
+    const struct counter_reader *counter_reader = user;
     struct nftnl_obj *counter = nftnl_obj_alloc();
     const char *table, *name;
 
@@ -126,16 +126,16 @@ static int take_counter(const struct nlmsghdr *message, void *user)
         return -ENOMEM;
     if (nftnl_obj_nlmsg_parse(message, counter) == 0 &&
         nftnl_obj_get_u32(counter, NFTNL_OBJ_TYPE) == NFT_OBJECT_COUNTER &&
-        (table = nftnl_obj_get_str(counter, NFTNL_OBJ_TABLE)) && strcmp(table, counting->table) == 0 &&
+        (table = nftnl_obj_get_str(counter, NFTNL_OBJ_TABLE)) && strcmp(table, counter_reader->table) == 0 &&
         (name = nftnl_obj_get_str(counter, NFTNL_OBJ_NAME))) {
         uint64_t packets = nftnl_obj_get_u64(counter, NFTNL_OBJ_CTR_PKTS);
         uint64_t bytes = nftnl_obj_get_u64(counter, NFTNL_OBJ_CTR_BYTES);
         bool accepted = strcmp(name, COUNTER_ACCEPTED) == 0, dropped = strcmp(name, COUNTER_DROPPED) == 0;
 
-        counting->counts->accepted_packets += accepted ? packets : 0;
-        counting->counts->accepted_bytes += accepted ? bytes : 0;
-        counting->counts->dropped_packets += dropped ? packets : 0;
-        counting->counts->dropped_bytes += dropped ? bytes : 0;
+        counter_reader->counts->accepted_packets += accepted ? packets : 0;
+        counter_reader->counts->accepted_bytes += accepted ? bytes : 0;
+        counter_reader->counts->dropped_packets += dropped ? packets : 0;
+        counter_reader->counts->dropped_bytes += dropped ? bytes : 0;
     }
     nftnl_obj_free(counter);
     return 0;
@@ -144,16 +144,16 @@ static int take_counter(const struct nlmsghdr *message, void *user)
 int nft_offload_counts(struct session *session, const char *table, const uint32_t *families, unsigned count,
                        struct offload_counts *out)
 {
-    struct counting counting = { .table = table, .counts = out };
+    struct counter_reader counter_reader = { .table = table, .counts = out };
     int err = 0;
 
     *out = (struct offload_counts){ .accepted_packets = 0 };
     for (unsigned i = 0; i < count && !err; i++) {
-        const struct session_question question = {
+        const struct session_query query = {
             .type = NFT_MSG_GETOBJ, .family = (uint16_t)families[i], .dump = true, .table = table
         };
 
-        err = nft_session_ask(session, &question, take_counter, &counting);
+        err = nft_session_query(session, &query, read_counter, &counter_reader);
         if (err == -ENOENT)
             err = 0;
     }

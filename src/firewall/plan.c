@@ -17,7 +17,7 @@
 enum {
     AHEAD_OF_ALL = -310, /* before the tables of iptables, and those of a bridge */
     GAP = 10,            /* distance between the chains of other programs and Sluice's: room for a chain in between */
-    ABSURD = 2147483647 - 1024, /* chains above are meant to be last in any case; conntrack confirms there */
+    MEANT_LAST = 2147483647 - 1024, /* chains above are meant to be last in any case; conntrack confirms there */
     PRIORITY_SECURITY = 50,
     BRIDGE_FILTER = -200,
     BRIDGE_OTHER = 200,
@@ -26,18 +26,18 @@ enum {
 
 /* Priorities that the kernel uses on a hook of a family: the chain must come after `last`, or before `first` but not
  * below `floor`. */
-struct usual {
+struct kernel_priorities {
     int32_t floor, first, last;
 };
 
-static struct usual usual_of(enum firewall_family family, uint32_t hook)
+static struct kernel_priorities kernel_priorities_of(enum firewall_family family, uint32_t hook)
 {
     if (family == FIREWALL_BRIDGE) /* br_netfilter is at 0, and ebtables filters output at 200 */
-        return (struct usual){ BRIDGE_NAT, BRIDGE_FILTER, hook == NF_INET_LOCAL_OUT ? BRIDGE_OTHER : 0 };
-    return (struct usual){ NF_IP_PRI_MANGLE, NF_IP_PRI_FILTER, PRIORITY_SECURITY };
+        return (struct kernel_priorities){ BRIDGE_NAT, BRIDGE_FILTER, hook == NF_INET_LOCAL_OUT ? BRIDGE_OTHER : 0 };
+    return (struct kernel_priorities){ NF_IP_PRI_MANGLE, NF_IP_PRI_FILTER, PRIORITY_SECURITY };
 }
 
-static bool is_usual(enum firewall_family family, int32_t priority)
+static bool is_kernel_priority(enum firewall_family family, int32_t priority)
 {
     static const int32_t ip[] = { -450, -400, -300, -225, -200, -150, -100, 0, 50, 100, 225, 300 };
     static const int32_t bridge[] = { -300, -200, 0, 100, 200, 300 };
@@ -85,7 +85,7 @@ static bool is_taken(const struct firewall_options *options, uint32_t hook, cons
     for (size_t i = 0; survey && i < survey->chain_count; i++)
         if (survey->chains[i].priority == priority && is_relevant(options, survey, &survey->chains[i], hook))
             return true;
-    return is_usual(options->family, priority);
+    return is_kernel_priority(options->family, priority);
 }
 
 /* Whether the chain is a filter chain of another program. Tables of another sluice are excluded: two instances would
@@ -100,12 +100,12 @@ static bool is_filter(const struct firewall_options *options, const struct surve
 
 static int32_t choose_after(const struct firewall_options *options, uint32_t hook, const struct survey *survey)
 {
-    int32_t last = usual_of(options->family, hook).last;
+    int32_t last = kernel_priorities_of(options->family, hook).last;
 
     for (size_t i = 0; survey && i < survey->chain_count; i++) {
         const struct survey_chain *chain = &survey->chains[i];
 
-        if (is_filter(options, survey, chain, hook) && chain->priority > last && chain->priority < ABSURD)
+        if (is_filter(options, survey, chain, hook) && chain->priority > last && chain->priority < MEANT_LAST)
             last = chain->priority;
     }
     last += GAP;
@@ -117,16 +117,19 @@ static int32_t choose_after(const struct firewall_options *options, uint32_t hoo
 /* Returns a priority before the first filter chain, and after mangle (NAT of a bridge) if there is room. */
 static int32_t choose_before(const struct firewall_options *options, uint32_t hook, const struct survey *survey)
 {
-    struct usual usual = usual_of(options->family, hook);
-    int32_t first = usual.first;
+    struct kernel_priorities kernel_priorities = kernel_priorities_of(options->family, hook);
+    int32_t first = kernel_priorities.first;
 
     for (size_t i = 0; survey && i < survey->chain_count; i++) {
         const struct survey_chain *chain = &survey->chains[i];
 
-        if (is_filter(options, survey, chain, hook) && chain->priority < first && chain->priority > usual.floor)
+        if (is_filter(options, survey, chain, hook) && chain->priority < first &&
+            chain->priority > kernel_priorities.floor)
             first = chain->priority;
     }
-    first = first - GAP > usual.floor ? first - GAP : usual.floor + 1 < first ? usual.floor + 1 : first - 1;
+    first = first - GAP > kernel_priorities.floor ? first - GAP
+            : kernel_priorities.floor + 1 < first ? kernel_priorities.floor + 1
+                                                  : first - 1;
     while (is_taken(options, hook, survey, first))
         first--;
     return first;
@@ -141,14 +144,14 @@ int32_t nft_choose_priority(const struct firewall_options *options, uint32_t hoo
     return choose_after(options, hook, survey);
 }
 
-bool nft_is_in_the_way(const struct firewall_options *options, uint32_t family, uint32_t hook, int32_t theirs,
-                       int32_t ours)
+bool nft_is_misplaced(const struct firewall_options *options, uint32_t family, uint32_t hook, int32_t theirs,
+                      int32_t ours)
 {
     if (!same_packets(options->family, family))
         return false;
     if (options->mode == ATTACH_BEFORE || options->mode == ATTACH_REPEAT)
-        return theirs <= ours && theirs > usual_of(options->family, hook).floor;
-    return theirs >= ours && theirs < ABSURD;
+        return theirs <= ours && theirs > kernel_priorities_of(options->family, hook).floor;
+    return theirs >= ours && theirs < MEANT_LAST;
 }
 
 /* --- Chains ----------------------------------------------------------------------------------------- */

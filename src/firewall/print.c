@@ -7,14 +7,14 @@
 #include <string.h>
 
 /* The description of a mode; lines end with \n, `picture` has one %s for the queues. */
-struct story {
+struct description {
     const char *picture;
     const char *when;
     const char *sees;
     const char *note;
 };
 
-static const struct story stories[] = {
+static const struct description descriptions[] = {
     [ATTACH_AFTER] = {
         .picture = "prerouting -> hook: [ the firewall's filter chains ] -> [ sluice, %s ] -> postrouting\n"
                    "                             | drops                        | drops\n",
@@ -153,17 +153,17 @@ static void print_picture(struct text *out, const char *picture, const struct fi
 
 static void print_head(struct text *out, const struct firewall_options *options, const char *note)
 {
-    const struct story *story = &stories[options->mode];
+    const struct description *description = &descriptions[options->mode];
 
     text_printf(out, "# Sluice, mode %s, as printed by\n#   ", firewall_mode_name(options->mode));
     print_command(out, options);
     text_puts(out, "\n#\n");
-    print_picture(out, story->picture, options);
+    print_picture(out, description->picture, options);
     text_printf(out, "#\n# When: ");
     /* The first line follows the word. */
-    text_printf(out, "%.*s\n", (int)strcspn(story->when, "\n"), story->when);
-    comment(out, "", story->when + strcspn(story->when, "\n") + 1);
-    text_printf(out, "# Sees: %s#\n", story->sees);
+    text_printf(out, "%.*s\n", (int)strcspn(description->when, "\n"), description->when);
+    comment(out, "", description->when + strcspn(description->when, "\n") + 1);
+    text_printf(out, "# Sees: %s#\n", description->sees);
     comment(out, "", note);
     if (options->reject_mask != 0)
         text_printf(out, "# Packets marked 0x%x/0x%x were sent by Sluice (reject) and are not queued.\n",
@@ -216,7 +216,7 @@ void nft_plan_print(struct text *out, const struct plan *plan)
 
     if (options->mode != ATTACH_CHAIN)
         text_puts(out, "#!/usr/sbin/nft -f\n");
-    print_head(out, options, stories[options->mode].note);
+    print_head(out, options, descriptions[options->mode].note);
     if (options->mode == ATTACH_CHAIN) {
         text_puts(out, "\n");
         print_chains(out, "", plan);

@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* Properties of one rule, from its expressions. */
-struct seen {
+struct rule_properties {
     bool queues, blocks, offloads_accept, offloads_drop;
     enum queue_expression expression;
     unsigned first, count;
@@ -22,7 +22,7 @@ struct seen {
     uint64_t packets, bytes;
 };
 
-struct reading {
+struct status_reader {
     const struct survey *survey;
     const char *table;
     struct firewall_status *status;
@@ -30,33 +30,33 @@ struct reading {
 
 /* --- Rules ------------------------------------------------------------------------------------------ */
 
-static void read_counter(struct seen *seen, const struct nftnl_expr *expression)
+static void read_counter(struct rule_properties *rule_properties, const struct nftnl_expr *expression)
 {
-    seen->packets = nftnl_expr_get_u64(expression, NFTNL_EXPR_CTR_PACKETS);
-    seen->bytes = nftnl_expr_get_u64(expression, NFTNL_EXPR_CTR_BYTES);
+    rule_properties->packets = nftnl_expr_get_u64(expression, NFTNL_EXPR_CTR_PACKETS);
+    rule_properties->bytes = nftnl_expr_get_u64(expression, NFTNL_EXPR_CTR_BYTES);
 }
 
-static void read_hash(struct seen *seen, const struct nftnl_expr *expression)
+static void read_hash(struct rule_properties *rule_properties, const struct nftnl_expr *expression)
 {
-    seen->hash_modulus = nftnl_expr_get_u32(expression, NFTNL_EXPR_HASH_MODULUS);
-    seen->hash_offset = nftnl_expr_get_u32(expression, NFTNL_EXPR_HASH_OFFSET);
+    rule_properties->hash_modulus = nftnl_expr_get_u32(expression, NFTNL_EXPR_HASH_MODULUS);
+    rule_properties->hash_offset = nftnl_expr_get_u32(expression, NFTNL_EXPR_HASH_OFFSET);
 }
 
-static void read_queue(struct seen *seen, const struct nftnl_expr *expression)
+static void read_queue(struct rule_properties *rule_properties, const struct nftnl_expr *expression)
 {
-    seen->queues = true;
-    seen->expression = QUEUE_EXPRESSION_NATIVE;
-    seen->bypass = nftnl_expr_get_u16(expression, NFTNL_EXPR_QUEUE_FLAGS) & NFT_QUEUE_FLAG_BYPASS;
+    rule_properties->queues = true;
+    rule_properties->expression = QUEUE_EXPRESSION_NATIVE;
+    rule_properties->bypass = nftnl_expr_get_u16(expression, NFTNL_EXPR_QUEUE_FLAGS) & NFT_QUEUE_FLAG_BYPASS;
     if (nftnl_expr_is_set(expression, NFTNL_EXPR_QUEUE_SREG_QNUM)) {
-        seen->first = seen->hash_offset;
-        seen->count = seen->hash_modulus;
+        rule_properties->first = rule_properties->hash_offset;
+        rule_properties->count = rule_properties->hash_modulus;
     } else {
-        seen->first = nftnl_expr_get_u16(expression, NFTNL_EXPR_QUEUE_NUM);
-        seen->count = nftnl_expr_get_u16(expression, NFTNL_EXPR_QUEUE_TOTAL);
+        rule_properties->first = nftnl_expr_get_u16(expression, NFTNL_EXPR_QUEUE_NUM);
+        rule_properties->count = nftnl_expr_get_u16(expression, NFTNL_EXPR_QUEUE_TOTAL);
     }
 }
 
-static void read_target(struct seen *seen, const struct nftnl_expr *expression)
+static void read_target(struct rule_properties *rule_properties, const struct nftnl_expr *expression)
 {
     const char *name = nftnl_expr_get_str(expression, NFTNL_EXPR_TG_NAME);
     struct xt_NFQ_info_v3 info;
@@ -66,34 +66,34 @@ static void read_target(struct seen *seen, const struct nftnl_expr *expression)
     if (!name || strcmp(name, "NFQUEUE") != 0 || !data || length < sizeof(info))
         return;
     memcpy(&info, data, sizeof(info));
-    seen->queues = true;
-    seen->expression = QUEUE_EXPRESSION_XT;
-    seen->first = info.queuenum;
-    seen->count = info.queues_total;
-    seen->bypass = info.flags & NFQ_FLAG_BYPASS;
+    rule_properties->queues = true;
+    rule_properties->expression = QUEUE_EXPRESSION_XT;
+    rule_properties->first = info.queuenum;
+    rule_properties->count = info.queues_total;
+    rule_properties->bypass = info.flags & NFQ_FLAG_BYPASS;
 }
 
 /* The sets that Sluice's rules look up are those of blocked hosts. */
-static void read_lookup(struct seen *seen, const struct nftnl_expr *expression)
+static void read_lookup(struct rule_properties *rule_properties, const struct nftnl_expr *expression)
 {
     const char *set = nftnl_expr_get_str(expression, NFTNL_EXPR_LOOKUP_SET);
 
-    seen->blocks = set && (strcmp(set, SET_BLOCKED4) == 0 || strcmp(set, SET_BLOCKED6) == 0);
+    rule_properties->blocks = set && (strcmp(set, SET_BLOCKED4) == 0 || strcmp(set, SET_BLOCKED6) == 0);
 }
 
-static void read_object(struct seen *seen, const struct nftnl_expr *expression)
+static void read_object(struct rule_properties *rule_properties, const struct nftnl_expr *expression)
 {
     const char *name = nftnl_expr_get_str(expression, NFTNL_EXPR_OBJREF_IMM_NAME);
 
-    seen->offloads_accept = name && strcmp(name, COUNTER_ACCEPTED) == 0;
-    seen->offloads_drop = name && strcmp(name, COUNTER_DROPPED) == 0;
+    rule_properties->offloads_accept = name && strcmp(name, COUNTER_ACCEPTED) == 0;
+    rule_properties->offloads_drop = name && strcmp(name, COUNTER_DROPPED) == 0;
 }
 
 static int read_expression(struct nftnl_expr *expression, void *user)
 {
     static const struct {
         const char *name;
-        void (*read)(struct seen *seen, const struct nftnl_expr *expression);
+        void (*read)(struct rule_properties *rule_properties, const struct nftnl_expr *expression);
     } readers[] = {
         { "counter", read_counter }, { "hash", read_hash },     { "lookup", read_lookup },
         { "queue", read_queue },     { "target", read_target }, { "objref", read_object },
@@ -106,46 +106,47 @@ static int read_expression(struct nftnl_expr *expression, void *user)
     return 0;
 }
 
-static bool is_in_our_table(const struct reading *reading, const struct nftnl_rule *rule)
+static bool is_in_our_table(const struct status_reader *status_reader, const struct nftnl_rule *rule)
 {
     const char *name = nftnl_rule_get_str(rule, NFTNL_RULE_TABLE);
     const struct survey_table *table =
-        name ? nft_survey_find(reading->survey, nftnl_rule_get_u32(rule, NFTNL_RULE_FAMILY), name) : NULL;
+        name ? nft_survey_find(status_reader->survey, nftnl_rule_get_u32(rule, NFTNL_RULE_FAMILY), name) : NULL;
 
-    return table && table->ours && strcmp(name, reading->table) == 0;
+    return table && table->ours && strcmp(name, status_reader->table) == 0;
 }
 
-static void take_seen(struct firewall_status *status, const struct seen *seen)
+static void add_properties(struct firewall_status *status, const struct rule_properties *rule_properties)
 {
-    if (seen->blocks) {
+    if (rule_properties->blocks) {
         status->blocklist = true;
-        status->blocked_packets += seen->packets;
-        status->blocked_bytes += seen->bytes;
+        status->blocked_packets += rule_properties->packets;
+        status->blocked_bytes += rule_properties->bytes;
     }
-    status->offload_accept |= seen->offloads_accept;
-    status->offload_drop |= seen->offloads_drop;
-    if (!seen->queues || seen->offloads_accept) /* accepted flows may continue to the queue of another consumer */
+    status->offload_accept |= rule_properties->offloads_accept;
+    status->offload_drop |= rule_properties->offloads_drop;
+    if (!rule_properties->queues ||
+        rule_properties->offloads_accept) /* accepted flows may continue to the queue of another consumer */
         return;
     status->feeding = true;
-    status->expression = seen->expression;
-    status->bypass = seen->bypass;
-    status->queue_first = (uint16_t)seen->first;
-    status->queue_last = (uint16_t)(seen->first + (seen->count ? seen->count - 1 : 0));
-    status->packets += seen->packets;
-    status->bytes += seen->bytes;
+    status->expression = rule_properties->expression;
+    status->bypass = rule_properties->bypass;
+    status->queue_first = (uint16_t)rule_properties->first;
+    status->queue_last = (uint16_t)(rule_properties->first + (rule_properties->count ? rule_properties->count - 1 : 0));
+    status->packets += rule_properties->packets;
+    status->bytes += rule_properties->bytes;
 }
 
 static int read_rule(const struct nlmsghdr *message, void *user)
 {
-    const struct reading *reading = user;
+    const struct status_reader *status_reader = user;
     struct nftnl_rule *rule = nftnl_rule_alloc();
-    struct seen seen = { .queues = false };
+    struct rule_properties rule_properties = { .queues = false };
 
     if (!rule)
         return -ENOMEM;
-    if (nftnl_rule_nlmsg_parse(message, rule) == 0 && is_in_our_table(reading, rule)) {
-        nftnl_expr_foreach(rule, read_expression, &seen);
-        take_seen(reading->status, &seen);
+    if (nftnl_rule_nlmsg_parse(message, rule) == 0 && is_in_our_table(status_reader, rule)) {
+        nftnl_expr_foreach(rule, read_expression, &rule_properties);
+        add_properties(status_reader->status, &rule_properties);
     }
     nftnl_rule_free(rule);
     return 0;
@@ -221,8 +222,8 @@ static int read_all(struct session *session, const char *table, struct firewall_
 {
     struct firewall_status status = { .installed = false };
     struct survey survey;
-    struct reading reading = { &survey, table, &status };
-    int err = nft_survey_take(&survey, session);
+    struct status_reader status_reader = { &survey, table, &status };
+    int err = nft_survey_read(&survey, session);
 
     if (err)
         return nft_explain(error, err, SUBJECT_BATCH, table);
@@ -231,7 +232,7 @@ static int read_all(struct session *session, const char *table, struct firewall_
         goto clear_survey;
     read_chains(&survey, table, &status);
     if (status.installed)
-        err = nft_session_get(session, NFT_MSG_GETRULE, NFPROTO_UNSPEC, true, read_rule, &reading);
+        err = nft_session_get(session, NFT_MSG_GETRULE, NFPROTO_UNSPEC, true, read_rule, &status_reader);
     if (err)
         nft_explain(error, err, SUBJECT_BATCH, table);
     else

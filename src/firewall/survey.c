@@ -61,7 +61,7 @@ static void copy_name(char out[NAME_SIZE], const char *name)
 
 /* --- Tables ----------------------------------------------------------------------------------------- */
 
-static int take_comment(const struct nftnl_udata *item, void *user)
+static int read_comment(const struct nftnl_udata *item, void *user)
 {
     struct survey_table *table = user;
     const char *text = nftnl_udata_get(item);
@@ -81,7 +81,7 @@ static void read_table(struct survey_table *out, const struct nftnl_table *table
     copy_name(out->name, nftnl_table_get_str(table, NFTNL_TABLE_NAME));
     out->dormant = nftnl_table_get_u32(table, NFTNL_TABLE_FLAGS) & NFT_TABLE_F_DORMANT;
     if (data && length > 0)
-        nftnl_udata_parse(data, length, take_comment, out);
+        nftnl_udata_parse(data, length, read_comment, out);
 }
 
 static int add_table(const struct nlmsghdr *message, void *user)
@@ -139,7 +139,7 @@ static int add_chain(const struct nlmsghdr *message, void *user)
     return err;
 }
 
-bool nft_survey_tends_marks(const struct survey_chain *chain)
+bool nft_survey_handles_marks(const struct survey_chain *chain)
 {
     static const char *const names[] = { CHAIN_UNMARK,      CHAIN_UNMARK_INPUT, CHAIN_SAVE_FORWARD, CHAIN_SAVE_INPUT,
                                          CHAIN_SAVE_OUTPUT, CHAIN_SAVE,         CHAIN_SAVE_LOCAL };
@@ -171,7 +171,7 @@ bool nft_survey_is_own_chain(const struct survey_chain *chain)
 
 /* --- Survey ----------------------------------------------------------------------------------------- */
 
-static int take_once(struct survey *out, struct session *session)
+static int read_once(struct survey *out, struct session *session)
 {
     struct survey survey = { .table_count = 0 };
     uint32_t after = 0;
@@ -192,12 +192,12 @@ static int take_once(struct survey *out, struct session *session)
     return err;
 }
 
-int nft_survey_take(struct survey *survey, struct session *session)
+int nft_survey_read(struct survey *survey, struct session *session)
 {
     int err = -EINTR;
 
     for (int i = 0; i < TRIES && err == -EINTR; i++)
-        err = take_once(survey, session);
+        err = read_once(survey, session);
     return err;
 }
 

@@ -30,8 +30,8 @@ enum {
     RECEIVE_SIZE = 128 * 1024,
     RECEIVE_BUFFER = 8 * 1024 * 1024, /* a large ruleset is reported object by object */
     RECEIVES = 4096,                  /* per call, at most */
-    LEARN_TRIES = 8,
-    HEAR_MS = 500, /* maximum delay of notifications */
+    INSTALL_TRIES = 8,
+    NOTIFICATION_MS = 500, /* maximum delay of notifications */
     NS_PER_MS = 1000000,
 };
 
@@ -54,8 +54,8 @@ struct firewall_watch {
     char *buffer;
     struct image image; /* as installed */
     struct installed installed;
-    struct firewall_change heard; /* of the transaction being received */
-    uint32_t generation;          /* up to which all transactions were received */
+    struct firewall_change pending; /* of the transaction being received */
+    uint32_t generation;            /* up to which all transactions were received */
     struct counter_pair counters[WATCHED_COUNTERS];
     struct remembered_host *hosts;
     size_t host_count, host_room;
@@ -85,17 +85,17 @@ int firewall_watch_fd(const struct firewall_watch *watch)
 
 /* --- Notifications ---------------------------------------------------------------------------------- */
 
-static void hear_all(struct firewall_watch *watch, size_t length, struct firewall_change *out)
+static void read_received(struct firewall_watch *watch, size_t length, struct firewall_change *out)
 {
-    const struct hearing hearing = {
+    const struct notifications notifications = {
         .options = watch->options,
         .image = &watch->image,
         .own_port = mnl_socket_get_portid(watch->session.socket),
-        .heard = &watch->heard,
+        .pending = &watch->pending,
         .generation = &watch->generation,
     };
 
-    nft_hear(&hearing, (const uint8_t *)watch->buffer, length, out);
+    nft_read_notifications(&notifications, (const uint8_t *)watch->buffer, length, out);
 }
 
 void firewall_watch_receive(struct firewall_watch *watch, struct firewall_change *out)
@@ -115,7 +115,7 @@ void firewall_watch_receive(struct firewall_watch *watch, struct firewall_change
         if (length > RECEIVE_SIZE)
             out->lost = true;
         else
-            hear_all(watch, (size_t)length, out);
+            read_received(watch, (size_t)length, out);
     }
 }
 
@@ -133,7 +133,7 @@ _Static_assert(FIREWALL_DAMAGE_TABLE == 1 << IMAGE_TABLE && FIREWALL_DAMAGE_CHAI
                "the parts of an image");
 
 /* Updates a counter. A value below the previous one means that the counter was created again with its rule. */
-static void follow(struct counter_pair *pair, uint64_t packets, uint64_t bytes)
+static void update_counter(struct counter_pair *pair, uint64_t packets, uint64_t bytes)
 {
     if (packets < pair->packets) {
         pair->gone_packets += pair->packets;
@@ -143,17 +143,17 @@ static void follow(struct counter_pair *pair, uint64_t packets, uint64_t bytes)
     pair->bytes = bytes;
 }
 
-static void follow_counters(struct firewall_watch *watch, const struct image *now)
+static void update_counters(struct firewall_watch *watch, const struct image *now)
 {
     const struct offload_counts *offload = &now->offload;
 
-    follow(&watch->counters[WATCHED_BLOCKED], now->blocked_packets, now->blocked_bytes);
-    follow(&watch->counters[WATCHED_ACCEPTED], offload->accepted_packets, offload->accepted_bytes);
-    follow(&watch->counters[WATCHED_DROPPED], offload->dropped_packets, offload->dropped_bytes);
+    update_counter(&watch->counters[WATCHED_BLOCKED], now->blocked_packets, now->blocked_bytes);
+    update_counter(&watch->counters[WATCHED_ACCEPTED], offload->accepted_packets, offload->accepted_bytes);
+    update_counter(&watch->counters[WATCHED_DROPPED], offload->dropped_packets, offload->dropped_bytes);
 }
 
-static void tell_counter(const struct firewall_watch *watch, enum watched_counter which, uint64_t *packets,
-                         uint64_t *bytes)
+static void get_counter(const struct firewall_watch *watch, enum watched_counter which, uint64_t *packets,
+                        uint64_t *bytes)
 {
     const struct counter_pair *pair = &watch->counters[which];
 
@@ -164,19 +164,19 @@ static void tell_counter(const struct firewall_watch *watch, enum watched_counte
 int firewall_watch_check(struct firewall_watch *watch, struct firewall_check *out, char error[FIREWALL_ERROR_SIZE])
 {
     struct image now;
-    int err = nft_image_take(&now, &watch->session, watch->options->table, watch->installed.families,
+    int err = nft_image_read(&now, &watch->session, watch->options->table, watch->installed.families,
                              watch->installed.family_count);
 
     if (err)
         return nft_explain(error, err, SUBJECT_BATCH, watch->options->table);
-    follow_counters(watch, &now);
+    update_counters(watch, &now);
     *out = (struct firewall_check){
         .damage = nft_image_differs(&watch->image, &now),
         .drops = now.drops,
     };
-    tell_counter(watch, WATCHED_BLOCKED, &out->blocked_packets, &out->blocked_bytes);
-    tell_counter(watch, WATCHED_ACCEPTED, &out->accepted_packets, &out->accepted_bytes);
-    tell_counter(watch, WATCHED_DROPPED, &out->dropped_packets, &out->dropped_bytes);
+    get_counter(watch, WATCHED_BLOCKED, &out->blocked_packets, &out->blocked_bytes);
+    get_counter(watch, WATCHED_ACCEPTED, &out->accepted_packets, &out->accepted_bytes);
+    get_counter(watch, WATCHED_DROPPED, &out->dropped_packets, &out->dropped_bytes);
     nft_image_clear(&now);
     return 0;
 }
@@ -184,9 +184,9 @@ int firewall_watch_check(struct firewall_watch *watch, struct firewall_check *ou
 /* --- Installation ----------------------------------------------------------------------------------- */
 
 /* Waits until all transactions up to the generation were received, and adds them to *change. */
-static int hear_up_to(struct firewall_watch *watch, uint32_t generation, struct firewall_change *change)
+static int receive_up_to(struct firewall_watch *watch, uint32_t generation, struct firewall_change *change)
 {
-    uint64_t end_ns = clock_monotonic_ns() + (uint64_t)HEAR_MS * NS_PER_MS;
+    uint64_t end_ns = clock_monotonic_ns() + (uint64_t)NOTIFICATION_MS * NS_PER_MS;
     struct pollfd listener = { .fd = firewall_watch_fd(watch), .events = POLLIN };
 
     firewall_watch_receive(watch, change);
@@ -195,7 +195,7 @@ static int hear_up_to(struct firewall_watch *watch, uint32_t generation, struct 
 
         if (clock_monotonic_ns() >= end_ns)
             return -EAGAIN;
-        poll(&listener, 1, HEAR_MS);
+        poll(&listener, 1, NOTIFICATION_MS);
         firewall_watch_receive(watch, &more);
         change->ours |= more.ours;
         change->lost |= more.lost;
@@ -206,18 +206,18 @@ static int hear_up_to(struct firewall_watch *watch, uint32_t generation, struct 
 /* Takes an image of the installed table, if the kernel still shows that: returns -EAGAIN when another program changed
  * the table in between. Notifications of a transaction arrive after its effect is visible, so this waits for those of
  * all transactions that the image may contain. */
-static int learn(struct firewall_watch *watch, struct image *shown)
+static int read_installed(struct firewall_watch *watch, struct image *shown)
 {
     struct firewall_change change;
     uint32_t generation = 0;
-    int err = nft_image_take(shown, &watch->session, watch->options->table, watch->installed.families,
+    int err = nft_image_read(shown, &watch->session, watch->options->table, watch->installed.families,
                              watch->installed.family_count);
 
     if (err)
         return err;
     err = nft_session_generation(&watch->session, &generation);
     if (!err)
-        err = hear_up_to(watch, generation, &change);
+        err = receive_up_to(watch, generation, &change);
     if (!err && (change.ours || change.lost))
         err = -EAGAIN;
     if (err)
@@ -232,7 +232,7 @@ static int install(struct firewall_watch *watch, char error[FIREWALL_ERROR_SIZE]
     struct image shown = { .drops = false };
     int err = -EAGAIN;
 
-    for (int try = 0; try < LEARN_TRIES && err == -EAGAIN; try++) {
+    for (int try = 0; try < INSTALL_TRIES && err == -EAGAIN; try++) {
         struct firewall_options options = *watch->options;
         struct firewall_change before;
 
@@ -241,7 +241,7 @@ static int install(struct firewall_watch *watch, char error[FIREWALL_ERROR_SIZE]
         err = nft_install(&watch->session, &options, &watch->installed, error);
         if (err)
             return err;
-        err = learn(watch, &shown);
+        err = read_installed(watch, &shown);
     }
     if (err == -EAGAIN)
         return nft_fail(
@@ -252,7 +252,7 @@ static int install(struct firewall_watch *watch, char error[FIREWALL_ERROR_SIZE]
         return nft_explain(error, err, SUBJECT_BATCH, watch->options->table);
     nft_image_clear(&watch->image);
     watch->image = shown;
-    follow_counters(watch, &watch->image);
+    update_counters(watch, &watch->image);
     return 0;
 }
 
@@ -311,7 +311,7 @@ size_t firewall_watch_hosts(const struct firewall_watch *watch)
 }
 
 /* Whether the host needs to be added: not when it is already blocked for as long. Returns 1, 0 or -errno. */
-static int wants_block(struct firewall_watch *watch, const struct set_targets *targets, const struct blocked_host *host)
+static int needs_block(struct firewall_watch *watch, const struct set_targets *targets, const struct blocked_host *host)
 {
     unsigned index = host->version == 6;
     struct blocked_host found;
@@ -335,7 +335,7 @@ int firewall_watch_block(struct firewall_watch *watch, const struct blocked_host
     int err = 0;
 
     for (size_t i = 0; i < count && err >= 0; i++) {
-        err = wants_block(watch, &targets, &hosts[i]);
+        err = needs_block(watch, &targets, &hosts[i]);
         added[i] = err > 0;
         if (added[i])
             group[wanted++] = hosts[i];
@@ -352,7 +352,7 @@ int firewall_watch_block(struct firewall_watch *watch, const struct blocked_host
 }
 
 /* Blocks the remembered hosts that have not expired, for the rest of their time. */
-static int block_again(struct firewall_watch *watch, char error[FIREWALL_ERROR_SIZE])
+static int restore_blocked_hosts(struct firewall_watch *watch, char error[FIREWALL_ERROR_SIZE])
 {
     struct set_targets targets = targets_of(watch);
     struct blocked_host group[BLOCKLIST_GROUP];
@@ -382,7 +382,7 @@ int firewall_watch_reassert(struct firewall_watch *watch, unsigned damage, char 
 
     if (err || !watch->options->blocklist || !(damage & (FIREWALL_DAMAGE_TABLE | FIREWALL_DAMAGE_SETS)))
         return err;
-    return block_again(watch, error);
+    return restore_blocked_hosts(watch, error);
 }
 
 /* --- Life cycle ------------------------------------------------------------------------------------- */

@@ -25,7 +25,7 @@ static uint32_t host_word(struct cursor bytes)
 }
 
 /* Derives properties of the rule from a comparison for equality. */
-static void learn_equal(struct rule_builder *builder, const struct operand *operand, struct cursor value)
+static void evaluate_equal(struct rule_builder *builder, const struct operand *operand, struct cursor value)
 {
     struct netrules_rule *rule = builder->rule;
     size_t length = cursor_left(&value);
@@ -47,7 +47,7 @@ static void learn_equal(struct rule_builder *builder, const struct operand *oper
         rule->established = true;
 }
 
-static void learn_mark(struct rule_builder *builder, const struct operand *operand, uint32_t value)
+static void evaluate_mark(struct rule_builder *builder, const struct operand *operand, uint32_t value)
 {
     if (operand->origin == ORIGIN_PACKET_MARK || operand->origin == ORIGIN_CONNECTION_MARK)
         rule_mark(builder,
@@ -139,7 +139,7 @@ static void compare(struct rule_builder *builder, struct cursor data)
     const char *text;
 
     rule_condition(builder);
-    learn_mark(builder, operand, host_word(value));
+    evaluate_mark(builder, operand, host_word(value));
     if (write_any_bits(builder, operand, op, host_word(value)))
         return;
     text_init(&written);
@@ -151,7 +151,7 @@ static void compare(struct rule_builder *builder, struct cursor data)
         return;
     }
     if (op == NFT_CMP_EQ)
-        learn_equal(builder, operand, value);
+        evaluate_equal(builder, operand, value);
     if (op == NFT_CMP_EQ && is_dependency(operand))
         rule_dependency(builder, operand->origin, text);
     else
@@ -165,7 +165,7 @@ static void compare_range(struct rule_builder *builder, struct cursor data)
     struct text range;
 
     rule_condition(builder);
-    learn_mark(builder, operand, 0);
+    evaluate_mark(builder, operand, 0);
     text_init(&range);
     value_write(&range, operand->kind,
                 netrules_attribute(netrules_attribute(data, NFTA_RANGE_FROM_DATA), NFTA_DATA_VALUE), field_of(operand));
@@ -246,7 +246,7 @@ static bool is_established_key(const struct operand *operand, const struct netru
            host_word(cursor_of(element->key, element->key_length)) & ESTABLISHED;
 }
 
-static void take_branches(struct rule_builder *builder, const struct operand *operand, const struct netrules_set *set)
+static void add_branches(struct rule_builder *builder, const struct operand *operand, const struct netrules_set *set)
 {
     for (const struct netrules_element *element = set ? set->elements : NULL; element; element = element->next)
         if (element->has_verdict)
@@ -302,14 +302,14 @@ static void write_set(struct rule_builder *builder, struct text *out, const stru
 }
 
 /* Derives properties from an anonymous set: whether it contains the state established. */
-static void learn_set(struct rule_builder *builder, const struct operand *operand, const struct netrules_set *set)
+static void evaluate_set(struct rule_builder *builder, const struct operand *operand, const struct netrules_set *set)
 {
     for (const struct netrules_element *element = set ? set->elements : NULL; element; element = element->next)
         if (is_established_key(operand, element))
             builder->rule->established = true;
 }
 
-static void look_up(struct rule_builder *builder, struct cursor data)
+static void lookup(struct rule_builder *builder, struct cursor data)
 {
     const char *name = netrules_string(builder->ruleset->arena, netrules_attribute(data, NFTA_LOOKUP_SET));
     struct cursor source = netrules_attribute(data, NFTA_LOOKUP_SREG),
@@ -329,9 +329,9 @@ static void look_up(struct rule_builder *builder, struct cursor data)
     text_init(&text);
     text_printf(&text, "%s %s", key, verdicts ? "vmap " : cursor_left(&into) ? "map " : inverted ? "!= " : "");
     write_set(builder, &text, operand, name);
-    learn_mark(builder, operand, 0);
+    evaluate_mark(builder, operand, 0);
     if (verdicts) {
-        take_branches(builder, operand, set);
+        add_branches(builder, operand, set);
         rule_word(builder, "%s", text.bytes ? text.bytes : "?");
     } else if (cursor_left(&into)) {
         const char *copy = arena_strdup(builder->ruleset->arena, text.bytes ? text.bytes : "?");
@@ -339,7 +339,7 @@ static void look_up(struct rule_builder *builder, struct cursor data)
         rule_load(builder, into, (struct operand){ .origin = ORIGIN_MAP, .text = copy, .length = 4, .mask = ALL_BITS });
     } else {
         if (!inverted)
-            learn_set(builder, operand, set);
+            evaluate_set(builder, operand, set);
         rule_word(builder, "%s", text.bytes ? text.bytes : "?");
     }
     text_clear(&text);
@@ -360,7 +360,7 @@ static void update_set(struct rule_builder *builder, struct cursor data)
 
 /* --- Verdicts --------------------------------------------------------------------------------------- */
 
-static void take_verdict(struct rule_builder *builder, struct cursor data)
+static void read_verdict(struct rule_builder *builder, struct cursor data)
 {
     static const char *const words[] = { "continue", "accept", "drop", "jump", "goto", "return", "queue", "stolen" };
     enum netrules_verdict verdict;
@@ -384,7 +384,7 @@ static void immediate(struct rule_builder *builder, struct cursor data)
     struct text text;
 
     if (netrules_be32(into, NFT_REG_1) == NFT_REG_VERDICT) {
-        take_verdict(builder, netrules_attribute(what, NFTA_DATA_VERDICT));
+        read_verdict(builder, netrules_attribute(what, NFTA_DATA_VERDICT));
         return;
     }
     text_init(&text);
@@ -559,7 +559,7 @@ static const struct {
 } expressions[] = {
     { "cmp", compare },          { "range", compare_range },
     { "bitwise", change_bits },  { "byteorder", change_order },
-    { "lookup", look_up },       { "dynset", update_set },
+    { "lookup", lookup },        { "dynset", update_set },
     { "immediate", immediate },  { "reject", reject },
     { "queue", queue },          { "log", log_packet },
     { "flow_offload", offload }, { "notrack", no_track },
@@ -580,7 +580,7 @@ static const struct {
     { "quota", "quota", true, false },      { "connlimit", "ct count", true, false },
 };
 
-static bool take_word(struct rule_builder *builder, const char *name)
+static bool write_named(struct rule_builder *builder, const char *name)
 {
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         if (strcmp(words[i].name, name) != 0)
@@ -595,7 +595,7 @@ static bool take_word(struct rule_builder *builder, const char *name)
 }
 
 /* A counter counts for the queue only if nothing but a hash, which every packet passes, is between the two. */
-static void follow_counter(struct rule_builder *builder, const char *name, struct cursor data)
+static void track_counter(struct rule_builder *builder, const char *name, struct cursor data)
 {
     if (strcmp(name, "counter") == 0) {
         builder->counted = true;
@@ -607,8 +607,8 @@ static void follow_counter(struct rule_builder *builder, const char *name, struc
 
 void rule_expression(struct rule_builder *builder, const char *name, struct cursor data)
 {
-    follow_counter(builder, name, data);
-    if (rule_load_expression(builder, name, data) || take_word(builder, name))
+    track_counter(builder, name, data);
+    if (rule_load_expression(builder, name, data) || write_named(builder, name))
         return;
     for (size_t i = 0; i < sizeof(expressions) / sizeof(expressions[0]); i++) {
         if (strcmp(expressions[i].name, name) != 0)

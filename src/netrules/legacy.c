@@ -264,8 +264,8 @@ static void write_ipv6(struct rule_builder *builder, const struct ip6t_ip6 *ip)
 
 /* Reads the verdict of the target without a name: negative as -verdict - 1, otherwise the offset of a chain or of the
  * next entry. */
-static void take_standard(struct reading *reading, struct rule_builder *builder, size_t next, const struct entry *entry,
-                          struct cursor data)
+static void read_standard_target(struct reading *reading, struct rule_builder *builder, size_t next,
+                                 const struct entry *entry, struct cursor data)
 {
     const struct netrules_chain *chain;
     int32_t verdict;
@@ -307,7 +307,7 @@ static int read_rule(struct reading *reading, struct netrules_rule *rule, size_t
         rule_xt_match(&builder, name, revision, data);
     if (read_extension(&target, name, &revision, &data)) {
         if (name[0] == '\0')
-            take_standard(reading, &builder, offset + entry->next_offset, entry, data);
+            read_standard_target(reading, &builder, offset + entry->next_offset, entry, data);
         else
             rule_xt_target(&builder, name, revision, data);
     }

@@ -66,7 +66,7 @@ int netrules_add_link(struct netrules *ruleset, const void *bytes, size_t length
 
 /* --- Features --------------------------------------------------------------------------------------- */
 
-static bool ask_device(int socket, const char *name, void *command)
+static bool query_device(int socket, const char *name, void *command)
 {
     struct ifreq request = { .ifr_data = command };
 
@@ -81,7 +81,7 @@ static uint32_t count_features(int socket, const char *name)
         uint32_t count;
     } set = { .info = { .cmd = ETHTOOL_GSSET_INFO, .sset_mask = UINT64_C(1) << ETH_SS_FEATURES } };
 
-    return ask_device(socket, name, &set) && set.info.sset_mask && set.count <= MAX_FEATURES ? set.count : 0;
+    return query_device(socket, name, &set) && set.info.sset_mask && set.count <= MAX_FEATURES ? set.count : 0;
 }
 
 static bool is_active(const struct ethtool_gfeatures *features, const struct ethtool_gstrings *names, const char *name)
@@ -102,7 +102,7 @@ static void read_features(struct netrules_link *link, int socket)
     if (names && features && count) {
         *names = (struct ethtool_gstrings){ .cmd = ETHTOOL_GSTRINGS, .string_set = ETH_SS_FEATURES, .len = count };
         *features = (struct ethtool_gfeatures){ .cmd = ETHTOOL_GFEATURES, .size = blocks };
-        if (ask_device(socket, link->name, names) && ask_device(socket, link->name, features) &&
+        if (query_device(socket, link->name, names) && query_device(socket, link->name, features) &&
             is_active(features, names, "rx-gro"))
             link->merges_udp =
                 is_active(features, names, "rx-udp-gro-forwarding") || is_active(features, names, "rx-gro-list");

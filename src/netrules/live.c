@@ -117,10 +117,10 @@ static int request_send(struct session *session, struct request *request)
 /* Handles one message of an answer. Returns ANSWER_MORE to continue, 0 after the last one, or -errno. */
 enum { ANSWER_MORE = 1 };
 
-typedef int take_message(void *user, const void *bytes, size_t length);
+typedef int message_function(void *user, const void *bytes, size_t length);
 
-static int take_answer(const struct session *session, struct cursor message, const struct nlmsghdr *header,
-                       take_message *take, void *user)
+static int read_answer(const struct session *session, struct cursor message, const struct nlmsghdr *header,
+                       message_function *handle, void *user)
 {
     int32_t error = 0;
     struct cursor body = message;
@@ -139,7 +139,7 @@ static int take_answer(const struct session *session, struct cursor message, con
         return error;
     }
 
-    int err = take(user, message.at, cursor_left(&message));
+    int err = handle(user, message.at, cursor_left(&message));
 
     if (err)
         return err;
@@ -147,7 +147,7 @@ static int take_answer(const struct session *session, struct cursor message, con
 }
 
 /* Handles the messages of one datagram. */
-static int take_answers(const struct session *session, size_t length, take_message *take, void *user)
+static int read_answers(const struct session *session, size_t length, message_function *handle, void *user)
 {
     struct cursor all = cursor_of(session->buffer, length);
     struct nlmsghdr header;
@@ -158,14 +158,14 @@ static int take_answers(const struct session *session, size_t length, take_messa
         memcpy(&header, bytes, sizeof(header));
         if (header.nlmsg_len < sizeof(header) || header.nlmsg_len > cursor_left(&all))
             return -EBADMSG;
-        more = take_answer(session, cursor_of(bytes, header.nlmsg_len), &header, take, user);
+        more = read_answer(session, cursor_of(bytes, header.nlmsg_len), &header, handle, user);
         if (!cursor_skip(&all, NLMSG_ALIGN(header.nlmsg_len)))
             break;
     }
     return more;
 }
 
-static int ask(struct session *session, struct request *request, take_message *take, void *user)
+static int query(struct session *session, struct request *request, message_function *handle, void *user)
 {
     int more = request_send(session, request);
 
@@ -179,7 +179,7 @@ static int ask(struct session *session, struct request *request, take_message *t
             return -errno;
         if (length > RECEIVE_SIZE)
             return -EMSGSIZE;
-        more = take_answers(session, (size_t)length, take, user);
+        more = read_answers(session, (size_t)length, handle, user);
     }
     return more;
 }
@@ -193,7 +193,7 @@ static int add_message(void *user, const void *bytes, size_t length)
     return err == -EBADMSG ? 0 : err; /* kinds of a later kernel */
 }
 
-static int take_generation(void *user, const void *bytes, size_t length)
+static int read_generation(void *user, const void *bytes, size_t length)
 {
     struct cursor message = cursor_of(bytes, length);
 
@@ -203,12 +203,12 @@ static int take_generation(void *user, const void *bytes, size_t length)
     return 0;
 }
 
-static int ask_generation(struct session *session, uint32_t *out)
+static int query_generation(struct session *session, uint32_t *out)
 {
     struct request request;
 
     request_nft(&request, NFT_MSG_GETGEN, 0, NFPROTO_UNSPEC);
-    return ask(session, &request, take_generation, out);
+    return query(session, &request, read_generation, out);
 }
 
 static int dump(struct session *session, struct netrules *ruleset, uint16_t type)
@@ -216,7 +216,7 @@ static int dump(struct session *session, struct netrules *ruleset, uint16_t type
     struct request request;
 
     request_nft(&request, type, NLM_F_DUMP, NFPROTO_UNSPEC);
-    return ask(session, &request, add_message, ruleset);
+    return query(session, &request, add_message, ruleset);
 }
 
 /* Reads the elements of the sets that are needed to read rules. */
@@ -230,7 +230,7 @@ static int dump_elements(struct session *session, struct netrules *ruleset, cons
     put_string(&request, NFTA_SET_ELEM_LIST_TABLE, set->table->name);
     put_string(&request, NFTA_SET_ELEM_LIST_SET, set->name);
 
-    int err = ask(session, &request, add_message, ruleset);
+    int err = query(session, &request, add_message, ruleset);
 
     return err == -ENOENT ? -EINTR : err; /* deleted in the meantime */
 }
@@ -248,7 +248,7 @@ static int dump_all_elements(struct session *session, struct netrules *ruleset)
 static int read_nft(struct session *session, struct netrules *ruleset)
 {
     uint32_t after = 0;
-    int err = ask_generation(session, &ruleset->generation);
+    int err = query_generation(session, &ruleset->generation);
 
     if (!err)
         err = dump(session, ruleset, NFT_MSG_GETTABLE);
@@ -265,13 +265,13 @@ static int read_nft(struct session *session, struct netrules *ruleset)
     if (!err)
         err = dump(session, ruleset, NFT_MSG_GETRULE);
     if (!err)
-        err = ask_generation(session, &after);
+        err = query_generation(session, &after);
     return !err && after != ruleset->generation ? -EINTR : err;
 }
 
 /* Requests one table, one chain, or the rules of one chain. A missing object adds nothing. */
-static int ask_place(struct session *session, struct netrules *ruleset, uint16_t type,
-                     const struct netrules_place *place)
+static int query_place(struct session *session, struct netrules *ruleset, uint16_t type,
+                       const struct netrules_place *place)
 {
     struct request request;
     int err;
@@ -286,7 +286,7 @@ static int ask_place(struct session *session, struct netrules *ruleset, uint16_t
         put_string(&request, NFTA_RULE_TABLE, place->table);
         put_string(&request, NFTA_RULE_CHAIN, place->chain);
     }
-    err = ask(session, &request, add_message, ruleset);
+    err = query(session, &request, add_message, ruleset);
     return err == -ENOENT ? 0 : err;
 }
 
@@ -302,11 +302,11 @@ int netrules_read_rules(struct netrules **out, const struct netrules_place *plac
         netrules_free(ruleset);
         return err;
     }
-    err = ask_generation(&session, &ruleset->generation);
+    err = query_generation(&session, &ruleset->generation);
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]) && !err; i++)
-        err = place ? ask_place(&session, ruleset, types[i], place) : dump(&session, ruleset, types[i]);
+        err = place ? query_place(&session, ruleset, types[i], place) : dump(&session, ruleset, types[i]);
     if (!err)
-        err = ask_generation(&session, &after);
+        err = query_generation(&session, &after);
     if (!err && after != ruleset->generation)
         err = -EINTR;
     session_close(&session);
@@ -324,7 +324,7 @@ int netrules_read_generation(uint32_t *out)
 
     if (err)
         return err;
-    err = ask_generation(&session, out);
+    err = query_generation(&session, out);
     session_close(&session);
     return err;
 }
@@ -442,7 +442,7 @@ static int read_routes(struct netrules *ruleset, int family)
     if (err)
         return err;
     request_start(&request, RTM_GETRULE, NLM_F_DUMP, &head, sizeof(head));
-    err = ask(&session, &request, add_route, ruleset);
+    err = query(&session, &request, add_route, ruleset);
     session_close(&session);
     return err == -EOPNOTSUPP || err == -EAFNOSUPPORT ? 0 : err; /* a kernel without policy routing */
 }
@@ -466,7 +466,7 @@ static int read_links(struct netrules *ruleset)
     if (err)
         return err;
     request_start(&request, RTM_GETLINK, NLM_F_DUMP, &head, sizeof(head));
-    err = ask(&session, &request, add_link, ruleset);
+    err = query(&session, &request, add_link, ruleset);
     session_close(&session);
     if (!err)
         netrules_read_features(ruleset);
@@ -517,7 +517,7 @@ int netrules_count_connections(uint32_t mark, uint32_t mask, uint64_t *out)
         request_start(&request, NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_GET, NLM_F_DUMP, &head, sizeof(head));
         put_be32(&request, CTA_MARK, counting.mark);
         put_be32(&request, CTA_MARK_MASK, mask);
-        err = ask(&session, &request, count_connection, &counting);
+        err = query(&session, &request, count_connection, &counting);
         session_close(&session);
     }
     if (err == -EOPNOTSUPP || err == -EINVAL ||

@@ -21,7 +21,7 @@
 enum { STATE_ESTABLISHED = 2, COMMENT_SIZE = 256, ALL_PORTS = 0xffff };
 
 /* Copies a structure from the beginning of `data`; false when the data is shorter. */
-static bool take(struct cursor data, void *out, size_t size)
+static bool copy_struct(struct cursor data, void *out, size_t size)
 {
     const uint8_t *bytes = cursor_take(&data, size);
 
@@ -63,7 +63,7 @@ static bool match_mark(struct rule_builder *builder, uint32_t revision, struct c
 {
     struct xt_mark_mtinfo1 info;
 
-    if (revision != 1 || !take(data, &info, sizeof(info)))
+    if (revision != 1 || !copy_struct(data, &info, sizeof(info)))
         return false;
     match_mark_of(builder, NETRULES_PACKET_MARK, info.mark, info.mask, info.invert);
     return true;
@@ -73,7 +73,7 @@ static bool match_connmark(struct rule_builder *builder, uint32_t revision, stru
 {
     struct xt_connmark_mtinfo1 info;
 
-    if (revision != 1 || !take(data, &info, sizeof(info)))
+    if (revision != 1 || !copy_struct(data, &info, sizeof(info)))
         return false;
     match_mark_of(builder, NETRULES_CONNECTION_MARK, info.mark, info.mask, info.invert);
     return true;
@@ -97,7 +97,7 @@ static bool match_state(struct rule_builder *builder, uint32_t revision, struct 
 {
     struct xt_state_info info;
 
-    if (revision != 0 || !take(data, &info, sizeof(info)))
+    if (revision != 0 || !copy_struct(data, &info, sizeof(info)))
         return false;
     match_states(builder, "state", "--state", info.statemask, false);
     return true;
@@ -111,10 +111,10 @@ static bool match_conntrack(struct rule_builder *builder, uint32_t revision, str
     uint16_t flags, inverted;
     uint32_t states;
 
-    if (revision == 1 && take(data, &one, sizeof(one))) {
+    if (revision == 1 && copy_struct(data, &one, sizeof(one))) {
         flags = one.match_flags, inverted = one.invert_flags;
         states = one.state_mask;
-    } else if (revision <= 3 && revision > 1 && take(data, &two, sizeof(two))) {
+    } else if (revision <= 3 && revision > 1 && copy_struct(data, &two, sizeof(two))) {
         flags = two.match_flags, inverted = two.invert_flags;
         states = two.state_mask;
     } else {
@@ -142,7 +142,7 @@ static bool match_tcp(struct rule_builder *builder, uint32_t revision, struct cu
 {
     struct xt_tcp info;
 
-    if (revision != 0 || !take(data, &info, sizeof(info)))
+    if (revision != 0 || !copy_struct(data, &info, sizeof(info)))
         return false;
     rule_condition(builder);
     rule_word(builder, "-m tcp");
@@ -158,7 +158,7 @@ static bool match_udp(struct rule_builder *builder, uint32_t revision, struct cu
 {
     struct xt_udp info;
 
-    if (revision != 0 || !take(data, &info, sizeof(info)))
+    if (revision != 0 || !copy_struct(data, &info, sizeof(info)))
         return false;
     rule_condition(builder);
     rule_word(builder, "-m udp");
@@ -173,7 +173,7 @@ static bool match_multiport(struct rule_builder *builder, uint32_t revision, str
     struct xt_multiport_v1 info;
     struct text ports;
 
-    if (revision != 1 || !take(data, &info, sizeof(info)) || info.flags > XT_MULTIPORT_EITHER)
+    if (revision != 1 || !copy_struct(data, &info, sizeof(info)) || info.flags > XT_MULTIPORT_EITHER)
         return false;
     rule_condition(builder);
     text_init(&ports);
@@ -187,7 +187,7 @@ static bool match_multiport(struct rule_builder *builder, uint32_t revision, str
 
 static const struct {
     const char *name;
-    bool (*take)(struct rule_builder *builder, uint32_t revision, struct cursor data);
+    bool (*copy_struct)(struct rule_builder *builder, uint32_t revision, struct cursor data);
 } matches[] = {
     { "comment", match_comment }, { "mark", match_mark },           { "connmark", match_connmark },
     { "state", match_state },     { "conntrack", match_conntrack }, { "tcp", match_tcp },
@@ -197,7 +197,7 @@ static const struct {
 void rule_xt_match(struct rule_builder *builder, const char *name, uint32_t revision, struct cursor data)
 {
     for (size_t i = 0; i < sizeof(matches) / sizeof(matches[0]); i++)
-        if (strcmp(matches[i].name, name) == 0 && matches[i].take(builder, revision, data))
+        if (strcmp(matches[i].name, name) == 0 && matches[i].copy_struct(builder, revision, data))
             return;
     rule_condition(builder);
     rule_word(builder, "-m %s ...", name);
@@ -212,7 +212,7 @@ static bool read_nfqueue(uint32_t revision, struct cursor data, struct xt_NFQ_in
                                     sizeof(struct xt_NFQ_info_v2), sizeof(struct xt_NFQ_info_v3) };
 
     *out = (struct xt_NFQ_info_v3){ .queues_total = 1 };
-    return revision < sizeof(sizes) / sizeof(sizes[0]) && take(data, out, sizes[revision]);
+    return revision < sizeof(sizes) / sizeof(sizes[0]) && copy_struct(data, out, sizes[revision]);
 }
 
 static bool target_nfqueue(struct rule_builder *builder, uint32_t revision, struct cursor data)
@@ -251,7 +251,7 @@ static bool target_mark(struct rule_builder *builder, uint32_t revision, struct 
 {
     struct xt_mark_tginfo2 info;
 
-    if (revision != 2 || !take(data, &info, sizeof(info)))
+    if (revision != 2 || !copy_struct(data, &info, sizeof(info)))
         return false;
     rule_mark(builder, (struct netrules_mark){ .kind = NETRULES_PACKET_MARK,
                                                .use = NETRULES_MARK_SET,
@@ -267,8 +267,8 @@ static bool target_connmark(struct rule_builder *builder, uint32_t revision, str
     struct xt_connmark_tginfo2 two = { .mode = XT_CONNMARK_SET };
     unsigned mode;
 
-    if (revision < 1 || revision > 2 || !take(data, &info, sizeof(info)) ||
-        (revision == 2 && !take(data, &two, sizeof(two))))
+    if (revision < 1 || revision > 2 || !copy_struct(data, &info, sizeof(info)) ||
+        (revision == 2 && !copy_struct(data, &two, sizeof(two))))
         return false;
     mode = revision == 2 ? two.mode : info.mode;
     if (mode == XT_CONNMARK_SET) {
@@ -304,7 +304,7 @@ static bool target_ct(struct rule_builder *builder, uint32_t revision, struct cu
     uint16_t flags; /* the first field of all revisions */
 
     (void)revision;
-    if (take(data, &flags, sizeof(flags)) && flags & XT_CT_NOTRACK) {
+    if (copy_struct(data, &flags, sizeof(flags)) && flags & XT_CT_NOTRACK) {
         builder->rule->notrack = true;
         rule_word(builder, "-j CT --notrack");
         return true;
@@ -339,7 +339,7 @@ static bool target_offload(struct rule_builder *builder, uint32_t revision, stru
 
 static const struct {
     const char *name;
-    bool (*take)(struct rule_builder *builder, uint32_t revision, struct cursor data);
+    bool (*copy_struct)(struct rule_builder *builder, uint32_t revision, struct cursor data);
 } targets[] = {
     { "NFQUEUE", target_nfqueue }, { "MARK", target_mark },     { "CONNMARK", target_connmark },
     { "HMARK", target_hmark },     { "CT", target_ct },         { "NOTRACK", target_notrack },
@@ -349,7 +349,7 @@ static const struct {
 void rule_xt_target(struct rule_builder *builder, const char *name, uint32_t revision, struct cursor data)
 {
     for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++)
-        if (strcmp(targets[i].name, name) == 0 && targets[i].take(builder, revision, data))
+        if (strcmp(targets[i].name, name) == 0 && targets[i].copy_struct(builder, revision, data))
             return;
     rule_word(builder, "-j %s", name);
 }

@@ -126,13 +126,13 @@ static void check_change(const struct firewall_options *options, const struct fi
 }
 
 /* By one message after the other it is the same. */
-static void hear_in_pieces(const struct hearing *hearing, const uint8_t *bytes, size_t size,
+static void hear_in_pieces(const struct notifications *notifications, const uint8_t *bytes, size_t size,
                            struct firewall_change *out)
 {
     while (size > 0) {
         size_t length = first_length(bytes, size);
 
-        nft_hear(hearing, bytes, length, out);
+        nft_read_notifications(notifications, bytes, length, out);
         bytes += length;
         size -= length;
     }
@@ -147,10 +147,10 @@ static bool same_change(const struct firewall_change *a, const struct firewall_c
 }
 
 /* With the port of each message for our own nothing is left of it. */
-static void check_own(const struct hearing *hearing, const uint8_t *bytes, size_t size)
+static void check_own(const struct notifications *notifications, const uint8_t *bytes, size_t size)
 {
-    struct firewall_change heard = { .transactions = 0 }, out = { .transactions = 0 };
-    struct hearing own = *hearing;
+    struct firewall_change pending = { .transactions = 0 }, out = { .transactions = 0 };
+    struct notifications own = *notifications;
     struct nlmsghdr message;
     size_t length = first_length(bytes, size);
 
@@ -158,26 +158,27 @@ static void check_own(const struct hearing *hearing, const uint8_t *bytes, size_
         return;
     memcpy(&message, bytes, sizeof(message));
     own.own_port = message.nlmsg_pid;
-    own.heard = &heard;
-    nft_hear(&own, bytes, length, &out);
-    require(out.transactions == 0 && !heard.ours && !heard.removals && !heard.elements && !heard.intruder.found);
+    own.pending = &pending;
+    nft_read_notifications(&own, bytes, length, &out);
+    require(out.transactions == 0 && !pending.ours && !pending.removals && !pending.elements &&
+            !pending.intruder.found);
 }
 
 static void check_hearing(const struct firewall_options *options, const struct image *ours, const uint8_t *bytes,
                           size_t size)
 {
-    struct firewall_change heard = { .transactions = 0 }, again = heard, out = heard, pieces = heard;
+    struct firewall_change pending = { .transactions = 0 }, again = pending, out = pending, pieces = pending;
     uint32_t generation = 0, generation_again = 0;
-    struct hearing hearing = { options, ours, OWN_PORT, &heard, &generation };
-    struct hearing second = { options, ours, OWN_PORT, &again, &generation_again };
+    struct notifications notifications = { options, ours, OWN_PORT, &pending, &generation };
+    struct notifications second = { options, ours, OWN_PORT, &again, &generation_again };
 
-    nft_hear(&hearing, bytes, size, &out);
+    nft_read_notifications(&notifications, bytes, size, &out);
     check_change(options, &out);
-    check_change(options, &heard);
+    check_change(options, &pending);
     require(out.transactions <= size / sizeof(struct nlmsghdr));
     hear_in_pieces(&second, bytes, size, &pieces);
-    require(same_change(&out, &pieces) && same_change(&heard, &again) && generation == generation_again);
-    check_own(&hearing, bytes, size);
+    require(same_change(&out, &pieces) && same_change(&pending, &again) && generation == generation_again);
+    check_own(&notifications, bytes, size);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

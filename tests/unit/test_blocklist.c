@@ -318,7 +318,7 @@ START_TEST(places_are_judged)
 
     firewall_options_default(&options);
     options.mode = ways[_i].mode;
-    ck_assert_int_eq(nft_is_in_the_way(&options, ways[_i].family, 2 /* forward */, ways[_i].theirs, ways[_i].ours),
+    ck_assert_int_eq(nft_is_misplaced(&options, ways[_i].family, 2 /* forward */, ways[_i].theirs, ways[_i].ours),
                      ways[_i].in_the_way);
 }
 END_TEST

@@ -597,7 +597,7 @@ START_TEST(largest_plan_fits)
     nft_plan_make(&plan, &options, NULL);
     nft_plan_split(&plan);
     ck_assert_int_eq(nft_build_tables(batch, &plan), 0);
-    ck_assert_int_eq(nft_build_rules_again(batch, &plan), 0);
+    ck_assert_int_eq(nft_build_rule_replacement(batch, &plan), 0);
     ck_assert_int_eq(nft_build_probe(batch, &plan), 0);
     ck_assert_uint_lt(batch->length, BATCH_SIZE / 2);
     ck_assert_uint_lt(batch->count, BATCH_MESSAGES / 2);
@@ -614,7 +614,7 @@ START_TEST(exceptions_are_the_users)
 
     options.mode = ATTACH_CHAIN;
     nft_plan_make(&plan, &options, NULL);
-    ck_assert_int_eq(nft_build_rules_again(batch, &plan), 0);
+    ck_assert_int_eq(nft_build_rule_replacement(batch, &plan), 0);
     ck_assert_uint_eq(list_messages(batch, types, BATCH_MESSAGES), 5);
     ck_assert_uint_eq(types[1], NFT_MSG_DELRULE); /* of sluice_ips, and of nothing else */
     for (unsigned i = 2; i < 5; i++)

@@ -120,8 +120,7 @@ static unsigned long socket_of(int folder, const char *name)
     return sscanf(target, "socket:[%lu]", &inode) == 1 ? inode : 0;
 }
 
-static int look_at_process(struct netrules *ruleset, const char *process, const struct inode_of_port *inodes,
-                           size_t count)
+static int find_sockets(struct netrules *ruleset, const char *process, const struct inode_of_port *inodes, size_t count)
 {
     char path[NAME_SIZE * 2];
     const struct dirent *entry;
@@ -153,7 +152,7 @@ static int find_processes(struct netrules *ruleset)
 
     while (folder && !err && (entry = readdir(folder)))
         if (isdigit((unsigned char)entry->d_name[0]))
-            err = look_at_process(ruleset, entry->d_name, inodes, count);
+            err = find_sockets(ruleset, entry->d_name, inodes, count);
     if (folder)
         closedir(folder);
     return err;

@@ -24,38 +24,39 @@ static void copy_string(char *out, size_t size, struct cursor value)
     snprintf(out, size, "%.*s", (int)cursor_left(&value), (const char *)value.at);
 }
 
-static bool is_our_table(const struct hearing *hearing, struct cursor value)
+static bool is_our_table(const struct notifications *notifications, struct cursor value)
 {
-    size_t length = strlen(hearing->options->table) + 1;
+    size_t length = strlen(notifications->options->table) + 1;
 
-    return cursor_left(&value) == length && memcmp(value.at, hearing->options->table, length) == 0;
+    return cursor_left(&value) == length && memcmp(value.at, notifications->options->table, length) == 0;
 }
 
 /* Completes a transaction: all its notifications were received. */
-static void end_transaction(const struct hearing *hearing, struct cursor attributes, struct firewall_change *out)
+static void end_transaction(const struct notifications *notifications, struct cursor attributes,
+                            struct firewall_change *out)
 {
-    struct firewall_change *heard = hearing->heard;
+    struct firewall_change *pending = notifications->pending;
     struct cursor value;
     uint16_t type;
 
     while (netlink_take(&attributes, &type, &value)) {
         if (type == NFTA_GEN_PROC_PID && cursor_left(&value) == 4)
-            heard->pid = load_be32(value.at);
+            pending->pid = load_be32(value.at);
         if (type == NFTA_GEN_PROC_NAME)
-            copy_string(heard->process, sizeof(heard->process), value);
+            copy_string(pending->process, sizeof(pending->process), value);
     }
-    if (heard->ours || !out->ours) {
-        out->pid = heard->pid;
-        memcpy(out->process, heard->process, sizeof(out->process));
+    if (pending->ours || !out->ours) {
+        out->pid = pending->pid;
+        memcpy(out->process, pending->process, sizeof(out->process));
     }
     out->transactions++;
-    out->generation = *hearing->generation;
-    out->ours |= heard->ours;
-    out->elements |= heard->elements;
-    out->removals |= heard->removals;
-    if (heard->intruder.found)
-        out->intruder = heard->intruder;
-    *heard = (struct firewall_change){ .transactions = 0 };
+    out->generation = *notifications->generation;
+    out->ours |= pending->ours;
+    out->elements |= pending->elements;
+    out->removals |= pending->removals;
+    if (pending->intruder.found)
+        out->intruder = pending->intruder;
+    *pending = (struct firewall_change){ .transactions = 0 };
 }
 
 static void read_generation(struct cursor attributes, uint32_t *generation)
@@ -87,9 +88,9 @@ static bool read_hook(struct cursor nested, uint32_t *hook, int32_t *priority)
 }
 
 /* Returns the priority of Sluice's chain on a hook, from the image. */
-static bool own_priority(const struct hearing *hearing, uint32_t hook, int32_t *priority)
+static bool own_priority(const struct notifications *notifications, uint32_t hook, int32_t *priority)
 {
-    const struct text *chains = &hearing->image->parts[IMAGE_CHAINS];
+    const struct text *chains = &notifications->image->parts[IMAGE_CHAINS];
     struct cursor left = cursor_of(chains->bytes, chains->length), value;
     const uint8_t *head;
     uint16_t type, length;
@@ -116,19 +117,19 @@ static bool is_filter(struct cursor value)
 }
 
 /* Whether packets are queued on the hook; other chains of Sluice only clear a mark. */
-static bool is_inspected_hook(const struct hearing *hearing, uint32_t hook)
+static bool is_inspected_hook(const struct notifications *notifications, uint32_t hook)
 {
     const char *name = nft_hook_name(hook);
 
     for (unsigned bit = 1; name && bit <= FIREWALL_OUTPUT; bit <<= 1) {
-        if (hearing->options->hooks & bit && strcmp(firewall_hook_name(bit), name) == 0)
+        if (notifications->options->hooks & bit && strcmp(firewall_hook_name(bit), name) == 0)
             return true;
     }
     return false;
 }
 
 /* Records a filter chain of another program that is on the wrong side of Sluice's chain. */
-static void look_at_chain(const struct hearing *hearing, uint32_t family, struct cursor attributes)
+static void check_chain(const struct notifications *notifications, uint32_t family, struct cursor attributes)
 {
     struct firewall_intruder intruder = { .found = false };
     bool filter = false, hooked = false, ours = false;
@@ -140,7 +141,7 @@ static void look_at_chain(const struct hearing *hearing, uint32_t family, struct
     while (netlink_take(&attributes, &type, &value)) {
         if (type == NFTA_CHAIN_TABLE) {
             copy_string(intruder.table, sizeof(intruder.table), value);
-            ours = is_our_table(hearing, value);
+            ours = is_our_table(notifications, value);
         }
         if (type == NFTA_CHAIN_NAME)
             copy_string(intruder.chain, sizeof(intruder.chain), value);
@@ -149,34 +150,35 @@ static void look_at_chain(const struct hearing *hearing, uint32_t family, struct
         if (type == NFTA_CHAIN_HOOK)
             hooked = read_hook(value, &hook, &intruder.priority);
     }
-    if (!filter || !hooked || ours || !is_inspected_hook(hearing, hook) || !own_priority(hearing, hook, &own) ||
-        !nft_is_in_the_way(hearing->options, family, hook, intruder.priority, own))
+    if (!filter || !hooked || ours || !is_inspected_hook(notifications, hook) ||
+        !own_priority(notifications, hook, &own) ||
+        !nft_is_misplaced(notifications->options, family, hook, intruder.priority, own))
         return;
     intruder.found = true;
     intruder.family = nft_family_name(family);
     intruder.hook = nft_hook_name(hook);
-    hearing->heard->intruder = intruder;
+    notifications->pending->intruder = intruder;
 }
 
-static void hear_object(const struct hearing *hearing, unsigned kind, struct cursor attributes)
+static void read_object(const struct notifications *notifications, unsigned kind, struct cursor attributes)
 {
-    struct firewall_change *heard = hearing->heard;
+    struct firewall_change *pending = notifications->pending;
     struct cursor value;
     uint16_t type;
 
-    heard->removals |= kind == NFT_MSG_DELCHAIN || kind == NFT_MSG_DELTABLE;
+    pending->removals |= kind == NFT_MSG_DELCHAIN || kind == NFT_MSG_DELTABLE;
     while (netlink_take(&attributes, &type, &value)) {
-        if (type != TABLE_ATTRIBUTE || !is_our_table(hearing, value))
+        if (type != TABLE_ATTRIBUTE || !is_our_table(notifications, value))
             continue;
         if (kind == NFT_MSG_NEWSETELEM || kind == NFT_MSG_DELSETELEM)
-            heard->elements = true;
+            pending->elements = true;
         else
-            heard->ours = true;
+            pending->ours = true;
     }
 }
 
-static void hear(const struct hearing *hearing, const struct nlmsghdr *message, const uint8_t *bytes, size_t length,
-                 struct firewall_change *out)
+static void read_notification(const struct notifications *notifications, const struct nlmsghdr *message,
+                              const uint8_t *bytes, size_t length, struct firewall_change *out)
 {
     size_t head = MNL_ALIGN(sizeof(struct nfgenmsg));
     unsigned kind = message->nlmsg_type & 0xff;
@@ -187,19 +189,20 @@ static void hear(const struct hearing *hearing, const struct nlmsghdr *message, 
     struct cursor attributes = cursor_of(bytes + head, length - head);
 
     if (kind == NFT_MSG_NEWGEN)
-        read_generation(attributes, hearing->generation);
-    if (message->nlmsg_pid == hearing->own_port)
+        read_generation(attributes, notifications->generation);
+    if (message->nlmsg_pid == notifications->own_port)
         return;
     if (kind == NFT_MSG_NEWGEN) {
-        end_transaction(hearing, attributes, out);
+        end_transaction(notifications, attributes, out);
         return;
     }
-    hear_object(hearing, kind, attributes);
+    read_object(notifications, kind, attributes);
     if (kind == NFT_MSG_NEWCHAIN)
-        look_at_chain(hearing, bytes[0], attributes);
+        check_chain(notifications, bytes[0], attributes);
 }
 
-void nft_hear(const struct hearing *hearing, const uint8_t *bytes, size_t length, struct firewall_change *out)
+void nft_read_notifications(const struct notifications *notifications, const uint8_t *bytes, size_t length,
+                            struct firewall_change *out)
 {
     struct cursor left = cursor_of(bytes, length);
 
@@ -218,7 +221,7 @@ void nft_hear(const struct hearing *hearing, const uint8_t *bytes, size_t length
         payload = cursor_take(&left, size);
         if (!payload)
             return;
-        hear(hearing, &message, payload, size, out);
+        read_notification(notifications, &message, payload, size, out);
         if (!cursor_skip(&left, NLMSG_ALIGN(size) - size))
             return;
     }

@@ -120,7 +120,8 @@ static uint32_t verdict_of(const struct nfqueue_options *options, enum queue_jud
 
 /* Sends a verdict for the dead reader. A mark in a verdict replaces the packet's whole mark, so it is set only where
  * packets would otherwise be queued again in a loop. */
-static int judge(int fd, const struct nfqueue_options *options, int type, uint32_t id, enum queue_judgment judgment)
+static int send_verdict(int fd, const struct nfqueue_options *options, int type, uint32_t id,
+                        enum queue_judgment judgment)
 {
     struct nfqnl_msg_verdict_hdr verdict = { htonl(verdict_of(options, judgment)), htonl(id) };
     char buffer[256];
@@ -135,12 +136,12 @@ static int judge(int fd, const struct nfqueue_options *options, int type, uint32
 
 int nfqueue_judge_one(int fd, const struct nfqueue_options *options, uint32_t id, enum queue_judgment judgment)
 {
-    return judge(fd, options, NFQNL_MSG_VERDICT, id, judgment);
+    return send_verdict(fd, options, NFQNL_MSG_VERDICT, id, judgment);
 }
 
 int nfqueue_judge_up_to(int fd, const struct nfqueue_options *options, uint32_t id, enum queue_judgment judgment)
 {
-    return judge(fd, options, NFQNL_MSG_VERDICT_BATCH, id, judgment);
+    return send_verdict(fd, options, NFQNL_MSG_VERDICT_BATCH, id, judgment);
 }
 
 /* Reads the id of the first packet in the socket; false when there is none. Answers before it were for the dead reader.
