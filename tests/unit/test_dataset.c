@@ -440,7 +440,7 @@ START_TEST(who_names_a_set_again_must_agree)
     struct dataset *set;
 
     ck_assert_int_eq(datasets_get(datasets, &other, &set, diag, error), -EINVAL);
-    ck_assert_ptr_nonnull(strstr(error, "give its type"));
+    ck_assert_ptr_nonnull(strstr(error, "specify its type"));
     ck_assert_int_eq(datasets_get(datasets, &spec, &set, diag, error), 0);
     spec.type = DATASET_MD5;
     ck_assert_int_eq(datasets_get(datasets, &spec, &set, diag, error), -EINVAL);

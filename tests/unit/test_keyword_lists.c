@@ -175,7 +175,7 @@ static const struct {
     { "ip.src; dataset:has,x,type ip;", "unknown command 'has'", true },
     { "ip.src; dataset:isset;", "name of the dataset is missing", true },
     { "ip.src; dataset:isset,a b,type ip;", "can't have spaces", true },
-    { "ip.src; dataset:isset,x;", "give its type", true },
+    { "ip.src; dataset:isset,x;", "specify its type", true },
     { "ip.src; dataset:isset,x,type text;", "a dataset's type is", true },
     { "ip.src; dataset:isset,x,type ip,load none.lst;", "No such file", true },
     { "ip.src; dataset:isset,x,type ip,state a,save b;", "given before", true },
