@@ -444,7 +444,7 @@ START_TEST(who_names_a_set_again_must_agree)
     ck_assert_int_eq(datasets_get(datasets, &spec, &set, diag, error), 0);
     spec.type = DATASET_MD5;
     ck_assert_int_eq(datasets_get(datasets, &spec, &set, diag, error), -EINVAL);
-    ck_assert_ptr_nonnull(strstr(error, "of type string"));
+    ck_assert_ptr_nonnull(strstr(error, "with type string"));
     spec.type = DATASET_STRING;
     spec.save = span_of("x.lst");
     ck_assert_int_eq(datasets_get(datasets, &spec, &set, diag, error), -EINVAL);
