@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The section `datasets` of the configuration: limits, and sets that rules may name without saying more. */
+/* Reads the section `datasets` of the configuration: limits, and datasets that rules can use by name only. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "sluice/setup.h"
 #include "sluice/text.h"
 
-/* Members of the section that are not sets. */
+/* Members of the section that are not datasets. */
 static bool is_reserved(const char *name)
 {
     return strcmp(name, "defaults") == 0 || strcmp(name, "limits") == 0 || strcmp(name, "rules") == 0;
@@ -46,7 +46,7 @@ static void open_set(struct datasets *datasets, const struct config *config, con
     };
     struct dataset *set;
 
-    if (!type) /* as in the field: no set */
+    if (!type) /* not a dataset, as in Suricata */
         return;
     spec.has_type = dataset_type_parse(span_of(type), &spec.type);
     if (datasets_get(datasets, &spec, &set, diag, error))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Files out of the traffic: from the configuration to the options of the file engine, and to the file store. */
+/* Reads the options of file extraction and of the file store from the configuration. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -52,7 +52,7 @@ void setup_file_options(const struct config *config, struct file_options *out)
     out->store_limit = (uint64_t)config_number(config, "file-store.max-file-size");
 }
 
-/* Files that are to be stored are larger than what rules look at. */
+/* Files to store may be larger than the data that rules inspect. */
 void setup_file_depth(const struct config *config, struct stream_options *stream)
 {
     int64_t depth = config_number_or(config, "file-store.stream-depth", 0);

@@ -101,7 +101,7 @@ static int load_files(struct rule_list *list, const struct config *config, const
     return rule_list_finish(list, diag);
 }
 
-/* The strings of a list with NULL at the end, to be freed; NULL when out of memory. */
+/* Returns the strings of a list with NULL at the end, to be freed; NULL when out of memory. */
 static const char **list_of(const struct config *config, const char *name)
 {
     size_t count = config_list_count(config, name);
@@ -228,7 +228,7 @@ static void log_policy(const struct rule_list *rules)
     text_clear(&counts);
 }
 
-/* "3 rules with mistakes, 5 unsupported rules, 1 rule file that cannot be read" */
+/* Writes "3 rules with errors, 5 unsupported rules, 1 rule file that cannot be read". */
 static void describe_left_out(const struct rule_list *list, char *out, size_t size)
 {
     const struct {

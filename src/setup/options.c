@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From the configuration to the options of the modules; what the YAML schema cannot say is checked here. */
+/* Reads the options of the modules from the configuration, and checks what the YAML schema cannot express. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -28,13 +28,13 @@
 #include "sluice/stream.h"
 #include "sluice/text.h"
 
-/* Old connections that are not silent are seen by then, and the kernel's work for each small packet is a third more as
- * long. */
+/* Old connections that are not idle have sent packets by then; until then each small packet costs the kernel a third
+ * more. */
 enum { CONNTRACK_SECONDS = 600 };
 
 /* --- Queues --------------------------------------------------------------------------------------- */
 
-/* Reads settings of one queue: those of its range if it has one, otherwise the general ones. */
+/* Reads the settings of one queue: from its range if there is one, otherwise the general ones. */
 struct queue_reader {
     const struct config *config;
     const char *range; /* "0-3" below `queues`, or NULL */
@@ -89,7 +89,7 @@ static bool parse_range(struct span text, uint16_t *low, uint16_t *high)
     return true;
 }
 
-/* The range below `queues` that has this queue, or NULL. */
+/* Returns the range below `queues` that contains this queue, or NULL. */
 static const char *range_of(const struct config *config, uint16_t queue)
 {
     const char *name;
@@ -339,7 +339,7 @@ int setup_inline_options(const struct config *config, unsigned workers, struct p
     return err;
 }
 
-/* Where the events go: eve.filename in the log folder, unless it is absolute. */
+/* Writes the path of the event file: eve.filename, in the log folder unless it is absolute. */
 enum output_file_type setup_eve_type(const struct config *config)
 {
     const char *type = config_string(config, "eve.filetype");
@@ -446,7 +446,7 @@ static void read_alert_options(const struct config *config, struct eve_options *
         out->alert.rule_raw = out->alert.rule_metadata = out->alert.flow = out->alert.app_layer = false;
 }
 
-/* A type that has a section of its own does not take anything from the general one, as in Suricata. */
+/* An event type with a separate section uses nothing of the general one, as in Suricata. */
 static void read_xff_options(const struct config *config, const char *type, struct xff_options *out)
 {
     const char *section = config_has_section(config, type) ? type : "eve.xff";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From the configuration to the options of application protocols and files. */
+/* Reads the options of application protocols and files from the configuration. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ int setup_app_options(const struct config *config, unsigned workers, struct app_
     return app_options_configure(out, config, diag);
 }
 
-/* Which protocols' events are written: all, or those that eve.types names. */
+/* Selects the protocols whose events are written: all, or those in eve.types. */
 void setup_app_events(const struct config *config, struct eve_options *out)
 {
     bool chosen = config_has_section(config, "eve.types");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From the configuration to the options of flows, streams, and the policies on exceptions. */
+/* Reads the options of flows and streams and the exception policies from the configuration. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ static const char *const class_names[FLOW_CLASS_COUNT] = {
     [FLOW_CLASS_OTHER] = "default",
 };
 
-/* Only TCP knows the state closed: the others have no such setting and never get there. */
+/* Only TCP has the state closed: other protocols have no such setting and never reach it. */
 static void read_timeouts(const struct config *config, enum flow_class class, const char *prefix,
                           struct flow_timeouts *out)
 {
@@ -103,7 +103,7 @@ void setup_stream_options(const struct config *config, unsigned workers, bool in
 
 /* --- Exceptions ----------------------------------------------------------------------------------- */
 
-/* "drop-flow" as in the configuration, "drop_flow" as in events. */
+/* Parses "drop-flow" of the configuration, which is "drop_flow" in events. */
 static bool same_policy(const char *setting, const char *name)
 {
     for (; *setting && *name; setting++, name++) {
@@ -113,7 +113,7 @@ static bool same_policy(const char *setting, const char *name)
     return *setting == *name;
 }
 
-/* False for auto, and where nothing is set. */
+/* Returns false for auto, and when nothing is set. */
 static bool read_policy(const struct config *config, const char *name, enum exception_policy *out)
 {
     const char *value = config_string(config, name);
@@ -127,7 +127,7 @@ static bool read_policy(const struct config *config, const char *name, enum exce
     return false;
 }
 
-/* Without a flow there is nothing but the packet. */
+/* Without a flow, only policies for the packet apply. */
 static enum exception_policy without_flow(enum exception_policy policy)
 {
     switch (policy) {
@@ -141,8 +141,8 @@ static enum exception_policy without_flow(enum exception_policy policy)
     }
 }
 
-/* A connection that is to be picked up is not one to be dropped: only what lets it go on remains (docs.suricata.io,
- * "Midstream exception policy"). One packet of a connection alone can't be treated, as it has no other. */
+/* With stream.midstream, policies that drop do not apply (docs.suricata.io, "Midstream exception policy"). Policies for
+ * single packets do not apply to connections that are not picked up. */
 static enum exception_policy midstream_policy(const struct config *config, enum exception_policy policy)
 {
     bool pick_up = config_bool(config, "stream.midstream");
@@ -166,7 +166,7 @@ void setup_exception_policies(const struct config *config, bool inline_mode, enu
         enum exception_cause cause;
         const char *setting;
         bool has_flow;
-        bool is_repeated; /* the sender repeats a segment that is lost, and there may be memory then */
+        bool is_repeated; /* the sender retransmits a dropped segment, and memory may be available then */
     } rows[] = {
         { EXCEPTION_DEFRAG_MEMCAP, "defrag.memcap-policy", false, false },
         { EXCEPTION_FLOW_MEMCAP, "flow.memcap-policy", false, false },
@@ -192,7 +192,7 @@ void setup_exception_policies(const struct config *config, bool inline_mode, enu
         read_policy(config, rows[i].setting, &policy);
         out[rows[i].cause] = rows[i].has_flow ? policy : without_flow(policy);
     }
-    /* A parser raises it when the setting of its protocol is to drop such messages. */
+    /* Parsers raise it when the setting of their protocol is to drop such messages. */
     out[EXCEPTION_APP_AMBIGUOUS] = inline_mode ? EXCEPTION_DROP_FLOW : EXCEPTION_IGNORE;
     out[EXCEPTION_STREAM_MIDSTREAM] = midstream_policy(config, out[EXCEPTION_STREAM_MIDSTREAM]);
 }

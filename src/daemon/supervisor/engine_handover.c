@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A new engine takes the place of one that lives. It is begun aside, with memory of its own, and prepares all that
- * takes time: rules, memory, files. When it asks for the queues, the old one is told to stop between two packets and to
- * write down what it knows of traffic; the new one reads that, and has the queues. Packets wait in the kernel
- * meanwhile.
+ * Engine hand-over: a new engine replaces a running one. The new engine starts beside it, with separate memory, and
+ * prepares what takes time: rules, memory, files. When it requests the queues, the old engine stops between two packets
+ * and writes the state of its traffic to files; the new engine reads them and gets the queues. Meanwhile packets wait
+ * in the kernel.
  *
- * Or the next engine is that of another keeper, which has yet to be started (leave.c): what the old one wrote waits for
- * it with systemd.
+ * The next engine may also be that of the next supervisor (restart_handover.c): then systemd stores the files for it.
  *
- * Whatever goes wrong before, the old one goes on; it is told why. Should the old one die or not answer, the new one
- * takes over all the same, as after any death.
+ * If anything fails before the hand-over, the old engine continues and is told the reason. If the old engine dies or
+ * does not answer, the new engine replaces it as after any death.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,8 +27,8 @@
 #include "supervisor_priv.h"
 
 enum {
-    HAND_OVER_MS = 10000, /* that writing may take */
-    LEAVE_MS = 30000,     /* and the end of the old one, with its last events */
+    HAND_OVER_MS = 10000, /* time limit for writing the files */
+    LEAVE_MS = 30000,     /* time limit for the exit of the old engine, with its last events */
 };
 #define NS_PER_MS UINT64_C(1000000)
 
@@ -47,7 +46,7 @@ static void refuse(struct supervisor *supervisor, const char *why)
         engine_process_send(&supervisor->engine, CHANNEL_REFUSED, 0, why, -1);
 }
 
-/* --- Aside ---------------------------------------------------------------------------------------- */
+/* --- Next engine ---------------------------------------------------------------------------------- */
 
 void engine_handover_start(struct supervisor *supervisor)
 {
@@ -67,7 +66,7 @@ void engine_handover_start(struct supervisor *supervisor)
     log_notice("preparing the next engine (process %d)", (int)next_engine->pid);
 }
 
-/* It died, or is not wanted any more. */
+/* Removes a next engine that has died or is no longer needed. */
 static void forget_heir(struct supervisor *supervisor)
 {
     struct engine_process *next_engine = &supervisor->next_engine;
@@ -93,7 +92,7 @@ void engine_handover_cancel(struct supervisor *supervisor)
     close_files(supervisor);
 }
 
-/* --- The change ----------------------------------------------------------------------------------- */
+/* --- Replacement ---------------------------------------------------------------------------------- */
 
 static void give_files(struct supervisor *supervisor)
 {
@@ -103,13 +102,13 @@ static void give_files(struct supervisor *supervisor)
     close_files(supervisor);
 }
 
-/* The heir is the engine from now on, and has the queues. */
+/* Makes the next engine the current one, which has the queues. */
 static void promote(struct supervisor *supervisor)
 {
     bool living = supervisor->engine.pid > 0;
 
     engine_memory_collect(&supervisor->engine.memory_map, &supervisor->record);
-    supervisor->record.reload_wanted = false; /* the heir has read the newest configuration */
+    supervisor->record.reload_wanted = false; /* the next engine has read the newest configuration */
     file_opener_stop(supervisor);
     if (living)
         supervisor->previous_engine = supervisor->engine;
@@ -130,7 +129,7 @@ static void promote(struct supervisor *supervisor)
     supervisor_bind_for_engine(supervisor);
 }
 
-/* It is prepared: now, or when the old one has done its part. */
+/* Handles the request of the next engine for the queues: at once, or when the old engine has sent its files. */
 static void take_bind(struct supervisor *supervisor)
 {
     supervisor->next_engine_waits = true;
@@ -144,8 +143,8 @@ static void take_bind(struct supervisor *supervisor)
     engine_process_send(&supervisor->engine, CHANNEL_HAND_OVER, 0, NULL, -1);
 }
 
-/* A file that its writer can still change, or cut, would end its reader; one that is no memory file could block who
- * closes it. */
+/* Checks a received file: one that its writer could still change or truncate could crash its reader, and closing one
+ * that is no memory file could block. */
 static bool is_file_of_engine(const struct supervisor *supervisor, int what, int fd)
 {
     const int needed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
@@ -182,7 +181,7 @@ void engine_handover_files_complete(struct supervisor *supervisor)
     }
 }
 
-/* One that has not come to its first packet knows nothing of traffic. */
+/* An engine that has not inspected packets has no state to send. */
 void engine_handover_to_next_supervisor(struct supervisor *supervisor)
 {
     bool told = supervisor->hand_over_ns > 0;
@@ -199,7 +198,7 @@ void engine_handover_to_next_supervisor(struct supervisor *supervisor)
         engine_process_send(&supervisor->engine, CHANNEL_HAND_OVER, 0, NULL, -1);
 }
 
-/* Once only: an engine that dies of it is followed by one that begins anew. */
+/* Sends the files only once: if an engine dies of them, the next one starts without them. */
 void engine_handover_send_stored(struct supervisor *supervisor)
 {
     if (supervisor->file_count == 0)
@@ -215,13 +214,13 @@ bool engine_handover_replace_dead(struct supervisor *supervisor)
 {
     if (supervisor->next_engine.pid == 0)
         return false;
-    close_files(supervisor); /* they may lack something */
+    close_files(supervisor); /* they may be incomplete */
     if (supervisor->next_engine_waits)
         promote(supervisor);
     return true;
 }
 
-/* --- What the others say -------------------------------------------------------------------------- */
+/* --- Messages of both engines --------------------------------------------------------------------- */
 
 static void watch_heir(struct supervisor *supervisor)
 {
@@ -251,7 +250,7 @@ static void watch_heir(struct supervisor *supervisor)
     refuse(supervisor, why);
 }
 
-/* All that it has to do is to write its last events; what it says is of no more interest. */
+/* The previous engine only writes its last events; its messages are ignored. */
 static void watch_former(struct supervisor *supervisor)
 {
     struct engine_process *previous_engine = &supervisor->previous_engine;
@@ -282,5 +281,5 @@ void engine_handover_poll(struct supervisor *supervisor)
     log_error("killed the running engine, which did not hand over its flows in time; the next engine takes over "
               "without them");
     if (supervisor->engine.pid > 0)
-        kill(supervisor->engine.pid, SIGKILL); /* the heir takes its place when it has died */
+        kill(supervisor->engine.pid, SIGKILL); /* the next engine replaces it when it has died */
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One engine, from fork to death. It is forked and not executed: so it has the configuration, the sockets and the
- * memory, and runs the program that the keeper runs, whatever file has its path by now.
+ * One engine, from fork to death. It is forked without exec: so it inherits configuration, sockets and memory, and runs
+ * the same program as the supervisor, even if the file has been replaced.
  *
- * A worker hangs when its heartbeat has not changed for engine.hang-timeout. The keeper counts the times that it
- * looked, so a machine that slept, or was too busy to run the keeper, does not make workers hang.
+ * A worker is hung when its heartbeat has not changed for engine.hang-timeout. Only time in which the supervisor ran
+ * counts, so suspending the machine, or a load that delays the supervisor, does not make workers appear hung.
  *
- * An engine that was taken over may try to keep the keeper busy. The keeper never waits for it: sends do not block, and
- * an engine that does not read, sends more messages than an engine has reason to, or closes its channel is killed.
+ * An engine that an attacker has taken over may try to keep the supervisor busy. The supervisor never waits for it:
+ * sending does not block, and an engine that does not read, sends too many messages, or closes its channel is killed.
  */
 #include <errno.h>
 #include <signal.h>
@@ -28,13 +28,13 @@
 #include "supervisor_priv.h"
 
 enum {
-    ABORT_MS = 2000,        /* that writing a core may take */
+    ABORT_MS = 2000,        /* time limit for writing a core dump */
     CREDIT_MAX = 1024,      /* messages in a burst: a hand-over has one file per worker */
-    CREDIT_PER_SECOND = 50, /* after that */
-    INVALID_COST = 64,      /* of one that is no message: in credit */
+    CREDIT_PER_SECOND = 50, /* messages in the long run */
+    INVALID_COST = 64,      /* credit that an invalid message costs */
 };
 
-/* Signals stay blocked: a terminal sends its own to both, and the keeper passes on what there is to say. */
+/* In the engine signals stay blocked: a terminal sends them to both processes, and the supervisor forwards them. */
 static void close_channel(const struct engine_process *engine)
 {
     if (engine->pid > 0)
@@ -43,8 +43,8 @@ static void close_channel(const struct engine_process *engine)
         close(engine->memory_map.fd);
 }
 
-/* Closes descriptors that belong to the keeper: its ends of the channels to other engines, their memory, and their
- * files. The engine's own memory stays mapped. */
+/* Closes descriptors of the supervisor: its ends of the channels to other engines, their memory, and their files. The
+ * memory of this engine stays mapped. */
 static void close_foreign(const struct supervisor *supervisor, const struct memory_map *own)
 {
     close(supervisor->signal_fd);
@@ -73,7 +73,7 @@ static void run_engine(struct supervisor *supervisor, const struct memory_map *m
     int err;
 
     prctl(PR_SET_NAME, "sluice-engine");
-    prctl(PR_SET_DUMPABLE, 1); /* or its files in /proc are root's; the sandbox clears it */
+    prctl(PR_SET_DUMPABLE, 1); /* otherwise root owns its files in /proc; the sandbox clears it */
     memory_expose_engine();
     close_foreign(supervisor, memory_map);
     err = engine_run(supervisor->run, &inheritance, error);
@@ -100,7 +100,7 @@ int engine_process_start(struct supervisor *supervisor, struct engine_process *e
     channel_set_nonblocking(ends[0]);
     supervisor->record.engines++;
     engine_memory_restore(&memory_map, &supervisor->record);
-    if (!aside) { /* one beside another reads the newest configuration */
+    if (!aside) { /* an engine beside a running one has read the newest configuration */
         memset(supervisor->pulses, 0, supervisor->queue_count * sizeof(*supervisor->pulses));
         atomic_store(&memory_map.memory->reload_wanted, supervisor->record.reload_wanted);
         for (unsigned i = 0; i < supervisor->queue_count; i++)
@@ -171,7 +171,7 @@ bool engine_process_charge_message(struct engine_process *engine, enum channel_k
     return false;
 }
 
-/* --- The end -------------------------------------------------------------------------------------- */
+/* --- Death ---------------------------------------------------------------------------------------- */
 
 void kill_and_reap(struct supervisor *supervisor, pid_t pid)
 {
@@ -194,8 +194,8 @@ void reap_killed(struct supervisor *supervisor)
     }
 }
 
-/* Only a signal that a worker's thread got itself says that its packet may be the cause; or that it stood still with
- * it. */
+/* Returns the worker whose packet may be the cause of a death: one that was hung, or whose thread received the signal;
+ * -1: none. */
 static int blamed_worker(const struct supervisor *supervisor, const struct engine_process *engine,
                          const struct engine_death *death)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The file of events, opened for an engine that can't do so any more: its sandbox is for the folders as they were at
- * the start, and a log folder that was removed and made anew is another one. A process of its own becomes the engine's
- * user, gives up what that gives up, opens what the configuration names (no path comes from the engine), and sends the
- * descriptor by the channel. So the engine gets nothing that its user may not write. The process has a time limit, so
- * neither a disk that does not answer nor an engine that does not read its channel blocks the keeper.
+ * Opens the event file for an engine that cannot: its sandbox allows the folders that existed at the start, and a log
+ * folder that was removed and created again is a different one. A separate process switches to the engine's user, drops
+ * its privileges, opens the file that the configuration names (the engine provides no path), and sends the descriptor
+ * through the channel. So the engine gets no file that its user may not write. The process has a time limit: neither a
+ * hung disk nor an engine that does not read its channel blocks the supervisor.
  */
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -30,7 +30,7 @@ static void open_and_send(const struct supervisor *supervisor)
         channel_send(supervisor->engine.channel, CHANNEL_EVENTS_FILE, fd, error);
 }
 
-/* One at a time: the engine asks again. */
+/* Only one runs at a time: the engine repeats its request. */
 void file_opener_start(struct supervisor *supervisor)
 {
     if (supervisor->opener > 0)

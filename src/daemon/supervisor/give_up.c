@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The end of all engines: they kept dying, and the settings decide what becomes of traffic (engine.crash-policy and the
- * others). Open: our table stops feeding the queues, what waits is accepted, uninspected, and the table goes. Closed:
- * the table stays, without bypass, and drops once nobody listens. Until then packets wait, so with closed none passes
- * uninspected at any moment.
+ * Applies the failure policies (engine.crash-policy and the others) when engines keep dying and no further one is
+ * started. Open: the sluice table stops sending packets to the queues, waiting packets are accepted without inspection,
+ * and the table is removed. Closed: the table stays, without bypass, and drops packets when the sockets are closed.
+ * Until then packets wait, so with closed no packet passes without inspection at any time.
  *
- * Where rules of others feed the queues, their bypass decides as soon as the sockets are closed.
+ * If rules of another owner send packets to the queues, their bypass flag decides when the sockets are closed.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,8 @@
 
 enum { ROUNDS = 200, PAUSE_MS = 10, QUIET = 3, NAMES_SIZE = 128 };
 
-/* A packet that met the rule on another CPU a moment before it went may still be on its way into the queue. */
+/* Accepts waiting packets twice: a packet that matched the rule on another CPU just before its removal may still be
+ * about to enter the queue. */
 static uint64_t accept_all(struct supervisor *supervisor)
 {
     const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000L };
@@ -36,7 +37,7 @@ static uint64_t accept_all(struct supervisor *supervisor)
     return all;
 }
 
-/* "engine.crash-policy and engine.hang-policy" */
+/* Writes "engine.crash-policy and engine.hang-policy". */
 static void put_settings(unsigned causes, char out[NAMES_SIZE])
 {
     size_t length = 0;
@@ -110,7 +111,7 @@ bool give_up_apply_policy(struct supervisor *supervisor)
     return open;
 }
 
-/* Where another process has our queues, it may be another daemon, and the table is that one's. */
+/* If another process has bound the queues, it may be another daemon that owns the table: leave it then. */
 void give_up_at_start(struct supervisor *supervisor)
 {
     const char *setting = engine_failure_setting(ENGINE_FAILURE_START);

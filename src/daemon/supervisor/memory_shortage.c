@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Want of memory. The kernel ends a process by SIGKILL then, and tells nobody: but it counts, for each control group
- * and for the machine, so who has counted before knows. Of the two it is to take the engine, which has the memory, and
- * which the keeper starts again.
+ * Memory shortage. The kernel kills a process with SIGKILL then and does not report it; but it counts these kills for
+ * each control group and for the machine, so a comparison with earlier counters shows it. The kernel should kill the
+ * engine, which has the memory and is started again, and not the supervisor.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 
 #include "supervisor_priv.h"
 
-/* Thousandths of the memory: that much more the engine counts, so that it is always the first of the two. */
+/* In thousandths of the memory: the difference of both oom scores, so that the engine is always killed first. */
 enum { DIFFERENCE = 200, SCORE_MIN = -999, SCORE_MAX = 1000 };
 static const char score_path[] = "/proc/self/oom_score_adj";
 
@@ -40,7 +40,7 @@ static bool write_score(int score)
     return done;
 }
 
-/* Lower than it was needs CAP_SYS_RESOURCE; who has it not has an engine that is higher. */
+/* Lowering the score needs CAP_SYS_RESOURCE; without it the engine's score is raised instead. */
 void memory_protect_supervisor(void)
 {
     int score = read_score() - DIFFERENCE;
@@ -56,7 +56,7 @@ void memory_expose_engine(void)
     write_score(score < SCORE_MAX ? score : SCORE_MAX);
 }
 
-/* Of all groups together; 0 where the kernel does not say (before 4.13). */
+/* Kills on the whole machine; 0 if the kernel does not count them (before 4.13). */
 static uint64_t machine_kills(void)
 {
     FILE *file = fopen("/proc/vmstat", "re");

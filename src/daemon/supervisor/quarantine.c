@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Packets on which engines die. One that an engine had in hand when it died is a suspect; it is judged anew with the
- * others, because the cause may have been another. When a second engine dies with the same bytes in hand they are
- * dropped, kept in a file, and told of.
+ * Packets on which engines die. The current packet of an engine that dies is a suspect; it is inspected again with the
+ * others, because the cause may have been something else. When a second engine dies with the same packet, the packet is
+ * dropped, written to a file, and reported.
  *
- * The file lies where the engine may write, too, so nothing there is followed or overwritten.
+ * The engine can write to the folder of the file, so links are not followed and existing files not overwritten.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 #include "supervisor_priv.h"
 
 enum {
-    MAX_FILES = 256, /* of one keeper */
+    MAX_FILES = 256, /* that one supervisor writes */
     FOLDER_MODE = 0750,
     FILE_MODE = 0640,
     LINKTYPE_RAW = 101,
@@ -45,7 +45,7 @@ bool quarantine_is_repeated(struct supervisor *supervisor, const struct current_
     return false;
 }
 
-/* --- The file ------------------------------------------------------------------------------------- */
+/* --- File ----------------------------------------------------------------------------------------- */
 
 static int open_folder(const char *log_dir)
 {
@@ -54,14 +54,14 @@ static int open_folder(const char *log_dir)
 
     if (parent < 0)
         return -errno;
-    mkdirat(parent, folder_name, FOLDER_MODE); /* it is there already, or the next one says what is wrong */
+    mkdirat(parent, folder_name, FOLDER_MODE); /* openat() reports an error */
     folder = openat(parent, folder_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     err = folder < 0 ? -errno : folder;
     close(parent);
     return err;
 }
 
-/* The header of a capture file, of one packet, and the packet. */
+/* Writes a capture file of one packet. */
 static int write_capture(int fd, uint64_t time_ns, const struct current_packet *packet)
 {
     struct {

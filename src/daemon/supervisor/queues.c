@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The sockets of the queues, and the packets that wait in them while there is no engine. Those that the dead one took
- * out of the socket and did not judge are queued again; those in the socket are for the next one; for those that come
- * meanwhile queue and socket get more room, until what has piled up is judged.
+ * The sockets of the queues, and the packets that wait in them while no engine runs. Packets that a dead engine had
+ * received without a verdict are queued again; packets in the socket wait for the next engine. For packets that arrive
+ * meanwhile, queue length and socket buffer are raised until the backlog has been inspected.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,8 +21,8 @@
 #include "supervisor_priv.h"
 
 enum {
-    RAISED_LENGTH = 1 << 17,            /* packets that wait for an engine, in each queue */
-    RAISED_BUFFERS = 512 * 1024 * 1024, /* of all sockets */
+    RAISED_LENGTH = 1 << 17,            /* packets that may wait in each queue */
+    RAISED_BUFFERS = 512 * 1024 * 1024, /* bytes of all sockets together */
 };
 
 /* --- Sockets -------------------------------------------------------------------------------------- */
@@ -110,7 +110,7 @@ int queues_bind(struct supervisor *supervisor, char error[CHANNEL_TEXT_SIZE])
     return 0;
 }
 
-/* The kernel drops what waits. */
+/* The kernel drops packets that still wait. */
 void queues_close(struct supervisor *supervisor)
 {
     for (unsigned i = 0; i < supervisor->queue_count; i++) {
@@ -120,7 +120,7 @@ void queues_close(struct supervisor *supervisor)
     }
 }
 
-/* --- What a dead engine leaves -------------------------------------------------------------------- */
+/* --- Recovery after a death ----------------------------------------------------------------------- */
 
 static uint32_t raised_length(const struct supervised_queue *queue)
 {
@@ -148,8 +148,9 @@ static void drop_held(struct supervisor *supervisor, unsigned number, const stru
         quarantine_packet(supervisor, queue->options.queue, &packet);
 }
 
-/* The dead engine had the socket and CAP_NET_ADMIN, and may have changed or given up the queue. While no engine runs, a
- * full queue lets packets pass only if the configuration accepts that for this death. */
+/* Sets the options of a queue again: the dead engine had the socket and CAP_NET_ADMIN, and may have changed or unbound
+ * the queue. While no engine runs, a full queue accepts packets only if the configuration allows that for this cause of
+ * death. */
 static bool recover(struct supervisor *supervisor, unsigned number, bool open)
 {
     struct supervised_queue *queue = &supervisor->queues[number];
@@ -200,7 +201,7 @@ uint32_t queues_repeat(struct supervisor *supervisor, const struct engine_death 
             lost = true;
     }
     supervisor->record.repeated += count;
-    if (lost && queues_bind(supervisor, cause)) /* at once: until then nft.bypass decides what becomes of packets */
+    if (lost && queues_bind(supervisor, cause)) /* at once: until then nft.bypass decides about packets */
         log_error("%s", cause);
     return count;
 }
@@ -225,7 +226,7 @@ void queues_raise(struct supervisor *supervisor)
     }
 }
 
-/* Less room than what waits takes would drop what comes next. */
+/* Waits until the backlog fits into the configured limits, because lower limits would drop arriving packets. */
 void queues_restore_limits(struct supervisor *supervisor)
 {
     for (unsigned i = 0; i < supervisor->queue_count; i++) {

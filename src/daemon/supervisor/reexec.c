@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The keeper becomes another version of itself: it executes the program that lies under its own name now, as the same
- * process, with its sockets, its engine and their memory. What these are is written into a memory file, as lines of
- * words, so that an older and a newer version understand of each other what both know. The new keeper then has a new
- * engine take over (succession.c).
+ * Upgrade of the supervisor: it executes the installed program in the same process, with its sockets, its engine and
+ * their memory. A memory file describes them as lines of words, so that an older and a newer version understand the
+ * lines that both know. The new supervisor then starts an engine hand-over (engine_handover.c).
  *
- * Before that the keeper tries whether the program would start (`sluice run --check` with our own arguments): there is
- * no way back.
+ * As the execution cannot be undone, a trial first checks that the program would start (`sluice run --check` with the
+ * current arguments).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -48,13 +47,13 @@ static const char deleted[] = " (deleted)";
 struct command_line {
     char path[PATH_SIZE];
     char bytes[ARGUMENTS_SIZE];
-    char *words[MAX_ARGUMENTS + 2]; /* one more for --check, and NULL */
+    char *words[MAX_ARGUMENTS + 2]; /* with --check and NULL */
     unsigned count;
 };
 
-/* --- The program, and how it was called ----------------------------------------------------------- */
+/* --- Program and arguments ------------------------------------------------------------------------ */
 
-/* A package manager has put another file under its name. */
+/* Reads the path of the program; a package manager may have replaced the file. */
 static int read_path(char path[PATH_SIZE])
 {
     ssize_t length = readlink("/proc/self/exe", path, PATH_SIZE - 1);
@@ -87,7 +86,7 @@ static int read_arguments(struct command_line *line)
     return 0;
 }
 
-/* The output of the checked program. All of it is copied to our log; the first line is kept for the answer. */
+/* The output of the trial. All of it is copied to the log; the first line is kept for the answer. */
 struct words {
     int fd;
     char first[CHANNEL_TEXT_SIZE / 2];
@@ -144,7 +143,7 @@ static void describe_failure(const char *path, bool ended, int status, const str
                  WEXITSTATUS(status));
 }
 
-/* Runs the new program with our own arguments and --check. Its process, or -1 with a line in `why`. */
+/* Runs the new program with the current arguments and --check. Returns its process, or -1 with the reason in `why`. */
 static pid_t start_check(struct command_line *line, struct words *words, char why[CHANNEL_TEXT_SIZE])
 {
     char *arguments[MAX_ARGUMENTS + 2], check[] = "--check";
@@ -210,7 +209,7 @@ static bool has_queue(const struct supervisor *supervisor, uint16_t number)
     return false;
 }
 
-/* Of the configuration as it is now. One that can't be used the program itself tells of, when it is asked. */
+/* Checks the queues of the current configuration files. An invalid configuration is reported by the trial. */
 static bool queues_are_free(const struct supervisor *supervisor, const struct config *config,
                             char why[CHANNEL_TEXT_SIZE])
 {
@@ -231,7 +230,7 @@ static bool queues_are_free(const struct supervisor *supervisor, const struct co
     return true;
 }
 
-/* Afterwards it would be too late: the old engine has handed over when the queues are bound. */
+/* Checks in advance whether new queues can be bound: later the old engine would already have handed over. */
 static bool new_queues_are_free(const struct supervisor *supervisor, char why[CHANNEL_TEXT_SIZE])
 {
     const struct run_options *run = supervisor->run;
@@ -253,7 +252,7 @@ static bool keep_open(int fd, bool open)
     return fd < 0 || fcntl(fd, F_SETFD, open ? 0 : FD_CLOEXEC) == 0;
 }
 
-/* Over the execution, or back. */
+/* Keeps all descriptors open across the execution, or restores close-on-exec. */
 static void keep_all(const struct supervisor *supervisor, int state, bool open)
 {
     keep_open(state, open);
@@ -311,7 +310,7 @@ static int execute(struct supervisor *supervisor, struct command_line *line)
     return err;
 }
 
-/* The path and arguments of the running program; NULL, with a line in `why`. To be freed. */
+/* Returns the path and the arguments of the running program, to be freed; NULL with the reason in `why`. */
 static struct command_line *read_command_line(char why[CHANNEL_TEXT_SIZE])
 {
     struct command_line *line = calloc(1, sizeof(*line));
@@ -337,9 +336,9 @@ bool reexec_check_program(const struct supervisor *supervisor, char why[CHANNEL_
     return can;
 }
 
-/* --- The trial ------------------------------------------------------------------------------------ */
+/* --- Trial ---------------------------------------------------------------------------------------- */
 
-/* The keeper does not wait for it: an engine could keep it from its other work by one request after the other. */
+/* A running trial. The supervisor does not wait for it, because an engine could block it with repeated requests. */
 struct program_trial {
     struct command_line *line;
     struct words words;
@@ -408,7 +407,7 @@ bool reexec_poll(struct supervisor *supervisor, char why[CHANNEL_TEXT_SIZE])
     return true;
 }
 
-/* --- Afterwards ----------------------------------------------------------------------------------- */
+/* --- After the execution -------------------------------------------------------------------------- */
 
 static bool take_queue(struct supervisor *supervisor, const char *line)
 {
@@ -469,11 +468,11 @@ static void take_record(struct supervisor *supervisor, int fd, size_t size)
 {
     if (size != sizeof(supervisor->record) || pread(fd, &supervisor->record, size, 0) != (ssize_t)size)
         supervisor->record = (struct supervisor_record){ .engines = 1 };
-    supervisor->record.reload_wanted = false; /* this keeper has read the newest configuration */
+    supervisor->record.reload_wanted = false; /* this supervisor has read the newest configuration */
     close(fd);
 }
 
-/* Lines that nobody knows are of a newer version. */
+/* Reads a line of the state; unknown lines are from a newer version. */
 static void take_line(struct supervisor *supervisor, const char *line, int *memory)
 {
     size_t size;

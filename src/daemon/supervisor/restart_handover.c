@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A restart of the service: the keeper ends, and the next one follows at once. Nothing is taken down then. The engine
- * stops between two packets and writes what it knows of traffic, as for an engine that takes its place; systemd keeps
- * these files with the sockets of the queues, in which packets wait. The next keeper finds both by their names, and its
- * engine goes on with them.
+ * A restart of the service: the supervisor exits, and the next one starts at once. Queues and table stay. The engine
+ * stops between two packets and writes the state of its traffic to files, as for an engine hand-over; systemd stores
+ * them with the sockets of the queues, in which packets wait. The next supervisor finds both by name, and its engine
+ * continues with them.
  *
- * Before that the program is asked whether it would start: if not, the restart is a stop, and a start that fails, as
- * traffic would wait for nobody. An engine that does not hand over is followed as after any death.
+ * A trial of the program comes first: if it would not start, the restart is an ordinary stop followed by a failing
+ * start, because otherwise traffic would wait without end. If the engine does not hand over, the next one starts as
+ * after any death.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -29,7 +30,7 @@ enum {
 static const char prefix[] = "sluice-flows-";
 static const char shared[] = "shared";
 
-/* --- The signal ----------------------------------------------------------------------------------- */
+/* --- Signal --------------------------------------------------------------------------------------- */
 
 int restart_signal_value(uint32_t kept)
 {
@@ -44,7 +45,7 @@ bool restart_is_announced(const struct signalfd_siginfo *info, uint32_t *kept)
     return true;
 }
 
-/* --- Files with systemd --------------------------------------------------------------------------- */
+/* --- Files stored with systemd -------------------------------------------------------------------- */
 
 void stored_file_name(int what, char out[STORED_FILE_NAME_SIZE])
 {
@@ -91,7 +92,7 @@ static void store(const struct handover_file *file)
     sd_pid_notify_with_fds(0, 0, state, &file->fd, 1);
 }
 
-/* --- The end -------------------------------------------------------------------------------------- */
+/* --- Hand-over ------------------------------------------------------------------------------------ */
 
 static uint32_t descriptors(const struct supervisor *supervisor)
 {
@@ -130,7 +131,7 @@ bool restart_handover_start(struct supervisor *supervisor, const struct signalfd
     return true;
 }
 
-/* They must be with systemd before we are gone. */
+/* Waits until systemd has the files, because the supervisor exits next. */
 void restart_handover_store_files(struct supervisor *supervisor)
 {
     restart_handover_remove_files(supervisor);

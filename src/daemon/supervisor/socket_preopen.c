@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sockets from root to a service that is not: `sluice lend` runs before the daemon with all privileges, opens the raw
- * sockets of `reject`, and leaves them in systemd's store, where the keeper finds them by their names. So the service
- * itself needs neither CAP_NET_RAW nor the right to open a socket of the Internet.
+ * Sockets that root opens for a service of another user: `sluice lend` runs before the daemon with all privileges,
+ * opens the raw sockets of `reject`, and stores them with systemd, where the supervisor finds them by name. So the
+ * service itself needs neither CAP_NET_RAW nor permission to open Internet sockets.
  *
- * The store may have those of a start before: they are taken out first, or there would be more with every start.
+ * The store may contain sockets of a previous start: they are removed first, or each start would add more.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -68,7 +68,7 @@ int supervisor_preopen_sockets(char error[ENGINE_ERROR_SIZE])
             close(fds[i]);
     }
     if (err > 0)
-        err = sd_notify_barrier(0, PATIENCE_US); /* it has them before we are gone */
+        err = sd_notify_barrier(0, PATIENCE_US); /* waits until systemd has them */
     if (err > 0)
         return 0;
     snprintf(error, ENGINE_ERROR_SIZE, "systemd does not accept sockets: %s",

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The daemon's parent. It opens what outlives an engine, forks one, and from then on waits: for signals, which it
- * passes on; for what the engine says; for its death; and looks now and then whether all workers go on. It parses no
- * traffic, and holds next to nothing: the configuration, and sockets.
+ * The main loop of the supervisor. It opens the resources that outlive an engine, forks an engine, and then waits for
+ * signals, which it forwards, for messages of the engine, and for its death; it also checks the heartbeats of all
+ * workers. It parses no traffic and holds only the configuration and sockets.
  *
- * An engine that can't start for the first time ends the keeper with its message. One that dies later is replaced, at
- * once when it had come to its first packet, with a growing delay when it had not, and so many times in a row at most.
- * Told to stop, the keeper ends when an engine has ended orderly: should one die on the way, the next one finishes what
- * it had begun. When systemd restarts the service it ends as well, and takes nothing down.
+ * If the first engine fails to start, the supervisor exits with its error. An engine that dies later is replaced: at
+ * once if it had inspected packets, otherwise after a growing delay, and at most engine.restart-limit times in a row.
+ * When it is asked to stop, the supervisor exits after an engine has stopped in order: if that engine dies meanwhile,
+ * another one finishes the work. When systemd restarts the service, the supervisor exits and leaves queues and table.
  */
 #include "sluice/supervisor.h"
 
@@ -37,9 +37,9 @@
 
 enum {
     TICK_MS = 500,
-    FIRST_DELAY_MS = 100, /* before the third engine in a row; each further one waits twice as long */
+    FIRST_DELAY_MS = 100, /* before the third engine in a row; doubled for each further one */
     MAX_DELAY_MS = 5000,
-    STEADY_MS = 1000, /* an engine that was ready for so long has not died at its start */
+    STEADY_MS = 1000, /* an engine that was ready for this long did not die at its start */
     MESSAGES_PER_TURN = 64,
     LAST_TURNS = 16,
     GONE_MS =
@@ -47,7 +47,7 @@ enum {
 };
 #define NS_PER_MS UINT64_C(1000000)
 
-/* What is to be done next. */
+/* The next step of the main loop. */
 enum step { GO_ON, END_WELL, END_FAILED };
 
 /* --- Start ---------------------------------------------------------------------------------------- */
@@ -66,8 +66,8 @@ static int open_signals(struct supervisor *supervisor)
     return supervisor->signal_fd < 0 ? -errno : 0;
 }
 
-/* A socket that can't be opened is an error with unix-command.enabled: yes, a warning with auto. Where another process
- * listens on it, which is most likely another daemon, it is an error with both. */
+/* Opens the control socket. A failure is an error with unix-command.enabled: yes, and a warning with auto. If another
+ * process listens on the path, which is most likely another daemon, it is an error with both. */
 static int open_control(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
 {
     char cause[CONTROL_ERROR_SIZE];
@@ -114,7 +114,7 @@ int supervisor_open_engine_memory(const struct supervisor *supervisor, struct me
     return engine_memory_open(out, supervisor->queue_count, slots);
 }
 
-/* 0, or -errno with a line in `error` if security.sandbox requires what the system lacks. */
+/* Restricts the supervisor. 0, or -errno with `error` if the system lacks what security.sandbox requires. */
 static int enter_sandbox(const struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
 {
     const char *sandbox = config_string(supervisor->config, "security.sandbox");
@@ -171,7 +171,7 @@ static int start(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
     return err;
 }
 
-/* --- What comes to pass --------------------------------------------------------------------------- */
+/* --- Messages and signals ------------------------------------------------------------------------- */
 
 struct engine_event *keeper_event(struct supervisor *supervisor, enum engine_event_kind kind)
 {
@@ -260,7 +260,7 @@ static void take_ready(struct supervisor *supervisor)
         tell_to_stop(supervisor);
 }
 
-/* First the program, then its engine: the new keeper begins with that. */
+/* An upgrade first executes the new program; the new supervisor then starts an engine hand-over. */
 static void upgrade(struct supervisor *supervisor)
 {
     char why[CHANNEL_TEXT_SIZE] = "one is being prepared";
@@ -270,8 +270,8 @@ static void upgrade(struct supervisor *supervisor)
         engine_process_send(&supervisor->engine, CHANNEL_REFUSED, 0, why, -1);
 }
 
-/* An engine that is being killed gets no new program: the next keeper would not know why it died. Nor would it know the
- * opener, and reap it. */
+/* No upgrade while an engine is being killed or the file opener runs: the next supervisor would not know why the engine
+ * died, and would not reap the opener. */
 static void watch_trial(struct supervisor *supervisor)
 {
     const struct engine_process *engine = &supervisor->engine;
@@ -330,7 +330,7 @@ static void take_file(struct supervisor *supervisor, int what, int file)
         close(file);
 }
 
-/* The number of messages is limited, so that signals and the other processes have their turn. */
+/* Reads a limited number of messages, so that signals and other processes are handled as well. */
 bool keeper_take_messages(struct supervisor *supervisor)
 {
     struct channel_message message;
@@ -357,8 +357,7 @@ bool keeper_take_messages(struct supervisor *supervisor)
 
 /* --- Death ---------------------------------------------------------------------------------------- */
 
-/* Only after those that do not get as far as the first packet there is a wait: while the others live, packets are
- * judged. */
+/* Returns the delay before the next engine. There is none after an engine that has inspected packets. */
 static uint64_t delay_ms(unsigned failed_starts)
 {
     uint64_t delay = failed_starts < 2 ? 0 : FIRST_DELAY_MS;
@@ -378,7 +377,8 @@ static void tell_death(const struct supervisor *supervisor, const struct engine_
               engine->failure, (unsigned)repeated);
 }
 
-/* How many in a row have died of themselves, and soon. One that somebody killed while it worked did not. */
+/* Counts consecutive engines that died early and by themselves; an engine that another process killed does not count.
+ */
 static void count_failure(struct supervisor *supervisor, const struct engine_death *death)
 {
     const struct engine_process *engine = &supervisor->engine;
@@ -394,7 +394,7 @@ static void count_failure(struct supervisor *supervisor, const struct engine_dea
     supervisor->causes |= 1U << death->failure;
 }
 
-/* What made one late will make the next one late: after the second there has been waiting enough. */
+/* A missed deadline has a cause that the next engine most likely meets as well: stop after the second one. */
 static unsigned restart_limit(const struct supervisor *supervisor, const struct engine_death *death)
 {
     unsigned limit = (unsigned)config_number(supervisor->config, "engine.restart-limit");
@@ -415,7 +415,7 @@ static enum step end_after_failures(struct supervisor *supervisor, const struct 
     return END_FAILED;
 }
 
-/* Another one, or none any more. */
+/* Starts another engine after a death, or applies the failure policy. */
 static enum step replace(struct supervisor *supervisor, const struct engine_death *death, char error[ENGINE_ERROR_SIZE])
 {
     uint64_t now_ns = clock_monotonic_ns();
@@ -450,13 +450,13 @@ static void tell_first_failure(const struct supervisor *supervisor, const struct
         snprintf(error, ENGINE_ERROR_SIZE, "the engine %s", how);
 }
 
-/* Nothing depends on it yet, and why it died is known: so the next one would. */
+/* The first engine failed with an error before it had the queues: the next one would fail as well. */
 static bool is_first_failure(const struct supervisor *supervisor, const struct engine_death *death)
 {
     return !supervisor->once_ready && (death->signal == 0 || death->late || death->want);
 }
 
-/* It was told to stop, and no packet needs another one. */
+/* An engine has stopped as requested, and no packet needs another one. */
 static enum step take_end(const struct supervisor *supervisor, const struct engine_death *death,
                           char error[ENGINE_ERROR_SIZE])
 {
@@ -470,7 +470,7 @@ static enum step take_end(const struct supervisor *supervisor, const struct engi
     return END_FAILED;
 }
 
-/* It was to hand over to the next keeper's. */
+/* The engine died during the hand-over to the next supervisor. */
 static enum step take_leave(const struct supervisor *supervisor, const struct engine_death *death,
                             char error[ENGINE_ERROR_SIZE])
 {
@@ -514,7 +514,7 @@ static enum step take_death(struct supervisor *supervisor, char error[ENGINE_ERR
     return step;
 }
 
-/* --- The loop ------------------------------------------------------------------------------------- */
+/* --- Main loop ------------------------------------------------------------------------------------ */
 
 static void tick(struct supervisor *supervisor)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `sluice leave`: systemd stops the service, and only it knows whether that is a restart. It is asked by a command of
- * ExecStop=, which may run as root while the keeper is somebody else: root is answered by systemd itself, without a
- * message bus. When it is a restart the keeper is told, by the signal that comes in any case, with a number: how many
- * descriptors systemd keeps (leave.c).
+ * `sluice leave`: when systemd stops the service, only systemd knows whether the stop is part of a restart. A command
+ * in ExecStop= asks it; the command may run as root while the supervisor runs as another user, and systemd answers root
+ * directly, without a message bus. If it is a restart, the command sends SIGTERM to the supervisor with a value: how
+ * many descriptors systemd can store (restart_handover.c).
  *
- * Whatever can't be learned leaves it at a plain stop.
+ * If systemd does not answer, the stop is an ordinary one.
  *
- * It is asked again when the service has ended (ExecStopPost=): who stops it while it restarts gets a stop, and no
- * keeper would come for the table that was left.
+ * A command in ExecStopPost= asks again after the exit: a restart may have been cancelled by a stop, and then no
+ * supervisor would follow for the table that was left.
  */
 #include <errno.h>
 #include <signal.h>
@@ -27,10 +27,10 @@
 enum { PATIENCE_US = 1000000 };
 static const char manager[] = "org.freedesktop.systemd1";
 
-/* Of our unit. */
+/* The job of the unit. */
 struct job {
-    char *unit; /* its object's path */
-    char *type; /* NULL: there is none */
+    char *unit; /* path of its object */
+    char *type; /* NULL: no job */
     uint32_t kept;
 };
 
@@ -104,7 +104,7 @@ static void clear(struct job *job)
     free(job->type);
 }
 
-/* 0, or -errno with a line in `error`; to be cleared in any case. */
+/* Finds the job of the unit. 0 or -errno with `error`; the caller clears the job in any case. */
 static int find(pid_t pid, struct job *job, char error[ENGINE_ERROR_SIZE])
 {
     sd_bus *bus = NULL;
@@ -125,7 +125,7 @@ static bool is(const struct job *job, const char *type)
     return job->type && strcmp(job->type, type) == 0;
 }
 
-/* A job to restart is of that type until the service has stopped; every kind of restart becomes that one. */
+/* The type of a restart job is "restart" until the service has stopped, whichever command started it. */
 int supervisor_announce_restart(pid_t pid, char error[ENGINE_ERROR_SIZE])
 {
     struct job job = { 0 };
@@ -142,7 +142,7 @@ int supervisor_announce_restart(pid_t pid, char error[ENGINE_ERROR_SIZE])
     return err;
 }
 
-/* The job may have changed since: a restart is cancelled by a stop. */
+/* The job may have changed meanwhile: a stop cancels a restart. */
 int supervisor_remove_left_table(const struct config *config, char error[ENGINE_ERROR_SIZE])
 {
     struct firewall_options firewall;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * systemd. It hears from the keeper alone, which is its main process: readiness, reloads, the end; and that all is
- * well, which is said only while every worker's heart beats. It keeps the sockets of the queues and the control socket,
- * so that packets wait in them while there is no keeper; the next one finds them by their names.
+ * Notifications to systemd. Only the supervisor, the main process, sends them: readiness, reloads, the end, and
+ * watchdog notifications while the heartbeats of all workers continue. systemd stores the sockets of the queues and the
+ * control socket, so that packets wait in them while no supervisor runs; the next one finds them by name.
  *
- * Without systemd all of this does nothing.
+ * Without systemd these functions do nothing.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static void queue_name(const struct supervised_queue *queue, char out[NAME_SIZE]
     snprintf(out, NAME_SIZE, "sluice-q%u", (unsigned)queue->options.queue);
 }
 
-/* --- What systemd kept ---------------------------------------------------------------------------- */
+/* --- Stored descriptors --------------------------------------------------------------------------- */
 
 static bool take(struct supervisor *supervisor, const char *name, int fd)
 {
@@ -54,7 +54,7 @@ static bool take(struct supervisor *supervisor, const char *name, int fd)
     return socket_preopen_accept(supervisor, name, fd);
 }
 
-/* What the configuration has no use for any more is closed, here and there. */
+/* Closes a stored socket that the configuration no longer uses, and removes it from systemd. */
 static void remove_unused_socket(const char *name, int fd)
 {
     char state[NAME_SIZE + 64];
@@ -104,14 +104,15 @@ void systemd_remove_queue(unsigned number)
     sd_notifyf(0, "FDSTOREREMOVE=1\nFDNAME=sluice-q%u", number);
 }
 
-/* Its path goes now, so nobody would find it, unless another keeper follows. After a stop systemd closes the queues. */
+/* Removes the control socket from systemd, because its path is removed, unless another supervisor follows. After a stop
+ * systemd closes the sockets of the queues. */
 void systemd_notify_end(const struct supervisor *supervisor)
 {
     if (supervisor->control_fd >= 0 && supervisor->once_ready && !supervisor->leaving)
         sd_notifyf(0, "FDSTOREREMOVE=1\nFDNAME=%s", control_name);
 }
 
-/* --- What it hears -------------------------------------------------------------------------------- */
+/* --- Notifications -------------------------------------------------------------------------------- */
 
 void systemd_start(struct supervisor *supervisor)
 {
@@ -123,7 +124,7 @@ void systemd_start(struct supervisor *supervisor)
 
 void systemd_notify_ready(struct supervisor *supervisor)
 {
-    if (!supervisor->stored) /* systemd knows which of them it has */
+    if (!supervisor->stored) /* systemd ignores those that it already stores */
         store_all(supervisor);
     supervisor->stored = true;
     sd_notifyf(0, "READY=1\nMAINPID=%d\nSTATUS=inspecting %u queues", (int)getpid(), supervisor->queue_count);
@@ -150,8 +151,8 @@ void systemd_notify_stopping(void)
     sd_notify(0, "STOPPING=1");
 }
 
-/* `alive`: nobody stands still. While there is no engine the keeper itself is what lives: it has a limit of its own for
- * that. */
+/* `alive`: no worker is hung. While there is no engine, the notification only shows that the supervisor runs; the
+ * number of engine starts is limited separately. */
 void systemd_notify_watchdog(struct supervisor *supervisor, bool alive)
 {
     uint64_t now_ns = clock_monotonic_ns();
