@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The own table while the daemon runs. One thread of its own does all that concerns it: it hears of every change of the
- * ruleset and looks whether the table is what was installed; puts it back when somebody removed or altered it, and
- * tells in an event for how long packets could pass uninspected; and blocks the hosts that workers ask for. It also
- * looks once a second, so that a notification that was lost is made up for and the time at which the table was last
- * known to be right is never far away.
+ * The sluice table while the daemon runs. A thread receives the notification of each change of the ruleset and compares
+ * the table with what was installed. If another process removed or changed it, the thread restores it and writes an
+ * event with the time during which packets could pass without inspection. It also adds the hosts that workers want
+ * blocked. A check once a second finds changes whose notification was lost, and limits the error of that time.
  *
- * Putting back has a budget: so many times at once, and so many a second in the long run. Against somebody who removes
- * the table again and again it is a contest that nobody wins; the events tell.
+ * The number of restorations is limited, at once and per second: against a process that removes the table again and
+ * again, restoring it without limit would not help. The events report it.
  *
- * A filter chain that comes to stand on the wrong side of ours does not open anything, so that is mended seldom: a base
- * chain has its priority for good, so ours has to go for a new one, and with it the packets that wait in the queues.
+ * A filter chain of another process on the wrong side of the sluice chain does not let packets pass. Therefore the
+ * chain is moved rarely: the priority of a base chain cannot be changed, so the chain must be replaced, and the kernel
+ * drops the packets that wait in the queues with it.
  *
- * A worker asks by a ring of its own: no lock, no system call; when it is full the request is lost and counted. The
- * ring is looked into every few milliseconds, until then other flows of that host are inspected as any.
+ * A worker requests blocks through its own ring, without lock and system call; if the ring is full, the request is lost
+ * and counted. The rings are read every few milliseconds; until then other flows of the host are inspected as usual.
  *
- * Packets that the kernel dropped with somebody's base chain are known by the verdicts that it refused (ENOENT). They
- * are added up once a second; those that come within a while of a change in which chains went are said to be lost to
- * that. From the first such change on workers give each packet a verdict message of its own for a time, because a batch
- * does not tell which of its packets were gone.
+ * Packets that the kernel dropped with a removed base chain are recognised by verdicts that fail with ENOENT. They are
+ * counted once a second and attributed to a recent change that removed chains. For some time after such a change,
+ * workers send a separate verdict message for each packet, because an error of a batch verdict does not tell which
+ * packets were missing.
  *
  * Threads: attachment_new/start/stop/free by the main thread, block_port_request() by the port's worker, counters by
- * anybody.
+ * any thread.
  */
 #include "attachment.h"
 
@@ -65,12 +65,12 @@ enum {
 
 enum monitor_mode { MONITOR_OFF, MONITOR_REPORT, MONITOR_REASSERT };
 
-/* So many times at once, and then one more in each time. */
+/* A token bucket. */
 struct budget {
     uint64_t left, filled_ns;
 };
 
-/* What is wrong with the table since when. */
+/* A difference between the table and what was installed. */
 struct breach {
     bool open, told;
     uint64_t noticed_ns, good_ns; /* monotonic */
@@ -142,7 +142,7 @@ static struct output_firewall event_of(const struct attachment *attachment, enum
     return event;
 }
 
-/* What the open breach has been up to now. */
+/* Writes an event about the open breach. */
 static void tell_breach(struct attachment *attachment, enum output_firewall_action action, const char *error)
 {
     const struct breach *breach = &attachment->breach;
@@ -203,7 +203,7 @@ static void count_flushed(struct attachment *attachment)
                 (unsigned long long)lost, attachment->removal.process[0] ? " by " : "", attachment->removal.process);
 }
 
-/* --- The table ------------------------------------------------------------------------------------ */
+/* --- Table ---------------------------------------------------------------------------------------- */
 
 static void close_breach(struct attachment *attachment, enum output_firewall_action action)
 {
@@ -276,7 +276,7 @@ static void open_breach(struct attachment *attachment, const struct firewall_che
                 attachment->firewall->table);
 }
 
-/* Whether nothing was wrong. */
+/* Compares the table with what was installed. True: there is no difference. */
 static bool check(struct attachment *attachment, const struct firewall_change *change, uint64_t noticed_ns)
 {
     char error[FIREWALL_ERROR_SIZE];
@@ -305,7 +305,7 @@ static bool check(struct attachment *attachment, const struct firewall_change *c
     return found.damage == 0;
 }
 
-/* --- What is heard -------------------------------------------------------------------------------- */
+/* --- Notifications -------------------------------------------------------------------------------- */
 
 static bool may_move(const struct attachment *attachment)
 {
@@ -327,7 +327,7 @@ static void tell_intruder(struct attachment *attachment, enum output_firewall_ac
                                                 : ": set nft.priority and restart to move the sluice table");
 }
 
-/* Each chain once, and not again as long as no other is told of. */
+/* Logs a misplaced chain once, until another one is misplaced. */
 static bool hear_intruder(struct attachment *attachment, const struct firewall_change *change)
 {
     const struct firewall_intruder *chain = &change->intruder, *told = &attachment->intruder;
@@ -340,7 +340,7 @@ static bool hear_intruder(struct attachment *attachment, const struct firewall_c
     return true;
 }
 
-/* To where the mode wants to be among the chains that are there now, in one transaction. */
+/* Moves the sluice chain to its place among the current chains, in one transaction. */
 static void move(struct attachment *attachment, const struct firewall_change *change)
 {
     char error[FIREWALL_ERROR_SIZE];
@@ -379,7 +379,7 @@ static void hear(struct attachment *attachment)
 
 /* --- Hosts to block ------------------------------------------------------------------------------- */
 
-/* Those that were asked for and are not to be spared, each once, at most a group. */
+/* Collects requested hosts that are not exempt, without duplicates, up to the size of a group. */
 struct block_group {
     struct blocked_host hosts[FIREWALL_WATCH_HOSTS];
     struct block_request requests[FIREWALL_WATCH_HOSTS];
@@ -461,7 +461,7 @@ static void block_hosts(struct attachment *attachment)
     }
 }
 
-/* --- The thread ----------------------------------------------------------------------------------- */
+/* --- Thread --------------------------------------------------------------------------------------- */
 
 static void tick(struct attachment *attachment)
 {
@@ -492,7 +492,7 @@ static int wait_ms(const struct attachment *attachment)
     return (int)left;
 }
 
-/* While it is broken the budget alone decides when it is tried again; whether it still is, is looked for first. */
+/* While the table is incomplete, checks it again and restores it as often as the limit permits. */
 static void try_again(struct attachment *attachment)
 {
     if (attachment->breach.open && attachment->mode == MONITOR_REASSERT)
@@ -609,8 +609,8 @@ int attachment_new(struct attachment **out, const struct attachment_options *opt
     return err;
 }
 
-/* Somebody may have removed a chain while there was nobody to hear of it: of the packets that waited then only messages
- * are left. */
+/* Another process may have removed a chain while no engine ran: then only messages are left of the packets that waited.
+ */
 static void look_for_flushed(struct attachment *attachment)
 {
     static const struct firewall_change unheard = { .lost = true };

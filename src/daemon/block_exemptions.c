@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The addresses that are never blocked: those of nft.blocklist.never, which is written as in a rule and may name
- * variables, and those whose block would be a mistake whoever asks for it. The text is read by the rule parser, as the
- * source of a rule that nobody asks: so it means exactly what it means in rules.
+ * Addresses that are never blocked: those of nft.blocklist.never, which has the syntax of rules and may contain
+ * variables, and special addresses (loopback, multicast, unspecified). The setting is parsed as the source of a rule,
+ * so it has the same meaning as in rules.
  */
 #include "sluice/block_exemptions.h"
 
@@ -78,7 +78,7 @@ void block_exemptions_free(struct block_exemptions *never)
     free(never);
 }
 
-/* Nobody's own address; or one without which the link does not work. */
+/* Whether no host has the address, or the network needs it. */
 static bool is_special(int version, const struct address *address)
 {
     static const struct address unspecified, loopback6 = { .bytes = { [15] = 1 } };

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From the configuration to the sandbox (sluice/sandbox.h): who the engine is, and which folders it still has when
- * packets flow.
+ * Applies the configuration to the sandbox (sluice/sandbox.h): the user of the engine, and the folders that it can
+ * access while it inspects packets.
  *
- * Read: the folders of what a reload reads, not the files, for editors and updaters put another file in a file's place.
- * Written: the folders of logs, stored files, compiled patterns and datasets. Of /proc and /sys the little that a
- * reload and a list of queues look at.
+ * For reading: the folders of the files that a reload reads, not only the files, because editors and update tools
+ * replace files. For writing: the folders of logs, stored files, the pattern cache and datasets. In /proc and /sys only
+ * what a reload and the list of queues need.
  *
- * Nothing of it stops the start unless security.sandbox is yes; but what is missing is told.
+ * Missing kernel features do not prevent the start unless security.sandbox is yes, but they are logged.
  */
 #include "confinement.h"
 
@@ -59,7 +59,7 @@ static bool is_folder(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* Of the root folder only the file itself. */
+/* Adds the folder of a file; if that is the root folder, only the file. */
 static void add_folder_of(struct paths *paths, const char *path, enum sandbox_right right)
 {
     char folder[PATH_MAX];
@@ -77,7 +77,7 @@ static void add_folder_of(struct paths *paths, const char *path, enum sandbox_ri
     }
 }
 
-/* And of the file that it leads to, when it is a link. */
+/* Also adds the folder of the target if the file is a symbolic link. */
 static void add_file(struct paths *paths, const char *path, enum sandbox_right right)
 {
     char target[PATH_MAX];
@@ -95,7 +95,7 @@ static void add_list(struct paths *paths, const struct config *config, const cha
         add_file(paths, config_list_get(config, name, i), SANDBOX_READ);
 }
 
-/* What is wanted of the system: memory that is left, queues, time zones, the database of libmagic. */
+/* Adds system files: free memory, queues, time zones, the database of libmagic. */
 static void add_system(struct paths *paths)
 {
     static const char *const wanted[] = {
@@ -164,9 +164,9 @@ static void clear_paths(struct paths *paths)
     free(paths);
 }
 
-/* --- What the user may do ------------------------------------------------------------------------- */
+/* --- Permissions ---------------------------------------------------------------------------------- */
 
-/* Asked when it is that user, without capabilities. What is not there is somebody else's to tell of. */
+/* Checks permissions as the engine's user, without capabilities. Missing files are reported by their users. */
 static bool may(const char *path, int mode)
 {
     return !path || faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0 || errno != EACCES;
@@ -208,7 +208,7 @@ static void tell_access(const struct confinement *confinement, const struct run_
         tell_unwritable(confinement, eve, W_OK);
 }
 
-/* --- The two steps -------------------------------------------------------------------------------- */
+/* --- User and sandbox ----------------------------------------------------------------------------- */
 
 static const char create_user[] = "useradd --system --shell /usr/sbin/nologin " SANDBOX_DEFAULT_USER;
 
@@ -217,7 +217,7 @@ static bool is_set_to(const struct config *config, const char *value)
     return strcmp(config_string(config, "security.sandbox"), value) == 0;
 }
 
-/* A sandbox that must be complete has a user of its own. */
+/* Whether a separate user is required: with security.sandbox: yes. */
 static int find_user(struct sandbox_user *out, const struct config *config, char cause[SANDBOX_ERROR_SIZE])
 {
     int err =
@@ -369,9 +369,9 @@ int confinement_start(struct confinement *confinement, const struct run_options 
     return settle(confinement, config, error);
 }
 
-/* --- Later ---------------------------------------------------------------------------------------- */
+/* --- After the start ------------------------------------------------------------------------------ */
 
-/* Its permissions would let us, which is what access() asks; if it can't be opened all the same, it is a wall. */
+/* access() checks only the permissions: if it succeeds and open() fails, the sandbox is the reason. */
 static bool is_shut_out(const char *path)
 {
     int fd;

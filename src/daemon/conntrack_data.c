@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Conntrack data that the kernel attaches to queued packets: who needs it, and whether this kernel can. */
+/* Requests conntrack data that the kernel attaches to queued packets, if the configuration or rules need it. */
 #include "conntrack_data.h"
 
 #include <errno.h>

@@ -3,8 +3,9 @@
  * The commands of the control socket. The main thread waits here for signals and clients. It reads the workers'
  * counters from snapshots and requests flows from the workers, which reply between two batches of packets.
  *
- * Threads:   main's.
- * Ownership: queries are the service's for good, because a worker that does not answer may still do so later.
+ * Threads:   the main thread.
+ * Ownership: the service keeps the queries until its end, because a worker that does not answer in time may do so
+ * later.
  */
 #include "control_commands.h"
 
@@ -51,7 +52,7 @@ enum {
     MAX_MODE_SECONDS = 366 * 86400
 };
 
-/* Who waits for a reload. */
+/* A client that waits for a reload. */
 struct waiting_client {
     uint64_t ticket;
     unsigned number; /* of the reload */
@@ -72,7 +73,7 @@ static uint64_t uptime(const struct service *service)
     return stats_uptime(service->options.stats, service->options.started_ns);
 }
 
-/* All at once, so that it takes as long as the slowest. */
+/* Requests all snapshots before it waits, so that the time is that of the slowest worker. */
 static bool take_snapshots(struct service *service)
 {
     const struct service_options *options = &service->options;
@@ -134,7 +135,7 @@ static void costs(void *user, struct control_request *request)
 
 /* --- flows ---------------------------------------------------------------------------------------- */
 
-/* Where a listing goes on: "WORKER:BUCKET". */
+/* Parses the continuation of a list: "WORKER:BUCKET". */
 struct place {
     unsigned worker;
     size_t bucket;
@@ -152,7 +153,7 @@ static bool read_place(const char *text, struct place *out)
     return true;
 }
 
-/* One page of one worker; false when it does not answer. */
+/* Writes a page of flows of one worker; false when it does not answer. */
 static bool put_page(struct service *service, struct text *out, struct place *place, size_t *count)
 {
     struct worker_query *query = &service->queries[place->worker];
@@ -336,7 +337,7 @@ static void explain(void *user, struct control_request *request)
 
 /* --- rules ---------------------------------------------------------------------------------------- */
 
-/* A page of a list: the arguments `from` and `limit`, and `next` in the answer when there are more. */
+/* A page of a list: arguments `from` and `limit`, and `next` in the answer if there are more entries. */
 struct page {
     size_t from, end;
 };
@@ -589,7 +590,7 @@ void service_tell_hand_over(struct service *service)
     tell_upgrade(service, true, "handed over");
 }
 
-/* --- The rest ------------------------------------------------------------------------------------- */
+/* --- Other commands ------------------------------------------------------------------------------- */
 
 static void reopen(void *user, struct control_request *request)
 {
@@ -649,7 +650,7 @@ static void list_commands(void *user, struct control_request *request)
     json_object_close(out);
 }
 
-/* --- Life ----------------------------------------------------------------------------------------- */
+/* --- Life cycle ----------------------------------------------------------------------------------- */
 
 bool daemon_control_options(const struct config *config, char path[CONTROL_PATH_SIZE], struct control_options *out,
                             bool *needed)
@@ -718,7 +719,7 @@ void service_free(struct service *service)
     free(service);
 }
 
-/* Asked for by run.c, when the sandbox did not let the output open it. */
+/* Handles the event file that run.c requested because the sandbox prevented the output from opening it. */
 static void take_events_file(struct service *service, const struct channel_message *message, int file)
 {
     if (file >= 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Before our table goes: what waits in queues is judged. */
+/* Waits for queued packets to be inspected before the sluice table is removed. */
 #include "drain.h"
 
 #include <time.h>
@@ -14,7 +14,7 @@ enum {
     DRAIN_QUEUES = 256,
 };
 
-/* Packets in all queues of the network namespace. */
+/* Counts packets in all queues of the network namespace. */
 static unsigned count_waiting(int fd)
 {
     struct queue_status queues[DRAIN_QUEUES];
@@ -27,9 +27,9 @@ static unsigned count_waiting(int fd)
 }
 
 /*
- * Waits until the queues are empty. All of them, because the kernel drops what waits in any queue when our chain goes:
- * in the next consumer's, too, where we sent it. And twice in a row, because a packet that met the rule on another CPU
- * a moment before it went may still be on its way into the queue.
+ * Waits until all queues are empty, because the kernel drops packets in any queue when the chain that queued them is
+ * removed, also in the queue of the next consumer. They must be empty twice in a row, because a packet that matched the
+ * rule on another CPU just before may still be about to enter the queue.
  */
 void drain_queues(int fd)
 {

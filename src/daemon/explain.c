@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Flows and rules as JSON, for who asks what became of them and why. Names are EVE's where it has them. */
+/* Writes flows and rules as JSON for `sluice explain`. Names are those of EVE where it has them. */
 #include <netinet/in.h>
 #include <string.h>
 
@@ -312,7 +312,7 @@ static void put_text(struct text *out, const struct rule *rule)
     put_thresholds(out, rule);
 }
 
-/* A rule in a rule file that is not loaded: why. */
+/* Writes why a rule of a rule file is not loaded. */
 static void put_failure(struct text *out, const struct rule_failure *failure)
 {
     json_string(out, "left_out_for", rule_failure_kind_name(failure->kind));

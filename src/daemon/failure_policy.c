@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Open or closed: what becomes of traffic when engines keep dying. Each cause has a setting; auto is
- * engine.failure-policy, and auto there is nft.bypass, which decides already what the kernel does when no daemon
- * listens.
+ * Failure policies: whether traffic passes (open) or is dropped (closed) when engines keep dying. Each cause has a
+ * setting; auto means engine.failure-policy, and auto there means nft.bypass, which also decides what the kernel does
+ * when no daemon listens.
  */
 #include <string.h>
 

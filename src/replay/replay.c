@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Capture files through the same pipeline as packets from a queue. Events are lossless, and the same capture and rules
- * always give the same ones, whatever the size of a batch (queue.batch) and the number of workers.
+ * Inspects capture files with the same pipeline as packets of a queue. No event is lost, and the same captures and
+ * rules always give the same events, with any batch size (queue.batch) and any number of workers.
  *
- * Threads: one worker is the calling thread. With more of them it reads and hands the packets to their threads
- *          (replay_workers.c).
+ * Threads: with one worker, the calling thread reads and inspects. With several, it reads and sends the packets to
+ * their threads (replay_workers.c).
  */
 #include "sluice/replay.h"
 
@@ -51,7 +51,7 @@ struct replay {
     uint64_t unsupported;       /* packets of the open file whose link type is */
 };
 
-/* Time is looked at with each second of the capture, so that it does not depend on batches. */
+/* Ends flows at each full second of the capture, so that the result does not depend on batches. */
 static bool begins_second(struct replay *replay, const struct packet *pkt)
 {
     bool begins = pkt->time_ns / NS_PER_SECOND != replay->last_ns / NS_PER_SECOND;
@@ -86,7 +86,7 @@ static void hand_out(struct replay *replay, struct packet **batch, int count)
     }
 }
 
-/* What is wrong with a file is found when it is judged. */
+/* Errors of a file are reported when it is inspected. */
 static void survey(struct replay *replay, const char *path)
 {
     struct packet *batch[CAPTURE_MAX_BATCH];
@@ -103,7 +103,7 @@ static void survey(struct replay *replay, const char *path)
     capture_close(capture);
 }
 
-/* Judges the packets of the open capture until it ends: -ENODATA, or what ails it. */
+/* Inspects the packets of the open capture. Returns -ENODATA at its end, or the error. */
 static int replay_packets(struct replay *replay)
 {
     struct packet *batch[CAPTURE_MAX_BATCH];
@@ -125,7 +125,7 @@ static int replay_packets(struct replay *replay)
     return err;
 }
 
-/* The calling thread's worker has been the file's reader: its counters go on with the next file. */
+/* The worker of the calling thread has read the file: its counters continue with the next file. */
 static void end_file(struct replay *replay)
 {
     struct worker *worker = &replay->workers[0];
@@ -155,7 +155,7 @@ static int replay_file(struct replay *replay, const char *path, char error[ENGIN
         replay->workers[0].capture = replay->capture;
     err = replay_packets(replay);
     if (err == -EBADMSG && capture_counters(replay->capture)->packets > 0) {
-        /* The end of a capture that was interrupted: what came before it has been judged. */
+        /* Warns about a truncated capture, of which the packets before the end were inspected. */
         log_warning("%s: %s; the rest of the file is skipped", path, pcap_file_error(replay->capture));
         err = -ENODATA;
     }
@@ -342,7 +342,7 @@ static void replay_clear(struct replay *replay)
     ruleset_free(replay->ruleset);
 }
 
-/* Ends all flows. */
+/* Inspects the rest of all flows and ends them. */
 static void finish(struct replay *replay)
 {
     struct worker *worker = &replay->workers[0];
@@ -355,7 +355,7 @@ static void finish(struct replay *replay)
     }
 }
 
-/* Of the whole run, behind all events. The packets of a capture need not be in the order of their times. */
+/* Writes the stats event after all others, with the last time of the capture, whose packets may not be in order. */
 static void write_stats(struct replay *replay)
 {
     struct worker *workers[REPLAY_MAX_WORKERS];
@@ -370,7 +370,7 @@ static void write_stats(struct replay *replay)
                 duration_ns / NS_PER_SECOND, replay->last_ns);
 }
 
-/* A replay whose events are not all in the file has failed: nobody would look for them elsewhere. */
+/* A replay fails if not all events could be written. */
 static int check_written(const struct replay *replay, char error[ENGINE_ERROR_SIZE])
 {
     struct output_counters counters;

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Several workers for one capture. The thread that reads the file copies each packet into the ring of a worker, chosen
- * by the pair of addresses as the kernel chooses a queue. So all packets of a flow reach one worker, fragments and ICMP
- * errors (by the packet that they quote) included. Moments when flows end because their time is over are given to all.
+ * Several workers for one capture. The reading thread copies each packet into the ring of a worker, which it chooses by
+ * the pair of addresses as the kernel chooses a queue. So all packets of a flow reach one worker, including fragments,
+ * and ICMP errors by the packet that they quote. Points in time at which flows time out are sent to all workers.
  *
  * A packet with a tunnel has several pairs of addresses, and a flow may come through several tunnels. Therefore the
- * files are surveyed first, and all pairs that have to do with a tunnel are the first worker's; so are both of an ICMP
- * error, which may have a flow of its own. They are remembered as bits by their hash: two that share one only lose a
- * chance to be parallel. Not seen is what lies in a tunnel whose packets all come in fragments, or is quoted by
- * fragments; nor is a pipe surveyed.
+ * files are read once in advance, and all pairs that occur with a tunnel belong to the first worker, as do both pairs
+ * of an ICMP error, which may have a separate flow. They are stored as bits by hash: a collision only costs
+ * parallelism. Pairs inside tunnels whose packets all arrive in fragments, or quoted by fragments, are not found; pipes
+ * are not read in advance.
  *
- * Order. The reader numbers packets and moments. A worker says how far it has come: all of its own that is before its
- * `next` is judged. With each packet comes the number that every other worker had been given last; a packet's turn has
- * come when all of them are past that. At a moment all workers end flows, each in the order of the flows' beginnings,
- * and `next` names the flow. Who waits, waits for earlier things only, so two never wait for each other. The output
- * asks for the same to write events in order.
+ * Order: the reader numbers packets and points in time. A worker publishes its progress in `next`: all of its items
+ * before that number are done. Each packet carries the last numbers that the other workers had been sent; its turn
+ * comes when all of them have passed these. At a point in time all workers end flows, in the order of the flows'
+ * starts, and `next` also names the flow. Each wait is for earlier items only, so there is no deadlock. The output uses
+ * the same progress to write events in order.
  *
- * Threads: the reader gives and finishes; a worker's thread is its ring's only consumer. `next` pairs a store (release)
- * by the worker with a load (acquire) by who waits; which flow it is at lies under a lock, that packets never take.
+ * Threads: the reader sends and finishes; a worker's thread is the only consumer of its ring. `next` pairs a store
+ * (release) by the worker with a load (acquire) by the waiting thread; a lock protects the current flow, and is never
+ * taken for packets.
  */
 #include "replay_workers.h"
 
@@ -83,7 +84,7 @@ struct replay_workers {
     struct replay_worker workers[];
 };
 
-/* The longer it takes, the less it costs others. */
+/* Waits with increasing delays, so that long waits cost little CPU time. */
 static void back_off(unsigned *tries)
 {
     const struct timespec pause = { .tv_nsec = PAUSE_NS };
@@ -101,7 +102,7 @@ static const uint64_t *given_before(const struct given *given)
     return (const uint64_t *)(given + 1);
 }
 
-/* --- How far a worker has come -------------------------------------------------------------------- */
+/* --- Progress of a worker ------------------------------------------------------------------------- */
 
 static void come_to(struct replay_worker *worker, uint64_t sequence)
 {
@@ -118,7 +119,7 @@ static void come_to_flow(struct replay_worker *worker, const struct turn_place *
     pthread_mutex_unlock(&worker->lock);
 }
 
-/* Never later than it is. */
+/* Reads the progress of a worker; it may already be further. */
 static struct turn_place place_of(struct replay_worker *worker)
 {
     uint64_t next = atomic_load_explicit(&worker->next, memory_order_acquire), again;
@@ -192,7 +193,7 @@ static void wait_for_turn(struct turn *turn)
     self->in_turn = true;
 }
 
-/* Flows also end because of a packet: then it is the packet's turn. */
+/* A flow may also end because of a packet: then the turn is that of the packet. */
 static void flow_ends(struct turn *turn, uint64_t start_ns, uint64_t number)
 {
     struct replay_worker *self = (struct replay_worker *)turn;
@@ -204,7 +205,7 @@ static void flow_ends(struct turn *turn, uint64_t start_ns, uint64_t number)
     output_port_place(self->worker->pipeline.output, &place);
 }
 
-/* --- The workers' threads ------------------------------------------------------------------------- */
+/* --- Worker threads ------------------------------------------------------------------------------- */
 
 static struct packet packet_of(const struct replay_worker *worker, const struct given *given)
 {
@@ -219,7 +220,7 @@ static struct packet packet_of(const struct replay_worker *worker, const struct 
     };
 }
 
-/* What a capture counts. */
+/* Counts a packet as a capture does. */
 static void count(struct capture_counters *counters, const struct packet *pkt)
 {
     bool dropped = pkt->verdict == VERDICT_DROP;
@@ -297,7 +298,7 @@ int replay_workers_start(struct replay_workers *all)
     return 0;
 }
 
-/* --- The reader ----------------------------------------------------------------------------------- */
+/* --- Reader --------------------------------------------------------------------------------------- */
 
 static uint32_t hash_of_pair(const struct packet *pkt)
 {
@@ -314,7 +315,7 @@ static bool is_entangled(const struct replay_workers *all, uint32_t hash)
     return all->entangled[hash % ENTANGLED_BITS / 64] >> hash % 64 & 1;
 }
 
-/* An ICMP error hashes as what it quotes; without its message it hashes as itself. */
+/* An ICMP error is hashed by the packet that it quotes; without one, by its own addresses. */
 static void survey_error(struct replay_workers *all, const struct packet *pkt)
 {
     struct packet itself = *pkt;
