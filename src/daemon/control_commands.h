@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the running engine answers on its control socket: see service.c. */
+/* The service that answers commands on the control socket (control_commands.c). */
 #ifndef SLUICE_ENGINE_SERVICE_H
 #define SLUICE_ENGINE_SERVICE_H
 
@@ -15,7 +15,7 @@ struct service_options {
     struct worker *workers;
     struct worker *const *worker_list;
     unsigned worker_count;
-    struct ruleset *const *ruleset; /* the one in use */
+    struct ruleset *const *ruleset; /* the current one */
     const struct rule_names *names;
     struct stats *stats;
     struct output *output;
@@ -25,25 +25,26 @@ struct service_options {
     uint64_t started_ns; /* monotonic */
     const struct engine_memory *memory;
     struct mode_control *mode;
-    int channel;    /* of the keeper */
-    int control_fd; /* the control socket, the service's from now on; -1: none */
+    int channel;    /* to the supervisor */
+    int control_fd; /* the control socket, which the service then owns; -1: none */
     void (*begin_reload)(void *user);
     void *user;
 };
 
-/* 0 or -errno with a line in `error`. */
+/* 0 or -errno with `error`. */
 int service_new(struct service **out, const struct service_options *options, char error[ENGINE_ERROR_SIZE]);
 void service_free(struct service *service); /* NULL is allowed */
 
-/* Waits for a signal that the keeper passes on, at most so long, and serves clients meanwhile. Its number; 0 when there
- * was none, -EPIPE when the keeper has died, SERVICE_HAND_OVER when the next engine is to take over. */
+/* Waits for a signal that the supervisor forwards, at most `timeout_ms`, and serves clients meanwhile. Returns its
+ * number, 0 if there was none, -EPIPE when the supervisor has died, SERVICE_HAND_OVER when the next engine requests the
+ * state. */
 enum { SERVICE_HAND_OVER = -1000 };
 int service_wait(struct service *service, int timeout_ms);
 
-/* The next engine takes over: who asked for it is told. */
+/* Tells the client that requested an upgrade that the next engine replaces this one. */
 void service_tell_hand_over(struct service *service);
 
-/* A reload has ended: who waits for it is told. */
+/* Tells the clients that wait for a reload its result. */
 void service_tell_reload(struct service *service, const struct reload_result *result);
 
 /* --- control_status.c ----------------------------------------------------------------------------- */
@@ -55,13 +56,13 @@ void control_queue_json(struct text *out, struct stats *stats, const struct work
 
 /* --- explain.c ------------------------------------------------------------------------------------ */
 
-/* What is known of a flow, as a JSON object. `rules` names the rules; `worker` has it. */
+/* Writes a flow of `worker` as a JSON object; `rules` has the messages of the rules. */
 void explain_flow(struct text *out, const struct flow_copy *flow, const struct rule_list *rules, unsigned worker,
                   bool all);
-/* The rules that have cost most, as a JSON array. */
+/* Writes the most expensive rules as a JSON array. */
 enum { EXPLAIN_COSTS = 50 };
 void explain_costs(struct text *out, const struct rule_list *rules, const struct worker *workers, unsigned count);
-/* A rule as a JSON object: its text and what changed it when it is loaded, otherwise why it is not. */
+/* Writes a rule as a JSON object: its text and what changed it if it is loaded, otherwise the reason why not. */
 void explain_rule(struct text *out, const struct rule_list *rules, const struct rule_ids *ids,
                   const struct worker *workers, unsigned count);
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The order in which the modules write what they know, and read it. A worker's file is
+ * Writes and reads the state of all modules for an engine hand-over. The file of a worker is
  *
  *     about  names  protocols  half-open  flow  flow  flow ...  datagrams  tallies
  *
- * and a flow is a part of parts: its own fields first, then what others hang on it. Numbers of names and protocols mean
- * something to their process alone, so the names come first, and the reader has tables from the one to the other.
+ * and a flow consists of parts: its own fields first, then the state that other modules store with it. Numbers of names
+ * and protocols are valid in one process only, so the names come first, and the reader has tables from the writer's
+ * numbers to its own.
  *
- * Cold path: memory for the tables is taken here. Flows, sessions and all else come out of the pools that the pipeline
- * has.
+ * Cold path: memory for the tables is allocated here. Flows, sessions and all else are allocated from the pools of the
+ * pipeline.
  */
 #include "sluice/handover.h"
 
@@ -53,7 +54,7 @@ enum part {
     PART_HALF_OPEN,
 };
 
-/* Of a flow; the fields come first, and the session before the application. */
+/* Parts of a flow: its fields first, and the TCP session before the application protocol. */
 enum flow_part {
     FLOW_PART_FIELDS,
     FLOW_PART_VARIABLES,
@@ -79,7 +80,7 @@ static void numbers_clear(struct numbers *numbers)
     *numbers = (struct numbers){ .count = { 0 } };
 }
 
-/* Names of rules are those of tallies, which have them. */
+/* Rules are named by their tallies, which contain the ids. */
 static void write_names(struct transfer *t, const struct rule_names *names)
 {
     for (uint16_t kind = 0; kind < RULE_NAME_RULE; kind++) {
@@ -125,7 +126,7 @@ static void read_names(struct transfer *t, struct rule_names *names, struct numb
     }
 }
 
-/* --- A worker's passage --------------------------------------------------------------------------- */
+/* --- State of a transfer -------------------------------------------------------------------------- */
 
 struct about {
     struct handover_place place;
@@ -158,7 +159,7 @@ static void transfer_tx(struct transfer *t, struct app_tx *tx, void *user)
     detect_transfer_transaction(t, passage->pipeline->detector, passage->checks, tx);
 }
 
-/* What of a flow's parts are beside its own fields; `t` is the part's. */
+/* Transfers the parts of a flow other than its fields; `t` is positioned at the part. */
 static void transfer_flow_part(struct transfer *t, struct passage *passage, struct flow *flow, enum flow_part kind)
 {
     const struct app_transfer_options app = { &passage->protocols, transfer_tx, passage };
@@ -247,7 +248,7 @@ static void write_head(struct passage *passage, const struct ruleset *ruleset, s
     write_protocols(t);
 }
 
-/* Before the flows: their hashes are those of the writer, as records of half-open connections have them. */
+/* Transfers the hash secrets before the flows: records of half-open connections contain hashes of the writer. */
 static void transfer_half_open(struct transfer *t, struct pipeline *pipeline)
 {
     bool same = flow_table_transfer_seed(t, pipeline->flows);
@@ -312,7 +313,7 @@ int handover_write(struct pipeline *pipeline, const struct ruleset *ruleset, str
 
 /* --- Reading -------------------------------------------------------------------------------------- */
 
-/* Into the table as it was read, but for the numbers. NULL when it is left out. */
+/* Adds a flow to the table as it was read, with translated numbers. NULL when it is skipped. */
 static struct flow *adopt(struct passage *passage, struct flow *read)
 {
     struct flow *flow;
@@ -329,8 +330,8 @@ static struct flow *adopt(struct passage *passage, struct flow *read)
     return flow;
 }
 
-/* The file is whole, so a part that makes no sense is a mistake of ours: the flow goes on without it, and all others as
- * they are. */
+/* The digest of the file is correct, so an invalid part is a bug: the flow continues without it, and all other flows
+ * are not affected. */
 static void read_flow_parts(struct transfer *t, struct passage *passage, struct flow *flow)
 {
     struct transfer part;
@@ -360,8 +361,8 @@ static void read_flow(struct transfer *t, struct passage *passage)
     read_flow_parts(t, passage, flow);
 }
 
-/* Whether the packets of a queue among `from` may come to one among `to` now; *first: the first one that they may come
- * to. */
+/* Whether packets that reached a queue among `from` queues may reach this one among `to`; *first: the first queue that
+ * they may reach. */
 static bool may_come(struct handover_place from, struct handover_place to, uint32_t *first)
 {
     uint64_t low = (uint64_t)from.worker * to.workers / from.workers;
@@ -477,7 +478,7 @@ int handover_read(struct pipeline *pipeline, const struct ruleset *ruleset, stru
     return 0;
 }
 
-/* --- What workers share --------------------------------------------------------------------------- */
+/* --- Shared state --------------------------------------------------------------------------------- */
 
 static void transfer_shared_part(struct transfer *t, struct pipeline_shared *shared, const struct ruleset *ruleset,
                                  const struct numbers *names, uint64_t now_ns, enum part kind)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One engine gives what it knows of traffic to the next, by way of the keeper: a memory file for each worker, and one
- * of what they share. What is in them is in handover.c.
+ * Sends the state of an engine to the next one through the supervisor: a memory file for each worker, and one for the
+ * state that they share. handover.c has their contents.
  */
 #include "handover_files.h"
 
@@ -50,7 +50,7 @@ static int hand_over_worker(const struct engine_state *own, unsigned number, str
                 handover_write(&worker->pipeline, atomic_load(&worker->ruleset), place_of(own, number), fd, counts));
 }
 
-/* After the flows: those that do not go are told of, which counts. */
+/* Writes the shared state after the flows: logging flows that are not transferred changes counters. */
 static int hand_over_counters(const struct engine_state *own)
 {
     for (unsigned i = 0; i < own->worker_count; i++)
@@ -68,7 +68,7 @@ static int hand_over_shared(const struct engine_state *own)
                 handover_write_shared(own->shared, own->ruleset, clock_realtime_ns(), fd));
 }
 
-/* What can't be written the next engine does without, as after a death. */
+/* If a file cannot be written, the next engine starts without it, as after a death. */
 void engine_state_send(const struct engine_state *own)
 {
     struct handover_counts counts = { 0 };
@@ -95,7 +95,7 @@ static int take_shared(const struct engine_state *own, int fd)
     return handover_read_shared(own->shared, own->ruleset, fd);
 }
 
-/* Each worker takes of each file what is its own. */
+/* Each worker reads all files, and uses the flows whose packets may reach its queue. */
 static int take_flows(const struct engine_state *own, int fd, struct handover_counts *counts)
 {
     int err = 0;
@@ -118,7 +118,8 @@ void engine_state_receive(const struct engine_state *own, int what, int fd)
     close(fd);
 }
 
-/* One that dies before they are written leaves them to the next. A disk that stands still is not waited for. */
+/* Waits until the events are written, because an engine that dies earlier leaves them to the next one; but not for a
+ * hung disk. */
 static void wait_for_written(struct output *output)
 {
     enum { TRIES = 100 };

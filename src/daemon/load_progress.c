@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who waits for a large ruleset on a slow machine sees that something is done. The line comes after a second, so that
- * nobody sees it who does not wait; it changes ten times a second.
+ * Shows that a large ruleset is being loaded. The line appears after a second and changes ten times a second.
  */
 #include "sluice/load_progress.h"
 
@@ -14,7 +13,7 @@
 
 enum { WAIT_NS = 1000000000, PAUSE_NS = 100000000, NAME_MAX_SHOWN = 40 };
 
-/* A long path by its end. */
+/* Shortens a long path to its end. */
 static const char *shortened(const char *what)
 {
     size_t length = strlen(what);

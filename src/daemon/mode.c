@@ -3,7 +3,7 @@
  * Mode drop or alert-only. The configuration sets the mode of each queue (ips.mode, queues.*.ips-mode), `sluice mode`
  * overrides it, for a time or until `sluice mode configured`. A worker reads its mode once for each batch.
  *
- * The override outlives the engine: it is in the lifeline memory, for the engine that follows a crash or an upgrade,
+ * The override outlives the engine: it is in the engine's memory, for the engine that follows a crash or an upgrade,
  * and in the hand-over file, for a restart of the service. So is the configured mode, because the configuration that a
  * reload read may not be readable when an engine dies.
  *
@@ -12,7 +12,7 @@
  *
  * Connections with the drop mark of nft.offload never reach a queue, so alert-only removes the mark.
  *
- * Threads: main's.
+ * Threads: the main thread.
  */
 #include "mode.h"
 
@@ -71,7 +71,7 @@ static uint64_t ns_left(const struct mode_override *override)
     return override->until_ns > now_ns ? override->until_ns - now_ns : 0;
 }
 
-/* Realtime; 0: no end. */
+/* Returns the end of the override in real time; 0: none. */
 static uint64_t end_of(const struct mode_override *override)
 {
     return override->is_set && override->until_ns > 0 ? clock_realtime_ns() + ns_left(override) : 0;
@@ -86,7 +86,7 @@ static enum ips_mode mode_of(const struct mode_control *control, const struct wo
     return control->override.mode;
 }
 
-/* --- The kernel's part ---------------------------------------------------------------------------- */
+/* --- Marks in the kernel -------------------------------------------------------------------------- */
 
 /* Called when no worker handles a batch in mode drop any more. Queues in mode drop set the mark again. */
 static void release_connections(const struct mode_control *control)
@@ -114,7 +114,7 @@ static void release_connections(const struct mode_control *control)
 
 /* --- Changes -------------------------------------------------------------------------------------- */
 
-/* Gives each worker its mode. True when one of them changed. */
+/* Sets the mode of each worker. True when one of them changed. */
 static bool apply(struct mode_control *control)
 {
     bool changed = false, releases = false;
@@ -132,7 +132,7 @@ static bool apply(struct mode_control *control)
     return changed;
 }
 
-/* "drop", "alert-only", or "mixed" when queues differ. */
+/* Returns "drop", "alert-only", or "mixed" when queues differ. */
 static const char *name_of_all(const struct mode_control *control)
 {
     uint32_t first = atomic_load(&control->workers[0].mode);
@@ -266,7 +266,7 @@ void mode_poll(struct mode_control *control)
     report(control, "expired");
 }
 
-/* --- What is shown -------------------------------------------------------------------------------- */
+/* --- Status --------------------------------------------------------------------------------------- */
 
 void mode_json(const struct mode_control *control, struct text *out)
 {

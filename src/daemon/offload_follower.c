@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What becomes of flows that the kernel handles. A thread of its own asks conntrack now and then what those have moved
- * that carry our mark, and hears of their ends; each worker has a ring, from which it takes reports between two batches
- * and gives them to its flows. Which worker has a flow is not known here, so all are told of all; who does not have it
- * shrugs.
+ * Follows offloaded flows. A thread periodically lists the connections with Sluice's mark in conntrack, with their
+ * counters, and receives notifications when they end. Each worker has a ring of reports, which it reads between two
+ * batches to update its flows. This thread does not know which worker has a flow, so it reports to all; the others
+ * ignore the report.
  *
- * The ends of the flow as it is seen between destination and source NAT: the client as the original direction has it,
- * the server as the reply has it. That is so in all three hooks.
+ * Addresses and ports are those between destination and source NAT, as in all three hooks: the client as in the
+ * original direction, the server as in the reply direction.
  *
- * A connection of TCP that conntrack forgot without having seen its end (somebody flushed them, say) goes on, and its
- * flow with it.
+ * A TCP connection whose conntrack entry is deleted before its end (for example flushed) continues, and so does its
+ * flow.
  *
- * Listing costs the kernel a walk through all connections; it is never done for more than a small share of the time.
+ * Listing makes the kernel walk through all connections, so it is limited to a small share of the time.
  *
- * Threads: new/start/stop/free by the main thread, a port by its worker, counters by anybody.
+ * Threads: new/start/stop/free by the main thread, a port by its worker, counters by any thread.
  */
 #include "offload_follower.h"
 
@@ -62,7 +62,7 @@ struct offload_follower {
 
 /* --- Reports -------------------------------------------------------------------------------------- */
 
-/* To be said for sure, since packets of a connection that goes on would be those of one that nobody knows. */
+/* Reports the end of a connection only if it is certain: later packets of it would have no flow. */
 static bool is_over(const struct conntrack *connection)
 {
     const struct conntrack_tuple *original = &connection->tuple[CONNTRACK_ORIGINAL];
@@ -96,7 +96,7 @@ static struct flow_report report_of(const struct conntrack *connection, bool end
     return report;
 }
 
-/* NULL when the worker made no room. */
+/* Returns NULL when the ring of the worker stays full. */
 static struct flow_report *reserve(struct ring *ring)
 {
     const struct timespec pause = { .tv_nsec = (long)NS_PER_MS };
@@ -127,7 +127,7 @@ static void tell(const struct conntrack *connection, bool ended, void *user)
     }
 }
 
-/* --- The thread ----------------------------------------------------------------------------------- */
+/* --- Thread --------------------------------------------------------------------------------------- */
 
 static void list(struct offload_follower *offload_follower)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Events that do not get where they should: it is told, with what helps, and the keeper is asked for a file that only
- * it can open. */
+/* Logs output errors with their remedy, and requests the event file from the supervisor if the engine cannot open it.
+ */
 #include "output_errors.h"
 
 #include <errno.h>

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What main tells of overload: when a worker enters and leaves it, with what was shed, and packets that the kernel lost
- * since it was asked last. All of it goes to the events; the log has a line for a queue at most each LOG_INTERVAL_NS,
- * with what can be done.
+ * Reports overload: when a worker enters and leaves it, what was shed, and packets that the kernel dropped since the
+ * last call. Each report is an event; the log has at most one line per queue in LOG_INTERVAL_NS, with a remedy.
  *
- * Threads: main's. Workers write their notices into a ring each.
+ * Threads: the main thread. Each worker writes its notices to a ring.
  */
 #include "overload_report.h"
 
@@ -28,14 +27,14 @@ enum { NOTICE_RING_SIZE = 32 << 10, MAX_SUSPENDED = 256 };
 #define LOOK_INTERVAL_NS (NS_PER_SECOND / 5)
 #define LOG_INTERVAL_NS (60 * NS_PER_SECOND)
 
-/* What has been told of a queue. */
+/* What was reported about a queue. */
 struct told_queue {
     uint64_t missing;
     uint64_t lost_since_line;
     uint64_t lost_logged_ns, overload_logged_ns; /* 0: never */
 };
 
-/* A rule that a worker does not ask. */
+/* A rule that a worker has suspended. */
 struct suspended_rule {
     struct rule_suspension rule;
     unsigned worker;
@@ -106,9 +105,9 @@ static bool may_log(uint64_t *logged_ns, uint64_t now_ns)
     return true;
 }
 
-/* --- Workers' notices ----------------------------------------------------------------------------- */
+/* --- Notices of workers --------------------------------------------------------------------------- */
 
-/* How many flows there are in all. */
+/* Sums the shed flows of all classes. */
 static uint64_t fill_classes(struct output_overload *event, const struct overload_notice *notice)
 {
     uint64_t flows = 0;
@@ -178,7 +177,7 @@ static void take_notices(struct overload_report *report, unsigned index, uint64_
     }
 }
 
-/* --- What the kernel dropped ---------------------------------------------------------------------- */
+/* --- Drops by the kernel -------------------------------------------------------------------------- */
 
 static void log_lost(struct overload_report *report, unsigned index, const struct output_overload *event,
                      uint64_t now_ns)

@@ -21,7 +21,7 @@
 
 enum { FILE_MAGIC = 0x534c5141, FOLDER_MODE = 0755 };
 
-/* --- The comparison ------------------------------------------------------------------------------- */
+/* --- Comparison ----------------------------------------------------------------------------------- */
 
 static const struct account_rule *find_rule(const struct queue_account *account, const struct account_rule *rule)
 {
@@ -59,7 +59,7 @@ static const struct account_queue *find_queue(const struct queue_account *accoun
     return NULL;
 }
 
-/* Packets that came to the queues since the last reading. */
+/* Returns the packets that arrived in the queues since the last reading. */
 static int64_t count_queues(const struct queue_account *account, const struct queue_status *queues, unsigned count)
 {
     int64_t sum = 0;
@@ -152,7 +152,7 @@ uint64_t queue_account_update(struct queue_account *account, const struct accoun
     return (uint64_t)exceeded;
 }
 
-/* --- The file ------------------------------------------------------------------------------------- */
+/* --- File ----------------------------------------------------------------------------------------- */
 
 struct account_file {
     uint32_t magic, size;
@@ -199,8 +199,8 @@ int queue_account_write(const struct queue_account *account, int fd)
     return length == sizeof(file) ? 0 : length < 0 ? -errno : -EIO;
 }
 
-/* The number of the network namespace that no other one has until the next boot; its inode on kernels without one
- * (before 5.14). */
+/* Returns the cookie of the network namespace, which is unique until the next boot; on kernels before 5.14, its inode.
+ */
 static uint64_t namespace_number(void)
 {
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);

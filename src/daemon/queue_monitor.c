@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads the counters of the nf_tables rules that send packets to our queues, and the kernel's list of queues, and
- * reports what queue_account.c finds. Which rules these are is looked up again when the ruleset has changed; in between
- * only their chains are read. Rules of legacy iptables are not read: that takes files and privileges that the engine
- * has given up.
+ * Reads the counters of the nf_tables rules that send packets to the daemon's queues, and the kernel's list of queues,
+ * and reports what queue_account.c finds. The rules are searched again when the ruleset has changed; otherwise only
+ * their chains are read. Rules of legacy iptables are not read, because that needs files and privileges that the engine
+ * has dropped.
  */
 #include "queue_monitor.h"
 
@@ -39,7 +39,7 @@
 
 enum { FIND_TRIES = 4, NAME_SIZE = 256, MAX_NEXT = 32, SETTLE_NS = 5 * 1000 * 1000, FIND_SHARE = 50 };
 
-/* A chain with a rule that sends packets to our queues. */
+/* A chain with a rule that sends packets to the daemon's queues. */
 struct fed_chain {
     uint32_t family;
     char table[NAME_SIZE], chain[NAME_SIZE];
@@ -52,7 +52,7 @@ enum coverage {
     COVERAGE_FULL,
 };
 
-/* A next consumer's queue. */
+/* The queue of the next consumer. */
 struct next_queue {
     uint16_t queue;
     bool bypass;
@@ -108,7 +108,7 @@ static bool is_our_queue(const struct queue_monitor *monitor, uint32_t queue)
     return false;
 }
 
-/* Counts our queues among those that the rule feeds. */
+/* Counts the daemon's queues among those of the rule. */
 static unsigned our_share(const struct queue_monitor *monitor, const struct netrules_rule *rule)
 {
     unsigned share = 0;
@@ -163,7 +163,7 @@ static void take_rule(struct queue_monitor *monitor, const struct netrules_rule 
     };
 }
 
-/* `remember`: keeps the chains of these rules. */
+/* Adds the counter of a rule; with `remember`, also stores its chain. */
 static void take_rules(struct queue_monitor *monitor, const struct netrules *ruleset, bool remember)
 {
     for (const struct netrules_table *table = ruleset->tables; table; table = table->next)
@@ -172,7 +172,7 @@ static void take_rules(struct queue_monitor *monitor, const struct netrules *rul
                 take_rule(monitor, rule, remember);
 }
 
-/* Looks through all rules. */
+/* Searches all rules. */
 static int find_rules(struct queue_monitor *monitor)
 {
     struct netrules *ruleset = NULL;
@@ -192,9 +192,10 @@ static int find_rules(struct queue_monitor *monitor)
 }
 
 /*
- * Reads the counters of all rules that feed our queues, as of one generation of the ruleset. After a change all rules
- * are searched for them, but only for a small share of the time. Until then there is no reading: a rule that is missing
- * in one and there in the next would look like packets that passed. 0; -EAGAIN or -EINTR: later; another -errno: never.
+ * Reads the counters of all rules that send packets to the daemon's queues, in one generation of the ruleset. After a
+ * change all rules are searched, for a small share of the time at most. Until then there is no reading: a rule that is
+ * missing in one reading and present in the next would look like packets that passed. Returns 0; -EAGAIN or -EINTR to
+ * try again later; another -errno if counters cannot be read at all.
  */
 static int read_rules(struct queue_monitor *monitor, uint64_t now_ns)
 {
@@ -272,7 +273,7 @@ struct account_queue *queue_monitor_queues(struct queue_monitor *monitor)
     return monitor->account.queues;
 }
 
-/* --- What passed ---------------------------------------------------------------------------------- */
+/* --- Packets that passed -------------------------------------------------------------------------- */
 
 static bool fails_open(const struct queue_monitor *monitor)
 {
@@ -363,7 +364,7 @@ static bool all_bypass(const struct account_reading *reading)
     return true;
 }
 
-/* No daemon listened for up to `duration_ns`. */
+/* Reports packets that passed by bypass: no daemon listened for up to `duration_ns`. */
 static void report_bypass(struct queue_monitor *monitor, uint64_t packets, uint64_t duration_ns)
 {
     bool passed = all_bypass(&monitor->reading);
@@ -399,7 +400,7 @@ static void report_bypass(struct queue_monitor *monitor, uint64_t packets, uint6
     output_firewall(monitor->options.output, &event);
 }
 
-/* Compares the counters of rules and queues. 0 with the new packets, or -errno when there is no reading this time. */
+/* Compares the counters of rules and queues. 0 with the new packets, or -errno when there is no reading now. */
 static int read_all(struct queue_monitor *monitor, uint64_t now_ns, uint64_t *packets, bool *unbound)
 {
     struct account_reading *reading = &monitor->reading;
@@ -424,7 +425,7 @@ static int read_all(struct queue_monitor *monitor, uint64_t now_ns, uint64_t *pa
     return 0;
 }
 
-/* Warns when packets reach our queues by rules whose counters cannot be compared. */
+/* Warns when packets reach the queues by rules whose counters cannot be compared. */
 static void log_coverage(struct queue_monitor *monitor, uint64_t now_ns)
 {
     uint32_t enqueued = 0;
@@ -445,7 +446,7 @@ static void log_coverage(struct queue_monitor *monitor, uint64_t now_ns)
               "others as well");
 }
 
-/* --- The next consumer ---------------------------------------------------------------------------- */
+/* --- Next consumer -------------------------------------------------------------------------------- */
 
 static uint64_t routed_to(const struct queue_monitor *monitor, uint16_t queue)
 {
@@ -583,7 +584,7 @@ void queue_monitor_load(struct queue_monitor *monitor)
         if (!listed)
             continue;
         if (before && before->port_id == now[i].port_id) {
-            /* Packets that have waited since then are at least so old. */
+            /* Sets the minimum age of packets that have waited since the last reading. */
             queue_age_mark(&worker->watch.age, before->id_sequence, account->read_ns, false);
             if (now[i].waiting == 0)
                 queue_age_mark(&worker->watch.age, now[i].id_sequence, clock_monotonic_ns(), false);
@@ -679,7 +680,7 @@ void queue_monitor_json(const struct queue_monitor *monitor, const struct stats 
     json_array_close(out);
 }
 
-/* --- A table without a daemon --------------------------------------------------------------------- */
+/* --- Table without daemon ------------------------------------------------------------------------- */
 
 int queue_account_start_without_daemon(const struct firewall_options *firewall)
 {

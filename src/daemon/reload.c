@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Other rules and settings while packets flow. A thread of low priority reads the configuration and the rules anew,
- * compiles them, and makes what each worker needs for them; nothing of the running engine is touched. Rules that cannot
- * be loaded are left out, as at the start. A mistake in the configuration, or when no rule could be loaded, refuses the
- * reload: the engine keeps its rules and settings. Otherwise main gives each worker its update, which it takes between
- * two batches: it moves pointers, and that is all. When the last has it nobody judges by the old rules any more; events
- * that point at them may still wait for the output thread, and when that has written them the old rules are freed.
+ * Loads a new ruleset and new settings while packets are inspected. A thread of low priority reads the configuration
+ * and the rules, compiles them, and allocates what each worker needs for them, without touching the running engine.
+ * Rules that cannot be loaded are skipped, as at the start. If the configuration has an error, or no rule could be
+ * loaded, the reload fails and the engine keeps ruleset and settings. Otherwise the main thread gives each worker an
+ * update, which it applies between two batches by exchanging pointers. When all workers have applied it, the old
+ * ruleset is freed as soon as the output thread has written the events that refer to it.
  *
  * What outlives the rules: flows, with what waits in them (src/detect/state_map.c); bits, by the numbers of their names
  * (struct rule_names); thresholds and tags, by the ids of the rules; datasets, which the new rules take over.
  *
- * A second set of rules needs the memory of the first one: what that took is measured, and when it is not to be had
- * nothing is begun.
+ * A second ruleset needs about as much memory as the first one. That is measured, and if it is not available, the
+ * reload does not start.
  *
- * Threads:   all functions belong to main; the builder has the struct from reload_start() until `built`.
- * Ownership: the ruleset is main's from reload_poll() on, the one before is freed here.
+ * Threads:   all functions are called by the main thread; the builder uses the struct from reload_start() until
+ * `built`. Ownership: the main thread owns the ruleset from reload_poll() on; the previous one is freed here.
  */
 #include "reload.h"
 
@@ -112,7 +112,7 @@ static uint64_t memory_limit(const struct reload *reload)
     return configured > 0 && configured < available ? configured : available;
 }
 
-/* Before anything is read: as much as the rules in use took, and a quarter more. */
+/* Checks before loading that as much memory as for the current ruleset is available, and a quarter more. */
 static int check_memory(struct reload *reload)
 {
     uint64_t needed = (uint64_t)reload->rules_memory * MEMORY_MARGIN_PERCENT / 100, limit = memory_limit(reload);
@@ -125,7 +125,7 @@ static int check_memory(struct reload *reload)
     return -ENOMEM;
 }
 
-/* And after: rules that have grown must not take more than was allowed, either. */
+/* Checks after loading that a larger ruleset does not exceed the limit, either. */
 static int check_growth(struct reload *reload, size_t used_before)
 {
     uint64_t configured = (uint64_t)config_number(config_in_use(reload), "reload.memory-max");
@@ -139,9 +139,9 @@ static int check_growth(struct reload *reload, size_t used_before)
     return -ENOMEM;
 }
 
-/* --- The builder ---------------------------------------------------------------------------------- */
+/* --- Builder -------------------------------------------------------------------------------------- */
 
-/* Only mistakes that are not in the rules in use: they do not keep a reload from working. */
+/* Returns the first error that the current rules do not have as well, because those do not prevent a reload. */
 static int refuse_mistakes(struct reload *reload, size_t before, const char *where)
 {
     size_t mistakes = diag_errors(reload->diag) - before;
@@ -166,7 +166,7 @@ static int read_config(struct reload *reload)
     return err ? err : refuse_mistakes(reload, 0, "the configuration");
 }
 
-/* Better than the "Permission denied" of a file that anybody may read. */
+/* Explains that the sandbox is the reason, where the error of the system would only be "Permission denied". */
 static int check_walls(struct reload *reload)
 {
     const char *path = reload->new_config ? confinement_blocks_file(reload->new_config) : NULL;
@@ -204,7 +204,7 @@ static bool wants_magic(const struct reload *reload)
            !(ruleset_file_needs(reload->before) & RULE_FILE_MAGIC);
 }
 
-/* Of a configuration that was read anew. */
+/* Reads the settings that a reload applies. */
 static void fill_settings(const struct reload *reload, struct worker_update *update)
 {
     if (!reload->new_config)
@@ -250,7 +250,7 @@ static void throw_away(struct reload *reload)
     reload->new_config = NULL;
 }
 
-/* The priority is that of the thread alone, and of those that compile for it. */
+/* Lowers the priority of this thread and of those that compile for it. */
 static void *build(void *argument)
 {
     struct reload *reload = argument;
@@ -289,7 +289,7 @@ static int start_builder(struct reload *reload)
     return err;
 }
 
-/* --- Main ----------------------------------------------------------------------------------------- */
+/* --- Main thread ---------------------------------------------------------------------------------- */
 
 int reload_new(struct reload **out, const struct reload_options *options)
 {
@@ -382,8 +382,7 @@ static void fill_result(struct reload *reload, int error, const char *cause)
     };
 }
 
-/* The thread can't be ended, it is in the midst of something: it is left alone, and what it brings one day is thrown
- * away. */
+/* A hung builder thread cannot be ended: the reload is reported as failed, and a later result is discarded. */
 static enum reload_event watch_builder(struct reload *reload)
 {
     uint64_t limit = (uint64_t)config_number(reload->options.run->config, "engine.load-timeout");
@@ -427,7 +426,7 @@ static enum reload_event give_updates(struct reload *reload)
     return RELOAD_NOTHING;
 }
 
-/* Settings of the rules, and those that workers and main take over; all others are used at the start alone. */
+/* Settings of rules, and those that workers and the main thread apply; all others are used only at the start. */
 static bool is_reloaded(const char *name)
 {
     static const char *const reloaded[] = {
@@ -490,7 +489,7 @@ static void use_config(struct reload *reload)
     reload->new_config = NULL;
 }
 
-/* A worker that has ended takes nothing any more, and uses nothing. */
+/* A worker whose thread has ended applies no update and uses no ruleset. */
 static bool all_have_taken(const struct reload *reload)
 {
     for (unsigned i = 0; i < reload->options.worker_count; i++) {

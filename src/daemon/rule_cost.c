@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What rules cost, over workers: for events, for the log and for who asks. Main's; the numbers are the workers'
- * (src/detect/budget.c). */
+/* Sums the costs of rules over all workers for events, log and `sluice costs`. The workers measure them
+ * (src/detect/budget.c); the main thread reads them. */
 #include "rule_cost.h"
 
 #include <stdatomic.h>
@@ -29,7 +29,7 @@ struct output_overload_rule rule_cost_get(const struct worker *workers, unsigned
     return sum;
 }
 
-/* Keeps the list in order, the most expensive one first. */
+/* Inserts a rule into the list, the most expensive one first. */
 static unsigned rank(struct output_overload_rule *list, unsigned count, unsigned max,
                      const struct output_overload_rule *rule)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The daemon's engine, a child of the keeper (src/keeper), which has the sockets of the queues and gets the signals.
- * Everything that can fail is done before the first packet: rules, output, memory; then the keeper is asked to bind the
- * queues, the workers are started, the firewall is attached, and the keeper told. The end goes the other way round: the
- * firewall stops feeding the queues first, the workers judge what still waits, and only then the keeper closes the
+ * The engine, a child of the supervisor (src/daemon/supervisor), which has the sockets of the queues and receives the
+ * signals. The engine first completes everything that can fail: rules, output, memory. Then it requests the queues,
+ * starts the workers, installs the sluice table, and reports that it is ready. It stops in the reverse order: the table
+ * stops sending packets to the queues, the workers inspect the packets that wait, and then the supervisor closes the
  * sockets.
  *
- * An engine that takes over from one that died finds queues that are bound and a table that feeds them; it leaves both
- * as they are.
+ * An engine that follows one that died finds bound queues and an installed table, and keeps both.
  *
- * When the keeper has died the engine ends, but leaves the table: the next keeper may have the queues by systemd, and
- * without one it is the table's bypass that says what becomes of packets.
+ * When the supervisor has died, the engine exits but leaves the table: the next supervisor may get the queues from
+ * systemd; otherwise the bypass flag of the table decides about packets.
  *
- * The calling thread is the main thread: it waits for the keeper, writes statistics, and notices workers that died.
+ * The calling thread is the main thread: it waits for the supervisor, writes statistics, and detects workers that
+ * failed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -103,7 +103,7 @@ struct engine {
 
 /* --- Start ---------------------------------------------------------------------------------------- */
 
-/* An engine that died had other settings by a reload: the rules are loaded as that one did, and the rest follows by a
+/* A previous engine that died had newer settings by a reload: load the rules with these; the other settings follow by a
  * reload. */
 static void load_newer_config(struct engine *engine)
 {
@@ -236,7 +236,7 @@ static int plan_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     return 0;
 }
 
-/* A worker's memory and its injector; everything but its queue. */
+/* Allocates all of a worker except its queue. */
 static int prepare_worker(struct engine *engine, struct worker *worker, const struct pipeline_options *options,
                           char error[ENGINE_ERROR_SIZE])
 {
@@ -379,7 +379,7 @@ static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     return err;
 }
 
-/* All that needs no bound queue. */
+/* Prepares everything that needs no bound queue. */
 static int open_captures(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     char cause[CAPTURE_ERROR_SIZE];
@@ -395,7 +395,8 @@ static int open_captures(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     return 0;
 }
 
-/* Not before the sandbox, as no thread is: what that takes away is taken from this thread, and those that it starts. */
+/* Called after the sandbox has started, like all functions that start threads: its restrictions apply to this thread
+ * and to those that it starts. */
 static int start_output(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     int err;
@@ -425,7 +426,7 @@ static struct engine_state succession_of(struct engine *engine)
     };
 }
 
-/* Binding a queue makes packets wait in it, so it comes last, and the threads follow at once. */
+/* Binding a queue makes packets wait in it: it is the last step, and the threads start at once. */
 static int bind_queues(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     const struct engine_inputs *inherited = engine->inherited;
@@ -530,7 +531,7 @@ static int attach(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     return 0;
 }
 
-/* --- While it runs -------------------------------------------------------------------------------- */
+/* --- Main loop ------------------------------------------------------------------------------------ */
 
 static int prepare_reload(struct engine *engine)
 {
@@ -573,7 +574,7 @@ static void begin_reload(struct engine *engine)
     }
 }
 
-/* What main itself does by the rules and settings. */
+/* Applies a new ruleset and new settings to the main thread. */
 static void use_reloaded(struct engine *engine)
 {
     const struct config *config = reload_config(engine->reload);
@@ -587,7 +588,7 @@ static void use_reloaded(struct engine *engine)
     conntrack_data_check(engine->workers, engine->worker_count, engine->ruleset);
 }
 
-/* Takes a reload further, or begins the next one. */
+/* Advances a reload, or starts the next one. */
 static void go_on_reloading(struct engine *engine)
 {
     if (reload_poll(engine->reload, &engine->ruleset) != RELOAD_NOTHING) {
@@ -618,7 +619,7 @@ static void write_stats(struct engine *engine)
                 stats_uptime(engine->stats, engine->started_ns), clock_realtime_ns());
 }
 
-/* The first worker that ended, with its error; 0 when all run. */
+/* Returns the error of the first worker that has ended; 0 when all run. */
 static int worker_error(const struct engine *engine, uint16_t *queue)
 {
     for (unsigned i = 0; i < engine->worker_count; i++) {
@@ -632,7 +633,7 @@ static int worker_error(const struct engine *engine, uint16_t *queue)
     return 0;
 }
 
-/* 0 when there is something else to look at, -EPIPE when the keeper has died. */
+/* Waits for a signal. 0 when there is other work, -EPIPE when the supervisor has died. */
 static int wait_for_signal(const struct engine *engine)
 {
     bool reloading = reload_state(engine->reload) != RELOAD_IDLE && !reload_is_stuck(engine->reload);
@@ -770,7 +771,7 @@ static int open_service(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     return service_new(&engine->service, &options, error);
 }
 
-/* While files are read, which may stand still: whose keeper dies then has no other way to hear of it. */
+/* Exits when the supervisor dies during the start, while this thread may be blocked by reading files. */
 static void die_with_keeper(bool die)
 {
     prctl(PR_SET_PDEATHSIG, die ? SIGKILL : 0);
@@ -823,7 +824,7 @@ static int start(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     return attach(engine, error);
 }
 
-/* Of what the workers did; when all is well. */
+/* Logs the summary of all workers after an orderly end. */
 static void write_end(struct engine *engine)
 {
     setup_save_datasets(engine->ruleset);
@@ -832,15 +833,14 @@ static void write_end(struct engine *engine)
                     stats_uptime(engine->stats, engine->started_ns), clock_realtime_ns());
 }
 
-/* A reload still reads, and nobody knows for how long: what it uses stays, and nothing is to be torn down beneath it.
- */
+/* A reload is still reading files, for an unknown time: exits without freeing what it uses. */
 static void leave(void)
 {
     fflush(NULL);
     _exit(EXIT_SUCCESS);
 }
 
-/* What fails leaves the table to the next engine. */
+/* After an error the table stays for the next engine. */
 static void stop(struct engine *engine, bool well)
 {
     const struct engine_state succession = succession_of(engine);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From counters to a stats event. Counter names are Suricata's where it has the counter; what NFQUEUE and the verdicts
- * have to say is under "ips" and "queue.N". Names that depend on the queue are made once, because the output keeps
- * them.
+ * Writes counters as a stats event. Counters have Suricata's names where it has the counter; those of NFQUEUE and of
+ * verdicts are below "ips" and "queue.N". Names that depend on the queue are allocated once, because the output keeps
+ * pointers to them.
  */
 #include "sluice/stats.h"
 
@@ -103,7 +103,7 @@ static const char *const queue_fields[] = {
 enum { QUEUE_FIELDS = sizeof(queue_fields) / sizeof(queue_fields[0]) };
 _Static_assert(sizeof(queue_fields) / sizeof(queue_fields[0]) <= STATS_PER_QUEUE, "names of queue counters");
 
-/* The reason "flow drop" is counted as flow_drop. */
+/* Writes the name of a counter: the reason "flow drop" is counted as flow_drop. */
 static const char *reason_path(struct stats *stats, const char *group, const char *reason)
 {
     char *path = arena_printf(stats->arena, "ips.%s.%s", group, reason);
@@ -115,7 +115,7 @@ static const char *reason_path(struct stats *stats, const char *group, const cha
     return path;
 }
 
-/* As the field has them: exception_policy.tcp.midstream.pass_flow. It has none for the two that are below ips. */
+/* As in Suricata: exception_policy.tcp.midstream.pass_flow. The two below ips exist only here. */
 static const char *const exception_paths[EXCEPTION_COUNT] = {
     [EXCEPTION_DEFRAG_MEMCAP] = "exception_policy.defrag.memcap",
     [EXCEPTION_FLOW_MEMCAP] = "exception_policy.flow.memcap",
@@ -252,7 +252,7 @@ static void add_queue(struct stats *stats, struct worker *worker)
         add(stats, queue_name(stats, worker, i), values[i]);
 }
 
-/* Sums of a worker's counters over all workers. */
+/* Sums the counters of all workers. */
 struct sums {
     struct capture_counters capture;
     struct pipeline_counters pipeline;
@@ -433,7 +433,7 @@ static void add_ips(struct stats *stats, const struct sums *sums)
         add_exceptions(stats, sums, true);
 }
 
-/* Of all queues together; percentiles of what came since the last event. */
+/* Adds the ages of all queues together: percentiles of the packets since the last event. */
 static void add_overload(struct stats *stats, const struct sums *sums, struct worker *const *workers, unsigned count)
 {
     struct queue_age_counts now = { 0 }, before = { 0 };
@@ -482,7 +482,7 @@ static void add_files(struct stats *stats, const struct sums *sums, const struct
     add(stats, "file_store.fs_errors", store.errors);
 }
 
-/* State that all workers share. */
+/* Adds the state that all workers share. */
 static void add_shared(struct stats *stats, const struct worker *worker, const struct ruleset *ruleset)
 {
     const struct datasets *datasets = rule_list_datasets(ruleset_rules(ruleset));
@@ -519,7 +519,7 @@ void stats_set_engine_memory(struct stats *stats, const struct engine_memory *me
     stats->memory = memory;
 }
 
-/* Of the keeper: they outlive engines. */
+/* Adds the counters of the supervisor, which outlive engines. */
 static void add_lifeline(struct stats *stats)
 {
     if (!stats->memory)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Capabilities, by the kernel's own calls: all that is wanted is one bit. The bounding set needs CAP_SETPCAP, which a
- * container or a service manager may have kept: without it no_new_privs alone says that nothing comes back.
+ * Sets capabilities with the kernel's system calls, as only a few bits are needed. Changing the bounding set needs
+ * CAP_SETPCAP, which a container or service manager may have removed: then only no_new_privs prevents regaining
+ * capabilities.
  */
 #include "sandbox_priv.h"
 
@@ -49,7 +50,7 @@ static int drop_bounding(uint64_t kept)
     return 0;
 }
 
-/* `inherited`: they also stay for programs that a user other than root executes. */
+/* Sets the capabilities; `inherited`: also for programs that a user other than root executes. */
 static int keep(uint64_t kept, bool inherited)
 {
     struct __user_cap_data_struct sets[WORDS];

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Landlock: which folders are still there. Rules are for the folders as they are now: one that is removed and made anew
- * is another one.
+ * Landlock restricts access to the given folders. Rules refer to the folders that exist now: a folder that is removed
+ * and created again is a different one.
  *
- * The kernel says which version of the interface it has, and each brought rights that a program may forbid itself.
- * Version 1 (5.13) lets no file be renamed into another folder, which the file store does with every file: it counts as
- * none. The header of the build machine may know less than the kernel that runs, so newer rights stand here by their
- * numbers.
+ * The kernel reports the version of the interface; each version added rights that a program may drop. Version 1 (5.13)
+ * does not allow renaming a file into another folder, which the file store needs, so it is treated as missing. The
+ * headers of the build machine may be older than the running kernel, so newer rights are defined here by number.
  *
- * Descriptors of folders in /proc are kept open, by which the kernel keeps the entries that the rules are for.
+ * Descriptors of folders in /proc stay open, so that the kernel keeps the entries to which the rules refer.
  */
 #include "sandbox_priv.h"
 
@@ -38,7 +37,7 @@ enum { PROC_MAGIC = 0x9fa0 };
      LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR | RIGHT_REFER | RIGHT_TRUNCATE)
 #define RIGHTS_OF_FILES ((uint64_t)(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE) | RIGHT_TRUNCATE)
 
-/* As of version 6; what the kernel does not know must be 0. */
+/* Version 6 of the struct; fields that the kernel does not know must be 0. */
 struct ruleset {
     uint64_t files, net, scopes;
 };

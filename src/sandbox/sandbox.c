@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The order in which the walls go up: each needs what the next one takes. The filters are made first, as that takes
- * memory and a file; capabilities go before no_new_privs, which the kernel wants to see before Landlock and filters of
- * who is not root.
+ * Applies all restrictions in the order that their dependencies require. The filters are built first, because that
+ * needs memory and a file; capabilities are dropped before no_new_privs is set, which Landlock and seccomp filters of
+ * users other than root require.
  */
 #include "sandbox_priv.h"
 
@@ -30,7 +30,7 @@ static int make_filters(struct sandbox *sandbox, const struct sandbox_options *o
     return options->seccomp && !err ? filter_of_worker(&sandbox->worker) : err;
 }
 
-/* No debugger, no core file with other people's packets in it. The leak checker is a debugger. */
+/* Forbids debuggers and core dumps, which would contain packets. The leak checker needs to be a debugger. */
 static int forbid_looking_in(void)
 {
     return prctl(PR_SET_DUMPABLE, SANDBOX_IS_CHECKED, 0, 0, 0) ? -errno : 0;
@@ -49,8 +49,8 @@ static int give_up_privileges(struct sandbox *sandbox, char error[SANDBOX_ERROR_
     return err ? fail(error, err, "dumpable") : 0;
 }
 
-/* Capabilities of a user other than root stay over an execution only if they are ambient, and they are so already if it
- * has them by that. */
+/* Capabilities of a user other than root are kept across exec only if they are ambient; a process that got them in this
+ * way has them set already. */
 int sandbox_enter_keeper(bool seccomp, char error[SANDBOX_ERROR_SIZE])
 {
     struct filter filter = { .code = NULL };

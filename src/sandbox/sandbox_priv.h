@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Between the files of the sandbox: see sluice/sandbox.h. */
+/* Functions of the files of the sandbox (sluice/sandbox.h). */
 #ifndef SANDBOX_PRIV_H
 #define SANDBOX_PRIV_H
 
@@ -7,7 +7,7 @@
 
 #include "sluice/sandbox.h"
 
-/* The leak checker stops the process it runs in, by a tracer that is no thread: builds with it forbid a little less. */
+/* The leak checker stops its process with a tracer that is a separate process: builds with it forbid less. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { SANDBOX_IS_CHECKED = 1 };
 #elif defined(__has_feature)
@@ -22,22 +22,23 @@ enum { SANDBOX_IS_CHECKED = 0 };
 
 /* --- capabilities.c ------------------------------------------------------------------------------- */
 
-/* Makes those that are permitted effective again, which a change of the user takes away. 0 or -errno. */
+/* Makes the permitted capabilities effective again after a change of the user. 0 or -errno. */
 int capabilities_raise(void);
-/* Leaves CAP_NET_ADMIN, for good and for what is started later. 0 or -errno. */
+/* Drops all capabilities but CAP_NET_ADMIN, also for programs that are executed later. 0 or -errno. */
 int capabilities_drop(void);
-/* Leaves what the keeper needs: for the queues and the table, to start engines as another user, and to signal them. 0
- * or -errno. */
+/* Drops all capabilities but those of the supervisor: for queues and table, to start engines as another user, and to
+ * signal them. 0 or -errno. */
 int capabilities_drop_of_keeper(void);
 
 /* --- landlock.c ----------------------------------------------------------------------------------- */
 
-/* The version of the interface that is in force now, or -errno: -ENOSYS and -EOPNOTSUPP where the kernel has it not. */
+/* Applies the rules. Returns the version of the interface, or -errno: -ENOSYS and -EOPNOTSUPP if the kernel lacks it.
+ */
 int landlock_enter(const struct sandbox_path *paths, size_t count);
 
 /* --- seccomp.c ------------------------------------------------------------------------------------ */
 
-/* A program of the kernel's filter machine; `code` is the owner's to free. */
+/* A BPF program for the kernel; the owner frees `code`. */
 struct filter {
     struct sock_filter *code;
     unsigned short length;
@@ -47,7 +48,7 @@ struct filter {
 int filter_of_process(struct filter *out, bool unix_clients);
 int filter_of_worker(struct filter *out);
 int filter_of_keeper(struct filter *out);
-/* Of this thread, or of all. 0 or -errno. */
+/* Installs the filter for this thread or for all threads. 0 or -errno. */
 int filter_install(const struct filter *filter, bool all_threads);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The channel and the memory: see sluice/lifeline.h. */
+/* Channel and memory that supervisor and engine share: see sluice/supervisor_channel.h. */
 #include "sluice/supervisor_channel.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 enum { PAGE = 4096, SEND_BUFFER = 1 << 20 /* of the keeper: files of all workers fit */ };
 enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL };
 
-/* --- The channel ---------------------------------------------------------------------------------- */
+/* --- Channel -------------------------------------------------------------------------------------- */
 
 int channel_open_pair(int ends[2])
 {
@@ -75,7 +75,7 @@ int channel_send_file(int fd, enum channel_kind kind, int32_t value, int file)
     return send_message(fd, &message, file);
 }
 
-/* The one descriptor of a message, or -1; when there are more, all are closed. The kernel closes those that do not fit.
+/* Returns the descriptor of a message, or -1; closes all if there are several. The kernel closes those that do not fit.
  */
 static int take_file(struct msghdr *header)
 {
@@ -98,7 +98,8 @@ static int take_file(struct msghdr *header)
     return file;
 }
 
-/* Text of an engine gets into the log and to terminals. C1 control characters are two bytes in UTF-8. */
+/* Replaces control characters, because text of an engine is written to the log and to terminals. C1 control characters
+ * are two bytes in UTF-8. */
 static void clean_text(char text[CHANNEL_TEXT_SIZE])
 {
     text[CHANNEL_TEXT_SIZE - 1] = '\0';
@@ -158,7 +159,7 @@ enum channel_kind channel_receive(int fd, struct channel_message *out, int wait_
     return kind;
 }
 
-/* --- The memory ----------------------------------------------------------------------------------- */
+/* --- Memory --------------------------------------------------------------------------------------- */
 
 static size_t whole_pages(size_t size)
 {
