@@ -21,19 +21,19 @@ struct worker;
 
 struct offload_options {
     bool accept, drop;
-    bool passed; /* flows that were passed are accepted, too */
+    bool passed; /* also accept flows that a pass rule matched */
     bool has_ports;
-    uint64_t ports[65536 / 64]; /* of servers whose flows are bypassed, a bit each */
+    uint64_t ports[65536 / 64]; /* bit set of server ports whose flows are bypassed */
 };
-/* As configured; nothing is handed over where drops have no effect. */
+/* Reads the options; nothing is offloaded unless verdicts have effect (`inline_mode`). */
 void offload_options_read(const struct config *config, bool inline_mode, struct offload_options *out);
 void offload_queue_options(const struct config *config, const struct firewall_options *firewall,
                            struct nfqueue_options *out);
-/* When the queues are bound: what the kernel can do. Logs it. */
+/* After the queues are bound: disables what the kernel does not support, and logs it. */
 void offload_probe_kernel(const struct worker *workers, unsigned worker_count, struct firewall_offload *table,
                           struct offload_options *out);
 bool offload_port_is_bypassed(const struct offload_options *options, const struct flow *flow);
-/* Of a packet of the queue that has its verdict. */
+/* Returns how the kernel handles the rest of the connection of a queued packet that has its verdict. */
 enum packet_offload offload_decide(const struct offload_options *options, const struct packet *pkt);
 
 #endif
