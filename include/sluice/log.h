@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Log lines for the terminal or journald: cli, keeper and engine print; modules return errors. On stderr; with priority
- * prefixes (<3> ...) when stderr is connected to journald (JOURNAL_STREAM), coloured on a terminal.
+ * Log lines for the terminal or journald: cli, supervisor and engine print; modules return errors. On stderr; with
+ * priority prefixes (<3> ...) when stderr is connected to journald (JOURNAL_STREAM), coloured on a terminal.
  */
 #ifndef SLUICE_LOG_H
 #define SLUICE_LOG_H

@@ -24,12 +24,12 @@ enum { SANDBOX_ERROR_SIZE = 256, SANDBOX_NAME_SIZE = 64 };
 
 #define SANDBOX_DEFAULT_USER "sluice"
 
-/* --- The keeper ----------------------------------------------------------------------------------- */
+/* --- Supervisor ------------------------------------------------------------------------------------ */
 
 /* For the process that starts the others, and executes another version of the program: leaves the capabilities that it
  * needs, sets no_new_privs, and, with `seccomp`, a list of system calls. The processes that it starts have less still.
  * 0, or -errno with a line in `error`; some of it may be in force then. */
-int sandbox_enter_keeper(bool seccomp, char error[SANDBOX_ERROR_SIZE]);
+int sandbox_enter_supervisor(bool seccomp, char error[SANDBOX_ERROR_SIZE]);
 
 /* --- Who ------------------------------------------------------------------------------------------ */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rows of the table of settings: the engine as the keeper looks after it. */
+/* Rows of the table of settings: the engine as the supervisor looks after it. */
 #ifndef CONFIG_SETTINGS_ENGINE_H
 #define CONFIG_SETTINGS_ENGINE_H
 

@@ -565,7 +565,7 @@ static void upgrade(void *user, struct control_request *request)
         return;
     }
     if (channel_send(service->options.channel, CHANNEL_UPGRADE, 0, NULL)) {
-        control_fail(request, "the keeper does not answer");
+        control_fail(request, "the supervisor does not answer");
         return;
     }
     service->upgrade = control_defer(request);
@@ -724,7 +724,7 @@ static void take_events_file(struct service *service, const struct channel_messa
 {
     if (file >= 0) {
         output_give_file(service->options.output, file);
-        log_notice("the keeper opened the event file, because its folder was replaced");
+        log_notice("the supervisor opened the event file, because its folder was replaced");
     } else if (message->value != service->events_error) {
         log_error("cannot write events to %s; the folder must exist and belong to user %s (chown)", message->text,
                   service->options.confinement->user.name);

@@ -26,7 +26,7 @@ static const char *remedy(int error)
         return ": the reader of the socket is too slow";
     case -EACCES:
     case -EPERM:
-        return ": the keeper tries to open it";
+        return ": the supervisor tries to open it";
     default:
         return "";
     }

@@ -83,7 +83,7 @@ struct engine {
     struct affinity affinity;
     struct firewall_options firewall;
     bool attached;
-    bool orphaned;                             /* the keeper has died */
+    bool orphaned;                             /* the supervisor has died */
     bool hands_over;                           /* to the next engine, which is prepared */
     struct attachment *attachment;             /* NULL: the table is not looked after */
     struct offload_follower *offload_follower; /* NULL: no flows are the kernel's, or it does not tell */
@@ -444,7 +444,7 @@ static int bind_queues(struct engine *engine, char error[ENGINE_ERROR_SIZE])
                 engine_state_receive(&succession, message.value, file);
         } while (kind != CHANNEL_BOUND && kind != CHANNEL_CLOSED);
     if (kind == CHANNEL_CLOSED) {
-        snprintf(error, ENGINE_ERROR_SIZE, "the keeper has died");
+        snprintf(error, ENGINE_ERROR_SIZE, "the supervisor has died");
         return -EPIPE;
     }
     snprintf(error, ENGINE_ERROR_SIZE, "%s", message.text);

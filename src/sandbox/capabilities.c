@@ -82,7 +82,7 @@ int capabilities_drop(void)
  * another user, SETPCAP to give up capabilities, CHOWN for their folders, NET_RAW for reject, KILL to end them. Files
  * of that user below the log folder: DAC_OVERRIDE.
  */
-int capabilities_drop_of_keeper(void)
+int capabilities_drop_of_supervisor(void)
 {
     return keep(BIT(CAP_NET_ADMIN) | BIT(CAP_NET_RAW) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_DAC_OVERRIDE) |
                     BIT(CAP_CHOWN) | BIT(CAP_SETUID) | BIT(CAP_SETGID) | BIT(CAP_SETPCAP) | BIT(CAP_KILL),

@@ -51,16 +51,16 @@ static int give_up_privileges(struct sandbox *sandbox, char error[SANDBOX_ERROR_
 
 /* Capabilities of a user other than root are kept across exec only if they are ambient; a process that got them in this
  * way has them set already. */
-int sandbox_enter_keeper(bool seccomp, char error[SANDBOX_ERROR_SIZE])
+int sandbox_enter_supervisor(bool seccomp, char error[SANDBOX_ERROR_SIZE])
 {
     struct filter filter = { .code = NULL };
-    int err = seccomp ? filter_of_keeper(&filter) : 0;
+    int err = seccomp ? filter_of_supervisor(&filter) : 0;
 
     if (err)
-        return fail(error, err, "filter of the keeper");
-    err = capabilities_drop_of_keeper();
+        return fail(error, err, "filter of the supervisor");
+    err = capabilities_drop_of_supervisor();
     if (err)
-        fail(error, err, "capabilities of the keeper");
+        fail(error, err, "capabilities of the supervisor");
     if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
         err = fail(error, -errno, "no_new_privs");
     if (!err && forbid_looking_in())
@@ -68,7 +68,7 @@ int sandbox_enter_keeper(bool seccomp, char error[SANDBOX_ERROR_SIZE])
     if (!err && seccomp) {
         err = filter_install(&filter, true);
         if (err)
-            fail(error, err, "seccomp filter of the keeper");
+            fail(error, err, "seccomp filter of the supervisor");
     }
     free(filter.code);
     return err;

@@ -28,7 +28,7 @@ int capabilities_raise(void);
 int capabilities_drop(void);
 /* Drops all capabilities but those of the supervisor: for queues and table, to start engines as another user, and to
  * signal them. 0 or -errno. */
-int capabilities_drop_of_keeper(void);
+int capabilities_drop_of_supervisor(void);
 
 /* --- landlock.c ----------------------------------------------------------------------------------- */
 
@@ -47,7 +47,7 @@ struct filter {
 /* 0 or -errno. */
 int filter_of_process(struct filter *out, bool unix_clients);
 int filter_of_worker(struct filter *out);
-int filter_of_keeper(struct filter *out);
+int filter_of_supervisor(struct filter *out);
 /* Installs the filter for this thread or for all threads. 0 or -errno. */
 int filter_install(const struct filter *filter, bool all_threads);
 

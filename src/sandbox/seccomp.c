@@ -6,7 +6,7 @@
  * of a network. Calls of which there is none in this program, and which are the first that an intruder would make
  * (another program, another process, another's memory, mounts, modules), end the process: who makes them is no longer
  * Sluice, and a new engine is better than that one. They end it by a signal (SIGSYS) that the thread gets, by which the
- * keeper knows whose packet it was. clone3() has its flags in memory, where a filter can't read them, so it gets
+ * supervisor knows whose packet it was. clone3() has its flags in memory, where a filter can't read them, so it gets
  * ENOSYS: the C library then uses clone().
  *
  * Workers have a list of their own on top, so the kernel asks both. What they are allowed is without conditions as far
@@ -61,9 +61,9 @@ static const char process_calls[] =
     "timerfd_settime times umask uname "
     "unlink unlinkat";
 
-/* The keeper, which starts engines and replaces itself by another version: what these need at their start, and what
+/* The supervisor, which starts engines and replaces itself by another version: what these need at their start, and what
  * they have. */
-static const char keeper_calls[] =
+static const char supervisor_calls[] =
     "capget capset chdir chmod chown close_range connect copy_file_range epoll_create eventfd execve fallocate fchdir "
     "fchmodat fchown fchownat fcntl fcntl64 fork ftruncate get_mempolicy getcwd getdents getpgid getpgrp getsid "
     "inotify_add_watch inotify_init1 inotify_rm_watch kill landlock_add_rule landlock_create_ruleset "
@@ -134,8 +134,8 @@ static int allow_value(scmp_filter_ctx context, int number, unsigned argument, u
     return allow_if(context, number, 1, (struct scmp_arg_cmp[]){ SCMP_CMP(argument, SCMP_CMP_EQ, value) });
 }
 
-/* The sockets of the queues are shared with the keeper and the next engine: no option may make them useless. A filter
- * can be taken off again, as it cannot be locked. */
+/* The sockets of the queues are shared with the supervisor and the next engine: no option may make them useless. A
+ * filter can be taken off again, as it cannot be locked. */
 static int allow_socket_options(scmp_filter_ctx context)
 {
     static const int options[] = { SO_RCVTIMEO, SO_RCVBUF, SO_RCVBUFFORCE, SO_SNDBUF, SO_ATTACH_FILTER };
@@ -313,7 +313,7 @@ int filter_of_process(struct filter *out, bool unix_clients)
 }
 
 /* No sockets but those of the kernel's firewall, of events and control, and of reject. */
-static int allow_keeper_sockets(scmp_filter_ctx context)
+static int allow_supervisor_sockets(scmp_filter_ctx context)
 {
     static const int families[] = { AF_UNIX, AF_NETLINK, AF_INET, AF_INET6, AF_PACKET };
     int err = 0;
@@ -324,7 +324,7 @@ static int allow_keeper_sockets(scmp_filter_ctx context)
 }
 
 /* Its engines and later versions have this filter, too, so it forbids what no version of Sluice needs. */
-int filter_of_keeper(struct filter *out)
+int filter_of_supervisor(struct filter *out)
 {
     const uint64_t namespaces =
         CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
@@ -334,7 +334,7 @@ int filter_of_keeper(struct filter *out)
     if (!err)
         err = add(context, SCMP_ACT_ALLOW, process_calls);
     if (!err)
-        err = add(context, SCMP_ACT_ALLOW, keeper_calls);
+        err = add(context, SCMP_ACT_ALLOW, supervisor_calls);
     if (!err && SANDBOX_IS_CHECKED)
         err = seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(ptrace), 0);
     if (!err)
@@ -345,7 +345,7 @@ int filter_of_keeper(struct filter *out)
     if (!err)
         err = allow_if(context, SCMP_SYS(ioctl), 1, (struct scmp_arg_cmp[]){ SCMP_A1(SCMP_CMP_NE, TIOCSTI) });
     if (!err)
-        err = allow_keeper_sockets(context);
+        err = allow_supervisor_sockets(context);
     if (!err)
         err = export(out, context);
     seccomp_release(context);

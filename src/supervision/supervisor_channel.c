@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, SEND_BUFFER = 1 << 20 /* of the keeper: files of all workers fit */ };
+enum { PAGE = 4096, SEND_BUFFER = 1 << 20 /* of the supervisor: files of all workers fit */ };
 enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL };
 
 /* --- Channel -------------------------------------------------------------------------------------- */

@@ -244,7 +244,7 @@ static void run_step(struct cursor *in)
         send_message(in);
         break;
     case 4:
-        keeper_take_messages(&f.supervisor);
+        supervisor_read_messages(&f.supervisor);
         break;
     case 5:
         engine_process_check_heartbeats(&f.supervisor, 500);
@@ -272,7 +272,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     before = f.supervisor.engine.memory_map;
     for (unsigned i = 0; i < MAX_STEPS && in.at < in.end; i++)
         run_step(&in);
-    keeper_take_messages(&f.supervisor);
+    supervisor_read_messages(&f.supervisor);
     require(f.supervisor.record.engines == 1 && f.supervisor.record.restarts == 0);
     require(f.supervisor.engine.memory_map.size == before.size && f.supervisor.engine.memory_map.workers == QUEUES);
     require(f.supervisor.file_count <= HANDOVER_FILES_MAX);

@@ -683,7 +683,7 @@ static _Noreturn void enter_keeper_and_try(const struct row *row, const struct r
 {
     char error[SANDBOX_ERROR_SIZE];
 
-    if (sandbox_enter_keeper(true, error)) {
+    if (sandbox_enter_supervisor(true, error)) {
         fprintf(stderr, "%s\n", error);
         _exit(NO_SANDBOX);
     }

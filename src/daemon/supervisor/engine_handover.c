@@ -122,7 +122,7 @@ static void promote(struct supervisor *supervisor)
     memset(supervisor->pulses, 0, supervisor->queue_count * sizeof(*supervisor->pulses));
     if (living) {
         supervisor->record.handovers++;
-        keeper_event(supervisor, ENGINE_EVENT_HANDOVER)->code = (int)supervisor->file_count;
+        supervisor_add_event(supervisor, ENGINE_EVENT_HANDOVER)->code = (int)supervisor->file_count;
     }
     engine_memory_restore(&supervisor->engine.memory_map, &supervisor->record);
     give_files(supervisor);
@@ -205,7 +205,7 @@ void engine_handover_send_stored(struct supervisor *supervisor)
         return;
     restart_handover_remove_files(supervisor);
     supervisor->record.handovers++;
-    keeper_event(supervisor, ENGINE_EVENT_HANDOVER)->code = (int)supervisor->file_count;
+    supervisor_add_event(supervisor, ENGINE_EVENT_HANDOVER)->code = (int)supervisor->file_count;
     engine_memory_publish(&supervisor->engine.memory_map, &supervisor->record);
     give_files(supervisor);
 }

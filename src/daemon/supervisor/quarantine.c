@@ -110,7 +110,7 @@ void quarantine_packet(struct supervisor *supervisor, unsigned queue, const stru
     const char *log_dir =
         supervisor->run->log_dir ? supervisor->run->log_dir : config_string(supervisor->config, "log-dir");
     uint64_t number = ++supervisor->record.quarantined;
-    struct engine_event *event = keeper_event(supervisor, ENGINE_EVENT_QUARANTINE);
+    struct engine_event *event = supervisor_add_event(supervisor, ENGINE_EVENT_QUARANTINE);
     char name[64];
     int err = -EMFILE;
 

@@ -58,7 +58,7 @@ int queues_open(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
     if (err)
         return err;
     if (reexec_has_happened() && reexec_resume(supervisor))
-        log_error("cannot restore the queues of the previous keeper: packets that wait in them are lost");
+        log_error("cannot restore the queues of the previous supervisor: packets that wait in them are lost");
     systemd_get_sockets(supervisor);
     for (unsigned i = 0; i < supervisor->queue_count; i++) {
         struct supervised_queue *queue = &supervisor->queues[i];

@@ -124,14 +124,14 @@ static int enter_sandbox(const struct supervisor *supervisor, char error[ENGINE_
 
     if (strcmp(sandbox, "no") == 0)
         return 0;
-    err = sandbox_enter_keeper(seccomp, cause);
+    err = sandbox_enter_supervisor(seccomp, cause);
     if (!err)
         return 0;
     if (strcmp(sandbox, "yes") == 0) {
         snprintf(error, ENGINE_ERROR_SIZE, "security.sandbox: %s", cause);
         return err;
     }
-    log_warning("%s: the keeper has more privileges than it needs", cause);
+    log_warning("%s: the supervisor has more privileges than it needs", cause);
     return 0;
 }
 
@@ -173,7 +173,7 @@ static int start(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
 
 /* --- Messages and signals ------------------------------------------------------------------------- */
 
-struct engine_event *keeper_event(struct supervisor *supervisor, enum engine_event_kind kind)
+struct engine_event *supervisor_add_event(struct supervisor *supervisor, enum engine_event_kind kind)
 {
     struct supervisor_record *record = &supervisor->record;
     struct engine_event *event = &record->events[record->event_count++ % ENGINE_EVENTS];
@@ -321,7 +321,7 @@ static void take_message(struct supervisor *supervisor, const struct channel_mes
     }
 }
 
-/* The keeper accepts files only while a hand-over is in progress. */
+/* The supervisor accepts files only while a hand-over is in progress. */
 static void take_file(struct supervisor *supervisor, int what, int file)
 {
     if (file >= 0 && supervisor->hand_over_ns > 0)
@@ -331,7 +331,7 @@ static void take_file(struct supervisor *supervisor, int what, int file)
 }
 
 /* Reads a limited number of messages, so that signals and other processes are handled as well. */
-bool keeper_take_messages(struct supervisor *supervisor)
+bool supervisor_read_messages(struct supervisor *supervisor)
 {
     struct channel_message message;
     int file;
@@ -426,7 +426,7 @@ static enum step replace(struct supervisor *supervisor, const struct engine_deat
     count_failure(supervisor, death);
     if (supervisor->failures > restart_limit(supervisor, death))
         return end_after_failures(supervisor, death, error);
-    event = keeper_event(supervisor, ENGINE_EVENT_RESTART);
+    event = supervisor_add_event(supervisor, ENGINE_EVENT_RESTART);
     event->signal = death->signal;
     event->code = death->code;
     event->hung = death->hung;
@@ -491,7 +491,7 @@ static enum step take_death(struct supervisor *supervisor, char error[ENGINE_ERR
 
     if (!engine_process_reap(supervisor, engine, &death))
         return GO_ON;
-    for (int i = 0; i < LAST_TURNS && keeper_take_messages(supervisor); i++) /* what it said last */
+    for (int i = 0; i < LAST_TURNS && supervisor_read_messages(supervisor); i++) /* what it said last */
         ;
     engine_memory_collect(&engine->memory_map, &supervisor->record);
     file_opener_stop(supervisor);
@@ -547,8 +547,8 @@ static int begin_when_due(struct supervisor *supervisor)
     return engine_process_start(supervisor, &supervisor->engine, false);
 }
 
-/* The engine has closed its end of the channel and should exit soon. poll() would return at once, so the keeper sleeps
- * here. An engine that does not exit is killed, because it receives no messages any more. */
+/* The engine has closed its end of the channel and should exit soon. poll() would return at once, so the supervisor
+ * sleeps here. An engine that does not exit is killed, because it receives no messages any more. */
 static void await_death(struct supervisor *supervisor)
 {
     const struct timespec pause = { .tv_nsec = NS_PER_MS };
@@ -585,7 +585,7 @@ static enum step turn(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZ
     fds[1].fd = supervisor->engine.channel;
     fds[2].fd = supervisor->next_engine.pid > 0 ? supervisor->next_engine.channel : -1;
     poll(fds, sizeof(fds) / sizeof(fds[0]), wait_ms(supervisor));
-    if (supervisor->engine.pid > 0 && !keeper_take_messages(supervisor))
+    if (supervisor->engine.pid > 0 && !supervisor_read_messages(supervisor))
         await_death(supervisor);
     take_signals(supervisor);
     engine_handover_poll(supervisor);
@@ -596,7 +596,7 @@ static enum step turn(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZ
     return supervisor->engine.pid > 0 ? take_death(supervisor, error) : GO_ON;
 }
 
-static void keeper_clear(struct supervisor *supervisor)
+static void supervisor_clear(struct supervisor *supervisor)
 {
     engine_handover_cancel(supervisor);
     reexec_cancel(supervisor);
@@ -646,6 +646,6 @@ int supervisor_run(const struct run_options *options, char error[ENGINE_ERROR_SI
     if (step == END_WELL && !supervisor.leaving && supervisor.firewall.mode != ATTACH_NONE &&
         supervisor.account_path[0])
         unlink(supervisor.account_path); /* the table is removed, so no packets come to the queues */
-    keeper_clear(&supervisor);
+    supervisor_clear(&supervisor);
     return step == END_WELL ? 0 : -ECHILD;
 }

@@ -222,10 +222,10 @@ int supervisor_open_engine_memory(const struct supervisor *supervisor,
                                   struct memory_map *out); /* creates memory for an engine */
 void supervisor_bind_for_engine(struct supervisor *supervisor);
 /* Reads a limited number of messages of the engine. False: it has closed its channel. */
-bool keeper_take_messages(struct supervisor *supervisor);
+bool supervisor_read_messages(struct supervisor *supervisor);
 
 /* --- events, which the next engine reports -------------------------------------------------------- */
 
-struct engine_event *keeper_event(struct supervisor *supervisor, enum engine_event_kind kind);
+struct engine_event *supervisor_add_event(struct supervisor *supervisor, enum engine_event_kind kind);
 
 #endif
