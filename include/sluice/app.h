@@ -77,10 +77,10 @@ struct app_detection; /* defined by detect */
  * of the transactions.
  */
 enum app_tx_list {
-    APP_TX_OPEN,    /* not complete in all directions */
-    APP_TX_CHANGED, /* changed since the last app_tidy() */
-    APP_TX_UNSEEN,  /* + direction: has data that rules have not inspected */
-    APP_TX_LISTS = APP_TX_UNSEEN + FLOW_DIRECTIONS,
+    APP_TX_OPEN,        /* not complete in all directions */
+    APP_TX_CHANGED,     /* changed since the last app_free_completed() */
+    APP_TX_UNINSPECTED, /* + direction: has data that rules have not inspected */
+    APP_TX_LISTS = APP_TX_UNINSPECTED + FLOW_DIRECTIONS,
 };
 
 struct app_tx_link {
@@ -88,9 +88,9 @@ struct app_tx_link {
 };
 
 /* The first member of a protocol's transaction type. A parser may write directions, log_never and tentative, may read
- * all fields, and calls app_tx_advance() and app_tx_touch(); the framework writes the other fields. A transaction that
- * is complete in both directions may have been freed before the next call of the parser, so a parser state must not
- * keep a pointer to it. */
+ * all fields, and calls app_tx_advance() and app_tx_mark_changed(); the framework writes the other fields. A
+ * transaction that is complete in both directions may have been freed before the next call of the parser, so a parser
+ * state must not keep a pointer to it. */
 struct app_tx {
     struct app_tx *next, *previous;
     struct app_flow *flow;
@@ -107,7 +107,7 @@ struct app_tx {
     bool logged;
     uint8_t guessed;       /* number of alerts with this transaction from rules without transaction conditions */
     bool log_never;        /* exclude from the log */
-    bool beside;           /* created by app_tx_new_beside() */
+    bool beside;           /* created by app_tx_new_alternative() */
     struct buffer matches; /* rules that have matched in any reading of the message, as uint64_t: direction << 63 | gid
                               << 32 | sid */
     bool only_events;      /* created only to carry an event of the protocol: logged as an anomaly event only */
@@ -121,7 +121,7 @@ struct app_tx {
     uint64_t begin_ns;
 };
 
-static inline bool app_tx_wants_inspection(const struct app_tx *tx, enum flow_direction direction)
+static inline bool app_tx_needs_inspection(const struct app_tx *tx, enum flow_direction direction)
 {
     return tx->directions >> direction & 1 && !tx->tentative &&
            (tx->fresh[direction] || tx->progress[direction] != tx->inspected[direction]);
@@ -144,7 +144,7 @@ struct app_pattern {
     enum flow_direction direction;
 };
 
-enum app_guess {
+enum app_probe_result {
     APP_NO,
     APP_UNSURE, /* more bytes are needed */
     APP_YES,
@@ -162,10 +162,10 @@ struct app_probe {
 };
 
 /* A start of messages of the protocol: the first 8 bytes, read in network byte order, & mask == value. */
-struct app_head {
+struct app_message_start {
     uint64_t mask, value;
 };
-enum { APP_HEADS_MAX = 2 };
+enum { APP_MESSAGE_STARTS_MAX = 2 };
 
 /* --- Parser input and result ---------------------------------------------------------------------- */
 
@@ -234,27 +234,27 @@ struct app_proto {
     unsigned transports;               /* APP_TCP, APP_UDP */
     const char *tcp_ports, *udp_ports; /* default ports for probing, e.g. "80,8080"; NULL for none */
 
-    /* Detection. Patterns and probe are both optional; a protocol without either is reached by app_change() and
-     * app_expect() only. */
+    /* Detection. Patterns and probe are both optional; a protocol without either is reached by app_change_protocol()
+     * and app_expect() only. */
     const struct app_pattern *patterns;
     size_t pattern_count;
-    enum app_guess (*probe)(const struct app_probe *in);
-    bool probe_any_port; /* the probe is strict enough for every port */
-    bool own_ports_only; /* with probe_any_port: the probe accepts the ports in udp_ports only, regardless of the
+    enum app_probe_result (*probe)(const struct app_probe *in);
+    bool probe_any_port;     /* the probe is strict enough for every port */
+    bool default_ports_only; /* with probe_any_port: the probe accepts the ports in udp_ports only, regardless of the
                             settings */
     /*
      * UDP: the starts of datagrams that the probe accepts on ports other than those of the protocol. The probe rejects
      * all other datagrams, and those shorter than 8 bytes, so it is not called for them. NULL, or more than
-     * APP_HEADS_MAX heads: the probe is called for every datagram.
+     * APP_MESSAGE_STARTS_MAX heads: the probe is called for every datagram.
      */
-    const struct app_head *heads;
+    const struct app_message_start *heads;
     size_t head_count;
     /* TCP: servers of this protocol answer unreadable input with an error and continue to read, so all bytes on its
      * ports are parsed as this protocol. */
-    bool survives_junk;
+    bool continues_after_errors;
     /* TCP: if another protocol was detected and the probe accepts the bytes too, they are parsed as both protocols. */
-    bool joins_others;
-    bool is_text; /* with joins_others: bytes of another protocol are parsed as this one only if their first word is
+    bool parsed_alongside;
+    bool is_text; /* with parsed_alongside: bytes of another protocol are parsed as this one only if their first word is
                      text */
 
     /* Parser state: `state_size` zeroed bytes for each flow. start and stop may be NULL. start returns 0 or a negative
@@ -283,19 +283,19 @@ struct app_proto {
 
     const struct app_event *events;
     size_t event_count;
-    const char *const *old_events; /* pairs of former event name and current name, NULL-terminated; or NULL */
+    const char *const *event_aliases; /* pairs of former event name and current name, NULL-terminated; or NULL */
     const struct app_buffer *buffers;
     size_t buffer_count;
     const struct app_condition *conditions;
     size_t condition_count;
-    bool sends_as_is; /* growing buffers usually grow by the last bytes of a segment, so one search serves the stream
-                         and the buffer */
+    bool grows_at_segment_end; /* growing buffers usually grow by the last bytes of a segment, so one search serves the
+                         stream and the buffer */
 
     /* EVE: members of the object `log_key` in an event of type `log_type`; both NULL: not logged. A transaction is
      * logged once: when its progress has reached log_progress in all directions (0: complete), or when its flow ends.
      * `log` also describes the transaction in alerts. */
     const char *log_type, *log_key;
-    const char *log_switch; /* name in eve.types that enables the event; NULL: log_type */
+    const char *log_setting; /* name in eve.types that enables the event; NULL: log_type */
     uint8_t log_progress[FLOW_DIRECTIONS];
     void (*log)(const struct app_tx *tx, const void *settings, struct fields *out);
     /* Optional: replaces `log` in alerts and file events. */
@@ -303,7 +303,7 @@ struct app_proto {
     /* Optional: additional members in alerts, written after those of `describe` or `log`. */
     void (*describe_alert)(const struct app_tx *tx, const void *settings, struct fields *out);
     /* Optional: further top-level objects of the event. */
-    void (*log_more)(const struct app_tx *tx, const void *settings, struct fields *out);
+    void (*log_top_level)(const struct app_tx *tx, const void *settings, struct fields *out);
     /* Optional: whether to log the transaction (a TLS session without certificate, for example, is not logged). */
     bool (*wants_log)(const struct app_tx *tx, const void *settings);
     /* Optional: whether the event has the direction from the server to the client, like the message it describes (a DNS
@@ -316,7 +316,7 @@ struct app_proto {
 
     /* Settings of the protocol below "app-layer.protocols.NAME." and "eve.types.TYPE.", terminated by a row without a
      * name; or NULL. The framework provides "app-layer.protocols.NAME.enabled". configure creates the object that
-     * app_settings() returns, and returns 0, -ENOMEM, or -EINVAL with a message in `diag`; unconfigure frees it. */
+     * app_get_settings() returns, and returns 0, -ENOMEM, or -EINVAL with a message in `diag`; unconfigure frees it. */
     const struct setting *settings;
     int (*configure)(const struct config *config, struct diag *diag, void **out);
     void (*unconfigure)(void *settings);
@@ -330,23 +330,23 @@ struct app_proto {
 extern const struct app_proto *const app_list[];
 extern const size_t app_list_count;
 /* Returns the id of the protocol with this name or alias, in any case; 0 for none. */
-unsigned app_find(const char *name);
+unsigned app_id_by_name(const char *name);
 /* Writes the protocols' settings tables for config_new() and returns their number (at most app_list_count). */
 size_t app_setting_tables(const struct setting **out);
 /* Writes the names and aliases of all protocols, NULL-terminated, at most `max` - 1 of them, and returns their
  * number. */
-size_t app_words(const char **out, size_t max);
-const struct app_proto *app_by_id(unsigned id); /* NULL for id 0 and unknown ids */
+size_t app_list_names(const char **out, size_t max);
+const struct app_proto *app_proto_by_id(unsigned id); /* NULL for id 0 and unknown ids */
 
 /* --- Functions for parsers ------------------------------------------------------------------------ */
 
 struct heap *app_heap(struct app_context *context);
 struct file_engine *app_files(struct app_context *context);
 const void *
-app_settings(const struct app_context *context); /* the object created by configure; NULL if there is none */
+app_get_settings(const struct app_context *context); /* the object created by configure; NULL if there is none */
 const struct flow *app_context_flow(const struct app_context *context);
-uint64_t app_now_ns(const struct app_context *context); /* time of the current packet */
-unsigned app_wanted(const struct app_context *context); /* needs of the loaded rules, as passed to app_want() */
+uint64_t app_packet_time_ns(const struct app_context *context); /* time of the current packet */
+unsigned app_get_needs(const struct app_context *context); /* needs of the loaded rules, as passed to app_set_needs() */
 /* Returns an id for file_open(); ids count from 0 in each flow. */
 uint32_t app_next_file_id(struct app_context *context);
 
@@ -377,7 +377,7 @@ bool app_byterange_add(struct app_context *context, struct app_byterange *range,
 struct app_tx *app_tx_new(struct app_context *context);
 /* Adds a transaction with the existing id `id`: another reading of the same bytes. Rules inspect it; it is neither
  * logged nor counted. Returns NULL as app_tx_new(). */
-struct app_tx *app_tx_new_beside(struct app_context *context, uint64_t id);
+struct app_tx *app_tx_new_alternative(struct app_context *context, uint64_t id);
 struct app_tx *
 app_tx_first(const struct app_context *context); /* the oldest live one of this protocol; NULL for none */
 struct app_tx *app_tx_last(const struct app_context *context);
@@ -396,20 +396,20 @@ void app_tx_advance(struct app_tx *tx, enum flow_direction direction, uint8_t pr
  * is freed without inspection. */
 void app_tx_confirm(struct app_tx *tx);
 /*
- * Records that a rule has matched in the direction, for all readings of the message (app_tx_new_beside()). Returns
+ * Records that a rule has matched in the direction, for all readings of the message (app_tx_new_alternative()). Returns
  * false if the rule had matched already, so its alert exists. Without memory each reading may produce an alert.
  */
-bool app_tx_note_match(struct app_tx *tx, enum flow_direction direction, uint32_t gid, uint32_t sid);
+bool app_tx_record_match(struct app_tx *tx, enum flow_direction direction, uint32_t gid, uint32_t sid);
 /* Reports that a buffer of the direction has grown, or that a file was added, has grown or has ended. Not needed after
  * app_tx_advance(). */
-void app_tx_touch(struct app_tx *tx, enum flow_direction direction);
+void app_tx_mark_changed(struct app_tx *tx, enum flow_direction direction);
 /* Sets an event (index in proto->events) on a transaction. tx == NULL: on the newest one, which is created if there is
  * none. */
 void app_event(struct app_context *context, struct app_tx *tx, unsigned event);
 
 /* Reports that the content of a datagram contradicts the direction of its flow: rules of both directions are
  * evaluated. */
-void app_doubt_direction(struct app_context *context);
+void app_report_ambiguous_direction(struct app_context *context);
 
 /* Reports that endpoints may interpret the message in different ways and that the protocol is set to drop it: inline
  * the flow is dropped. */
@@ -418,16 +418,16 @@ void app_drop_ambiguous(struct app_context *context);
 /* Announces another protocol, in both directions, after the bytes consumed by this call: the named one, or any (NULL:
  * detection restarts). The state and its transactions are kept until the new protocol is known. `optional`: if none is
  * detected, the current protocol continues. */
-void app_change(struct app_context *context, const char *name, bool optional);
+void app_change_protocol(struct app_context *context, const char *name, bool optional);
 /* Stops parsing the flow (the rest is encrypted). `whole`: rules on raw bytes do not need the rest either, and the flow
  * may be bypassed if the settings allow it. */
-void app_no_more(struct app_context *context, bool whole);
-/* After app_no_more(whole): allows bypassing the flow regardless of the settings. */
-void app_bypass(struct app_context *context);
+void app_stop_parsing(struct app_context *context, bool whole);
+/* After app_stop_parsing(whole): allows bypassing the flow regardless of the settings. */
+void app_allow_bypass(struct app_context *context);
 
 /* An expected flow (ftp-data), from any port of the client to `server_port` of the server. app_expect() copies the
- * `tag_length` bytes of `tag`; the copy belongs to the framework. app_expected() returns it to the parser of the new
- * flow, valid as long as that flow. app_expect() returns false if the expectation cannot be stored. */
+ * `tag_length` bytes of `tag`; the copy belongs to the framework. app_expectation_tag() returns it to the parser of the
+ * new flow, valid as long as that flow. app_expect() returns false if the expectation cannot be stored. */
 struct app_expectation {
     struct address client, server;
     int ip_version;
@@ -435,7 +435,7 @@ struct app_expectation {
     const char *proto;
 };
 bool app_expect(struct app_context *context, const struct app_expectation *what, const void *tag, uint32_t tag_length);
-const void *app_expected(const struct app_context *context, uint32_t *tag_length); /* NULL for none */
+const void *app_expectation_tag(const struct app_context *context, uint32_t *tag_length); /* NULL for none */
 
 /* For app_proto.transfer: writes or reads the framework's part of a transaction. When reading, the parser calls it for
  * a transaction that it has recreated; events and changes recorded while recreating it do not count as new. */
@@ -454,7 +454,7 @@ extern const char *const app_file_protocols[]; /* names of the protocols that ca
 extern const char *const app_common_bodies[];  /* struct keyword.common of the bodies in which they carry files */
 const struct app_buffer *app_file_buffer(const struct keyword *keyword, enum flow_direction direction);
 /* Stores all present and future files of a direction of the flow (filestore:...,flow). */
-void app_keep_files(struct flow *flow, struct file_engine *files, enum flow_direction direction, uint32_t sid);
+void app_store_files(struct flow *flow, struct file_engine *files, enum flow_direction direction, uint32_t sid);
 
 /* --- Functions for the pipeline ------------------------------------------------------------------- */
 
@@ -473,7 +473,7 @@ struct app_options {
     uint8_t transports[APP_MAX_PROTOCOLS];        /* transports on which the protocol is detected: APP_TCP, APP_UDP */
     struct app_ports ports[APP_MAX_PROTOCOLS][2]; /* for TCP, UDP */
     void *settings[APP_MAX_PROTOCOLS];
-    bool bypass_encrypted;        /* app_no_more(whole) requests a bypass */
+    bool bypass_encrypted;        /* app_stop_parsing(whole) requests a bypass */
     uint32_t detect_limit;        /* bytes of a direction after which protocol detection gives up */
     uint32_t expectation_seconds; /* lifetime of an expectation */
 };
@@ -491,62 +491,65 @@ int app_new(struct app **out, const struct app_options *options, struct app_shar
 void app_free(struct app *app);
 struct file_engine *app_file_engine(const struct app *app);
 /* Sets the needs of the loaded rules: RULE_FILE_..., RULE_MESSAGE_MD5. Call between packets only. */
-void app_want(struct app *app, unsigned needs);
-void app_set_turn(struct app *app, struct turn *turn); /* replay ordering for expectations; NULL in the daemon */
+void app_set_needs(struct app *app, unsigned needs);
+void app_set_replay_order(struct app *app,
+                          struct turn *turn); /* replay ordering for expectations; NULL in the daemon */
 
 typedef void app_release_function(void *user, struct app_detection *detection);
 
-/* Result of app_stream() and app_datagram(). */
+/* Result of app_feed_stream() and app_feed_datagram(). */
 struct app_verdict {
     enum exception_cause exception; /* EXCEPTION_APP_ERROR, _MEMCAP, _AMBIGUOUS or EXCEPTION_NONE */
     uint8_t events;                 /* bits: enum app_layer_event - APP_LAYER_EVENT_FIRST */
     bool reversed;                  /* the flow of the datagram was swapped, so the packet has the other direction */
     bool either_direction;          /* the datagram may have either direction: rules of both are evaluated */
-    bool
-        stop_stream; /* app_no_more(whole): the following bytes are not needed; reported again with every later chunk */
+    bool stop_stream; /* app_stop_parsing(whole): the following bytes are not needed; reported again with every later
+                         chunk */
 };
 
-/* Consecutive bytes of a TCP stream. flow->state may request FLOW_BYPASS_WANTED. */
-struct app_stream_bytes {
+/* Consecutive bytes of a TCP stream. flow->state may request FLOW_BYPASS_REQUESTED. */
+struct app_stream_chunk {
     const uint8_t *bytes;
     uint32_t length;
     uint64_t offset; /* of bytes[0] in the direction; bytes between the previous chunk and this offset were lost */
     bool end;
-    const int64_t *urgent; /* offsets of bytes that the receiver may not read in the stream (stream_urgent_places()) */
+    const int64_t
+        *urgent; /* offsets of bytes that the receiver may not read in the stream (stream_get_urgent_offsets()) */
     unsigned urgent_count;
 };
-void app_stream(struct app *app, struct flow *flow, enum flow_direction direction, const struct app_stream_bytes *in,
-                uint64_t now_ns, struct app_verdict *verdict);
+void app_feed_stream(struct app *app, struct flow *flow, enum flow_direction direction,
+                     const struct app_stream_chunk *in, uint64_t now_ns, struct app_verdict *verdict);
 /*
  * Whether the protocols of the flow are parsed with and without the urgent byte at `place`, one of the `count` offsets
  * in `places`: there is no parser, or the flow has readings without that byte, which are created while the protocol is
  * unknown. is_data_mark: the byte is DM after IAC, as sent by Telnet's Synch (RFC 854).
  */
-bool app_inspects_without(const struct flow *flow, enum flow_direction direction, uint64_t place, const int64_t *places,
-                          unsigned count, bool is_data_mark);
+bool app_parses_without_urgent_byte(const struct flow *flow, enum flow_direction direction, uint64_t place,
+                                    const int64_t *places, unsigned count, bool is_data_mark);
 /* Identifies and parses a datagram. Returns false if nothing in the flow has changed and the verdict is empty. */
-bool app_datagram(struct app *app, struct flow *flow, enum flow_direction direction, const uint8_t *bytes,
-                  uint32_t length, uint64_t now_ns, struct app_verdict *verdict);
+bool app_feed_datagram(struct app *app, struct flow *flow, enum flow_direction direction, const uint8_t *bytes,
+                       uint32_t length, uint64_t now_ns, struct app_verdict *verdict);
 /* Whether protocol detection has finished in the direction and no later packet of the direction has been seen. As in
  * Suricata it is true for the packet that completed detection, if that packet has this direction, and for the next one;
  * `next` ends the condition. */
 bool app_is_just_detected(struct flow *flow, enum flow_direction direction, bool next);
 /* Completes all open transactions at the end of the flow: no more data will come. */
-void app_finish(struct app *app, struct flow *flow);
-/* Frees the application state of the flow and sets flow->app to NULL. `release` as for app_tidy(). */
-void app_end(struct app *app, struct flow *flow, app_release_function *release, void *user);
+void app_flow_finish(struct app *app, struct flow *flow);
+/* Frees the application state of the flow and sets flow->app to NULL. `release` as for app_free_completed(). */
+void app_flow_free(struct app *app, struct flow *flow, app_release_function *release, void *user);
 
 /*
- * Memory relief, before a packet is inspected while app_is_short_of_memory(): app_find_idle() returns the flow that has
+ * Memory relief, before a packet is inspected while app_is_memory_low(): app_find_idle_flow() returns the flow that has
  * to free memory; NULL: there is none. First app_shed_files() frees its files and bodies: later data of them is
  * inspected, but no match spans the freed part; it returns false when there are none. Then app_evict() frees the parser
  * and the transactions, which must have been inspected and logged. From then on the bytes of the flow are inspected as
  * a stream only, until a message of its protocol starts.
  */
-bool app_is_short_of_memory(const struct app *app);
-struct flow *app_find_idle(struct app *app);
+bool app_is_memory_low(const struct app *app);
+struct flow *app_find_idle_flow(struct app *app);
 bool app_shed_files(struct app *app, struct flow *flow);
-bool app_is_within_message(const struct flow *flow); /* before app_finish(): whether a message is incomplete */
+bool app_has_incomplete_message(
+    const struct flow *flow); /* before app_flow_finish(): whether a message is incomplete */
 void app_evict(struct app *app, struct flow *flow, bool within_message, app_release_function *release, void *user);
 /* values of flow->app_evicted */
 enum { APP_EVICTED_BETWEEN_MESSAGES = 1, APP_EVICTED_WITHIN_MESSAGE, APP_EVICTED_REPORTED };
@@ -557,57 +560,58 @@ struct app_memory_counts {
     uint64_t evicted_flows, evicted_bytes; /* by app_evict() */
     uint64_t resumed_flows;                /* evicted flows whose parser was restarted */
 };
-void app_count_memory(const struct app *app, struct app_memory_counts *out);
+void app_get_memory_counts(const struct app *app, struct app_memory_counts *out);
 /* Abandons all files that are being reassembled from byte ranges. */
 void app_byterange_clear(struct app *app);
 
 /* Transfer to another process (sluice/transfer.h). Protocol ids depend on the build: here[] maps an id of the writer to
  * the local id. */
-struct app_numbers {
+struct app_id_map {
     uint8_t here[256];
 };
-void app_numbers_write(struct transfer *t);
-int app_numbers_read(struct transfer *t, const struct app *app, struct app_numbers *out); /* 0 or -EBADMSG */
-uint32_t app_application_here(const struct app_numbers *numbers,
-                              uint32_t application); /* maps a value of flow->application */
+void app_id_map_write(struct transfer *t);
+int app_id_map_read(struct transfer *t, const struct app *app, struct app_id_map *out); /* 0 or -EBADMSG */
+uint32_t app_map_application(const struct app_id_map *numbers,
+                             uint32_t application); /* maps a value of flow->application */
 struct app_transfer_options {
-    const struct app_numbers *numbers; /* when reading */
+    const struct app_id_map *numbers; /* when reading */
     void (*each_tx)(struct transfer *t, struct app_tx *tx,
                     void *user); /* transfers data that other modules attach to a transaction */
     void *user;
 };
 /* Writes or reads the application state of a flow. Write only flows with flow->app. After reading without memory
  * flow->app is NULL. */
-void app_transfer(struct transfer *t, struct app *app, struct flow *flow, const struct app_transfer_options *options);
+void app_transfer_flow(struct transfer *t, struct app *app, struct flow *flow,
+                       const struct app_transfer_options *options);
 /* Transfers the expectations. */
 void app_shared_transfer(struct transfer *t, struct app_shared *shared);
 
 /* The id of the protocol: 0 if not known (yet), APP_FAILED if detection failed. flow->application holds the ids of the
  * flow, of both directions and of the original protocol. */
 enum { APP_FAILED = 255 };
-static inline unsigned app_of_flow(const struct flow *flow)
+static inline unsigned app_flow_protocol(const struct flow *flow)
 {
     return flow->application & 0xff;
 }
-static inline unsigned app_of_direction(const struct flow *flow, enum flow_direction direction)
+static inline unsigned app_direction_protocol(const struct flow *flow, enum flow_direction direction)
 {
     return flow->application >> (direction == FLOW_TO_SERVER ? 8 : 16) & 0xff;
 }
 /* The protocol before a change; 0 for none. */
-static inline unsigned app_original(const struct flow *flow)
+static inline unsigned app_original_protocol(const struct flow *flow)
 {
     return flow->application >> 24;
 }
-const char *app_name_of_id(unsigned id); /* "failed" for APP_FAILED, NULL for 0 */
+const char *app_name_by_id(unsigned id); /* "failed" for APP_FAILED, NULL for 0 */
 /* Sets *first to the open transactions of a reading of the flow (0: the main one), linked by link[APP_TX_OPEN]. Returns
  * false if there is no such reading. */
-bool app_open_transactions(const struct flow *flow, unsigned reading, const struct app_tx **first);
+bool app_get_open_transactions(const struct flow *flow, unsigned reading, const struct app_tx **first);
 /* Bit set of the ids of the other protocols as which the flow is parsed. */
 uint64_t app_other_protocols(const struct flow *flow);
 /* Bit set of the ids of all protocols as which the flow is parsed. */
 static inline uint64_t app_protocols(const struct flow *flow)
 {
-    unsigned id = app_of_flow(flow);
+    unsigned id = app_flow_protocol(flow);
 
     return (id > 0 && id < APP_FAILED ? UINT64_C(1) << id : 0) | (flow->app ? app_other_protocols(flow) : 0);
 }
@@ -615,26 +619,26 @@ static inline uint64_t app_protocols(const struct flow *flow)
 /* The transactions of a flow, oldest first. */
 struct app_tx *app_transactions(const struct flow *flow);
 /* The transactions in one of the lists, oldest first; the next one is tx->link[list].next. */
-struct app_tx *app_transactions_in(const struct flow *flow, enum app_tx_list list);
+struct app_tx *app_transaction_list(const struct flow *flow, enum app_tx_list list);
 /* Records that rules have inspected all present data of the direction. */
-void app_tx_note_inspected(struct app_tx *tx, enum flow_direction direction);
+void app_tx_set_inspected(struct app_tx *tx, enum flow_direction direction);
 /* Marks all transactions as inspected without evaluating rules. */
 void app_skip_inspection(const struct flow *flow);
 /* Records that the event of the transaction has been written. */
-void app_tx_note_logged(struct app_tx *tx);
-/* Number of transactions that the flow has started, including freed ones. app_tx_begun(): of all its protocols, which
+void app_tx_set_logged(struct app_tx *tx);
+/* Number of transactions that the flow has started, including freed ones. app_tx_total(): of all its protocols, which
  * is also the id of the next transaction; app_tx_count(): of its last protocol. */
-uint64_t app_tx_begun(const struct flow *flow);
+uint64_t app_tx_total(const struct flow *flow);
 uint64_t app_tx_count(const struct flow *flow);
 bool app_tx_is_complete(const struct app_tx *tx, enum flow_direction direction);
 /* Whether the event of the transaction is to be written now. `flow_ends`: no more data will come. */
-bool app_tx_wants_log(const struct app *app, const struct app_tx *tx, bool flow_ends);
+bool app_tx_needs_log(const struct app *app, const struct app_tx *tx, bool flow_ends);
 const void *app_proto_settings(const struct app *app, const struct app_proto *proto);
-/* Whether app_bypass() was called for the flow. */
-bool app_wants_bypass(const struct flow *flow);
+/* Whether app_allow_bypass() was called for the flow. */
+bool app_may_bypass(const struct flow *flow);
 /* Frees the transactions that are complete, inspected and logged (or excluded from the log). `release` is called with
  * each app_detection that detect has attached. */
-void app_tidy(struct app *app, struct flow *flow, app_release_function *release, void *user);
+void app_free_completed(struct app *app, struct flow *flow, app_release_function *release, void *user);
 
 /* Counters: "app_layer.flow.http", "app_layer.tx.http", "app_layer.error.http.parser" and so on; a protocol with both
  * transports has "dns_tcp" and "dns_udp". Names are valid as long as `shared`. */

@@ -29,12 +29,12 @@ static inline struct cursor cursor_of(const void *bytes, size_t length)
 }
 
 /* Returns the number of bytes left. */
-static inline size_t cursor_left(const struct cursor *cur)
+static inline size_t cursor_remaining(const struct cursor *cur)
 {
     return (size_t)(cur->end - cur->at);
 }
 
-/* Unchecked loads for headers whose length was checked by cursor_take() before. */
+/* Unchecked loads for headers whose length was checked by cursor_read() before. */
 static inline uint16_t load_be16(const uint8_t *p)
 {
     return (uint16_t)((uint16_t)p[0] << 8 | p[1]);
@@ -61,11 +61,11 @@ static inline uint32_t load_le32(const uint8_t *p)
 }
 
 /* Consumes `length` bytes and lends them; NULL when there are fewer. */
-static inline const uint8_t *cursor_take(struct cursor *cur, size_t length)
+static inline const uint8_t *cursor_read(struct cursor *cur, size_t length)
 {
     const uint8_t *bytes = cur->at;
 
-    if (length > cursor_left(cur))
+    if (length > cursor_remaining(cur))
         return NULL;
     cur->at += length;
     return bytes;
@@ -74,17 +74,17 @@ static inline const uint8_t *cursor_take(struct cursor *cur, size_t length)
 /* Lends `length` bytes without consuming them; NULL when there are fewer. */
 static inline const uint8_t *cursor_peek(const struct cursor *cur, size_t length)
 {
-    return length > cursor_left(cur) ? NULL : cur->at;
+    return length > cursor_remaining(cur) ? NULL : cur->at;
 }
 
 static inline bool cursor_skip(struct cursor *cur, size_t length)
 {
-    return cursor_take(cur, length) != NULL;
+    return cursor_read(cur, length) != NULL;
 }
 
 static inline bool cursor_u8(struct cursor *cur, uint8_t *out)
 {
-    const uint8_t *p = cursor_take(cur, 1);
+    const uint8_t *p = cursor_read(cur, 1);
 
     if (!p)
         return false;
@@ -94,7 +94,7 @@ static inline bool cursor_u8(struct cursor *cur, uint8_t *out)
 
 static inline bool cursor_be16(struct cursor *cur, uint16_t *out)
 {
-    const uint8_t *p = cursor_take(cur, 2);
+    const uint8_t *p = cursor_read(cur, 2);
 
     if (!p)
         return false;
@@ -104,7 +104,7 @@ static inline bool cursor_be16(struct cursor *cur, uint16_t *out)
 
 static inline bool cursor_be32(struct cursor *cur, uint32_t *out)
 {
-    const uint8_t *p = cursor_take(cur, 4);
+    const uint8_t *p = cursor_read(cur, 4);
 
     if (!p)
         return false;
@@ -115,7 +115,7 @@ static inline bool cursor_be32(struct cursor *cur, uint32_t *out)
 /* Limits the cursor to its first `length` bytes; does nothing when fewer are left. */
 static inline void cursor_limit(struct cursor *cur, size_t length)
 {
-    if (length < cursor_left(cur))
+    if (length < cursor_remaining(cur))
         cur->end = cur->at + length;
 }
 

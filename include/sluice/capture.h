@@ -164,14 +164,14 @@ struct nfqueue_options {
     uint32_t offload_accept, offload_accept_mask, offload_drop, offload_drop_mask;
     /* QUEUE_OFFLOAD_PACKET_MARK: the rule that saves the mark also drops the packet, so the packet is accepted;
      * otherwise drops are not offloaded */
-    bool offload_drops_behind;
+    bool offload_drop_by_rule;
     bool conntrack;          /* NFQA_CFG_F_CONNTRACK: each packet carries its conntrack data (packet->conntrack) */
     uint32_t length;         /* packets the kernel keeps */
     uint32_t receive_buffer; /* bytes; 0 sizes it from `length` */
     uint32_t batch;          /* packets per receive, at most CAPTURE_MAX_BATCH */
     int inherited_fd;        /* a bound socket to adopt, or -1 to open one */
     /* Another process keeps the socket to adopt. It binds the queue, perhaps only now, and repeats packets that a
-     * previous reader received without a verdict: nfqueue_begin() reports it. */
+     * previous reader received without a verdict: nfqueue_confirm_bound() reports it. */
     bool kept;
     void *slots; /* memory to receive into, nfqueue_slots_size() bytes, owned by the caller; NULL: the capture allocates
                     it */
@@ -188,7 +188,7 @@ int nfqueue_open(struct capture **out, const struct nfqueue_options *options, ch
 
 /* Reports that a queue with options->kept has been bound with these NFQA_CFG_F_* flags; `again`: for a previous reader.
  */
-void nfqueue_begin(struct capture *capture, uint32_t flags, bool again);
+void nfqueue_confirm_bound(struct capture *capture, uint32_t flags, bool again);
 
 /* For the worker, between two batches: sends each verdict as a separate message, so that each packet that the kernel
  * had already dropped is counted. A message for several packets does not report lost ones among them. */
@@ -202,7 +202,7 @@ int nfqueue_add_sender(struct capture *capture);
 void nfqueue_run_sender(struct capture *capture);
 void nfqueue_stop_sender(struct capture *capture);
 /* For the worker: waits until the kernel has all verdicts. Returns 0 or -errno of a send. */
-int nfqueue_settle(struct capture *capture);
+int nfqueue_wait_sent(struct capture *capture);
 
 /* Returns the socket, which stays owned by the capture. The supervisor duplicates it before close to keep the queue. */
 int nfqueue_fd(const struct capture *capture);
@@ -237,7 +237,7 @@ int nfqueue_bind(int fd, const struct nfqueue_options *options, bool bound, uint
 int nfqueue_probe_flags(uint16_t queue, uint32_t flags);
 
 /* Whether the descriptor is the socket that has the queue. */
-bool nfqueue_holds(int fd, int status_fd, uint16_t queue);
+bool nfqueue_owns_queue(int fd, int status_fd, uint16_t queue);
 /* Sets the options of the socket and the parameters of its queue again, which a compromised reader may have changed.
  * The kernel does not answer, and the call does not block. Returns false when that reader released the queue, which
  * then has to be bound again. */
@@ -253,18 +253,20 @@ struct nfqueue_backlog {
 /* Determines the backlog; no other process may read the socket in the meantime. Discards the kernel's answers to
  * messages of the dead reader. `status_fd`: see nfqueue_read_status(). The kernel keeps up to `length` packets from now
  * on. Returns 0 or -errno. */
-int nfqueue_survey(int fd, int status_fd, uint16_t queue, uint32_t length, struct nfqueue_backlog *out);
+int nfqueue_read_backlog(int fd, int status_fd, uint16_t queue, uint32_t length, struct nfqueue_backlog *out);
 /* Sets the length of the queue in packets, and of the socket buffer in bytes (0: unchanged). Returns 0 or -errno of the
  * send. */
 int nfqueue_resize(int fd, uint16_t queue, uint32_t length, uint32_t receive_buffer);
-enum queue_judgment {
-    QUEUE_JUDGE_REPEAT, /* queued again, with another id */
-    QUEUE_JUDGE_ACCEPT, /* accepted according to `options` */
-    QUEUE_JUDGE_DROP,
+enum queue_backlog_verdict {
+    QUEUE_BACKLOG_REPEAT, /* queued again, with another id */
+    QUEUE_BACKLOG_ACCEPT, /* accepted according to `options` */
+    QUEUE_BACKLOG_DROP,
 };
 /* Sends a verdict for one packet, or for all waiting packets with an id up to `id`. Returns 0 or -errno of the send. */
-int nfqueue_judge_one(int fd, const struct nfqueue_options *options, uint32_t id, enum queue_judgment judgment);
-int nfqueue_judge_up_to(int fd, const struct nfqueue_options *options, uint32_t id, enum queue_judgment judgment);
+int nfqueue_send_verdict(int fd, const struct nfqueue_options *options, uint32_t id,
+                         enum queue_backlog_verdict judgment);
+int nfqueue_send_verdicts_up_to(int fd, const struct nfqueue_options *options, uint32_t id,
+                                enum queue_backlog_verdict judgment);
 /* Returns the socket's receive buffer in the unit in which it is set. */
 uint32_t nfqueue_socket_buffer(int fd);
 

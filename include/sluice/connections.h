@@ -42,6 +42,6 @@ int connections_list(struct connections *connections, connection_function *each,
 int connections_unmark(const struct connection_mark *marks, unsigned count, size_t *changed);
 
 /* Whether the kernel counts the packets of new connections. */
-bool connections_are_counted(void);
+bool connections_have_counters(void);
 
 #endif

@@ -44,11 +44,11 @@ struct conntrack {
 
 /* Parses the nested attributes of NFQA_CT; unknown ones are skipped. False when they are malformed; *out is written
  * then, too. */
-bool conntrack_read(struct conntrack *out, const uint8_t *bytes, size_t length);
+bool conntrack_parse(struct conntrack *out, const uint8_t *bytes, size_t length);
 
 /* Parses the packet's conntrack data. False when there is none, when it is inconsistent, and when neither end of the
  * packet belongs to the connection: then the data must not be used. */
-bool conntrack_of_packet(struct conntrack *out, const struct packet *pkt);
+bool conntrack_parse_packet(struct conntrack *out, const struct packet *pkt);
 
 /* Cheap, without parsing: whether the packet is in the reply direction, provided that the data is valid. */
 bool conntrack_may_be_reply(const struct packet *pkt);
@@ -62,10 +62,10 @@ bool conntrack_is_established(const struct conntrack *conntrack);
 bool conntrack_is_new(const struct conntrack *conntrack);
 /* TCP: the connection was established, and was closed by both sides or by a reset, possibly this packet. Conntrack
  * accepts a reset only with the right sequence number. */
-bool conntrack_is_over(const struct conntrack *conntrack);
+bool conntrack_has_ended(const struct conntrack *conntrack);
 /* Whether the packet is in the reply direction, by `info`. */
-bool conntrack_goes_in_reply(const struct conntrack *conntrack);
+bool conntrack_is_reply_direction(const struct conntrack *conntrack);
 /* Whether conntrack has seen the handshake, and so knows the negotiated window scales. */
-bool conntrack_knows_scales(const struct conntrack *conntrack);
+bool conntrack_has_window_scales(const struct conntrack *conntrack);
 
 #endif

@@ -35,7 +35,7 @@ struct hit {
     bool in_stream;          /* matched in reassembled stream data */
     bool of_flow;            /* pass and drop apply to the whole flow: it matched in a stream, or by addresses only */
     bool tx_guessed;         /* the rule inspects no transaction: tx is the current one */
-    const struct app_tx *tx; /* the transaction it matched in, or NULL; valid until app_tidy() */
+    const struct app_tx *tx; /* the transaction it matched in, or NULL; valid until app_free_completed() */
     uint8_t first_text, text_count; /* captures for the alert: range in the packet's rule_captures */
 };
 

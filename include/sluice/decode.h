@@ -77,7 +77,7 @@ void decode_count_event(struct decoder *decoder, struct packet *pkt, enum decode
 void decode_check_checksums(struct packet *pkt);
 /* Clears PACKET_BAD_L4_CHECKSUM when the transport checksum covers only the pseudo-header: the packet was captured
  * before the network card computed it. */
-void decode_accept_partial_checksum(struct packet *pkt);
+void decode_clear_partial_checksum(struct packet *pkt);
 
 /* Returns the correct transport checksum of a packet (network order value as a host integer), for tests and reject.
  * Zero where there is none of 16 bits: no transport, SCTP, GRE, ESP. */

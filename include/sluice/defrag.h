@@ -42,7 +42,7 @@ int defrag_new(struct defrag **out, const struct defrag_options *options); /* 0 
 void defrag_free(struct defrag *defrag);                                   /* NULL is allowed */
 
 enum defrag_result {
-    DEFRAG_HELD,     /* a fragment of an incomplete datagram; its bytes are stored */
+    DEFRAG_STORED,   /* a fragment of an incomplete datagram; its bytes are stored */
     DEFRAG_COMPLETE, /* `*whole` is the datagram: pass it to decode_reassembled() */
     DEFRAG_DROPPED,  /* inline only: belongs to a dropped datagram, contradicts earlier fragments, or is not supported
                         (fragments in fragments, endless headers): drop it */
@@ -64,7 +64,7 @@ void defrag_drop(struct defrag *defrag, const struct packet *whole);
 
 /* After decode_reassembled(): puts the link header of the fragment that completed it before the bytes of `whole`, for
  * output of the packet as captured. */
-void defrag_show_link(struct packet *whole, const struct packet *fragment);
+void defrag_prepend_link_header(struct packet *whole, const struct packet *fragment);
 
 /* Frees at most `budget` expired datagrams; returns how many. */
 size_t defrag_expire(struct defrag *defrag, uint64_t now_ns, size_t budget);

@@ -28,7 +28,7 @@ struct host_table;
 struct ruleset;
 struct detector;
 struct stream;
-struct stream_view;
+struct stream_chunk;
 struct transfer;
 struct turn;
 
@@ -82,24 +82,25 @@ struct budget_options {
 /* Scratch memory of one worker; replaced for each ruleset. Returns 0 or -ENOMEM. */
 struct detector_options {
     uint32_t pcre_match_limit, pcre_depth_limit;
-    bool limits_match;                       /* a drop or reject rule whose evaluation reaches a work limit matches */
-    uint32_t stream_window[FLOW_DIRECTIONS]; /* bytes of history that the stream keeps; same value as the stream's */
-    bool guess_transactions;                 /* also for alerts of rules without an application protocol */
-    uint8_t guess_limit;                     /* number of such alerts to which one transaction is added */
-    size_t flow_memcap;                      /* bytes for candidates that wait for more stream data */
-    size_t transaction_memcap;               /* bytes for detection state of transactions */
+    bool limits_match; /* a drop or reject rule whose evaluation reaches a work limit matches */
+    uint32_t stream_inspection_window[FLOW_DIRECTIONS]; /* bytes of history that the stream keeps; same value as the
+                                                           stream's */
+    bool guess_transactions;                            /* also for alerts of rules without an application protocol */
+    uint8_t guess_limit;                                /* number of such alerts to which one transaction is added */
+    size_t flow_memcap;                                 /* bytes for candidates that wait for more stream data */
+    size_t transaction_memcap;                          /* bytes for detection state of transactions */
     struct budget_options budget;
 };
 void detector_options_default(struct detector_options *options);
 int detector_new(struct detector **out, const struct detector_options *options);
 int detector_prepare(struct detector *detector, const struct ruleset *ruleset);
 /* Allocates what a detector needs for a ruleset; may be called by any thread. Returns 0 or -ENOMEM. */
-struct detector_room;
-int detector_room_new(struct detector_room **out, const struct ruleset *ruleset);
-void detector_room_free(struct detector_room *room); /* NULL is allowed */
+struct detector_memory;
+int detector_memory_new(struct detector_memory **out, const struct ruleset *ruleset);
+void detector_memory_free(struct detector_memory *room); /* NULL is allowed */
 /* Switches the detector to the room's ruleset, between two packets; allocates nothing. The room then holds the
  * detector's previous memory, to be freed by its owner. */
-void detector_move(struct detector *detector, struct detector_room *room);
+void detector_switch(struct detector *detector, struct detector_memory *room);
 void detector_free(struct detector *detector);
 
 /* Input of the inspection of a packet; all members except the packet may be NULL. */
@@ -111,7 +112,7 @@ struct detect_input {
     struct turn *turn;
     struct file_engine *files; /* of the application protocols; NULL: none */
     /* Optional: receives each stream chunk before its rules are evaluated, so that the transactions are up to date. */
-    void (*on_view)(void *user, const struct stream_view *view);
+    void (*on_chunk)(void *user, const struct stream_chunk *view);
     void *user;
     bool flow_ends; /* the packet represents the end of its flow: the stream releases all remaining data */
 };
@@ -126,11 +127,11 @@ size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, c
                      const struct hit **hits);
 /* Returns the number (16 at most) of the rules whose evaluation reached a work limit in the packet. The list is valid
  * until the detector's next packet. */
-size_t detector_limited(const struct detector *detector, const struct rule *const **rules);
+size_t detector_limited_rules(const struct detector *detector, const struct rule *const **rules);
 /* Returns the texts that matching rules captured in the packet; NULL: none. Valid until the detector's next packet. */
-const struct rule_captures *detector_texts(const struct detector *detector);
+const struct rule_captures *detector_captures(const struct detector *detector);
 struct app_detection;
-/* Frees the detection state of a transaction, for app_tidy() and app_end(); `user` is the detector. */
+/* Frees the detection state of a transaction, for app_free_completed() and app_flow_free(); `user` is the detector. */
 void detect_release_transaction(void *user, struct app_detection *detection);
 /* Frees the detection state of a flow that ends. */
 void detect_flow_end(struct detector *detector, struct flow *flow);
@@ -138,13 +139,13 @@ void detect_flow_end(struct detector *detector, struct flow *flow);
 /* Transfers detection state to another process (sluice/transfer.h); rules are identified by their ids and a digest of
  * their text. `checks` is created once for many flows. */
 struct app_tx;
-struct detect_checks;
-int detect_checks_new(struct detect_checks **out, const struct ruleset *ruleset); /* 0 or -ENOMEM */
-void detect_checks_free(struct detect_checks *checks);                            /* NULL is allowed */
-void detect_transfer_flow(struct transfer *t, struct detector *detector, const struct detect_checks *checks,
+struct detect_signatures;
+int detect_signatures_new(struct detect_signatures **out, const struct ruleset *ruleset); /* 0 or -ENOMEM */
+void detect_signatures_free(struct detect_signatures *checks);                            /* NULL is allowed */
+void detect_transfer_flow(struct transfer *t, struct detector *detector, const struct detect_signatures *checks,
                           struct flow *flow);
 /* When reading, the transaction has already been restored with the same buffers. */
-void detect_transfer_transaction(struct transfer *t, struct detector *detector, const struct detect_checks *checks,
+void detect_transfer_transaction(struct transfer *t, struct detector *detector, const struct detect_signatures *checks,
                                  struct app_tx *tx);
 
 struct detect_counters {

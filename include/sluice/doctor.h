@@ -63,7 +63,7 @@ struct doctor_report {
 };
 
 /* Returns 0 with *out, or -ENOMEM. */
-int doctor_judge(struct doctor_report **out, const struct netrules *ruleset, const struct doctor_input *input);
+int doctor_examine(struct doctor_report **out, const struct netrules *ruleset, const struct doctor_input *input);
 void doctor_report_free(struct doctor_report *report);
 
 enum doctor_severity doctor_worst(const struct doctor_report *report);

@@ -111,7 +111,7 @@ int firewall_quiesce(const char *table, char error[FIREWALL_ERROR_SIZE]);
 int firewall_remove(const char *table, char error[FIREWALL_ERROR_SIZE]);
 
 /* Whether a table with this comment was created by sluice, and in which mode. */
-bool firewall_is_own(const char *comment, enum attach_mode *mode);
+bool firewall_is_sluice_table(const char *comment, enum attach_mode *mode);
 
 /* Generates the expected table: calls `each` with the nf_tables messages that create it, including their netlink
  * headers, until a call does not return 0. `options->expression` is native or xt; with `split` inet becomes two tables.

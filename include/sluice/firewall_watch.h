@@ -31,7 +31,7 @@ void firewall_watch_close(struct firewall_watch *watch);
 int firewall_watch_fd(const struct firewall_watch *watch);
 
 /* A chain of another program on the wrong side of Sluice's chain: after it in mode after, before it in mode before. */
-struct firewall_intruder {
+struct firewall_misplaced_chain {
     bool found;
     const char *family, *hook;
     int32_t priority;
@@ -49,7 +49,7 @@ struct firewall_change {
     uint32_t pid; /* process of the transaction that changed the sluice table, or of the last one; as the first pid
                      namespace counts; 0: not known */
     char process[FIREWALL_PROCESS_SIZE];
-    struct firewall_intruder intruder;
+    struct firewall_misplaced_chain intruder;
 };
 /* Receives all pending notifications; does not block. */
 void firewall_watch_receive(struct firewall_watch *watch, struct firewall_change *out);
@@ -75,7 +75,7 @@ int firewall_watch_check(struct firewall_watch *watch, struct firewall_check *ou
 
 /* Installs again, and blocks the remembered hosts again if the damage removed them. Returns 0, or -errno with a line in
  * `error`. */
-int firewall_watch_reassert(struct firewall_watch *watch, unsigned damage, char error[FIREWALL_ERROR_SIZE]);
+int firewall_watch_reinstall(struct firewall_watch *watch, unsigned damage, char error[FIREWALL_ERROR_SIZE]);
 
 /* Blocks at most FIREWALL_WATCH_HOSTS hosts for their timeouts, except those that are already blocked for as long:
  * added[i] is true for each that was added. Returns 0, or -errno with all of them false: -ENFILE when the list is full.
@@ -83,7 +83,7 @@ int firewall_watch_reassert(struct firewall_watch *watch, unsigned damage, char 
 enum { FIREWALL_WATCH_HOSTS = 64 };
 int firewall_watch_block(struct firewall_watch *watch, const struct blocked_host *hosts, size_t count,
                          bool added[FIREWALL_WATCH_HOSTS], char error[FIREWALL_ERROR_SIZE]);
-/* Remembers the blocked hosts for firewall_watch_reassert(), for the case that another process changed the list. */
+/* Remembers the blocked hosts for firewall_watch_reinstall(), for the case that another process changed the list. */
 int firewall_watch_remember_hosts(struct firewall_watch *watch);
 size_t firewall_watch_hosts(const struct firewall_watch *watch); /* remembered and not expired */
 

@@ -43,17 +43,17 @@ enum flow_state {
 enum flow_direction { FLOW_TO_SERVER, FLOW_TO_CLIENT, FLOW_DIRECTIONS };
 
 enum flow_flag {
-    FLOW_DROPPED = 1 << 0,            /* every further packet is dropped */
-    FLOW_PASSED = 1 << 1,             /* rules are no longer evaluated */
-    FLOW_ALERTED = 1 << 2,            /* a rule wrote an alert for it */
-    FLOW_SWAPPED = 1 << 3,            /* client and server were exchanged after the first packet */
-    FLOW_NO_STREAM = 1 << 4,          /* TCP: no session, or reassembly stopped: packets are inspected one by one */
-    FLOW_ACCEPTED_WHOLE = 1 << 5,     /* exception policy pass-flow */
-    FLOW_BYPASS_WANTED = 1 << 6,      /* a rule or policy asks for bypass */
-    FLOW_ICMP_ERROR_SEEN = 1 << 7,    /* an ICMP error quoted a packet of it */
-    FLOW_DROP_LOGGED = 1 << 8,        /* a drop event to the server has been written (eve drop.flows: start) */
-    FLOW_SERVER_SEEN = 1 << 9,        /* the server sent a packet; ICMP errors count for neither side */
-    FLOW_CLIENT_SEEN = 1 << 10,       /* the client sent a packet */
+    FLOW_DROPPED = 1 << 0,               /* every further packet is dropped */
+    FLOW_PASSED = 1 << 1,                /* rules are no longer evaluated */
+    FLOW_ALERTED = 1 << 2,               /* a rule wrote an alert for it */
+    FLOW_SWAPPED = 1 << 3,               /* client and server were exchanged after the first packet */
+    FLOW_NO_STREAM = 1 << 4,             /* TCP: no session, or reassembly stopped: packets are inspected one by one */
+    FLOW_ACCEPTED_BY_EXCEPTION = 1 << 5, /* exception policy pass-flow */
+    FLOW_BYPASS_REQUESTED = 1 << 6,      /* a rule or policy asks for bypass */
+    FLOW_ICMP_ERROR_SEEN = 1 << 7,       /* an ICMP error quoted a packet of it */
+    FLOW_DROP_LOGGED = 1 << 8,           /* a drop event to the server has been written (eve drop.flows: start) */
+    FLOW_SERVER_SEEN = 1 << 9,           /* the server sent a packet; ICMP errors count for neither side */
+    FLOW_CLIENT_SEEN = 1 << 10,          /* the client sent a packet */
     FLOW_IP_ONLY_TO_SERVER = 1 << 11, /* rules on addresses alone were evaluated for the first packet to the server */
     FLOW_IP_ONLY_TO_CLIENT = 1 << 12,
     FLOW_RESCAN = 1 << 13, /* detect had no memory for its scan state: it scans the inspection window again */
@@ -106,7 +106,7 @@ struct flow_variable; /* defined in src/flow/variable.c */
 struct transfer;
 
 /* The kernel's counts of an offloaded flow: all packets of the connection, including those that were queued. */
-struct flow_kernel {
+struct flow_kernel_counts {
     uint64_t packets[FLOW_DIRECTIONS], bytes[FLOW_DIRECTIONS];
     uint64_t until_ns; /* when its connection would expire */
 };
@@ -136,8 +136,8 @@ struct flow {
     struct app_flow *app;                              /* owned by app; NULL */
     struct flow_tag *tag;                              /* owned by policy; NULL, as the next */
     struct flow_history *history;
-    struct flow_kernel *kernel; /* owned by the table; NULL */
-    struct flow_macs *macs;     /* owned by the table; NULL unless flow_options.mac_addresses */
+    struct flow_kernel_counts *kernel; /* owned by the table; NULL */
+    struct flow_macs *macs;            /* owned by the table; NULL unless flow_options.mac_addresses */
 
     /* --- cold ------------------------------------------------------------------------------------- */
     uint64_t id; /* EVE's flow_id: computed from key and start, so it is the same in every run; at most 53 bits */
@@ -153,7 +153,7 @@ struct flow {
     uint8_t drop_reason;                 /* enum drop_reason: why it is dropped (or would_drop) */
     uint8_t app_evicted;                 /* app's: its parser's state was freed for lack of memory */
     uint8_t offload;                     /* enum packet_offload: the offload requested from the kernel */
-    uint32_t visit;                      /* see flow_is_visit() */
+    uint32_t visit;                      /* see flow_is_duplicate() */
 
     /* --- the table's: expiry ---------------------------------------------------------------------- */
     struct flow *newer, *older;            /* neighbours in the list of new flows, or of all others */
@@ -222,7 +222,7 @@ struct flow_report {
 /* Stores the counts with the flow, if it is offloaded; the flow's timeout restarts when the counts have changed since
  * the last report. An accepted flow ends with its connection; a dropped flow lasts for its timeout, even if the
  * kernel's connection has expired. False when there is no such flow. */
-bool flow_table_report(struct flow_table *table, const struct flow_report *report, uint64_t now_ns);
+bool flow_table_update_offloaded(struct flow_table *table, const struct flow_report *report, uint64_t now_ns);
 
 /* Returns the number of flows evicted because the table was full, new ones included. */
 uint64_t flow_table_evicted(const struct flow_table *table);
@@ -242,7 +242,7 @@ void flow_table_end_all(struct flow_table *table, enum flow_end reason);
 /* Lists flows in pages: those of the buckets from *cursor on, until `max` flows or the given number of buckets were
  * read; returns the number of flows. *cursor is the next bucket, 0 past the last. A flow is listed at most once in its
  * lifetime. */
-size_t flow_table_page(struct flow_table *table, size_t *cursor, size_t buckets, const struct flow **out, size_t max);
+size_t flow_table_list(struct flow_table *table, size_t *cursor, size_t buckets, const struct flow **out, size_t max);
 /* Finds the flow between two ends, whichever is the client, outside of tunnels and with the given VLANs; or NULL. */
 struct flow_ends {
     uint8_t protocol, ip_version, vlan_count;
@@ -283,7 +283,7 @@ void flow_each_text(const struct flow *flow,
                     void (*each)(uint32_t number, const uint8_t *bytes, uint32_t length, void *user), void *user);
 
 /* Gets the type that answers an ICMP or ICMPv6 message of this type, in both directions; false when there is none. */
-bool flow_icmp_answer(uint8_t protocol, uint8_t type, uint8_t *answer);
+bool flow_icmp_reply_type(uint8_t protocol, uint8_t type, uint8_t *answer);
 
 /* --- Transfer to another process (sluice/transfer.h) ---------------------------------------------- */
 
@@ -304,15 +304,15 @@ void flow_transfer_kernel(struct transfer *t, struct flow_table *table, struct f
 bool flow_table_transfer_seed(struct transfer *t, struct flow_table *table);
 /* Adds a copy of a flow that was read to the table, without the state attached by other modules. NULL when there is no
  * memory, or the table has a flow with this key. */
-struct flow *flow_table_adopt(struct flow_table *table, const struct flow *from);
+struct flow *flow_table_add_copy(struct flow_table *table, const struct flow *from);
 /* Calls `each` for all flows; those that are evicted first come last, the oldest of them first. */
 typedef void flow_each_function(struct flow *flow, void *user);
 void flow_table_each(struct flow_table *table, flow_each_function *each, void *user);
 size_t flow_table_count(const struct flow_table *table);
 /* Marks a flow that another worker has, too, and that the other worker reports unless its packets arrive here: true
  * until one arrives. */
-void flow_set_visit(struct flow *flow);
-bool flow_is_visit(const struct flow *flow);
+void flow_set_duplicate(struct flow *flow);
+bool flow_is_duplicate(const struct flow *flow);
 
 /* --- Names ---------------------------------------------------------------------------------------- */
 

@@ -7,8 +7,8 @@
 
 /* Creates a folder and its missing parents with mode 0750. 0, or -errno; -ENAMETOOLONG also for an empty path. An
  * existing path is left unchanged, whether it is a folder or not. */
-int folder_make(const char *path);
+int folder_create(const char *path);
 /* The same; folders created by this call then belong to `owner` and `group`. */
-int folder_make_for(const char *path, uid_t owner, gid_t group);
+int folder_create_for_owner(const char *path, uid_t owner, gid_t group);
 
 #endif

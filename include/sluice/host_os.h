@@ -35,7 +35,8 @@ struct host_os_policy {
     const void *user;
 };
 
-static inline enum host_os host_os_of(const struct host_os_policy *policy, int ip_version, const struct address *host)
+static inline enum host_os host_os_lookup(const struct host_os_policy *policy, int ip_version,
+                                          const struct address *host)
 {
     return policy->of ? policy->of(policy->user, ip_version, host) : HOST_OS_BSD;
 }

@@ -12,14 +12,14 @@
 
 /* Returns room for `length` bytes and a NUL, mostly without a call; NULL when out of memory, which sets text->failed.
  */
-static inline char *json_room(struct text *text, size_t length)
+static inline char *json_reserve(struct text *text, size_t length)
 {
     if (!text->failed && text->length + length < text->capacity)
         return text->bytes + text->length;
     return text_reserve(text, length);
 }
 
-/* Adds the bytes written into json_room(), up to `end`. */
+/* Adds the bytes written into json_reserve(), up to `end`. */
 static inline void json_commit(struct text *text, char *end)
 {
     *end = '\0';
@@ -30,7 +30,7 @@ static inline void json_commit(struct text *text, char *end)
 #define JSON_INLINE static inline __attribute__((always_inline))
 
 /* Writes comma and key into reserved room; returns the position of the value. */
-JSON_INLINE char *json_put_key(const struct text *text, char *at, const char *key, size_t length)
+JSON_INLINE char *json_write_key(const struct text *text, char *at, const char *key, size_t length)
 {
     *at = ',';
     at += text->need_comma;
@@ -46,11 +46,11 @@ JSON_INLINE char *json_put_key(const struct text *text, char *at, const char *ke
 JSON_INLINE void json_member(struct text *text, const char *key)
 {
     size_t length = strlen(key);
-    char *at = json_room(text, length + 4);
+    char *at = json_reserve(text, length + 4);
 
     if (!at)
         return;
-    at = json_put_key(text, at, key, length);
+    at = json_write_key(text, at, key, length);
     text->need_comma = false;
     json_commit(text, at);
 }
@@ -58,16 +58,16 @@ JSON_INLINE void json_member(struct text *text, const char *key)
 enum { JSON_MAX_DIGITS = 20 };
 
 /* Writes the number in decimal; returns the position behind it. */
-char *json_put_digits(char *at, uint64_t value);
+char *json_write_digits(char *at, uint64_t value);
 
 JSON_INLINE void json_member_uint(struct text *text, const char *key, uint64_t value)
 {
     size_t length = strlen(key);
-    char *at = json_room(text, length + 4 + JSON_MAX_DIGITS);
+    char *at = json_reserve(text, length + 4 + JSON_MAX_DIGITS);
 
     if (!at)
         return;
-    at = json_put_digits(json_put_key(text, at, key, length), value);
+    at = json_write_digits(json_write_key(text, at, key, length), value);
     text->need_comma = true;
     json_commit(text, at);
 }

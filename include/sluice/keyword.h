@@ -72,7 +72,7 @@ enum keyword_flag {
 struct match_input {
     const struct packet *packet;
     struct flow_table *flows; /* storage of flow variables; NULL when packet->flow is NULL */
-    struct host_table *hosts; /* shared between workers: call turn_wait(turn) first */
+    struct host_table *hosts; /* shared between workers: call replay_order_wait(turn) first */
     struct turn *turn;        /* NULL in a daemon */
     bool in_stream; /* contents are searched in the stream: the inspected buffer is not the packet's payload */
     struct file_engine *files;  /* the worker's file engine; NULL without application protocols */
@@ -104,7 +104,7 @@ static inline void packet_needs_protocols(struct packet_needs *needs, uint8_t lo
 }
 
 /* A buffer under inspection; src/detect/inspect.c describes how its conditions are evaluated. */
-struct pair_places;
+struct pair_positions;
 struct pcre_scratch;
 struct transform_scratch;
 
@@ -115,7 +115,7 @@ struct inspect_search {
     uint32_t from, until;
 };
 
-enum { INSPECT_SEARCHES = 16 }; /* entries per buffer; conditions without an entry are searched again */
+enum { INSPECT_MAX_SEARCHES = 16 }; /* entries per buffer; conditions without an entry are searched again */
 
 /*
  * Limits on the work of one evaluation: PCRE2's (steps, depth, heap, JIT stack) and the number of evaluation steps. An
@@ -141,17 +141,17 @@ struct inspection {
     struct transform_scratch *transforms; /* the worker's memory for decoded data */
     struct rule_captures
         *texts; /* destination of texts captured by pcre, kept when the rule matches; NULL: not captured */
-    const struct pair_places
+    const struct pair_positions
         *pairs; /* positions of two-byte pairs in a buffer, possibly another one; NULL: none recorded */
     /* Evaluates other conditions on other bytes, for keywords that decode a part of the buffer. `in` is a copy. */
     bool (*walk)(struct inspection *in, const struct condition *first);
     uint64_t values[RULE_MAX_VALUES];
     uint32_t search_count; /* used entries of searches, for this evaluation */
-    struct inspect_search searches[INSPECT_SEARCHES];
+    struct inspect_search searches[INSPECT_MAX_SEARCHES];
 };
 
 /* Records that a limit was reached. Returns whether the buffer counts as matched. */
-static inline bool inspection_reaches_limit(struct inspection *in, enum inspect_limit limit)
+static inline bool inspection_record_limit(struct inspection *in, enum inspect_limit limit)
 {
     if (!in->limits)
         return false;
@@ -166,8 +166,8 @@ static inline bool inspection_has_reached_limit(const struct inspection *in)
 
 /* Result of evaluating a condition. */
 enum inspect_result {
-    INSPECT_NO,      /* no match here; it may match after another match of an earlier condition */
-    INSPECT_GIVE_UP, /* no match for any position of an earlier condition */
+    INSPECT_NO,    /* no match here; it may match after another match of an earlier condition */
+    INSPECT_NEVER, /* no match for any position of an earlier condition */
     INSPECT_YES,
 };
 
@@ -372,7 +372,7 @@ const struct keyword *rule_parser_current_buffer(const struct rule_parser *parse
 /* Placeholder for a buffer that Sluice lacks: the rest of the rule is not reported as an error because of it. */
 extern const struct keyword unsupported_buffer;
 /* Returns the buffer of the conditions that follow; NULL for the payload while it has no conditions. */
-const struct rule_buffer *rule_parser_selected(const struct rule_parser *parser);
+const struct rule_buffer *rule_parser_selected_buffer(const struct rule_parser *parser);
 /* Moves the last content of the current buffer into another one (the http_uri style of modifier). 0 or -errno. */
 int rule_parser_move_last_content(struct rule_parser *parser, const struct keyword *buffer);
 

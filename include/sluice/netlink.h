@@ -9,10 +9,10 @@
 #include "sluice/bytes.h"
 
 /* Consumes one attribute; false when there is none or it is malformed. */
-static inline bool netlink_take(struct cursor *attributes, uint16_t *type, struct cursor *value)
+static inline bool netlink_read_attribute(struct cursor *attributes, uint16_t *type, struct cursor *value)
 {
     struct nlattr head;
-    const uint8_t *bytes = cursor_take(attributes, sizeof(head));
+    const uint8_t *bytes = cursor_read(attributes, sizeof(head));
 
     if (!bytes)
         return false;
@@ -22,7 +22,7 @@ static inline bool netlink_take(struct cursor *attributes, uint16_t *type, struc
 
     size_t length = head.nla_len - sizeof(head);
 
-    bytes = cursor_take(attributes, length);
+    bytes = cursor_read(attributes, length);
     if (!bytes)
         return false;
     *type = head.nla_type & NLA_TYPE_MASK;

@@ -92,7 +92,7 @@ struct netrules_rule {
     bool established;            /* matches established connections */
     bool only_loopback;          /* matches only packets of the interface lo */
     bool notrack;
-    bool sees_connection_mark; /* one of its conditions is a connection mark */
+    bool matches_connection_mark; /* one of its conditions is a connection mark */
 };
 
 /* --- Tables and chains ------------------------------------------------------------------------------ */
@@ -179,8 +179,8 @@ struct netrules_kernel {
 };
 
 /* A queue with a listener. */
-struct netrules_holder {
-    struct netrules_holder *next;
+struct netrules_listener {
+    struct netrules_listener *next;
     uint16_t queue;
     uint32_t port;      /* port id of its netlink socket */
     uint32_t process;   /* process id; 0: not found */
@@ -196,7 +196,7 @@ struct netrules {
     struct netrules_table *tables;
     unsigned chain_count; /* of all tables */
     struct netrules_route *routes;
-    struct netrules_holder *holders;
+    struct netrules_listener *holders;
     struct netrules_link *links;
     struct netrules_kernel kernel;
     bool forwards_ipv4, forwards_ipv6, has_ipv6; /* of this host: sysctls, and an IPv6 address with global scope */

@@ -53,7 +53,7 @@ int number_range_number(struct rule_parser *parser, struct span text, uint64_t l
 
 /* For other forms of ranges: removes `prefix` and following blanks from the text; returns false if the text begins
  * differently. */
-bool number_range_take(struct span *text, const char *prefix);
+bool number_range_skip_prefix(struct span *text, const char *prefix);
 /* Returns the offset of `-` or `<>` between two numbers, and its length; 0: none. */
 size_t number_range_separator(struct span text, size_t *length);
 

@@ -128,10 +128,10 @@ struct output_port *output_port(struct output *output, unsigned worker);
  * `progress` is asked by the output thread: all of the port's that is before that place has been recorded. Before
  * anything is recorded.
  */
-typedef void output_progress_function(void *user, unsigned port, struct turn_place *out);
+typedef void output_progress_function(void *user, unsigned port, struct replay_position *out);
 void output_set_progress(struct output *output, output_progress_function *progress, void *user);
 /* The place of what is recorded from now on; never before the last. */
-void output_port_place(struct output_port *port, const struct turn_place *place);
+void output_port_place(struct output_port *port, const struct replay_position *place);
 
 /* Everything there is to say of a packet: an alert event per alert, a drop event, an anomaly event per event of decoder
  * and stream, as far as enabled, a packet event when it is tagged. Cheap when there is nothing. `decision` may be NULL
@@ -190,9 +190,9 @@ struct output_firewall {
     uint64_t duration_ns, at_most_ns; /* since it was noticed; since it was last known to be right */
     uint32_t generation, pid;         /* who; 0: not known */
     char process[FIREWALL_PROCESS_SIZE];
-    uint64_t packets;                  /* flushed, no_listener */
-    struct firewall_intruder intruder; /* misplaced, moved */
-    struct address host;               /* blocked */
+    uint64_t packets;                         /* flushed, no_listener */
+    struct firewall_misplaced_chain intruder; /* misplaced, moved */
+    struct address host;                      /* blocked */
     uint8_t host_version;
     uint64_t host_seconds;           /* 0: for good */
     uint32_t gid, sid;               /* of the rule; 0: none */

@@ -7,7 +7,7 @@
  * first, the last one first.
  *
  * Threads:   a pool belongs to one worker.
- * Ownership: objects are lent until pool_give() or pool_free().
+ * Ownership: objects are lent until pool_release() or pool_free().
  */
 #ifndef SLUICE_POOL_H
 #define SLUICE_POOL_H
@@ -23,8 +23,8 @@ int pool_new(struct pool **out, size_t size, size_t memcap);
 void pool_free(struct pool *pool); /* NULL is allowed */
 
 /* Allocates an object, not cleared (an object that is used for the first time is zero); NULL when all are in use. */
-void *pool_take(struct pool *pool);
-void pool_give(struct pool *pool, void *object); /* NULL is allowed */
+void *pool_alloc(struct pool *pool);
+void pool_release(struct pool *pool, void *object); /* NULL is allowed */
 
 size_t pool_capacity(const struct pool *pool); /* number of objects */
 size_t pool_used(const struct pool *pool);     /* objects in use */

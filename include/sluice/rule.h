@@ -255,8 +255,8 @@ struct rule {
     enum rule_payload payload;
     uint8_t state_use[RULE_NAME_KIND_COUNT]; /* RULE_STATE_READS, RULE_STATE_WRITES */
     const struct rule_tag *tag;              /* NULL: none */
-    bool takes_texts;                        /* a pcre captures text */
-    bool takes_values;                       /* byte_extract or byte_math stores a value */
+    bool captures_text;                      /* a pcre captures text */
+    bool extracts_values;                    /* byte_extract or byte_math stores a value */
     const char *const *applications; /* protocol names, NULL-terminated; the flow's must be one of them; NULL: any */
     unsigned directions; /* bits 1 << enum flow_direction in which the rule can match by its keywords; 0: no keywords of
                             application protocols */
@@ -315,7 +315,7 @@ struct rule_list_options {
     struct rule_names *names;            /* NULL: the list has separate names */
     const char *data_dir;                /* folder for the state of datasets; NULL: none */
     struct datasets *datasets;           /* must outlive the list; NULL: the list creates its own, below data_dir */
-    bool takes_datasets;                 /* the list owns `datasets` once rule_list_new() has succeeded */
+    bool owns_datasets;                  /* the list owns `datasets` once rule_list_new() has succeeded */
     const char *reputation_categories;   /* for iprep; NULL: none */
     const char *const *reputation_files; /* NULL-terminated, or NULL */
     const char *geoip_database;          /* for geoip; NULL: none. Opened when the first rule uses it */
@@ -359,7 +359,7 @@ size_t rule_list_rejected(const struct rule_list *list);
 size_t rule_list_failed(const struct rule_list *list);  /* with a mistake */
 size_t rule_list_skipped(const struct rule_list *list); /* valid, but they use a feature that Sluice does not support */
 size_t rule_list_replaced(const struct rule_list *list);
-size_t rule_list_unread_files(const struct rule_list *list); /* files that rule_list_load() could not read */
+size_t rule_list_unreadable_files(const struct rule_list *list); /* files that rule_list_load() could not read */
 
 /* Rules and files that were not loaded, in the order in which they were found. The first RULE_MAX_FAILURES are stored.
  */

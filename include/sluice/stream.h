@@ -107,7 +107,7 @@ struct stream_verdict {
 /* Whether the packet, a SYN, begins another connection on the ports of a flow that has ended, or shows that the flow's
  * session was picked up at the wrong sequence number: then the caller ends the flow and gets a new one. May set
  * PACKET_STREAM_NEEDS_ANSWER. */
-bool stream_is_reuse(const struct stream *stream, const struct flow *flow, struct packet *pkt);
+bool stream_is_port_reuse(const struct stream *stream, const struct flow *flow, struct packet *pkt);
 
 /*
  * Tracks the packet (TCP, with transport) in its flow, after flow_update(): session, state of the flow (flow_set_state,
@@ -136,7 +136,7 @@ void stream_stop(struct stream *stream, struct flow *flow, enum flow_direction d
 enum { STREAM_BEFORE_MAX = 64 };
 
 /* Stream chunk: bytes of one direction that were not yielded before, in order, without a gap. */
-struct stream_view {
+struct stream_chunk {
     const uint8_t *data;
     uint32_t length;
     uint64_t offset;        /* offset of data[0] in the direction's stream: 0 is the first byte after the SYN */
@@ -156,21 +156,21 @@ struct stream_view {
  * yielded. `all`, passive: include unacknowledged bytes and less than a chunk (the flow has ended). Chunks are at most
  * 64 KiB.
  */
-bool stream_next_view(struct stream *stream, struct flow *flow, enum flow_direction direction, const struct packet *pkt,
-                      bool all, struct stream_view *view);
+bool stream_next_chunk(struct stream *stream, struct flow *flow, enum flow_direction direction,
+                       const struct packet *pkt, bool all, struct stream_chunk *view);
 
-/* Whether stream_next_view() with `all` may yield a chunk; cheaper than calling it. */
-bool stream_has_rest(const struct flow *flow, enum flow_direction direction);
+/* Whether stream_next_chunk() with `all` may yield a chunk; cheaper than calling it. */
+bool stream_has_remaining_data(const struct flow *flow, enum flow_direction direction);
 
 /*
  * Passive: the same for application protocol parsers, which get bytes with the packet that acknowledges them; each byte
  * once, independent of the chunks above. `all`: include unacknowledged bytes. The end of a stream may come alone, as a
  * chunk without bytes.
  */
-bool stream_next_acknowledged(struct stream *stream, struct flow *flow, enum flow_direction direction, bool all,
-                              struct stream_view *view);
+bool stream_next_parser_chunk(struct stream *stream, struct flow *flow, enum flow_direction direction, bool all,
+                              struct stream_chunk *view);
 /* Whether only one side is seen, so that its bytes are never acknowledged. */
-bool stream_is_oneside(const struct flow *flow);
+bool stream_is_one_sided(const struct flow *flow);
 /* Whether the direction has sent its FIN and all bytes before it have been yielded. */
 bool stream_has_ended(const struct flow *flow, enum flow_direction direction);
 /* Whether the beginning of the connection was not seen. */
@@ -178,10 +178,10 @@ bool stream_is_midstream(const struct flow *flow);
 /* Counts the sessions that were evicted for others, and the sessions whose data was evicted for others. */
 void stream_count_evictions(const struct stream *stream, uint64_t *sessions, uint64_t *data);
 /* Returns the offset of the next byte of a direction that will be yielded for protocols; 0 without a session. */
-uint64_t stream_next_offset(const struct flow *flow, enum flow_direction direction);
+uint64_t stream_parsed_offset(const struct flow *flow, enum flow_direction direction);
 /* Exchanges client and server of a session whose beginning was not seen (the caller calls flow_swap()); false when the
  * beginning was seen. Invalidates chunks. */
-bool stream_turn_round(struct flow *flow);
+bool stream_swap_sides(struct flow *flow);
 /* Passive: inspect the acknowledged bytes of the direction even if they are less than a chunk, because a protocol
  * message is complete. */
 void stream_flush(struct flow *flow, enum flow_direction direction);
@@ -191,22 +191,23 @@ void stream_flush(struct flow *flow, enum flow_direction direction);
  * *bytes, *length; the chunk begins at *view_at. Returns the offset of *bytes[0] in the direction. Built at the first
  * call for a chunk, then cached.
  */
-uint64_t stream_window(struct stream *stream, const struct flow *flow, enum flow_direction direction,
-                       const struct stream_view *view, const uint8_t **bytes, uint32_t *length, uint32_t *view_at);
+uint64_t stream_inspection_window(struct stream *stream, const struct flow *flow, enum flow_direction direction,
+                                  const struct stream_chunk *view, const uint8_t **bytes, uint32_t *length,
+                                  uint32_t *view_at);
 
 /*
  * STREAM_URGENT_BOTH: gets the inspection window of the chunk as read by a receiver that takes urgent bytes out of the
  * stream. `number` counts from 1. False when there is no such reading. Lent until the next call for the same engine.
  */
 bool stream_next_reading(struct stream *stream, const struct flow *flow, enum flow_direction direction,
-                         const struct stream_view *view, unsigned number, struct stream_view *out);
+                         const struct stream_chunk *view, unsigned number, struct stream_chunk *out);
 /* STREAM_URGENT_BOTH: whether the packet keeps its URG flag, so that the stream is also inspected without the urgent
  * byte. *place: offset of that byte. */
-bool stream_urgent_place(const struct stream *stream, const struct flow *flow, enum flow_direction direction,
-                         const struct packet *pkt, uint64_t *place);
+bool stream_get_urgent_offset(const struct stream *stream, const struct flow *flow, enum flow_direction direction,
+                              const struct packet *pkt, uint64_t *place);
 /* Returns how many such offsets are stored for the direction; *places: lent until the next packet. */
-unsigned stream_urgent_places(const struct flow *flow, enum flow_direction direction, const int64_t **places);
-/* Removes URG from a packet for which stream_urgent_place() is true. If the packet cannot be rewritten, sets
+unsigned stream_get_urgent_offsets(const struct flow *flow, enum flow_direction direction, const int64_t **places);
+/* Removes URG from a packet for which stream_get_urgent_offset() is true. If the packet cannot be rewritten, sets
  * verdict->drop and ->reason. */
 void stream_clear_urgent(struct stream *stream, struct flow *flow, enum flow_direction direction, struct packet *pkt,
                          struct stream_verdict *verdict);

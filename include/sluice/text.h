@@ -57,11 +57,11 @@ void text_puts(struct text *text, const char *string);
 void text_printf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The numbers 0 to 99 as two digits each. */
-extern const char text_pairs[2 * 100 + 1];
-static inline char *text_put_pair(char *at, unsigned value)
+extern const char text_digit_pairs[2 * 100 + 1];
+static inline char *text_write_two_digits(char *at, unsigned value)
 {
-    at[0] = text_pairs[2 * value];
-    at[1] = text_pairs[2 * value + 1];
+    at[0] = text_digit_pairs[2 * value];
+    at[1] = text_digit_pairs[2 * value + 1];
     return at + 2;
 }
 

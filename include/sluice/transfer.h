@@ -85,13 +85,13 @@ static inline void transfer_require(struct transfer *t, bool is_so)
 bool transfer_has_room(const struct transfer *t, uint64_t count, size_t least);
 
 /* Makes room for more bytes if there is not enough: false, and an error, on failure. */
-bool transfer_more(struct transfer *t, size_t length);
+bool transfer_reserve(struct transfer *t, size_t length);
 
-static inline uint8_t *transfer_place(struct transfer *t, size_t length)
+static inline uint8_t *transfer_reserve_next(struct transfer *t, size_t length)
 {
     uint8_t *place;
 
-    if (length > t->limit - t->at && !transfer_more(t, length))
+    if (length > t->limit - t->at && !transfer_reserve(t, length))
         return NULL;
     place = t->bytes + t->at;
     t->at += length;
@@ -101,7 +101,7 @@ static inline uint8_t *transfer_place(struct transfer *t, size_t length)
 #define TRANSFER_NUMBER(name, type)                                                                                    \
     static inline void transfer_##name(struct transfer *t, type *value)                                                \
     {                                                                                                                  \
-        uint8_t *place = transfer_place(t, sizeof(type));                                                              \
+        uint8_t *place = transfer_reserve_next(t, sizeof(type));                                                       \
         type number = 0;                                                                                               \
                                                                                                                        \
         if (!place)                                                                                                    \

@@ -23,9 +23,9 @@ struct transform_scratch *transform_scratch_new(void);           /* NULL when ou
 void transform_scratch_free(struct transform_scratch *scratch);  /* NULL is allowed */
 void transform_scratch_reset(struct transform_scratch *scratch); /* invalidates all results */
 
-/* Returns the current fill level as a mark; transform_scratch_return() invalidates the results made since the mark. */
+/* Returns the current fill level as a mark; transform_scratch_rewind() invalidates the results made since the mark. */
 uint32_t transform_scratch_mark(const struct transform_scratch *scratch);
-void transform_scratch_return(struct transform_scratch *scratch, uint32_t mark);
-uint32_t transform_scratch_room(const struct transform_scratch *scratch);
+void transform_scratch_rewind(struct transform_scratch *scratch, uint32_t mark);
+uint32_t transform_scratch_available(const struct transform_scratch *scratch);
 
 #endif

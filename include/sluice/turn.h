@@ -12,13 +12,13 @@
 #include <stdint.h>
 
 /* A position in the processing of a capture. */
-struct turn_place {
+struct replay_position {
     uint64_t sequence;         /* number of a packet, or of a point in time when flows expire; counts over all files */
     uint64_t start_ns, number; /* for a flow that ends at such a point: its start, and its first packet */
 };
 
 /* Returns a number less than, equal to or greater than 0. */
-static inline int turn_compare(const struct turn_place *a, const struct turn_place *b)
+static inline int replay_position_compare(const struct replay_position *a, const struct replay_position *b)
 {
     if (a->sequence != b->sequence)
         return a->sequence < b->sequence ? -1 : 1;
@@ -35,14 +35,14 @@ struct turn {
 };
 
 /* To be called before shared state is read or written. NULL is allowed. */
-static inline void turn_wait(struct turn *turn)
+static inline void replay_order_wait(struct turn *turn)
 {
     if (turn)
         turn->wait(turn);
 }
 
 /* To be called before a flow that ends is processed. NULL is allowed. */
-static inline void turn_flow_ends(struct turn *turn, uint64_t start_ns, uint64_t number)
+static inline void replay_order_flow_ends(struct turn *turn, uint64_t start_ns, uint64_t number)
 {
     if (turn)
         turn->flow_ends(turn, start_ns, number);

@@ -82,10 +82,10 @@ struct worker_snapshot {
 /* A new ruleset and new settings. The main thread allocates all of it; the worker only swaps pointers. */
 struct worker_update {
     const struct ruleset *ruleset;
-    struct detector_room *room; /* memory of the detector for the ruleset; afterwards the memory that it replaced */
-    struct file_magic *magic;   /* NULL: not needed; afterwards the one that is no longer used */
-    bool has_settings;          /* the fields below are valid */
-    struct flow_options flow;   /* only the timeouts are used */
+    struct detector_memory *room; /* memory of the detector for the ruleset; afterwards the memory that it replaced */
+    struct file_magic *magic;     /* NULL: not needed; afterwards the one that is no longer used */
+    bool has_settings;            /* the fields below are valid */
+    struct flow_options flow;     /* only the timeouts are used */
     enum exception_policy exceptions[EXCEPTION_COUNT];
     struct overload_options overload;
 };

@@ -90,7 +90,7 @@ void app_free(struct app *app)
     free(app);
 }
 
-void app_set_turn(struct app *app, struct turn *turn)
+void app_set_replay_order(struct app *app, struct turn *turn)
 {
     app->turn = turn;
 }
@@ -100,7 +100,7 @@ struct file_engine *app_file_engine(const struct app *app)
     return app->files;
 }
 
-void app_want(struct app *app, unsigned needs)
+void app_set_needs(struct app *app, unsigned needs)
 {
     app->wanted = needs;
     file_engine_want(app->files, needs & RULE_FILE_DIGESTS, needs & RULE_FILE_MAGIC);
@@ -124,7 +124,7 @@ struct file_engine *app_files(struct app_context *context)
     return context->app->files;
 }
 
-const void *app_settings(const struct app_context *context)
+const void *app_get_settings(const struct app_context *context)
 {
     return app_proto_settings(context->app, context->af->proto);
 }
@@ -134,12 +134,12 @@ const struct flow *app_context_flow(const struct app_context *context)
     return context->af->flow;
 }
 
-uint64_t app_now_ns(const struct app_context *context)
+uint64_t app_packet_time_ns(const struct app_context *context)
 {
     return context->now_ns;
 }
 
-unsigned app_wanted(const struct app_context *context)
+unsigned app_get_needs(const struct app_context *context)
 {
     return context->app->wanted;
 }
@@ -149,24 +149,24 @@ uint32_t app_next_file_id(struct app_context *context)
     return context->af->main->next_file++;
 }
 
-void app_change(struct app_context *context, const char *name, bool optional)
+void app_change_protocol(struct app_context *context, const char *name, bool optional)
 {
     struct app_flow *af = context->af;
 
     af->change_wanted = true;
     af->change_optional = optional;
-    af->change_to = name ? (uint8_t)app_find(name) : 0;
+    af->change_to = name ? (uint8_t)app_id_by_name(name) : 0;
 }
 
-void app_no_more(struct app_context *context, bool whole)
+void app_stop_parsing(struct app_context *context, bool whole)
 {
     context->af->stopped = true;
     context->af->stop_stream = context->stop_stream = whole;
     if (whole && context->app->options.bypass_encrypted)
-        app_bypass(context);
+        app_allow_bypass(context);
 }
 
-void app_doubt_direction(struct app_context *context)
+void app_report_ambiguous_direction(struct app_context *context)
 {
     context->either_direction = true;
 }
@@ -176,12 +176,12 @@ void app_drop_ambiguous(struct app_context *context)
     context->af->main->drop_ambiguous = true;
 }
 
-void app_bypass(struct app_context *context)
+void app_allow_bypass(struct app_context *context)
 {
     context->af->bypass = true;
 }
 
-bool app_wants_bypass(const struct flow *flow)
+bool app_may_bypass(const struct flow *flow)
 {
     return flow->app && flow->app->bypass && !app_has_other_readings(flow->app);
 }
@@ -365,17 +365,17 @@ static void free_reading(struct app *app, struct app_flow *af)
         af->proto->stop(&context, af->state);
     if (af->fallback && af->fallback->stop)
         af->fallback->stop(&context, af->fallback_state);
-    heap_give(app->heap, af->state);
-    heap_give(app->heap, af->fallback_state);
-    heap_give(app->heap, af->tag);
+    heap_release(app->heap, af->state);
+    heap_release(app->heap, af->fallback_state);
+    heap_release(app->heap, af->tag);
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         buffer_clear(app->heap, &af->side[direction].pending);
         buffer_clear(app->heap, &af->side[direction].compared);
     }
-    heap_give(app->heap, af);
+    heap_release(app->heap, af);
 }
 
-void app_end(struct app *app, struct flow *flow, app_release_function *release, void *user)
+void app_flow_free(struct app *app, struct flow *flow, app_release_function *release, void *user)
 {
     struct app_tx *next;
 

@@ -89,7 +89,7 @@ static int report_unknown_event(struct rule_parser *parser, struct span name, co
 /* Returns the current name of an event that had another name before. */
 static struct span current_event_name(const struct app_proto *proto, struct span name)
 {
-    for (const char *const *pair = proto->old_events; pair && *pair; pair += 2) {
+    for (const char *const *pair = proto->event_aliases; pair && *pair; pair += 2) {
         if (span_equal_nocase(name, pair[0]))
             return span_of(pair[1]);
     }
@@ -98,7 +98,7 @@ static struct span current_event_name(const struct app_proto *proto, struct span
 
 static int parse_protocol_event(struct rule_parser *parser, struct span text, struct event_condition *condition)
 {
-    const struct app_proto *proto = app_by_id(condition->proto);
+    const struct app_proto *proto = app_proto_by_id(condition->proto);
     struct span name = current_event_name(proto, text);
 
     for (size_t i = 0; i < proto->event_count; i++) {
@@ -132,7 +132,7 @@ static int app_layer_event_parse(struct rule_parser *parser, struct span value, 
         return rule_parser_error(parser, word, "unknown protocol '" SPAN_FORMAT "'", SPAN_ARGS(word));
     memcpy(proto, word.at, word.length);
     proto[word.length] = '\0';
-    condition->proto = app_find(proto);
+    condition->proto = app_id_by_name(proto);
     if (condition->proto == 0 && !rule_parser_knows_protocol(word))
         return rule_parser_error(parser, word, "unknown protocol '%s'", proto);
     if (condition->proto == 0) {

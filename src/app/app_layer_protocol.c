@@ -36,15 +36,15 @@ static unsigned get_protocol(const struct protocol_condition *condition, const s
 
     switch ((enum protocol_mode)condition->mode) {
     case MODE_FINAL:
-        return app_of_flow(flow);
+        return app_flow_protocol(flow);
     case MODE_ORIGINAL:
-        return app_original(flow);
+        return app_original_protocol(flow);
     case MODE_TO_SERVER:
-        return app_of_direction(flow, FLOW_TO_SERVER);
+        return app_direction_protocol(flow, FLOW_TO_SERVER);
     case MODE_TO_CLIENT:
-        return app_of_direction(flow, FLOW_TO_CLIENT);
+        return app_direction_protocol(flow, FLOW_TO_CLIENT);
     default:
-        return app_of_direction(flow, pkt->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER);
+        return app_direction_protocol(flow, pkt->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER);
     }
 }
 
@@ -57,7 +57,8 @@ static bool app_layer_protocol_match(const struct match_input *in, const void *d
     if (!flow)
         return false;
     if (condition->mode == MODE_EITHER) {
-        unsigned server = app_of_direction(flow, FLOW_TO_SERVER), client = app_of_direction(flow, FLOW_TO_CLIENT);
+        unsigned server = app_direction_protocol(flow, FLOW_TO_SERVER),
+                 client = app_direction_protocol(flow, FLOW_TO_CLIENT);
 
         if (condition->unknown)
             return !server || !client;
@@ -102,7 +103,7 @@ static int parse_name(struct rule_parser *parser, struct span name, struct proto
         return rule_parser_error(parser, name, "app-layer-protocol needs the name of a protocol");
     memcpy(copy, name.at, name.length);
     copy[name.length] = '\0';
-    out->id = (uint8_t)app_find(copy);
+    out->id = (uint8_t)app_id_by_name(copy);
     if (out->id == 0 && !rule_parser_knows_protocol(name))
         return rule_parser_error(parser, name, "unknown protocol '%s'", copy);
     if (out->id == 0) {

@@ -36,7 +36,7 @@ enum {
     COMPARED_MAX =
         128, /* first bytes of a direction that are probed again when the protocol of the other direction is known */
     EXPECTED_FLOWS_MAX = 512, /* expected flows of all workers */
-    DATAGRAM_HEADS_MAX = APP_HEADS_MAX * APP_MAX_PROTOCOLS,
+    DATAGRAM_HEADS_MAX = APP_MESSAGE_STARTS_MAX * APP_MAX_PROTOCOLS,
     APP_SIZE_CLASSES = 8, /* lists of flows by the memory they use: below 2 KiB, 8 KiB, 32 KiB ... 8 MiB, above */
 };
 
@@ -87,7 +87,7 @@ struct app_flow {
                          the bit */
     uint64_t next_tx;
     struct heap *heap;       /* main reading: the worker's heap */
-    bool has_alternative_tx; /* main reading: app_tx_new_beside() has created transactions */
+    bool has_alternative_tx; /* main reading: app_tx_new_alternative() has created transactions */
     uint64_t first_tx;       /* main reading: id of the first transaction since the last protocol change */
     uint32_t next_file;
     bool stopped;           /* parsing has stopped */
@@ -96,9 +96,9 @@ struct app_flow {
     uint8_t urgent_count;
     bool urgent_unread; /* main reading: urgent bytes have no readings, because no protocol was detected in their
                            direction */
-    bool stop_stream;   /* app_no_more(whole): rules on raw bytes do not need the rest either */
+    bool stop_stream;   /* app_stop_parsing(whole): rules on raw bytes do not need the rest either */
     bool bypass;        /* the flow may be bypassed */
-    bool change_wanted, change_optional; /* app_change(): another protocol follows */
+    bool change_wanted, change_optional; /* app_change_protocol(): another protocol follows */
     bool changing;                    /* detection of the new protocol is running; if it fails, `fallback` continues */
     uint8_t change_to;                /* id of the announced protocol; 0: any */
     uint8_t previous_protocol;        /* id of the protocol before the change; 0 for none */
@@ -114,7 +114,7 @@ struct app_flow {
     uint8_t candidate;   /* another reading: id of its protocol, which is certain once the reading has a parser */
     bool failed;         /* stopped because the parser failed or memory ran out */
     bool ambiguous;      /* main reading: the client's bytes are also parsed as another protocol, and the server has not
-                          confirmed this one; see app_stream() */
+                          confirmed this one; see app_feed_stream() */
     bool drop_ambiguous; /* main reading: app_drop_ambiguous() was called in any reading */
     bool resumed;        /* the parser was restarted after app_evict() */
     bool keep_files[FLOW_DIRECTIONS]; /* main reading: filestore applies to the whole flow, and the sid of the rule */
@@ -148,7 +148,7 @@ struct app_size_class {
 
 /* Tables for datagrams, computed once, with which most datagrams need no call of a probe. */
 struct datagram_head {
-    struct app_head head;
+    struct app_message_start head;
     unsigned index; /* index of the protocol */
 };
 struct datagram_table {
@@ -172,8 +172,8 @@ struct app {
     struct datagram_table datagrams;
     /* For each first byte: bit set of the protocol indices with a pattern that may start with it. */
     uint64_t first_bytes[FLOW_DIRECTIONS][UINT8_MAX + 1];
-    uint64_t alongside_protocols; /* bit set of protocol indices with survives_junk or joins_others: possible further
-                                     readings */
+    uint64_t alongside_protocols; /* bit set of protocol indices with continues_after_errors or parsed_alongside:
+                                     possible further readings */
     unsigned wanted;              /* needs of the loaded rules: RULE_FILE_..., RULE_MESSAGE_MD5 */
     uint64_t counters[APP_MAX_PROTOCOLS][2][COUNT_KINDS]; /* by transport: TCP, UDP */
     uint64_t failed_flows[2];                             /* by transport: TCP, UDP */
@@ -281,7 +281,7 @@ struct feeding {
 struct app_flow *app_get_flow(struct app *app, struct flow *flow, struct app_verdict *verdict);
 bool app_start_parser(struct feeding *f, unsigned id);
 /* Feeds bytes with their stream offset to a reading besides the main one; bytes that it has already got are skipped. */
-void app_feed_other(struct feeding *f, enum flow_direction direction, struct app_stream_bytes in);
+void app_feed_other(struct feeding *f, enum flow_direction direction, struct app_stream_chunk in);
 void app_set_direction_protocol(struct app_flow *af, enum flow_direction direction, unsigned id);
 void app_set_flow_protocol(struct app_flow *af, unsigned id);
 /* Records that detection has finished in the direction. */
@@ -298,15 +298,16 @@ struct app_flow *app_reading_find(struct app_flow *main, unsigned id); /* NULL f
 bool app_has_other_readings(const struct app_flow *main);              /* that have not stopped */
 /* Before the main reading gets the bytes: creates readings that omit the urgent bytes of the direction, as long as the
  * protocol is unknown. */
-void app_add_urgent_readings(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *in);
+void app_add_urgent_readings(struct feeding *f, enum flow_direction direction, const struct app_stream_chunk *in);
 /* With urgent_unread: whether the flow has a parser after all, so that readings of its bytes are missing. Clears
  * urgent_unread, so true is returned once. */
 bool app_misses_readings(struct app_flow *main);
 /* Feeds stream bytes to another reading, without the urgent bytes that it omits. */
-void app_feed_reading(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *in);
-bool app_has_joined_reading(const struct app_flow *main); /* a protocol with joins_others parses the bytes, too */
+void app_feed_reading(struct feeding *f, enum flow_direction direction, const struct app_stream_chunk *in);
+bool app_has_joined_reading(const struct app_flow *main); /* a protocol with parsed_alongside parses the bytes, too */
 /* Whether the client's bytes are also a message of the protocol: "QUIT /path HTTP/1.1" starts like FTP. */
-enum app_guess app_reading_guess(const struct feeding *f, const struct app_proto *proto, const struct app_side *side);
+enum app_probe_result app_reading_guess(const struct feeding *f, const struct app_proto *proto,
+                                        const struct app_side *side);
 /* Swaps client and server of the flow in all readings. */
 void app_swap_directions(struct feeding *f);
 

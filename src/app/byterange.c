@@ -81,7 +81,7 @@ static void free_piece(struct app *app, struct byterange_file *entry)
     entry->pieces = piece->next;
     entry->piece_count--;
     buffer_clear(app->heap, &piece->data);
-    heap_give(app->heap, piece);
+    heap_release(app->heap, piece);
     stop_table_accounting(app, before);
 }
 
@@ -101,7 +101,7 @@ static void clear_entry(struct app *app, struct byterange_file *entry)
         free_piece(app, entry);
     size_t before = start_table_accounting(app);
 
-    heap_give(app->heap, entry->key);
+    heap_release(app->heap, entry->key);
     stop_table_accounting(app, before);
     *entry = (struct byterange_file){ 0 };
 }
@@ -132,7 +132,7 @@ void app_byterange_clear(struct app *app)
     }
     size_t before = start_table_accounting(app);
 
-    heap_give(app->heap, app->byteranges);
+    heap_release(app->heap, app->byteranges);
     stop_table_accounting(app, before);
     app->byteranges = NULL;
 }
@@ -189,7 +189,7 @@ static struct byterange_file *find_or_add_entry(struct app *app, const struct ap
 {
     size_t before = start_table_accounting(app);
 
-    if (!app->byteranges && !(app->byteranges = heap_take(app->heap, sizeof(*app->byteranges))))
+    if (!app->byteranges && !(app->byteranges = heap_alloc(app->heap, sizeof(*app->byteranges))))
         return NULL;
     stop_table_accounting(app, before);
     for (unsigned i = 0; i < ENTRIES; i++) {
@@ -201,7 +201,7 @@ static struct byterange_file *find_or_add_entry(struct app *app, const struct ap
     if (!entry)
         return NULL;
     before = start_table_accounting(app);
-    entry->key = heap_take_raw(app->heap, (size_t)info->key_length + info->name_length);
+    entry->key = heap_alloc_uncleared(app->heap, (size_t)info->key_length + info->name_length);
     stop_table_accounting(app, before);
     if (!entry->key)
         return NULL;
@@ -263,7 +263,7 @@ static bool store_piece(struct app *app, struct byterange_file *entry, uint64_t 
     if (!has_room(app, length))
         return false;
     if (!piece || offset > end || piece->data.length >= PIECE_MAX) {
-        piece = entry->piece_count < PIECES_MAX ? heap_take(app->heap, sizeof(*piece)) : NULL;
+        piece = entry->piece_count < PIECES_MAX ? heap_alloc(app->heap, sizeof(*piece)) : NULL;
         if (!piece)
             return false;
         end = piece->start = offset;

@@ -71,9 +71,9 @@ static void feed_reading(struct feeding *f, struct app_flow *reading, enum flow_
         .length = length,
         .offset = side->offset,
     };
-    uint64_t refused = heap_refused(f->app->heap);
+    uint64_t refused = heap_refused_count(f->app->heap);
     struct app_result result = reading->proto->feed(&context, reading->state, &in);
-    bool no_memory = heap_refused(f->app->heap) != refused;
+    bool no_memory = heap_refused_count(f->app->heap) != refused;
 
     side->offset += length;
     f->verdict->either_direction |= context.either_direction;
@@ -159,7 +159,8 @@ static void identify_and_feed(struct feeding *f, enum flow_direction direction, 
     struct app_datagram_match matches[APP_MAX_PROTOCOLS];
     unsigned count, first = 0;
 
-    if (af->proto && (app_of_direction(flow, direction) == 0 || app_of_direction(flow, direction) == APP_FAILED)) {
+    if (af->proto &&
+        (app_direction_protocol(flow, direction) == 0 || app_direction_protocol(flow, direction) == APP_FAILED)) {
         app_set_direction_protocol(af, direction, af->protocol); /* the protocol is known from the other direction */
         app_set_detected(af, direction);
     }
@@ -191,7 +192,7 @@ static void process_datagram(struct feeding *f, struct flow *flow, enum flow_dir
 {
     struct app *app = f->app;
     size_t before = app_flow_memory(app);
-    uint64_t refused = heap_refused(app->heap);
+    uint64_t refused = heap_refused_count(app->heap);
     uint8_t ports = flow->app && flow->app->ports ? flow->app->ports : classify_ports(app, flow);
 
     f->verdict->either_direction = ports & PORTS_REVERSED;
@@ -202,13 +203,13 @@ static void process_datagram(struct feeding *f, struct flow *flow, enum flow_dir
     f->af->used_ns = f->now_ns;
     if (!f->af->stopped)
         identify_and_feed(f, direction, bytes, length);
-    if (heap_refused(app->heap) != refused && f->verdict->exception == EXCEPTION_NONE)
+    if (heap_refused_count(app->heap) != refused && f->verdict->exception == EXCEPTION_NONE)
         f->verdict->exception = EXCEPTION_APP_ERROR;
     app_memory_update(app, flow->app, before);
 }
 
-bool app_datagram(struct app *app, struct flow *flow, enum flow_direction direction, const uint8_t *bytes,
-                  uint32_t length, uint64_t now_ns, struct app_verdict *verdict)
+bool app_feed_datagram(struct app *app, struct flow *flow, enum flow_direction direction, const uint8_t *bytes,
+                       uint32_t length, uint64_t now_ns, struct app_verdict *verdict)
 {
     struct app_flow *af = flow->app;
 

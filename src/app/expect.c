@@ -68,7 +68,7 @@ static struct expected_flow *alloc_entry(struct app_shared *shared, const struct
 bool app_expect(struct app_context *context, const struct app_expectation *what, const void *tag, uint32_t tag_length)
 {
     struct app_shared *shared = context->app->shared;
-    unsigned proto = app_find(what->proto);
+    unsigned proto = app_id_by_name(what->proto);
     struct expected_flow *place;
     void *copy;
 
@@ -78,7 +78,7 @@ bool app_expect(struct app_context *context, const struct app_expectation *what,
     if (!copy)
         return false;
     memcpy(copy, tag, tag_length);
-    turn_wait(context->app->turn);
+    replay_order_wait(context->app->turn);
     pthread_mutex_lock(&shared->lock);
     place = alloc_entry(shared, what, context->now_ns);
     *place = (struct expected_flow){
@@ -124,7 +124,7 @@ unsigned app_consume_expectation(struct app *app, struct app_flow *af, uint64_t 
 
     if (!shared)
         return 0;
-    turn_wait(app->turn);
+    replay_order_wait(app->turn);
     if (atomic_load(&shared->count) == 0)
         return 0;
     pthread_mutex_lock(&shared->lock);
@@ -132,7 +132,7 @@ unsigned app_consume_expectation(struct app *app, struct app_flow *af, uint64_t 
     pthread_mutex_unlock(&shared->lock);
     if (!found)
         return 0;
-    af->tag = heap_take_raw(app->heap, entry.tag_length + 1);
+    af->tag = heap_alloc_uncleared(app->heap, entry.tag_length + 1);
     if (af->tag) {
         memcpy(af->tag, entry.tag, entry.tag_length);
         af->tag_length = entry.tag_length;
@@ -141,7 +141,7 @@ unsigned app_consume_expectation(struct app *app, struct app_flow *af, uint64_t 
     return app->options.enabled[entry.proto - 1] ? entry.proto : 0;
 }
 
-const void *app_expected(const struct app_context *context, uint32_t *tag_length)
+const void *app_expectation_tag(const struct app_context *context, uint32_t *tag_length)
 {
     *tag_length = context->af->tag_length;
     return context->af->tag;
@@ -165,7 +165,7 @@ static void transfer_entry(struct transfer *t, struct expected_flow *entry)
 
 static void write_entry(struct transfer *t, struct expected_flow *entry)
 {
-    transfer_put_text(t, app_by_id(entry->proto)->name);
+    transfer_put_text(t, app_proto_by_id(entry->proto)->name);
     transfer_entry(t, entry);
     transfer_bytes(t, entry->tag, entry->tag_length);
 }
@@ -189,7 +189,7 @@ static void read_entry(struct transfer *t, struct app_shared *shared, size_t *pl
         !(entry.tag = malloc((size_t)entry.tag_length + 1)))
         return;
     memcpy(entry.tag, tag, entry.tag_length);
-    entry.what.proto = app_by_id(entry.proto)->name;
+    entry.what.proto = app_proto_by_id(entry.proto)->name;
     shared->expected_flows[(*place)++] = entry;
     atomic_fetch_add(&shared->count, 1);
 }

@@ -22,7 +22,7 @@
 
 static void feed_pending(struct feeding *f, enum flow_direction direction);
 static void detect_protocol(struct feeding *f, enum flow_direction direction);
-static void feed_known(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *bytes);
+static void feed_known(struct feeding *f, enum flow_direction direction, const struct app_stream_chunk *bytes);
 
 /* --- State of the flow --------------------------------------------------------------------------- */
 
@@ -142,7 +142,7 @@ static void begin_change(struct feeding *f)
         app_tx_complete_all(af);
         if (af->proto->stop)
             af->proto->stop(&context, af->state);
-        heap_give(f->app->heap, af->state);
+        heap_release(f->app->heap, af->state);
     }
     af->proto = NULL;
     af->state = NULL;
@@ -167,7 +167,7 @@ static bool call_parser(struct feeding *f, enum flow_direction direction, struct
     struct app_side *side = &af->side[direction];
     const struct app_proto *proto = af->proto;
     struct app_context context = { .app = f->app, .af = af, .now_ns = f->now_ns };
-    uint64_t refused = heap_refused(f->app->heap);
+    uint64_t refused = heap_refused_count(f->app->heap);
     static const uint8_t nothing[1];
 
     if (!in->bytes)
@@ -178,7 +178,7 @@ static bool call_parser(struct feeding *f, enum flow_direction direction, struct
     uint32_t consumed = result.consumed < in->length ? result.consumed : in->length;
     uint32_t left = in->length - consumed;
 
-    if (heap_refused(f->app->heap) != refused) { /* the parser may have skipped data, which rules would miss silently */
+    if (heap_refused_count(f->app->heap) != refused) { /* the parser may have skipped data: do not hide that */
         fail_reading(f, COUNT_ALLOC);
         return false;
     }
@@ -236,7 +236,7 @@ static void feed_pending(struct feeding *f, enum flow_direction direction)
         handle_change(f, direction);
 }
 
-static uint64_t gap_before(const struct app_side *side, const struct app_stream_bytes *bytes)
+static uint64_t gap_before(const struct app_side *side, const struct app_stream_chunk *bytes)
 {
     uint64_t expected = side->offset + side->pending.length;
 
@@ -261,7 +261,7 @@ static bool handle_gap(struct feeding *f, enum flow_direction direction, struct 
 
 /* Identifies the protocol by the first bytes of a direction; *unsure: more bytes may identify it. */
 static unsigned identify_first_bytes(struct feeding *f, enum flow_direction direction,
-                                     const struct app_stream_bytes *bytes, bool *unsure)
+                                     const struct app_stream_chunk *bytes, bool *unsure)
 {
     struct app_side *side = &f->af->side[direction];
     const struct buffer *kept = &side->compared;
@@ -283,7 +283,7 @@ static unsigned identify_first_bytes(struct feeding *f, enum flow_direction dire
 }
 
 /* Keeps the bytes until more arrive. */
-static bool keep_first_bytes(struct feeding *f, struct app_side *side, const struct app_stream_bytes *bytes)
+static bool keep_first_bytes(struct feeding *f, struct app_side *side, const struct app_stream_chunk *bytes)
 {
     uint32_t room = COMPARED_MAX - side->compared.length, length = bytes->length < room ? bytes->length : room;
 
@@ -293,7 +293,7 @@ static bool keep_first_bytes(struct feeding *f, struct app_side *side, const str
 /* Also parses a direction as another protocol, from its first byte on; the other direction is parsed from the current
  * position on. */
 static void add_reading_as(struct feeding *f, unsigned id, enum flow_direction direction,
-                           const struct app_stream_bytes *bytes)
+                           const struct app_stream_chunk *bytes)
 {
     const struct app_side *main = f->af->side;
     enum flow_direction opposite = direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
@@ -311,19 +311,19 @@ static void add_reading_as(struct feeding *f, unsigned id, enum flow_direction d
     reading->side[opposite].foreign = true;
     reading->side[direction].has_begun = true;
     if (main[direction].compared.length > 0 && bytes->offset > 0) {
-        const struct app_stream_bytes first = {
+        const struct app_stream_chunk first = {
             .bytes = main[direction].compared.bytes,
             .length = main[direction].compared.length,
         };
 
         feed_known(&other, direction, &first);
     }
-    /* app_stream() feeds the remaining bytes. */
+    /* app_feed_stream() feeds the remaining bytes. */
 }
 
 /* Probes the first bytes of a direction after the protocol was detected in the other one. If they indicate another
  * protocol, or none, an event is set, and the flow keeps the protocol that was detected first. */
-static void compare_directions(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *bytes)
+static void compare_directions(struct feeding *f, enum flow_direction direction, const struct app_stream_chunk *bytes)
 {
     struct app_flow *af = f->af;
     struct app_side *side = &af->side[direction];
@@ -356,7 +356,7 @@ static void compare_directions(struct feeding *f, enum flow_direction direction,
     }
 }
 
-static void feed_known(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *bytes)
+static void feed_known(struct feeding *f, enum flow_direction direction, const struct app_stream_chunk *bytes)
 {
     struct app_side *side = &f->af->side[direction];
     struct app_input in = {
@@ -391,12 +391,12 @@ static void feed_known(struct feeding *f, enum flow_direction direction, const s
 bool app_start_parser(struct feeding *f, unsigned id)
 {
     struct app_flow *af = f->af;
-    const struct app_proto *proto = app_by_id(id);
+    const struct app_proto *proto = app_proto_by_id(id);
     struct app_context context = { .app = f->app, .af = af, .now_ns = f->now_ns };
 
     af->proto = proto;
     af->protocol = (uint8_t)id;
-    af->state = heap_take(f->app->heap, proto->state_size > 0 ? proto->state_size : 1);
+    af->state = heap_alloc(f->app->heap, proto->state_size > 0 ? proto->state_size : 1);
     if (!af->state || (proto->start && proto->start(&context, af->state))) {
         fail_reading(f, COUNT_ALLOC);
         return false;
@@ -414,7 +414,7 @@ static void free_fallback(struct feeding *f)
     app_tx_complete_all(af);
     if (af->fallback->stop)
         af->fallback->stop(&context, af->fallback_state);
-    heap_give(f->app->heap, af->fallback_state);
+    heap_release(f->app->heap, af->fallback_state);
     af->fallback = NULL;
     af->fallback_state = NULL;
 }
@@ -440,7 +440,7 @@ static void feed_kept(struct feeding *f, struct app_flow *reading, enum flow_dir
     struct app_side *side = &reading->side[direction];
     struct app_verdict unused = { 0 };
     struct feeding other = *f;
-    const struct app_stream_bytes bytes = {
+    const struct app_stream_chunk bytes = {
         .bytes = kept->pending.bytes, .length = kept->pending.length, .offset = kept->offset, .end = kept->ended
     };
 
@@ -464,7 +464,7 @@ static void feed_kept(struct feeding *f, struct app_flow *reading, enum flow_dir
 static void decide_candidate(struct feeding *f, enum flow_direction newest)
 {
     struct app_side *client = &f->af->side[FLOW_TO_SERVER];
-    enum app_guess guess = app_reading_guess(f, app_by_id(f->af->candidate), client);
+    enum app_probe_result guess = app_reading_guess(f, app_proto_by_id(f->af->candidate), client);
 
     if (guess == APP_UNSURE && !client->ended && client->pending.length < CANDIDATE_MAX &&
         f->af->side[FLOW_TO_CLIENT].pending.length < CANDIDATE_MAX)
@@ -481,10 +481,8 @@ static void decide_candidate(struct feeding *f, enum flow_direction newest)
     feed_both(f, newest);
 }
 
-/*
- * Servers of some protocols answer unreadable input with an error and continue to read. On the ports of such a protocol
- * the bytes are also parsed as that protocol, whatever the first of them look like. A protocol with joins_others is
- * parsed besides the detected one on any port if its probe accepts the bytes.
+/* Servers of some protocols answer unreadable input with an error and continue to read. On their ports the bytes are
+ * also parsed as that protocol. A protocol with parsed_alongside is parsed on any port if its probe accepts the bytes.
  */
 static void add_readings_by_port(struct feeding *f, unsigned id, enum flow_direction newest)
 {
@@ -495,17 +493,17 @@ static void add_readings_by_port(struct feeding *f, unsigned id, enum flow_direc
     for (uint64_t others = f->app->alongside_protocols; others; others &= others - 1) {
         unsigned i = (unsigned)__builtin_ctzll(others);
         struct app_flow *reading;
-
-        bool survives = f->af->previous_protocol == 0 && app_list[i]->survives_junk &&
+        bool survives = f->af->previous_protocol == 0 && app_list[i]->continues_after_errors &&
                         app_is_expected_at(f->app, i, APP_TCP, f->af->flow->server_port);
-        enum app_guess guess = survives ? APP_YES : app_reading_guess(f, app_list[i], &f->af->side[FLOW_TO_SERVER]);
+        enum app_probe_result guess =
+            survives ? APP_YES : app_reading_guess(f, app_list[i], &f->af->side[FLOW_TO_SERVER]);
 
         if (i + 1 == id || !f->app->options.enabled[i] || (guess != APP_YES && guess != APP_UNSURE))
             continue;
         reading = guess == APP_YES ? app_reading_add(f, i + 1) : app_reading_add_candidate(f, i + 1);
         if (!reading)
             return;
-        f->af->ambiguous |= guess == APP_YES && app_list[i]->joins_others;
+        f->af->ambiguous |= guess == APP_YES && app_list[i]->parsed_alongside;
         feed_kept(f, reading, other);
         feed_kept(f, reading, newest);
     }
@@ -554,7 +552,7 @@ static void end_detection(struct feeding *f, enum flow_direction direction)
     struct app_flow *af = f->af;
 
     if (af->changing && af->change_to > 0)
-        set_event(f, af->change_to == app_find("tls") ? APP_LAYER_NO_TLS : APP_LAYER_UNEXPECTED);
+        set_event(f, af->change_to == app_id_by_name("tls") ? APP_LAYER_NO_TLS : APP_LAYER_UNEXPECTED);
     if (af->fallback) {
         af->proto = af->fallback;
         af->protocol = af->previous_protocol;
@@ -595,7 +593,8 @@ static unsigned survivor_at_port(const struct feeding *f)
     if ((f->af != f->af->main && !f->af->omitted_urgent) || f->af->previous_protocol > 0)
         return 0;
     for (unsigned i = 0; i < app_list_count; i++) {
-        if (app_list[i]->survives_junk && app_is_expected_at(f->app, i, f->transport, f->af->flow->server_port))
+        if (app_list[i]->continues_after_errors &&
+            app_is_expected_at(f->app, i, f->transport, f->af->flow->server_port))
             return i + 1;
     }
     return 0;
@@ -625,7 +624,7 @@ static void detect_protocol(struct feeding *f, enum flow_direction direction)
     }
     if (id > 0) {
         /* Client and server can be swapped only if the start of the connection was not seen. */
-        if (reversed && af == af->main && stream_turn_round(af->flow)) {
+        if (reversed && af == af->main && stream_swap_sides(af->flow)) {
             app_swap_directions(f);
             direction = direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
         }
@@ -658,7 +657,7 @@ static void begin_direction(struct feeding *f, enum flow_direction direction)
     }
 }
 
-static void feed_unknown(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *bytes)
+static void feed_unknown(struct feeding *f, enum flow_direction direction, const struct app_stream_chunk *bytes)
 {
     struct app_side *side = &f->af->side[direction];
 
@@ -687,9 +686,9 @@ static void feed_unknown(struct feeding *f, enum flow_direction direction, const
 
 struct app_flow *app_get_flow(struct app *app, struct flow *flow, struct app_verdict *verdict)
 {
-    if (flow->app || (app_of_flow(flow) == APP_FAILED && flow->protocol != IPPROTO_UDP))
+    if (flow->app || (app_flow_protocol(flow) == APP_FAILED && flow->protocol != IPPROTO_UDP))
         return flow->app;
-    flow->app = heap_take(app->heap, sizeof(*flow->app));
+    flow->app = heap_alloc(app->heap, sizeof(*flow->app));
     if (!flow->app) {
         verdict->exception = EXCEPTION_APP_ERROR;
         return NULL;
@@ -702,7 +701,7 @@ struct app_flow *app_get_flow(struct app *app, struct flow *flow, struct app_ver
 
 /* Whether the client's first bytes after app_evict() start a message of the flow's protocol, or of any if unknown. */
 static bool starts_message(struct feeding *f, struct flow *flow, enum flow_direction direction,
-                           const struct app_stream_bytes *in, unsigned *id)
+                           const struct app_stream_chunk *in, unsigned *id)
 {
     struct app_side side = { .offset = 0 };
     const struct app_probe probe = {
@@ -715,12 +714,12 @@ static bool starts_message(struct feeding *f, struct flow *flow, enum flow_direc
     };
 
     *id = direction == FLOW_TO_SERVER ? app_identify_by_pattern(f->app, &side, &probe) : 0;
-    return *id > 0 && (app_of_flow(flow) == 0 || app_of_flow(flow) == *id);
+    return *id > 0 && (app_flow_protocol(flow) == 0 || app_flow_protocol(flow) == *id);
 }
 
-/* After app_evict() only stream rules inspect a flow until its client starts a message. This is reported once. */
+/* After app_evict() only stream rules inspect a flow until its client starts a message. */
 static void resume_after_eviction(struct feeding *f, struct flow *flow, enum flow_direction direction,
-                                  const struct app_stream_bytes *in)
+                                  const struct app_stream_chunk *in)
 {
     bool lost = flow->app_evicted == APP_EVICTED_WITHIN_MESSAGE, reported = flow->app_evicted == APP_EVICTED_REPORTED;
     unsigned id;
@@ -735,7 +734,7 @@ static void resume_after_eviction(struct feeding *f, struct flow *flow, enum flo
         f->af->resumed = true;
         f->app->resumed_flows++;
         f->af->side[direction].offset = in->offset;
-        f->af->side[!direction].offset = stream_next_offset(flow, !direction);
+        f->af->side[!direction].offset = stream_parsed_offset(flow, !direction);
         f->af->side[direction].has_begun = f->af->side[!direction].has_begun = true;
         app_set_flow_protocol(f->af, id);
         app_set_direction_protocol(f->af, FLOW_TO_SERVER, id);
@@ -771,7 +770,7 @@ static void truncate_at_depth(struct feeding *f)
         truncate_direction(f, direction);
 }
 
-static void feed_main(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *in)
+static void feed_main(struct feeding *f, enum flow_direction direction, const struct app_stream_chunk *in)
 {
     struct app_flow *af = f->af;
     struct app_side *side = &af->side[direction];
@@ -801,7 +800,7 @@ static void feed_main(struct feeding *f, enum flow_direction direction, const st
 }
 
 /* Skips the bytes that the reading got when it was created. */
-void app_feed_other(struct feeding *f, enum flow_direction direction, struct app_stream_bytes in)
+void app_feed_other(struct feeding *f, enum flow_direction direction, struct app_stream_chunk in)
 {
     struct app_side *side = &f->af->side[direction];
     uint64_t next = side->offset + side->pending.length;
@@ -824,13 +823,13 @@ void app_feed_other(struct feeding *f, enum flow_direction direction, struct app
     truncate_at_depth(f);
 }
 
-void app_stream(struct app *app, struct flow *flow, enum flow_direction direction, const struct app_stream_bytes *in,
-                uint64_t now_ns, struct app_verdict *verdict)
+void app_feed_stream(struct app *app, struct flow *flow, enum flow_direction direction,
+                     const struct app_stream_chunk *in, uint64_t now_ns, struct app_verdict *verdict)
 {
     struct feeding f = { .app = app, .verdict = verdict, .now_ns = now_ns, .transport = APP_TCP };
     struct app_verdict unused = { 0 };
     size_t before = app_flow_memory(app);
-    uint64_t refused = heap_refused(app->heap);
+    uint64_t refused = heap_refused_count(app->heap);
 
     file_engine_tick(app->files);
     *verdict = (struct app_verdict){ 0 };
@@ -850,7 +849,7 @@ void app_stream(struct app *app, struct flow *flow, enum flow_direction directio
         if (!other->stopped)
             app_feed_reading(&f, direction, in);
     }
-    if (heap_refused(app->heap) != refused &&
+    if (heap_refused_count(app->heap) != refused &&
         verdict->exception == EXCEPTION_NONE) /* in any reading, or for the comparison */
         verdict->exception = EXCEPTION_APP_ERROR;
     if (flow->app->urgent_unread && app_misses_readings(flow->app))
@@ -885,13 +884,13 @@ static void finish_reading(struct app *app, struct app_flow *af)
         af->side[direction].ended = true;
         feed_pending(&f, direction);
     }
-    if (f.transport == APP_UDP && !af->proto && app_of_flow(af->flow) == 0 &&
+    if (f.transport == APP_UDP && !af->proto && app_flow_protocol(af->flow) == 0 &&
         (af->side[FLOW_TO_SERVER].failed || af->side[FLOW_TO_CLIENT].failed))
         app_set_flow_protocol(af, APP_FAILED); /* the other direction never sent data */
     stop_reading(&f);
 }
 
-void app_finish(struct app *app, struct flow *flow)
+void app_flow_finish(struct app *app, struct flow *flow)
 {
     for (struct app_flow *reading = flow->app; reading; reading = reading->next_reading) {
         if (!reading->stopped || reading->tx_count > 0)

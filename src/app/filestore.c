@@ -64,7 +64,7 @@ static void filestore_act(const struct match_input *in, const void *data)
         if (!(store->directions >> direction & 1))
             continue;
         if (store->scope == SCOPE_FLOW)
-            app_keep_files(in->packet->flow, in->files, direction, store->rule->sid);
+            app_store_files(in->packet->flow, in->files, direction, store->rule->sid);
         else
             file_list_keep(in->files, &in->transaction->files[direction], store->rule->sid);
     }

@@ -196,10 +196,11 @@ static void add_default_ports(struct datagram_table *table, size_t index)
 
 static void add_heads(struct datagram_table *table, size_t index)
 {
-    static const struct app_head any = { 0, 0 };
+    static const struct app_message_start any = { 0, 0 };
     const struct app_proto *proto = app_list[index];
-    bool on_any_port = proto->probe_any_port && !proto->own_ports_only;
-    bool asks_all = proto->pattern_count > 0 || (on_any_port && (!proto->heads || proto->head_count > APP_HEADS_MAX));
+    bool on_any_port = proto->probe_any_port && !proto->default_ports_only;
+    bool asks_all =
+        proto->pattern_count > 0 || (on_any_port && (!proto->heads || proto->head_count > APP_MESSAGE_STARTS_MAX));
     size_t count = asks_all ? 1 : on_any_port ? proto->head_count : 0;
 
     for (size_t i = 0; i < count; i++)
@@ -229,7 +230,7 @@ void app_init_identification(struct app *app)
         const struct app_ports *ports = &app->ports[i][1];
 
         add_first_bytes(app, i);
-        if (app_list[i]->survives_junk || app_list[i]->joins_others)
+        if (app_list[i]->continues_after_errors || app_list[i]->parsed_alongside)
             app->alongside_protocols |= UINT64_C(1) << i;
         if (ports->any)
             memset(table->services, 0xff, sizeof(table->services));
@@ -296,7 +297,7 @@ bool app_matches_no_head(const struct app *app, const uint8_t *bytes, uint32_t l
 static bool matches_protocol(size_t index, const struct app_probe *probe, struct app_datagram_match *out)
 {
     const struct app_proto *proto = app_list[index];
-    enum app_guess guess = APP_NO;
+    enum app_probe_result guess = APP_NO;
     bool possible = false;
 
     if (match_patterns(proto, probe, &possible) > 0)

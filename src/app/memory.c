@@ -98,7 +98,7 @@ void app_memory_remove(struct app *app, struct app_flow *af)
 
 /* --- Memory relief ------------------------------------------------------------------------------- */
 
-bool app_is_within_message(const struct flow *flow)
+bool app_has_incomplete_message(const struct flow *flow)
 {
     const struct app_flow *af = flow->app;
 
@@ -106,12 +106,12 @@ bool app_is_within_message(const struct flow *flow)
            af->side[FLOW_TO_CLIENT].pending.length > 0;
 }
 
-bool app_is_short_of_memory(const struct app *app)
+bool app_is_memory_low(const struct app *app)
 {
     return heap_available(app->heap) < app->reserve;
 }
 
-struct flow *app_find_idle(struct app *app)
+struct flow *app_find_idle_flow(struct app *app)
 {
     struct app_size_class *largest = &app->classes[0];
     struct app_flow *idle = NULL, *af;
@@ -158,10 +158,10 @@ void app_evict(struct app *app, struct flow *flow, bool within_message, app_rele
     app->evicted_flows++;
     if (flow->protocol == IPPROTO_TCP) /* a datagram contains whole messages */
         flow->app_evicted = within_message ? APP_EVICTED_WITHIN_MESSAGE : APP_EVICTED_BETWEEN_MESSAGES;
-    app_end(app, flow, release, user);
+    app_flow_free(app, flow, release, user);
 }
 
-void app_count_memory(const struct app *app, struct app_memory_counts *out)
+void app_get_memory_counts(const struct app *app, struct app_memory_counts *out)
 {
     *out = (struct app_memory_counts){
         .memcap = heap_capacity(app->heap),

@@ -6,7 +6,7 @@
  * A receiver may take an urgent byte out of the stream or read it in the stream. Each of the first UNKNOWN_URGENT_MAX
  * urgent bytes before the protocol is known doubles the readings: the main one has all bytes, each other one omits
  * some, with separate protocol detection. For a later byte the pipeline clears URG as long as a parser is active
- * (app_inspects_without()): receiver and parser then both read the byte in the stream.
+ * (app_parses_without_urgent_byte()): receiver and parser then both read the byte in the stream.
  *
  * Memory: a reading lives as long as its flow, which has at most READINGS_MAX of them. All readings are transferred to
  * the next process.
@@ -26,7 +26,7 @@ struct app_flow *app_reading_find(struct app_flow *main, unsigned id)
 static struct app_flow *append_reading(struct feeding *f)
 {
     struct app_flow *main = f->af->main, **end = &main->next_reading,
-                    *reading = heap_take(f->app->heap, sizeof(*reading));
+                    *reading = heap_alloc(f->app->heap, sizeof(*reading));
 
     if (!reading)
         return NULL;
@@ -128,8 +128,8 @@ bool app_misses_readings(struct app_flow *main)
     return true;
 }
 
-bool app_inspects_without(const struct flow *flow, enum flow_direction direction, uint64_t place, const int64_t *places,
-                          unsigned count, bool is_data_mark)
+bool app_parses_without_urgent_byte(const struct flow *flow, enum flow_direction direction, uint64_t place,
+                                    const int64_t *places, unsigned count, bool is_data_mark)
 {
     const struct app_flow *main = flow->app;
     unsigned to_come = 0;
@@ -138,14 +138,14 @@ bool app_inspects_without(const struct flow *flow, enum flow_direction direction
     if (flow->app_evicted)
         return false;
     if (!main)
-        return app_of_flow(flow) == APP_FAILED || count <= UNKNOWN_URGENT_MAX;
+        return app_flow_protocol(flow) == APP_FAILED || count <= UNKNOWN_URGENT_MAX;
     if (has_urgent(main, direction, place))
         return true;
     for (unsigned i = 0; i < count; i++)
         to_come += !has_urgent(main, direction, (uint64_t)places[i]);
     if (is_unknown(main))
         return main->urgent_count + to_come <= UNKNOWN_URGENT_MAX || is_of_no_protocol(flow->app, direction);
-    if (is_data_mark && main->proto && main->protocol == app_find("ftp"))
+    if (is_data_mark && main->proto && main->protocol == app_id_by_name("ftp"))
         return true; /* ftp.md: Telnet commands are not decoded, with or without this byte */
     is_parsed = main->side[FLOW_TO_SERVER].comparing || main->side[FLOW_TO_CLIENT].comparing;
     for (const struct app_flow *reading = main; reading && !is_parsed; reading = reading->next_reading)
@@ -168,7 +168,7 @@ static uint64_t next_urgent(const struct app_flow *af, enum flow_direction direc
 }
 
 /* A parser of a reading without urgent bytes sees the bytes before and after an omitted byte as consecutive. */
-void app_feed_reading(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *in)
+void app_feed_reading(struct feeding *f, enum flow_direction direction, const struct app_stream_chunk *in)
 {
     uint64_t end = in->offset + in->length, at = in->offset, next, left_out = 0;
 
@@ -181,7 +181,7 @@ void app_feed_reading(struct feeding *f, enum flow_direction direction, const st
     for (; !f->af->stopped; at = next + 1, left_out++) {
         next = next_urgent(f->af, direction, at, end);
         app_feed_other(f, direction,
-                       (struct app_stream_bytes){ .bytes = in->bytes + (at - in->offset),
+                       (struct app_stream_chunk){ .bytes = in->bytes + (at - in->offset),
                                                   .length = (uint32_t)(next - at),
                                                   .offset = at - left_out,
                                                   .end = in->end && next == end });
@@ -202,7 +202,7 @@ static void add_reading_without(struct feeding *f, uint8_t without)
         other.af->omitted_urgent = without;
     for (enum flow_direction direction = 0; other.af && direction < FLOW_DIRECTIONS; direction++) {
         const struct app_side *kept = &f->af->side[direction];
-        const struct app_stream_bytes bytes = {
+        const struct app_stream_chunk bytes = {
             .bytes = kept->pending.bytes, .length = kept->pending.length, .offset = kept->offset, .end = kept->ended
         };
 
@@ -213,7 +213,7 @@ static void add_reading_without(struct feeding *f, uint8_t without)
 }
 
 /* Each new urgent byte doubles the readings as long as the protocol is unknown. */
-void app_add_urgent_readings(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *in)
+void app_add_urgent_readings(struct feeding *f, enum flow_direction direction, const struct app_stream_chunk *in)
 {
     for (unsigned i = 0; i < in->urgent_count; i++) {
         unsigned bit = record_urgent(f->af, direction, (uint64_t)in->urgent[i]);
@@ -236,7 +236,7 @@ bool app_has_joined_reading(const struct app_flow *main)
 {
     const struct app_flow *reading = main->next_reading;
 
-    while (reading && (!reading->proto || !reading->proto->joins_others || reading->failed))
+    while (reading && (!reading->proto || !reading->proto->parsed_alongside || reading->failed))
         reading = reading->next_reading;
     return reading != NULL;
 }
@@ -252,7 +252,8 @@ static bool is_text(const uint8_t *bytes, uint32_t length)
     return at == length || (at <= WORD_MAX && (bytes[at] == ' ' || (bytes[at] >= '\t' && bytes[at] <= '\r')));
 }
 
-enum app_guess app_reading_guess(const struct feeding *f, const struct app_proto *proto, const struct app_side *side)
+enum app_probe_result app_reading_guess(const struct feeding *f, const struct app_proto *proto,
+                                        const struct app_side *side)
 {
     const struct app_probe probe = {
         .bytes = side->pending.bytes,
@@ -263,12 +264,12 @@ enum app_guess app_reading_guess(const struct feeding *f, const struct app_proto
         .server_port = f->af->flow->server_port,
     };
 
-    enum app_guess guess = proto->joins_others && probe.length > 0 ? proto->probe(&probe) : APP_NO;
+    enum app_probe_result guess = proto->parsed_alongside && probe.length > 0 ? proto->probe(&probe) : APP_NO;
 
     return !proto->is_text || is_text(probe.bytes, probe.length) ? guess : APP_NO;
 }
 
-bool app_open_transactions(const struct flow *flow, unsigned reading, const struct app_tx **first)
+bool app_get_open_transactions(const struct flow *flow, unsigned reading, const struct app_tx **first)
 {
     const struct app_flow *af = flow->app;
 

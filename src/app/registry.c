@@ -16,7 +16,7 @@ static bool has_name(const struct app_proto *proto, const char *name)
     return false;
 }
 
-unsigned app_find(const char *name)
+unsigned app_id_by_name(const char *name)
 {
     for (size_t i = 0; i < app_list_count; i++) {
         if (has_name(app_list[i], name))
@@ -25,14 +25,14 @@ unsigned app_find(const char *name)
     return 0;
 }
 
-const struct app_proto *app_by_id(unsigned id)
+const struct app_proto *app_proto_by_id(unsigned id)
 {
     return id > 0 && id <= app_list_count ? app_list[id - 1] : NULL;
 }
 
-const char *app_name_of_id(unsigned id)
+const char *app_name_by_id(unsigned id)
 {
-    const struct app_proto *proto = app_by_id(id);
+    const struct app_proto *proto = app_proto_by_id(id);
 
     if (id == APP_FAILED)
         return "failed";
@@ -51,7 +51,7 @@ size_t app_setting_tables(const struct setting **out)
     return count;
 }
 
-size_t app_words(const char **out, size_t max)
+size_t app_list_names(const char **out, size_t max)
 {
     size_t count = 0;
 

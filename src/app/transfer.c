@@ -23,13 +23,13 @@ enum { PART_FLAGS, PART_SIDE, PART_TAG, PART_FALLBACK, PART_STATE, PART_NEXT, PA
 
 /* --- Names of protocols --------------------------------------------------------------------------- */
 
-void app_numbers_write(struct transfer *t)
+void app_id_map_write(struct transfer *t)
 {
     for (size_t i = 0; i < app_list_count; i++)
         transfer_put_text(t, app_list[i]->name);
 }
 
-int app_numbers_read(struct transfer *t, const struct app *app, struct app_numbers *out)
+int app_id_map_read(struct transfer *t, const struct app *app, struct app_id_map *out)
 {
     char name[NAME_ROOM];
 
@@ -44,19 +44,19 @@ int app_numbers_read(struct transfer *t, const struct app *app, struct app_numbe
             break;
         memcpy(name, text, length);
         name[length] = '\0';
-        out->here[id] = (uint8_t)app_find(name);
+        out->here[id] = (uint8_t)app_id_by_name(name);
         if (out->here[id] == 0 || !app->options.enabled[out->here[id] - 1])
             out->here[id] = APP_FAILED;
     }
     return t->error;
 }
 
-static unsigned map_id(const struct app_numbers *numbers, unsigned id)
+static unsigned map_id(const struct app_id_map *numbers, unsigned id)
 {
     return numbers->here[id & 0xff];
 }
 
-uint32_t app_application_here(const struct app_numbers *numbers, uint32_t application)
+uint32_t app_map_application(const struct app_id_map *numbers, uint32_t application)
 {
     return map_id(numbers, application) | map_id(numbers, application >> 8) << 8 |
            map_id(numbers, application >> 16) << 16 | map_id(numbers, application >> 24) << 24;
@@ -141,7 +141,7 @@ static void transfer_tag(struct transfer *t, struct heap *heap, struct app_flow 
     transfer_u32(t, &af->tag_length);
     transfer_require(t, af->tag_length <= TAG_MAX);
     if (!t->error && t->reading)
-        af->tag = heap_take_raw(heap, af->tag_length + 1);
+        af->tag = heap_alloc_uncleared(heap, af->tag_length + 1);
     if (!t->error && af->tag)
         transfer_bytes(t, af->tag, af->tag_length);
 }
@@ -190,10 +190,10 @@ static void restore_uninspected(struct app_tx *tx)
         uint8_t inspected = tx->inspected[direction];
         bool fresh = tx->fresh[direction];
 
-        app_tx_note_inspected(tx, direction);
+        app_tx_set_inspected(tx, direction);
         tx->inspected[direction] = inspected;
         if (fresh || tx->progress[direction] != inspected)
-            app_tx_touch(tx, direction);
+            app_tx_mark_changed(tx, direction);
     }
 }
 
@@ -213,9 +213,9 @@ void app_transfer_tx(struct app_context *context, struct transfer *t, struct app
 
 static bool start_state(struct app_context *context, const struct app_proto *proto, void **state)
 {
-    *state = heap_take(context->app->heap, proto->state_size > 0 ? proto->state_size : 1);
+    *state = heap_alloc(context->app->heap, proto->state_size > 0 ? proto->state_size : 1);
     if (*state && proto->start && proto->start(context, *state)) {
-        heap_give(context->app->heap, *state);
+        heap_release(context->app->heap, *state);
         *state = NULL;
     }
     return *state != NULL;
@@ -317,7 +317,7 @@ static void write_readings(struct app_context *context, struct transfer *t)
 /* Maps protocol ids to the local ones; a flow whose protocol does not exist here is stopped. */
 static void read_flags(struct app_context *context, struct transfer *t)
 {
-    const struct app_numbers *numbers = context->moving->numbers;
+    const struct app_id_map *numbers = context->moving->numbers;
     struct app_flow *af = context->af;
     bool has_proto = false, has_fallback = false;
 
@@ -335,9 +335,9 @@ static void read_flags(struct app_context *context, struct transfer *t)
         af->change_to == APP_FAILED)
         af->stopped = true;
     else if (has_proto && af->protocol != 0)
-        af->proto = app_by_id(af->protocol);
+        af->proto = app_proto_by_id(af->protocol);
     else if (has_fallback && af->previous_protocol != 0)
-        af->fallback = app_by_id(af->previous_protocol);
+        af->fallback = app_proto_by_id(af->previous_protocol);
 }
 
 /* While the protocol is unknown, the first bytes are probed again: the excluded protocols were recorded with other
@@ -366,7 +366,7 @@ static void read_reading(struct app_context *context, struct transfer *t)
     for (; *end; end = &(*end)->next_reading)
         count++;
     transfer_require(t, main == main->main && count < READINGS_MAX + (1u << UNKNOWN_URGENT_MAX));
-    reading = t->error ? NULL : heap_take(context->app->heap, sizeof(*reading));
+    reading = t->error ? NULL : heap_alloc(context->app->heap, sizeof(*reading));
     if (!reading)
         return;
     reading->flow = main->flow;
@@ -449,7 +449,8 @@ static void read_flow(struct app_context *context, struct transfer *t)
     complete_flow(context);
 }
 
-void app_transfer(struct transfer *t, struct app *app, struct flow *flow, const struct app_transfer_options *options)
+void app_transfer_flow(struct transfer *t, struct app *app, struct flow *flow,
+                       const struct app_transfer_options *options)
 {
     struct app_context context = { .app = app, .af = flow->app, .now_ns = flow->last_ns, .moving = options };
 
@@ -459,7 +460,7 @@ void app_transfer(struct transfer *t, struct app *app, struct flow *flow, const 
     }
     size_t before = app_flow_memory(app);
 
-    if (flow->app || !(flow->app = heap_take(app->heap, sizeof(*flow->app))))
+    if (flow->app || !(flow->app = heap_alloc(app->heap, sizeof(*flow->app))))
         return;
     context.af = flow->app;
     context.af->flow = flow;

@@ -102,7 +102,7 @@ static const struct app_tx_link *sorted_list(struct app_flow *af, unsigned list)
 static void record_change(struct app_tx *tx, enum flow_direction direction)
 {
     if (!tx->tentative)
-        list_add(tx, APP_TX_UNSEEN + direction);
+        list_add(tx, APP_TX_UNINSPECTED + direction);
     list_add(tx, APP_TX_CHANGED);
 }
 
@@ -110,7 +110,7 @@ void app_tx_confirm(struct app_tx *tx)
 {
     tx->tentative = false;
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
-        if (app_tx_wants_inspection(tx, direction))
+        if (app_tx_needs_inspection(tx, direction))
             record_change(tx, direction);
     }
 }
@@ -129,27 +129,27 @@ void app_tx_advance(struct app_tx *tx, enum flow_direction direction, uint8_t pr
         list_add(tx, APP_TX_OPEN);
 }
 
-void app_tx_touch(struct app_tx *tx, enum flow_direction direction)
+void app_tx_mark_changed(struct app_tx *tx, enum flow_direction direction)
 {
     tx->fresh[direction] = true;
     record_change(tx, direction);
 }
 
-void app_tx_note_inspected(struct app_tx *tx, enum flow_direction direction)
+void app_tx_set_inspected(struct app_tx *tx, enum flow_direction direction)
 {
     tx->inspected[direction] = tx->progress[direction];
     tx->fresh[direction] = false;
-    list_remove(tx, APP_TX_UNSEEN + direction);
+    list_remove(tx, APP_TX_UNINSPECTED + direction);
     list_add(tx, APP_TX_CHANGED);
 }
 
-void app_tx_note_logged(struct app_tx *tx)
+void app_tx_set_logged(struct app_tx *tx)
 {
     tx->logged = true;
     list_add(tx, APP_TX_CHANGED);
 }
 
-struct app_tx *app_transactions_in(const struct flow *flow, enum app_tx_list list)
+struct app_tx *app_transaction_list(const struct flow *flow, enum app_tx_list list)
 {
     return flow->app ? sorted_list(flow->app, list)->next : NULL;
 }
@@ -159,8 +159,8 @@ void app_skip_inspection(const struct flow *flow)
     struct app_tx *tx;
 
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
-        while ((tx = app_transactions_in(flow, APP_TX_UNSEEN + direction)))
-            app_tx_note_inspected(tx, direction);
+        while ((tx = app_transaction_list(flow, APP_TX_UNINSPECTED + direction)))
+            app_tx_set_inspected(tx, direction);
     }
 }
 
@@ -198,7 +198,7 @@ static struct app_tx *add_transaction(struct app_context *context, bool beside, 
 
     if (is_full(af))
         return NULL;
-    tx = heap_take(context->app->heap, proto->tx_size);
+    tx = heap_alloc(context->app->heap, proto->tx_size);
     if (!tx) {
         context->no_memory = true;
         return NULL;
@@ -233,7 +233,7 @@ struct app_tx *app_tx_new(struct app_context *context)
     return add_transaction(context, false, 0);
 }
 
-struct app_tx *app_tx_new_beside(struct app_context *context, uint64_t id)
+struct app_tx *app_tx_new_alternative(struct app_context *context, uint64_t id)
 {
     struct app_tx *tx = add_transaction(context, true, id);
 
@@ -264,7 +264,7 @@ static void add_match(struct app_tx *tx, uint64_t rule)
     buffer_append(tx->flow->main->heap, &tx->matches, &rule, sizeof(rule), MATCHES_MAX);
 }
 
-bool app_tx_note_match(struct app_tx *tx, enum flow_direction direction, uint32_t gid, uint32_t sid)
+bool app_tx_record_match(struct app_tx *tx, enum flow_direction direction, uint32_t gid, uint32_t sid)
 {
     struct app_flow *main = tx->flow->main;
     uint64_t rule = (uint64_t)direction << 63 | (uint64_t)gid << 32 | sid;
@@ -332,8 +332,8 @@ void app_event(struct app_context *context, struct app_tx *tx, unsigned event)
     if (!tx)
         return;
     tx->events[event / 64] |= UINT64_C(1) << (event % 64);
-    app_tx_touch(tx, FLOW_TO_SERVER);
-    app_tx_touch(tx, FLOW_TO_CLIENT);
+    app_tx_mark_changed(tx, FLOW_TO_SERVER);
+    app_tx_mark_changed(tx, FLOW_TO_CLIENT);
 }
 
 bool app_tx_is_complete(const struct app_tx *tx, enum flow_direction direction)
@@ -346,7 +346,7 @@ static void complete_transaction(struct app_tx *tx, enum flow_direction directio
     if (app_tx_is_complete(tx, direction))
         return;
     app_tx_advance(tx, direction, complete_progress(tx->proto, direction));
-    app_tx_touch(tx, direction);
+    app_tx_mark_changed(tx, direction);
 }
 
 void app_tx_complete_direction(struct app_flow *af, enum flow_direction direction)
@@ -372,7 +372,7 @@ uint64_t app_tx_count(const struct flow *flow)
     return flow->app ? flow->app->next_tx - flow->app->first_tx : 0;
 }
 
-uint64_t app_tx_begun(const struct flow *flow)
+uint64_t app_tx_total(const struct flow *flow)
 {
     return flow->app ? flow->app->next_tx : 0;
 }
@@ -386,7 +386,7 @@ static bool has_log_progress(const struct app_tx *tx, enum flow_direction direct
     return !(tx->directions >> direction & 1) || tx->progress[direction] >= wanted;
 }
 
-bool app_tx_wants_log(const struct app *app, const struct app_tx *tx, bool flow_ends)
+bool app_tx_needs_log(const struct app *app, const struct app_tx *tx, bool flow_ends)
 {
     const struct app_proto *proto = tx->proto;
 
@@ -397,7 +397,7 @@ bool app_tx_wants_log(const struct app *app, const struct app_tx *tx, bool flow_
     return !proto->wants_log || proto->wants_log(tx, app_proto_settings(app, proto));
 }
 
-void app_keep_files(struct flow *flow, struct file_engine *files, enum flow_direction direction, uint32_t sid)
+void app_store_files(struct flow *flow, struct file_engine *files, enum flow_direction direction, uint32_t sid)
 {
     struct app_flow *af = flow ? flow->app : NULL;
 
@@ -431,13 +431,13 @@ void app_tx_release(struct app *app, struct app_tx *tx, app_release_function *re
         tx->proto->tx_free(&context, tx);
     context.af->tx_count--;
     buffer_clear(app->heap, &tx->matches);
-    heap_give(app->heap, tx);
+    heap_release(app->heap, tx);
 }
 
 static bool is_done(const struct app_tx *tx)
 {
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
-        if (!app_tx_is_complete(tx, direction) || app_tx_wants_inspection(tx, direction))
+        if (!app_tx_is_complete(tx, direction) || app_tx_needs_inspection(tx, direction))
             return false;
     }
     return true;
@@ -448,14 +448,14 @@ bool app_tx_is_pending(const struct app_tx *tx)
     return !is_done(tx);
 }
 
-void app_tidy(struct app *app, struct flow *flow, app_release_function *release, void *user)
+void app_free_completed(struct app *app, struct flow *flow, app_release_function *release, void *user)
 {
     size_t before = app_flow_memory(app);
     struct app_tx *tx;
 
-    while ((tx = app_transactions_in(flow, APP_TX_CHANGED))) {
+    while ((tx = app_transaction_list(flow, APP_TX_CHANGED))) {
         list_remove(tx, APP_TX_CHANGED);
-        if (!is_done(tx) || app_tx_wants_log(app, tx, false))
+        if (!is_done(tx) || app_tx_needs_log(app, tx, false))
             continue;
         unlink_transaction(flow->app, tx);
         app_tx_release(app, tx, release, user);

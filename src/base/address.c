@@ -27,7 +27,7 @@ static char *put_octet(char *out, unsigned value)
     if (value >= 100)
         *out++ = (char)('0' + value / 100);
     if (value >= 10)
-        return text_put_pair(out, value % 100);
+        return text_write_two_digits(out, value % 100);
     *out++ = (char)('0' + value);
     return out;
 }

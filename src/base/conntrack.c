@@ -24,11 +24,11 @@ typedef bool attribute_reader(uint16_t type, struct cursor value, void *out);
 
 static bool read_level(struct cursor nested, attribute_reader *read, void *out)
 {
-    while (cursor_left(&nested) > 0) {
+    while (cursor_remaining(&nested) > 0) {
         struct cursor value;
         uint16_t type;
 
-        if (!netlink_take(&nested, &type, &value) || !read(type, value, out))
+        if (!netlink_read_attribute(&nested, &type, &value) || !read(type, value, out))
             return false;
     }
     return true;
@@ -36,7 +36,7 @@ static bool read_level(struct cursor nested, attribute_reader *read, void *out)
 
 static bool read_address(struct cursor value, size_t length, struct address *out)
 {
-    const uint8_t *bytes = cursor_take(&value, length);
+    const uint8_t *bytes = cursor_read(&value, length);
 
     if (!bytes)
         return false;
@@ -132,7 +132,7 @@ static bool read_protocol_info(uint16_t type, struct cursor value, void *out)
 
 static bool read_number(struct cursor value, uint64_t *out)
 {
-    const uint8_t *bytes = cursor_take(&value, sizeof(*out));
+    const uint8_t *bytes = cursor_read(&value, sizeof(*out));
 
     if (bytes)
         *out = load_be64(bytes);
@@ -193,7 +193,7 @@ static bool read_connection(uint16_t type, struct cursor value, void *out)
     }
 }
 
-bool conntrack_read(struct conntrack *out, const uint8_t *bytes, size_t length)
+bool conntrack_parse(struct conntrack *out, const uint8_t *bytes, size_t length)
 {
     memset(out, 0, sizeof(*out));
     return read_level(cursor_of(bytes, length), read_connection, out);
@@ -232,13 +232,13 @@ static bool ends_match(const struct conntrack *conntrack, const struct packet *p
             is_end(server, server_port, &reply->source, reply->source_port));
 }
 
-bool conntrack_of_packet(struct conntrack *out, const struct packet *pkt)
+bool conntrack_parse_packet(struct conntrack *out, const struct packet *pkt)
 {
     const struct packet_conntrack *told = &pkt->conntrack;
 
     if (!told->bytes || told->info >= IP_CT_NUMBER || pkt->ip_version == 0)
         return false;
-    if (!conntrack_read(out, told->bytes, told->length))
+    if (!conntrack_parse(out, told->bytes, told->length))
         return false;
     out->info = told->info;
     return same_kind(&out->tuple[CONNTRACK_ORIGINAL], pkt) && same_kind(&out->tuple[CONNTRACK_REPLY], pkt) &&
@@ -260,7 +260,7 @@ bool conntrack_is_reply(const struct packet *pkt)
         return false;
     if (pkt->protocol != IPPROTO_TCP && pkt->protocol != IPPROTO_UDP && pkt->protocol != IPPROTO_SCTP)
         return false;
-    return conntrack_of_packet(&conntrack, pkt);
+    return conntrack_parse_packet(&conntrack, pkt);
 }
 
 bool conntrack_is_new(const struct conntrack *conntrack)
@@ -282,20 +282,20 @@ bool conntrack_is_established(const struct conntrack *conntrack)
            conntrack->tcp_state <= TCP_CONNTRACK_LAST_ACK;
 }
 
-bool conntrack_is_over(const struct conntrack *conntrack)
+bool conntrack_has_ended(const struct conntrack *conntrack)
 {
     return was_established(conntrack) &&
            (conntrack->tcp_state == TCP_CONNTRACK_TIME_WAIT || conntrack->tcp_state == TCP_CONNTRACK_CLOSE);
 }
 
-bool conntrack_goes_in_reply(const struct conntrack *conntrack)
+bool conntrack_is_reply_direction(const struct conntrack *conntrack)
 {
     return conntrack->info >= IP_CT_IS_REPLY && conntrack->info < IP_CT_NUMBER;
 }
 
 /* A connection that conntrack picked up midstream has liberal sides, whose scales are unknown; and without the option
  * on both sides conntrack reports 0, which is then the right value. */
-bool conntrack_knows_scales(const struct conntrack *conntrack)
+bool conntrack_has_window_scales(const struct conntrack *conntrack)
 {
     const uint8_t flags = conntrack->tcp_flags[CONNTRACK_ORIGINAL] | conntrack->tcp_flags[CONNTRACK_REPLY];
 

@@ -29,12 +29,12 @@ static int create_folder(const char *path, uid_t owner, gid_t group)
     return owner == geteuid() && group == getegid() ? 0 : change_owner(path, owner, group);
 }
 
-int folder_make(const char *path)
+int folder_create(const char *path)
 {
-    return folder_make_for(path, geteuid(), getegid());
+    return folder_create_for_owner(path, geteuid(), getegid());
 }
 
-int folder_make_for(const char *path, uid_t owner, gid_t group)
+int folder_create_for_owner(const char *path, uid_t owner, gid_t group)
 {
     char copy[PATH_MAX];
     size_t length = strlen(path);

@@ -380,7 +380,7 @@ static void *take(struct heap *heap, size_t size)
     return size <= HEAP_OBJECT_MAX ? alloc_large(heap, size) : NULL;
 }
 
-void *heap_take_raw(struct heap *heap, size_t size)
+void *heap_alloc_uncleared(struct heap *heap, size_t size)
 {
     void *object = take(heap, size);
 
@@ -389,9 +389,9 @@ void *heap_take_raw(struct heap *heap, size_t size)
     return object;
 }
 
-void *heap_take(struct heap *heap, size_t size)
+void *heap_alloc(struct heap *heap, size_t size)
 {
-    void *object = heap_take_raw(heap, size);
+    void *object = heap_alloc_uncleared(heap, size);
 
     if (object)
         memset(object, 0, size);
@@ -406,7 +406,7 @@ static uint32_t slab_of(const struct heap *heap, const void *object)
     return (uint32_t)((size_t)(at - heap->bytes) / SLAB);
 }
 
-void heap_give(struct heap *heap, void *object)
+void heap_release(struct heap *heap, void *object)
 {
     if (!object)
         return;
@@ -439,7 +439,7 @@ static void *grow(struct heap *heap, void *object, size_t used, size_t size)
         return larger;
     assert(used <= size);
     memcpy(larger, object, used);
-    heap_give(heap, object);
+    heap_release(heap, object);
     return larger;
 }
 
@@ -467,7 +467,7 @@ size_t heap_capacity(const struct heap *heap)
     return (size_t)heap->slab_count * SLAB;
 }
 
-uint64_t heap_refused(const struct heap *heap)
+uint64_t heap_refused_count(const struct heap *heap)
 {
     return heap->refused;
 }
@@ -539,6 +539,6 @@ void buffer_consume(struct buffer *buffer, uint32_t length)
 
 void buffer_clear(struct heap *heap, struct buffer *buffer)
 {
-    heap_give(heap, buffer->bytes);
+    heap_release(heap, buffer->bytes);
     *buffer = (struct buffer){ 0 };
 }

@@ -132,7 +132,7 @@ static bool copy_plain(char *out, const uint8_t *bytes, size_t length)
 
 static void write_char(struct text *text, char c)
 {
-    char *at = json_room(text, 1);
+    char *at = json_reserve(text, 1);
 
     if (!at)
         return;
@@ -143,7 +143,7 @@ static void write_char(struct text *text, char c)
 /* False when some of the bytes need an escape. */
 static bool write_plain_string(struct text *text, const uint8_t *bytes, size_t length)
 {
-    char *at = json_room(text, length + 2);
+    char *at = json_reserve(text, length + 2);
 
     if (!at)
         return true; /* failed; recorded in the text */
@@ -197,7 +197,7 @@ static void write_string(struct text *text, const uint8_t *bytes, size_t length)
 static bool write_plain_key(struct text *text, const char *key)
 {
     size_t length = strlen(key);
-    char *at = json_room(text, length + 4);
+    char *at = json_reserve(text, length + 4);
 
     if (!at)
         return true; /* failed; recorded in the text */
@@ -300,15 +300,15 @@ static unsigned count_digits(uint64_t value)
 }
 
 /* Two digits at a time, from the last on. */
-char *json_put_digits(char *at, uint64_t value)
+char *json_write_digits(char *at, uint64_t value)
 {
     char *end = at + count_digits(value);
 
     at = end;
     for (; value >= 100; value /= 100)
-        text_put_pair(at -= 2, (unsigned)(value % 100));
+        text_write_two_digits(at -= 2, (unsigned)(value % 100));
     if (value >= 10)
-        text_put_pair(at - 2, (unsigned)value);
+        text_write_two_digits(at - 2, (unsigned)value);
     else
         at[-1] = (char)('0' + value);
     return end;
@@ -319,9 +319,9 @@ void json_uint(struct text *text, const char *key, uint64_t value)
     char *at;
 
     begin_value(text, key);
-    at = json_room(text, JSON_MAX_DIGITS);
+    at = json_reserve(text, JSON_MAX_DIGITS);
     if (at)
-        json_commit(text, json_put_digits(at, value));
+        json_commit(text, json_write_digits(at, value));
 }
 
 void json_int(struct text *text, const char *key, int64_t value)
@@ -350,7 +350,7 @@ void json_bool(struct text *text, const char *key, bool value)
     char *at;
 
     begin_value(text, key);
-    at = json_room(text, sizeof("false"));
+    at = json_reserve(text, sizeof("false"));
     if (!at)
         return;
     memcpy(at, value ? "true\0" : "false", sizeof("false") - 1);

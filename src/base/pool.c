@@ -98,7 +98,7 @@ void pool_free(struct pool *pool)
     free(pool);
 }
 
-void *pool_take(struct pool *pool)
+void *pool_alloc(struct pool *pool)
 {
     struct free_object *object = pool->given_back;
 
@@ -114,7 +114,7 @@ void *pool_take(struct pool *pool)
     return object;
 }
 
-void pool_give(struct pool *pool, void *object)
+void pool_release(struct pool *pool, void *object)
 {
     struct free_object *given = object;
 

@@ -120,7 +120,7 @@ static int reserve(struct shared_table *table)
 
     if (err)
         return err;
-    uint8_t *memory = pool_take(table->memory), *after = memory + SHARED_TABLE_SHARDS * entries;
+    uint8_t *memory = pool_alloc(table->memory), *after = memory + SHARED_TABLE_SHARDS * entries;
 
     for (unsigned i = 0; i < SHARED_TABLE_SHARDS; i++) {
         table->shard[i].entries = memory + i * entries;

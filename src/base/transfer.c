@@ -52,7 +52,7 @@ void transfer_clear(struct transfer *t)
     *t = (struct transfer){ .bytes = NULL };
 }
 
-bool transfer_more(struct transfer *t, size_t length)
+bool transfer_reserve(struct transfer *t, size_t length)
 {
     size_t room = t->limit > FIRST_ROOM ? t->limit : FIRST_ROOM;
     uint8_t *bytes;
@@ -99,7 +99,7 @@ void transfer_bool(struct transfer *t, bool *value)
 
 void transfer_bytes(struct transfer *t, void *bytes, size_t length)
 {
-    uint8_t *place = length > 0 ? transfer_place(t, length) : NULL;
+    uint8_t *place = length > 0 ? transfer_reserve_next(t, length) : NULL;
 
     if (!place)
         return;
@@ -111,7 +111,7 @@ void transfer_bytes(struct transfer *t, void *bytes, size_t length)
 
 const uint8_t *transfer_lend(struct transfer *t, size_t length)
 {
-    return transfer_place(t, length);
+    return transfer_reserve_next(t, length);
 }
 
 void transfer_put_text(struct transfer *t, const char *text)

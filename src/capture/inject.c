@@ -192,7 +192,7 @@ static size_t put_quote(const struct packet *pkt, enum reject_kind to, uint8_t *
 
     cursor_limit(&quote, room);
 
-    size_t length = cursor_left(&quote);
+    size_t length = cursor_remaining(&quote);
 
     memcpy(out, quote.at, length);
     return length;

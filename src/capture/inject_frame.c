@@ -52,7 +52,7 @@ static bool put_types(struct frame *frame, const struct packet *root)
         (!put16(frame, root->meta.vlan_protocol) || !put16(frame, root->meta.vlan_tci)))
         return false;
     while (is_tag(type)) {
-        const uint8_t *tag = cursor_take(&left, TAG_LENGTH);
+        const uint8_t *tag = cursor_read(&left, TAG_LENGTH);
 
         if (!tag || !put16(frame, type) || !put(frame, tag, 2))
             return false;

@@ -474,7 +474,7 @@ static int adopt_queue(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
     return 0;
 }
 
-void nfqueue_begin(struct capture *capture, uint32_t flags, bool again)
+void nfqueue_confirm_bound(struct capture *capture, uint32_t flags, bool again)
 {
     struct nfqueue *queue = (struct nfqueue *)capture;
 

@@ -27,7 +27,7 @@ enum { PACKET_MESSAGE = NFNL_SUBSYS_QUEUE << 8 | NFQNL_MSG_PACKET };
 
 static bool read_header(struct cursor value, struct queue_meta *meta, bool *has_id)
 {
-    const uint8_t *bytes = cursor_take(&value, sizeof(struct nfqnl_msg_packet_hdr));
+    const uint8_t *bytes = cursor_read(&value, sizeof(struct nfqnl_msg_packet_hdr));
 
     if (!bytes)
         return false;
@@ -40,7 +40,7 @@ static bool read_header(struct cursor value, struct queue_meta *meta, bool *has_
 
 static bool read_timestamp(struct cursor value, uint64_t *time_ns)
 {
-    const uint8_t *bytes = cursor_take(&value, sizeof(struct nfqnl_msg_packet_timestamp));
+    const uint8_t *bytes = cursor_read(&value, sizeof(struct nfqnl_msg_packet_timestamp));
 
     if (!bytes)
         return false;
@@ -55,7 +55,7 @@ static bool read_hardware_address(struct cursor value, struct queue_meta *meta)
     if (!cursor_be16(&value, &length) || !cursor_skip(&value, 2) || length > sizeof(meta->hardware_address))
         return false;
 
-    const uint8_t *bytes = cursor_take(&value, length);
+    const uint8_t *bytes = cursor_read(&value, length);
 
     if (!bytes)
         return false;
@@ -66,11 +66,11 @@ static bool read_hardware_address(struct cursor value, struct queue_meta *meta)
 
 static bool read_vlan(struct cursor nested, struct queue_meta *meta)
 {
-    while (cursor_left(&nested) > 0) {
+    while (cursor_remaining(&nested) > 0) {
         struct cursor value;
         uint16_t type;
 
-        if (!netlink_take(&nested, &type, &value))
+        if (!netlink_read_attribute(&nested, &type, &value))
             return false;
         if (type == NFQA_VLAN_TCI && !cursor_be16(&value, &meta->vlan_tci))
             return false;
@@ -119,7 +119,7 @@ static bool read_attribute(uint16_t type, struct cursor value, struct packet *pk
     case NFQA_VLAN:
         return read_vlan(value, meta);
     case NFQA_L2HDR:
-        pkt->frame_header = cursor_take(&value, ETH_HLEN); /* NULL for another length */
+        pkt->frame_header = cursor_read(&value, ETH_HLEN); /* NULL for another length */
         return true;
     case NFQA_CAP_LEN:
         return cursor_be32(&value, &pkt->wire_length);
@@ -127,13 +127,13 @@ static bool read_attribute(uint16_t type, struct cursor value, struct packet *pk
         return read_skb_info(value, &pkt->flags);
     case NFQA_CT:
         pkt->conntrack.bytes = value.at;
-        pkt->conntrack.length = (uint32_t)cursor_left(&value);
+        pkt->conntrack.length = (uint32_t)cursor_remaining(&value);
         return true;
     case NFQA_CT_INFO:
         return cursor_be32(&value, &pkt->conntrack.info);
     case NFQA_PAYLOAD:
         pkt->data = value.at;
-        pkt->length = (uint32_t)cursor_left(&value);
+        pkt->length = (uint32_t)cursor_remaining(&value);
         return true;
     default:
         return true;
@@ -149,7 +149,7 @@ static enum link_type link_of(uint8_t family)
 
 static enum nfqueue_message_kind read_packet(struct cursor cur, uint16_t queue, struct packet *pkt)
 {
-    const uint8_t *head = cursor_take(&cur, sizeof(struct nfgenmsg));
+    const uint8_t *head = cursor_read(&cur, sizeof(struct nfgenmsg));
     bool has_id = false, whole = true;
 
     if (!head)
@@ -164,11 +164,11 @@ static enum nfqueue_message_kind read_packet(struct cursor cur, uint16_t queue, 
     pkt->meta = (struct queue_meta){ .queue = queue };
     pkt->conntrack = (struct packet_conntrack){ .info = IP_CT_NUMBER };
     pkt->frame_header = NULL;
-    while (whole && cursor_left(&cur) > 0) {
+    while (whole && cursor_remaining(&cur) > 0) {
         struct cursor value;
         uint16_t type;
 
-        whole = netlink_take(&cur, &type, &value) && read_attribute(type, value, pkt, &has_id);
+        whole = netlink_read_attribute(&cur, &type, &value) && read_attribute(type, value, pkt, &has_id);
     }
     if (!has_id)
         return NFQUEUE_NO_ID;
@@ -185,7 +185,7 @@ enum nfqueue_message_kind nfqueue_message_read(const uint8_t *bytes, size_t leng
                                                struct nfqueue_result *result)
 {
     struct cursor cur = cursor_of(bytes, length);
-    const uint8_t *taken = cursor_take(&cur, sizeof(struct nlmsghdr));
+    const uint8_t *taken = cursor_read(&cur, sizeof(struct nlmsghdr));
     struct nlmsghdr head;
 
     if (!taken)
@@ -199,7 +199,7 @@ enum nfqueue_message_kind nfqueue_message_read(const uint8_t *bytes, size_t leng
 
         return kind == NFQUEUE_PACKET && head.nlmsg_len > length ? NFQUEUE_DAMAGED : kind;
     }
-    if (head.nlmsg_type != NLMSG_ERROR || !(taken = cursor_take(&cur, sizeof(result->error))))
+    if (head.nlmsg_type != NLMSG_ERROR || !(taken = cursor_read(&cur, sizeof(result->error))))
         return NFQUEUE_UNKNOWN;
     memcpy(&result->error, taken, sizeof(result->error));
     result->sequence = head.nlmsg_seq;

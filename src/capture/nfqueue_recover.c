@@ -106,12 +106,12 @@ bool nfqueue_recover(int fd, int status_fd, const struct nfqueue_options *option
     return true;
 }
 
-static uint32_t verdict_of(const struct nfqueue_options *options, enum queue_judgment judgment)
+static uint32_t verdict_of(const struct nfqueue_options *options, enum queue_backlog_verdict judgment)
 {
     switch (judgment) {
-    case QUEUE_JUDGE_DROP:
+    case QUEUE_BACKLOG_DROP:
         return NF_DROP;
-    case QUEUE_JUDGE_ACCEPT:
+    case QUEUE_BACKLOG_ACCEPT:
         return nfqueue_accept_verdict(options);
     default:
         return NF_REPEAT;
@@ -121,7 +121,7 @@ static uint32_t verdict_of(const struct nfqueue_options *options, enum queue_jud
 /* Sends a verdict for the dead reader. A mark in a verdict replaces the packet's whole mark, so it is set only where
  * packets would otherwise be queued again in a loop. */
 static int send_verdict(int fd, const struct nfqueue_options *options, int type, uint32_t id,
-                        enum queue_judgment judgment)
+                        enum queue_backlog_verdict judgment)
 {
     struct nfqnl_msg_verdict_hdr verdict = { htonl(verdict_of(options, judgment)), htonl(id) };
     char buffer[256];
@@ -129,17 +129,19 @@ static int send_verdict(int fd, const struct nfqueue_options *options, int type,
 
     head->nlmsg_type = (uint16_t)(NFNL_SUBSYS_QUEUE << 8 | type);
     mnl_attr_put(head, NFQA_VERDICT_HDR, sizeof(verdict), &verdict);
-    if (judgment == QUEUE_JUDGE_ACCEPT && options->mode == QUEUE_REPEAT)
+    if (judgment == QUEUE_BACKLOG_ACCEPT && options->mode == QUEUE_REPEAT)
         mnl_attr_put_u32(head, NFQA_MARK, htonl(options->mark));
     return send_message(fd, head);
 }
 
-int nfqueue_judge_one(int fd, const struct nfqueue_options *options, uint32_t id, enum queue_judgment judgment)
+int nfqueue_send_verdict(int fd, const struct nfqueue_options *options, uint32_t id,
+                         enum queue_backlog_verdict judgment)
 {
     return send_verdict(fd, options, NFQNL_MSG_VERDICT, id, judgment);
 }
 
-int nfqueue_judge_up_to(int fd, const struct nfqueue_options *options, uint32_t id, enum queue_judgment judgment)
+int nfqueue_send_verdicts_up_to(int fd, const struct nfqueue_options *options, uint32_t id,
+                                enum queue_backlog_verdict judgment)
 {
     return send_verdict(fd, options, NFQNL_MSG_VERDICT_BATCH, id, judgment);
 }
@@ -171,7 +173,7 @@ static bool first_unread(int fd, uint16_t queue, uint32_t *id)
     return false;
 }
 
-int nfqueue_survey(int fd, int status_fd, uint16_t queue, uint32_t length, struct nfqueue_backlog *out)
+int nfqueue_read_backlog(int fd, int status_fd, uint16_t queue, uint32_t length, struct nfqueue_backlog *out)
 {
     struct queue_status status;
     uint32_t first, unread;
@@ -191,7 +193,7 @@ int nfqueue_survey(int fd, int status_fd, uint16_t queue, uint32_t length, struc
     return 0;
 }
 
-bool nfqueue_holds(int fd, int status_fd, uint16_t queue)
+bool nfqueue_owns_queue(int fd, int status_fd, uint16_t queue)
 {
     struct sockaddr_nl address = { 0 };
     socklen_t length = sizeof(address);

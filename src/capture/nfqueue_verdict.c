@@ -84,7 +84,7 @@ static struct answer drop_for(const struct nfqueue *queue, const struct packet *
         return answer;
     if (queue->offload == QUEUE_OFFLOAD_CONNECTION) {
         answer.connection = answer.offload = OFFLOAD_DROP;
-    } else if (queue->offload == QUEUE_OFFLOAD_PACKET_MARK && options->offload_drops_behind &&
+    } else if (queue->offload == QUEUE_OFFLOAD_PACKET_MARK && options->offload_drop_by_rule &&
                (pkt->meta.mark & options->offload_drop_mask) != options->offload_drop) {
         answer.verdict = NF_ACCEPT;
         answer.mark = apply_mark(pkt->meta.mark, options->offload_drop, options->offload_drop_mask);
@@ -311,7 +311,7 @@ static int settle_sender(struct nfqueue *queue)
     return verdict_sender_settle(queue->sender);
 }
 
-int nfqueue_settle(struct capture *capture)
+int nfqueue_wait_sent(struct capture *capture)
 {
     struct nfqueue *queue = (struct nfqueue *)capture;
     int err = settle_sender(queue);

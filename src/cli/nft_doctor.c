@@ -43,7 +43,7 @@ static int print(const struct doctor_report *report, bool json)
 static int judge(const struct netrules *ruleset, const struct doctor_input *input, bool json)
 {
     struct doctor_report *report;
-    int err = doctor_judge(&report, ruleset, input), code;
+    int err = doctor_examine(&report, ruleset, input), code;
 
     if (err) {
         cli_error(&command_nft, "%s", explain(err));

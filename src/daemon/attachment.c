@@ -100,7 +100,7 @@ struct attachment {
     uint64_t removal_ns, verdict_lost;
     bool after_death;
     bool remember;
-    struct firewall_intruder intruder; /* told already */
+    struct firewall_misplaced_chain intruder; /* told already */
 
     /* written by the thread */
     _Atomic uint64_t changes, reasserted, failed, moved, uninspected_us, flushed, notifications_lost;
@@ -242,7 +242,7 @@ static void reassert(struct attachment *attachment)
         return;
     if (breach->damage & (FIREWALL_DAMAGE_TABLE | FIREWALL_DAMAGE_CHAINS))
         hear_removal(attachment, &breach->change); /* our own chains may have to go for it */
-    if (firewall_watch_reassert(attachment->watch, breach->damage, error) == 0) {
+    if (firewall_watch_reinstall(attachment->watch, breach->damage, error) == 0) {
         count(&attachment->reasserted, 1);
         close_breach(attachment, OUTPUT_FIREWALL_REASSERTED);
         return;
@@ -315,7 +315,7 @@ static bool may_move(const struct attachment *attachment)
 static void tell_intruder(struct attachment *attachment, enum output_firewall_action action,
                           const struct firewall_change *change)
 {
-    const struct firewall_intruder *chain = &change->intruder;
+    const struct firewall_misplaced_chain *chain = &change->intruder;
     struct output_firewall event = event_of(attachment, action, change);
 
     event.intruder = *chain;
@@ -330,7 +330,7 @@ static void tell_intruder(struct attachment *attachment, enum output_firewall_ac
 /* Logs a misplaced chain once, until another one is misplaced. */
 static bool hear_intruder(struct attachment *attachment, const struct firewall_change *change)
 {
-    const struct firewall_intruder *chain = &change->intruder, *told = &attachment->intruder;
+    const struct firewall_misplaced_chain *chain = &change->intruder, *told = &attachment->intruder;
 
     if (told->found && strcmp(told->table, chain->table) == 0 && strcmp(told->chain, chain->chain) == 0 &&
         told->priority == chain->priority)
@@ -350,7 +350,7 @@ static void move(struct attachment *attachment, const struct firewall_change *ch
     if (attachment->ports)
         firewall_watch_remember_hosts(attachment->watch);
     hear_removal(attachment, change); /* our own chains go for it */
-    if (firewall_watch_reassert(attachment->watch, FIREWALL_DAMAGE_TABLE, error)) {
+    if (firewall_watch_reinstall(attachment->watch, FIREWALL_DAMAGE_TABLE, error)) {
         log_error("cannot move table %s: %s", attachment->firewall->table, error);
         return;
     }

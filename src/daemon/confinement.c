@@ -246,7 +246,7 @@ static int find_confinement(struct confinement *out, const struct config *config
 
 static void make_folder(const char *path, const struct sandbox_user *user)
 {
-    int err = folder_make_for(path, user->uid, user->gid);
+    int err = folder_create_for_owner(path, user->uid, user->gid);
 
     if (err)
         log_warning("cannot create folder %s: %s", path, strerror(-err));

@@ -411,7 +411,7 @@ static void list_failed_rules(void *user, struct control_request *request)
     json_object_open(out, NULL);
     json_uint(out, "failed", rule_list_failed(rules));
     json_uint(out, "skipped", rule_list_skipped(rules));
-    json_uint(out, "files_failed", rule_list_unread_files(rules));
+    json_uint(out, "files_failed", rule_list_unreadable_files(rules));
     json_array_open(out, "rules");
     for (size_t i = page.from; i < page.end; i++)
         put_failure_of_rule(out, rule_list_failure(rules, i));

@@ -59,7 +59,7 @@ static void put_rules(struct text *out, const struct ruleset *ruleset)
     json_uint(out, "loaded", rule_list_count(rules));
     json_uint(out, "failed", rule_list_failed(rules));
     json_uint(out, "skipped", rule_list_skipped(rules));
-    json_uint(out, "files_failed", rule_list_unread_files(rules));
+    json_uint(out, "files_failed", rule_list_unreadable_files(rules));
     json_object_close(out);
 }
 

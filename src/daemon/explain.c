@@ -166,7 +166,7 @@ void explain_flow(struct text *out, const struct flow_copy *copy, const struct r
     put_ends(out, flow);
     if (copy->ended)
         json_bool(out, "over", true);
-    json_string(out, "app_proto", flow->application ? app_name_of_id(flow->application) : NULL);
+    json_string(out, "app_proto", flow->application ? app_name_by_id(flow->application) : NULL);
     put_counts(out, copy);
     json_string(out, "verdict", verdict_of(flow));
     put_drop(out, flow, rules);

@@ -136,8 +136,8 @@ struct about {
 struct passage {
     struct pipeline *pipeline;
     struct transfer_file *file; /* writing */
-    struct detect_checks *checks;
-    struct app_numbers protocols;
+    struct detect_signatures *checks;
+    struct app_id_map protocols;
     struct numbers names;
     struct flow_numbers variables;
     struct handover_counts *counts;
@@ -185,7 +185,7 @@ static void transfer_flow_part(struct transfer *t, struct passage *passage, stru
         policy_transfer_history(t, pipeline->policy, flow);
         break;
     case FLOW_PART_APP:
-        app_transfer(t, pipeline->app, flow, &app);
+        app_transfer_flow(t, pipeline->app, flow, &app);
         break;
     case FLOW_PART_FIELDS:
         break;
@@ -232,7 +232,7 @@ static void write_protocols(struct transfer *t)
 {
     size_t start = transfer_part_start(t, PART_PROTOCOLS);
 
-    app_numbers_write(t);
+    app_id_map_write(t);
     transfer_part_end(t, start);
 }
 
@@ -292,7 +292,7 @@ int handover_write(struct pipeline *pipeline, const struct ruleset *ruleset, str
     uint64_t size = 0;
     int err, end;
 
-    err = detect_checks_new(&passage.checks, ruleset);
+    err = detect_signatures_new(&passage.checks, ruleset);
     if (err)
         return err;
     pipeline_set_ruleset(pipeline, ruleset);
@@ -306,7 +306,7 @@ int handover_write(struct pipeline *pipeline, const struct ruleset *ruleset, str
         write_tallies(&passage, ruleset);
     }
     end = transfer_file_finish(&file, &size);
-    detect_checks_free(passage.checks);
+    detect_signatures_free(passage.checks);
     counts->bytes += size;
     return err ? err : end;
 }
@@ -318,14 +318,14 @@ static struct flow *adopt(struct passage *passage, struct flow *read)
 {
     struct flow *flow;
 
-    read->application = app_application_here(&passage->protocols, read->application);
-    flow = flow_table_adopt(passage->pipeline->flows, read);
+    read->application = app_map_application(&passage->protocols, read->application);
+    flow = flow_table_add_copy(passage->pipeline->flows, read);
     if (!flow) {
         passage->counts->left++;
         return NULL;
     }
     if (passage->is_visit)
-        flow_set_visit(flow);
+        flow_set_duplicate(flow);
     passage->counts->flows++;
     return flow;
 }
@@ -389,7 +389,7 @@ static void read_part(struct transfer *t, struct passage *passage, enum part kin
         };
         break;
     case PART_PROTOCOLS:
-        app_numbers_read(t, pipeline->app, &passage->protocols);
+        app_id_map_read(t, pipeline->app, &passage->protocols);
         break;
     case PART_HALF_OPEN:
         transfer_half_open(t, pipeline);
@@ -453,7 +453,7 @@ int handover_read(struct pipeline *pipeline, const struct ruleset *ruleset, stru
     struct handover_counts now = { 0 };
     struct passage passage = { .pipeline = pipeline, .counts = &now };
     struct transfer_map map;
-    int err = detect_checks_new(&passage.checks, ruleset);
+    int err = detect_signatures_new(&passage.checks, ruleset);
 
     if (err)
         return err;
@@ -465,7 +465,7 @@ int handover_read(struct pipeline *pipeline, const struct ruleset *ruleset, stru
         transfer_map_close(&map);
     }
     numbers_clear(&passage.names);
-    detect_checks_free(passage.checks);
+    detect_signatures_free(passage.checks);
     if (err) {
         pipeline_discard_flows(pipeline);
         return err;

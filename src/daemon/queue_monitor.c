@@ -158,7 +158,7 @@ static void take_rule(struct queue_monitor *monitor, const struct netrules_rule 
         .place = place_of(chain),
         .handle = rule->handle,
         .packets = rule->packets,
-        .own = chain->table->comment && firewall_is_own(chain->table->comment, &mode),
+        .own = chain->table->comment && firewall_is_sluice_table(chain->table->comment, &mode),
         .bypass = rule->queue.bypass,
     };
 }

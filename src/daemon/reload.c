@@ -218,7 +218,7 @@ static void fill_settings(const struct reload *reload, struct worker_update *upd
 static void clear_updates(struct reload *reload)
 {
     for (unsigned i = 0; reload->updates && i < reload->options.worker_count; i++) {
-        detector_room_free(reload->updates[i].room);
+        detector_memory_free(reload->updates[i].room);
         file_magic_free(reload->updates[i].magic);
         reload->updates[i].room = NULL;
         reload->updates[i].magic = NULL;
@@ -234,7 +234,7 @@ static int make_rooms(struct reload *reload)
         fill_settings(reload, &reload->updates[i]);
         if (wants_magic(reload))
             reload->updates[i].magic = file_magic_new();
-        err = detector_room_new(&reload->updates[i].room, reload->new_ruleset);
+        err = detector_memory_new(&reload->updates[i].room, reload->new_ruleset);
     }
     if (err)
         snprintf(reload->cause, sizeof(reload->cause), "out of memory");

@@ -477,8 +477,8 @@ static int start_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     char pinned[512];
 
     for (unsigned i = 0; i < engine->worker_count; i++)
-        nfqueue_begin(engine->workers[i].capture, atomic_load(&engine->inherited->memory->flags[i]),
-                      engine->inherited->takes_over);
+        nfqueue_confirm_bound(engine->workers[i].capture, atomic_load(&engine->inherited->memory->flags[i]),
+                              engine->inherited->takes_over);
     conntrack_data_log(engine->workers, engine->worker_count, engine->options->config, engine->ruleset);
     offload_probe_kernel(engine->workers, engine->worker_count, &engine->firewall.offload, &engine->shared.offload);
     queue_monitor_load(engine->monitor);

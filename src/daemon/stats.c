@@ -596,7 +596,7 @@ static void add_rules(struct stats *stats, const struct rule_list *rules)
     add(stats, "detect.engines[0].rules_loaded", rule_list_count(rules));
     add(stats, "detect.engines[0].rules_failed", rule_list_failed(rules));
     add(stats, "detect.engines[0].rules_skipped", rule_list_skipped(rules));
-    add(stats, "detect.rule_files_failed", rule_list_unread_files(rules));
+    add(stats, "detect.rule_files_failed", rule_list_unreadable_files(rules));
 }
 
 static void collect(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,

@@ -17,11 +17,11 @@ static uint64_t add_words(uint64_t sum, const uint8_t *bytes, size_t length)
     uint32_t words[2];
     uint16_t word;
 
-    for (const uint8_t *at; (at = cursor_take(&cur, sizeof(words)));) {
+    for (const uint8_t *at; (at = cursor_read(&cur, sizeof(words)));) {
         memcpy(words, at, sizeof(words));
         sum += (uint64_t)words[0] + words[1];
     }
-    for (const uint8_t *at; (at = cursor_take(&cur, sizeof(word)));) {
+    for (const uint8_t *at; (at = cursor_read(&cur, sizeof(word)));) {
         memcpy(&word, at, sizeof(word));
         sum += word;
     }
@@ -112,7 +112,7 @@ void decode_check_checksums(struct packet *pkt)
         pkt->flags |= PACKET_BAD_L4_CHECKSUM;
 }
 
-void decode_accept_partial_checksum(struct packet *pkt)
+void decode_clear_partial_checksum(struct packet *pkt)
 {
     struct covered covered;
     uint16_t field;

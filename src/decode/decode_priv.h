@@ -157,14 +157,14 @@ static inline bool decode_layer(const struct decoder *decoder, struct packet *pk
 
 static inline void decode_payload(struct packet *pkt, struct cursor cur)
 {
-    pkt->payload_length = (uint32_t)cursor_left(&cur);
+    pkt->payload_length = (uint32_t)cursor_remaining(&cur);
     pkt->payload = pkt->payload_length > 0 ? cur.at : NULL;
 }
 
 /* Sets the transport header to the first `length` bytes, which must exist; the rest is payload. */
 static inline void decode_transport(struct packet *pkt, struct cursor cur, size_t length)
 {
-    pkt->transport = cursor_take(&cur, length);
+    pkt->transport = cursor_read(&cur, length);
     pkt->transport_header_length = (uint16_t)length;
     decode_payload(pkt, cur);
 }

@@ -170,7 +170,7 @@ bool decode_tunnel(struct decoder *decoder, struct packet *outer, struct cursor 
     if (!pkt)
         return false;
     pkt->data = cur.at;
-    pkt->length = (uint32_t)cursor_left(&cur);
+    pkt->length = (uint32_t)cursor_remaining(&cur);
     pkt->wire_length = pkt->length;
     pkt->source = source;
     if (!decode(decoder, pkt, cur)) {

@@ -30,7 +30,7 @@ static const uint8_t *read_header(struct packet *carrier, struct cursor *cur)
         decode_note(carrier, DECODE_EVENT_ERSPAN_UNSUPPORTED_VERSION);
         return NULL;
     }
-    header = cursor_take(cur, length);
+    header = cursor_read(cur, length);
     if (!header || (version == TYPE3_VERSION && (header[TYPE3_HEADER_LENGTH - 1] & TYPE3_HAS_PLATFORM) &&
                     !cursor_skip(cur, TYPE3_PLATFORM_LENGTH))) {
         decode_note(carrier, DECODE_EVENT_ERSPAN_HEADER_TOO_SMALL);

@@ -42,7 +42,7 @@ bool decode_ether_type(struct decoder *decoder, struct packet *pkt, uint16_t typ
 bool decode_ethernet(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     decode_count(decoder, COUNTER_ETHERNET);
-    const uint8_t *header = cursor_take(&cur, ETHERNET_HEADER_LENGTH);
+    const uint8_t *header = cursor_read(&cur, ETHERNET_HEADER_LENGTH);
 
     if (!header)
         return decode_invalid(pkt, DECODE_EVENT_ETHERNET_PKT_TOO_SMALL);

@@ -13,8 +13,8 @@ enum {
 /* Whether the options fill exactly the length that the header announces. */
 static bool options_are_valid(struct cursor cur)
 {
-    while (cursor_left(&cur) > 0) {
-        const uint8_t *option = cursor_take(&cur, OPTION_HEADER_LENGTH);
+    while (cursor_remaining(&cur) > 0) {
+        const uint8_t *option = cursor_read(&cur, OPTION_HEADER_LENGTH);
 
         if (!option || !cursor_skip(&cur, (size_t)(option[3] & OPTION_LENGTH_MASK) * 4))
             return false;
@@ -38,12 +38,12 @@ static decode_header *inner_decoder(uint16_t type)
 
 bool decode_geneve(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
-    const uint8_t *header = cursor_take(&cur, GENEVE_HEADER_LENGTH);
+    const uint8_t *header = cursor_read(&cur, GENEVE_HEADER_LENGTH);
 
     if (!header || !decode_layer(decoder, pkt))
         return false;
     size_t options_length = (size_t)(header[0] & GENEVE_LENGTH_MASK) * 4;
-    const uint8_t *options = cursor_take(&cur, options_length);
+    const uint8_t *options = cursor_read(&cur, options_length);
 
     if (!options || header[0] >> 6 != 0 || (header[1] & GENEVE_RESERVED_FLAGS) || header[7] != 0 ||
         !options_are_valid(cursor_of(options, options_length)))

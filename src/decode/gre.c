@@ -24,7 +24,7 @@ static bool skip_routes(struct cursor *cur)
     const uint8_t *entry;
 
     do {
-        entry = cursor_take(cur, ROUTE_ENTRY_LENGTH);
+        entry = cursor_read(cur, ROUTE_ENTRY_LENGTH);
         if (!entry)
             return false;
         if (load_be16(entry) == 0 && entry[3] == 0)
@@ -117,7 +117,7 @@ bool decode_gre(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     decode_count(decoder, COUNTER_GRE);
     struct cursor rest = cur;
-    const uint8_t *header = cursor_take(&rest, GRE_HEADER_LENGTH);
+    const uint8_t *header = cursor_read(&rest, GRE_HEADER_LENGTH);
 
     if (!header)
         return decode_invalid(pkt, DECODE_EVENT_GRE_PKT_TOO_SMALL);

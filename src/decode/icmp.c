@@ -84,7 +84,7 @@ bool decode_icmpv4(struct decoder *decoder, struct packet *pkt, struct cursor cu
 {
     decode_count(decoder, COUNTER_ICMPV4);
     struct cursor body_cursor = cur;
-    const uint8_t *header = cursor_take(&body_cursor, ICMP_HEADER_LENGTH);
+    const uint8_t *header = cursor_read(&body_cursor, ICMP_HEADER_LENGTH);
 
     if (!header)
         return decode_invalid(pkt, DECODE_EVENT_ICMPV4_PKT_TOO_SMALL);
@@ -96,7 +96,7 @@ bool decode_icmpv4(struct decoder *decoder, struct packet *pkt, struct cursor cu
         decode_note(pkt, DECODE_EVENT_ICMPV4_UNKNOWN_TYPE);
     else if (header[1] > types[header[0]].last_code)
         decode_note(pkt, DECODE_EVENT_ICMPV4_UNKNOWN_CODE);
-    else if (body == BODY_REQUIRED_QUOTE || (body == BODY_QUOTE && cursor_left(&body_cursor) > 0))
+    else if (body == BODY_REQUIRED_QUOTE || (body == BODY_QUOTE && cursor_remaining(&body_cursor) > 0))
         check_quote(pkt, body_cursor);
     decode_transport(pkt, cur, ICMP_HEADER_LENGTH + fixed_body(pkt, header, body, body_cursor));
     return true;

@@ -124,7 +124,7 @@ bool decode_icmpv6(struct decoder *decoder, struct packet *pkt, struct cursor cu
 {
     decode_count(decoder, COUNTER_ICMPV6);
     struct cursor body = cur;
-    const uint8_t *header = cursor_take(&body, ICMPV6_HEADER_LENGTH);
+    const uint8_t *header = cursor_read(&body, ICMPV6_HEADER_LENGTH);
     bool full_header = false;
 
     if (!header)

@@ -37,14 +37,14 @@ static bool read_query(struct packet *pkt, struct cursor *cur)
 /* Consumes a version 3 report with its records. */
 static bool read_report(struct packet *pkt, struct cursor *cur)
 {
-    const uint8_t *header = cursor_take(cur, IGMP_HEADER_LENGTH);
+    const uint8_t *header = cursor_read(cur, IGMP_HEADER_LENGTH);
 
     if (!header)
         return decode_invalid(pkt, DECODE_EVENT_IGMP_PKT_TOO_SMALL);
     uint16_t records = load_be16(header + REPORT_RECORDS_OFFSET);
 
     for (unsigned i = 0; i < records; i++) {
-        const uint8_t *record = cursor_take(cur, RECORD_HEADER_LENGTH);
+        const uint8_t *record = cursor_read(cur, RECORD_HEADER_LENGTH);
 
         if (!record)
             return decode_invalid(pkt, DECODE_EVENT_IGMP_V3_PKT_TOO_SMALL);
@@ -87,7 +87,7 @@ bool decode_igmp(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 
     if (!sound)
         return false;
-    pkt->igmp = (struct igmp_info){ .type = header[0], .version = version_of(header, cursor_left(&cur)) };
+    pkt->igmp = (struct igmp_info){ .type = header[0], .version = version_of(header, cursor_remaining(&cur)) };
     decode_transport(pkt, cur, (size_t)(rest.at - cur.at));
     return true;
 }

@@ -99,7 +99,7 @@ bool decode_ipv4(struct decoder *decoder, struct packet *pkt, struct cursor cur)
         return decode_invalid(pkt, DECODE_EVENT_IPV4_WRONG_IP_VERSION);
     unsigned header_length = (ip[0] & 0x0f) * 4u, total_length = load_be16(ip + 2);
 
-    if (!check_lengths(pkt, cursor_left(&cur), header_length, total_length))
+    if (!check_lengths(pkt, cursor_remaining(&cur), header_length, total_length))
         return false;
     if (header_length > IPV4_HEADER_LENGTH &&
         !decode_ipv4_options(pkt, cursor_of(ip + IPV4_HEADER_LENGTH, header_length - IPV4_HEADER_LENGTH)))

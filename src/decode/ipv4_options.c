@@ -42,10 +42,10 @@ static bool cipso_is_valid(const uint8_t *option, unsigned length)
 {
     struct cursor tags = cursor_of(option + CIPSO_HEADER_LENGTH, length - CIPSO_HEADER_LENGTH);
 
-    while (cursor_left(&tags) > 0) {
+    while (cursor_remaining(&tags) > 0) {
         const uint8_t *tag = cursor_peek(&tags, 2);
 
-        if (!tag || tag[1] < CIPSO_TAG_MIN_LENGTH || !cursor_take(&tags, tag[1]))
+        if (!tag || tag[1] < CIPSO_TAG_MIN_LENGTH || !cursor_read(&tags, tag[1]))
             return false;
         if (tag[0] != 1 && tag[0] != 2 && tag[0] != 5 && tag[0] != 6 && tag[0] != CIPSO_TAG_FREE_FORM)
             return false;
@@ -89,9 +89,9 @@ bool decode_ipv4_options(struct packet *pkt, struct cursor cur)
 {
     uint32_t seen = 0;
 
-    if (cursor_left(&cur) % 8 != 0)
+    if (cursor_remaining(&cur) % 8 != 0)
         decode_note(pkt, DECODE_EVENT_IPV4_OPT_PAD_REQUIRED);
-    while (cursor_left(&cur) > 0) {
+    while (cursor_remaining(&cur) > 0) {
         if (*cur.at == OPTION_EOL) {
             seen |= 1u << IP_OPTION_EOL;
             break;

@@ -102,7 +102,7 @@ bool decode_ipv6(struct decoder *decoder, struct packet *pkt, struct cursor cur)
     decode_count(decoder, COUNTER_IPV6);
     if (!decode_layer(decoder, pkt))
         return false;
-    const uint8_t *ip = cursor_take(&cur, IPV6_HEADER_LENGTH);
+    const uint8_t *ip = cursor_read(&cur, IPV6_HEADER_LENGTH);
 
     if (!ip)
         return decode_invalid(pkt, DECODE_EVENT_IPV6_PKT_TOO_SMALL);
@@ -110,7 +110,7 @@ bool decode_ipv6(struct decoder *decoder, struct packet *pkt, struct cursor cur)
         return decode_invalid(pkt, DECODE_EVENT_IPV6_WRONG_IP_VERSION);
     unsigned payload_length = load_be16(ip + 4);
 
-    if (payload_length > cursor_left(&cur))
+    if (payload_length > cursor_remaining(&cur))
         return decode_invalid(pkt, DECODE_EVENT_IPV6_TRUNC_PKT);
     cursor_limit(&cur, payload_length);
     set_header(pkt, ip, payload_length);

@@ -33,7 +33,7 @@ struct walk {
 /* Consumes a header of `length` bytes and moves to the next one; NULL when it is truncated. */
 static const uint8_t *read_header(struct walk *walk, size_t length)
 {
-    const uint8_t *header = cursor_take(&walk->cur, length);
+    const uint8_t *header = cursor_read(&walk->cur, length);
 
     if (header)
         walk->next = header[0];
@@ -110,7 +110,7 @@ static bool check_option(struct packet *pkt, struct option_sum *sum, const uint8
 /* As in Suricata, the last option may lack one byte. */
 static void check_options(struct packet *pkt, struct cursor cur, struct option_sum *sum, enum decode_event unknown)
 {
-    while (cursor_left(&cur) > 0) {
+    while (cursor_remaining(&cur) > 0) {
         if (*cur.at == OPTION_PAD1) {
             sum->padding = true;
             cursor_skip(&cur, 1);
@@ -118,7 +118,7 @@ static void check_options(struct packet *pkt, struct cursor cur, struct option_s
         }
         const uint8_t *option = cursor_peek(&cur, 2);
 
-        if (!option || 1u + option[1] > cursor_left(&cur)) {
+        if (!option || 1u + option[1] > cursor_remaining(&cur)) {
             decode_invalid(pkt, DECODE_EVENT_IPV6_EXTHDR_INVALID_OPTLEN);
             return;
         }
@@ -184,7 +184,7 @@ static bool walk_authentication(struct walk *walk)
 static bool walk_fragment(struct walk *walk)
 {
     struct packet *pkt = walk->pkt;
-    size_t left = cursor_left(&walk->cur);
+    size_t left = cursor_remaining(&walk->cur);
     const uint8_t *header = read_header(walk, FRAGMENT_LENGTH);
 
     if (!header)
@@ -227,7 +227,7 @@ bool decode_ipv6_extensions(struct decoder *decoder, struct packet *pkt, struct 
 
     while (walk.next != IPPROTO_NONE) {
         pkt->ip_extension_length = (uint16_t)(walk.cur.at - start);
-        if (cursor_left(&walk.cur) < EXTENSION_MIN_LENGTH)
+        if (cursor_remaining(&walk.cur) < EXTENSION_MIN_LENGTH)
             return decode_invalid(pkt, DECODE_EVENT_IPV6_TRUNC_EXTHDR);
         if (!by_next[walk.next])
             return decode_ipv6_upper(decoder, pkt, walk.next, walk.cur);
@@ -237,7 +237,7 @@ bool decode_ipv6_extensions(struct decoder *decoder, struct packet *pkt, struct 
     }
     pkt->ip_extension_length = (uint16_t)(walk.cur.at - start);
     pkt->protocol = IPPROTO_NONE;
-    if (cursor_left(&walk.cur) > 0)
+    if (cursor_remaining(&walk.cur) > 0)
         decode_note(pkt, DECODE_EVENT_IPV6_DATA_AFTER_NONE_HEADER);
     return true;
 }

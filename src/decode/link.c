@@ -47,7 +47,7 @@ bool decode_bridge(struct decoder *decoder, struct packet *pkt, struct cursor cu
 bool decode_sll(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     decode_count(decoder, COUNTER_SLL);
-    const uint8_t *header = cursor_take(&cur, SLL_HEADER_LENGTH);
+    const uint8_t *header = cursor_read(&cur, SLL_HEADER_LENGTH);
 
     if (!header)
         return decode_invalid(pkt, DECODE_EVENT_SLL_PKT_TOO_SMALL);
@@ -60,7 +60,7 @@ bool decode_sll(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 bool decode_sll2(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     decode_count(decoder, COUNTER_SLL2);
-    const uint8_t *header = cursor_take(&cur, SLL2_HEADER_LENGTH);
+    const uint8_t *header = cursor_read(&cur, SLL2_HEADER_LENGTH);
 
     if (!header)
         return decode_invalid(pkt, DECODE_EVENT_SLL2_PKT_TOO_SMALL);
@@ -74,7 +74,7 @@ bool decode_sll2(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 bool decode_chdlc(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     decode_count(decoder, COUNTER_CHDLC);
-    const uint8_t *header = cursor_take(&cur, CHDLC_HEADER_LENGTH);
+    const uint8_t *header = cursor_read(&cur, CHDLC_HEADER_LENGTH);
 
     if (!header)
         return decode_invalid(pkt, DECODE_EVENT_CHDLC_PKT_TOO_SMALL);
@@ -112,7 +112,7 @@ static bool decode_family(struct decoder *decoder, struct packet *pkt, uint32_t 
 bool decode_null(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     decode_count(decoder, COUNTER_NULL);
-    const uint8_t *header = cursor_take(&cur, NULL_HEADER_LENGTH);
+    const uint8_t *header = cursor_read(&cur, NULL_HEADER_LENGTH);
 
     if (!header)
         return decode_invalid(pkt, DECODE_EVENT_LTNULL_PKT_TOO_SMALL);

@@ -34,7 +34,7 @@ bool decode_nsh(struct decoder *decoder, struct packet *pkt, struct cursor cur)
     size_t length = (size_t)(header[1] & NSH_LENGTH_MASK) * 4;
     uint8_t type = header[NSH_TYPE_OFFSET], next = header[NSH_NEXT_OFFSET];
 
-    if (length >= cursor_left(&cur) || (type == MD_FIXED && length != MD_FIXED_LENGTH))
+    if (length >= cursor_remaining(&cur) || (type == MD_FIXED && length != MD_FIXED_LENGTH))
         return decode_invalid(pkt, DECODE_EVENT_NSH_BAD_HEADER_LENGTH);
     if (type != MD_FIXED && type != MD_VARIABLE) {
         decode_note(pkt, type == MD_RESERVED || type == MD_EXPERIMENT ? DECODE_EVENT_NSH_RESERVED_TYPE

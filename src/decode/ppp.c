@@ -146,10 +146,10 @@ bool decode_ppp(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 bool decode_pppoe_session(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     decode_count(decoder, COUNTER_PPPOE);
-    const uint8_t *header = cursor_take(&cur, PPPOE_HEADER_LENGTH);
+    const uint8_t *header = cursor_read(&cur, PPPOE_HEADER_LENGTH);
     struct protocol protocol;
 
-    if (!header || cursor_left(&cur) == 0)
+    if (!header || cursor_remaining(&cur) == 0)
         return decode_invalid(pkt, DECODE_EVENT_PPPOE_PKT_TOO_SMALL);
     if (load_be16(header + PPPOE_LENGTH_OFFSET) == 0)
         return true;
@@ -167,13 +167,13 @@ bool decode_pppoe_discovery(struct decoder *decoder, struct packet *pkt, struct 
                                      0xa7 /* PADT */ };
 
     decode_count(decoder, COUNTER_PPPOE);
-    const uint8_t *header = cursor_take(&cur, PPPOE_HEADER_LENGTH);
+    const uint8_t *header = cursor_read(&cur, PPPOE_HEADER_LENGTH);
 
     if (!header)
         return decode_invalid(pkt, DECODE_EVENT_PPPOE_PKT_TOO_SMALL);
     if (!memchr(codes, header[1], sizeof(codes)))
         return decode_invalid(pkt, DECODE_EVENT_PPPOE_WRONG_CODE);
-    if (load_be16(header + PPPOE_LENGTH_OFFSET) > cursor_left(&cur))
+    if (load_be16(header + PPPOE_LENGTH_OFFSET) > cursor_remaining(&cur))
         return decode_invalid(pkt, DECODE_EVENT_PPPOE_MALFORMED_TAGS);
     return true;
 }

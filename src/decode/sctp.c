@@ -63,7 +63,7 @@ static bool walk_chunks(struct packet *pkt, struct cursor cur, struct chunks *ch
 {
     struct cursor chunk;
 
-    while (cursor_left(&cur) > 0) {
+    while (cursor_remaining(&cur) > 0) {
         if (!read_chunk(pkt, &cur, &chunk))
             return false;
         record_chunk(pkt, chunks, chunk, has_tag);
@@ -86,7 +86,7 @@ bool decode_sctp(struct decoder *decoder, struct packet *pkt, struct cursor cur)
     decode_count(decoder, COUNTER_SCTP);
     struct chunks chunks = { .user_data = { NULL, NULL } };
     struct cursor rest = cur;
-    const uint8_t *header = cursor_take(&rest, SCTP_HEADER_LENGTH);
+    const uint8_t *header = cursor_read(&rest, SCTP_HEADER_LENGTH);
 
     if (!header)
         return decode_invalid(pkt, DECODE_EVENT_SCTP_PKT_TOO_SMALL);

@@ -138,7 +138,7 @@ static read_option *const takers[OPTION_COUNT] = {
 
 static void decode_options(struct packet *pkt, struct cursor cur)
 {
-    while (cursor_left(&cur) > 0 && *cur.at != OPTION_EOL) {
+    while (cursor_remaining(&cur) > 0 && *cur.at != OPTION_EOL) {
         if (*cur.at == OPTION_NOP) {
             cursor_skip(&cur, 1);
             continue;
@@ -180,7 +180,7 @@ bool decode_tcp(struct decoder *decoder, struct packet *pkt, struct cursor cur)
         return decode_invalid(pkt, DECODE_EVENT_TCP_PKT_TOO_SMALL);
     unsigned length = (header[12] >> 4) * 4u;
 
-    if (length > cursor_left(&cur))
+    if (length > cursor_remaining(&cur))
         return decode_invalid(pkt, DECODE_EVENT_TCP_HLEN_TOO_SMALL);
     if (length < TCP_HEADER_LENGTH)
         return decode_invalid(pkt, DECODE_EVENT_TCP_INVALID_OPTLEN);

@@ -24,7 +24,7 @@ bool decode_teredo(struct decoder *decoder, struct packet *pkt, struct cursor cu
         return false;
     unsigned payload_length = load_be16(ip + 4);
 
-    if (payload_length + IPV6_HEADER_LENGTH != cursor_left(&cur) || ip[7] == 0)
+    if (payload_length + IPV6_HEADER_LENGTH != cursor_remaining(&cur) || ip[7] == 0)
         return false;
     if (ip[6] == IPPROTO_HOPOPTS && payload_length < HOP_BY_HOP_MIN_LENGTH)
         return false;

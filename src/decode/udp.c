@@ -47,7 +47,7 @@ bool decode_udp(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 
     if (!header)
         return decode_invalid(pkt, DECODE_EVENT_UDP_HLEN_TOO_SMALL);
-    size_t length = datagram_length(pkt, header, cursor_left(&cur));
+    size_t length = datagram_length(pkt, header, cursor_remaining(&cur));
 
     pkt->source_port = load_be16(header);
     pkt->destination_port = load_be16(header + 2);

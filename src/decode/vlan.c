@@ -17,7 +17,7 @@ bool decode_vlan(struct decoder *decoder, struct packet *pkt, struct cursor cur)
         return false;
     }
     decode_count(decoder, by_depth[pkt->vlan_count]);
-    const uint8_t *tag = cursor_take(&cur, VLAN_TAG_LENGTH);
+    const uint8_t *tag = cursor_read(&cur, VLAN_TAG_LENGTH);
 
     if (!tag)
         return decode_invalid(pkt, DECODE_EVENT_VLAN_HEADER_TOO_SMALL);
@@ -31,7 +31,7 @@ bool decode_vlan(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 bool decode_backbone_bridge(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     decode_count(decoder, COUNTER_IEEE8021AH);
-    const uint8_t *tag = cursor_take(&cur, BACKBONE_TAG_LENGTH);
+    const uint8_t *tag = cursor_read(&cur, BACKBONE_TAG_LENGTH);
 
     if (!tag)
         return decode_invalid(pkt, DECODE_EVENT_IEEE8021AH_HEADER_TOO_SMALL);

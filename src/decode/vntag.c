@@ -7,7 +7,7 @@ enum { VNTAG_LENGTH = 6, VNTAG_TYPE_OFFSET = 4, ETAG_LENGTH = 8, ETAG_TYPE_OFFSE
 bool decode_vntag(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     decode_count(decoder, COUNTER_VNTAG);
-    const uint8_t *tag = cursor_take(&cur, VNTAG_LENGTH);
+    const uint8_t *tag = cursor_read(&cur, VNTAG_LENGTH);
 
     if (!tag)
         return decode_invalid(pkt, DECODE_EVENT_VNTAG_HEADER_TOO_SMALL);
@@ -20,7 +20,7 @@ bool decode_vntag(struct decoder *decoder, struct packet *pkt, struct cursor cur
 bool decode_etag(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     decode_count(decoder, COUNTER_ETAG);
-    const uint8_t *tag = cursor_take(&cur, ETAG_LENGTH);
+    const uint8_t *tag = cursor_read(&cur, ETAG_LENGTH);
 
     if (!tag)
         return decode_invalid(pkt, DECODE_EVENT_ETAG_HEADER_TOO_SMALL);

@@ -30,7 +30,7 @@ static decode_header *inner_decoder(uint16_t type)
 
 bool decode_vxlan(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
-    const uint8_t *header = cursor_take(&cur, VXLAN_HEADER_LENGTH + ETHERNET_HEADER_LENGTH);
+    const uint8_t *header = cursor_read(&cur, VXLAN_HEADER_LENGTH + ETHERNET_HEADER_LENGTH);
 
     if (!header || !decode_layer(decoder, pkt))
         return false;

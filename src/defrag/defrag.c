@@ -247,7 +247,7 @@ static enum defrag_result handle_accepted(const struct fragment_context *fragmen
         if (datagram->digest[i] == wanted) {
             defrag->counters[COUNTER_REPEATED]++;
             table_move(defrag, datagram, DATAGRAM_DONE, fragment_context->pkt->time_ns);
-            return DEFRAG_HELD;
+            return DEFRAG_STORED;
         }
     }
     defrag->counters[COUNTER_CONTRADICTIONS]++;
@@ -339,7 +339,7 @@ static enum defrag_result store_fragment(const struct fragment_context *fragment
     if (!fragment->more && fragment->end < datagram->end)
         datagram->end = fragment->end;
     table_move(defrag, datagram, DATAGRAM_OPEN, fragment_context->pkt->time_ns);
-    return pages_complete(datagram) ? complete(fragment_context, datagram, whole) : DEFRAG_HELD;
+    return pages_complete(datagram) ? complete(fragment_context, datagram, whole) : DEFRAG_STORED;
 }
 
 /* --- Entry points --------------------------------------------------------------------------------- */

@@ -256,8 +256,8 @@ void pages_clear(struct defrag *defrag, struct datagram *datagram)
     if (datagram->state != DATAGRAM_OPEN)
         return; /* they were freed when the state changed */
     for (unsigned i = 0; i < DATAGRAM_PAGES; i++)
-        pool_give(defrag->pages, datagram->page[i]);
-    pool_give(defrag->pages, datagram->long_header);
+        pool_release(defrag->pages, datagram->page[i]);
+    pool_release(defrag->pages, datagram->long_header);
     datagram->long_header = NULL;
     memset(datagram->page, 0, sizeof(datagram->page));
 }

@@ -138,7 +138,7 @@ void table_remove(struct defrag *defrag, struct datagram *datagram)
             defrag->completed[i] = NULL;
     }
     pages_clear(defrag, datagram);
-    pool_give(defrag->datagrams, datagram);
+    pool_release(defrag->datagrams, datagram);
 }
 
 static void insert_datagram(struct defrag *defrag, struct datagram *datagram)
@@ -202,16 +202,16 @@ static bool evict_oldest(struct defrag *defrag, const struct pool *pool, const s
 static void *alloc_object(struct defrag *defrag, struct pool *pool, const struct datagram *for_datagram,
                           uint64_t now_ns)
 {
-    void *object = pool_take(pool);
+    void *object = pool_alloc(pool);
 
     if (!object && defrag_expire(defrag, now_ns, EXPIRE_FOR_ROOM) > 0)
-        object = pool_take(pool);
+        object = pool_alloc(pool);
     if (!object && pool == defrag->datagrams && defrag->lists[DATAGRAM_DONE].oldest) {
         table_remove(defrag, defrag->lists[DATAGRAM_DONE].oldest);
-        object = pool_take(pool);
+        object = pool_alloc(pool);
     }
     for (unsigned i = 0; i < EVICT_FOR_ROOM && !object && evict_oldest(defrag, pool, for_datagram, now_ns); i++)
-        object = pool_take(pool);
+        object = pool_alloc(pool);
     return object;
 }
 
@@ -237,7 +237,7 @@ struct datagram *table_add(struct defrag *defrag, const struct packet *pkt)
     datagram->hash = hash_of(defrag, &datagram->key);
     datagram->seen_ns = pkt->time_ns;
     datagram->end = UINT32_MAX;
-    datagram->host_os = (uint8_t)host_os_of(&defrag->options.host_os, pkt->ip_version, &pkt->destination_address);
+    datagram->host_os = (uint8_t)host_os_lookup(&defrag->options.host_os, pkt->ip_version, &pkt->destination_address);
     insert_datagram(defrag, datagram);
     return datagram;
 }
@@ -248,13 +248,13 @@ struct datagram *table_add_transferred(struct defrag *defrag, const struct datag
 
     if (read->state == DATAGRAM_DONE && defrag->lists[DATAGRAM_DONE].count >= REMEMBERED_MAX)
         return NULL;
-    datagram = pool_take(defrag->datagrams);
+    datagram = pool_alloc(defrag->datagrams);
     if (!datagram)
         return NULL;
     *datagram = *read;
     datagram->hash = hash_of(defrag, &datagram->key);
     datagram->host_os =
-        (uint8_t)host_os_of(&defrag->options.host_os, datagram->key.ip_version, &datagram->key.destination);
+        (uint8_t)host_os_lookup(&defrag->options.host_os, datagram->key.ip_version, &datagram->key.destination);
     insert_datagram(defrag, datagram);
     return datagram;
 }

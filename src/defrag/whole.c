@@ -2,7 +2,7 @@
 /*
  * A datagram as a packet: the header of the first fragment, as the sender would have written it without fragmentation,
  * and the bytes. It is in a scratch buffer of the defragmenter, with the link header of the last fragment before it for
- * output of the packet as captured (defrag_show_link()).
+ * output of the packet as captured (defrag_prepend_link_header()).
  */
 #include <netinet/in.h>
 #include <string.h>
@@ -96,7 +96,7 @@ bool whole_build(struct defrag *defrag, const struct datagram *datagram, const s
     return true;
 }
 
-void defrag_show_link(struct packet *whole, const struct packet *fragment)
+void defrag_prepend_link_header(struct packet *whole, const struct packet *fragment)
 {
     size_t link_length = (size_t)(fragment->ip - fragment->data);
 

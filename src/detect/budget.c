@@ -48,7 +48,7 @@ int budget_new(struct budget **out, const struct budget_options *options)
         budget_free(budget);
         return -ENOMEM;
     }
-    budget->costs = pool_take(budget->pool);
+    budget->costs = pool_alloc(budget->pool);
     *out = budget;
     return 0;
 }
@@ -104,7 +104,7 @@ static bool has_rate_filter(const struct threshold *list)
 /* Whether the rule has no effect besides its alerts. */
 static bool only_alerts(const struct rule_list *rules, const struct rule *rule)
 {
-    return rule->action == ACTION_ALERT && !rule->noalert && !rule->actions && !rule->takes_texts &&
+    return rule->action == ACTION_ALERT && !rule->noalert && !rule->actions && !rule->captures_text &&
            !has_rate_filter(rule->thresholds) && !has_rate_filter(rule_list_global_thresholds(rules, rule->gid));
 }
 

@@ -69,7 +69,7 @@ int cache_open(struct cache **out, const struct cache_options *options)
     cache->path = strdup(options->path);
     if (!cache->path)
         goto free_cache;
-    err = folder_make(cache->path);
+    err = folder_create(cache->path);
     if (err)
         goto free_path;
     cache->folder = open(cache->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

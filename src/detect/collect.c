@@ -123,13 +123,14 @@ void collect_packet(struct evaluation *ev)
 /* Returns the start of the stream, for rules whose offsets count from it. */
 static struct stream_start get_stream_start(const struct evaluation *ev)
 {
-    const struct stream_view *chunk = ev->chunk;
+    const struct stream_chunk *chunk = ev->chunk;
     struct stream_start start = { chunk->data, chunk->length, 0 };
 
     if (chunk->offset == 0)
         return start;
-    if (chunk->offset >= LITERAL_NEAR || stream_window(ev->input->stream, ev->input->packet->flow, ev->direction, chunk,
-                                                       &start.bytes, &start.length, &start.chunk_at) > 0)
+    if (chunk->offset >= LITERAL_NEAR ||
+        stream_inspection_window(ev->input->stream, ev->input->packet->flow, ev->direction, chunk, &start.bytes,
+                                 &start.length, &start.chunk_at) > 0)
         start.bytes = NULL;
     return start;
 }
@@ -168,8 +169,8 @@ void collect_window(struct evaluation *ev)
     unsigned count = groups_of_packet(ev, TRAFFIC_TCP, groups);
     const uint8_t *bytes;
     uint32_t length, chunk_at;
-    uint64_t offset =
-        stream_window(ev->input->stream, ev->input->packet->flow, ev->direction, ev->chunk, &bytes, &length, &chunk_at);
+    uint64_t offset = stream_inspection_window(ev->input->stream, ev->input->packet->flow, ev->direction, ev->chunk,
+                                               &bytes, &length, &chunk_at);
 
     ev->detector->candidate_count = 0;
     for (unsigned i = 0; i < count; i++) {

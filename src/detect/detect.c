@@ -24,7 +24,7 @@ void detector_options_default(struct detector_options *options)
         .guess_limit = 4,
         .flow_memcap = (size_t)16 << 20,
         .transaction_memcap = (size_t)32 << 20,
-        .stream_window = { 2560, 2560 },
+        .stream_inspection_window = { 2560, 2560 },
     };
 }
 
@@ -38,7 +38,8 @@ int detector_new(struct detector **out, const struct detector_options *options)
     detector->guess_transactions = options->guess_transactions;
     detector->limits_match = options->limits_match;
     detector->guess_limit = options->guess_limit;
-    memcpy(detector->stream_window, options->stream_window, sizeof(detector->stream_window));
+    memcpy(detector->stream_inspection_window, options->stream_inspection_window,
+           sizeof(detector->stream_inspection_window));
     detector->pcre = pcre_scratch_new(&limits);
     detector->transforms = transform_scratch_new();
     if (!detector->pcre || !detector->transforms || scan_cache_new(&detector->scan_cache) ||
@@ -106,7 +107,7 @@ static int grow_scratch(const struct ruleset *ruleset, struct hs_scratch **scrat
     return err;
 }
 
-static void room_clear(struct detector_room *room)
+static void room_clear(struct detector_memory *room)
 {
     if (room->scratch)
         hs_free_scratch(room->scratch);
@@ -114,15 +115,15 @@ static void room_clear(struct detector_room *room)
     free(room->seen);
     free(room->hits);
     free(room->hit_signatures);
-    *room = (struct detector_room){ .scratch = NULL };
+    *room = (struct detector_memory){ .scratch = NULL };
 }
 
-static int room_init(struct detector_room *room, const struct ruleset *ruleset)
+static int room_init(struct detector_memory *room, const struct ruleset *ruleset)
 {
     size_t count = (size_t)ruleset->signature_count + 1;
     int err = -ENOMEM;
 
-    *room = (struct detector_room){
+    *room = (struct detector_memory){
         .prepared_for = ruleset,
         .capacity = ruleset->signature_count,
         .candidates = calloc(count, sizeof(*room->candidates)),
@@ -137,9 +138,9 @@ static int room_init(struct detector_room *room, const struct ruleset *ruleset)
     return err;
 }
 
-int detector_room_new(struct detector_room **out, const struct ruleset *ruleset)
+int detector_memory_new(struct detector_memory **out, const struct ruleset *ruleset)
 {
-    struct detector_room *room = malloc(sizeof(*room));
+    struct detector_memory *room = malloc(sizeof(*room));
     int err = room ? room_init(room, ruleset) : -ENOMEM;
 
     if (err)
@@ -149,7 +150,7 @@ int detector_room_new(struct detector_room **out, const struct ruleset *ruleset)
     return err;
 }
 
-void detector_room_free(struct detector_room *room)
+void detector_memory_free(struct detector_memory *room)
 {
     if (!room)
         return;
@@ -157,9 +158,9 @@ void detector_room_free(struct detector_room *room)
     free(room);
 }
 
-void detector_move(struct detector *detector, struct detector_room *room)
+void detector_switch(struct detector *detector, struct detector_memory *room)
 {
-    const struct detector_room before = {
+    const struct detector_memory before = {
         .prepared_for = detector->prepared_for,
         .scratch = detector->scratch,
         .candidates = detector->candidates,
@@ -184,12 +185,12 @@ void detector_move(struct detector *detector, struct detector_room *room)
 
 int detector_prepare(struct detector *detector, const struct ruleset *ruleset)
 {
-    struct detector_room room;
+    struct detector_memory room;
     int err = room_init(&room, ruleset);
 
     if (err)
         return err;
-    detector_move(detector, &room);
+    detector_switch(detector, &room);
     room_clear(&room);
     return 0;
 }
@@ -222,15 +223,15 @@ static bool has_stream(const struct detect_input *in)
     return in->packet->protocol == IPPROTO_TCP && in->stream && in->packet->flow && in->packet->flow->tcp;
 }
 
-static bool next_chunk(struct evaluation *ev, struct stream_view *chunk)
+static bool next_chunk(struct evaluation *ev, struct stream_chunk *chunk)
 {
     const struct detect_input *in = ev->input;
     struct flow *flow = in->packet->flow;
 
-    if (!stream_next_view(in->stream, flow, ev->direction, in->packet, in->flow_ends, chunk))
+    if (!stream_next_chunk(in->stream, flow, ev->direction, in->packet, in->flow_ends, chunk))
         return false;
-    if (in->on_view) {
-        in->on_view(in->user, chunk);
+    if (in->on_chunk) {
+        in->on_chunk(in->user, chunk);
         update_direction(ev); /* the parser may have reversed the flow's direction */
     }
     return true;
@@ -263,9 +264,9 @@ static void start_round(struct detector *detector)
 static __attribute__((noinline, cold)) void inspect_alternative_readings(struct evaluation *ev)
 {
     const struct detect_input *in = ev->input;
-    const struct stream_view *chunk = ev->chunk;
+    const struct stream_chunk *chunk = ev->chunk;
     bool chunk_only = ev->chunk_only;
-    struct stream_view reading;
+    struct stream_chunk reading;
 
     ev->is_rescan = ev->chunk_only = true;
     for (unsigned number = 1; stream_next_reading(in->stream, in->packet->flow, ev->direction, chunk, number, &reading);
@@ -295,7 +296,7 @@ static struct app_tx *current_transaction(const struct evaluation *ev)
 {
     for (struct app_tx *tx = app_transactions(ev->input->packet->flow); tx; tx = tx->next) {
         if (tx->directions >> ev->direction & 1 && !tx->tentative &&
-            (app_tx_wants_inspection(tx, ev->direction) || !app_tx_is_complete(tx, ev->direction)))
+            (app_tx_needs_inspection(tx, ev->direction) || !app_tx_is_complete(tx, ev->direction)))
             return tx;
     }
     return NULL;
@@ -333,13 +334,13 @@ static void guess_transactions(const struct evaluation *ev)
     }
 }
 
-size_t detector_limited(const struct detector *detector, const struct rule *const **rules)
+size_t detector_limited_rules(const struct detector *detector, const struct rule *const **rules)
 {
     *rules = detector->limited;
     return detector->limited_count;
 }
 
-const struct rule_captures *detector_texts(const struct detector *detector)
+const struct rule_captures *detector_captures(const struct detector *detector)
 {
     return detector->texts.count > 0 ? &detector->texts : NULL;
 }
@@ -381,7 +382,7 @@ static __attribute__((noinline, cold)) void report_limits(struct evaluation *ev)
 size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, const struct detect_input *in,
                      const struct hit **hits)
 {
-    struct stream_view chunk;
+    struct stream_chunk chunk;
     struct evaluation ev = {
         .detector = detector,
         .ruleset = ruleset,
@@ -403,7 +404,7 @@ size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, c
     *hits = detector->hits;
     ev.chunk = has_stream(in) && next_chunk(&ev, &chunk) ? &chunk : NULL;
     start_round(detector);
-    pair_places_begin(&detector->payload_pairs, in->packet->payload, in->packet->payload_length);
+    pair_positions_reset(&detector->payload_pairs, in->packet->payload, in->packet->payload_length);
     if (ev.chunk)
         collect_chunk(&ev);
     if (!ev.chunk_only)

@@ -11,7 +11,7 @@
 
 #include "sluice/app.h"
 #include "sluice/keyword.h"
-#include "sluice/pair_places.h"
+#include "sluice/pair_positions.h"
 #include "sluice/pool.h"
 #include "sluice/stream.h"
 #include "ruleset_priv.h"
@@ -21,7 +21,7 @@
 struct budget;
 
 /* The part of a detector that depends on the ruleset; the fields correspond to those of struct detector. */
-struct detector_room {
+struct detector_memory {
     const struct ruleset *prepared_for;
     struct hs_scratch *scratch;
     uint32_t *candidates, *seen, *hit_signatures;
@@ -73,10 +73,10 @@ struct detector {
     bool payload_seen_more;        /* the list overflowed */
     struct rule_captures captured; /* captured by the current rule, which may still fail */
     struct rule_captures texts;    /* captured by the rules that matched the packet */
-    uint32_t stream_window[FLOW_DIRECTIONS];
+    uint32_t stream_inspection_window[FLOW_DIRECTIONS];
     bool guess_transactions; /* detect.guess-applayer-tx */
     uint8_t guess_limit;
-    struct pair_places payload_pairs; /* in the payload of the current packet */
+    struct pair_positions payload_pairs; /* in the payload of the current packet */
     struct detect_counters counters;
     struct budget *budget;     /* NULL: rules are not timed */
     struct merged_scan merged; /* of the current chunk */
@@ -105,7 +105,7 @@ struct evaluation {
     struct packet_facts facts;
     enum flow_direction direction;
     struct header_match header_matches[2]; /* the last results; index 1: source and destination swapped */
-    const struct stream_view *chunk;       /* NULL: no new stream data */
+    const struct stream_chunk *chunk;      /* NULL: no new stream data */
     bool chunk_only;                       /* the packet itself is already evaluated, or there is none */
     bool is_reversed;                      /* a datagram is evaluated for its opposite direction */
     bool is_rescan; /* the literals of the candidates precede the chunk: only a match that the chunk completes is new */
@@ -162,7 +162,7 @@ void detect_unseen_transactions(struct evaluation *ev, struct app_tx *first);
 static inline void detect_transactions(struct evaluation *ev)
 {
     const struct flow *flow = ev->input->packet->flow;
-    struct app_tx *first = flow && flow->app ? app_transactions_in(flow, APP_TX_UNSEEN + ev->direction) : NULL;
+    struct app_tx *first = flow && flow->app ? app_transaction_list(flow, APP_TX_UNINSPECTED + ev->direction) : NULL;
 
     if (first) /* most packets have none */
         detect_unseen_transactions(ev, first);

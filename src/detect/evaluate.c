@@ -179,8 +179,8 @@ static bool matches_stream(struct evaluation *ev, const struct signature *signat
                            const struct condition *conditions)
 {
     uint32_t chunk_at;
-    uint64_t offset = stream_window(ev->input->stream, ev->input->packet->flow, ev->direction, ev->chunk,
-                                    &inspection->data, &inspection->length, &chunk_at);
+    uint64_t offset = stream_inspection_window(ev->input->stream, ev->input->packet->flow, ev->direction, ev->chunk,
+                                               &inspection->data, &inspection->length, &chunk_at);
     struct inspection start = *inspection;
 
     if (signature->scope == SCOPE_BOTH && offset > 0)
@@ -439,7 +439,7 @@ void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, struct app_
     /* A match in another reading of the message has already raised the alert; files of this reading may still be
      * stored. */
     bool is_new =
-        !app_tx_note_match(tx, ev->direction, signature->rule->gid, signature->rule->sid) || add_hit(ev, index, tx);
+        !app_tx_record_match(tx, ev->direction, signature->rule->gid, signature->rule->sid) || add_hit(ev, index, tx);
 
     ev->match.transaction = tx;
     ev->match.direction = ev->direction;

@@ -4,9 +4,9 @@
  *
  * Conditions are evaluated in order. The end of a match is the base of the next relative condition. When a condition
  * fails with INSPECT_NO, the nearest earlier one with further possible positions (retry.more) continues at the next
- * one, and the following conditions are evaluated again; INSPECT_GIVE_UP ends the evaluation, because no other
+ * one, and the following conditions are evaluated again; INSPECT_NEVER ends the evaluation, because no other
  * position can help. A content whose position no condition depends on (retry.alone) turns a failure after it into
- * INSPECT_GIVE_UP.
+ * INSPECT_NEVER.
  *
  * Recursion: one level for each condition with further positions, and each costs a step, so depth and work are limited
  * by steps_left. The cost of a content's step is limited by caching its searches.
@@ -41,7 +41,7 @@ static enum inspect_result walk(struct inspection *in, const struct condition *c
         uint32_t base = in->at;
 
         if (in->steps_left == 0)
-            return inspection_reaches_limit(in, INSPECT_LIMIT_STEPS) ? INSPECT_YES : INSPECT_GIVE_UP;
+            return inspection_record_limit(in, INSPECT_LIMIT_STEPS) ? INSPECT_YES : INSPECT_NEVER;
         in->steps_left--;
         enum inspect_result result = condition->keyword->inspect(in, condition, &retry);
 
@@ -54,7 +54,7 @@ static enum inspect_result walk(struct inspection *in, const struct condition *c
         if (retry.more)
             return INSPECT_YES;
         if (retry.alone)
-            no = INSPECT_GIVE_UP;
+            no = INSPECT_NEVER;
     }
     return INSPECT_YES;
 }

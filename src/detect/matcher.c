@@ -589,13 +589,13 @@ static void on_pair_match(void *user, uint32_t pattern, uint32_t end)
 {
     const struct scan *scan = user;
     const struct matcher *matcher = scan->matcher;
-    struct pair_places *places = &scan->detector->payload_pairs;
+    struct pair_positions *places = &scan->detector->payload_pairs;
 
     if (scan->bytes != places->bytes || scan->length != places->length) {
         add_signatures(scan, pattern, scan->base + end);
         return;
     }
-    pair_places_note(places, pair_of(scan->bytes + end - PAIR_LENGTH), end - PAIR_LENGTH);
+    pair_positions_add(places, two_byte_pair(scan->bytes + end - PAIR_LENGTH), end - PAIR_LENGTH);
     for (uint32_t i = matcher->first[pattern]; i < matcher->first[pattern + 1]; i++) {
         const struct pattern_target *target = &matcher->targets[i];
 

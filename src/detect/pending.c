@@ -115,7 +115,7 @@ void pending_add_candidates(struct evaluation *ev)
 void pending_add(struct evaluation *ev, uint32_t signature, bool muted)
 {
     struct flow_detection *detection = get_current(ev);
-    uint64_t until = ev->chunk->offset + ev->chunk->length + ev->detector->stream_window[ev->direction];
+    uint64_t until = ev->chunk->offset + ev->chunk->length + ev->detector->stream_inspection_window[ev->direction];
     int at = find_entry(detection, signature);
 
     if (at >= 0) { /* the literal of a pending candidate has not moved */
@@ -124,7 +124,7 @@ void pending_add(struct evaluation *ev, uint32_t signature, bool muted)
         return;
     }
     if (!detection) {
-        detection = pool_take(ev->detector->pending);
+        detection = pool_alloc(ev->detector->pending);
         if (detection)
             *detection = (struct flow_detection){ .generation = ev->ruleset->generation };
         *get_slot(ev) = detection;
@@ -154,7 +154,7 @@ void pending_remove(struct evaluation *ev, uint32_t signature)
 void detect_flow_end(struct detector *detector, struct flow *flow)
 {
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
-        pool_give(detector->pending, flow->detection[direction]);
+        pool_release(detector->pending, flow->detection[direction]);
         flow->detection[direction] = NULL;
     }
 }

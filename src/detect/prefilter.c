@@ -164,7 +164,7 @@ void prefilter_scan_grown(const struct prefilter *prefilter, struct detector *de
 
 /* Returns the length of the chunk within the reach, which counts from the stream's start. A chunk that is the packet's
  * payload is scanned for the packet, too, whose offsets count from the payload's start. */
-static uint32_t length_in_reach(const struct stream_view *chunk, uint32_t reach)
+static uint32_t length_in_reach(const struct stream_chunk *chunk, uint32_t reach)
 {
     if (reach == LITERAL_ANYWHERE || chunk->is_payload)
         return chunk->length;
@@ -186,7 +186,7 @@ static void search_bytes(const struct prefilter *prefilter, const struct prefilt
 }
 
 static void search_chunk(const struct prefilter *prefilter, const struct prefilter *merged, struct detector *detector,
-                         const struct stream_view *chunk)
+                         const struct stream_chunk *chunk)
 {
     const struct matcher *matcher = prefilter->matcher;
     uint32_t reach = matcher_reach(matcher), length = length_in_reach(chunk, reach);
@@ -206,7 +206,7 @@ static void search_chunk(const struct prefilter *prefilter, const struct prefilt
 }
 
 void prefilter_scan_chunk(const struct prefilter *prefilter, const struct prefilter *merged, struct detector *detector,
-                          const struct stream_view *chunk, const struct stream_start *start)
+                          const struct stream_chunk *chunk, const struct stream_start *start)
 {
     if (prefilter->anchored && start->bytes)
         anchored_scan(prefilter->anchored, detector, start->bytes, start->length, start->chunk_at);

@@ -60,7 +60,7 @@ struct stream_start {
  * or the merged pattern database of this prefilter and detector->joined.growing; its matches are written to
  * detector->joined. */
 void prefilter_scan_chunk(const struct prefilter *prefilter, const struct prefilter *merged, struct detector *detector,
-                          const struct stream_view *chunk, const struct stream_start *start);
+                          const struct stream_chunk *chunk, const struct stream_start *start);
 /* As prefilter_scan() for the whole inspection window of a stream, which begins at stream offset `offset`. */
 void prefilter_scan_window(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
                            uint32_t length, uint64_t offset);

@@ -138,14 +138,14 @@ static bool has_matched_before(const struct signature *signature, const struct t
 {
     if (at >= 32 || !(candidate->matched >> at & 1))
         return false;
-    return !signature->rule->takes_texts || !plan->access[at] || plan->access[at]->grows;
+    return !signature->rule->captures_text || !plan->access[at] || plan->access[at]->grows;
 }
 
 /* A buffer outside of the transaction may be the stream's inspection window, which takes longer than all others
  * together: it is evaluated last, unless one buffer of the rule depends on another. */
 static bool is_in_round(const struct signature *signature, const struct transaction_plan *plan, unsigned at, bool late)
 {
-    bool in_order = signature->rule->takes_values || signature->rule->takes_texts;
+    bool in_order = signature->rule->extracts_values || signature->rule->captures_text;
 
     return (!plan->access[at] && !in_order) == late;
 }
@@ -508,7 +508,7 @@ static void free_blocks(struct detector *detector, struct app_detection *block)
     while (block) {
         struct app_detection *next = block->more;
 
-        pool_give(detector->transactions, block);
+        pool_release(detector->transactions, block);
         block = next;
     }
 }
@@ -518,7 +518,7 @@ static struct app_detection *get_block_with_space(struct detector *detector, str
 {
     for (unsigned i = 1; block->count == TRANSACTION_CANDIDATES; i++) {
         if (!block->more && i < TRANSACTION_BLOCKS) {
-            block->more = pool_take(detector->transactions);
+            block->more = pool_alloc(detector->transactions);
             if (block->more)
                 memset(block->more, 0, offsetof(struct app_detection, list));
         }
@@ -579,7 +579,7 @@ void transaction_state_update(struct detector *detector, const struct ruleset *r
 
 static struct app_detection *alloc_state(struct detector *detector, const struct ruleset *ruleset)
 {
-    struct app_detection *state = pool_take(detector->transactions);
+    struct app_detection *state = pool_alloc(detector->transactions);
 
     if (state) {
         memset(state, 0, offsetof(struct app_detection, list));
@@ -730,7 +730,7 @@ static void store_state(struct transaction_scan *scan, const struct app_detectio
     if (scan->state != temporary)
         return;
     if (!scan->complete && !*slot) {
-        *slot = pool_take(scan->ev->detector->transactions);
+        *slot = pool_alloc(scan->ev->detector->transactions);
         if (*slot)
             (*slot)->more = NULL;
         else
@@ -812,7 +812,7 @@ static struct app_bytes get_new_bytes(const struct evaluation *ev, const struct 
 
 /* Whether the merged scan pays: the chunk ends with the new bytes, and they are a large enough part of it. A short
  * first part may be in the scan cache. */
-static bool is_merge_worthwhile(const struct stream_view *chunk, const struct app_bytes *part)
+static bool is_merge_worthwhile(const struct stream_chunk *chunk, const struct app_bytes *part)
 {
     enum { MOST_VIEWS = 8 }; /* searching a chunk with both kinds of literals costs a tenth more */
 
@@ -824,7 +824,7 @@ static bool is_merge_worthwhile(const struct stream_view *chunk, const struct ap
 const struct prefilter *transaction_merged_prefilter(const struct evaluation *ev)
 {
     const struct flow *flow = ev->input->packet->flow;
-    const struct app_tx *tx = flow->app ? app_transactions_in(flow, APP_TX_UNSEEN + ev->direction) : NULL;
+    const struct app_tx *tx = flow->app ? app_transaction_list(flow, APP_TX_UNINSPECTED + ev->direction) : NULL;
     const struct transaction_group *group =
         tx ? &ev->ruleset->transactions[tx->protocol * FLOW_DIRECTIONS + ev->direction] : NULL;
     struct merged_scan *merged = &ev->detector->merged;
@@ -844,14 +844,14 @@ const struct prefilter *transaction_merged_prefilter(const struct evaluation *ev
 
 void detect_unseen_transactions(struct evaluation *ev, struct app_tx *first)
 {
-    enum app_tx_list list = APP_TX_UNSEEN + ev->direction;
+    enum app_tx_list list = APP_TX_UNINSPECTED + ev->direction;
 
     for (struct app_tx *tx = first, *next; tx; tx = next) {
         const struct transaction_group *group;
 
         next = tx->link[list].next;
-        if (!app_tx_wants_inspection(tx, ev->direction)) {
-            app_tx_note_inspected(tx, ev->direction);
+        if (!app_tx_needs_inspection(tx, ev->direction)) {
+            app_tx_set_inspected(tx, ev->direction);
             continue;
         }
         group = &ev->ruleset->transactions[tx->protocol * FLOW_DIRECTIONS + ev->direction];
@@ -861,7 +861,7 @@ void detect_unseen_transactions(struct evaluation *ev, struct app_tx *first)
             tx->settled[ev->direction] = true;
             memcpy(tx->settled_events[ev->direction], tx->events, sizeof(tx->events));
         }
-        app_tx_note_inspected(tx, ev->direction);
+        app_tx_set_inspected(tx, ev->direction);
     }
 }
 

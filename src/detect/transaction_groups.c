@@ -15,7 +15,7 @@
 static bool names_protocol(const struct rule *rule, unsigned id)
 {
     for (const char *const *word = rule->applications; word && *word; word++) {
-        if (app_find(*word) == id)
+        if (app_id_by_name(*word) == id)
             return true;
     }
     return rule->applications == NULL;
@@ -250,7 +250,7 @@ static int add_to_group(struct ruleset *ruleset, uint32_t index, const struct tr
     if (literal_choose(signature->rule, true, literal_directions(signature, plan), &literal)) {
         enum flow_direction direction = direction_of(literal.rule_buffer->directions, plan->direction);
         struct transaction_buffer *buffer = group_buffer(
-            group, transaction_access(app_by_id(plan->proto), literal.buffer, direction), literal.rule_buffer);
+            group, transaction_access(app_proto_by_id(plan->proto), literal.buffer, direction), literal.rule_buffer);
 
         literal.grows = is_growing(buffer);
         literal.is_whole = !literal.grows;
@@ -276,7 +276,7 @@ static int add_plan(struct ruleset *ruleset, uint32_t index, const struct transa
 {
     struct signature *signature = &ruleset->signatures[index];
     const struct rule *rule = signature->rule;
-    const struct app_proto *proto = app_by_id(template->proto);
+    const struct app_proto *proto = app_proto_by_id(template->proto);
     struct transaction_plan *plan;
 
     if (rule->directions && !(rule->directions >> template->direction & 1))
@@ -321,7 +321,7 @@ static int add_transactional(struct ruleset *ruleset, uint32_t index, unsigned i
     struct transaction_plan whole = { .proto = (uint8_t)id, .direction = FLOW_TO_CLIENT };
     int err = 0;
 
-    if (needs_half(ruleset->signatures[index].rule, app_by_id(id)))
+    if (needs_half(ruleset->signatures[index].rule, app_proto_by_id(id)))
         err = add_plan(ruleset, index, &half);
     return err ? err : add_plan(ruleset, index, &whole);
 }
@@ -359,7 +359,7 @@ int transaction_groups_merge(struct ruleset *ruleset)
         struct transaction_group *group = &ruleset->transactions[i];
         struct prefilter *of_stream = ruleset->generic[TRAFFIC_TCP].to[i % FLOW_DIRECTIONS].prefilter;
 
-        if (!app_by_id((unsigned)(i / FLOW_DIRECTIONS))->sends_as_is || !of_stream || !group->growing)
+        if (!app_proto_by_id((unsigned)(i / FLOW_DIRECTIONS))->grows_at_segment_end || !of_stream || !group->growing)
             continue;
         while (group->buffers[group->merged_buffer].prefilter != group->growing)
             group->merged_buffer++;
@@ -384,7 +384,7 @@ uint64_t rule_application_mask(const struct rule *rule)
     uint64_t mask = 0;
 
     for (const char *const *word = rule->applications; word && *word; word++) {
-        unsigned id = app_find(*word);
+        unsigned id = app_id_by_name(*word);
 
         if (id > 0)
             mask |= UINT64_C(1) << id;

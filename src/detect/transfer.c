@@ -20,15 +20,15 @@
 
 enum { SIGNATURE_SIZE = 16, MAX_CANDIDATES = TRANSACTION_CANDIDATES * TRANSACTION_BLOCKS };
 
-struct detect_checks {
+struct detect_signatures {
     const struct ruleset *ruleset;
     uint32_t of_rule[]; /* by the rule's index; SIGNATURE_NONE: none */
 };
 
-int detect_checks_new(struct detect_checks **out, const struct ruleset *ruleset)
+int detect_signatures_new(struct detect_signatures **out, const struct ruleset *ruleset)
 {
     size_t rules = rule_list_count(ruleset->rules);
-    struct detect_checks *signatures = malloc(sizeof(*signatures) + (rules + 1) * sizeof(signatures->of_rule[0]));
+    struct detect_signatures *signatures = malloc(sizeof(*signatures) + (rules + 1) * sizeof(signatures->of_rule[0]));
 
     if (!signatures)
         return -ENOMEM;
@@ -40,7 +40,7 @@ int detect_checks_new(struct detect_checks **out, const struct ruleset *ruleset)
     return 0;
 }
 
-void detect_checks_free(struct detect_checks *signatures)
+void detect_signatures_free(struct detect_signatures *signatures)
 {
     free(signatures);
 }
@@ -52,14 +52,14 @@ static uint64_t text_digest(const struct rule *rule)
     return rule->text ? XXH3_64bits(rule->text, strlen(rule->text)) : 0;
 }
 
-static uint32_t find_signature(const struct detect_checks *signatures, uint32_t gid, uint32_t sid, uint64_t digest)
+static uint32_t find_signature(const struct detect_signatures *signatures, uint32_t gid, uint32_t sid, uint64_t digest)
 {
     const struct rule *rule = rule_list_find(signatures->ruleset->rules, gid, sid);
 
     return rule && text_digest(rule) == digest ? signatures->of_rule[rule->index] : SIGNATURE_NONE;
 }
 
-static void transfer_signature(struct transfer *t, const struct detect_checks *signatures, uint32_t *signature)
+static void transfer_signature(struct transfer *t, const struct detect_signatures *signatures, uint32_t *signature)
 {
     uint32_t gid = 0, sid = 0;
     uint64_t digest = 0;
@@ -80,7 +80,8 @@ static void transfer_signature(struct transfer *t, const struct detect_checks *s
 
 /* --- Flows ---------------------------------------------------------------------------------------- */
 
-static void write_pending(struct transfer *t, const struct detect_checks *signatures, struct flow_detection *detection)
+static void write_pending(struct transfer *t, const struct detect_signatures *signatures,
+                          struct flow_detection *detection)
 {
     uint32_t count = detection ? detection->count : 0;
 
@@ -95,12 +96,12 @@ static void write_pending(struct transfer *t, const struct detect_checks *signat
 }
 
 /* If memory is exhausted, the inspection window of the flow is scanned again. */
-static void add_pending(struct detector *detector, const struct detect_checks *signatures, struct flow *flow,
+static void add_pending(struct detector *detector, const struct detect_signatures *signatures, struct flow *flow,
                         enum flow_direction direction, const struct pending_candidate *pending)
 {
     struct flow_detection **slot = &flow->detection[direction];
 
-    if (!*slot && (*slot = pool_take(detector->pending)))
+    if (!*slot && (*slot = pool_alloc(detector->pending)))
         **slot = (struct flow_detection){ .generation = signatures->ruleset->generation };
     if (*slot)
         (*slot)->list[(*slot)->count++] = *pending;
@@ -108,7 +109,7 @@ static void add_pending(struct detector *detector, const struct detect_checks *s
         flow->flags |= FLOW_RESCAN;
 }
 
-static void read_pending(struct transfer *t, struct detector *detector, const struct detect_checks *signatures,
+static void read_pending(struct transfer *t, struct detector *detector, const struct detect_signatures *signatures,
                          struct flow *flow, enum flow_direction direction)
 {
     uint32_t count = 0;
@@ -126,7 +127,7 @@ static void read_pending(struct transfer *t, struct detector *detector, const st
     }
 }
 
-void detect_transfer_flow(struct transfer *t, struct detector *detector, const struct detect_checks *signatures,
+void detect_transfer_flow(struct transfer *t, struct detector *detector, const struct detect_signatures *signatures,
                           struct flow *flow)
 {
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
@@ -141,7 +142,7 @@ void detect_transfer_flow(struct transfer *t, struct detector *detector, const s
 
 /* --- Transactions --------------------------------------------------------------------------------- */
 
-static void transfer_candidate(struct transfer *t, const struct detect_checks *signatures,
+static void transfer_candidate(struct transfer *t, const struct detect_signatures *signatures,
                                struct transaction_candidate *candidate)
 {
     transfer_signature(t, signatures, &candidate->signature);
@@ -151,7 +152,7 @@ static void transfer_candidate(struct transfer *t, const struct detect_checks *s
     transfer_bool(t, &candidate->files_hold);
 }
 
-static void write_state(struct transfer *t, const struct detect_checks *signatures, struct app_detection *state)
+static void write_state(struct transfer *t, const struct detect_signatures *signatures, struct app_detection *state)
 {
     uint32_t count = 0;
 
@@ -164,7 +165,7 @@ static void write_state(struct transfer *t, const struct detect_checks *signatur
     }
 }
 
-static void read_state(struct transfer *t, struct detector *detector, const struct detect_checks *signatures,
+static void read_state(struct transfer *t, struct detector *detector, const struct detect_signatures *signatures,
                        struct app_tx *tx, enum flow_direction direction)
 {
     uint32_t count = 0;
@@ -180,8 +181,8 @@ static void read_state(struct transfer *t, struct detector *detector, const stru
     }
 }
 
-void detect_transfer_transaction(struct transfer *t, struct detector *detector, const struct detect_checks *signatures,
-                                 struct app_tx *tx)
+void detect_transfer_transaction(struct transfer *t, struct detector *detector,
+                                 const struct detect_signatures *signatures, struct app_tx *tx)
 {
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         transfer_bool(t, &tx->settled[direction]);

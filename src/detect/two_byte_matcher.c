@@ -22,7 +22,7 @@
 #endif
 
 #include "detect_priv.h"
-#include "sluice/pair_places.h"
+#include "sluice/pair_positions.h"
 
 enum {
     PLACES = 32, /* per step */
@@ -152,7 +152,7 @@ static void number_pairs(struct two_byte_matcher *matcher)
 
 static void add_pair(struct two_byte_matcher *matcher, uint8_t first, uint8_t second, uint32_t pattern)
 {
-    uint16_t bytes = pair_of((const uint8_t[]){ first, second });
+    uint16_t bytes = two_byte_pair((const uint8_t[]){ first, second });
 
     matcher->map[bytes / WORD] |= UINT64_C(1) << bytes % WORD;
     matcher->list[matcher->count++] = (struct pair){ bytes, pattern };
@@ -289,7 +289,7 @@ static WITH_AVX2 uint32_t filter_by_map(const struct two_byte_matcher *matcher, 
             uint32_t at = blocks_left[i] * PLACES + (uint32_t)__builtin_ctz(hits);
 
             places[count] = (uint16_t)at;
-            count += has_pair(matcher, pair_of(bytes + at));
+            count += has_pair(matcher, two_byte_pair(bytes + at));
         }
     }
     return count;
@@ -319,7 +319,7 @@ static WITH_AVX2 void search_wide(const struct two_byte_matcher *matcher, const 
         uint32_t count = filter_by_map(matcher, bytes + begin, blocks, possible, at);
 
         for (uint32_t i = 0; i < count; i++)
-            report_pair(matcher, pair_of(bytes + begin + at[i]), begin + at[i] + 2, found, user);
+            report_pair(matcher, two_byte_pair(bytes + begin + at[i]), begin + at[i] + 2, found, user);
         done += blocks * PLACES - skipped;
     }
 }
@@ -337,7 +337,7 @@ void two_byte_matcher_search(const struct two_byte_matcher *matcher, const uint8
     }
 #endif
     for (uint32_t at = 0; at < places; at++) {
-        if (has_pair(matcher, pair_of(bytes + at)))
-            report_pair(matcher, pair_of(bytes + at), at + 2, found, user);
+        if (has_pair(matcher, two_byte_pair(bytes + at)))
+            report_pair(matcher, two_byte_pair(bytes + at), at + 2, found, user);
     }
 }

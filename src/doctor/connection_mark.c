@@ -10,7 +10,7 @@
 
 bool is_next_queue(const struct context *context, const struct netrules_rule *rule)
 {
-    return rule->verdict == NETRULES_QUEUE && rule->sees_connection_mark && is_sluice_rule(context, rule);
+    return rule->verdict == NETRULES_QUEUE && rule->matches_connection_mark && is_sluice_rule(context, rule);
 }
 
 /* --- Configured and installed marks ----------------------------------------------------------------- */

@@ -54,7 +54,7 @@ static void find_own_tables(struct context *context)
         struct sluice_table *own;
 
         if (table->legacy || strcmp(table->name, context->input->options.table) != 0 ||
-            !firewall_is_own(table->comment, &mode))
+            !firewall_is_sluice_table(table->comment, &mode))
             continue;
         own = arena_alloc(context->arena, sizeof(*own));
         if (!own) {
@@ -245,7 +245,7 @@ static int examine(struct doctor_report *report, const struct netrules *ruleset,
     return context.failed ? -ENOMEM : 0;
 }
 
-int doctor_judge(struct doctor_report **out, const struct netrules *ruleset, const struct doctor_input *input)
+int doctor_examine(struct doctor_report **out, const struct netrules *ruleset, const struct doctor_input *input)
 {
     struct arena *arena = arena_new(0);
     struct doctor_report *report = arena ? arena_alloc(arena, sizeof(*report)) : NULL;

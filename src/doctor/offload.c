@@ -38,10 +38,10 @@ static void check_rule(struct context *context, const struct netrules_rule *rule
         return;
     set_finding_rule(
         add_finding(
-            context, rule->sees_connection_mark ? DOCTOR_NOTE : DOCTOR_BROKEN, "offload.flowtable",
+            context, rule->matches_connection_mark ? DOCTOR_NOTE : DOCTOR_BROKEN, "offload.flowtable",
             "Packets of an offloaded flow traverse no hook: Sluice receives the first packets of a "
             "connection and none of the later ones, wherever this rule is.",
-            rule->sees_connection_mark
+            rule->matches_connection_mark
                 ? "None, as long as only Sluice sets this connection mark (rules with nfq_set_mark, nft.offload)."
                 : "Remove the rule (firewalld: NftablesFlowtable=off in firewalld.conf; OpenWrt: "
                   "flow_offloading '0'), or offload only flows that need no inspection, selected by a "

@@ -287,7 +287,7 @@ static void check_own_chain(struct context *context, const struct netrules_chain
         enum attach_mode ignored;
 
         if (find_own_table(context, table) ||
-            firewall_is_own(table->comment, &ignored)) /* table of another sluice instance */
+            firewall_is_sluice_table(table->comment, &ignored)) /* table of another sluice instance */
             continue;
         for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
             if (is_filter(chain) && same_hook(ours, chain))

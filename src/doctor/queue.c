@@ -143,9 +143,9 @@ static void check_bypass(struct context *context, const struct feed *feed)
 
 /* --- Queues of other programs ----------------------------------------------------------------------- */
 
-static const struct netrules_holder *holder_of(const struct context *context, unsigned queue)
+static const struct netrules_listener *holder_of(const struct context *context, unsigned queue)
 {
-    for (const struct netrules_holder *holder = context->ruleset->holders; holder; holder = holder->next)
+    for (const struct netrules_listener *holder = context->ruleset->holders; holder; holder = holder->next)
         if (holder->queue == queue)
             return holder;
     return NULL;
@@ -168,7 +168,7 @@ static void check_second_user(struct context *context, const struct feed *feed)
 static void check_other_user(struct context *context, const struct netrules_rule *rule)
 {
     const struct netrules_queue *queue = &rule->queue;
-    const struct netrules_holder *holder = holder_of(context, queue->first);
+    const struct netrules_listener *holder = holder_of(context, queue->first);
 
     if (rule->verdict != NETRULES_QUEUE || is_next_queue(context, rule) ||
         (queue->first <= context->last_queue && queue->last >= context->first))
@@ -256,12 +256,12 @@ static void check_queue_listeners(struct context *context, const struct feed *fe
     }
 }
 
-static bool is_ours(const struct netrules_holder *holder)
+static bool is_ours(const struct netrules_listener *holder)
 {
     return !holder->name || strncmp(holder->name, "sluice", strlen("sluice")) == 0;
 }
 
-static void check_holder(struct context *context, const struct netrules_holder *holder)
+static void check_holder(struct context *context, const struct netrules_listener *holder)
 {
     struct doctor_finding *finding;
 
@@ -279,11 +279,11 @@ static void check_holder(struct context *context, const struct netrules_holder *
 /* Reports one queue that receives nearly all packets of several. */
 static void check_load(struct context *context)
 {
-    const struct netrules_holder *most = NULL;
+    const struct netrules_listener *most = NULL;
     uint64_t sum = 0;
 
     for (unsigned queue = context->first; queue <= context->last_queue; queue++) {
-        const struct netrules_holder *holder = holder_of(context, queue);
+        const struct netrules_listener *holder = holder_of(context, queue);
 
         sum += holder ? holder->delivered : 0;
         if (holder && (!most || holder->delivered > most->delivered))
@@ -302,7 +302,7 @@ static void check_load(struct context *context)
                 queues_text(context, context->first, context->last_queue));
 }
 
-static void check_full(struct context *context, const struct netrules_holder *holder)
+static void check_full(struct context *context, const struct netrules_listener *holder)
 {
     if (holder->dropped && holder->queue >= context->first && holder->queue <= context->last_queue)
         add_finding(context, DOCTOR_NOTE, "queue.dropped",
@@ -334,7 +334,7 @@ void check_listeners(struct context *context)
     for (const struct feed *feed = context->feeds; feed; feed = feed->next)
         if (!feed->rule->queue.unknown && !is_repeated(context, feed))
             check_queue_listeners(context, feed);
-    for (const struct netrules_holder *holder = context->ruleset->holders; holder; holder = holder->next) {
+    for (const struct netrules_listener *holder = context->ruleset->holders; holder; holder = holder->next) {
         check_holder(context, holder);
         check_full(context, holder);
     }

@@ -17,7 +17,7 @@ static const struct netrules_rule *queue_rule(const struct netrules_table *table
 {
     for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
         for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next)
-            if (rule->verdict == NETRULES_QUEUE && !rule->sees_connection_mark)
+            if (rule->verdict == NETRULES_QUEUE && !rule->matches_connection_mark)
                 return rule;
     return NULL;
 }
@@ -87,7 +87,7 @@ static bool same_rule(const struct netrules_rule *one, const struct netrules_rul
 static void report_missing_rule(struct context *context, const struct netrules_chain *chain,
                                 const struct netrules_rule *rule, bool feeds)
 {
-    bool queues = rule->verdict == NETRULES_QUEUE && !rule->sees_connection_mark;
+    bool queues = rule->verdict == NETRULES_QUEUE && !rule->matches_connection_mark;
     struct doctor_finding *finding;
 
     if (queues && !feeds)
@@ -117,7 +117,7 @@ static void report_extra_rule(struct context *context, const struct netrules_rul
 static bool feeds(const struct netrules_chain *chain)
 {
     for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next)
-        if (rule->verdict == NETRULES_QUEUE && !rule->sees_connection_mark)
+        if (rule->verdict == NETRULES_QUEUE && !rule->matches_connection_mark)
             return true;
     return false;
 }
@@ -139,7 +139,7 @@ static void compare_rules(struct context *context, const struct netrules_chain *
 
     while (expected_rule && !live->rules &&
            (expected_rule->verdict != NETRULES_QUEUE ||
-            expected_rule->sees_connection_mark)) /* a stopping daemon empties its chains */
+            expected_rule->matches_connection_mark)) /* a stopping daemon empties its chains */
         expected_rule = expected_rule->next;
     while (live_rule || expected_rule) {
         if (live_rule && expected_rule && same_rule(live_rule, expected_rule)) {
@@ -213,7 +213,7 @@ static bool has_other_consumer(const struct context *context)
     for (const struct netrules_table *table = context->ruleset->tables; table; table = table->next)
         for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
             for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next)
-                for (const struct netrules_holder *holder = context->ruleset->holders; holder; holder = holder->next)
+                for (const struct netrules_listener *holder = context->ruleset->holders; holder; holder = holder->next)
                     if (rule->verdict == NETRULES_QUEUE && rule->queue.first <= holder->queue &&
                         holder->queue <= rule->queue.last)
                         return true;
@@ -222,7 +222,7 @@ static bool has_other_consumer(const struct context *context)
 
 static bool has_packets(const struct context *context)
 {
-    for (const struct netrules_holder *holder = context->ruleset->holders; holder; holder = holder->next)
+    for (const struct netrules_listener *holder = context->ruleset->holders; holder; holder = holder->next)
         if (holder->queue >= context->first && holder->queue <= context->last_queue && holder->delivered > 0)
             return true;
     return false;

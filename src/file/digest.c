@@ -20,7 +20,7 @@ static bool has_kind(const struct file_hash *hash, enum file_digest kind)
 
 struct file_hash *hash_new(struct heap *heap, unsigned digests)
 {
-    struct file_hash *hash = heap_take_raw(heap, sizeof(*hash));
+    struct file_hash *hash = heap_alloc_uncleared(heap, sizeof(*hash));
 
     if (!hash)
         return NULL;

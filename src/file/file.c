@@ -102,7 +102,7 @@ const struct file_counts *file_engine_counts(const struct file_engine *engine)
 struct file *file_open(struct file_engine *engine, struct file_list *list, uint32_t id, const void *name,
                        size_t name_length)
 {
-    struct file *file = heap_take(engine->heap, sizeof(*file));
+    struct file *file = heap_alloc(engine->heap, sizeof(*file));
 
     if (!file) {
         engine->counts.no_memory++;
@@ -217,7 +217,7 @@ static void find_magic(struct file_engine *engine, struct file *file)
     if (!text)
         return;
     size_t size = strnlen(text, MAGIC_TEXT_MAX);
-    char *copy = heap_take_raw(engine->heap, size + 1);
+    char *copy = heap_alloc_uncleared(engine->heap, size + 1);
 
     if (!copy)
         return;
@@ -290,7 +290,7 @@ void file_close(struct file_engine *engine, struct file *file, enum file_state s
             file->digests |= 1 << kind;
     }
     spool_close(engine, file);
-    heap_give(engine->heap, file->hash);
+    heap_release(engine->heap, file->hash);
     file->hash = NULL;
 }
 
@@ -317,8 +317,8 @@ void file_list_clear(struct file_engine *engine, struct file_list *list)
         buffer_clear(engine->heap, &file->name);
         buffer_clear(engine->heap, &file->other_names);
         buffer_clear(engine->heap, &file->data);
-        heap_give(engine->heap, (void *)(uintptr_t)file->magic);
-        heap_give(engine->heap, file);
+        heap_release(engine->heap, (void *)(uintptr_t)file->magic);
+        heap_release(engine->heap, file);
     }
     *list = (struct file_list){ 0 };
 }

@@ -350,7 +350,7 @@ static void remove_incomplete(int tmp_fd)
 
 static int open_directories(struct file_store *store)
 {
-    int err = folder_make(store->options.dir);
+    int err = folder_create(store->options.dir);
 
     if (!err)
         err = open_directory(AT_FDCWD, store->options.dir, &store->dir_fd);

@@ -134,7 +134,7 @@ static int read_answer(const struct nlmsghdr *message, const struct packet *pkt,
     if (message->nlmsg_type == NLMSG_ERROR)
         return length < sizeof(*error) ? -EBADMSG : error->error == 0 ? -ENOENT : error->error;
     if (message->nlmsg_type != (NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_NEW) || length < head ||
-        !conntrack_read(out, (const uint8_t *)mnl_nlmsg_get_payload(message) + head, length - head))
+        !conntrack_parse(out, (const uint8_t *)mnl_nlmsg_get_payload(message) + head, length - head))
         return -EBADMSG;
     out->info = goes_in_reply(out, pkt, exchanged) ? IP_CT_ESTABLISHED_REPLY : IP_CT_ESTABLISHED;
     return 0;

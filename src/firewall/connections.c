@@ -129,7 +129,7 @@ static void report_ends(const struct connections *connections, size_t length, co
         struct conntrack conntrack;
 
         if (message->nlmsg_type == (NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_DELETE) &&
-            conntrack_read(&conntrack, attributes.at, cursor_left(&attributes)) &&
+            conntrack_parse(&conntrack, attributes.at, cursor_remaining(&attributes)) &&
             has_any_mark(connections, &conntrack))
             each(&conntrack, true, user);
     }
@@ -169,7 +169,8 @@ static int list_one(const struct nlmsghdr *message, void *user)
     struct cursor attributes = attributes_of(message);
     struct conntrack conntrack;
 
-    if (conntrack_read(&conntrack, attributes.at, cursor_left(&attributes)) && has_mark(&conntrack, listing->mark))
+    if (conntrack_parse(&conntrack, attributes.at, cursor_remaining(&attributes)) &&
+        has_mark(&conntrack, listing->mark))
         listing->each(&conntrack, false, listing->user);
     return MNL_CB_OK;
 }
@@ -257,7 +258,8 @@ static int record_id(const struct nlmsghdr *message, void *user)
     struct conntrack conntrack;
     struct id *id = &unmarking->ids[unmarking->count];
 
-    if (unmarking->count == UNMARK_GROUP || !conntrack_read(&conntrack, attributes.at, cursor_left(&attributes)) ||
+    if (unmarking->count == UNMARK_GROUP ||
+        !conntrack_parse(&conntrack, attributes.at, cursor_remaining(&attributes)) ||
         !has_mark(&conntrack, unmarking->mark))
         return MNL_CB_OK;
     *id = (struct id){ .family = head->nfgen_family };
@@ -386,7 +388,7 @@ int connections_unmark(const struct connection_mark *marks, unsigned count, size
     return err;
 }
 
-bool connections_are_counted(void)
+bool connections_have_counters(void)
 {
     int fd = open("/proc/sys/net/netfilter/nf_conntrack_acct", O_RDONLY | O_CLOEXEC);
     char value = '0';

@@ -8,7 +8,7 @@
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
 
-bool firewall_is_own(const char *comment, enum attach_mode *mode)
+bool firewall_is_sluice_table(const char *comment, enum attach_mode *mode)
 {
     return comment && nft_comment_parse(comment, mode);
 }

@@ -47,7 +47,7 @@ static struct cursor attributes_of(const struct nlmsghdr *message)
 /* Appends one attribute to the image: type, length, value. */
 static void append(struct text *out, uint16_t type, struct cursor value)
 {
-    uint16_t length = (uint16_t)cursor_left(&value);
+    uint16_t length = (uint16_t)cursor_remaining(&value);
 
     text_append(out, (const char *)&type, sizeof(type));
     text_append(out, (const char *)&length, sizeof(length));
@@ -60,7 +60,7 @@ static void append_listed(struct text *out, struct cursor attributes, uint32_t l
     struct cursor value;
     uint16_t type;
 
-    while (netlink_take(&attributes, &type, &value))
+    while (netlink_read_attribute(&attributes, &type, &value))
         if (type < 32 && listed & BIT(type))
             append(out, type, value);
 }
@@ -69,7 +69,7 @@ static bool is_string(struct cursor value, const char *string)
 {
     size_t length = strlen(string) + 1;
 
-    return cursor_left(&value) == length && memcmp(value.at, string, length) == 0;
+    return cursor_remaining(&value) == length && memcmp(value.at, string, length) == 0;
 }
 
 /* --- Rules ------------------------------------------------------------------------------------------ */
@@ -82,7 +82,7 @@ struct rule_facts {
 
 static uint64_t number_of(struct cursor value)
 {
-    return cursor_left(&value) == 8 ? load_be64(value.at) : 0;
+    return cursor_remaining(&value) == 8 ? load_be64(value.at) : 0;
 }
 
 static void read_counter(struct rule_facts *facts, struct cursor data)
@@ -90,7 +90,7 @@ static void read_counter(struct rule_facts *facts, struct cursor data)
     struct cursor value;
     uint16_t type;
 
-    while (netlink_take(&data, &type, &value)) {
+    while (netlink_read_attribute(&data, &type, &value)) {
         if (type == NFTA_COUNTER_PACKETS)
             facts->packets = number_of(value);
         if (type == NFTA_COUNTER_BYTES)
@@ -103,7 +103,7 @@ static void read_lookup(struct rule_facts *facts, struct cursor data)
     struct cursor value;
     uint16_t type;
 
-    while (netlink_take(&data, &type, &value))
+    while (netlink_read_attribute(&data, &type, &value))
         if (type == NFTA_LOOKUP_SET && (is_string(value, SET_BLOCKED4) || is_string(value, SET_BLOCKED6)))
             facts->blocks = true;
 }
@@ -113,7 +113,7 @@ static void append_expression(struct text *out, struct rule_facts *facts, struct
     struct cursor value, name = cursor_of(NULL, 0), data = cursor_of(NULL, 0);
     uint16_t type;
 
-    while (netlink_take(&element, &type, &value)) {
+    while (netlink_read_attribute(&element, &type, &value)) {
         if (type == NFTA_EXPR_NAME)
             name = value;
         if (type == NFTA_EXPR_DATA)
@@ -134,7 +134,7 @@ static void append_expressions(struct text *out, struct rule_facts *facts, struc
     struct cursor element;
     uint16_t type;
 
-    while (netlink_take(&list, &type, &element))
+    while (netlink_read_attribute(&list, &type, &element))
         append_expression(out, facts, element);
 }
 
@@ -145,7 +145,7 @@ static void append_rule(struct image *image, struct cursor attributes)
     struct cursor value;
     uint16_t type;
 
-    while (netlink_take(&attributes, &type, &value)) {
+    while (netlink_read_attribute(&attributes, &type, &value)) {
         if (type == NFTA_RULE_CHAIN)
             append(out, type, value);
         if (type == NFTA_RULE_EXPRESSIONS)
@@ -165,7 +165,7 @@ static bool is_our_rule(struct cursor attributes, const char *table)
     struct cursor value;
     uint16_t type;
 
-    while (netlink_take(&attributes, &type, &value)) {
+    while (netlink_read_attribute(&attributes, &type, &value)) {
         if (type == NFTA_RULE_TABLE)
             in_table = is_string(value, table);
         for (unsigned i = 0; type == NFTA_RULE_CHAIN && i < NFT_OWN_CHAINS; i++)
@@ -181,8 +181,8 @@ static void read_policy(struct image *image, struct cursor attributes)
     struct cursor value;
     uint16_t type;
 
-    while (netlink_take(&attributes, &type, &value))
-        if (type == NFTA_CHAIN_POLICY && cursor_left(&value) == 4 && load_be32(value.at) == NF_DROP)
+    while (netlink_read_attribute(&attributes, &type, &value))
+        if (type == NFTA_CHAIN_POLICY && cursor_remaining(&value) == 4 && load_be32(value.at) == NF_DROP)
             image->drops = true;
 }
 

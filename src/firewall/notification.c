@@ -21,14 +21,14 @@ enum { TABLE_ATTRIBUTE = 1 }; /* of every kind of object */
 
 static void copy_string(char *out, size_t size, struct cursor value)
 {
-    snprintf(out, size, "%.*s", (int)cursor_left(&value), (const char *)value.at);
+    snprintf(out, size, "%.*s", (int)cursor_remaining(&value), (const char *)value.at);
 }
 
 static bool is_our_table(const struct notifications *notifications, struct cursor value)
 {
     size_t length = strlen(notifications->options->table) + 1;
 
-    return cursor_left(&value) == length && memcmp(value.at, notifications->options->table, length) == 0;
+    return cursor_remaining(&value) == length && memcmp(value.at, notifications->options->table, length) == 0;
 }
 
 /* Completes a transaction: all its notifications were received. */
@@ -39,8 +39,8 @@ static void end_transaction(const struct notifications *notifications, struct cu
     struct cursor value;
     uint16_t type;
 
-    while (netlink_take(&attributes, &type, &value)) {
-        if (type == NFTA_GEN_PROC_PID && cursor_left(&value) == 4)
+    while (netlink_read_attribute(&attributes, &type, &value)) {
+        if (type == NFTA_GEN_PROC_PID && cursor_remaining(&value) == 4)
             pending->pid = load_be32(value.at);
         if (type == NFTA_GEN_PROC_NAME)
             copy_string(pending->process, sizeof(pending->process), value);
@@ -64,8 +64,8 @@ static void read_generation(struct cursor attributes, uint32_t *generation)
     struct cursor value;
     uint16_t type;
 
-    while (netlink_take(&attributes, &type, &value))
-        if (type == NFTA_GEN_ID && cursor_left(&value) == 4)
+    while (netlink_read_attribute(&attributes, &type, &value))
+        if (type == NFTA_GEN_ID && cursor_remaining(&value) == 4)
             *generation = load_be32(value.at);
 }
 
@@ -75,8 +75,8 @@ static bool read_hook(struct cursor nested, uint32_t *hook, int32_t *priority)
     struct cursor value;
     uint16_t type;
 
-    while (netlink_take(&nested, &type, &value)) {
-        if (cursor_left(&value) != 4 || (type != NFTA_HOOK_HOOKNUM && type != NFTA_HOOK_PRIORITY))
+    while (netlink_read_attribute(&nested, &type, &value)) {
+        if (cursor_remaining(&value) != 4 || (type != NFTA_HOOK_HOOKNUM && type != NFTA_HOOK_PRIORITY))
             continue;
         if (type == NFTA_HOOK_HOOKNUM)
             *hook = load_be32(value.at);
@@ -96,11 +96,11 @@ static bool own_priority(const struct notifications *notifications, uint32_t hoo
     uint16_t type, length;
     uint32_t of = 0;
 
-    while ((head = cursor_take(&left, 2 * sizeof(uint16_t)))) {
+    while ((head = cursor_read(&left, 2 * sizeof(uint16_t)))) {
         memcpy(&type, head, sizeof(type));
         memcpy(&length, head + sizeof(type), sizeof(length));
 
-        const uint8_t *bytes = cursor_take(&left, length);
+        const uint8_t *bytes = cursor_read(&left, length);
 
         if (!bytes)
             break;
@@ -113,7 +113,7 @@ static bool own_priority(const struct notifications *notifications, uint32_t hoo
 
 static bool is_filter(struct cursor value)
 {
-    return cursor_left(&value) == sizeof("filter") && memcmp(value.at, "filter", sizeof("filter")) == 0;
+    return cursor_remaining(&value) == sizeof("filter") && memcmp(value.at, "filter", sizeof("filter")) == 0;
 }
 
 /* Whether packets are queued on the hook; other chains of Sluice only clear a mark. */
@@ -131,14 +131,14 @@ static bool is_inspected_hook(const struct notifications *notifications, uint32_
 /* Records a filter chain of another program that is on the wrong side of Sluice's chain. */
 static void check_chain(const struct notifications *notifications, uint32_t family, struct cursor attributes)
 {
-    struct firewall_intruder intruder = { .found = false };
+    struct firewall_misplaced_chain intruder = { .found = false };
     bool filter = false, hooked = false, ours = false;
     uint32_t hook = 0;
     int32_t own = 0;
     struct cursor value;
     uint16_t type;
 
-    while (netlink_take(&attributes, &type, &value)) {
+    while (netlink_read_attribute(&attributes, &type, &value)) {
         if (type == NFTA_CHAIN_TABLE) {
             copy_string(intruder.table, sizeof(intruder.table), value);
             ours = is_our_table(notifications, value);
@@ -167,7 +167,7 @@ static void read_object(const struct notifications *notifications, unsigned kind
     uint16_t type;
 
     pending->removals |= kind == NFT_MSG_DELCHAIN || kind == NFT_MSG_DELTABLE;
-    while (netlink_take(&attributes, &type, &value)) {
+    while (netlink_read_attribute(&attributes, &type, &value)) {
         if (type != TABLE_ATTRIBUTE || !is_our_table(notifications, value))
             continue;
         if (kind == NFT_MSG_NEWSETELEM || kind == NFT_MSG_DELSETELEM)
@@ -206,9 +206,9 @@ void nft_read_notifications(const struct notifications *notifications, const uin
 {
     struct cursor left = cursor_of(bytes, length);
 
-    while (cursor_left(&left) > 0) {
+    while (cursor_remaining(&left) > 0) {
         struct nlmsghdr message;
-        const uint8_t *head = cursor_take(&left, sizeof(message)), *payload;
+        const uint8_t *head = cursor_read(&left, sizeof(message)), *payload;
 
         if (!head)
             return;
@@ -218,7 +218,7 @@ void nft_read_notifications(const struct notifications *notifications, const uin
 
         size_t size = message.nlmsg_len - sizeof(message);
 
-        payload = cursor_take(&left, size);
+        payload = cursor_read(&left, size);
         if (!payload)
             return;
         read_notification(notifications, &message, payload, size, out);

@@ -376,7 +376,7 @@ static int restore_blocked_hosts(struct firewall_watch *watch, char error[FIREWA
     return err ? nft_explain(error, err, subject, targets.table) : 0;
 }
 
-int firewall_watch_reassert(struct firewall_watch *watch, unsigned damage, char error[FIREWALL_ERROR_SIZE])
+int firewall_watch_reinstall(struct firewall_watch *watch, unsigned damage, char error[FIREWALL_ERROR_SIZE])
 {
     int err = install(watch, error);
 

@@ -41,7 +41,7 @@ uint16_t icmp_answer(uint8_t protocol, uint8_t type)
                                     : answer_in(pairs_v6, sizeof(pairs_v6) / sizeof(pairs_v6[0]), type);
 }
 
-bool flow_icmp_answer(uint8_t protocol, uint8_t type, uint8_t *answer)
+bool flow_icmp_reply_type(uint8_t protocol, uint8_t type, uint8_t *answer)
 {
     uint16_t found = icmp_answer(protocol, type);
 
@@ -71,7 +71,7 @@ static bool read_ports(struct flow_key *key, struct cursor *cur)
     case IPPROTO_TCP:
     case IPPROTO_UDP:
     case IPPROTO_SCTP:
-        ports = cursor_take(cur, 4);
+        ports = cursor_read(cur, 4);
         if (!ports)
             return false;
         key->source_port = load_be16(ports);
@@ -79,7 +79,7 @@ static bool read_ports(struct flow_key *key, struct cursor *cur)
         return true;
     case IPPROTO_ICMP:
     case IPPROTO_ICMPV6:
-        ports = cursor_take(cur, 1);
+        ports = cursor_read(cur, 1);
         if (!ports || type_is_error(key->protocol, ports[0]))
             return false;
         key->source_port = ports[0];
@@ -92,7 +92,7 @@ static bool read_ports(struct flow_key *key, struct cursor *cur)
 
 static bool read_ipv4(struct flow_key *key, struct cursor *cur)
 {
-    const uint8_t *ip = cursor_take(cur, IPV4_HEADER_LENGTH);
+    const uint8_t *ip = cursor_read(cur, IPV4_HEADER_LENGTH);
 
     if (!ip || ip[0] >> 4 != 4 || (ip[0] & 0x0f) < 5 || (load_be16(ip + 6) & FRAGMENT_OFFSET_MASK_V4) != 0)
         return false;
@@ -112,7 +112,7 @@ static bool skip_extensions(uint8_t *next, struct cursor *cur)
         if (*next != IPPROTO_HOPOPTS && *next != IPPROTO_ROUTING && *next != IPPROTO_DSTOPTS &&
             *next != IPPROTO_FRAGMENT && *next != IPPROTO_AH)
             return true;
-        header = cursor_take(cur, 8);
+        header = cursor_read(cur, 8);
         if (!header)
             return false;
         if (*next == IPPROTO_FRAGMENT) {
@@ -131,7 +131,7 @@ static bool skip_extensions(uint8_t *next, struct cursor *cur)
 
 static bool read_ipv6(struct flow_key *key, struct cursor *cur)
 {
-    const uint8_t *ip = cursor_take(cur, IPV6_HEADER_LENGTH);
+    const uint8_t *ip = cursor_read(cur, IPV6_HEADER_LENGTH);
 
     if (!ip || ip[0] >> 4 != 6)
         return false;

@@ -32,7 +32,7 @@ void macs_record(struct flow_table *table, struct flow *flow, const struct packe
     if (!pkt->ethernet && !from_queue)
         return;
     if (!flow->macs) {
-        if (!(flow->macs = pool_take(table->macs)))
+        if (!(flow->macs = pool_alloc(table->macs)))
             return;
         memset(flow->macs->count, 0, sizeof(flow->macs->count));
     }
@@ -59,6 +59,6 @@ void macs_swap(struct flow *flow)
 
 void macs_free(struct flow_table *table, struct flow *flow)
 {
-    pool_give(table->macs, flow->macs);
+    pool_release(table->macs, flow->macs);
     flow->macs = NULL;
 }

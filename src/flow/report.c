@@ -13,14 +13,14 @@
 
 void kernel_counts_free(struct flow_table *table, struct flow *flow)
 {
-    pool_give(table->kernels, flow->kernel);
+    pool_release(table->kernels, flow->kernel);
     flow->kernel = NULL;
 }
 
-static struct flow_kernel *get_kernel_counts(struct flow_table *table, struct flow *flow)
+static struct flow_kernel_counts *get_kernel_counts(struct flow_table *table, struct flow *flow)
 {
-    if (!flow->kernel && (flow->kernel = pool_take(table->kernels)))
-        *flow->kernel = (struct flow_kernel){ .until_ns = 0 };
+    if (!flow->kernel && (flow->kernel = pool_alloc(table->kernels)))
+        *flow->kernel = (struct flow_kernel_counts){ .until_ns = 0 };
     return flow->kernel;
 }
 
@@ -30,8 +30,8 @@ static uint64_t more(uint64_t now, uint64_t before)
 }
 
 /* Counts the difference to the last report, or at least to the packets seen here. */
-static void count_difference(struct flow_table *table, const struct flow *flow, const struct flow_kernel *before,
-                             const struct flow_kernel *now)
+static void count_difference(struct flow_table *table, const struct flow *flow, const struct flow_kernel_counts *before,
+                             const struct flow_kernel_counts *now)
 {
     for (int side = 0; side < FLOW_DIRECTIONS; side++) {
         const struct flow_side *seen = &flow->side[side];
@@ -47,7 +47,7 @@ static void count_difference(struct flow_table *table, const struct flow *flow, 
 static bool store_counts(struct flow_table *table, struct flow *flow, enum flow_direction direction,
                          const struct flow_report *report, uint64_t now_ns)
 {
-    struct flow_kernel *kernel = get_kernel_counts(table, flow), now = { .until_ns = 0 };
+    struct flow_kernel_counts *kernel = get_kernel_counts(table, flow), now = { .until_ns = 0 };
     bool moved;
 
     if (!kernel)
@@ -66,7 +66,7 @@ static bool store_counts(struct flow_table *table, struct flow *flow, enum flow_
     return moved;
 }
 
-bool flow_table_report(struct flow_table *table, const struct flow_report *report, uint64_t now_ns)
+bool flow_table_update_offloaded(struct flow_table *table, const struct flow_report *report, uint64_t now_ns)
 {
     struct flow_key key = {
         .source = report->client,

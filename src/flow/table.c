@@ -49,11 +49,11 @@ static int new_pools(struct flow_table *table, size_t memcap)
     if (pool_new(&table->flows, sizeof(struct flow), memcap > taken ? memcap - taken : 0) ||
         pool_new(&table->variables, variable_size(), for_variables) ||
         pool_new(&table->texts, variable_text_size(), for_texts) ||
-        pool_new(&table->kernels, sizeof(struct flow_kernel), for_kernels) ||
+        pool_new(&table->kernels, sizeof(struct flow_kernel_counts), for_kernels) ||
         (for_macs > 0 && pool_new(&table->macs, sizeof(struct flow_macs), for_macs)) ||
         pool_new(&table->bucket_pool, buckets * sizeof(struct bucket), 0))
         return -ENOMEM;
-    table->buckets = pool_take(table->bucket_pool);
+    table->buckets = pool_alloc(table->bucket_pool);
     table->bucket_mask = (uint32_t)(buckets - 1);
     table->leave_emergency_at = pool_capacity(table->flows) * EMERGENCY_OVER / 100;
     return 0;
@@ -203,7 +203,7 @@ static void free_flow(struct flow_table *table, struct flow *flow)
     variables_free(table, flow);
     kernel_counts_free(table, flow);
     macs_free(table, flow);
-    pool_give(table->flows, flow);
+    pool_release(table->flows, flow);
     leave_emergency(table);
 }
 
@@ -354,7 +354,7 @@ static struct flow *make_room(struct flow_table *table, uint64_t now_ns)
         table->counters[FLOW_COUNTER_MEMCAP]++;
         return NULL;
     }
-    return pool_take(table->flows);
+    return pool_alloc(table->flows);
 }
 
 static enum flow_class class_of(uint8_t protocol)
@@ -399,7 +399,7 @@ static void fill_origin(struct flow_origin *out, const struct packet *pkt)
         .hook = meta->hook,
     };
     out->has_conntrack =
-        root->conntrack.bytes && conntrack_read(&conntrack, root->conntrack.bytes, root->conntrack.length);
+        root->conntrack.bytes && conntrack_parse(&conntrack, root->conntrack.bytes, root->conntrack.length);
     if (!out->has_conntrack)
         return;
     out->conntrack_id = conntrack.id;
@@ -429,7 +429,7 @@ static void init_flow(struct flow *flow, const struct packet *pkt, const struct 
 static struct flow *create(struct flow_table *table, const struct packet *pkt, const struct flow_key *key,
                            uint32_t hash)
 {
-    struct flow *flow = pool_take(table->flows);
+    struct flow *flow = pool_alloc(table->flows);
 
     if (!flow)
         flow = make_room(table, pkt->time_ns);
@@ -534,7 +534,7 @@ static size_t list_bucket(const struct bucket *bucket, const struct flow **out, 
     return count;
 }
 
-size_t flow_table_page(struct flow_table *table, size_t *cursor, size_t buckets, const struct flow **out, size_t max)
+size_t flow_table_list(struct flow_table *table, size_t *cursor, size_t buckets, const struct flow **out, size_t max)
 {
     size_t at = *cursor, end = (size_t)table->bucket_mask + 1, count = 0;
 

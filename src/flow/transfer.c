@@ -118,14 +118,14 @@ static struct flow_key key_of_flow(const struct flow *flow)
     return key;
 }
 
-struct flow *flow_table_adopt(struct flow_table *table, const struct flow *from)
+struct flow *flow_table_add_copy(struct flow_table *table, const struct flow *from)
 {
     struct flow_key key = key_of_flow(from);
     enum flow_direction direction;
     struct flow *flow;
 
     key_mask(&key, &table->options);
-    if (flow_find_key(table, &key, &direction) || !(flow = pool_take(table->flows)))
+    if (flow_find_key(table, &key, &direction) || !(flow = pool_alloc(table->flows)))
         return NULL;
     *flow = *from;
     flow->hash = key_hash(&key, &table->secret);
@@ -139,12 +139,12 @@ static uint32_t packets_so_far(const struct flow *flow)
     return (uint32_t)(flow->side[0].packets + flow->side[1].packets) << 1 | 1;
 }
 
-void flow_set_visit(struct flow *flow)
+void flow_set_duplicate(struct flow *flow)
 {
     flow->visit = packets_so_far(flow);
 }
 
-bool flow_is_visit(const struct flow *flow)
+bool flow_is_duplicate(const struct flow *flow)
 {
     return flow->visit == packets_so_far(flow);
 }
@@ -184,7 +184,7 @@ size_t flow_table_count(const struct flow_table *table)
 
 void flow_transfer_kernel(struct transfer *t, struct flow_table *table, struct flow *flow)
 {
-    struct flow_kernel counts = { .until_ns = 0 };
+    struct flow_kernel_counts counts = { .until_ns = 0 };
 
     if (flow->kernel)
         counts = *flow->kernel;
@@ -193,7 +193,7 @@ void flow_transfer_kernel(struct transfer *t, struct flow_table *table, struct f
         transfer_u64(t, &counts.bytes[i]);
     }
     transfer_u64(t, &counts.until_ns);
-    if (!t->reading || t->error || (!flow->kernel && !(flow->kernel = pool_take(table->kernels))))
+    if (!t->reading || t->error || (!flow->kernel && !(flow->kernel = pool_alloc(table->kernels))))
         return;
     *flow->kernel = counts;
 }

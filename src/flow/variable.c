@@ -44,7 +44,7 @@ void variables_free(struct flow_table *table, struct flow *flow)
 
     while ((variable = flow->variables)) {
         flow->variables = variable->next;
-        pool_give(pool_of(table, variable->kind), variable);
+        pool_release(pool_of(table, variable->kind), variable);
     }
 }
 
@@ -83,7 +83,7 @@ static struct flow_variable *find_or_add(struct flow_table *table, struct flow *
     struct flow_variable **link = place(flow, number, kind);
 
     if (!is_it(*link, number, kind)) {
-        struct flow_variable *added = pool_take(pool_of(table, kind));
+        struct flow_variable *added = pool_alloc(pool_of(table, kind));
 
         if (!added) {
             table->counters[FLOW_COUNTER_VARIABLE_MEMCAP]++;
@@ -121,7 +121,7 @@ void flow_bit_clear(struct flow_table *table, struct flow *flow, uint32_t number
     if (!is_it(variable, number, VARIABLE_BIT))
         return;
     *link = variable->next;
-    pool_give(table->variables, variable);
+    pool_release(table->variables, variable);
 }
 
 bool flow_integer_get(const struct flow *flow, uint32_t number, uint32_t *value)

@@ -144,7 +144,7 @@ void rule_mark(struct rule_builder *builder, struct netrules_mark mark)
     *builder->last_mark = copy;
     builder->last_mark = &copy->next;
     if (mark.kind == NETRULES_CONNECTION_MARK && mark.use == NETRULES_MARK_MATCH)
-        builder->rule->sees_connection_mark = true;
+        builder->rule->matches_connection_mark = true;
 }
 
 void rule_verdict(struct rule_builder *builder, enum netrules_verdict verdict, const char *target)

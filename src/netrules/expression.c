@@ -20,7 +20,7 @@ static uint32_t host_word(struct cursor bytes)
     uint32_t word = 0;
 
     if (bytes.at)
-        memcpy(&word, bytes.at, cursor_left(&bytes) < sizeof(word) ? cursor_left(&bytes) : sizeof(word));
+        memcpy(&word, bytes.at, cursor_remaining(&bytes) < sizeof(word) ? cursor_remaining(&bytes) : sizeof(word));
     return word;
 }
 
@@ -28,7 +28,7 @@ static uint32_t host_word(struct cursor bytes)
 static void evaluate_equal(struct rule_builder *builder, const struct operand *operand, struct cursor value)
 {
     struct netrules_rule *rule = builder->rule;
-    size_t length = cursor_left(&value);
+    size_t length = cursor_remaining(&value);
     uint16_t type = length == 2 ? load_be16(value.at) : 0;
 
     if (operand->origin == ORIGIN_NFPROTO && length == 1)
@@ -206,7 +206,7 @@ static void change_bits(struct rule_builder *builder, struct cursor data)
     struct cursor mask = netrules_attribute(netrules_attribute(data, NFTA_BITWISE_MASK), NFTA_DATA_VALUE);
     struct cursor toggle = netrules_attribute(netrules_attribute(data, NFTA_BITWISE_XOR), NFTA_DATA_VALUE);
     uint32_t op = netrules_be32(netrules_attribute(data, NFTA_BITWISE_OP), 0);
-    bool one_word = cursor_left(&mask) == 4 && cursor_left(&toggle) == 4;
+    bool one_word = cursor_remaining(&mask) == 4 && cursor_remaining(&toggle) == 4;
 
     if (op != 0 || (!one_word && !is_all(toggle, 0))) { /* shifts, and forms that are not written by hand */
         operand.origin = ORIGIN_OTHER;
@@ -219,8 +219,8 @@ static void change_bits(struct rule_builder *builder, struct cursor data)
     } else if (!is_all(mask, 0xff)) {
         operand.mask &= one_word ? host_word(mask) : ALL_BITS;
         operand.toggle &= operand.mask;
-        operand.masked = arena_copy(builder->ruleset->arena, mask.at, cursor_left(&mask));
-        operand.masked_count = cursor_left(&mask);
+        operand.masked = arena_copy(builder->ruleset->arena, mask.at, cursor_remaining(&mask));
+        operand.masked_count = cursor_remaining(&mask);
         builder->failed |= !operand.masked;
     }
     rule_load(builder, netrules_attribute(data, NFTA_BITWISE_DREG), operand);
@@ -318,7 +318,7 @@ static void lookup(struct rule_builder *builder, struct cursor data)
     const struct operand *operand = rule_operand(builder, source);
     const char *key = rule_operands(builder, source, set ? set->key_length : operand->length);
     bool inverted = netrules_be32(netrules_attribute(data, NFTA_LOOKUP_FLAGS), 0) & NFT_LOOKUP_F_INV;
-    bool verdicts = cursor_left(&into) && netrules_be32(into, NFT_REG_1) == NFT_REG_VERDICT;
+    bool verdicts = cursor_remaining(&into) && netrules_be32(into, NFT_REG_1) == NFT_REG_VERDICT;
     struct text text;
 
     rule_condition(builder);
@@ -327,13 +327,13 @@ static void lookup(struct rule_builder *builder, struct cursor data)
         return;
     }
     text_init(&text);
-    text_printf(&text, "%s %s", key, verdicts ? "vmap " : cursor_left(&into) ? "map " : inverted ? "!= " : "");
+    text_printf(&text, "%s %s", key, verdicts ? "vmap " : cursor_remaining(&into) ? "map " : inverted ? "!= " : "");
     write_set(builder, &text, operand, name);
     evaluate_mark(builder, operand, 0);
     if (verdicts) {
         add_branches(builder, operand, set);
         rule_word(builder, "%s", text.bytes ? text.bytes : "?");
-    } else if (cursor_left(&into)) {
+    } else if (cursor_remaining(&into)) {
         const char *copy = arena_strdup(builder->ruleset->arena, text.bytes ? text.bytes : "?");
 
         rule_load(builder, into, (struct operand){ .origin = ORIGIN_MAP, .text = copy, .length = 4, .mask = ALL_BITS });
@@ -353,7 +353,7 @@ static void update_set(struct rule_builder *builder, struct cursor data)
     uint32_t op = netrules_be32(netrules_attribute(data, NFTA_DYNSET_OP), 0);
     struct cursor expression = netrules_attribute(data, NFTA_DYNSET_EXPR);
 
-    if (cursor_left(&expression)) /* a limit for each element */
+    if (cursor_remaining(&expression)) /* a limit for each element */
         rule_condition(builder);
     rule_word(builder, "%s @%s { %s }", op < 3 ? ops[op] : "?", name ? name : "?", key->text);
 }
@@ -380,7 +380,7 @@ static void immediate(struct rule_builder *builder, struct cursor data)
     struct cursor into = netrules_attribute(data, NFTA_IMMEDIATE_DREG),
                   what = netrules_attribute(data, NFTA_IMMEDIATE_DATA);
     struct cursor value = netrules_attribute(what, NFTA_DATA_VALUE);
-    struct operand operand = { .origin = ORIGIN_IMMEDIATE, .mask = ALL_BITS, .byte_count = cursor_left(&value) };
+    struct operand operand = { .origin = ORIGIN_IMMEDIATE, .mask = ALL_BITS, .byte_count = cursor_remaining(&value) };
     struct text text;
 
     if (netrules_be32(into, NFT_REG_1) == NFT_REG_VERDICT) {
@@ -461,7 +461,7 @@ static void queue(struct rule_builder *builder, struct cursor data)
 {
     struct cursor source = netrules_attribute(data, NFTA_QUEUE_SREG_QNUM);
     uint16_t flags = be16_of(netrules_attribute(data, NFTA_QUEUE_FLAGS), 0);
-    bool chosen = cursor_left(&source) > 0;
+    bool chosen = cursor_remaining(&source) > 0;
     struct netrules_queue queue = chosen ? chosen_queue(rule_operand(builder, source)) : numbered_queue(data, flags);
 
     queue.bypass = flags & NFT_QUEUE_FLAG_BYPASS;

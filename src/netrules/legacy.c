@@ -269,7 +269,7 @@ static void read_standard_target(struct reading *reading, struct rule_builder *b
 {
     const struct netrules_chain *chain;
     int32_t verdict;
-    const uint8_t *bytes = cursor_take(&data, sizeof(verdict));
+    const uint8_t *bytes = cursor_read(&data, sizeof(verdict));
 
     if (!bytes)
         return;

@@ -28,7 +28,7 @@ static void raise_to(uint32_t *largest, struct cursor message, uint16_t attribut
     struct cursor value = netrules_attribute(message, attribute);
     uint32_t size;
 
-    if (cursor_left(&value) != sizeof(size))
+    if (cursor_remaining(&value) != sizeof(size))
         return;
     memcpy(&size, value.at, sizeof(size));
     *largest = size > *largest ? size : *largest;
@@ -41,17 +41,17 @@ int netrules_add_link(struct netrules *ruleset, const void *bytes, size_t length
     struct ifinfomsg head;
     const uint8_t *at;
 
-    if (!cursor_skip(&message, NLMSG_HDRLEN) || !(at = cursor_take(&message, sizeof(head))))
+    if (!cursor_skip(&message, NLMSG_HDRLEN) || !(at = cursor_read(&message, sizeof(head))))
         return -EBADMSG;
     memcpy(&head, at, sizeof(head));
     name = netrules_attribute(message, IFLA_IFNAME);
-    if (head.ifi_flags & IFF_LOOPBACK || !(head.ifi_flags & IFF_UP) || cursor_left(&name) == 0)
+    if (head.ifi_flags & IFF_LOOPBACK || !(head.ifi_flags & IFF_UP) || cursor_remaining(&name) == 0)
         return 0;
     link = arena_alloc(ruleset->arena, sizeof(*link));
     if (!link)
         return -ENOMEM;
     *link = (struct netrules_link){
-        .name = arena_printf(ruleset->arena, "%.*s", (int)strnlen((const char *)name.at, cursor_left(&name)),
+        .name = arena_printf(ruleset->arena, "%.*s", (int)strnlen((const char *)name.at, cursor_remaining(&name)),
                              (const char *)name.at),
     };
     raise_to(&link->receive_size, message, IFLA_GRO_MAX_SIZE);

@@ -23,7 +23,7 @@ enum { LINE_SIZE = 512, MAX_HOLDERS = 4096, NAME_SIZE = 64, FILES_OF_A_PROCESS =
 int netrules_add_holder(struct netrules *ruleset, const char *line)
 {
     unsigned queue, port, waiting, mode, range, full, refused, delivered;
-    struct netrules_holder *holder, **link = &ruleset->holders;
+    struct netrules_listener *holder, **link = &ruleset->holders;
 
     if (sscanf(line, "%u %u %u %u %u %u %u %u", &queue, &port, &waiting, &mode, &range, &full, &refused, &delivered) !=
             8 ||
@@ -32,7 +32,7 @@ int netrules_add_holder(struct netrules *ruleset, const char *line)
     holder = arena_alloc(ruleset->arena, sizeof(*holder));
     if (!holder)
         return -ENOMEM;
-    *holder = (struct netrules_holder){
+    *holder = (struct netrules_listener){
         .queue = (uint16_t)queue, .port = port, .waiting = waiting, .dropped = full + refused, .delivered = delivered
     };
     while (*link)
@@ -62,7 +62,7 @@ static size_t read_inodes(const struct netrules *ruleset, struct inode_of_port *
         if (sscanf(line, "%*s %u %u %*s %*s %*s %*s %*s %*s %lu", &protocol, &port, &inode) != 3 ||
             protocol != NETLINK_NETFILTER)
             continue;
-        for (const struct netrules_holder *holder = ruleset->holders; holder; holder = holder->next) {
+        for (const struct netrules_listener *holder = ruleset->holders; holder; holder = holder->next) {
             if (holder->port != port)
                 continue;
             out[count++] = (struct inode_of_port){ port, inode };
@@ -98,7 +98,7 @@ static int name_holders(struct netrules *ruleset, uint32_t port, const char *pro
     copy = arena_strdup(ruleset->arena, name);
     if (!copy)
         return -ENOMEM;
-    for (struct netrules_holder *holder = ruleset->holders; holder; holder = holder->next) {
+    for (struct netrules_listener *holder = ruleset->holders; holder; holder = holder->next) {
         if (holder->port != port || holder->process)
             continue;
         holder->process = (uint32_t)strtoul(process, NULL, 10);

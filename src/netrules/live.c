@@ -133,13 +133,13 @@ static int read_answer(const struct session *session, struct cursor message, con
         const uint8_t *code;
 
         cursor_skip(&body, sizeof(*header));
-        code = cursor_take(&body, sizeof(error));
+        code = cursor_read(&body, sizeof(error));
         if (code)
             memcpy(&error, code, sizeof(error));
         return error;
     }
 
-    int err = handle(user, message.at, cursor_left(&message));
+    int err = handle(user, message.at, cursor_remaining(&message));
 
     if (err)
         return err;
@@ -156,7 +156,7 @@ static int read_answers(const struct session *session, size_t length, message_fu
 
     while (more == ANSWER_MORE && (bytes = cursor_peek(&all, sizeof(header)))) {
         memcpy(&header, bytes, sizeof(header));
-        if (header.nlmsg_len < sizeof(header) || header.nlmsg_len > cursor_left(&all))
+        if (header.nlmsg_len < sizeof(header) || header.nlmsg_len > cursor_remaining(&all))
             return -EBADMSG;
         more = read_answer(session, cursor_of(bytes, header.nlmsg_len), &header, handle, user);
         if (!cursor_skip(&all, NLMSG_ALIGN(header.nlmsg_len)))
@@ -395,11 +395,11 @@ int netrules_add_route(struct netrules *ruleset, const void *bytes, size_t lengt
     struct fib_rule_hdr head;
     const uint8_t *at;
 
-    if (!cursor_skip(&message, NLMSG_HDRLEN) || !(at = cursor_take(&message, sizeof(head))))
+    if (!cursor_skip(&message, NLMSG_HDRLEN) || !(at = cursor_read(&message, sizeof(head))))
         return -EBADMSG;
     memcpy(&head, at, sizeof(head));
     mark = netrules_attribute(message, FRA_FWMARK);
-    if (cursor_left(&mark) != sizeof(route->mark))
+    if (cursor_remaining(&mark) != sizeof(route->mark))
         return 0;
     route = arena_alloc(ruleset->arena, sizeof(*route));
     if (!route)
@@ -409,13 +409,13 @@ int netrules_add_route(struct netrules *ruleset, const void *bytes, size_t lengt
     };
     memcpy(&route->mark, mark.at, sizeof(route->mark));
     value = netrules_attribute(message, FRA_FWMASK);
-    if (cursor_left(&value) == sizeof(route->mask))
+    if (cursor_remaining(&value) == sizeof(route->mask))
         memcpy(&route->mask, value.at, sizeof(route->mask));
     value = netrules_attribute(message, FRA_PRIORITY);
-    if (cursor_left(&value) == sizeof(route->priority))
+    if (cursor_remaining(&value) == sizeof(route->priority))
         memcpy(&route->priority, value.at, sizeof(route->priority));
     value = netrules_attribute(message, FRA_TABLE);
-    if (cursor_left(&value) == sizeof(route->table))
+    if (cursor_remaining(&value) == sizeof(route->table))
         memcpy(&route->table, value.at, sizeof(route->table));
     route->text = arena_printf(ruleset->arena, "ip%s rule %u: %sfwmark 0x%x/0x%x lookup %u", route->ipv6 ? " -6" : "",
                                route->priority, route->inverted ? "not " : "", route->mark, route->mask, route->table);

@@ -111,7 +111,7 @@ static void load_meta(struct rule_builder *builder, struct cursor data)
     struct operand meta = meta_operand(builder, netrules_be32(netrules_attribute(data, NFTA_META_KEY), ALL_BITS));
     const struct operand *from;
 
-    if (!cursor_left(&source)) {
+    if (!cursor_remaining(&source)) {
         rule_load(builder, netrules_attribute(data, NFTA_META_DREG), meta);
         return;
     }
@@ -164,7 +164,7 @@ static struct operand ct_operand(struct rule_builder *builder, struct cursor dat
     static const char *const names[] = { "original ", "reply " };
     uint32_t key = netrules_be32(netrules_attribute(data, NFTA_CT_KEY), ALL_BITS);
     struct cursor direction = netrules_attribute(data, NFTA_CT_DIRECTION);
-    bool directed = cursor_left(&direction) == 1 && direction.at[0] < 2;
+    bool directed = cursor_remaining(&direction) == 1 && direction.at[0] < 2;
     const char *prefix = directed ? names[direction.at[0]] : "";
     struct operand operand;
 
@@ -185,7 +185,7 @@ static void load_ct(struct rule_builder *builder, struct cursor data)
     struct operand ct = ct_operand(builder, data);
     const struct operand *from;
 
-    if (!cursor_left(&source)) {
+    if (!cursor_remaining(&source)) {
         rule_load(builder, netrules_attribute(data, NFTA_CT_DREG), ct);
         return;
     }
@@ -313,7 +313,7 @@ static void load_payload(struct rule_builder *builder, struct cursor data)
     }
     if (!operand.text)
         builder->failed = true;
-    else if (cursor_left(&source))
+    else if (cursor_remaining(&source))
         write_set(builder, &operand, rule_operand(builder, source));
     else
         rule_load(builder, netrules_attribute(data, NFTA_PAYLOAD_DREG), operand);
@@ -396,14 +396,14 @@ static void load_exthdr(struct rule_builder *builder, struct cursor data)
 {
     struct cursor type = netrules_attribute(data, NFTA_EXTHDR_TYPE),
                   source = netrules_attribute(data, NFTA_EXTHDR_SREG);
-    unsigned number = cursor_left(&type) == 1 ? type.at[0] : 0;
+    unsigned number = cursor_remaining(&type) == 1 ? type.at[0] : 0;
     uint32_t op = netrules_be32(netrules_attribute(data, NFTA_EXTHDR_OP), NFT_EXTHDR_OP_IPV6);
     const char *text =
         arena_printf(builder->ruleset->arena, op == NFT_EXTHDR_OP_TCPOPT ? "tcp option %u" : "exthdr %u", number);
 
     if (!text)
         builder->failed = true;
-    else if (cursor_left(&source))
+    else if (cursor_remaining(&source))
         rule_word(builder, "%s set", text);
     else
         load_unnamed(builder, text, netrules_attribute(data, NFTA_EXTHDR_DREG));

@@ -24,7 +24,7 @@ struct cursor netrules_attribute(struct cursor nest, uint16_t type)
     struct cursor value;
     uint16_t found;
 
-    while (netlink_take(&nest, &found, &value))
+    while (netlink_read_attribute(&nest, &found, &value))
         if (found == type)
             return value;
     return (struct cursor){ .at = NULL };
@@ -39,14 +39,14 @@ uint32_t netrules_be32(struct cursor value, uint32_t otherwise)
 
 uint64_t netrules_be64(struct cursor value, uint64_t otherwise)
 {
-    const uint8_t *bytes = cursor_take(&value, sizeof(uint64_t));
+    const uint8_t *bytes = cursor_read(&value, sizeof(uint64_t));
 
     return bytes ? load_be64(bytes) : otherwise;
 }
 
 const char *netrules_string(struct arena *arena, struct cursor value)
 {
-    size_t length = cursor_left(&value);
+    size_t length = cursor_remaining(&value);
 
     return length ? arena_strndup(arena, (const char *)value.at, strnlen((const char *)value.at, length)) : "";
 }
@@ -77,8 +77,8 @@ int netrules_read_verdict(struct arena *arena, struct cursor data, enum netrules
 
     if (verdict_of(netrules_be32(netrules_attribute(data, NFTA_VERDICT_CODE), NF_MAX_VERDICT + 1), verdict))
         return -EINVAL;
-    *target = cursor_left(&chain) ? netrules_string(arena, chain) : NULL;
-    return cursor_left(&chain) && !*target ? -ENOMEM : 0;
+    *target = cursor_remaining(&chain) ? netrules_string(arena, chain) : NULL;
+    return cursor_remaining(&chain) && !*target ? -ENOMEM : 0;
 }
 
 /* Reads a comment from userdata: type, length, value. */
@@ -87,7 +87,7 @@ static const char *read_comment(struct arena *arena, struct cursor userdata)
     uint8_t type, length;
 
     while (cursor_u8(&userdata, &type) && cursor_u8(&userdata, &length)) {
-        const uint8_t *value = cursor_take(&userdata, length);
+        const uint8_t *value = cursor_read(&userdata, length);
 
         if (!value)
             break;
@@ -104,7 +104,7 @@ static const char *read_devices(struct arena *arena, struct cursor list)
     struct cursor value;
     uint16_t type;
 
-    while (netlink_take(&list, &type, &value)) {
+    while (netlink_read_attribute(&list, &type, &value)) {
         const char *name = netrules_string(arena, value);
 
         if (!name || !*name)
@@ -145,12 +145,12 @@ static void read_hook(struct netrules *ruleset, struct netrules_chain *chain, st
 {
     struct cursor one = netrules_attribute(hook, NFTA_HOOK_DEV), several = netrules_attribute(hook, NFTA_HOOK_DEVS);
 
-    chain->base = cursor_left(&hook) > 0;
+    chain->base = cursor_remaining(&hook) > 0;
     chain->hook = netrules_be32(netrules_attribute(hook, NFTA_HOOK_HOOKNUM), 0);
     chain->priority = (int32_t)netrules_be32(netrules_attribute(hook, NFTA_HOOK_PRIORITY), 0);
-    if (cursor_left(&several))
+    if (cursor_remaining(&several))
         chain->devices = read_devices(ruleset->arena, several);
-    else if (cursor_left(&one))
+    else if (cursor_remaining(&one))
         chain->devices = netrules_string(ruleset->arena, one);
 }
 
@@ -232,9 +232,9 @@ static int add_element(struct netrules *ruleset, struct netrules_set *set, struc
     out = arena_alloc(ruleset->arena, sizeof(*out));
     if (!out)
         return -ENOMEM;
-    out->key = arena_copy(ruleset->arena, key.at, cursor_left(&key));
-    out->key_length = cursor_left(&key);
-    if (cursor_left(&verdict)) {
+    out->key = arena_copy(ruleset->arena, key.at, cursor_remaining(&key));
+    out->key_length = cursor_remaining(&key);
+    if (cursor_remaining(&verdict)) {
         err = netrules_read_verdict(ruleset->arena, verdict, &out->verdict, &out->target);
         out->has_verdict = err == 0;
     }
@@ -262,7 +262,7 @@ static int add_elements(struct netrules *ruleset, uint32_t family, struct cursor
     uint16_t type;
     int err = 0;
 
-    while (set && !err && count++ < NETRULES_ELEMENTS && netlink_take(&list, &type, &element))
+    while (set && !err && count++ < NETRULES_ELEMENTS && netlink_read_attribute(&list, &type, &element))
         err = add_element(ruleset, set, element);
     return err;
 }
@@ -276,7 +276,7 @@ static int read_expressions(struct netrules *ruleset, struct netrules_rule *rule
     uint16_t type;
 
     rule_builder_start(&builder, ruleset, rule);
-    while (!builder.failed && netlink_take(&list, &type, &expression)) {
+    while (!builder.failed && netlink_read_attribute(&list, &type, &expression)) {
         const char *name = netrules_string(ruleset->arena, netrules_attribute(expression, NFTA_EXPR_NAME));
 
         if (!name)
@@ -325,7 +325,7 @@ static const struct {
 int netrules_add_message(struct netrules *ruleset, const void *bytes, size_t length)
 {
     struct cursor message = cursor_of(bytes, length);
-    const uint8_t *head = cursor_take(&message, sizeof(struct nlmsghdr));
+    const uint8_t *head = cursor_read(&message, sizeof(struct nlmsghdr));
     struct nlmsghdr header;
     struct nfgenmsg family;
 
@@ -335,7 +335,7 @@ int netrules_add_message(struct netrules *ruleset, const void *bytes, size_t len
     if (header.nlmsg_len < sizeof(header) || header.nlmsg_len > length)
         return -EBADMSG;
     cursor_limit(&message, header.nlmsg_len - sizeof(header));
-    head = cursor_take(&message, sizeof(family));
+    head = cursor_read(&message, sizeof(family));
     if (!head || header.nlmsg_type >> 8 != NFNL_SUBSYS_NFTABLES)
         return -EBADMSG;
     memcpy(&family, head, sizeof(family));

@@ -83,7 +83,7 @@ static uint32_t host_number(const struct cursor *bytes)
     uint32_t value = 0;
     uint16_t two;
 
-    switch (cursor_left(bytes)) {
+    switch (cursor_remaining(bytes)) {
     case 1:
         return bytes->at[0];
     case 2:
@@ -118,7 +118,7 @@ static void write_address(struct text *out, int family, const struct cursor *byt
 {
     uint8_t address[16] = { 0 };
     char name[INET6_ADDRSTRLEN];
-    size_t length = cursor_left(bytes);
+    size_t length = cursor_remaining(bytes);
 
     if (length > size) {
         write_hex(out, bytes);
@@ -139,11 +139,11 @@ static void write_ether(struct text *out, const struct cursor *bytes)
 /* Writes the name of an interface; a value that does not fill its register and has no NUL is a prefix of a name. */
 static void write_name(struct text *out, const struct cursor *bytes, size_t field)
 {
-    size_t length = strnlen((const char *)bytes->at, cursor_left(bytes));
+    size_t length = strnlen((const char *)bytes->at, cursor_remaining(bytes));
 
     text_puts(out, "\"");
     text_printable(out, (const char *)bytes->at, length);
-    text_puts(out, length == cursor_left(bytes) && length < field ? "*\"" : "\"");
+    text_puts(out, length == cursor_remaining(bytes) && length < field ? "*\"" : "\"");
 }
 
 static void write_interface(struct text *out, uint32_t index)
@@ -158,7 +158,7 @@ static void write_interface(struct text *out, uint32_t index)
 
 void value_write(struct text *out, enum value_kind kind, struct cursor bytes, size_t field)
 {
-    size_t length = cursor_left(&bytes);
+    size_t length = cursor_remaining(&bytes);
 
     if (!bytes.at || length == 0) {
         text_puts(out, "?");

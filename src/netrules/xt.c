@@ -23,7 +23,7 @@ enum { STATE_ESTABLISHED = 2, COMMENT_SIZE = 256, ALL_PORTS = 0xffff };
 /* Copies a structure from the beginning of `data`; false when the data is shorter. */
 static bool copy_struct(struct cursor data, void *out, size_t size)
 {
-    const uint8_t *bytes = cursor_take(&data, size);
+    const uint8_t *bytes = cursor_read(&data, size);
 
     if (bytes)
         memcpy(out, bytes, size);

@@ -23,8 +23,8 @@ static void describe(struct fields *fields, const struct app *app, const struct 
     if (proto->describe_alert && event == OF_ALERT)
         proto->describe_alert(tx, app_proto_settings(app, proto), fields);
     fields_object_close(fields);
-    if (proto->log_more)
-        proto->log_more(tx, app_proto_settings(app, proto), fields);
+    if (proto->log_top_level)
+        proto->log_top_level(tx, app_proto_settings(app, proto), fields);
 }
 
 /* Those of the packet's direction that had no event yet, as in the field. */

@@ -25,7 +25,7 @@ static struct tuple tuple_of(const struct endpoints *ends, uint8_t icmp_type, ui
         return (struct tuple){ ends->source_port, ends->destination_port, true, false };
     if (ends->protocol != IPPROTO_ICMP && ends->protocol != IPPROTO_ICMPV6)
         return (struct tuple){ .has_ports = false };
-    if (flow_icmp_answer(ends->protocol, icmp_type, &answer))
+    if (flow_icmp_reply_type(ends->protocol, icmp_type, &answer))
         return (struct tuple){ icmp_type, answer, true, false };
     return (struct tuple){ icmp_type, icmp_code, true, true };
 }

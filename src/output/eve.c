@@ -56,11 +56,11 @@ static char *put_date(char *at, uint64_t day_of_1970)
     unsigned month = (5 * day_of_year + 2) / 153; /* from March */
 
     year += (unsigned)(era * 400) + (month >= 10);
-    at = text_put_pair(text_put_pair(at, year / 100 % 100), year % 100);
+    at = text_write_two_digits(text_write_two_digits(at, year / 100 % 100), year % 100);
     *at++ = '-';
-    at = text_put_pair(at, month < 10 ? month + 3 : month - 9);
+    at = text_write_two_digits(at, month < 10 ? month + 3 : month - 9);
     *at++ = '-';
-    return text_put_pair(at, day_of_year - (153 * month + 2) / 5 + 1);
+    return text_write_two_digits(at, day_of_year - (153 * month + 2) / 5 + 1);
 }
 
 /* "2026-01-01T00:00:00." */
@@ -70,11 +70,11 @@ static void put_second(char out[EVE_SECOND_SIZE], uint64_t seconds)
     char *at = put_date(out, seconds / 86400);
 
     *at++ = 'T';
-    at = text_put_pair(at, in_day / 3600);
+    at = text_write_two_digits(at, in_day / 3600);
     *at++ = ':';
-    at = text_put_pair(at, in_day / 60 % 60);
+    at = text_write_two_digits(at, in_day / 60 % 60);
     *at++ = ':';
-    at = text_put_pair(at, in_day % 60);
+    at = text_write_two_digits(at, in_day % 60);
     *at = '.';
 }
 
@@ -85,13 +85,14 @@ static void put_time(struct text *out, const char *key, const char second[EVE_SE
     char *at;
 
     json_member(out, key);
-    at = json_room(out, sizeof("\"2026-01-01T00:00:00.000000+0000\""));
+    at = json_reserve(out, sizeof("\"2026-01-01T00:00:00.000000+0000\""));
     if (!at)
         return;
     *at++ = '"';
     memcpy(at, second, EVE_SECOND_SIZE);
     at += EVE_SECOND_SIZE;
-    at = text_put_pair(text_put_pair(text_put_pair(at, micros / 10000), micros / 100 % 100), micros % 100);
+    at = text_write_two_digits(text_write_two_digits(text_write_two_digits(at, micros / 10000), micros / 100 % 100),
+                               micros % 100);
     memcpy(at, zone, sizeof(zone) - 1);
     json_commit(out, at + sizeof(zone) - 1);
     out->need_comma = true;
@@ -122,7 +123,7 @@ void eve_address(struct eve *eve, struct text *out, const char *key, const struc
     char *at;
 
     json_member(out, key);
-    at = json_room(out, ADDRESS_TEXT_SIZE + 2);
+    at = json_reserve(out, ADDRESS_TEXT_SIZE + 2);
     if (!at)
         return;
     *at++ = '"';

@@ -6,7 +6,7 @@
 static void one(struct text *out, const char *key, unsigned id, unsigned not_if)
 {
     if (id != 0 && id != not_if)
-        json_member_string(out, key, app_name_of_id(id));
+        json_member_string(out, key, app_name_by_id(id));
 }
 
 void eve_application(struct text *out, uint32_t application)

@@ -479,7 +479,7 @@ static void anomaly_object(struct text *out, const struct packet_record *record,
 {
     json_member_object(out, "anomaly");
     if (event >= APP_LAYER_EVENT_FIRST) {
-        json_member_string(out, "app_proto", app_name_of_id(record->flow.application & 0xff));
+        json_member_string(out, "app_proto", app_name_by_id(record->flow.application & 0xff));
         json_member_string(out, "type", "applayer");
         upper_string(out, "event", app_layer_event_name((enum app_layer_event)event));
         json_member_string(out, "layer", "proto_detect");

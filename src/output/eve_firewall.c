@@ -48,7 +48,7 @@ static void process(struct text *out, const struct output_firewall *event)
     json_object_close(out);
 }
 
-static void intruder(struct text *out, const struct firewall_intruder *chain)
+static void intruder(struct text *out, const struct firewall_misplaced_chain *chain)
 {
     if (!chain->found)
         return;

@@ -177,7 +177,7 @@ static void icmp(struct text *out, const struct flow_record *record, bool revers
 {
     const struct endpoints *ends = &record->flow.ends;
     uint8_t type = (uint8_t)ends->source_port, code = (uint8_t)ends->destination_port, answer;
-    bool has_answer = flow_icmp_answer(ends->protocol, type, &answer);
+    bool has_answer = flow_icmp_reply_type(ends->protocol, type, &answer);
 
     json_member_uint(out, "icmp_type", reversed && has_answer ? answer : type);
     json_member_uint(out, "icmp_code", code);
@@ -312,7 +312,7 @@ static const char *action(uint16_t flags)
 {
     if (flags & FLOW_DROPPED)
         return "drop";
-    return flags & (FLOW_PASSED | FLOW_ACCEPTED_WHOLE) ? "pass" : NULL;
+    return flags & (FLOW_PASSED | FLOW_ACCEPTED_BY_EXCEPTION) ? "pass" : NULL;
 }
 
 static void exceptions(struct text *out, const struct flow_record *record)

@@ -47,8 +47,8 @@ enum {
 struct output_port {
     alignas(CACHE_LINE) struct ring *ring;
     const struct output_options *options;
-    struct turn_place place; /* of what is recorded next */
-    size_t prefix;           /* bytes of a record's place; 0 when places are of no interest */
+    struct replay_position place; /* of what is recorded next */
+    size_t prefix;                /* bytes of a record's place; 0 when places are of no interest */
     struct record_scratch *scratch;
     uint32_t wanted; /* bits 1 << enum output_event */
     _Atomic uint64_t lost[OUTPUT_EVENT_COUNT];
@@ -78,7 +78,7 @@ struct output {
     uint64_t formatted;                 /* records */
     output_progress_function *progress; /* NULL: ports have no order */
     void *progress_user;
-    struct turn_place *progress_seen; /* by port */
+    struct replay_position *progress_seen; /* by port */
     struct event_counters counters;
 
     pthread_t thread;
@@ -96,7 +96,7 @@ struct output_port *output_port(struct output *output, unsigned worker)
     return worker < output->port_count ? &output->ports[worker] : NULL;
 }
 
-void output_port_place(struct output_port *port, const struct turn_place *place)
+void output_port_place(struct output_port *port, const struct replay_position *place)
 {
     port->place = *place;
 }
@@ -435,7 +435,7 @@ static bool drain_port(struct output *output, struct output_port *port)
 /* The port with the next record in replay order; NULL: none, or an empty ring may still get an earlier record. */
 static struct output_port *next_in_order(struct output *output)
 {
-    struct turn_place place, first, empty_until = { .sequence = UINT64_MAX };
+    struct replay_position place, first, empty_until = { .sequence = UINT64_MAX };
     struct output_port *next = NULL;
     size_t size;
 
@@ -443,17 +443,17 @@ static struct output_port *next_in_order(struct output *output)
         const void *record = ring_peek(output->ports[i].ring, &size);
 
         if (!record) {
-            if (turn_compare(&output->progress_seen[i], &empty_until) < 0)
+            if (replay_position_compare(&output->progress_seen[i], &empty_until) < 0)
                 empty_until = output->progress_seen[i];
             continue;
         }
         memcpy(&place, record, sizeof(place));
-        if (!next || turn_compare(&place, &first) < 0) {
+        if (!next || replay_position_compare(&place, &first) < 0) {
             next = &output->ports[i];
             first = place;
         }
     }
-    return next && turn_compare(&first, &empty_until) < 0 ? next : NULL;
+    return next && replay_position_compare(&first, &empty_until) < 0 ? next : NULL;
 }
 
 /* A ring that is found empty after its progress was asked has nothing before that any more. */

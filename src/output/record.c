@@ -308,7 +308,7 @@ static void copy_conntrack(struct packet_record *out, const struct packet *pkt)
     struct conntrack conntrack;
 
     out->has_conntrack =
-        root->conntrack.bytes && conntrack_read(&conntrack, root->conntrack.bytes, root->conntrack.length);
+        root->conntrack.bytes && conntrack_parse(&conntrack, root->conntrack.bytes, root->conntrack.length);
     if (!out->has_conntrack)
         return;
     out->conntrack_id = conntrack.id;

@@ -51,7 +51,7 @@ void history_record_match(struct pool *pool, struct flow *flow, const struct pac
     const struct rule *rule = match->rule;
 
     if (!flow->history) {
-        flow->history = pool_take(pool);
+        flow->history = pool_alloc(pool);
         if (!flow->history)
             return; /* the decision itself is stored in the flow and not affected */
         *flow->history = (struct flow_history){ .count = 0 };
@@ -102,7 +102,7 @@ void history_transfer(struct transfer *t, struct pool *pool, struct flow *flow)
         transfer_u64(t, &rule->last_ns);
         transfer_require(t, rule->action < ACTION_COUNT);
     }
-    if (t->reading && !t->error && !flow->history && (flow->history = pool_take(pool)))
+    if (t->reading && !t->error && !flow->history && (flow->history = pool_alloc(pool)))
         *flow->history = read;
 }
 

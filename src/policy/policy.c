@@ -101,7 +101,7 @@ int policy_new(struct policy **out, const struct policy_options *options, struct
         policy_free(policy);
         return -ENOMEM;
     }
-    policy->tallies = pool_take(policy->tally_pool);
+    policy->tallies = pool_alloc(policy->tally_pool);
     *out = policy;
     return 0;
 }
@@ -139,9 +139,9 @@ void policy_set_exceptions(struct policy *policy, const enum exception_policy ex
 
 void policy_flow_end(struct policy *policy, struct flow *flow)
 {
-    pool_give(policy->flow_tags, flow->tag);
+    pool_release(policy->flow_tags, flow->tag);
     flow->tag = NULL;
-    pool_give(policy->histories, flow->history);
+    pool_release(policy->histories, flow->history);
     flow->history = NULL;
 }
 
@@ -201,7 +201,7 @@ static enum threshold_outcome evaluate_list(struct policy *policy, const struct 
         if ((t->kind == THRESHOLD_SUPPRESS) != suppressions)
             continue;
         if (!suppressions)
-            turn_wait(policy->turn);
+            replay_order_wait(policy->turn);
         enum threshold_outcome outcome =
             threshold_apply(policy->shared->thresholds, t, rule, pkt, action, &policy->counters.threshold_memcap_hits);
 
@@ -341,7 +341,7 @@ static void apply_action(struct policy *policy, struct packet *pkt, const struct
     if (action == ACTION_PASS && flow && !(flow->flags & FLOW_DROPPED) && pkt->verdict != VERDICT_DROP)
         flow->flags |= FLOW_PASSED;
     if (rule->bypass && pkt->flow)
-        pkt->flow->flags |= FLOW_BYPASS_WANTED;
+        pkt->flow->flags |= FLOW_BYPASS_REQUESTED;
     if (!is_drop_action(action))
         return;
     if (!policy->options.inline_mode) {
@@ -538,9 +538,9 @@ bool policy_exception(struct policy *policy, struct packet *pkt, enum exception_
         if (action > EXCEPTION_DROP_PACKET)
             drop_flow(flow, reason, NULL);
         if (action == EXCEPTION_PASS_FLOW && !(flow->flags & FLOW_DROPPED))
-            flow->flags |= FLOW_PASSED | FLOW_ACCEPTED_WHOLE;
+            flow->flags |= FLOW_PASSED | FLOW_ACCEPTED_BY_EXCEPTION;
         if (action == EXCEPTION_BYPASS)
-            flow->flags |= FLOW_BYPASS_WANTED;
+            flow->flags |= FLOW_BYPASS_REQUESTED;
     }
     if (is_drop_policy(action)) {
         drop_packet(pkt, reason);
@@ -554,5 +554,5 @@ void policy_shed(struct policy *policy, struct flow *flow)
 {
     policy->counters.exceptions[EXCEPTION_OVERLOAD][EXCEPTION_BYPASS]++;
     flow->exceptions[EXCEPTION_OVERLOAD] = EXCEPTION_BYPASS + 1;
-    flow->flags |= FLOW_BYPASS_WANTED;
+    flow->flags |= FLOW_BYPASS_REQUESTED;
 }

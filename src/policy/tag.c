@@ -199,7 +199,7 @@ static void add_flow_tag(struct pool *pool, struct flow *flow, const struct pack
                          uint32_t index, const struct rule_tag *tag)
 {
     if (!flow->tag) {
-        flow->tag = pool_take(pool);
+        flow->tag = pool_alloc(pool);
         if (!flow->tag)
             return; /* without memory only packet logging is lost */
         memset(flow->tag, 0, sizeof(*flow->tag));
@@ -216,7 +216,7 @@ void tag_add(struct pool *pool, struct host_tags *hosts, struct turn *turn, stru
             if (pkt->flow)
                 add_flow_tag(pool, pkt->flow, pkt, rule, index, tag);
         } else if (pkt->ip_version != 0) {
-            turn_wait(turn);
+            replay_order_wait(turn);
             add_host_tag(hosts, pkt, rule, index, tag);
         }
     }
@@ -231,7 +231,7 @@ bool tag_count_packet(struct host_tags *hosts, bool has_host_tags, struct turn *
 
     if (!has_host_tags || pkt->ip_version == 0)
         return log_requested;
-    turn_wait(turn);
+    replay_order_wait(turn);
     if (atomic_load_explicit(&hosts->last_expiry_ns, memory_order_relaxed) < pkt->time_ns)
         return log_requested;
     log_requested |= count_packet_for_host(hosts, pkt, &pkt->source_address);
@@ -273,7 +273,7 @@ void tag_transfer_flow(struct transfer *t, struct pool *pool, struct flow *flow)
         return;
     }
     transfer_list(t, &list);
-    if (!t->error && !flow->tag && (flow->tag = pool_take(pool)))
+    if (!t->error && !flow->tag && (flow->tag = pool_alloc(pool)))
         flow->tag->list = list;
 }
 

@@ -198,7 +198,7 @@ static int open_output(struct replay *replay, char error[ENGINE_ERROR_SIZE])
     out.eve_truncate = true;
     out.lossless = true;
     if (out.eve_path && options->log_dir)
-        folder_make(options->log_dir); /* or output_open() says what is wrong */
+        folder_create(options->log_dir); /* or output_open() says what is wrong */
     out.inline_mode = options->inline_mode;
     out.names = rule_list_names(ruleset_rules(replay->ruleset));
     out.ring_size = (size_t)config_number(options->config, "output.ring-size");

@@ -68,7 +68,7 @@ struct replay_worker {
     struct ring *ring;
     const struct given *current; /* lent by the ring; NULL between two */
     bool in_turn;                /* of what it is at */
-    struct turn_place at;        /* the flow that ends, when the lowest bit of `next` is set; under the lock */
+    struct replay_position at;   /* the flow that ends, when the lowest bit of `next` is set; under the lock */
     pthread_mutex_t lock;
     alignas(CACHE_LINE) _Atomic uint64_t next;       /* a sequence, times two */
     alignas(CACHE_LINE) _Atomic uint64_t last_given; /* written by the reader */
@@ -110,7 +110,7 @@ static void come_to(struct replay_worker *worker, uint64_t sequence)
     atomic_store_explicit(&worker->next, sequence << 1, memory_order_release);
 }
 
-static void come_to_flow(struct replay_worker *worker, const struct turn_place *place)
+static void come_to_flow(struct replay_worker *worker, const struct replay_position *place)
 {
     worker->in_turn = false;
     pthread_mutex_lock(&worker->lock);
@@ -120,10 +120,10 @@ static void come_to_flow(struct replay_worker *worker, const struct turn_place *
 }
 
 /* Reads the progress of a worker; it may already be further. */
-static struct turn_place place_of(struct replay_worker *worker)
+static struct replay_position place_of(struct replay_worker *worker)
 {
     uint64_t next = atomic_load_explicit(&worker->next, memory_order_acquire), again;
-    struct turn_place place = { .sequence = next >> 1 };
+    struct replay_position place = { .sequence = next >> 1 };
 
     if (!(next & 1))
         return place;
@@ -137,7 +137,7 @@ static struct turn_place place_of(struct replay_worker *worker)
     return place;
 }
 
-void replay_workers_progress(void *user, unsigned port, struct turn_place *out)
+void replay_workers_progress(void *user, unsigned port, struct replay_position *out)
 {
     struct replay_workers *all = user;
     struct replay_worker *worker = &all->workers[port];
@@ -146,7 +146,7 @@ void replay_workers_progress(void *user, unsigned port, struct turn_place *out)
 
     *out = place_of(worker);
     if (out->sequence > last_given && out->sequence <= published)
-        *out = (struct turn_place){ .sequence = published + 1 }; /* it has nothing to do */
+        *out = (struct replay_position){ .sequence = published + 1 }; /* it has nothing to do */
 }
 
 /* --- Turns ---------------------------------------------------------------------------------------- */
@@ -170,8 +170,8 @@ static void wait_for_flows(const struct replay_worker *self)
         unsigned tries = 0;
 
         while (i != self->index) {
-            struct turn_place other = place_of(&self->all->workers[i]);
-            int order = turn_compare(&other, &self->at);
+            struct replay_position other = place_of(&self->all->workers[i]);
+            int order = replay_position_compare(&other, &self->at);
 
             if (order > 0 || (order == 0 && i > self->index))
                 break;
@@ -197,7 +197,7 @@ static void wait_for_turn(struct turn *turn)
 static void flow_ends(struct turn *turn, uint64_t start_ns, uint64_t number)
 {
     struct replay_worker *self = (struct replay_worker *)turn;
-    struct turn_place place = { .sequence = self->current->sequence, .start_ns = start_ns, .number = number };
+    struct replay_position place = { .sequence = self->current->sequence, .start_ns = start_ns, .number = number };
 
     if (self->current->kind == GIVEN_PACKET)
         return;
@@ -243,7 +243,7 @@ static void judge(struct replay_worker *worker, const struct given *given)
 
 static void do_given(struct replay_worker *worker, const struct given *given)
 {
-    struct turn_place place = { .sequence = given->sequence };
+    struct replay_position place = { .sequence = given->sequence };
     struct pipeline *pipeline = &worker->worker->pipeline;
 
     worker->current = given;

@@ -7,7 +7,7 @@
 
 #include "sluice/worker.h"
 
-struct turn_place;
+struct replay_position;
 
 struct replay_workers;
 /* For workers whose pipelines are ready; gives each a turn. All that is passed is lent. 0 or -ENOMEM. */
@@ -24,6 +24,6 @@ void replay_workers_expire(struct replay_workers *all, uint64_t now_ns);
 /* Waits until all is judged, ends all flows and the threads, and copies their counters. */
 void replay_workers_finish(struct replay_workers *all, uint64_t now_ns);
 /* An output_progress_function; `user` is the struct replay_workers. */
-void replay_workers_progress(void *user, unsigned port, struct turn_place *out);
+void replay_workers_progress(void *user, unsigned port, struct replay_position *out);
 
 #endif

@@ -488,7 +488,7 @@ const struct keyword *rule_parser_current_buffer(const struct rule_parser *parse
     return parser->buffer ? parser->buffer->keyword : NULL;
 }
 
-const struct rule_buffer *rule_parser_selected(const struct rule_parser *parser)
+const struct rule_buffer *rule_parser_selected_buffer(const struct rule_parser *parser)
 {
     const struct rule_buffer *buffer = parser->rule->buffers;
 
@@ -561,7 +561,7 @@ int rule_parser_add_value(struct rule_parser *parser, struct span name)
     if (name.length == 0 || parser->value_count == RULE_MAX_VALUES)
         return -1;
     parser->values[parser->value_count] = name;
-    parser->rule->takes_values = true;
+    parser->rule->extracts_values = true;
     return (int)parser->value_count++;
 }
 

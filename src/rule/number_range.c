@@ -10,7 +10,7 @@ static struct span part(struct span text, size_t from, size_t to)
     return span_trim((struct span){ .at = text.at + from, .length = to - from });
 }
 
-bool number_range_take(struct span *text, const char *prefix)
+bool number_range_skip_prefix(struct span *text, const char *prefix)
 {
     size_t length = strlen(prefix);
 
@@ -105,15 +105,15 @@ enum comparison { IS_EQUAL, IS_LESS, IS_AT_MOST, IS_MORE, IS_AT_LEAST };
 
 static enum comparison take_comparison(struct span *text)
 {
-    if (number_range_take(text, "<="))
+    if (number_range_skip_prefix(text, "<="))
         return IS_AT_MOST;
-    if (number_range_take(text, "<"))
+    if (number_range_skip_prefix(text, "<"))
         return IS_LESS;
-    if (number_range_take(text, ">="))
+    if (number_range_skip_prefix(text, ">="))
         return IS_AT_LEAST;
-    if (number_range_take(text, ">"))
+    if (number_range_skip_prefix(text, ">"))
         return IS_MORE;
-    number_range_take(text, "=");
+    number_range_skip_prefix(text, "=");
     return IS_EQUAL;
 }
 
@@ -158,7 +158,7 @@ static int parse_negatable(struct rule_parser *parser, struct span text, uint64_
     size_t separator_length;
     struct span rest = text;
 
-    range->negated = number_range_take(&rest, "!");
+    range->negated = number_range_skip_prefix(&rest, "!");
     if (parse_name(rest, names, range))
         return 0;
     size_t separator = number_range_separator(rest, &separator_length);
@@ -175,8 +175,8 @@ int number_range_parse(struct rule_parser *parser, struct span text, uint64_t li
 {
     struct number_range range = { .mask = UINT64_MAX };
     struct span rest = span_trim(text);
-    int err = number_range_take(&rest, "&") ? parse_mask(parser, rest, limit, &range)
-                                            : parse_negatable(parser, rest, limit, names, &range);
+    int err = number_range_skip_prefix(&rest, "&") ? parse_mask(parser, rest, limit, &range)
+                                                   : parse_negatable(parser, rest, limit, names, &range);
 
     if (!err)
         *out = range;

@@ -45,7 +45,7 @@ int rule_resources_open(struct rule_list *list, struct diag *diag)
 
     if (!err)
         err = open_reputation(list, diag);
-    if (!err && list->options.takes_datasets)
+    if (!err && list->options.owns_datasets)
         list->own_datasets = true;
     return err;
 }

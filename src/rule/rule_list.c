@@ -305,7 +305,7 @@ size_t rule_list_skipped(const struct rule_list *list)
     return list->skipped;
 }
 
-size_t rule_list_unread_files(const struct rule_list *list)
+size_t rule_list_unreadable_files(const struct rule_list *list)
 {
     return list->unread_files;
 }

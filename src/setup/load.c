@@ -127,7 +127,7 @@ static int parse(struct rule_list **out, const struct rule_load_options *load, s
         err = setup_open_datasets(&datasets, config, load->before, diag);
     const char *words[2 * APP_MAX_PROTOCOLS];
 
-    app_words(words, sizeof(words) / sizeof(words[0]));
+    app_list_names(words, sizeof(words) / sizeof(words[0]));
     const struct rule_list_options options = {
         .applications = words,
         .keywords = keywords,
@@ -144,7 +144,7 @@ static int parse(struct rule_list **out, const struct rule_load_options *load, s
             .decisions = config_string(config, "rule-policy.file"),
         },
         .datasets = datasets,
-        .takes_datasets = true,
+        .owns_datasets = true,
         .reputation_categories = config_string(config, "reputation.categories"),
         .reputation_files = reputations,
         .geoip_database = config_string(config, "geoip-database"),
@@ -237,7 +237,7 @@ static void describe_left_out(const struct rule_list *list, char *out, size_t si
     } parts[] = {
         { rule_list_failed(list), "rule with mistakes", "rules with mistakes" },
         { rule_list_skipped(list), "unsupported rule", "unsupported rules" },
-        { rule_list_unread_files(list), "rule file that cannot be read", "rule files that cannot be read" },
+        { rule_list_unreadable_files(list), "rule file that cannot be read", "rule files that cannot be read" },
     };
     size_t used = 0;
 
@@ -295,7 +295,7 @@ int setup_load_rules(struct ruleset **out, const struct config *config, const ch
 
     if (err)
         return err;
-    err = rule_list_unread_files(list) > 0 ? -ENOENT : setup_compile_rules(out, list, config, diag);
+    err = rule_list_unreadable_files(list) > 0 ? -ENOENT : setup_compile_rules(out, list, config, diag);
     if (err)
         rule_list_free(list);
     return err;
@@ -323,7 +323,7 @@ void setup_report_skipped_rules(const struct rule_list *rules, struct output *ou
         .rules_loaded = rule_list_count(rules),
         .rules_failed = rule_list_failed(rules),
         .rules_skipped = rule_list_skipped(rules),
-        .rule_files_failed = rule_list_unread_files(rules),
+        .rule_files_failed = rule_list_unreadable_files(rules),
     };
 
     if (event.rules_failed + event.rules_skipped + event.rule_files_failed == 0)

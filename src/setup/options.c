@@ -308,7 +308,7 @@ int setup_pipeline_options(const struct config *config, unsigned workers, bool i
     setup_flow_options(config, workers, &out->flow);
     setup_stream_options(config, workers, inline_mode, &out->stream);
     setup_file_depth(config, &out->stream);
-    memcpy(out->detector.stream_window, out->stream.window, sizeof(out->detector.stream_window));
+    memcpy(out->detector.stream_inspection_window, out->stream.window, sizeof(out->detector.stream_inspection_window));
     out->host_memcap = (size_t)config_number(config, "host.memcap");
     setup_policy_options(config, &out->policy);
     out->policy.inline_mode = inline_mode;

@@ -27,7 +27,7 @@ void setup_app_events(const struct config *config, struct eve_options *out)
         if (!app_list[i]->log_type)
             continue;
         snprintf(name, sizeof(name), "eve.types.%s",
-                 app_list[i]->log_switch ? app_list[i]->log_switch : app_list[i]->log_type);
+                 app_list[i]->log_setting ? app_list[i]->log_setting : app_list[i]->log_type);
         out->app[i] = !chosen || config_has_section(config, name);
         out->enabled[OUTPUT_APP] |= out->app[i];
     }

@@ -70,7 +70,7 @@ static size_t count_missing(const struct assembly_block *floor, const struct ass
 static struct assembly_block *insert_after(struct assembly_store *store, struct assembly *assembly,
                                            struct assembly_block *previous, uint64_t start)
 {
-    struct assembly_block *block = pool_take(store->blocks);
+    struct assembly_block *block = pool_alloc(store->blocks);
 
     block->start = start;
     block->previous = previous;
@@ -154,6 +154,6 @@ void block_release(struct assembly_store *store, struct assembly *assembly, uint
     while ((block = assembly->first) && block_end(block) <= before) {
         assembly->first = block->next;
         *(block->next ? &block->next->previous : &assembly->last) = NULL;
-        pool_give(store->blocks, block);
+        pool_release(store->blocks, block);
     }
 }

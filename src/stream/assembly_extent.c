@@ -76,7 +76,7 @@ int extent_check_room(const struct assembly_store *store, const struct assembly 
 static struct assembly_extent *extent_insert(struct assembly_store *store, struct assembly_extent **link,
                                              uint64_t start, uint64_t end)
 {
-    struct assembly_extent *extent = pool_take(store->extents);
+    struct assembly_extent *extent = pool_alloc(store->extents);
 
     if (extent) {
         *extent = (struct assembly_extent){ .next = *link, .start = start, .end = end };
@@ -96,7 +96,7 @@ static uint64_t merge_extents(struct assembly_store *store, struct assembly *ass
         end = larger(end, extent->end);
         *link = extent->next;
         assembly->extent_count--;
-        pool_give(store->extents, extent);
+        pool_release(store->extents, extent);
     }
     return end;
 }
@@ -133,7 +133,7 @@ static bool merge_oldest_holes(struct assembly_store *store, struct assembly *as
     gap->lost = true;
     gap->next = next->next;
     assembly->hole_count--;
-    pool_give(store->extents, next);
+    pool_release(store->extents, next);
     return true;
 }
 
@@ -198,7 +198,7 @@ static void release_list(struct assembly_store *store, struct assembly_extent **
     while ((extent = *list) && extent->end <= before) {
         *list = extent->next;
         --*count;
-        pool_give(store->extents, extent);
+        pool_release(store->extents, extent);
     }
 }
 

@@ -99,7 +99,7 @@ void segment_add(struct assembly_store *store, struct assembly *assembly, const 
 
     if (previous && previous->start == segment->start && previous->end == segment->end)
         return;
-    added = assembly->segment_count < MAX_SEGMENTS ? pool_take(store->extents) : NULL;
+    added = assembly->segment_count < MAX_SEGMENTS ? pool_alloc(store->extents) : NULL;
     if (!added) { /* no memory: the neighbour represents both segments; the shapes are less exact, no data is lost */
         if (previous)
             previous->end = larger(previous->end, segment->end);

@@ -90,7 +90,7 @@ static bool read_list(struct transfer *t, struct assembly_store *store, struct a
 
         transfer_extent(t, &read);
         transfer_require(t, is_in_order(before, &read, order));
-        if (t->error || !(extent = pool_take(store->extents)))
+        if (t->error || !(extent = pool_alloc(store->extents)))
             return t->error != 0;
         *extent = read;
         *link = before = extent;
@@ -123,7 +123,7 @@ static bool transfer_lists(struct transfer *t, struct assembly_store *store, str
 static void write_range(struct transfer *t, const struct assembly *assembly, struct assembly_block **hint,
                         const struct range *range)
 {
-    uint8_t *place = transfer_place(t, range->end - range->start);
+    uint8_t *place = transfer_reserve_next(t, range->end - range->start);
 
     if (place)
         block_read(assembly, hint, range->start, range->end, place);

@@ -69,7 +69,7 @@ static void save_last_bytes(struct assembly *assembly, const uint8_t *data, uint
 
 bool assembly_next_chunk(struct assembly_store *store, struct assembly *assembly, uint64_t until,
                          const uint8_t *payload, uint64_t payload_offset, uint32_t payload_length,
-                         struct stream_view *view)
+                         struct stream_chunk *view)
 {
     store->window_assembly = NULL;
     assembly_release(store, assembly);
@@ -81,12 +81,12 @@ bool assembly_next_chunk(struct assembly_store *store, struct assembly *assembly
         return false;
     end = smaller(end, start + VIEW_MAX);
     memcpy(store->before, assembly->before, assembly->before_length);
-    *view = (struct stream_view){ .length = (uint32_t)(end - start),
-                                  .offset = start,
-                                  .before = store->before,
-                                  .before_length = assembly->before_length,
-                                  .gap = assembly->gap_before_next,
-                                  .end = assembly->limit && end == assembly->limit };
+    *view = (struct stream_chunk){ .length = (uint32_t)(end - start),
+                                   .offset = start,
+                                   .before = store->before,
+                                   .before_length = assembly->before_length,
+                                   .gap = assembly->gap_before_next,
+                                   .end = assembly->limit && end == assembly->limit };
     view->data = find_in_payload(store, assembly, start, end, payload, payload_offset, payload_length);
     view->is_payload = view->data == payload && payload && view->length == payload_length;
     if (!view->data)
@@ -113,7 +113,7 @@ static uint64_t skip_ranges_without_bytes(const struct assembly *assembly, uint6
 }
 
 bool assembly_next_parsed(struct assembly_store *store, struct assembly *assembly, uint64_t until,
-                          struct stream_view *view)
+                          struct stream_chunk *view)
 {
     uint64_t stop = smaller(until, assembly->contiguous);
     uint64_t start = skip_ranges_without_bytes(assembly, larger(assembly->parsed, assembly->base), &stop), end;
@@ -122,11 +122,11 @@ bool assembly_next_parsed(struct assembly_store *store, struct assembly *assembl
     if (start >= stop)
         return false;
     end = smaller(stop, start + VIEW_MAX);
-    *view = (struct stream_view){ .data = find_stored_bytes(store, assembly, start, end),
-                                  .length = (uint32_t)(end - start),
-                                  .offset = start,
-                                  .gap = start > assembly->parsed,
-                                  .end = assembly->limit && end == assembly->limit };
+    *view = (struct stream_chunk){ .data = find_stored_bytes(store, assembly, start, end),
+                                   .length = (uint32_t)(end - start),
+                                   .offset = start,
+                                   .gap = start > assembly->parsed,
+                                   .end = assembly->limit && end == assembly->limit };
     assembly->parsed = end;
     return true;
 }
@@ -168,7 +168,7 @@ static void copy_history(const struct assembly *assembly, uint64_t start, uint64
 }
 
 /* Copies history and chunk together; the history is not empty. */
-static void build_window(struct assembly_store *store, const struct assembly *assembly, const struct stream_view *view,
+static void build_window(struct assembly_store *store, const struct assembly *assembly, const struct stream_chunk *view,
                          uint64_t start, uint32_t history)
 {
     uint8_t *place = store->scratch + HISTORY_MAX;
@@ -179,7 +179,7 @@ static void build_window(struct assembly_store *store, const struct assembly *as
     store->window_bytes = place - history;
 }
 
-uint64_t assembly_window(struct assembly_store *store, const struct assembly *assembly, const struct stream_view *view,
+uint64_t assembly_window(struct assembly_store *store, const struct assembly *assembly, const struct stream_chunk *view,
                          const uint8_t **bytes, uint32_t *length, uint32_t *view_at)
 {
     if (store->window_assembly != assembly || store->window_view != view->offset) {

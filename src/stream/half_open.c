@@ -63,7 +63,7 @@ int half_open_init(struct half_open_table *table, size_t memcap, uint64_t seed)
         count *= 2;
     if (pool_new(&table->pool, count * sizeof(struct half_open_bucket), 0))
         return -ENOMEM;
-    table->buckets = pool_take(table->pool);
+    table->buckets = pool_alloc(table->pool);
     table->mask = (uint32_t)(count - 1);
     table->seed = seed;
     return 0;

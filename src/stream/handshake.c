@@ -51,7 +51,7 @@ static bool have_same_options(const struct handshake_entry *a, const struct hand
 static void put_entry(struct segment *seg, const struct handshake_entry *entry)
 {
     struct tcp_session *session = seg->session;
-    struct handshake_entry *kept = pool_take(seg->stream->handshakes);
+    struct handshake_entry *kept = pool_alloc(seg->stream->handshakes);
 
     if (!kept)
         return;
@@ -74,7 +74,7 @@ void handshake_clear(struct stream *stream, struct tcp_session *session)
     while (session->queue) {
         struct handshake_entry *next = session->queue->next;
 
-        pool_give(stream->handshakes, session->queue);
+        pool_release(stream->handshakes, session->queue);
         session->queue = next;
     }
     session->queued = 0;

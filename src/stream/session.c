@@ -124,10 +124,10 @@ static bool end_idle_session(struct segment *seg)
 int session_new(struct segment *seg)
 {
     struct stream *stream = seg->stream;
-    struct tcp_session *session = pool_take(stream->sessions);
+    struct tcp_session *session = pool_alloc(stream->sessions);
 
     if (!session && (end_oldest_closed(seg) || evict_oldest_half_open(stream) || end_idle_session(seg)))
-        session = pool_take(stream->sessions);
+        session = pool_alloc(stream->sessions);
     if (!session) {
         seg->verdict->exception = EXCEPTION_STREAM_MEMCAP;
         return -ENOMEM;
@@ -152,7 +152,7 @@ void session_release(struct stream *stream, struct tcp_session *session)
     for (unsigned i = 0; i < FLOW_DIRECTIONS; i++)
         assembly_end(stream->store, &session->peer[i].assembly);
     handshake_clear(stream, session);
-    pool_give(stream->sessions, session);
+    pool_release(stream->sessions, session);
 }
 
 enum flow_state stream_flow_state(enum tcp_state state)
@@ -301,8 +301,8 @@ enum host_os peer_os(struct segment *seg, struct tcp_peer *peer)
     if (!(peer->flags & PEER_OS_KNOWN)) {
         bool is_client = peer == &seg->session->peer[FLOW_TO_SERVER];
 
-        peer->os = (uint8_t)os_for_checks(host_os_of(&seg->stream->options.host_os, seg->flow->ip_version,
-                                                     is_client ? &seg->flow->client : &seg->flow->server));
+        peer->os = (uint8_t)os_for_checks(host_os_lookup(&seg->stream->options.host_os, seg->flow->ip_version,
+                                                         is_client ? &seg->flow->client : &seg->flow->server));
         peer->flags |= PEER_OS_KNOWN;
     }
     return (enum host_os)peer->os;

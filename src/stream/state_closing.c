@@ -349,7 +349,7 @@ int closed_on_reset(struct segment *seg)
 /*
  * Inline: a SYN with the initial sequence number of the closed session. The client may open a new connection, or
  * pretend to while the server still holds the old one. Only the server's SYN/ACK shows that the connection is new
- * (stream_is_reuse()), so data in the SYN is dropped.
+ * (stream_is_port_reuse()), so data in the SYN is dropped.
  */
 static int handle_repeated_syn(struct segment *seg)
 {

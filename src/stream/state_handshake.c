@@ -21,7 +21,7 @@ static struct tcp_peer *server_of(struct segment *seg)
  * A SYN with another number than the session's. Its sender has lost the connection, or another connection used these
  * ports before: the SYN must reach its receiver, which answers with a SYN/ACK, or with an ACK of the connection that it
  * has, which the sender resets (RFC 9293 §3.5.1, RFC 5961 §4.2). The session does not change; a SYN/ACK that
- * acknowledges this SYN begins another one (stream_is_reuse()). The payload of such a SYN would reach its receiver
+ * acknowledges this SYN begins another one (stream_is_port_reuse()). The payload of such a SYN would reach its receiver
  * without having been inspected at its offset.
  */
 int handle_other_syn(struct segment *seg, enum stream_event event)

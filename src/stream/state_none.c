@@ -39,13 +39,13 @@ static void query_table(struct segment *seg, struct pick_up *known)
     known->has_conntrack = err == 0;
     known->undecided = err == -EAGAIN;
     if (!err)
-        segment_swap_sides(seg, conntrack_goes_in_reply(&known->conntrack) ? FLOW_TO_CLIENT : FLOW_TO_SERVER);
+        segment_swap_sides(seg, conntrack_is_reply_direction(&known->conntrack) ? FLOW_TO_CLIENT : FLOW_TO_SERVER);
 }
 
 static void query_conntrack(struct segment *seg, struct pick_up *known)
 {
     known->undecided = false;
-    known->has_conntrack = conntrack_of_packet(&known->conntrack, seg->pkt);
+    known->has_conntrack = conntrack_parse_packet(&known->conntrack, seg->pkt);
     if (!known->has_conntrack)
         query_table(seg, known);
     known->for_conntrack = known->has_conntrack && seg->stream->options.conntrack != STREAM_CONNTRACK_NO &&
@@ -68,7 +68,7 @@ static bool may_be_older(const struct segment *seg, const struct pick_up *known)
 static bool is_known_end(const struct segment *seg, const struct pick_up *known)
 {
     return segment_is_inline(seg) && seg->length == 0 && known->has_conntrack &&
-           seg->stream->options.conntrack != STREAM_CONNTRACK_NO && conntrack_is_over(&known->conntrack);
+           seg->stream->options.conntrack != STREAM_CONNTRACK_NO && conntrack_has_ended(&known->conntrack);
 }
 
 /* Sets the exception for all but connections that conntrack knows and those that are older than the program. */
@@ -126,10 +126,10 @@ static void set_async_as_configured(struct segment *seg)
 static void set_window_scales(struct segment *seg, const struct pick_up *known)
 {
     const struct conntrack *conntrack = &known->conntrack;
-    bool is_reply = known->has_conntrack && conntrack_goes_in_reply(conntrack);
+    bool is_reply = known->has_conntrack && conntrack_is_reply_direction(conntrack);
 
     seg->sender->window_scale = seg->receiver->window_scale = WINDOW_SCALE_MAX;
-    if (!known->has_conntrack || !conntrack_knows_scales(conntrack))
+    if (!known->has_conntrack || !conntrack_has_window_scales(conntrack))
         return;
     seg->session->flags |= SESSION_SCALES_KNOWN;
     seg->receiver->window_scale = conntrack->window_scale[is_reply ? CONNTRACK_REPLY : CONNTRACK_ORIGINAL];

@@ -308,7 +308,7 @@ static bool needs_answer(const struct stream *stream, const struct flow *flow, b
     return stream->options.inline_mode && flow->side[to_client ? FLOW_TO_SERVER : FLOW_TO_CLIENT].packets > 0;
 }
 
-bool stream_is_reuse(const struct stream *stream, const struct flow *flow, struct packet *pkt)
+bool stream_is_port_reuse(const struct stream *stream, const struct flow *flow, struct packet *pkt)
 {
     const struct stream_options *options = &stream->options;
     const struct tcp_session *session = flow->tcp;

@@ -101,7 +101,7 @@ static void read_queue(struct transfer *t, struct stream *stream, struct tcp_ses
         struct handshake_entry read = { .seq = 0 }, *entry;
 
         transfer_entry(t, &read);
-        if (t->error || !(entry = pool_take(stream->handshakes)))
+        if (t->error || !(entry = pool_alloc(stream->handshakes)))
             return; /* more than this process stores */
         *entry = read;
         *link = entry;
@@ -149,7 +149,7 @@ static void transfer_session(struct transfer *t, struct stream *stream, struct t
 
 static bool read_session(struct transfer *t, struct stream *stream, struct flow *flow)
 {
-    struct tcp_session *session = pool_take(stream->sessions);
+    struct tcp_session *session = pool_alloc(stream->sessions);
 
     if (!session) {
         flow->flags |= FLOW_NO_STREAM;

@@ -77,8 +77,8 @@ void urgent_process(struct segment *seg)
         peer->urgent[peer->urgent_count++] = place;
 }
 
-bool stream_urgent_place(const struct stream *stream, const struct flow *flow, enum flow_direction direction,
-                         const struct packet *pkt, uint64_t *place)
+bool stream_get_urgent_offset(const struct stream *stream, const struct flow *flow, enum flow_direction direction,
+                              const struct packet *pkt, uint64_t *place)
 {
     const struct tcp_peer *peer = flow->tcp ? &flow->tcp->peer[direction] : NULL;
     int64_t marked;
@@ -91,7 +91,7 @@ bool stream_urgent_place(const struct stream *stream, const struct flow *flow, e
     return is_remembered(peer, marked);
 }
 
-unsigned stream_urgent_places(const struct flow *flow, enum flow_direction direction, const int64_t **places)
+unsigned stream_get_urgent_offsets(const struct flow *flow, enum flow_direction direction, const int64_t **places)
 {
     const struct tcp_peer *peer = flow->tcp ? &flow->tcp->peer[direction] : NULL;
 
@@ -120,12 +120,12 @@ void stream_clear_urgent(struct stream *stream, struct flow *flow, enum flow_dir
 /* --- Readings ------------------------------------------------------------------------------------- */
 
 bool stream_next_reading(struct stream *stream, const struct flow *flow, enum flow_direction direction,
-                         const struct stream_view *view, unsigned number, struct stream_view *out)
+                         const struct stream_chunk *view, unsigned number, struct stream_chunk *out)
 {
     const struct tcp_peer *peer = &flow->tcp->peer[direction];
     const uint8_t *bytes;
     uint32_t length, view_at, taken = 0, left = 0;
-    uint64_t start = stream_window(stream, flow, direction, view, &bytes, &length, &view_at);
+    uint64_t start = stream_inspection_window(stream, flow, direction, view, &bytes, &length, &view_at);
     uint32_t at[URGENT_MAX], before_view = 0; /* offsets of the bytes left out */
     unsigned count = 0;
 
@@ -152,7 +152,7 @@ bool stream_next_reading(struct stream *stream, const struct flow *flow, enum fl
         before_view += at[i] < view_at;
     }
     memcpy(stream->reading + left, bytes + taken, length - taken);
-    *out = (struct stream_view){
+    *out = (struct stream_chunk){
         .data = stream->reading,
         .length = left + length - taken,
         .offset = start,

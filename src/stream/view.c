@@ -39,8 +39,8 @@ static uint64_t find_limit(struct stream *stream, struct tcp_session *session, e
     return is_ready(stream, session, direction, pkt) ? peer->assembly.acknowledged : 0;
 }
 
-bool stream_next_view(struct stream *stream, struct flow *flow, enum flow_direction direction, const struct packet *pkt,
-                      bool all, struct stream_view *view)
+bool stream_next_chunk(struct stream *stream, struct flow *flow, enum flow_direction direction,
+                       const struct packet *pkt, bool all, struct stream_chunk *view)
 {
     struct tcp_session *session = flow->tcp;
     const uint8_t *payload = NULL;
@@ -75,20 +75,20 @@ static uint64_t last_in_order(const struct assembly *assembly)
 }
 
 /* Whether only the end of the stream is still to be yielded: the session closed after all bytes had been yielded. */
-static bool has_only_end(const struct tcp_session *session, struct tcp_peer *peer, struct stream_view *view)
+static bool has_only_end(const struct tcp_session *session, struct tcp_peer *peer, struct stream_chunk *view)
 {
     const struct assembly *assembly = &peer->assembly;
 
     if (session->state < TCP_STATE_CLOSING || (peer->flags & PEER_END_YIELDED) || assembly->parsed == 0 ||
         assembly->parsed < (uint64_t)peer->edge)
         return false;
-    *view = (struct stream_view){ .offset = assembly->parsed, .end = true };
+    *view = (struct stream_chunk){ .offset = assembly->parsed, .end = true };
     peer->flags |= PEER_END_YIELDED;
     return true;
 }
 
-bool stream_next_acknowledged(struct stream *stream, struct flow *flow, enum flow_direction direction, bool all,
-                              struct stream_view *view)
+bool stream_next_parser_chunk(struct stream *stream, struct flow *flow, enum flow_direction direction, bool all,
+                              struct stream_chunk *view)
 {
     struct tcp_session *session = flow->tcp;
 
@@ -118,7 +118,7 @@ bool stream_has_ended(const struct flow *flow, enum flow_direction direction)
            peer->assembly.inspected >= (uint64_t)peer->edge;
 }
 
-bool stream_is_oneside(const struct flow *flow)
+bool stream_is_one_sided(const struct flow *flow)
 {
     return flow->tcp && flow->tcp->flags & SESSION_ASYNC;
 }
@@ -128,7 +128,7 @@ bool stream_is_midstream(const struct flow *flow)
     return flow->tcp && flow->tcp->flags & SESSION_MIDSTREAM;
 }
 
-uint64_t stream_next_offset(const struct flow *flow, enum flow_direction direction)
+uint64_t stream_parsed_offset(const struct flow *flow, enum flow_direction direction)
 {
     const struct assembly *assembly = flow->tcp ? &flow->tcp->peer[direction].assembly : NULL;
 
@@ -137,7 +137,7 @@ uint64_t stream_next_offset(const struct flow *flow, enum flow_direction directi
     return assembly->parsed > assembly->inspected ? assembly->parsed : assembly->inspected;
 }
 
-bool stream_turn_round(struct flow *flow)
+bool stream_swap_sides(struct flow *flow)
 {
     struct tcp_session *session = flow->tcp;
     struct tcp_peer peer;
@@ -156,7 +156,7 @@ void stream_flush(struct flow *flow, enum flow_direction direction)
         flow->tcp->peer[direction].flags |= PEER_FLUSH;
 }
 
-bool stream_has_rest(const struct flow *flow, enum flow_direction direction)
+bool stream_has_remaining_data(const struct flow *flow, enum flow_direction direction)
 {
     const struct tcp_peer *peer = flow->tcp ? &flow->tcp->peer[direction] : NULL;
 
@@ -165,8 +165,9 @@ bool stream_has_rest(const struct flow *flow, enum flow_direction direction)
     return peer->assembly.contiguous > peer->assembly.inspected || (uint64_t)peer->edge > peer->assembly.inspected;
 }
 
-uint64_t stream_window(struct stream *stream, const struct flow *flow, enum flow_direction direction,
-                       const struct stream_view *view, const uint8_t **bytes, uint32_t *length, uint32_t *view_at)
+uint64_t stream_inspection_window(struct stream *stream, const struct flow *flow, enum flow_direction direction,
+                                  const struct stream_chunk *view, const uint8_t **bytes, uint32_t *length,
+                                  uint32_t *view_at)
 {
     if (view->is_reading) {
         *bytes = view->data;

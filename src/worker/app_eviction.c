@@ -15,9 +15,9 @@ enum { EVICT_PER_PACKET = 8 };
 
 static void evict(struct pipeline *pipeline, struct flow *flow, bool inspected)
 {
-    bool within_message = app_is_within_message(flow);
+    bool within_message = app_has_incomplete_message(flow);
 
-    app_finish(pipeline->app, flow);
+    app_flow_finish(pipeline->app, flow);
     if (inspected)
         pipeline_inspect_unseen(pipeline, flow);
     pipeline_log_remaining(pipeline, flow);
@@ -26,8 +26,8 @@ static void evict(struct pipeline *pipeline, struct flow *flow, bool inspected)
 
 void evict_app_memory(struct pipeline *pipeline)
 {
-    for (unsigned i = 0; i < EVICT_PER_PACKET && app_is_short_of_memory(pipeline->app); i++) {
-        struct flow *flow = app_find_idle(pipeline->app);
+    for (unsigned i = 0; i < EVICT_PER_PACKET && app_is_memory_low(pipeline->app); i++) {
+        struct flow *flow = app_find_idle_flow(pipeline->app);
         bool inspected =
             flow && pipeline->ruleset && !(flow->flags & (FLOW_DROPPED | FLOW_PASSED)) && flow->state != FLOW_BYPASSED;
 

@@ -33,7 +33,7 @@ void count_evictions(const struct pipeline *pipeline, uint64_t out[EVICTION_TABL
 {
     struct app_memory_counts app;
 
-    app_count_memory(pipeline->app, &app);
+    app_get_memory_counts(pipeline->app, &app);
     out[EVICTION_APP] = app.shed_flows + app.evicted_flows;
     out[EVICTION_FLOW] = flow_table_evicted(pipeline->flows);
     stream_count_evictions(pipeline->stream, &out[EVICTION_STREAM], &out[EVICTION_REASSEMBLY]);

@@ -21,7 +21,7 @@ enum { FILE_TRANSACTIONS = 4 }; /* open transactions that are searched for files
 static bool may_be_shed(const struct flow *flow)
 {
     return flow->state == FLOW_ESTABLISHED && !(flow->flags & (FLOW_ALERTED | FLOW_DROPPED | FLOW_PASSED)) &&
-           !stream_has_rest(flow, FLOW_TO_SERVER) && !stream_has_rest(flow, FLOW_TO_CLIENT);
+           !stream_has_remaining_data(flow, FLOW_TO_SERVER) && !stream_has_remaining_data(flow, FLOW_TO_CLIENT);
 }
 
 /* Whether an open file of the transaction will be stored. */
@@ -53,7 +53,7 @@ static bool carries_large_file(const struct flow *flow, uint64_t bytes)
     bool found = false;
     const struct app_tx *tx;
 
-    for (unsigned reading = 0; app_open_transactions(flow, reading, &tx); reading++) {
+    for (unsigned reading = 0; app_get_open_transactions(flow, reading, &tx); reading++) {
         for (unsigned i = 0; tx && i < FILE_TRANSACTIONS; i++, tx = tx->link[APP_TX_OPEN].next) {
             if (wants_file(tx))
                 return false;

@@ -63,7 +63,7 @@ void offload_queue_options(const struct config *config, const struct firewall_op
     out->offload_drop = offload->drop_mark;
     out->offload_drop_mask = offload->drop_mask;
     /* With queue rules of another owner it is unknown whether an accepted packet passes further rules. */
-    out->offload_drops_behind = firewall->mode != ATTACH_NONE && firewall->mode != ATTACH_CHAIN;
+    out->offload_drop_by_rule = firewall->mode != ATTACH_NONE && firewall->mode != ATTACH_CHAIN;
 }
 
 /* The sluice table copies packet marks to connections only if a queue cannot mark connections itself. */
@@ -83,7 +83,7 @@ void offload_probe_kernel(const struct worker *workers, unsigned worker_count, s
     table->saves = by_packet > 0;
     /* Decide before the first packet, so that no flow is recorded as offloaded that the kernel does not handle. */
     out->accept &= by_packet + by_connection > 0;
-    out->drop &= by_connection > 0 || workers[0].queue.offload_drops_behind;
+    out->drop &= by_connection > 0 || workers[0].queue.offload_drop_by_rule;
     if (by_packet + by_connection == 0)
         log_warning(
             "no flow is offloaded: this kernel does not accept connection marks in verdicts (nft.offload.verdict)");

@@ -52,12 +52,12 @@ static void sample_checksums(struct pipeline *pipeline, struct packet *pkt)
 {
     struct checksum_sample *sample = pipeline->checksum_sample;
 
-    turn_wait(pipeline->turn);
+    replay_order_wait(pipeline->turn);
     if (sample->seen < CHECKSUM_SAMPLE) {
         decode_check_checksums(pkt);
         sample->wrong += (pkt->flags & (PACKET_BAD_L3_CHECKSUM | PACKET_BAD_L4_CHECKSUM)) != 0;
         sample->seen++;
-        decode_accept_partial_checksum(pkt); /* captured on the sending host */
+        decode_clear_partial_checksum(pkt); /* captured on the sending host */
         return;
     }
     pipeline->checksums = sample->wrong > CHECKSUM_SAMPLE / 10 ? CHECKSUMS_IGNORE : CHECKSUMS_CHECK;
@@ -92,7 +92,7 @@ static bool is_port_reuse(const struct pipeline *pipeline, const struct flow *fl
     if (flow->offload == OFFLOAD_ACCEPT && (pkt->tcp.flags & (TCP_SYN | TCP_ACK | TCP_RST)) == TCP_SYN &&
         pkt->tunnel_depth == 0)
         return true;
-    return stream_is_reuse(pipeline->stream, flow, pkt);
+    return stream_is_port_reuse(pipeline->stream, flow, pkt);
 }
 
 /* Applies overload.policy to new flows; with a policy for packets, until both sides have sent. True: it decided. */
@@ -115,7 +115,7 @@ static enum inspection_scope update_stream(struct pipeline *pipeline, struct pac
 
     stream_packet(pipeline->stream, pipeline->flows, flow, pkt, &verdict);
     /* Exceptions are counted also for flows that are accepted as a whole. */
-    if (scope == INSPECT_LOG_ONLY && !(flow->flags & FLOW_ACCEPTED_WHOLE))
+    if (scope == INSPECT_LOG_ONLY && !(flow->flags & FLOW_ACCEPTED_BY_EXCEPTION))
         return scope;
     if (verdict.undecided && policy_exception_drops(pipeline->policy, verdict.exception)) {
         /* Drop only the packet, not the flow: the retransmission is looked up again. */
@@ -206,18 +206,18 @@ static void mark_detected_protocol(struct packet *pkt, bool next)
 }
 
 /* Inline: parses a stream chunk before rules are evaluated for it. */
-static void parse_chunk(void *user, const struct stream_view *view)
+static void parse_chunk(void *user, const struct stream_chunk *view)
 {
     struct app_feed *feed = user;
     const struct packet *pkt = feed->packet;
-    struct app_stream_bytes bytes = {
+    struct app_stream_chunk bytes = {
         .bytes = view->data, .length = view->length, .offset = view->offset, .end = view->end
     };
     struct app_verdict verdict;
 
     if (view->has_readings)
-        bytes.urgent_count = stream_urgent_places(pkt->flow, direction_of(pkt), &bytes.urgent);
-    app_stream(feed->pipeline->app, pkt->flow, direction_of(pkt), &bytes, pkt->time_ns, &verdict);
+        bytes.urgent_count = stream_get_urgent_offsets(pkt->flow, direction_of(pkt), &bytes.urgent);
+    app_feed_stream(feed->pipeline->app, pkt->flow, direction_of(pkt), &bytes, pkt->time_ns, &verdict);
     apply_app_verdict(feed, &verdict);
     mark_detected_protocol(feed->packet, false);
 }
@@ -225,10 +225,10 @@ static void parse_chunk(void *user, const struct stream_view *view)
 /* Releases buffered stream data of complete transactions to inspection, so that rules see both together. */
 static void flush_complete(struct flow *flow, enum flow_direction direction)
 {
-    enum app_tx_list list = APP_TX_UNSEEN + direction;
+    enum app_tx_list list = APP_TX_UNINSPECTED + direction;
 
-    for (const struct app_tx *tx = app_transactions_in(flow, list); tx; tx = tx->link[list].next) {
-        if (app_tx_wants_inspection(tx, direction) && app_tx_is_complete(tx, direction))
+    for (const struct app_tx *tx = app_transaction_list(flow, list); tx; tx = tx->link[list].next) {
+        if (app_tx_needs_inspection(tx, direction) && app_tx_is_complete(tx, direction))
             stream_flush(flow, direction);
     }
 }
@@ -238,15 +238,15 @@ static void parse_acknowledged(struct app_feed *feed, enum flow_direction direct
 {
     struct pipeline *pipeline = feed->pipeline;
     struct packet *pkt = feed->packet;
-    struct stream_view view;
+    struct stream_chunk view;
 
-    while (stream_next_acknowledged(pipeline->stream, pkt->flow, direction, all, &view)) {
-        const struct app_stream_bytes bytes = {
+    while (stream_next_parser_chunk(pipeline->stream, pkt->flow, direction, all, &view)) {
+        const struct app_stream_chunk bytes = {
             .bytes = view.data, .length = view.length, .offset = view.offset, .end = view.end
         };
         struct app_verdict verdict;
 
-        app_stream(pipeline->app, pkt->flow, direction, &bytes, pkt->time_ns, &verdict);
+        app_feed_stream(pipeline->app, pkt->flow, direction, &bytes, pkt->time_ns, &verdict);
         apply_app_verdict(feed, &verdict);
     }
     flush_complete(pkt->flow, direction);
@@ -269,7 +269,7 @@ static void parse_passive(struct app_feed *feed, bool all)
     parse_acknowledged(feed, direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER, false);
     closes = pkt->stream_flags & PACKET_STREAM_STATE_UPDATE && pkt->flow->state == FLOW_CLOSED;
     /* Data may have been acknowledged before it arrived here. */
-    if (stream_is_oneside(pkt->flow) || pkt->payload_length > 0 || closes)
+    if (stream_is_one_sided(pkt->flow) || pkt->payload_length > 0 || closes)
         parse_acknowledged(feed, direction, false);
 }
 
@@ -279,15 +279,15 @@ static bool parse_fin(struct app_feed *feed)
 {
     struct packet *pkt = feed->packet;
     enum flow_direction direction = direction_of(pkt);
-    struct app_stream_bytes nothing = { .end = true };
+    struct app_stream_chunk nothing = { .end = true };
     struct app_verdict verdict;
 
     if (!feed->pipeline->stream_inline || pkt->protocol != IPPROTO_TCP || !pkt->transport ||
         !(pkt->tcp.flags & TCP_FIN) || pkt->payload_length > 0 || !pkt->flow || !pkt->flow->app ||
         app_protocols(pkt->flow) == 0 || !stream_has_ended(pkt->flow, direction))
         return false;
-    nothing.offset = stream_next_offset(pkt->flow, direction);
-    app_stream(feed->pipeline->app, pkt->flow, direction, &nothing, pkt->time_ns, &verdict);
+    nothing.offset = stream_parsed_offset(pkt->flow, direction);
+    app_feed_stream(feed->pipeline->app, pkt->flow, direction, &nothing, pkt->time_ns, &verdict);
     apply_app_verdict(feed, &verdict);
     return true;
 }
@@ -299,8 +299,8 @@ static bool parse_datagram(struct app_feed *feed)
     struct app_verdict verdict;
 
     if (pkt->protocol != IPPROTO_UDP || !pkt->flow || pkt->flow->protocol != IPPROTO_UDP || pkt->payload_length == 0 ||
-        !app_datagram(feed->pipeline->app, pkt->flow, direction_of(pkt), pkt->payload, pkt->payload_length,
-                      pkt->time_ns, &verdict))
+        !app_feed_datagram(feed->pipeline->app, pkt->flow, direction_of(pkt), pkt->payload, pkt->payload_length,
+                           pkt->time_ns, &verdict))
         return false;
     apply_app_verdict(feed, &verdict);
     return true;
@@ -311,7 +311,7 @@ static void parse_for_log(struct app_feed *feed)
 {
     struct pipeline *pipeline = feed->pipeline;
     struct packet *pkt = feed->packet;
-    struct stream_view view;
+    struct stream_chunk view;
 
     if (!pkt->flow || pkt->flow->flags & FLOW_DROPPED || pkt->flow->state == FLOW_BYPASSED ||
         pkt->verdict == VERDICT_DROP)
@@ -321,7 +321,7 @@ static void parse_for_log(struct app_feed *feed)
         return;
     if (!pipeline->stream_inline)
         parse_passive(feed, false);
-    while (stream_next_view(pipeline->stream, pkt->flow, direction_of(pkt), pkt, false, &view)) {
+    while (stream_next_chunk(pipeline->stream, pkt->flow, direction_of(pkt), pkt, false, &view)) {
         if (pipeline->stream_inline)
             parse_chunk(feed, &view);
     }
@@ -344,8 +344,9 @@ static void apply_app_result(const struct app_feed *feed)
     if (!(flow->flags & FLOW_ENCRYPTED) || pkt->protocol != IPPROTO_TCP)
         return;
     stream_stop(pipeline->stream, flow, direction_of(pkt));
-    if (app_wants_bypass(flow) && !stream_has_rest(flow, FLOW_TO_SERVER) && !stream_has_rest(flow, FLOW_TO_CLIENT))
-        flow->flags |= FLOW_BYPASS_WANTED;
+    if (app_may_bypass(flow) && !stream_has_remaining_data(flow, FLOW_TO_SERVER) &&
+        !stream_has_remaining_data(flow, FLOW_TO_CLIENT))
+        flow->flags |= FLOW_BYPASS_REQUESTED;
 }
 
 /* --- Inspection ----------------------------------------------------------------------------------- */
@@ -362,7 +363,7 @@ static size_t parse_and_detect(struct app_feed *feed, enum inspection_scope scop
         .hosts = pipeline->hosts,
         .turn = pipeline->turn,
         .files = app_file_engine(pipeline->app),
-        .on_view = pipeline->stream_inline ? parse_chunk : NULL,
+        .on_chunk = pipeline->stream_inline ? parse_chunk : NULL,
         .user = feed,
         .flow_ends = scope == INSPECT_AT_END,
     };
@@ -378,7 +379,7 @@ static size_t parse_and_detect(struct app_feed *feed, enum inspection_scope scop
     if (parsed || !pipeline->stream_inline)
         mark_detected_protocol(pkt, false);
     count = detect_packet(pipeline->detector, pipeline->ruleset, &in, hits);
-    limited_count = detector_limited(pipeline->detector, &limited);
+    limited_count = detector_limited_rules(pipeline->detector, &limited);
     if (limited_count > 0)
         policy_count_limits(pipeline->policy, limited, limited_count);
     apply_app_result(feed);
@@ -408,7 +409,7 @@ static void inspect(struct pipeline *pipeline, struct packet *pkt, enum inspecti
         block_port_request(pipeline->blocks, pkt, decision.block_rule);
     decision.stream = pipeline->stream;
     decision.app = pipeline->app;
-    decision.texts = scope == INSPECT_LOG_ONLY ? NULL : detector_texts(pipeline->detector);
+    decision.texts = scope == INSPECT_LOG_ONLY ? NULL : detector_captures(pipeline->detector);
     decision.names = rule_list_names(ruleset_rules(ruleset));
     if (pipeline->drop_undecodable && (pkt->flags & PACKET_MALFORMED) && !decision.passed && scope != INSPECT_LOG_ONLY)
         policy_drop(pipeline->policy, pkt, DROP_REASON_DECODE_ERROR);
@@ -428,7 +429,7 @@ static void inspect_flow(struct pipeline *pipeline, struct flow *flow, uint64_t 
 void pipeline_inspect_unseen(struct pipeline *pipeline, struct flow *flow)
 {
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
-        if (app_transactions_in(flow, APP_TX_UNSEEN + direction))
+        if (app_transaction_list(flow, APP_TX_UNINSPECTED + direction))
             inspect_flow(pipeline, flow, pipeline->now_ns, direction, INSPECT_FULL);
     }
 }
@@ -445,9 +446,10 @@ static void inspect_rest(struct pipeline *pipeline, struct flow *flow)
         if (pass == 0 ? !flow->tcp : !flow->app)
             continue;
         if (pass == 1)
-            app_finish(pipeline->app, flow);
+            app_flow_finish(pipeline->app, flow);
         for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
-            if (stream_has_rest(flow, direction) || app_transactions_in(flow, APP_TX_UNSEEN + direction))
+            if (stream_has_remaining_data(flow, direction) ||
+                app_transaction_list(flow, APP_TX_UNINSPECTED + direction))
                 inspect_flow(pipeline, flow, pipeline->now_ns, direction, INSPECT_AT_END);
         }
     }
@@ -455,8 +457,8 @@ static void inspect_rest(struct pipeline *pipeline, struct flow *flow)
 
 static bool has_complete_unseen(const struct flow *flow, enum flow_direction direction)
 {
-    enum app_tx_list list = APP_TX_UNSEEN + direction;
-    const struct app_tx *tx = app_transactions_in(flow, list);
+    enum app_tx_list list = APP_TX_UNINSPECTED + direction;
+    const struct app_tx *tx = app_transaction_list(flow, list);
 
     while (tx && !app_tx_is_complete(tx, direction))
         tx = tx->link[list].next;
@@ -487,10 +489,10 @@ static void update_flow_state(struct pipeline *pipeline, struct flow *flow)
 
     if (flow->state != FLOW_BYPASSED && !(flow->flags & FLOW_DROPPED) &&
         (offload_port_is_bypassed(pipeline->offload, flow) || (pipeline->bypass_at_depth && stream_is_at_depth(flow))))
-        flow->flags |= FLOW_BYPASS_WANTED;
+        flow->flags |= FLOW_BYPASS_REQUESTED;
     if (pipeline->shedding && flow->state != FLOW_BYPASSED)
         shed_flow(pipeline, flow);
-    if (flow->flags & FLOW_BYPASS_WANTED && flow->state != FLOW_BYPASSED)
+    if (flow->flags & FLOW_BYPASS_REQUESTED && flow->state != FLOW_BYPASSED)
         flow_set_state(pipeline->flows, flow, FLOW_BYPASSED);
     if (flow->tcp && (flow->flags & FLOW_DROPPED || flow->state == FLOW_BYPASSED)) {
         stream_stop(pipeline->stream, flow, FLOW_TO_SERVER);
@@ -542,11 +544,11 @@ static void defragment(struct pipeline *pipeline, struct packet *fragment)
 
     defrag_expire(pipeline->defrag, fragment->time_ns, EXPIRE_PER_FRAGMENT);
     switch (defrag_packet(pipeline->defrag, pipeline->decoder, fragment, &whole, &exception)) {
-    case DEFRAG_HELD:
+    case DEFRAG_STORED:
         break;
     case DEFRAG_COMPLETE:
         count = decode_reassembled(pipeline->decoder, &whole, fragment, found);
-        defrag_show_link(&whole, fragment);
+        defrag_prepend_link_header(&whole, fragment);
         inspect_found(pipeline, found, count);
         if (whole.root->verdict == VERDICT_DROP)
             defrag_drop(pipeline->defrag, &whole);
@@ -590,15 +592,15 @@ void pipeline_end_flow(struct flow *flow, enum flow_end reason, void *user)
 {
     struct pipeline *pipeline = user;
 
-    if (!pipeline->discards_flows && !flow_is_visit(flow)) {
-        turn_flow_ends(pipeline->turn, flow->start_ns, flow->first_number);
+    if (!pipeline->discards_flows && !flow_is_duplicate(flow)) {
+        replay_order_flow_ends(pipeline->turn, flow->start_ns, flow->first_number);
         if (pipeline->ruleset)
             inspect_rest(pipeline, flow);
         log_transactions(pipeline, flow, true);
         output_flow(pipeline->output, flow, reason, pipeline->ruleset ? ruleset_generation(pipeline->ruleset) : 0);
     }
     ended_flows_add(pipeline->ended, flow);
-    app_end(pipeline->app, flow, detect_release_transaction, pipeline->detector);
+    app_flow_free(pipeline->app, flow, detect_release_transaction, pipeline->detector);
     detect_flow_end(pipeline->detector, flow);
     policy_flow_end(pipeline->policy, flow);
     stream_end(pipeline->stream, flow);
@@ -622,7 +624,7 @@ void pipeline_update_offloaded(struct pipeline *pipeline, const struct ruleset *
 {
     pipeline->now_ns = now_ns;
     pipeline_set_ruleset(pipeline, ruleset);
-    flow_table_report(pipeline->flows, report, now_ns);
+    flow_table_update_offloaded(pipeline->flows, report, now_ns);
 }
 
 void pipeline_expire(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns, size_t budget)

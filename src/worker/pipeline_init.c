@@ -146,7 +146,7 @@ void pipeline_set_ruleset(struct pipeline *pipeline, const struct ruleset *rules
     if (pipeline->ruleset == ruleset)
         return;
     pipeline->ruleset = ruleset;
-    app_want(pipeline->app, ruleset ? ruleset_file_needs(ruleset) : 0);
+    app_set_needs(pipeline->app, ruleset ? ruleset_file_needs(ruleset) : 0);
 }
 
 void pipeline_clear(struct pipeline *pipeline)
@@ -174,5 +174,5 @@ void pipeline_set_turn(struct pipeline *pipeline, struct turn *turn)
 {
     pipeline->turn = turn;
     policy_set_turn(pipeline->policy, turn);
-    app_set_turn(pipeline->app, turn);
+    app_set_replay_order(pipeline->app, turn);
 }

@@ -219,10 +219,10 @@ void pipeline_settle_urgent(struct pipeline *pipeline, struct packet *pkt)
     uint64_t place;
 
     if (!pkt->transport || !pkt->flow || pkt->flow->flags & FLOW_PASSED || pkt->flow->state == FLOW_BYPASSED ||
-        pkt->verdict == VERDICT_DROP || !stream_urgent_place(pipeline->stream, pkt->flow, direction, pkt, &place))
+        pkt->verdict == VERDICT_DROP || !stream_get_urgent_offset(pipeline->stream, pkt->flow, direction, pkt, &place))
         return;
-    count = stream_urgent_places(pkt->flow, direction, &places);
-    if (app_inspects_without(pkt->flow, direction, place, places, count, is_data_mark(pkt)))
+    count = stream_get_urgent_offsets(pkt->flow, direction, &places);
+    if (app_parses_without_urgent_byte(pkt->flow, direction, place, places, count, is_data_mark(pkt)))
         return;
     stream_clear_urgent(pipeline->stream, pkt->flow, direction, pkt, &verdict);
     if (verdict.drop)

@@ -16,7 +16,7 @@ static void log_files(struct pipeline *pipeline, const struct packet *pkt, const
 {
     for (struct file *file = tx->files[direction].first; file; file = file->next) {
         if (file->logged || file->byterange_file ||
-            (!flow_ends && (file->state == FILE_OPEN || app_tx_wants_inspection(tx, direction))))
+            (!flow_ends && (file->state == FILE_OPEN || app_tx_needs_inspection(tx, direction))))
             continue;
         if (tx->beside && !file->store_wanted) /* a second parse of the message, whose file already has an event */
             continue;
@@ -31,20 +31,20 @@ void transaction_log(struct pipeline *pipeline, const struct packet *pkt, const 
 {
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++)
         log_files(pipeline, pkt, flow, tx, direction, flow_ends);
-    if (!app_tx_wants_log(pipeline->app, tx, flow_ends))
+    if (!app_tx_needs_log(pipeline->app, tx, flow_ends))
         return;
     output_transaction(pipeline->output, pkt, flow, pipeline->app, tx,
                        pipeline->ruleset ? ruleset_generation(pipeline->ruleset) : 0);
-    app_tx_note_logged(tx);
+    app_tx_set_logged(tx);
 }
 
 void transactions_tidy(struct pipeline *pipeline, const struct packet *pkt)
 {
     struct app_tx *first;
 
-    if (!pkt->flow || !pkt->flow->app || !(first = app_transactions_in(pkt->flow, APP_TX_CHANGED)))
+    if (!pkt->flow || !pkt->flow->app || !(first = app_transaction_list(pkt->flow, APP_TX_CHANGED)))
         return;
     for (struct app_tx *tx = first; tx; tx = tx->link[APP_TX_CHANGED].next)
         transaction_log(pipeline, pkt, pkt->flow, tx, false);
-    app_tidy(pipeline->app, pkt->flow, detect_release_transaction, pipeline->detector);
+    app_free_completed(pipeline->app, pkt->flow, detect_release_transaction, pipeline->detector);
 }

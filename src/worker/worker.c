@@ -162,7 +162,7 @@ static void answer_page(const struct pipeline *pipeline, struct worker_query *qu
 {
     const struct flow *found[WORKER_FLOWS];
 
-    query->count = flow_table_page(pipeline->flows, &query->cursor, buckets, found, WORKER_FLOWS);
+    query->count = flow_table_list(pipeline->flows, &query->cursor, buckets, found, WORKER_FLOWS);
     for (size_t i = 0; i < query->count; i++)
         flow_copy_init(&query->flows[i], found[i], false);
 }
@@ -277,7 +277,7 @@ static void take_update(struct worker *worker)
 
     if (!update)
         return;
-    detector_move(worker->pipeline.detector, update->room);
+    detector_switch(worker->pipeline.detector, update->room);
     file_engine_give_magic(app_file_engine(worker->pipeline.app), &update->magic);
     pipeline_set_ruleset(&worker->pipeline, update->ruleset);
     take_settings(worker, update);
@@ -457,7 +457,7 @@ static void loop(struct worker *worker)
         if (count == 0)
             break;
     }
-    int err = worker->has_sender ? nfqueue_settle(worker->capture) : 0;
+    int err = worker->has_sender ? nfqueue_wait_sent(worker->capture) : 0;
 
     count = count < 0 ? count : err;
     tell_state(worker, HEARTBEAT_ENDED);

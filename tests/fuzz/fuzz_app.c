@@ -55,7 +55,7 @@ static void play(struct app_rig *rig, const uint8_t *data, size_t size)
             app_rig_lose(rig, direction, 10);
         if (length > size - 3)
             length = size - 3;
-        check_heads(app_by_id(app_find(FUZZ_APP)), data + 3, length);
+        check_heads(app_proto_by_id(app_id_by_name(FUZZ_APP)), data + 3, length);
         if (!ended[direction])
             app_rig_send(rig, direction, data + 3, length);
         if (data[0] & 4 && !ended[direction]) {
@@ -70,9 +70,9 @@ static void play(struct app_rig *rig, const uint8_t *data, size_t size)
 static void run(const uint8_t *data, size_t size, int cut, size_t memcap, struct outcome *out)
 {
     struct app_rig *rig = app_rig_new_limited(FUZZ_APP, NULL, memcap);
-    const struct app_proto *proto = app_by_id(app_find(FUZZ_APP));
+    const struct app_proto *proto = app_proto_by_id(app_id_by_name(FUZZ_APP));
 
-    app_want(rig->app, RULE_MESSAGE_MD5);
+    app_set_needs(rig->app, RULE_MESSAGE_MD5);
     rig->cut = cut;
     rig->tidy = true;
     if (size > 0 && data[0] & 1 && proto->transports & APP_UDP) {
@@ -91,14 +91,14 @@ static void run(const uint8_t *data, size_t size, int cut, size_t memcap, struct
     if (size > 0)
         play(rig, data + 1, size - 1);
     out->failed = rig->failed;
-    out->refused =
-        heap_refused(rig->app->heap) > 0; /* what follows is the end of the flow: nobody is told of failures there */
+    out->refused = heap_refused_count(rig->app->heap) >
+                   0; /* what follows is the end of the flow: nobody is told of failures there */
     app_rig_close(rig);
     for (uint64_t id = 0; id < RIG_MAX_TX; id++) {
         if (rig->json[id].bytes)
             text_printf(&out->all, "%s\n", app_rig_json(rig, id));
     }
-    out->refused_at_end = heap_refused(rig->app->heap) > 0;
+    out->refused_at_end = heap_refused_count(rig->app->heap) > 0;
     app_rig_free(rig);
 }
 

@@ -125,7 +125,7 @@ static void send_one(const uint8_t *record, int version, bool inline_mode, bool 
     MUST(d.exception == EXCEPTION_NONE || (result == DEFRAG_IGNORED && small));
     if (of->dropped)
         MUST(result == DEFRAG_DROPPED || result == DEFRAG_IGNORED);
-    if (result == DEFRAG_HELD || result == DEFRAG_COMPLETE)
+    if (result == DEFRAG_STORED || result == DEFRAG_COMPLETE)
         note_sent(of, &piece);
     if (inline_mode)
         check_agreement(of);

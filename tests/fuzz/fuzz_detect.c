@@ -55,7 +55,7 @@ static struct ruleset *load_rules(void)
     struct ruleset *ruleset;
     struct rule_list *list;
 
-    app_words(words, sizeof(words) / sizeof(words[0]));
+    app_list_names(words, sizeof(words) / sizeof(words[0]));
     require(variables && options.keywords && diag);
     require(rule_list_new(&list, &options, diag) == 0);
     require(rule_list_load(list, CAPTURES "keywords.rules", diag) == 0);

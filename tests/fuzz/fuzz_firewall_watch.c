@@ -111,7 +111,7 @@ static bool ends(const char *string, size_t size)
 
 static void check_change(const struct firewall_options *options, const struct firewall_change *change)
 {
-    const struct firewall_intruder *chain = &change->intruder;
+    const struct firewall_misplaced_chain *chain = &change->intruder;
 
     require(ends(change->process, sizeof(change->process)));
     require(ends(chain->table, sizeof(chain->table)) && ends(chain->chain, sizeof(chain->chain)));

@@ -71,7 +71,7 @@ static void make_ruleset(void)
     struct ruleset_options options;
     struct rule_list *list;
 
-    app_words(words, sizeof(words) / sizeof(words[0]));
+    app_list_names(words, sizeof(words) / sizeof(words[0]));
     MUST(rule_list_new(&list, &list_options, f->diag) == 0);
     MUST(rule_list_parse(list, "fuzz", rules, sizeof(rules) - 1, f->diag) == 0);
     MUST(rule_list_finish(list, f->diag) == 0 && diag_errors(f->diag) == 0);

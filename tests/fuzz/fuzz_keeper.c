@@ -130,7 +130,7 @@ static void write_memory(struct cursor *in)
 
     cursor_be32(in, &at);
     cursor_u8(in, &length);
-    bytes = cursor_take(in, length);
+    bytes = cursor_read(in, length);
     if (bytes && memory_map->memory) {
         at %= (uint32_t)memory_map->size;
         if (length > memory_map->size - at)

@@ -73,7 +73,7 @@ static void check_rule(const struct netrules_chain *chain, const struct netrules
     require(rule->chain == chain && rule->text);
     if (rule->verdict == NETRULES_QUEUE)
         require(rule->queue.first <= rule->queue.last);
-    if (rule->established || rule->only_loopback || rule->sees_connection_mark)
+    if (rule->established || rule->only_loopback || rule->matches_connection_mark)
         require(rule->conditional);
 }
 
@@ -103,7 +103,7 @@ static void check_report(const struct netrules *ruleset)
 
     firewall_options_default(&input.options);
     input.options.queue_last = 3;
-    require(doctor_judge(&report, ruleset, &input) == 0);
+    require(doctor_examine(&report, ruleset, &input) == 0);
     for (const struct doctor_finding *finding = report->findings; finding; finding = finding->next) {
         require(finding->id && finding->what && finding->why && finding->remedy);
         require(!finding->next || finding->next->severity <= finding->severity);

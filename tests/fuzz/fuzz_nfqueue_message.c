@@ -48,7 +48,7 @@ static void check_conntrack(struct packet *pkt, const uint8_t *data, size_t size
         return;
     if (told->bytes < data || told->bytes > data + size || told->length > (size_t)(data + size - told->bytes))
         abort();
-    if (!conntrack_read(&conntrack, told->bytes, told->length))
+    if (!conntrack_parse(&conntrack, told->bytes, told->length))
         return;
     if (conntrack.window_scale[0] > 14 || conntrack.window_scale[1] > 14)
         abort();
@@ -60,10 +60,10 @@ static void check_conntrack(struct packet *pkt, const uint8_t *data, size_t size
     bool is_reply = conntrack_may_be_reply(pkt);
 
     take_tuple(pkt, &tuples[is_reply]);
-    if (conntrack_of_packet(&again, pkt) != (same_kind && tuples[0].ip_version != 0 && told->info < 5))
+    if (conntrack_parse_packet(&again, pkt) != (same_kind && tuples[0].ip_version != 0 && told->info < 5))
         abort();
     pkt->source_port ^= 1; /* now both tuples must have it so */
-    if (conntrack_of_packet(&again, pkt) && again.tuple[!is_reply].destination_port != pkt->source_port)
+    if (conntrack_parse_packet(&again, pkt) && again.tuple[!is_reply].destination_port != pkt->source_port)
         abort();
 }
 

@@ -104,7 +104,7 @@ static void load_rules(void)
     struct diag *diag = diag_new();
     struct rule_list *list;
 
-    app_words(words, sizeof(words) / sizeof(words[0]));
+    app_list_names(words, sizeof(words) / sizeof(words[0]));
     MUST(rule_list_new(&list, &list_options, diag) == 0);
     MUST(rule_list_parse(list, "fuzz", rules, sizeof(rules) - 1, diag) == 0);
     MUST(rule_list_finish(list, diag) == 0);

@@ -55,21 +55,21 @@ static enum host_os linux_host(const void *user, int ip_version, const struct ad
 static void take_views(struct world *world, struct flow *flow, enum flow_direction direction, const struct packet *pkt,
                        bool all)
 {
-    struct stream_view view;
+    struct stream_chunk view;
     unsigned count = 0;
 
-    while (stream_next_view(world->stream, flow, direction, pkt, all, &view)) {
+    while (stream_next_chunk(world->stream, flow, direction, pkt, all, &view)) {
         const uint8_t *bytes;
         uint32_t length, at;
 
         MUST(++count < 10000 && view.length > 0);
         MUST(view.offset == 0 || view.offset >= world->inspected[direction] || view.gap);
         world->inspected[direction] = view.offset + view.length;
-        stream_window(world->stream, flow, direction, &view, &bytes, &length, &at);
+        stream_inspection_window(world->stream, flow, direction, &view, &bytes, &length, &at);
         MUST(at + view.length == length && memcmp(bytes + at, view.data, view.length) == 0);
         MUST(view.before_length <= STREAM_BEFORE_MAX && !(view.gap && view.before_length > 0));
         for (unsigned number = 1; view.has_readings; number++) {
-            struct stream_view reading;
+            struct stream_chunk reading;
 
             if (!stream_next_reading(world->stream, flow, direction, &view, number, &reading))
                 break;
@@ -185,7 +185,7 @@ static void send_packet(struct world *world, struct packet *pkt)
     struct flow *flow = flow_table_get(world->flows, pkt, &exception);
 
     MUST(flow);
-    if (stream_is_reuse(world->stream, flow, pkt)) {
+    if (stream_is_port_reuse(world->stream, flow, pkt)) {
         flow_table_end(world->flows, flow, FLOW_END_REUSED);
         flow = flow_table_get(world->flows, pkt, &exception);
         MUST(flow && !flow->tcp);

@@ -100,7 +100,7 @@ static inline struct app_rig *app_rig_new_limited(const char *proto, const char 
 {
     struct app_rig *rig = calloc(1, sizeof(*rig));
 
-    app_rig_require(rig && app_find(proto) > 0, "no such protocol");
+    app_rig_require(rig && app_id_by_name(proto) > 0, "no such protocol");
     if (yaml)
         app_rig_configure(&rig->options, yaml);
     else
@@ -109,7 +109,7 @@ static inline struct app_rig *app_rig_new_limited(const char *proto, const char 
     rig->options.memcap = memcap;
     app_rig_require(app_shared_new(&rig->shared) == 0 && app_new(&rig->app, &rig->options, rig->shared) == 0,
                     "no memory");
-    rig->transport = app_by_id(app_find(proto))->transports & APP_TCP ? APP_TCP : APP_UDP;
+    rig->transport = app_proto_by_id(app_id_by_name(proto))->transports & APP_TCP ? APP_TCP : APP_UDP;
     rig->now_ns = UINT64_C(1700000000) * 1000000000;
     rig->random = 1;
     app_rig_start_flow(rig);
@@ -130,7 +130,7 @@ static inline void app_rig_clear_json(struct app_rig *rig)
 
 static inline void app_rig_free(struct app_rig *rig)
 {
-    app_end(rig->app, &rig->flow, NULL, NULL);
+    app_flow_free(rig->app, &rig->flow, NULL, NULL);
     app_byterange_clear(rig->app);
     app_rig_require(rig->app->byterange_memory == 0, "memory of reassembled files was not freed");
     app_rig_require(heap_memory(rig->app->heap) == 0, "memory of the heap was not given back");
@@ -153,8 +153,8 @@ static inline void app_rig_render(struct app_rig *rig, const struct app_tx *tx, 
     if (tx->proto->log) {
         fields_init(&fields, rig->fields, sizeof(rig->fields));
         tx->proto->log(tx, app_proto_settings(rig->app, tx->proto), &fields);
-        if (tx->proto->log_more)
-            tx->proto->log_more(tx, app_proto_settings(rig->app, tx->proto), &fields);
+        if (tx->proto->log_top_level)
+            tx->proto->log_top_level(tx, app_proto_settings(rig->app, tx->proto), &fields);
         app_rig_require(fields.depth == 0, "an object of the log was left open");
         app_rig_require(fields_render(rig->fields, fields.length, out), "the log is not well-formed");
     }
@@ -238,27 +238,27 @@ static inline void app_rig_after(struct app_rig *rig)
             continue;
         app_rig_read_all(tx);
         for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
-            app_tx_note_inspected(tx, direction);
+            app_tx_set_inspected(tx, direction);
         }
         if (tx->id < RIG_MAX_TX && !tx->beside)
             app_rig_render(rig, tx, &rig->json[tx->id]);
-        if (app_tx_wants_log(rig->app, tx, false))
-            app_tx_note_logged(tx);
+        if (app_tx_needs_log(rig->app, tx, false))
+            app_tx_set_logged(tx);
     }
-    app_tidy(rig->app, &rig->flow, NULL, NULL);
+    app_free_completed(rig->app, &rig->flow, NULL, NULL);
 }
 
 static inline void app_rig_piece(struct app_rig *rig, enum flow_direction direction, const uint8_t *bytes,
                                  uint32_t length, bool end)
 {
     if (rig->transport == APP_UDP) {
-        app_datagram(rig->app, &rig->flow, direction, bytes, length, rig->now_ns, &rig->verdict);
+        app_feed_datagram(rig->app, &rig->flow, direction, bytes, length, rig->now_ns, &rig->verdict);
     } else {
-        const struct app_stream_bytes in = {
+        const struct app_stream_chunk in = {
             .bytes = bytes, .length = length, .offset = rig->offset[direction], .end = end
         };
 
-        app_stream(rig->app, &rig->flow, direction, &in, rig->now_ns, &rig->verdict);
+        app_feed_stream(rig->app, &rig->flow, direction, &in, rig->now_ns, &rig->verdict);
         rig->offset[direction] += length;
     }
     rig->failed |= rig->verdict.exception != EXCEPTION_NONE;
@@ -311,7 +311,7 @@ static inline void app_rig_end(struct app_rig *rig, enum flow_direction directio
 
 static inline void app_rig_close(struct app_rig *rig)
 {
-    app_finish(rig->app, &rig->flow);
+    app_flow_finish(rig->app, &rig->flow);
     app_rig_after(rig);
 }
 
@@ -333,7 +333,7 @@ static inline void app_rig_expect(struct app_rig *rig, const char *proto, const 
 
 static inline const char *app_rig_protocol(const struct app_rig *rig)
 {
-    return app_name_of_id(app_of_flow(&rig->flow));
+    return app_name_by_id(app_flow_protocol(&rig->flow));
 }
 
 static inline bool app_rig_has_event(const struct app_rig *rig, uint64_t id, const char *name)

@@ -326,7 +326,7 @@ static inline void model_check_bytes(const struct model *model, const uint8_t *b
 }
 
 /* The history: from `size` places before the view, or the last gap, those that have bytes. */
-static inline void model_check_window(struct model_run *run, struct model *model, const struct stream_view *view)
+static inline void model_check_window(struct model_run *run, struct model *model, const struct stream_chunk *view)
 {
     uint64_t size = model_min(model->window, MODEL_HISTORY), start = view->offset > size ? view->offset - size : 0;
     const uint8_t *bytes, *again;
@@ -365,7 +365,7 @@ static inline void model_keep_before(struct model *model, uint64_t start, uint64
     }
 }
 
-static inline void model_check_view(struct model_run *run, struct model *model, const struct stream_view *view,
+static inline void model_check_view(struct model_run *run, struct model *model, const struct stream_chunk *view,
                                     uint64_t stop, bool with_window)
 {
     uint64_t end = model->inspected;
@@ -392,7 +392,7 @@ static inline void model_check_view(struct model_run *run, struct model *model, 
 static inline bool model_view(struct model_run *run, struct model *model, uint64_t until, bool with_window)
 {
     uint64_t stop = model_min(until, model->contiguous);
-    struct stream_view view;
+    struct stream_chunk view;
     const uint8_t *payload = run->payload_of == model ? run->payload : NULL;
 
     model_release(run, model);

@@ -25,7 +25,7 @@ static inline void load(const char *text)
 
     keywords = keyword_table_new(keyword_list, keyword_list_count);
     variables = rule_variables_new();
-    app_words(words, sizeof(words) / sizeof(words[0]));
+    app_list_names(words, sizeof(words) / sizeof(words[0]));
     const struct rule_list_options list_options = { .keywords = keywords,
                                                     .variables = variables,
                                                     .applications = words };

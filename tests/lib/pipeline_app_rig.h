@@ -29,7 +29,7 @@ static inline void rig_setup_applications(void)
     static const char *words[256];
 
     rig_setup();
-    app_words(words, sizeof(words) / sizeof(words[0]));
+    app_list_names(words, sizeof(words) / sizeof(words[0]));
     rig.applications = words;
     rig_config = NULL;
     rig_configure_applications("");

@@ -104,12 +104,12 @@ static inline struct ruleset *rig_make_rules(const char *text)
 static inline void rig_reload(const char *text)
 {
     struct ruleset *ruleset = rig_make_rules(text);
-    struct detector_room *room;
+    struct detector_memory *room;
 
-    ck_assert_int_eq(detector_room_new(&room, ruleset), 0);
-    detector_move(rig.pipeline.detector, room);
+    ck_assert_int_eq(detector_memory_new(&room, ruleset), 0);
+    detector_switch(rig.pipeline.detector, room);
     pipeline_set_ruleset(&rig.pipeline, ruleset);
-    detector_room_free(room);
+    detector_memory_free(room);
     ruleset_free(rig.ruleset);
     rig.ruleset = ruleset;
 }

@@ -262,9 +262,9 @@ static size_t put_packet(const struct line *line)
 
 static void take_views(enum flow_direction direction, bool all)
 {
-    struct stream_view view;
+    struct stream_chunk view;
 
-    while (stream_next_view(rig.stream, rig.flow, direction, &rig.packet, all, &view)) {
+    while (stream_next_chunk(rig.stream, rig.flow, direction, &rig.packet, all, &view)) {
         const uint8_t *bytes;
         uint32_t length, at;
         size_t have = strlen(rig.yielded[direction]);
@@ -273,7 +273,7 @@ static void take_views(enum flow_direction direction, bool all)
         memcpy(rig.yielded[direction] + have, view.data, view.length);
         rig.gap |= view.gap;
         rig.end |= view.end;
-        stream_window(rig.stream, rig.flow, direction, &view, &bytes, &length, &at);
+        stream_inspection_window(rig.stream, rig.flow, direction, &view, &bytes, &length, &at);
         ck_assert_uint_eq(length - at, view.length);
         ck_assert_mem_eq(bytes + at, view.data, view.length);
     }
@@ -296,7 +296,7 @@ static void send_packet(size_t length, bool bad_checksum)
     pkt->flags &= ~(uint32_t)PACKET_BAD_L3_CHECKSUM;
     rig.flow = flow_table_get(rig.flows, pkt, &exception);
     ck_assert_ptr_nonnull(rig.flow);
-    if (!rig.keeps_flows && stream_is_reuse(rig.stream, rig.flow, pkt)) {
+    if (!rig.keeps_flows && stream_is_port_reuse(rig.stream, rig.flow, pkt)) {
         flow_table_end(rig.flows, rig.flow, FLOW_END_REUSED);
         rig.flow = flow_table_get(rig.flows, pkt, &exception);
     }

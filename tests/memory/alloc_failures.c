@@ -69,7 +69,7 @@ struct progress {
     uint64_t at; /* the allocation that is refused; 0: none yet */
     bool failed; /* something was reported by the child */
     uint64_t runs;
-    uint64_t flows[APP_MAX_PROTOCOLS], heap_refused[APP_MAX_PROTOCOLS];
+    uint64_t flows[APP_MAX_PROTOCOLS], heap_refused_count[APP_MAX_PROTOCOLS];
     uint64_t pool_refused[POOLS];
     uint64_t output_refused, start_refused, start_runs;
 };
@@ -317,7 +317,7 @@ static uint64_t play(const struct conversation *one, struct side *side, uint64_t
     for (unsigned i = 0; i < POOLS; i++)
         t.progress->pool_refused[i] += refuse_count_pool(pool_at(side, i));
     if (one->protocol > 0)
-        t.progress->heap_refused[one->protocol - 1] += refuse_count(REFUSE_HEAP);
+        t.progress->heap_refused_count[one->protocol - 1] += refuse_count(REFUSE_HEAP);
     check_nothing_left(one, side);
     uint64_t calls = refuse_stop();
 
@@ -491,10 +491,10 @@ static bool print_table(void)
 
     printf("%-40s %8s\n", "protocol, pool or part", "refused");
     for (size_t i = 0; i < app_list_count; i++)
-        complete &= print_row(app_list[i]->name, progress->heap_refused[i],
-                              progress->flows[i] == 0          ? "NO FLOW OF THE PROTOCOL"
-                              : progress->heap_refused[i] == 0 ? "NOT COVERED"
-                                                               : NULL);
+        complete &= print_row(app_list[i]->name, progress->heap_refused_count[i],
+                              progress->flows[i] == 0                ? "NO FLOW OF THE PROTOCOL"
+                              : progress->heap_refused_count[i] == 0 ? "NOT COVERED"
+                                                                     : NULL);
     for (unsigned i = 0; i < POOLS; i++)
         complete &=
             print_row(pool_names[i], progress->pool_refused[i], progress->pool_refused[i] ? NULL : "NOT COVERED");

@@ -250,7 +250,7 @@ static void add_input(struct conversations *all, const char *name, const struct 
     size_t size = read_file(path, data);
     bool udp = !(proto->transports & APP_TCP) || (size > 0 && data[0] & 1 && proto->transports & APP_UDP);
     const char *ports = udp ? proto->udp_ports : proto->tcp_ports;
-    struct conversation *one = add_conversation(all, name, app_find(proto->name));
+    struct conversation *one = add_conversation(all, name, app_id_by_name(proto->name));
     struct talk talk = {
         .to = one,
         .protocol = udp ? IPPROTO_UDP : IPPROTO_TCP,
@@ -306,7 +306,7 @@ static struct talk http_talk(struct conversation *one, bool ipv6)
 
 static void add_http(struct conversations *all, const char *name, bool ipv6, bool passive)
 {
-    struct conversation *one = add_conversation(all, name, app_find("http"));
+    struct conversation *one = add_conversation(all, name, app_id_by_name("http"));
     struct talk talk = http_talk(one, ipv6);
 
     one->passive = passive;
@@ -320,7 +320,7 @@ static void add_http(struct conversations *all, const char *name, bool ipv6, boo
 /* The announcement by the control connection, and the data connection that it announces. */
 static void add_ftp_data(struct conversations *all)
 {
-    struct conversation *one = add_conversation(all, "ftp-data: passive mode", app_find("ftp-data"));
+    struct conversation *one = add_conversation(all, "ftp-data: passive mode", app_id_by_name("ftp-data"));
     struct talk control = { .to = one, .protocol = IPPROTO_TCP, .client_port = CLIENT_PORT, .server_port = 21 };
     struct talk data = {
         .to = one, .protocol = IPPROTO_TCP, .client_port = CLIENT_PORT + 1, .server_port = 200 * 256 + 10

@@ -69,14 +69,14 @@ static bool is_refused(enum refuse_kind kind)
 
 /* --- heap ----------------------------------------------------------------------------------------- */
 
-void *__real_heap_take(struct heap *heap, size_t size);
-void *__real_heap_take_raw(struct heap *heap, size_t size);
+void *__real_heap_alloc(struct heap *heap, size_t size);
+void *__real_heap_alloc_uncleared(struct heap *heap, size_t size);
 void *__real_heap_grow(struct heap *heap, void *object, size_t used, size_t size);
 void __real_buffer_reserve(struct heap *heap, struct buffer *buffer, uint32_t length);
 uint32_t __real_buffer_append(struct heap *heap, struct buffer *buffer, const void *bytes, uint32_t length,
                               uint32_t limit);
-void *__wrap_heap_take(struct heap *heap, size_t size);
-void *__wrap_heap_take_raw(struct heap *heap, size_t size);
+void *__wrap_heap_alloc(struct heap *heap, size_t size);
+void *__wrap_heap_alloc_uncleared(struct heap *heap, size_t size);
 void *__wrap_heap_grow(struct heap *heap, void *object, size_t used, size_t size);
 void __wrap_buffer_reserve(struct heap *heap, struct buffer *buffer, uint32_t length);
 uint32_t __wrap_buffer_append(struct heap *heap, struct buffer *buffer, const void *bytes, uint32_t length,
@@ -84,17 +84,17 @@ uint32_t __wrap_buffer_append(struct heap *heap, struct buffer *buffer, const vo
 
 static void *refuse_heap(struct heap *heap)
 {
-    return __real_heap_take_raw(heap, HEAP_OBJECT_MAX + (size_t)1);
+    return __real_heap_alloc_uncleared(heap, HEAP_OBJECT_MAX + (size_t)1);
 }
 
-void *__wrap_heap_take(struct heap *heap, size_t size)
+void *__wrap_heap_alloc(struct heap *heap, size_t size)
 {
-    return is_refused(REFUSE_HEAP) ? refuse_heap(heap) : __real_heap_take(heap, size);
+    return is_refused(REFUSE_HEAP) ? refuse_heap(heap) : __real_heap_alloc(heap, size);
 }
 
-void *__wrap_heap_take_raw(struct heap *heap, size_t size)
+void *__wrap_heap_alloc_uncleared(struct heap *heap, size_t size)
 {
-    return is_refused(REFUSE_HEAP) ? refuse_heap(heap) : __real_heap_take_raw(heap, size);
+    return is_refused(REFUSE_HEAP) ? refuse_heap(heap) : __real_heap_alloc_uncleared(heap, size);
 }
 
 void *__wrap_heap_grow(struct heap *heap, void *object, size_t used, size_t size)
@@ -125,9 +125,9 @@ uint32_t __wrap_buffer_append(struct heap *heap, struct buffer *buffer, const vo
 
 /* --- pool ----------------------------------------------------------------------------------------- */
 
-void *__real_pool_take(struct pool *pool);
+void *__real_pool_alloc(struct pool *pool);
 size_t __real_pool_used(const struct pool *pool);
-void *__wrap_pool_take(struct pool *pool);
+void *__wrap_pool_alloc(struct pool *pool);
 size_t __wrap_pool_used(const struct pool *pool);
 
 static struct pool_state *state_of(const struct pool *pool)
@@ -148,11 +148,11 @@ static bool is_pool_refused(const struct pool *pool)
     return true;
 }
 
-void *__wrap_pool_take(struct pool *pool)
+void *__wrap_pool_alloc(struct pool *pool)
 {
     if (is_armed && state_of(pool)->promised)
-        return __real_pool_take(pool);
-    return is_pool_refused(pool) ? NULL : __real_pool_take(pool);
+        return __real_pool_alloc(pool);
+    return is_pool_refused(pool) ? NULL : __real_pool_alloc(pool);
 }
 
 /* Callers that take several objects, all or none, compare this with the capacity first. What they are told must hold.

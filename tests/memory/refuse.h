@@ -3,10 +3,10 @@
  * Refuses allocations on demand. The program is linked with --wrap for the functions below, so that the objects under
  * test are the same as in the daemon:
  *
- *     heap     heap_take(), heap_take_raw(), heap_grow(), and the growth of buffers: as if app-layer.memcap were
- * reached pool     pool_take(), and the answer of pool_used() to callers that ask before they take: as if the memcap of
- * flows, sessions, stream data, fragments, ... were reached malloc   malloc(), calloc(), realloc(), aligned_alloc(),
- * strdup(), ...: as if the process had no memory
+ *     heap     heap_alloc(), heap_alloc_uncleared(), heap_grow(), and the growth of buffers: as if app-layer.memcap
+ * were reached pool     pool_alloc(), and the answer of pool_used() to callers that ask before they take: as if the
+ * memcap of flows, sessions, stream data, fragments, ... were reached malloc   malloc(), calloc(), realloc(),
+ * aligned_alloc(), strdup(), ...: as if the process had no memory
  *
  * Only calls of the thread that called refuse_start() are counted and refused.
  */

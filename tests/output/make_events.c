@@ -78,7 +78,7 @@ static void add_flow(struct tools *tools, struct sample *sample, int number)
     else
         sample_answered_flow(sample);
     flow->state = (uint8_t)(number % FLOW_STATE_COUNT);
-    flow->flags = (uint16_t)(number % (FLOW_ACCEPTED_WHOLE << 1));
+    flow->flags = (uint16_t)(number % (FLOW_ACCEPTED_BY_EXCEPTION << 1));
     flow->emergency = number % 3 == 0;
     for (int cause = 1; cause < EXCEPTION_COUNT; cause++)
         flow->exceptions[cause] = (uint8_t)((number + cause) % (EXCEPTION_POLICY_COUNT + 1));

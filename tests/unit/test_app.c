@@ -31,11 +31,11 @@ static void obey(struct app_context *context, const uint8_t *line, uint32_t leng
     struct app_expectation what = { .ip_version = 4, .server_port = 2121, .proto = "told" };
 
     if (length >= 6 && !memcmp(line, "CHANGE", 6))
-        app_change(context, length >= 10 && !memcmp(line + 7, "bin", 3) ? "bin" : NULL, false);
+        app_change_protocol(context, length >= 10 && !memcmp(line + 7, "bin", 3) ? "bin" : NULL, false);
     else if (length >= 5 && !memcmp(line, "MAYBE", 5))
-        app_change(context, "bin", true);
+        app_change_protocol(context, "bin", true);
     else if (length >= 5 && !memcmp(line, "CLOSE", 5))
-        app_no_more(context, true);
+        app_stop_parsing(context, true);
     else if (length >= 3 && !memcmp(line, "ODD", 3))
         app_event(context, NULL, EVENT_ODD);
     else if (length >= 6 && !memcmp(line, "EXPECT", 6)) {
@@ -158,7 +158,7 @@ static struct app_result feed_units(struct app_context *context, void *data, con
     return (struct app_result){ .consumed = at, .needed = at < in->length ? 1u + in->bytes[at] : 0 };
 }
 
-static enum app_guess probe_units(const struct app_probe *in)
+static enum app_probe_result probe_units(const struct app_probe *in)
 {
     if (in->bytes[0] != 3 && in->bytes[0] != 4)
         return APP_NO;
@@ -238,7 +238,7 @@ START_TEST(finds_the_protocol)
 
     for (size_t i = 0; i < 2; i++) {
         rig->cut = cuts[i];
-        app_end(rig->app, &rig->flow, NULL, NULL);
+        app_flow_free(rig->app, &rig->flow, NULL, NULL);
         app_rig_start_flow(rig);
         rig->flow.server_port = firsts[_i].port;
         app_rig_text(rig, FLOW_TO_SERVER, firsts[_i].client);
@@ -253,7 +253,7 @@ END_TEST
 
 START_TEST(what_came_before_the_protocol_was_known_is_parsed)
 {
-    app_end(rig->app, &rig->flow, NULL, NULL);
+    app_flow_free(rig->app, &rig->flow, NULL, NULL);
 
     uint64_t memory = counter("app_layer.memuse");
 
@@ -264,7 +264,7 @@ START_TEST(what_came_before_the_protocol_was_known_is_parsed)
     ck_assert_str_eq(app_rig_json(rig, 0), "{\"line\":\"who knows\",\"answer\":\"hello\"}");
     ck_assert_uint_eq(counter("app_layer.flow.line"), 1);
     ck_assert_uint_gt(counter("app_layer.memuse"), memory);
-    app_end(rig->app, &rig->flow, NULL, NULL);
+    app_flow_free(rig->app, &rig->flow, NULL, NULL);
     ck_assert_uint_eq(counter("app_layer.memuse"), memory);
 }
 END_TEST
@@ -299,14 +299,14 @@ START_TEST(directions_that_differ_are_told)
     ck_assert_uint_eq(rig->verdict.events, 0);
     app_rig_text(rig, FLOW_TO_SERVER, "LINE a\n");
     ck_assert_uint_eq(rig->verdict.events, 0);
-    app_end(rig->app, &rig->flow, NULL, NULL);
+    app_flow_free(rig->app, &rig->flow, NULL, NULL);
     app_rig_start_flow(rig);
     rig->flow.server_port = 4242;
     app_rig_text(rig, FLOW_TO_SERVER, "\003xyz");
     app_rig_text(rig, FLOW_TO_CLIENT, "hello\n");
     ck_assert_uint_eq(rig->verdict.events, 1u << (APP_LAYER_MISMATCH - APP_LAYER_EVENT_FIRST));
     ck_assert_str_eq(app_rig_protocol(rig), "bin");
-    ck_assert_uint_eq(app_of_direction(&rig->flow, FLOW_TO_CLIENT), app_find("line"));
+    ck_assert_uint_eq(app_direction_protocol(&rig->flow, FLOW_TO_CLIENT), app_id_by_name("line"));
 }
 END_TEST
 
@@ -415,7 +415,7 @@ START_TEST(no_more_is_no_more)
 {
     app_rig_text(rig, FLOW_TO_SERVER, "LINE a\nCLOSE\nrest\n");
     ck_assert(rig->stop_stream);
-    ck_assert(!(rig->flow.flags & FLOW_BYPASS_WANTED)); /* not configured */
+    ck_assert(!(rig->flow.flags & FLOW_BYPASS_REQUESTED)); /* not configured */
     ck_assert_ptr_null(app_rig_tx(rig, 2));
 }
 END_TEST
@@ -425,7 +425,7 @@ START_TEST(events_stay_on_their_transaction)
     app_rig_text(rig, FLOW_TO_SERVER, "LINE a\nODD\n");
     ck_assert(!app_rig_has_event(rig, 0, "odd"));
     ck_assert(app_rig_has_event(rig, 1, "odd"));
-    ck_assert(app_tx_wants_inspection(app_rig_tx(rig, 1), FLOW_TO_CLIENT));
+    ck_assert(app_tx_needs_inspection(app_rig_tx(rig, 1), FLOW_TO_CLIENT));
 }
 END_TEST
 
@@ -435,9 +435,9 @@ START_TEST(what_follows_a_change_is_another_protocol)
 {
     app_rig_text(rig, FLOW_TO_SERVER, "LINE a\nCHANGE\n\003bcd");
     ck_assert_str_eq(app_rig_protocol(rig), "bin");
-    ck_assert_uint_eq(app_original(&rig->flow), app_find("line"));
+    ck_assert_uint_eq(app_original_protocol(&rig->flow), app_id_by_name("line"));
     ck_assert(app_tx_is_complete(app_rig_tx(rig, 0), FLOW_TO_CLIENT));
-    ck_assert_uint_eq(app_rig_tx(rig, 2)->protocol, app_find("bin"));
+    ck_assert_uint_eq(app_rig_tx(rig, 2)->protocol, app_id_by_name("bin"));
 }
 END_TEST
 
@@ -469,16 +469,16 @@ START_TEST(an_announced_flow_gets_what_was_said_of_it)
     uint32_t length = 0;
 
     app_rig_text(rig, FLOW_TO_SERVER, "LINE a\nEXPECT me\n");
-    app_end(rig->app, &rig->flow, NULL, NULL);
+    app_flow_free(rig->app, &rig->flow, NULL, NULL);
     app_rig_start_flow(rig);
     rig->flow.server_port = 2121;
     app_rig_text(rig, FLOW_TO_CLIENT, "data\n");
     ck_assert_str_eq(app_rig_protocol(rig), "told");
     context.af = rig->flow.app;
-    ck_assert_int_eq(memcmp(app_expected(&context, &length), "EXPECT me", 9), 0);
+    ck_assert_int_eq(memcmp(app_expectation_tag(&context, &length), "EXPECT me", 9), 0);
     ck_assert_uint_eq(length, 9);
 
-    app_end(rig->app, &rig->flow, NULL, NULL); /* and it was one */
+    app_flow_free(rig->app, &rig->flow, NULL, NULL); /* and it was one */
     app_rig_start_flow(rig);
     rig->flow.server_port = 2121;
     app_rig_text(rig, FLOW_TO_CLIENT, "data\n");
@@ -489,7 +489,7 @@ END_TEST
 START_TEST(an_announcement_does_not_last)
 {
     app_rig_text(rig, FLOW_TO_SERVER, "LINE a\nEXPECT me\n");
-    app_end(rig->app, &rig->flow, NULL, NULL);
+    app_flow_free(rig->app, &rig->flow, NULL, NULL);
     app_rig_start_flow(rig);
     rig->flow.server_port = 2121;
     rig->now_ns += UINT64_C(31) * 1000000000;
@@ -545,7 +545,7 @@ static void inspect_all(void)
 {
     for (struct app_tx *tx = app_transactions(&rig->flow); tx; tx = tx->next) {
         for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
-            app_tx_note_inspected(tx, direction);
+            app_tx_set_inspected(tx, direction);
         }
     }
 }
@@ -554,13 +554,13 @@ START_TEST(a_transaction_goes_when_all_have_seen_it)
 {
     app_rig_text(rig, FLOW_TO_SERVER, "LINE a\nb\nc\n");
     app_rig_text(rig, FLOW_TO_CLIENT, "A\nB\n");
-    app_tidy(rig->app, &rig->flow, NULL, NULL);
+    app_free_completed(rig->app, &rig->flow, NULL, NULL);
     ck_assert_ptr_nonnull(app_rig_tx(rig, 0)); /* not inspected */
     inspect_all();
-    app_tidy(rig->app, &rig->flow, NULL, NULL);
+    app_free_completed(rig->app, &rig->flow, NULL, NULL);
     ck_assert_ptr_nonnull(app_rig_tx(rig, 0)); /* not logged */
-    app_tx_note_logged(app_rig_tx(rig, 1));
-    app_tidy(rig->app, &rig->flow, NULL, NULL);
+    app_tx_set_logged(app_rig_tx(rig, 1));
+    app_free_completed(rig->app, &rig->flow, NULL, NULL);
     ck_assert_ptr_nonnull(app_rig_tx(rig, 0));
     ck_assert_ptr_null(app_rig_tx(rig, 1));
     ck_assert_ptr_nonnull(app_rig_tx(rig, 2)); /* not answered */
@@ -576,7 +576,7 @@ static const char *ids_in(enum app_tx_list list)
     size_t length = 0;
 
     text[0] = '\0';
-    for (const struct app_tx *tx = app_transactions_in(&rig->flow, list); tx; tx = tx->link[list].next)
+    for (const struct app_tx *tx = app_transaction_list(&rig->flow, list); tx; tx = tx->link[list].next)
         length += (size_t)snprintf(text + length, sizeof(text) - length, "%u", (unsigned)tx->id);
     return text;
 }
@@ -585,29 +585,29 @@ START_TEST(a_list_has_what_changed_in_order)
 {
     app_rig_text(rig, FLOW_TO_SERVER, "LINE a\nb\nc\nd\n");
     ck_assert_str_eq(ids_in(APP_TX_CHANGED), "0123");
-    ck_assert_str_eq(ids_in(APP_TX_UNSEEN + FLOW_TO_SERVER), "0123");
-    ck_assert_str_eq(ids_in(APP_TX_UNSEEN + FLOW_TO_CLIENT), "");
+    ck_assert_str_eq(ids_in(APP_TX_UNINSPECTED + FLOW_TO_SERVER), "0123");
+    ck_assert_str_eq(ids_in(APP_TX_UNINSPECTED + FLOW_TO_CLIENT), "");
     inspect_all();
-    app_tidy(rig->app, &rig->flow, NULL, NULL);
+    app_free_completed(rig->app, &rig->flow, NULL, NULL);
     ck_assert_str_eq(ids_in(APP_TX_CHANGED), "");
     app_rig_text(rig, FLOW_TO_CLIENT, "A\n");
     ck_assert_str_eq(ids_in(APP_TX_OPEN), "123");
-    ck_assert_str_eq(ids_in(APP_TX_UNSEEN + FLOW_TO_CLIENT), "0");
-    app_tx_touch(app_rig_tx(rig, 3), FLOW_TO_CLIENT);
-    app_tx_touch(app_rig_tx(rig, 1), FLOW_TO_CLIENT);
-    app_tx_touch(app_rig_tx(rig, 2), FLOW_TO_CLIENT);
-    ck_assert_str_eq(ids_in(APP_TX_UNSEEN + FLOW_TO_CLIENT), "0123");
+    ck_assert_str_eq(ids_in(APP_TX_UNINSPECTED + FLOW_TO_CLIENT), "0");
+    app_tx_mark_changed(app_rig_tx(rig, 3), FLOW_TO_CLIENT);
+    app_tx_mark_changed(app_rig_tx(rig, 1), FLOW_TO_CLIENT);
+    app_tx_mark_changed(app_rig_tx(rig, 2), FLOW_TO_CLIENT);
+    ck_assert_str_eq(ids_in(APP_TX_UNINSPECTED + FLOW_TO_CLIENT), "0123");
     ck_assert_str_eq(ids_in(APP_TX_CHANGED), "0123");
-    app_tx_note_inspected(app_rig_tx(rig, 1), FLOW_TO_CLIENT);
-    ck_assert_str_eq(ids_in(APP_TX_UNSEEN + FLOW_TO_CLIENT), "023");
-    app_tx_touch(app_rig_tx(rig, 1), FLOW_TO_CLIENT);
-    ck_assert_str_eq(ids_in(APP_TX_UNSEEN + FLOW_TO_CLIENT), "0123");
+    app_tx_set_inspected(app_rig_tx(rig, 1), FLOW_TO_CLIENT);
+    ck_assert_str_eq(ids_in(APP_TX_UNINSPECTED + FLOW_TO_CLIENT), "023");
+    app_tx_mark_changed(app_rig_tx(rig, 1), FLOW_TO_CLIENT);
+    ck_assert_str_eq(ids_in(APP_TX_UNINSPECTED + FLOW_TO_CLIENT), "0123");
     app_skip_inspection(&rig->flow);
-    ck_assert_str_eq(ids_in(APP_TX_UNSEEN + FLOW_TO_CLIENT), "");
-    app_tidy(rig->app, &rig->flow, NULL, NULL);
+    ck_assert_str_eq(ids_in(APP_TX_UNINSPECTED + FLOW_TO_CLIENT), "");
+    app_free_completed(rig->app, &rig->flow, NULL, NULL);
     ck_assert_ptr_nonnull(app_rig_tx(rig, 0));
-    app_tx_note_logged(app_rig_tx(rig, 0));
-    app_tidy(rig->app, &rig->flow, NULL, NULL);
+    app_tx_set_logged(app_rig_tx(rig, 0));
+    app_free_completed(rig->app, &rig->flow, NULL, NULL);
     ck_assert_ptr_null(app_rig_tx(rig, 0));
     ck_assert_str_eq(ids_in(APP_TX_OPEN), "123");
 }
@@ -625,12 +625,12 @@ END_TEST
 START_TEST(an_event_is_due_when_both_are_complete)
 {
     app_rig_text(rig, FLOW_TO_SERVER, "LINE a\n");
-    ck_assert(!app_tx_wants_log(rig->app, app_rig_tx(rig, 0), false));
-    ck_assert(app_tx_wants_log(rig->app, app_rig_tx(rig, 0), true));
+    ck_assert(!app_tx_needs_log(rig->app, app_rig_tx(rig, 0), false));
+    ck_assert(app_tx_needs_log(rig->app, app_rig_tx(rig, 0), true));
     app_rig_text(rig, FLOW_TO_CLIENT, "A\n");
-    ck_assert(app_tx_wants_log(rig->app, app_rig_tx(rig, 0), false));
+    ck_assert(app_tx_needs_log(rig->app, app_rig_tx(rig, 0), false));
     app_rig_tx(rig, 0)->log_never = true;
-    ck_assert(!app_tx_wants_log(rig->app, app_rig_tx(rig, 0), false));
+    ck_assert(!app_tx_needs_log(rig->app, app_rig_tx(rig, 0), false));
 }
 END_TEST
 
@@ -638,9 +638,9 @@ START_TEST(without_memory_a_flow_is_an_exception)
 {
     size_t taken = 0;
 
-    while (heap_take(rig->app->heap, 1 << 20))
+    while (heap_alloc(rig->app->heap, 1 << 20))
         taken++;
-    while (heap_take(rig->app->heap, 16))
+    while (heap_alloc(rig->app->heap, 16))
         taken++;
     app_rig_text(rig, FLOW_TO_SERVER, "LINE a\n");
     ck_assert(rig->failed);

@@ -90,7 +90,7 @@ START_TEST(message_is_logged)
 
     ck_assert_uint_eq(tx->directions, 1u << direction);
     tx->inspected[direction] = tx->progress[direction];
-    ck_assert_int_eq(app_tx_wants_log(rig->app, tx, false), messages[_i].logged);
+    ck_assert_int_eq(app_tx_needs_log(rig->app, tx, false), messages[_i].logged);
     app_rig_free(rig);
 }
 END_TEST

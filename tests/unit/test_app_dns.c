@@ -312,7 +312,7 @@ START_TEST(header_has_event)
     for (unsigned i = 0; i < DNS_EVENTS; i++)
         ck_assert_int_eq(app_rig_has_event(rig, 1, dns_events[i].name),
                          headers[_i].event && strcmp(headers[_i].event, dns_events[i].name) == 0);
-    ck_assert(app_tx_wants_log(rig->app, app_rig_tx(rig, 1), false));
+    ck_assert(app_tx_needs_log(rig->app, app_rig_tx(rig, 1), false));
     ck_assert_int_eq(app_rig_tx(rig, 1)->only_events, !headers[_i].logged);
     app_rig_free(rig);
 }
@@ -559,8 +559,8 @@ START_TEST(settings_are_kept)
     put_query(&m, "a.test", DNS_A);
     put_record(&m, DNS_A, "\x01\x02\x03\x04", 4);
     send_message(rig, FLOW_TO_CLIENT, &m);
-    ck_assert_int_eq(app_tx_wants_log(rig->app, app_rig_tx(rig, 0), false), settings[_i].request);
-    ck_assert_int_eq(app_tx_wants_log(rig->app, app_rig_tx(rig, 1), false), settings[_i].response);
+    ck_assert_int_eq(app_tx_needs_log(rig->app, app_rig_tx(rig, 0), false), settings[_i].request);
+    ck_assert_int_eq(app_tx_needs_log(rig->app, app_rig_tx(rig, 1), false), settings[_i].response);
     ck_assert_ptr_nonnull(strstr(app_rig_json(rig, 1), settings[_i].has));
     if (settings[_i].has_not)
         ck_assert_ptr_null(strstr(app_rig_json(rig, 1), settings[_i].has_not));

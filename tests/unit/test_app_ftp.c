@@ -134,7 +134,7 @@ static void begin_data(struct app_rig *rig, bool active)
 {
     struct address client = rig->flow.client, server = rig->flow.server;
 
-    app_end(rig->app, &rig->flow, NULL, NULL);
+    app_flow_free(rig->app, &rig->flow, NULL, NULL);
     app_rig_start_flow(rig);
     rig->flow.client = active ? server : client;
     rig->flow.server = active ? client : server;
@@ -431,8 +431,8 @@ START_TEST(tls_takes_over)
 
     app_rig_text(rig, FLOW_TO_CLIENT, "220 x\r\n");
     ask(rig, "AUTH TLS\r\n", "234 go\r\n");
-    ck_assert_uint_eq(app_original(&rig->flow), app_find("ftp"));
-    ck_assert_uint_eq(app_of_flow(&rig->flow), 0);
+    ck_assert_uint_eq(app_original_protocol(&rig->flow), app_id_by_name("ftp"));
+    ck_assert_uint_eq(app_flow_protocol(&rig->flow), 0);
     ck_assert_ptr_nonnull(strstr(app_rig_json(rig, 1), "\"command\":\"AUTH TLS\""));
     app_rig_free(rig);
 }

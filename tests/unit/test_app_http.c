@@ -600,9 +600,10 @@ START_TEST(first_requests_are_identified)
         rig->cut = (int)(i % 2); /* 1: byte by byte */
         rig->flow.server_port = firsts[i / 2].port;
         app_rig_text(rig, FLOW_TO_SERVER, firsts[i / 2].request);
-        bool is_http = app_of_flow(&rig->flow) == app_find("http");
+        bool is_http = app_flow_protocol(&rig->flow) == app_id_by_name("http");
 
-        ck_assert_msg(is_http || app_other_protocols(&rig->flow) >> app_find("http") & 1, "%s", firsts[i / 2].request);
+        ck_assert_msg(is_http || app_other_protocols(&rig->flow) >> app_id_by_name("http") & 1, "%s",
+                      firsts[i / 2].request);
         app_rig_text(rig, FLOW_TO_CLIENT, HELLO);
         /* That the server's bytes are none of the other protocol is no error. */
         ck_assert_msg(!rig->failed, "%s", firsts[i / 2].request);
@@ -654,14 +655,14 @@ START_TEST(long_blanks_and_lines_are_identified)
     rig->flow.server_port = 8000;
     memset(text, '\n', 2000);
     app_rig_text(rig, FLOW_TO_SERVER, text);
-    ck_assert_uint_eq(app_of_flow(&rig->flow), app_find("http"));
+    ck_assert_uint_eq(app_flow_protocol(&rig->flow), app_id_by_name("http"));
     app_rig_free(rig);
     rig = app_rig_new("http", NULL);
     rig->flow.server_port = 8000;
     memset(text, 'a', 2000);
     memcpy(text, "FOO /", 5);
     app_rig_text(rig, FLOW_TO_SERVER, text);
-    ck_assert_uint_eq(app_of_flow(&rig->flow), app_find("http"));
+    ck_assert_uint_eq(app_flow_protocol(&rig->flow), app_id_by_name("http"));
     app_rig_free(rig);
 }
 END_TEST
@@ -673,9 +674,9 @@ START_TEST(responses_identify_requests)
 
     rig->flow.server_port = 8000;
     app_rig_text(rig, FLOW_TO_SERVER, "FOO /evil\r\n");
-    ck_assert_uint_eq(app_of_flow(&rig->flow), 0);
+    ck_assert_uint_eq(app_flow_protocol(&rig->flow), 0);
     app_rig_text(rig, FLOW_TO_CLIENT, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
-    ck_assert_uint_eq(app_of_flow(&rig->flow), app_find("http"));
+    ck_assert_uint_eq(app_flow_protocol(&rig->flow), app_id_by_name("http"));
     ck_assert_uint_eq(app_tx_count(&rig->flow), 1);
     app_rig_text(rig, FLOW_TO_SERVER, GET_A);
     ck_assert_uint_eq(app_tx_count(&rig->flow), 2);

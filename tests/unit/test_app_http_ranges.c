@@ -33,7 +33,7 @@ static void get_range(struct app_rig *rig, const char *path, uint32_t from, uint
 
 static void next_connection(struct app_rig *rig)
 {
-    app_end(rig->app, &rig->flow, NULL, NULL);
+    app_flow_free(rig->app, &rig->flow, NULL, NULL);
     app_rig_start_flow(rig);
     rig->flow.client_port++;
 }

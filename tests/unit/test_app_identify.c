@@ -54,7 +54,7 @@ static unsigned ask_all(const struct app *app, const struct app_probe *probe, st
                 continue;
             if (!proto->probe || (!hinted && !proto->probe_any_port))
                 continue;
-            enum app_guess guess = proto->probe(&asked);
+            enum app_probe_result guess = proto->probe(&asked);
 
             if (guess == APP_YES || guess == APP_REVERSED)
                 out[count++] = (struct app_datagram_match){ .id = (uint8_t)(i + 1), .reversed = guess == APP_REVERSED };
@@ -106,7 +106,7 @@ START_TEST(samples_are_found_on_any_port)
 
     ck_assert_uint_eq(count, samples[_i].protocol ? 1 : 0);
     if (count > 0) {
-        ck_assert_str_eq(app_name_of_id(claims[0].id), samples[_i].protocol);
+        ck_assert_str_eq(app_name_by_id(claims[0].id), samples[_i].protocol);
         ck_assert_uint_eq(app_identify_datagram(rig->app, &probe, claims[0].id, claims), 0);
     }
     app_rig_free(rig);
@@ -131,7 +131,7 @@ END_TEST
 /* Also where the settings name other ports than the protocol's own. */
 static void move_ports(struct app *app)
 {
-    unsigned dns = app_find("dns") - 1, mdns = app_find("mdns") - 1, llmnr = app_find("llmnr") - 1;
+    unsigned dns = app_id_by_name("dns") - 1, mdns = app_id_by_name("mdns") - 1, llmnr = app_id_by_name("llmnr") - 1;
 
     app->options.ports[dns][1] = (struct app_ports){ .set = true, .count = 1, .port = { 5300 } };
     app->options.ports[mdns][1] = app->options.ports[llmnr][1] = (struct app_ports){ .set = true };

@@ -277,7 +277,7 @@ START_TEST(integer_is_read)
 
     ck_assert_int_eq(ber_read_integer(&cur, 1, &value), integers[_i].fine);
     ck_assert_int_eq(value, integers[_i].value);
-    ck_assert_uint_eq(cursor_left(&cur), integers[_i].fine ? 0 : integers[_i].length);
+    ck_assert_uint_eq(cursor_remaining(&cur), integers[_i].fine ? 0 : integers[_i].length);
 }
 END_TEST
 

@@ -739,9 +739,9 @@ START_TEST(events_are_chosen)
     negotiate(rig);
     log_in(rig);
     connect_tree(rig, "\\\\SRV\\C$", 1);
-    ck_assert(!app_tx_wants_log(rig->app, app_rig_tx(rig, 0), true));
-    ck_assert(!app_tx_wants_log(rig->app, app_rig_tx(rig, 1), true));
-    ck_assert(app_tx_wants_log(rig->app, app_rig_tx(rig, 2), true));
+    ck_assert(!app_tx_needs_log(rig->app, app_rig_tx(rig, 0), true));
+    ck_assert(!app_tx_needs_log(rig->app, app_rig_tx(rig, 1), true));
+    ck_assert(app_tx_needs_log(rig->app, app_rig_tx(rig, 2), true));
     app_rig_free(rig);
 }
 END_TEST

@@ -90,7 +90,7 @@ static void assert_file(const struct app_rig *rig, uint64_t id, unsigned index, 
 START_TEST(mail_is_read)
 {
     struct app_rig *rig = smtp_rig(cuts[_i], NULL);
-    app_want(rig->app, RULE_MESSAGE_MD5);
+    app_set_needs(rig->app, RULE_MESSAGE_MD5);
 
     begin(rig);
     ck_assert(!is_complete(rig, 0));
@@ -751,7 +751,7 @@ START_TEST(body_digest_is_made_on_demand)
 {
     struct app_rig *rig = smtp_rig(0, body_digests[_i].yaml);
 
-    app_want(rig->app, body_digests[_i].wanted);
+    app_set_needs(rig->app, body_digests[_i].wanted);
     begin(rig);
     client(rig, "Subject: s\r\n\r\nbody\r\n.\r\n");
     assert_buffer(rig, 0, "email.body_md5", 0, body_digests[_i].made ? "89dd3590116a70b579661a2d8593bb2f" : NULL);

@@ -59,7 +59,7 @@ START_TEST(session_is_read)
     assert_buffer(rig, "ssh.software", FLOW_TO_SERVER, "libssh2_1.11");
     assert_buffer(rig, "ssh.software", FLOW_TO_CLIENT, "OpenSSH_9.6");
     assert_buffer(rig, "ssh.hassh", FLOW_TO_SERVER, NULL);
-    ck_assert(!app_tx_wants_log(rig->app, app_rig_tx(rig, 0), false));
+    ck_assert(!app_tx_needs_log(rig->app, app_rig_tx(rig, 0), false));
     app_rig_send(rig, FLOW_TO_SERVER, kex, length);
     app_rig_send(rig, FLOW_TO_CLIENT, kex, length);
     assert_buffer(rig, "ssh.hassh.string", FLOW_TO_SERVER, "kex-a,kex-b;enc-c;mac-c;none");
@@ -73,7 +73,7 @@ START_TEST(session_is_read)
     app_rig_text(rig, FLOW_TO_CLIENT, "encrypted");
     ck_assert(!rig->failed);
     ck_assert(app_tx_is_complete(app_rig_tx(rig, 0), FLOW_TO_SERVER));
-    ck_assert(app_tx_wants_log(rig->app, app_rig_tx(rig, 0), false));
+    ck_assert(app_tx_needs_log(rig->app, app_rig_tx(rig, 0), false));
     ck_assert_ptr_nonnull(strstr(app_rig_json(rig, 0),
                                  "{\"client\":{\"proto_version\":\"2.0\",\"software_version\":\"libssh2_1.11\","
                                  "\"hassh\":{\"hash\":\""));
@@ -176,7 +176,7 @@ START_TEST(settings_are_kept)
 
     app_rig_text(rig, FLOW_TO_SERVER, "SSH-2.0-x\r\n");
     app_rig_text(rig, FLOW_TO_CLIENT, "SSH-2.0-y\r\n");
-    ck_assert(app_tx_wants_log(rig->app, app_rig_tx(rig, 0), false));
+    ck_assert(app_tx_needs_log(rig->app, app_rig_tx(rig, 0), false));
     app_rig_send(rig, FLOW_TO_SERVER, kex, make_kex(kex));
     assert_buffer(rig, "ssh.hassh", FLOW_TO_SERVER, NULL);
     app_rig_send(rig, FLOW_TO_SERVER, newkeys, sizeof(newkeys));
@@ -192,9 +192,9 @@ START_TEST(half_a_session_is_logged)
     struct app_rig *rig = app_rig_new("ssh", NULL);
 
     app_rig_text(rig, FLOW_TO_CLIENT, "SSH-2.0-y\r\n");
-    ck_assert(!app_tx_wants_log(rig->app, app_rig_tx(rig, 0), false));
+    ck_assert(!app_tx_needs_log(rig->app, app_rig_tx(rig, 0), false));
     app_rig_close(rig);
-    ck_assert(app_tx_wants_log(rig->app, app_rig_tx(rig, 0), true));
+    ck_assert(app_tx_needs_log(rig->app, app_rig_tx(rig, 0), true));
     ck_assert_str_eq(app_rig_json(rig, 0), "{\"server\":{\"proto_version\":\"2.0\",\"software_version\":\"y\"}}");
     app_rig_free(rig);
 }

@@ -43,7 +43,7 @@ START_TEST(requests_are_found)
         ck_assert_str_eq(app_rig_json(rig, 0), rows[_i].json);
         ck_assert_str_eq(app_rig_protocol(rig), "tftp");
         ck_assert_uint_eq(app_rig_tx(rig, 0)->directions, APP_TO_SERVER);
-        ck_assert(app_tx_wants_log(rig->app, app_rig_tx(rig, 0), false));
+        ck_assert(app_tx_needs_log(rig->app, app_rig_tx(rig, 0), false));
     }
     app_rig_free(rig);
 }

@@ -139,7 +139,7 @@ START_TEST(session_of_tls12)
     send_all(rig, FLOW_TO_CLIENT, &bytes);
     ck_assert_uint_eq(app_rig_tx(rig, 0)->progress[FLOW_TO_CLIENT], TLS_SERVER_HANDSHAKE_DONE);
     ck_assert_uint_eq(app_rig_tx(rig, 0)->progress[FLOW_TO_SERVER], TLS_CLIENT_HANDSHAKE_DONE);
-    ck_assert(app_tx_wants_log(rig->app, app_rig_tx(rig, 0), false));
+    ck_assert(app_tx_needs_log(rig->app, app_rig_tx(rig, 0), false));
     ck_assert_str_eq(app_rig_json(rig, 0), session_json);
 
     client_end(&bytes, false);
@@ -198,10 +198,10 @@ START_TEST(client_certificate)
     send_all(rig, FLOW_TO_SERVER, &bytes);
     server_flight(&bytes, 16384, true);
     send_all(rig, FLOW_TO_CLIENT, &bytes);
-    ck_assert(!app_tx_wants_log(rig->app, app_rig_tx(rig, 0), false)); /* the client's is to come */
+    ck_assert(!app_tx_needs_log(rig->app, app_rig_tx(rig, 0), false)); /* the client's is to come */
     client_end(&bytes, true);
     send_all(rig, FLOW_TO_SERVER, &bytes);
-    ck_assert(app_tx_wants_log(rig->app, app_rig_tx(rig, 0), false));
+    ck_assert(app_tx_needs_log(rig->app, app_rig_tx(rig, 0), false));
     assert_buffer(rig, "tls.cert_subject", FLOW_TO_SERVER, 0, "CN=client");
     ck_assert_ptr_nonnull(
         strstr(app_rig_json(rig, 0), "\"client\":{\"subject\":\"CN=client\",\"issuerdn\":\"C=DE, O=Test CA"));
@@ -434,7 +434,7 @@ START_TEST(tls13)
     ck_assert_str_eq(
         app_rig_json(rig, 0),
         "{\"sni\":\"a.example\",\"version\":\"TLS 1.3\",\"ja4\":\"t13d010200_0f2cb44170f4_9b00d4eb1ff0\"}");
-    ck_assert(app_tx_wants_log(rig->app, app_rig_tx(rig, 0), false));
+    ck_assert(app_tx_needs_log(rig->app, app_rig_tx(rig, 0), false));
     app_rig_free(rig);
 }
 END_TEST
@@ -485,7 +485,7 @@ START_TEST(session_that_is_resumed)
     send_all(rig, FLOW_TO_CLIENT, &bytes);
     client_end(&bytes, false);
     send_all(rig, FLOW_TO_SERVER, &bytes);
-    ck_assert(app_tx_wants_log(rig->app, app_rig_tx(rig, 0), false));
+    ck_assert(app_tx_needs_log(rig->app, app_rig_tx(rig, 0), false));
     ck_assert_ptr_nonnull(strstr(app_rig_json(rig, 0), "\"session_resumed\":true"));
     app_rig_free(rig);
 }

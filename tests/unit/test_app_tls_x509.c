@@ -49,10 +49,10 @@ START_TEST(values)
 
     ck_assert_int_eq(der_next(&cur, &value), c->good);
     if (c->good) {
-        ck_assert_uint_eq(cursor_left(&value.body), c->body);
-        ck_assert_uint_eq(cursor_left(&cur), 0);
+        ck_assert_uint_eq(cursor_remaining(&value.body), c->body);
+        ck_assert_uint_eq(cursor_remaining(&cur), 0);
     } else {
-        ck_assert_uint_eq(cursor_left(&cur), c->length); /* nothing was taken */
+        ck_assert_uint_eq(cursor_remaining(&cur), c->length); /* nothing was taken */
     }
     free(bytes);
 }
@@ -134,7 +134,7 @@ START_TEST(good_certificates)
     ck_assert_int_eq(x509_read(tls_leaf, sizeof(tls_leaf), &x509), X509_OK);
     ck_assert_int_eq(x509.not_before, 1672628645);
     ck_assert_int_eq(x509_read(tls_root, sizeof(tls_root), &x509), X509_OK);
-    ck_assert_uint_eq(cursor_left(&x509.alternatives), 0);
+    ck_assert_uint_eq(cursor_remaining(&x509.alternatives), 0);
 }
 END_TEST
 

@@ -193,8 +193,8 @@ START_TEST(cursor_never_passes_the_end)
     ck_assert_uint_eq(word, 0x01020304);
     ck_assert(!cursor_be16(&cur, &half));
     ck_assert_uint_eq(half, 0);
-    ck_assert_uint_eq(cursor_left(&cur), 1);
-    ck_assert_ptr_null(cursor_take(&cur, SIZE_MAX));
+    ck_assert_uint_eq(cursor_remaining(&cur), 1);
+    ck_assert_ptr_null(cursor_read(&cur, SIZE_MAX));
     ck_assert(cursor_u8(&cur, &byte));
     ck_assert_uint_eq(byte, 5);
     ck_assert(!cursor_u8(&cur, &byte));
@@ -204,7 +204,7 @@ START_TEST(cursor_never_passes_the_end)
     ck_assert_ptr_null(cursor_peek(&cur, 3));
     ck_assert_ptr_nonnull(cursor_peek(&cur, 2));
     cur = cursor_of(NULL, 0);
-    ck_assert_uint_eq(cursor_left(&cur), 0);
+    ck_assert_uint_eq(cursor_remaining(&cur), 0);
 }
 END_TEST
 
@@ -216,15 +216,15 @@ START_TEST(folder_is_made_with_those_above)
     ck_assert_ptr_nonnull(mkdtemp(base));
     snprintf(inner, sizeof(inner), "%s/a", base);
     snprintf(deep, sizeof(deep), "%s/b/", inner);
-    ck_assert_int_eq(folder_make(deep), 0);
-    ck_assert_int_eq(folder_make_for(deep, 1, 1), 0); /* it exists: its owner stays */
+    ck_assert_int_eq(folder_create(deep), 0);
+    ck_assert_int_eq(folder_create_for_owner(deep, 1, 1), 0); /* it exists: its owner stays */
     ck_assert_int_eq(stat(deep, &st), 0);
     ck_assert_uint_eq(st.st_uid, geteuid());
     ck_assert(S_ISDIR(st.st_mode) && (st.st_mode & 07027) == 0);
     ck_assert_int_eq(rmdir(deep), 0);
     ck_assert_int_eq(rmdir(inner), 0);
     if (geteuid() == 0) {
-        ck_assert_int_eq(folder_make_for(deep, 1, 2), 0);
+        ck_assert_int_eq(folder_create_for_owner(deep, 1, 2), 0);
         ck_assert_int_eq(stat(deep, &st), 0);
         ck_assert(st.st_uid == 1 && st.st_gid == 2);
         ck_assert_int_eq(stat(inner, &st), 0);
@@ -233,11 +233,11 @@ START_TEST(folder_is_made_with_those_above)
         ck_assert_int_eq(rmdir(inner), 0);
     }
     ck_assert_int_eq(rmdir(base), 0);
-    ck_assert_int_eq(folder_make("/proc/none/here"), -ENOENT);
-    ck_assert_int_eq(folder_make(""), -ENAMETOOLONG);
+    ck_assert_int_eq(folder_create("/proc/none/here"), -ENOENT);
+    ck_assert_int_eq(folder_create(""), -ENAMETOOLONG);
     memset(too_long, 'a', PATH_MAX);
     too_long[PATH_MAX] = '\0';
-    ck_assert_int_eq(folder_make(too_long), -ENAMETOOLONG);
+    ck_assert_int_eq(folder_create(too_long), -ENAMETOOLONG);
 }
 END_TEST
 

@@ -514,7 +514,7 @@ static void load(struct loaded *loaded, const char *text, const char *path)
     loaded->variables = rule_variables_new();
     const char *words[2 * APP_MAX_PROTOCOLS];
 
-    app_words(words, sizeof(words) / sizeof(words[0]));
+    app_list_names(words, sizeof(words) / sizeof(words[0]));
     const struct rule_list_options list_options = { .keywords = loaded->keywords,
                                                     .variables = loaded->variables,
                                                     .applications = words };

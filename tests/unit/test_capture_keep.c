@@ -73,7 +73,7 @@ START_TEST(surveys_what_is_left)
         else
             rig_send_error(&rig, -ENOENT, 3);
     }
-    ck_assert_int_eq(nfqueue_survey(fd, status, QUEUE, 999, &backlog), 0);
+    ck_assert_int_eq(nfqueue_read_backlog(fd, status, QUEUE, 999, &backlog), 0);
     ck_assert_uint_eq(backlog.last_id, surveys[_i].last_id);
     ck_assert_uint_eq(backlog.waiting, surveys[_i].waiting);
     ck_assert_uint_eq(backlog.taken, surveys[_i].taken);
@@ -100,7 +100,7 @@ START_TEST(a_long_packet_is_no_shorter_for_looking)
     setsockopt(rig.kernel, SOL_SOCKET, SO_SNDBUF, &plenty, sizeof(plenty));
     packet_message(&m, 5, 0, payload, sizeof(payload));
     rig_send(&rig, &m);
-    ck_assert_int_eq(nfqueue_survey(fd, status, QUEUE, 1, &backlog), 0);
+    ck_assert_int_eq(nfqueue_read_backlog(fd, status, QUEUE, 1, &backlog), 0);
     ck_assert_uint_eq(backlog.last_id, 4);
     ck_assert_int_eq(recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT), (ssize_t)m.length);
     close(fd);
@@ -115,7 +115,7 @@ START_TEST(a_queue_that_is_not_there_is_told)
     struct rig rig;
     int fd = open_pair(&rig), status = memfd_create("status", MFD_CLOEXEC);
 
-    ck_assert_int_eq(nfqueue_survey(fd, status, QUEUE, 1, &backlog), -ENOENT);
+    ck_assert_int_eq(nfqueue_read_backlog(fd, status, QUEUE, 1, &backlog), -ENOENT);
     close(rig.kernel);
     ck_assert_int_eq(nfqueue_resize(fd, QUEUE, 1, 0), -EPIPE);
     close(fd);
@@ -128,18 +128,19 @@ static const struct {
     uint32_t mark, mask;
     uint16_t route_to;
     bool bypass, one;
-    enum queue_judgment judgment;
+    enum queue_backlog_verdict judgment;
     const char *sent;
 } judgments[] = {
-    { QUEUE_ACCEPT, 0, 0, 0, false, false, QUEUE_JUDGE_REPEAT, "batch 42 repeat" },
-    { QUEUE_ACCEPT, 0, 0, 0, false, true, QUEUE_JUDGE_DROP, "single 42 drop" },
-    { QUEUE_ACCEPT, 0, 0, 0, false, false, QUEUE_JUDGE_ACCEPT, "batch 42 accept" },
-    { QUEUE_ACCEPT, 1, 1, 0, false, false, QUEUE_JUDGE_ACCEPT, "batch 42 accept" }, /* their other bits stay */
-    { QUEUE_REPEAT, 4, 4, 0, false, false, QUEUE_JUDGE_REPEAT, "batch 42 repeat" }, /* without the mark: queued again */
-    { QUEUE_REPEAT, 4, 4, 0, false, false, QUEUE_JUDGE_ACCEPT, "batch 42 repeat mark 0x4" },
-    { QUEUE_REPEAT, 4, 4, 0, false, false, QUEUE_JUDGE_DROP, "batch 42 drop" },
-    { QUEUE_ROUTE, 0, 0, 5, false, false, QUEUE_JUDGE_ACCEPT, "batch 42 0x00050003" },
-    { QUEUE_ROUTE, 0, 0, 5, true, true, QUEUE_JUDGE_ACCEPT, "single 42 0x00058003" },
+    { QUEUE_ACCEPT, 0, 0, 0, false, false, QUEUE_BACKLOG_REPEAT, "batch 42 repeat" },
+    { QUEUE_ACCEPT, 0, 0, 0, false, true, QUEUE_BACKLOG_DROP, "single 42 drop" },
+    { QUEUE_ACCEPT, 0, 0, 0, false, false, QUEUE_BACKLOG_ACCEPT, "batch 42 accept" },
+    { QUEUE_ACCEPT, 1, 1, 0, false, false, QUEUE_BACKLOG_ACCEPT, "batch 42 accept" }, /* their other bits stay */
+    { QUEUE_REPEAT, 4, 4, 0, false, false, QUEUE_BACKLOG_REPEAT,
+      "batch 42 repeat" }, /* without the mark: queued again */
+    { QUEUE_REPEAT, 4, 4, 0, false, false, QUEUE_BACKLOG_ACCEPT, "batch 42 repeat mark 0x4" },
+    { QUEUE_REPEAT, 4, 4, 0, false, false, QUEUE_BACKLOG_DROP, "batch 42 drop" },
+    { QUEUE_ROUTE, 0, 0, 5, false, false, QUEUE_BACKLOG_ACCEPT, "batch 42 0x00050003" },
+    { QUEUE_ROUTE, 0, 0, 5, true, true, QUEUE_BACKLOG_ACCEPT, "single 42 0x00058003" },
 };
 
 START_TEST(judges_in_place_of_the_dead)
@@ -155,9 +156,9 @@ START_TEST(judges_in_place_of_the_dead)
     options.route_to = judgments[_i].route_to;
     options.route_bypass = judgments[_i].bypass;
     if (judgments[_i].one)
-        ck_assert_int_eq(nfqueue_judge_one(fd, &options, 42, judgments[_i].judgment), 0);
+        ck_assert_int_eq(nfqueue_send_verdict(fd, &options, 42, judgments[_i].judgment), 0);
     else
-        ck_assert_int_eq(nfqueue_judge_up_to(fd, &options, 42, judgments[_i].judgment), 0);
+        ck_assert_int_eq(nfqueue_send_verdicts_up_to(fd, &options, 42, judgments[_i].judgment), 0);
     ck_assert_uint_eq(rig_sent(&rig, text), 1);
     ck_assert_str_eq(text, judgments[_i].sent);
     close(fd);
@@ -177,7 +178,7 @@ START_TEST(a_kept_queue_is_left_to_its_keeper)
     options.slots = slots;
     rig_open_with(&rig, options, 0);
     ck_assert_uint_eq(rig_sent(&rig, text), 0);
-    nfqueue_begin(rig.capture, NFQA_CFG_F_GSO, false);
+    nfqueue_confirm_bound(rig.capture, NFQA_CFG_F_GSO, false);
     ck_assert_uint_eq(nfqueue_flags(rig.capture), NFQA_CFG_F_GSO);
     ck_assert_uint_eq(rig_sent(&rig, text), 0);
     rig_send_packet(&rig, 8, 0);

@@ -67,7 +67,7 @@ static struct nfqueue_options options_of(int row)
     options.offload_accept_mask = 0x30;
     options.offload_drop = 0x40;
     options.offload_drop_mask = 0xc0;
-    options.offload_drops_behind = cases[row].behind;
+    options.offload_drop_by_rule = cases[row].behind;
     return options;
 }
 

@@ -110,9 +110,9 @@ START_TEST(the_flag_is_set_for_the_next_reader)
 
     options.kept = true;
     rig_open_with(&rig, options, 0);
-    nfqueue_begin(rig.capture, NFQA_CFG_F_GSO, true);
+    nfqueue_confirm_bound(rig.capture, NFQA_CFG_F_GSO, true);
     expect_config(&rig, SEQUENCE_GSO, NFQA_CFG_F_GSO, NFQA_CFG_F_GSO);
-    nfqueue_begin(rig.capture, 0, true);
+    nfqueue_confirm_bound(rig.capture, 0, true);
     ck_assert_uint_eq(rig_sent(&rig, text), 0);
     rig_close(&rig);
 }

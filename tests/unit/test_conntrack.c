@@ -58,7 +58,7 @@ START_TEST(all_that_is_said)
     text.after_client_port = 40000;
     ct_build(&ct, &text);
     memset(&read, 0xa5, sizeof(read));
-    ck_assert(conntrack_read(&read, ct.bytes, ct.length));
+    ck_assert(conntrack_parse(&read, ct.bytes, ct.length));
     ck_assert(address_equal(&read.tuple[CONNTRACK_ORIGINAL].source, &client));
     ck_assert_uint_eq(read.tuple[CONNTRACK_ORIGINAL].source_port, 1234);
     ck_assert_uint_eq(read.tuple[CONNTRACK_ORIGINAL].destination_port, 80);
@@ -86,14 +86,14 @@ START_TEST(counts)
     struct conntrack read;
 
     ct_build(&ct, &text);
-    ck_assert(conntrack_read(&read, ct.bytes, ct.length));
+    ck_assert(conntrack_parse(&read, ct.bytes, ct.length));
     ck_assert(!read.has_counts);
     text.packets[0] = UINT64_C(0x123456789a);
     text.packets[1] = 2;
     text.bytes[0] = 3;
     text.bytes[1] = UINT64_MAX;
     ct_build(&ct, &text);
-    ck_assert(conntrack_read(&read, ct.bytes, ct.length));
+    ck_assert(conntrack_parse(&read, ct.bytes, ct.length));
     ck_assert(read.has_counts);
     ck_assert_mem_eq(read.packets, text.packets, sizeof(text.packets));
     ck_assert_mem_eq(read.bytes, text.bytes, sizeof(text.bytes));
@@ -122,7 +122,7 @@ START_TEST(bytes_of_a_tuple)
             memcpy(bytes + heads[i] + k, &value, sizeof(value));
         }
     }
-    ck_assert(conntrack_read(&read, bytes, sizeof(bytes)));
+    ck_assert(conntrack_parse(&read, bytes, sizeof(bytes)));
     ck_assert(address_equal(&read.tuple[CONNTRACK_ORIGINAL].source, &source));
     ck_assert(address_equal(&read.tuple[CONNTRACK_ORIGINAL].destination, &destination));
     ck_assert_uint_eq(read.tuple[CONNTRACK_ORIGINAL].protocol, 17);
@@ -145,7 +145,7 @@ START_TEST(cut_anywhere)
         struct conntrack read;
 
         memcpy(copy, ct.bytes, length);
-        whole += conntrack_read(&read, copy, length);
+        whole += conntrack_parse(&read, copy, length);
         free(copy);
     }
     ck_assert_int_eq(whole, 8); /* at the ends of the seven attributes, and empty */
@@ -189,7 +189,7 @@ START_TEST(attributes_of_the_wrong_length)
     } else {
         ct_attribute(&ct, damage_cases[_i].type, ones, damage_cases[_i].length);
     }
-    ck_assert_int_eq(conntrack_read(&read, ct.bytes, ct.length), damage_cases[_i].good);
+    ck_assert_int_eq(conntrack_parse(&read, ct.bytes, ct.length), damage_cases[_i].good);
 }
 END_TEST
 
@@ -202,7 +202,7 @@ START_TEST(scales_have_a_limit)
     text.scale[0] = 15;
     text.scale[1] = 255;
     ct_build(&ct, &text);
-    ck_assert(conntrack_read(&read, ct.bytes, ct.length));
+    ck_assert(conntrack_parse(&read, ct.bytes, ct.length));
     ck_assert_uint_eq(read.window_scale[0], 14);
     ck_assert_uint_eq(read.window_scale[1], 14);
 }
@@ -280,17 +280,17 @@ START_TEST(whose_it_is)
     struct packet pkt = packet_of(whose_cases[_i].from, whose_cases[_i].from_port, whose_cases[_i].to,
                                   whose_cases[_i].to_port, &ct, whose_cases[_i].info);
 
-    ck_assert_int_eq(conntrack_of_packet(&read, &pkt), whose_cases[_i].is_its);
+    ck_assert_int_eq(conntrack_parse_packet(&read, &pkt), whose_cases[_i].is_its);
     ck_assert_int_eq(conntrack_is_reply(&pkt), whose_cases[_i].is_reply);
     if (whose_cases[_i].is_its)
         ck_assert_uint_eq(read.info, whose_cases[_i].info);
     pkt.protocol = IPPROTO_UDP;
-    ck_assert(!conntrack_of_packet(&read, &pkt));
+    ck_assert(!conntrack_parse_packet(&read, &pkt));
     pkt.protocol = IPPROTO_TCP;
     pkt.conntrack.length--;
-    ck_assert(!conntrack_of_packet(&read, &pkt));
+    ck_assert(!conntrack_parse_packet(&read, &pkt));
     pkt.conntrack = (struct packet_conntrack){ 0 };
-    ck_assert(!conntrack_of_packet(&read, &pkt));
+    ck_assert(!conntrack_parse_packet(&read, &pkt));
     ck_assert(!conntrack_is_reply(&pkt));
 }
 END_TEST
@@ -350,7 +350,7 @@ START_TEST(states)
     text.status = state_cases[_i].status;
     text.tcp_state = state_cases[_i].tcp_state;
     ct_build(&ct, &text);
-    ck_assert(conntrack_read(&read, ct.bytes, ct.length));
+    ck_assert(conntrack_parse(&read, ct.bytes, ct.length));
     read.info = state_cases[_i].info;
     ck_assert_int_eq(conntrack_is_established(&read), state_cases[_i].is_established);
     ck_assert_int_eq(conntrack_is_new(&read), state_cases[_i].is_new);
@@ -367,14 +367,14 @@ START_TEST(scales_of_a_handshake_that_was_seen)
         text.flags[0] = i & 1 ? IP_CT_TCP_FLAG_BE_LIBERAL : 0;
         text.flags[1] = i & 2 ? IP_CT_TCP_FLAG_BE_LIBERAL : 0;
         ct_build(&ct, &text);
-        ck_assert(conntrack_read(&read, ct.bytes, ct.length));
-        ck_assert_int_eq(conntrack_knows_scales(&read), i == 0);
+        ck_assert(conntrack_parse(&read, ct.bytes, ct.length));
+        ck_assert_int_eq(conntrack_has_window_scales(&read), i == 0);
     }
     text.flags[0] = text.flags[1] = 0;
     text.tcp_state = -1;
     ct_build(&ct, &text);
-    ck_assert(conntrack_read(&read, ct.bytes, ct.length));
-    ck_assert(!conntrack_knows_scales(&read));
+    ck_assert(conntrack_parse(&read, ct.bytes, ct.length));
+    ck_assert(!conntrack_has_window_scales(&read));
 }
 END_TEST
 

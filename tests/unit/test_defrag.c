@@ -20,7 +20,7 @@ START_TEST(completes_in_any_order)
             unsigned part = orders[_i][i];
 
             ck_assert_int_eq(send_text(version, 7, offsets[part], part < 2, parts[part]),
-                             i == 2 ? DEFRAG_COMPLETE : DEFRAG_HELD);
+                             i == 2 ? DEFRAG_COMPLETE : DEFRAG_STORED);
             ck_assert_int_eq(d.exception, EXCEPTION_NONE);
             ck_assert_uint_eq(d.packet.event_count, 0);
         }
@@ -49,7 +49,7 @@ START_TEST(completes_from_the_smallest)
                               'x', 'x', 'x', 'x' },
                    8);
             ck_assert_int_eq(send_text(versions[_i], 7, unit * 8, unit + 1 < UNITS, text),
-                             i + 1 < UNITS ? DEFRAG_HELD : DEFRAG_COMPLETE);
+                             i + 1 < UNITS ? DEFRAG_STORED : DEFRAG_COMPLETE);
         }
         const uint8_t *bytes = d.whole.data + (versions[_i] == 4 ? 20 : 40);
 
@@ -67,7 +67,7 @@ START_TEST(forgets_what_is_complete_when_passive)
 
     open_passive();
     for (unsigned i = 0; i < 3; i++) {
-        ck_assert_int_eq(send_text(version, 7, 0, true, "AAAAAAAA"), DEFRAG_HELD);
+        ck_assert_int_eq(send_text(version, 7, 0, true, "AAAAAAAA"), DEFRAG_STORED);
         ck_assert_int_eq(send_text(version, 7, 8, false, "B"), DEFRAG_COMPLETE);
         check_whole(version, "AAAAAAAAB");
     }
@@ -96,9 +96,9 @@ START_TEST(makes_a_packet_that_decodes)
     struct piece last = { .version = version, .id = 7, .offset = 8, .bytes = udp + 8, .length = 8 };
 
     open_inline();
-    ck_assert_int_eq(defragging_send(&d, &last), DEFRAG_HELD);
+    ck_assert_int_eq(defragging_send(&d, &last), DEFRAG_STORED);
     d.vlan = 5;
-    ck_assert_int_eq(defragging_send(&d, &first), DEFRAG_HELD); /* another VLAN */
+    ck_assert_int_eq(defragging_send(&d, &first), DEFRAG_STORED); /* another VLAN */
     d.vlan = 0;
     ck_assert_int_eq(defragging_send(&d, &first), DEFRAG_COMPLETE);
     ck_assert_uint_eq(decode_reassembled(d.decoder, &d.whole, &d.packet, d.found), 1);
@@ -130,7 +130,7 @@ START_TEST(keeps_long_chains)
         open_with(mode, NULL, NULL);
         chain[1] = 960 / 8 - 1;
         piece.chain_length = 960;
-        ck_assert_int_eq(defragging_send(&d, &piece), DEFRAG_HELD);
+        ck_assert_int_eq(defragging_send(&d, &piece), DEFRAG_STORED);
         ck_assert_int_eq(send_text(6, 7, 8, false, "BBBBBBBB"), DEFRAG_COMPLETE);
         ck_assert_uint_eq(d.whole.length, 40 + 960 + 16);
         ck_assert_uint_eq(d.whole.data[6], 0);
@@ -155,7 +155,7 @@ START_TEST(shows_the_link_header)
     send_text(4, 7, 0, true, "AAAAAAAA");
     ck_assert_int_eq(send_text(4, 7, 8, false, "B"), DEFRAG_COMPLETE);
     decode_reassembled(d.decoder, &d.whole, &d.packet, d.found);
-    defrag_show_link(&d.whole, &d.packet);
+    defrag_prepend_link_header(&d.whole, &d.packet);
     ck_assert_int_eq(d.whole.link, LINK_ETHERNET);
     ck_assert_uint_eq(d.whole.length, 18 + 20 + 9);
     ck_assert_mem_eq(d.whole.data, d.bytes, 18);
@@ -188,13 +188,13 @@ START_TEST(tells_datagrams_apart)
         struct piece other = keys[_i].other;
 
         open_inline();
-        ck_assert_int_eq(send_text(versions[i], 7, 0, true, "AAAAAAAA"), DEFRAG_HELD);
+        ck_assert_int_eq(send_text(versions[i], 7, 0, true, "AAAAAAAA"), DEFRAG_STORED);
         other.version = versions[i];
         other.offset = 8;
         other.bytes = (const uint8_t *)"BBBB";
         other.length = 4;
         d.vlan = keys[_i].vlan;
-        ck_assert_msg(defragging_send(&d, &other) == (keys[_i].joins[i] ? DEFRAG_COMPLETE : DEFRAG_HELD), "%s, IPv%d",
+        ck_assert_msg(defragging_send(&d, &other) == (keys[_i].joins[i] ? DEFRAG_COMPLETE : DEFRAG_STORED), "%s, IPv%d",
                       keys[_i].what, versions[i]);
         close_it();
     }
@@ -262,7 +262,7 @@ START_TEST(settles_overlaps_as_the_host_does)
         for (unsigned i = 0; i < NOVAK; i++) {
             ck_assert_int_eq(
                 send_letter(versions[v], 7, novak[i].letter, novak[i].offset * 8u, novak[i].length * 8u, i + 1 < NOVAK),
-                i + 1 < NOVAK ? DEFRAG_HELD : DEFRAG_COMPLETE);
+                i + 1 < NOVAK ? DEFRAG_STORED : DEFRAG_COMPLETE);
             ck_assert_int_eq(overlapped(versions[v]), i >= NOVAK_FIRST);
         }
         check_whole(versions[v], expected);
@@ -317,9 +317,9 @@ START_TEST(passive_takes_the_nearest_end)
     int version = versions[_i];
 
     open_passive();
-    ck_assert_int_eq(send_letter(version, 7, 'C', 24, 8, false), DEFRAG_HELD);
-    ck_assert_int_eq(send_letter(version, 7, 'D', 32, 8, true), DEFRAG_HELD);
-    ck_assert_int_eq(send_letter(version, 7, 'B', 8, 4, false), DEFRAG_HELD);
+    ck_assert_int_eq(send_letter(version, 7, 'C', 24, 8, false), DEFRAG_STORED);
+    ck_assert_int_eq(send_letter(version, 7, 'D', 32, 8, true), DEFRAG_STORED);
+    ck_assert_int_eq(send_letter(version, 7, 'B', 8, 4, false), DEFRAG_STORED);
     ck_assert_int_eq(send_letter(version, 7, 'A', 0, 8, true), DEFRAG_COMPLETE);
     check_whole(version, "AAAAAAAABBBB");
     close_it();
@@ -335,13 +335,13 @@ START_TEST(forgets_in_time)
     open_inline();
     send_text(version, 7, 0, true, "AAAAAAAA");
     d.now_ns += 60 * NS_PER_SECOND - 1;
-    ck_assert_int_eq(send_text(version, 7, 16, true, "CCCCCCCC"), DEFRAG_HELD); /* its time begins again */
+    ck_assert_int_eq(send_text(version, 7, 16, true, "CCCCCCCC"), DEFRAG_STORED); /* its time begins again */
     d.now_ns += 60 * NS_PER_SECOND - 1;
-    ck_assert_int_eq(send_text(version, 7, 24, false, "D"), DEFRAG_HELD);
+    ck_assert_int_eq(send_text(version, 7, 24, false, "D"), DEFRAG_STORED);
     d.now_ns += 60 * NS_PER_SECOND;
-    ck_assert_int_eq(send_text(version, 7, 8, true, "BBBBBBBB"), DEFRAG_HELD); /* alone now */
+    ck_assert_int_eq(send_text(version, 7, 8, true, "BBBBBBBB"), DEFRAG_STORED); /* alone now */
     ck_assert_uint_eq(defragging_counter(&d, "defrag.wrk.tracker_timeout"), 1);
-    ck_assert_int_eq(send_text(version, 7, 0, true, "XXXXXXXX"), DEFRAG_HELD);
+    ck_assert_int_eq(send_text(version, 7, 0, true, "XXXXXXXX"), DEFRAG_STORED);
     ck_assert_int_eq(send_text(version, 7, 16, false, "Z"), DEFRAG_COMPLETE);
     check_whole(version, "XXXXXXXXBBBBBBBBZ");
     close_it();
@@ -397,7 +397,7 @@ START_TEST(stays_within_its_memory)
     send_letter(version, 60000, 'A', 0, length, true);
     send_letter(version, 60000, 'B', 0, length, true); /* dropped for good */
     for (uint32_t id = 0; id < FLOOD; id++)
-        dropped += send_letter(version, id, 'A', 0, length, true) != DEFRAG_HELD;
+        dropped += send_letter(version, id, 'A', 0, length, true) != DEFRAG_STORED;
     ck_assert_uint_le(dropped, FLOOD / 100); /* that look like one that gave way */
     ck_assert_uint_le(defragging_counter(&d, "defrag.memuse"), MEMCAP);
     ck_assert_uint_gt(defragging_counter(&d, "defrag.evicted"), FLOOD / 2);
@@ -409,7 +409,7 @@ START_TEST(stays_within_its_memory)
     ck_assert_uint_ge(defragging_counter(&d, "defrag.evicted_fragments"), 1);
     /* Receivers have forgotten them after that time. */
     d.now_ns += 121 * NS_PER_SECOND;
-    ck_assert_int_eq(send_letter(version, 0, 'A', 0, length, true), DEFRAG_HELD);
+    ck_assert_int_eq(send_letter(version, 0, 'A', 0, length, true), DEFRAG_STORED);
     close_it();
 }
 END_TEST
@@ -422,11 +422,11 @@ START_TEST(gives_up_what_was_accepted)
     send_text(4, 60000, 0, true, "BBBBBBBB");
     send_text(4, 60001, 0, true, "AAAAAAAA");
     for (uint32_t id = 0; id < 5000; id++) {
-        ck_assert_int_eq(send_text(4, id, 0, true, "AAAAAAAA"), DEFRAG_HELD);
+        ck_assert_int_eq(send_text(4, id, 0, true, "AAAAAAAA"), DEFRAG_STORED);
         ck_assert_int_eq(send_text(4, id, 8, false, "B"), DEFRAG_COMPLETE);
     }
     ck_assert_int_eq(send_text(4, 4999, 0, true, "XXXXXXXX"), DEFRAG_DROPPED);
-    ck_assert_int_eq(send_text(4, 0, 0, true, "XXXXXXXX"), DEFRAG_HELD);
+    ck_assert_int_eq(send_text(4, 0, 0, true, "XXXXXXXX"), DEFRAG_STORED);
     ck_assert_int_eq(send_text(4, 60000, 0, true, "AAAAAAAA"), DEFRAG_DROPPED);
     ck_assert_int_eq(send_text(4, 60001, 8, false, "B"), DEFRAG_COMPLETE);
     close_it();
@@ -437,10 +437,10 @@ END_TEST
 START_TEST(half_a_fragment_is_none)
 {
     open_small(true, 24 << 10);
-    ck_assert_int_eq(send_letter(4, 1, 'A', 0, 8, true), DEFRAG_HELD);
+    ck_assert_int_eq(send_letter(4, 1, 'A', 0, 8, true), DEFRAG_STORED);
     ck_assert_int_eq(send_letter(4, 1, 'A', 8, 20000, true), DEFRAG_IGNORED);
     ck_assert_int_eq(d.exception, EXCEPTION_DEFRAG_MEMCAP);
-    ck_assert_int_eq(send_letter(4, 1, 'B', 8, 8, true), DEFRAG_HELD);
+    ck_assert_int_eq(send_letter(4, 1, 'B', 8, 8, true), DEFRAG_STORED);
     ck_assert_int_eq(send_letter(4, 1, 'C', 16, 1, false), DEFRAG_COMPLETE);
     check_whole(4, "AAAAAAAABBBBBBBBC");
     close_it();
@@ -460,9 +460,9 @@ START_TEST(ignores_what_is_too_large)
         ck_assert(has_event(version, DECODE_EVENT_IPV4_FRAG_PKT_TOO_LARGE, DECODE_EVENT_IPV6_FRAG_PKT_TOO_LARGE));
         ck_assert_int_eq(d.exception, EXCEPTION_NONE);
         ck_assert_uint_eq(defragging_counter(&d, "defrag.memuse"), 0);
-        ck_assert_int_eq(send_letter(version, 7, 'A', offset, room - offset, false), DEFRAG_HELD);
+        ck_assert_int_eq(send_letter(version, 7, 'A', offset, room - offset, false), DEFRAG_STORED);
         ck_assert_uint_eq(d.packet.event_count, 0);
-        ck_assert_int_eq(send_letter(version, 7, 'B', 0, offset / 2, true), DEFRAG_HELD);
+        ck_assert_int_eq(send_letter(version, 7, 'B', 0, offset / 2, true), DEFRAG_STORED);
         ck_assert_int_eq(send_letter(version, 7, 'B', offset / 2, offset / 2, true), DEFRAG_COMPLETE);
         ck_assert_uint_eq(d.whole.length, room + (version == 4 ? 20 : 40));
         close_it();
@@ -488,7 +488,7 @@ START_TEST(ignores_what_is_too_large_with_its_header)
     memset(bytes, 'A', sizeof(bytes));
     for (unsigned mode = 0; mode < 2; mode++) {
         open_with(mode, NULL, NULL);
-        ck_assert_int_eq(send_letter(version, 7, 'A', half, room - half - 8 + (mode ? 1 : 0), false), DEFRAG_HELD);
+        ck_assert_int_eq(send_letter(version, 7, 'A', half, room - half - 8 + (mode ? 1 : 0), false), DEFRAG_STORED);
         ck_assert_int_eq(defragging_send(&d, &first), mode ? DEFRAG_DROPPED : DEFRAG_COMPLETE);
         close_it();
     }
@@ -518,13 +518,13 @@ END_TEST
 START_TEST(broken_lengths)
 {
     open_inline();
-    ck_assert_int_eq(send_text(4, 7, 0, true, "AAAAAAAABBB"), DEFRAG_HELD);
+    ck_assert_int_eq(send_text(4, 7, 0, true, "AAAAAAAABBB"), DEFRAG_STORED);
     ck_assert_int_eq(send_text(4, 7, 16, true, "ABC"), DEFRAG_IGNORED);
     ck_assert_int_eq(send_text(4, 7, 8, false, "CCC"), DEFRAG_COMPLETE);
     check_whole(4, "AAAAAAAACCC");
     ck_assert_int_eq(send_text(6, 7, 0, true, "AAAAAAAABBB"), DEFRAG_IGNORED);
     ck_assert(packet_has_event(&d.packet, DECODE_EVENT_IPV6_FRAG_INVALID_LENGTH));
-    ck_assert_int_eq(send_text(6, 7, 8, false, "CCC"), DEFRAG_HELD);
+    ck_assert_int_eq(send_text(6, 7, 8, false, "CCC"), DEFRAG_STORED);
     close_it();
 }
 END_TEST
@@ -533,7 +533,7 @@ END_TEST
 START_TEST(atomic_fragments_are_none)
 {
     open_inline();
-    ck_assert_int_eq(send_text(6, 7, 8, false, "BB"), DEFRAG_HELD);
+    ck_assert_int_eq(send_text(6, 7, 8, false, "BB"), DEFRAG_STORED);
     defragging_decode(&d, &(struct piece){
                               .version = 6,
                               .id = 7,
@@ -571,13 +571,13 @@ START_TEST(nests_to_a_bound)
         inner_header(bytes, id + 1);
         struct piece piece = { .version = 6, .id = id, .more = true, .bytes = bytes, .length = 8, .protocol = 44 };
 
-        ck_assert_int_eq(defragging_send(&d, &piece), DEFRAG_HELD);
+        ck_assert_int_eq(defragging_send(&d, &piece), DEFRAG_STORED);
     }
     inner_header(bytes, 2);
     ck_assert_int_eq(
         defragging_send(
             &d, &(struct piece){ .version = 6, .id = 1, .more = true, .bytes = bytes, .length = 8, .protocol = 44 }),
-        DEFRAG_HELD);
+        DEFRAG_STORED);
     result = defragging_send(
         &d,
         &(struct piece){
@@ -642,7 +642,7 @@ START_TEST(agrees_with_a_model_when_passive)
             bool is_complete = ended && model_complete(&model, units);
 
             ck_assert_int_eq(send_letter(4, round, (char)letter, start * 8, length * 8, !last),
-                             is_complete ? DEFRAG_COMPLETE : DEFRAG_HELD);
+                             is_complete ? DEFRAG_COMPLETE : DEFRAG_STORED);
             if (is_complete) {
                 check_model(&model, 4, units);
                 complete++;

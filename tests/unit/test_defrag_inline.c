@@ -33,9 +33,9 @@ START_TEST(inline_drops_what_contradicts)
         int version = versions[i];
 
         open_inline();
-        ck_assert_int_eq(send_text(version, 7, 8, true, "AAAAAAAABBBBBBBB"), DEFRAG_HELD);
+        ck_assert_int_eq(send_text(version, 7, 8, true, "AAAAAAAABBBBBBBB"), DEFRAG_STORED);
         if (contradictions[_i].ended)
-            ck_assert_int_eq(send_text(version, 7, 24, false, "EEEEEEEE"), DEFRAG_HELD);
+            ck_assert_int_eq(send_text(version, 7, 24, false, "EEEEEEEE"), DEFRAG_STORED);
         ck_assert_msg(send_text(version, 7, contradictions[_i].offset, contradictions[_i].more,
                                 contradictions[_i].text) == DEFRAG_DROPPED,
                       "%s", contradictions[_i].what);
@@ -43,11 +43,11 @@ START_TEST(inline_drops_what_contradicts)
         /* Nothing of it passes now, good or bad. */
         for (unsigned k = 0; k < 3; k++)
             ck_assert_int_eq(send_text(version, 7, k * 8, true, probes[k]), DEFRAG_DROPPED);
-        ck_assert_int_eq(send_text(version, 8, 0, true, "AAAAAAAA"), DEFRAG_HELD);
+        ck_assert_int_eq(send_text(version, 8, 0, true, "AAAAAAAA"), DEFRAG_STORED);
         ck_assert_uint_eq(defragging_counter(&d, "defrag.contradictions"), 1);
         ck_assert_uint_eq(defragging_counter(&d, "defrag.dropped_fragments"), 4);
         d.now_ns += 60 * NS_PER_SECOND;
-        ck_assert_int_eq(send_text(version, 7, 0, true, "AAAAAAAA"), DEFRAG_HELD);
+        ck_assert_int_eq(send_text(version, 7, 0, true, "AAAAAAAA"), DEFRAG_STORED);
         close_it();
     }
 }
@@ -59,13 +59,13 @@ START_TEST(inline_passes_copies)
 
     open_inline();
     for (unsigned i = 0; i < 3; i++) {
-        ck_assert_int_eq(send_text(version, 7, 8, true, "AAAAAAAABBBBBBBB"), DEFRAG_HELD);
+        ck_assert_int_eq(send_text(version, 7, 8, true, "AAAAAAAABBBBBBBB"), DEFRAG_STORED);
         ck_assert_int_eq(overlapped(version), i > 0);
     }
-    ck_assert_int_eq(send_text(version, 7, 16, true, "BBBBBBBBCCCCCCCC"), DEFRAG_HELD);
+    ck_assert_int_eq(send_text(version, 7, 16, true, "BBBBBBBBCCCCCCCC"), DEFRAG_STORED);
     ck_assert(overlapped(version));
-    ck_assert_int_eq(send_text(version, 7, 32, false, "DD"), DEFRAG_HELD);
-    ck_assert_int_eq(send_text(version, 7, 32, false, "DD"), DEFRAG_HELD);
+    ck_assert_int_eq(send_text(version, 7, 32, false, "DD"), DEFRAG_STORED);
+    ck_assert_int_eq(send_text(version, 7, 32, false, "DD"), DEFRAG_STORED);
     ck_assert_int_eq(send_text(version, 7, 0, true, "ZZZZZZZZAAAAAAAABBBBBBBB"), DEFRAG_COMPLETE);
     check_whole(version, "ZZZZZZZZAAAAAAAABBBBBBBBCCCCCCCCDD");
     close_it();
@@ -82,8 +82,8 @@ START_TEST(inline_wants_one_chain_of_headers)
     struct piece other = first;
 
     open_inline();
-    ck_assert_int_eq(defragging_send(&d, &first), DEFRAG_HELD);
-    ck_assert_int_eq(defragging_send(&d, &first), DEFRAG_HELD);
+    ck_assert_int_eq(defragging_send(&d, &first), DEFRAG_STORED);
+    ck_assert_int_eq(defragging_send(&d, &first), DEFRAG_STORED);
     other.protocol = 6;
     ck_assert_int_eq(defragging_send(&d, &other), DEFRAG_DROPPED);
     close_it();
@@ -91,14 +91,14 @@ START_TEST(inline_wants_one_chain_of_headers)
     other = first;
     other.chain = chain;
     other.chain_length = sizeof(chain);
-    ck_assert_int_eq(defragging_send(&d, &first), DEFRAG_HELD);
+    ck_assert_int_eq(defragging_send(&d, &first), DEFRAG_STORED);
     ck_assert_int_eq(defragging_send(&d, &other), DEFRAG_DROPPED);
     close_it();
     /* And when it was complete. */
     open_inline();
-    ck_assert_int_eq(defragging_send(&d, &first), DEFRAG_HELD);
+    ck_assert_int_eq(defragging_send(&d, &first), DEFRAG_STORED);
     ck_assert_int_eq(send_text(6, 7, 8, false, "B"), DEFRAG_COMPLETE);
-    ck_assert_int_eq(defragging_send(&d, &first), DEFRAG_HELD);
+    ck_assert_int_eq(defragging_send(&d, &first), DEFRAG_STORED);
     ck_assert_int_eq(defragging_send(&d, &other), DEFRAG_DROPPED);
     close_it();
 }
@@ -111,13 +111,13 @@ START_TEST(remembers_what_was_accepted)
     int version = versions[_i];
 
     open_inline();
-    ck_assert_int_eq(send_text(version, 7, 0, true, "AAAAAAAABBBBBBBB"), DEFRAG_HELD);
-    ck_assert_int_eq(send_text(version, 7, 16, true, "CCCCCCCC"), DEFRAG_HELD);
+    ck_assert_int_eq(send_text(version, 7, 0, true, "AAAAAAAABBBBBBBB"), DEFRAG_STORED);
+    ck_assert_int_eq(send_text(version, 7, 16, true, "CCCCCCCC"), DEFRAG_STORED);
     ck_assert_int_eq(send_text(version, 7, 24, false, "DD"), DEFRAG_COMPLETE);
     /* Copies pass, and complete nothing. */
-    ck_assert_int_eq(send_text(version, 7, 24, false, "DD"), DEFRAG_HELD);
-    ck_assert_int_eq(send_text(version, 7, 0, true, "AAAAAAAABBBBBBBB"), DEFRAG_HELD);
-    ck_assert_int_eq(send_text(version, 7, 16, true, "CCCCCCCC"), DEFRAG_HELD);
+    ck_assert_int_eq(send_text(version, 7, 24, false, "DD"), DEFRAG_STORED);
+    ck_assert_int_eq(send_text(version, 7, 0, true, "AAAAAAAABBBBBBBB"), DEFRAG_STORED);
+    ck_assert_int_eq(send_text(version, 7, 16, true, "CCCCCCCC"), DEFRAG_STORED);
     ck_assert_uint_eq(defragging_counter(&d, "defrag.repeated_fragments"), 3);
     /* What a receiver that lacks some of it could complete does not. */
     ck_assert_int_eq(send_text(version, 7, 0, true, "AAAAAAAABBBBBBBX"), DEFRAG_DROPPED);
@@ -126,11 +126,11 @@ START_TEST(remembers_what_was_accepted)
     ck_assert_int_eq(send_text(version, 7, 8, true, "BBBBBBBB"), DEFRAG_DROPPED);
     ck_assert_int_eq(send_text(version, 7, 24, false, "D"), DEFRAG_DROPPED);
     ck_assert_int_eq(send_text(version, 7, 32, true, "XXXXXXXX"), DEFRAG_DROPPED);
-    ck_assert_int_eq(send_text(version, 7, 16, true, "CCCCCCCC"), DEFRAG_HELD);
+    ck_assert_int_eq(send_text(version, 7, 16, true, "CCCCCCCC"), DEFRAG_STORED);
     d.now_ns += 59 * NS_PER_SECOND;
     ck_assert_int_eq(send_text(version, 7, 0, true, "XXXXXXXX"), DEFRAG_DROPPED);
     d.now_ns += 1 * NS_PER_SECOND;
-    ck_assert_int_eq(send_text(version, 7, 0, true, "XXXXXXXX"), DEFRAG_HELD);
+    ck_assert_int_eq(send_text(version, 7, 0, true, "XXXXXXXX"), DEFRAG_STORED);
     ck_assert_int_eq(send_text(version, 7, 8, false, "YY"), DEFRAG_COMPLETE);
     check_whole(version, "XXXXXXXXYY");
     close_it();
@@ -146,11 +146,11 @@ START_TEST(copies_keep_the_memory)
     send_text(version, 7, 0, true, "AAAAAAAA");
     ck_assert_int_eq(send_text(version, 7, 8, false, "BB"), DEFRAG_COMPLETE);
     d.now_ns += 50 * NS_PER_SECOND;
-    ck_assert_int_eq(send_text(version, 7, 8, false, "BB"), DEFRAG_HELD);
+    ck_assert_int_eq(send_text(version, 7, 8, false, "BB"), DEFRAG_STORED);
     d.now_ns += 50 * NS_PER_SECOND;
     ck_assert_int_eq(send_text(version, 7, 0, true, "XXXXXXXX"), DEFRAG_DROPPED);
     d.now_ns += 10 * NS_PER_SECOND;
-    ck_assert_int_eq(send_text(version, 7, 0, true, "XXXXXXXX"), DEFRAG_HELD);
+    ck_assert_int_eq(send_text(version, 7, 0, true, "XXXXXXXX"), DEFRAG_STORED);
     close_it();
 }
 END_TEST
@@ -160,7 +160,7 @@ START_TEST(remembers_what_was_dropped)
     int version = versions[_i];
 
     open_inline();
-    ck_assert_int_eq(send_text(version, 7, 0, true, "AAAAAAAA"), DEFRAG_HELD);
+    ck_assert_int_eq(send_text(version, 7, 0, true, "AAAAAAAA"), DEFRAG_STORED);
     ck_assert_int_eq(send_text(version, 7, 8, false, "BB"), DEFRAG_COMPLETE);
     defrag_drop(d.defrag, &d.whole);
     for (unsigned i = 0; i < 2; i++) {
@@ -169,7 +169,7 @@ START_TEST(remembers_what_was_dropped)
         ck_assert_int_eq(send_text(version, 7, 0, true, "XXXXXXXX"), DEFRAG_DROPPED);
         d.now_ns += 59 * NS_PER_SECOND;
     }
-    ck_assert_int_eq(send_text(version, 7, 0, true, "AAAAAAAA"), DEFRAG_HELD);
+    ck_assert_int_eq(send_text(version, 7, 0, true, "AAAAAAAA"), DEFRAG_STORED);
     close_it();
 }
 END_TEST
@@ -180,7 +180,7 @@ START_TEST(passive_drops_nothing)
     send_text(4, 7, 0, true, "AAAAAAAA");
     ck_assert_int_eq(send_text(4, 7, 8, false, "BB"), DEFRAG_COMPLETE);
     defrag_drop(d.defrag, &d.whole);
-    ck_assert_int_eq(send_text(4, 7, 8, false, "BB"), DEFRAG_HELD);
+    ck_assert_int_eq(send_text(4, 7, 8, false, "BB"), DEFRAG_STORED);
     close_it();
 }
 END_TEST
@@ -190,10 +190,11 @@ START_TEST(knows_many_fragments_again)
 {
     open_inline();
     for (unsigned i = 0; i < 70; i++)
-        ck_assert_int_eq(send_letter(4, 7, (char)('0' + i), i * 8, 8, i < 69), i < 69 ? DEFRAG_HELD : DEFRAG_COMPLETE);
+        ck_assert_int_eq(send_letter(4, 7, (char)('0' + i), i * 8, 8, i < 69),
+                         i < 69 ? DEFRAG_STORED : DEFRAG_COMPLETE);
     for (unsigned i = 0; i < 70; i++)
         ck_assert_int_eq(send_letter(4, 7, (char)('0' + i), i * 8, 8, i < 69),
-                         i < DIGESTS_MAX ? DEFRAG_HELD : DEFRAG_DROPPED);
+                         i < DIGESTS_MAX ? DEFRAG_STORED : DEFRAG_DROPPED);
     close_it();
 }
 END_TEST
@@ -233,10 +234,10 @@ START_TEST(agrees_with_a_model_inline)
                 model.letter[i] = 1;
             ended |= last;
             bool is_complete = ended && model_complete(&model, units);
-            enum defrag_result expected = contradicts ? DEFRAG_DROPPED : is_complete ? DEFRAG_COMPLETE : DEFRAG_HELD;
+            enum defrag_result expected = contradicts ? DEFRAG_DROPPED : is_complete ? DEFRAG_COMPLETE : DEFRAG_STORED;
 
             ck_assert_int_eq(send_text(6, round, start * 8, !last, part), expected);
-            if (expected != DEFRAG_HELD) {
+            if (expected != DEFRAG_STORED) {
                 complete += !contradicts;
                 dropped += contradicts;
                 if (is_complete && !contradicts)

@@ -34,7 +34,7 @@ static void teardown(void)
 static void judge(void)
 {
     doctor_report_free(report);
-    ck_assert_int_eq(doctor_judge(&report, ruleset, &input), 0);
+    ck_assert_int_eq(doctor_examine(&report, ruleset, &input), 0);
 }
 
 static const struct doctor_finding *find(const char *id)
@@ -92,9 +92,9 @@ static const struct netrules_rule queue_rule = { .verdict = NETRULES_QUEUE,
 
 static void listen(uint16_t queue, uint32_t delivered)
 {
-    struct netrules_holder *holder = arena_alloc(ruleset->arena, sizeof(*holder));
+    struct netrules_listener *holder = arena_alloc(ruleset->arena, sizeof(*holder));
 
-    *holder = (struct netrules_holder){
+    *holder = (struct netrules_listener){
         .next = ruleset->holders, .queue = queue, .process = 7, .name = "sluice", .delivered = delivered
     };
     ruleset->holders = holder;
@@ -350,7 +350,7 @@ START_TEST(offload_is_found_wherever_it_stands)
     ck_assert_ptr_nonnull(find("offload.flowtable"));
     ck_assert_int_eq(find("offload.flowtable")->severity, DOCTOR_BROKEN);
     ck_assert_ptr_eq(find("offload.flowtable")->rule, offload);
-    offload->sees_connection_mark = true; /* may be what somebody has judged */
+    offload->matches_connection_mark = true; /* may be what somebody has judged */
     judge();
     ck_assert_int_eq(find("offload.flowtable")->severity, DOCTOR_NOTE);
     ours->hook = NF_INET_LOCAL_IN; /* to the host itself nothing is offloaded */

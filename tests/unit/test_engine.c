@@ -512,11 +512,11 @@ START_TEST(an_idle_worker_takes_another_ruleset)
     bench.ruleset = ruleset_of("drop udp any any -> any 53 (content:\"other\"; sid:1;)");
     struct worker_update update = { .ruleset = bench.ruleset };
 
-    ck_assert_int_eq(detector_room_new(&update.room, bench.ruleset), 0);
+    ck_assert_int_eq(detector_memory_new(&update.room, bench.ruleset), 0);
     worker_set_update(&bench.worker, &update);
     while (worker_has_update(&bench.worker))
         usleep(1000);
-    detector_room_free(update.room);
+    detector_memory_free(update.room);
     ruleset_free(old);
     atomic_store(&bench.worker.stop, true);
     pthread_join(bench.worker.thread, NULL);

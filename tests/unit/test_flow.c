@@ -675,7 +675,7 @@ START_TEST(pages_have_all_flows)
         ck_assert_ptr_nonnull(see(&pkt));
     }
     do {
-        size_t got = flow_table_page(fixture.table, &cursor, budgets[_i], page, PAGE);
+        size_t got = flow_table_list(fixture.table, &cursor, budgets[_i], page, PAGE);
 
         ck_assert_uint_le(got, PAGE);
         for (size_t i = 0; i < got; i++) {

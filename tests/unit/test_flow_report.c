@@ -39,14 +39,14 @@ START_TEST(numbers_are_kept)
     struct flow *flow = offloaded(OFFLOAD_ACCEPT);
     struct flow_report report = report_of(10, 7);
 
-    ck_assert(flow_table_report(fixture.table, &report, START + SECOND));
+    ck_assert(flow_table_update_offloaded(fixture.table, &report, START + SECOND));
     ck_assert_uint_eq(flow->kernel->packets[FLOW_TO_SERVER], 10);
     ck_assert_uint_eq(flow->kernel->bytes[FLOW_TO_CLIENT], 700);
     ck_assert_uint_eq(flow->side[FLOW_TO_SERVER].packets, 2); /* ours stay ours */
     ck_assert_uint_eq(counter("flow_bypassed.pkts"), 8 + 6);
     ck_assert_uint_eq(counter("flow_bypassed.bytes"), 800 + 600);
     report = report_of(12, 7);
-    ck_assert(flow_table_report(fixture.table, &report, START + 2 * SECOND));
+    ck_assert(flow_table_update_offloaded(fixture.table, &report, START + 2 * SECOND));
     ck_assert_uint_eq(counter("flow_bypassed.pkts"), 16);
     ck_assert_uint_eq(flow->last_ns, START + 2 * SECOND);
 }
@@ -59,7 +59,7 @@ START_TEST(sides_are_the_flows)
     struct flow_report report = report_of(10, 7);
 
     flow_swap(flow, NULL);
-    ck_assert(flow_table_report(fixture.table, &report, START + SECOND));
+    ck_assert(flow_table_update_offloaded(fixture.table, &report, START + SECOND));
     ck_assert_uint_eq(flow->kernel->packets[FLOW_TO_SERVER], 7);
     ck_assert_uint_eq(flow->kernel->packets[FLOW_TO_CLIENT], 10);
 }
@@ -75,7 +75,7 @@ START_TEST(what_moves_lives_on)
         struct flow_report report = report_of(10 + i, 7);
 
         report.has_counts = counts;
-        ck_assert(flow_table_report(fixture.table, &report, START + i * 50 * SECOND));
+        ck_assert(flow_table_update_offloaded(fixture.table, &report, START + i * 50 * SECOND));
         ck_assert_uint_eq(flow_table_expire(fixture.table, START + i * 50 * SECOND, 100), 0);
     }
     for (uint64_t i = 21; i <= 22; i++) { /* nothing more: the same counts, and the time runs out */
@@ -83,7 +83,7 @@ START_TEST(what_moves_lives_on)
 
         report.has_counts = counts;
         report.timeout_seconds = (uint32_t)(1000 - 50 * (i - 20));
-        ck_assert(flow_table_report(fixture.table, &report, START + i * 50 * SECOND));
+        ck_assert(flow_table_update_offloaded(fixture.table, &report, START + i * 50 * SECOND));
     }
     ck_assert_uint_eq(flow_table_expire(fixture.table, START + 1102 * SECOND, 100), 1);
     ck_assert_uint_eq(counter("flow.end.state.capture_bypassed"), 1);
@@ -97,7 +97,7 @@ START_TEST(ends_with_its_connection)
 
     offloaded(_i == 0 ? OFFLOAD_ACCEPT : OFFLOAD_DROP);
     report.ended = true;
-    ck_assert(flow_table_report(fixture.table, &report, START + SECOND));
+    ck_assert(flow_table_update_offloaded(fixture.table, &report, START + SECOND));
     ck_assert_uint_eq(fixture.ended, _i == 0); /* what is dropped is not let go by a reset that nobody else saw */
     ck_assert_uint_eq(counter("flow_bypassed.closed"), _i == 0);
 }
@@ -117,7 +117,7 @@ START_TEST(others_are_left_alone)
         report.protocol = IPPROTO_ICMP;
     if (_i == 4)
         report.ip_version = 6;
-    ck_assert(!flow_table_report(fixture.table, &report, START + SECOND));
+    ck_assert(!flow_table_update_offloaded(fixture.table, &report, START + SECOND));
     ck_assert_uint_eq(fixture.ended, 0);
     ck_assert_ptr_null(flow->kernel);
 }
@@ -144,7 +144,7 @@ START_TEST(no_room_for_numbers)
         report = report_of(10, 7);
         report.protocol = IPPROTO_UDP;
         report.client_port = port;
-        ck_assert(flow_table_report(fixture.table, &report, START + SECOND));
+        ck_assert(flow_table_update_offloaded(fixture.table, &report, START + SECOND));
         ck_assert_uint_eq(flow->last_ns, START + SECOND);
     }
 }

@@ -651,8 +651,8 @@ START_TEST(queues_have_another_number)
         ck_assert_int_eq(read_state(fd, rows[i].place, &counts), 0);
         ck_assert_uint_eq(counts.flows, rows[i].flows);
         cursor = 0;
-        if (flow_table_page(rig.pipeline.flows, &cursor, SIZE_MAX, &flow, 1) == 1)
-            ck_assert_int_eq(flow_is_visit(flow), rows[i].visits);
+        if (flow_table_list(rig.pipeline.flows, &cursor, SIZE_MAX, &flow, 1) == 1)
+            ck_assert_int_eq(flow_is_duplicate(flow), rows[i].visits);
     }
     close(fd);
     rig_close_applications();
@@ -864,15 +864,15 @@ START_TEST(the_kernels_counts_go_on)
     rig_handshake();
     rig.packet.flow->offload = OFFLOAD_ACCEPT;
     rig.packet.flow->exceptions[EXCEPTION_APP_ERROR] = EXCEPTION_PASS_FLOW + 1;
-    ck_assert(flow_table_report(rig.pipeline.flows, &report, rig.time_ns));
+    ck_assert(flow_table_update_offloaded(rig.pipeline.flows, &report, rig.time_ns));
     rig_hand_over(ALERT(1, "content:\"data\""));
-    ck_assert_uint_eq(flow_table_page(rig.pipeline.flows, &cursor, SIZE_MAX, &flow, 1), 1);
+    ck_assert_uint_eq(flow_table_list(rig.pipeline.flows, &cursor, SIZE_MAX, &flow, 1), 1);
     ck_assert_uint_eq(flow->offload, OFFLOAD_ACCEPT);
     ck_assert_uint_eq(flow->exceptions[EXCEPTION_APP_ERROR], EXCEPTION_PASS_FLOW + 1);
     ck_assert_ptr_nonnull(flow->kernel);
     ck_assert_uint_eq(flow->kernel->bytes[FLOW_TO_CLIENT], 2000);
     report.ended = true;
-    ck_assert(flow_table_report(rig.pipeline.flows, &report, rig.time_ns));
+    ck_assert(flow_table_update_offloaded(rig.pipeline.flows, &report, rig.time_ns));
     ck_assert_uint_eq(flow_table_count(rig.pipeline.flows), 0);
     rig_close_applications();
 }

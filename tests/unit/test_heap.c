@@ -31,12 +31,12 @@ START_TEST(sizes)
     struct heap *heap = new_heap(8 * MIB);
 
     for (size_t size = 1; size <= HEAP_OBJECT_MAX; size = size < 40000 ? size + 1 : size + size / 3) {
-        unsigned char *dirty = heap_take_raw(heap, size);
+        unsigned char *dirty = heap_alloc_uncleared(heap, size);
 
         ck_assert_ptr_nonnull(dirty);
         memset(dirty, 0xa5, size);
-        heap_give(heap, dirty);
-        unsigned char *object = heap_take(heap, size);
+        heap_release(heap, dirty);
+        unsigned char *object = heap_alloc(heap, size);
 
         if (!object || (uintptr_t)object % 16 != 0 || !is_zero(object, size))
             ck_abort_msg("size %zu", size);
@@ -47,10 +47,10 @@ START_TEST(sizes)
         if (size > 48 && size <= SLAB / 2 && (room - size) * 4 > room)
             ck_abort_msg("size %zu wastes %zu", size, room - size);
         memset(object, 0x5a, room);
-        heap_give(heap, object);
+        heap_release(heap, object);
         ck_assert_uint_eq(heap_memory(heap), 0);
     }
-    ck_assert_uint_eq(heap_refused(heap), 0);
+    ck_assert_uint_eq(heap_refused_count(heap), 0);
     heap_free(heap);
 }
 END_TEST
@@ -59,14 +59,14 @@ START_TEST(what_is_too_large_is_refused)
 {
     struct heap *heap = new_heap(16 * MIB);
 
-    ck_assert_ptr_null(heap_take(heap, HEAP_OBJECT_MAX + 1));
-    ck_assert_ptr_null(heap_take(heap, SIZE_MAX));
-    ck_assert_uint_eq(heap_refused(heap), 2);
-    void *object = heap_take(heap, HEAP_OBJECT_MAX);
+    ck_assert_ptr_null(heap_alloc(heap, HEAP_OBJECT_MAX + 1));
+    ck_assert_ptr_null(heap_alloc(heap, SIZE_MAX));
+    ck_assert_uint_eq(heap_refused_count(heap), 2);
+    void *object = heap_alloc(heap, HEAP_OBJECT_MAX);
 
     ck_assert_ptr_nonnull(object);
-    heap_give(heap, object);
-    heap_give(heap, NULL);
+    heap_release(heap, object);
+    heap_release(heap, NULL);
     heap_free(heap);
     heap_free(NULL);
     ck_assert_int_eq(heap_new(&heap, SIZE_MAX), -ENOMEM);
@@ -79,7 +79,7 @@ static size_t fill(struct heap *heap, size_t size, void **all)
     size_t count = 0;
     void *object;
 
-    while ((object = heap_take_raw(heap, size))) {
+    while ((object = heap_alloc_uncleared(heap, size))) {
         memcpy(object, all, sizeof(*all));
         *all = object;
         count++;
@@ -93,7 +93,7 @@ static void give_all(struct heap *heap, void *all)
         void *next;
 
         memcpy(&next, all, sizeof(next));
-        heap_give(heap, all);
+        heap_release(heap, all);
         all = next;
     }
 }
@@ -118,12 +118,12 @@ START_TEST(keeps_the_memcap_and_gives_slabs_to_other_classes)
         give_all(heap, all);
         all = NULL;
         ck_assert_uint_eq(heap_memory(heap), 0);
-        uint64_t refused = heap_refused(heap);
+        uint64_t refused = heap_refused_count(heap);
         size_t count = fill(heap, fills[_i].size, &all);
 
         if (count != fills[_i].count)
             ck_abort_msg("%zu of %zu bytes after those of %zu", count, fills[_i].size, fills[before].size);
-        ck_assert_uint_eq(heap_refused(heap), refused + 1);
+        ck_assert_uint_eq(heap_refused_count(heap), refused + 1);
         ck_assert_uint_le(heap_memory(heap), MIB);
         give_all(heap, all);
         all = NULL;
@@ -135,12 +135,12 @@ END_TEST
 START_TEST(a_small_memcap_is_one_slab)
 {
     struct heap *heap = new_heap(1);
-    void *object = heap_take(heap, SLAB);
+    void *object = heap_alloc(heap, SLAB);
 
     ck_assert_ptr_nonnull(object);
-    ck_assert_ptr_null(heap_take(heap, 1));
-    heap_give(heap, object);
-    ck_assert_ptr_nonnull(heap_take(heap, 1));
+    ck_assert_ptr_null(heap_alloc(heap, 1));
+    heap_release(heap, object);
+    ck_assert_ptr_nonnull(heap_alloc(heap, 1));
     heap_free(heap);
 }
 END_TEST
@@ -148,13 +148,13 @@ END_TEST
 START_TEST(the_last_given_is_taken_first)
 {
     struct heap *heap = new_heap(MIB);
-    void *a = heap_take(heap, 100), *b = heap_take(heap, 100), *c = heap_take(heap, 100);
+    void *a = heap_alloc(heap, 100), *b = heap_alloc(heap, 100), *c = heap_alloc(heap, 100);
 
     ck_assert(a && b && c && a != b && b != c && a != c);
-    heap_give(heap, a);
-    heap_give(heap, c);
-    ck_assert_ptr_eq(heap_take(heap, 100), c);
-    ck_assert_ptr_eq(heap_take(heap, 112), a);
+    heap_release(heap, a);
+    heap_release(heap, c);
+    ck_assert_ptr_eq(heap_alloc(heap, 100), c);
+    ck_assert_ptr_eq(heap_alloc(heap, 112), a);
     heap_free(heap);
 }
 END_TEST
@@ -176,8 +176,8 @@ START_TEST(grows)
     }
     ck_assert_ptr_null(heap_grow(heap, object, 20, 4 * MIB));
     ck_assert_uint_eq(object[19], 7);
-    ck_assert_uint_eq(heap_refused(heap), 1);
-    heap_give(heap, object);
+    ck_assert_uint_eq(heap_refused_count(heap), 1);
+    heap_release(heap, object);
     ck_assert_uint_eq(heap_memory(heap), 0);
     heap_free(heap);
 }
@@ -242,11 +242,11 @@ static void one_round(struct heap *heap, struct model *model, int i, unsigned *r
         mark(model, i);
     } else if (model->object) {
         check_mark(model, i);
-        heap_give(heap, model->object);
+        heap_release(heap, model->object);
         model->object = NULL;
     } else {
         model->size = random_size(random);
-        model->object = heap_take_raw(heap, model->size);
+        model->object = heap_alloc_uncleared(heap, model->size);
         if (model->object)
             mark(model, i);
     }
@@ -266,14 +266,14 @@ START_TEST(holds_what_is_written)
             ck_assert_uint_eq(heap_memory(heap), sum_of_sizes(heap, models));
         ck_assert_uint_le(heap_memory(heap), MODEL_MEMCAP);
     }
-    ck_assert_uint_gt(heap_refused(heap), 0);
+    ck_assert_uint_gt(heap_refused_count(heap), 0);
     for (int i = 0; i < OBJECTS; i++) {
         if (models[i].object)
             check_mark(&models[i], i);
-        heap_give(heap, models[i].object);
+        heap_release(heap, models[i].object);
     }
     ck_assert_uint_eq(heap_memory(heap), 0);
-    ck_assert_ptr_nonnull(heap_take(heap, MODEL_MEMCAP)); /* in one piece again */
+    ck_assert_ptr_nonnull(heap_alloc(heap, MODEL_MEMCAP)); /* in one piece again */
     heap_free(heap);
 }
 END_TEST
@@ -349,9 +349,9 @@ START_TEST(a_buffer_stops_at_the_memcap)
     ck_assert_uint_eq(buffer.capacity, 2 * SLAB);
     ck_assert_uint_eq(buffer_append(heap, &buffer, bytes, SLAB, UINT32_MAX), SLAB); /* 3 slabs, not 4 */
     ck_assert_uint_eq(buffer.capacity, 3 * SLAB);
-    ck_assert_uint_eq(heap_refused(heap), 0);
+    ck_assert_uint_eq(heap_refused_count(heap), 0);
     ck_assert_uint_eq(buffer_append(heap, &buffer, bytes, SLAB, UINT32_MAX), SLAB - 10);
-    ck_assert_uint_eq(heap_refused(heap), 1);
+    ck_assert_uint_eq(heap_refused_count(heap), 1);
     ck_assert_uint_eq(buffer_append(heap, &buffer, bytes, 1, UINT32_MAX), 0);
     buffer_clear(heap, &buffer);
     heap_free(heap);

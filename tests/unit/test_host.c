@@ -28,7 +28,7 @@ static struct host_key key_of(uint32_t host, uint32_t number)
     return key;
 }
 
-static struct host_key pair_of(uint32_t one, uint32_t other, uint32_t number)
+static struct host_key two_byte_pair(uint32_t one, uint32_t other, uint32_t number)
 {
     struct host_key key = key_of(one, number);
 
@@ -72,8 +72,8 @@ END_TEST
 
 START_TEST(keys_that_differ_are_apart)
 {
-    struct host_key key = key_of(1, 1), other = key_of(1, 2), version6 = key_of(1, 1), pair = pair_of(1, 2, 1);
-    struct host_key reverse = pair_of(2, 1, 1), alone = pair_of(1, 0, 1);
+    struct host_key key = key_of(1, 1), other = key_of(1, 2), version6 = key_of(1, 1), pair = two_byte_pair(1, 2, 1);
+    struct host_key reverse = two_byte_pair(2, 1, 1), alone = two_byte_pair(1, 0, 1);
 
     version6.ip_version = 6;
     ck_assert(host_bit_set(table, &key, 1, UINT64_MAX));
@@ -133,7 +133,7 @@ static void random_step(struct model *model, uint64_t now_ns)
 {
     uint32_t one = (uint32_t)rand() % HOSTS, other = (uint32_t)rand() % HOSTS, number = (uint32_t)rand() % NUMBERS;
     bool is_pair = rand() % 2, model_set;
-    struct host_key key = is_pair ? pair_of(one, other, number) : key_of(one, number);
+    struct host_key key = is_pair ? two_byte_pair(one, other, number) : key_of(one, number);
     uint64_t *expires_ns = model_bit(model, one, other, is_pair, number);
     uint64_t until = now_ns + (uint64_t)rand() % 500;
 

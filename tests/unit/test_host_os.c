@@ -79,7 +79,7 @@ START_TEST(takes_the_most_specific_network)
     for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
         int version = address_parse(hosts[i].address, strlen(hosts[i].address), &address);
 
-        ck_assert_msg(host_os_of(&policy, version, &address) == hosts[i].os, "%s", hosts[i].address);
+        ck_assert_msg(host_os_lookup(&policy, version, &address) == hosts[i].os, "%s", hosts[i].address);
     }
 }
 END_TEST
@@ -93,9 +93,9 @@ START_TEST(every_host_is_bsd_without_policy)
     ck_assert_int_eq(read_table(&table, "defrag:\n  timeout: 30\n", &errors), 0);
     struct host_os_policy policy = host_os_table_policy(&table), none = { 0 };
 
-    ck_assert_int_eq(host_os_of(&policy, 4, &address), HOST_OS_BSD);
-    ck_assert_int_eq(host_os_of(&policy, 6, &address), HOST_OS_BSD);
-    ck_assert_int_eq(host_os_of(&none, 4, &address), HOST_OS_BSD);
+    ck_assert_int_eq(host_os_lookup(&policy, 4, &address), HOST_OS_BSD);
+    ck_assert_int_eq(host_os_lookup(&policy, 6, &address), HOST_OS_BSD);
+    ck_assert_int_eq(host_os_lookup(&none, 4, &address), HOST_OS_BSD);
 }
 END_TEST
 

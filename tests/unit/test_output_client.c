@@ -148,7 +148,7 @@ static void configure(const struct event_case *c)
 
     eve->xff.alert = eve->xff.http = eve->xff.files = xff;
     eve->enabled[OUTPUT_APP] = eve->enabled[OUTPUT_FILE] = true;
-    eve->app[app_find("http") - 1] = true;
+    eve->app[app_id_by_name("http") - 1] = true;
     if (c->how & NO_METADATA)
         eve->alert.app_layer = false;
 }

@@ -93,7 +93,7 @@ static void passed(struct flow *flow)
 
 static void accepted_whole(struct flow *flow)
 {
-    flow->flags = FLOW_ACCEPTED_WHOLE;
+    flow->flags = FLOW_ACCEPTED_BY_EXCEPTION;
 }
 
 static void bypassed(struct flow *flow)

@@ -124,11 +124,11 @@ struct merge_worker {
     _Atomic uint64_t next; /* the place that it comes to */
 };
 
-static void progress_of(void *user, unsigned port, struct turn_place *out)
+static void progress_of(void *user, unsigned port, struct replay_position *out)
 {
     struct merge_worker *workers = user;
 
-    *out = (struct turn_place){ .sequence = atomic_load(&workers[port].next) };
+    *out = (struct replay_position){ .sequence = atomic_load(&workers[port].next) };
 }
 
 /* Whose place it is; without a pattern. */
@@ -146,7 +146,7 @@ static void *record_own_places(void *argument)
     sample_alert(sample);
     sample->alerts[0].rule = &f->sample.rule;
     for (uint64_t i = 1; i <= LOSSLESS_PACKETS; i++) {
-        struct turn_place place = { .sequence = i };
+        struct replay_position place = { .sequence = i };
 
         if (owner_of(i) != worker->index)
             continue;
@@ -191,7 +191,7 @@ START_TEST(merges_flows_of_a_moment)
 {
     static const struct {
         unsigned port;
-        struct turn_place place;
+        struct replay_position place;
         uint64_t rank;
     } records[] = {
         { 0, { 5, 10, 1 }, 1 }, { 1, { 5, 10, 2 }, 2 }, { 0, { 5, 20, 1 }, 4 },

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "detect_rig.h"
-#include "sluice/pair_places.h"
+#include "sluice/pair_positions.h"
 
 static uint32_t random_state;
 
@@ -99,29 +99,29 @@ END_TEST
 /* --- What is known of their places ---------------------------------------------------------------- */
 
 /* Twice, as when two matchers look for the pair. */
-static void note_all(struct pair_places *places, const uint32_t *at, unsigned count)
+static void note_all(struct pair_positions *places, const uint32_t *at, unsigned count)
 {
     for (unsigned i = 0; i < 2 * count; i++)
-        pair_places_note(places, 0x7994, at[i % count]);
+        pair_positions_add(places, 0x7994, at[i % count]);
 }
 
 START_TEST(places_of_a_pair_are_kept_in_order)
 {
     static const uint32_t at[] = { 3, 12, 13, 17, 25, 26, 30, 38 };
     static const uint8_t buffer[40];
-    static struct pair_places places;
+    static struct pair_positions places;
 
     for (unsigned count = 1; count <= sizeof(at) / sizeof(at[0]); count++) {
-        unsigned kept = count < PAIR_PLACES_KEPT ? count : PAIR_PLACES_KEPT;
+        unsigned kept = count < PAIR_POSITIONS_MAX ? count : PAIR_POSITIONS_MAX;
 
-        pair_places_begin(&places, buffer, sizeof(buffer));
+        pair_positions_reset(&places, buffer, sizeof(buffer));
         note_all(&places, at, count);
 
-        const struct pair_place *place = pair_places_find(&places, buffer, sizeof(buffer), 0x7994);
+        const struct pair_position *place = pair_positions_find(&places, buffer, sizeof(buffer), 0x7994);
 
         ck_assert_ptr_nonnull(place);
         ck_assert_uint_eq(place->count, kept);
-        ck_assert_uint_eq(place->more, count > PAIR_PLACES_KEPT);
+        ck_assert_uint_eq(place->more, count > PAIR_POSITIONS_MAX);
         for (unsigned i = 0; i + 1 < kept; i++)
             ck_assert_uint_eq(place->at[i], at[i]);
         ck_assert_uint_eq(place->at[kept - 1], at[count - 1]);
@@ -132,41 +132,41 @@ END_TEST
 START_TEST(places_are_of_one_buffer)
 {
     static const uint8_t buffer[40], other[40];
-    static struct pair_places places;
+    static struct pair_positions places;
 
-    pair_places_begin(&places, buffer, sizeof(buffer));
-    ck_assert_ptr_null(pair_places_find(&places, buffer, sizeof(buffer), 0x7994));
-    pair_places_note(&places, 0x7994, 12);
-    ck_assert_ptr_nonnull(pair_places_find(&places, buffer, sizeof(buffer), 0x7994));
-    ck_assert_ptr_null(pair_places_find(&places, other, sizeof(other), 0x7994));
-    ck_assert_ptr_null(pair_places_find(&places, buffer, sizeof(buffer) - 1, 0x7994));
-    pair_places_begin(&places, buffer, sizeof(buffer));
-    ck_assert_ptr_null(pair_places_find(&places, buffer, sizeof(buffer), 0x7994));
+    pair_positions_reset(&places, buffer, sizeof(buffer));
+    ck_assert_ptr_null(pair_positions_find(&places, buffer, sizeof(buffer), 0x7994));
+    pair_positions_add(&places, 0x7994, 12);
+    ck_assert_ptr_nonnull(pair_positions_find(&places, buffer, sizeof(buffer), 0x7994));
+    ck_assert_ptr_null(pair_positions_find(&places, other, sizeof(other), 0x7994));
+    ck_assert_ptr_null(pair_positions_find(&places, buffer, sizeof(buffer) - 1, 0x7994));
+    pair_positions_reset(&places, buffer, sizeof(buffer));
+    ck_assert_ptr_null(pair_positions_find(&places, buffer, sizeof(buffer), 0x7994));
 }
 END_TEST
 
 START_TEST(of_a_pair_whose_slots_are_taken_nothing_is_known)
 {
     static const uint8_t buffer[40];
-    static struct pair_places places;
-    uint16_t alike[PAIR_PLACES_SLOTS + 1];
+    static struct pair_positions places;
+    uint16_t alike[PAIR_POSITIONS_SLOTS + 1];
     unsigned count = 0;
 
-    for (uint16_t pair = 1; count <= PAIR_PLACES_SLOTS; pair++)
-        if (pair_place_of(pair, 0) == pair_place_of(0x7994, 0))
+    for (uint16_t pair = 1; count <= PAIR_POSITIONS_SLOTS; pair++)
+        if (pair_position_slot(pair, 0) == pair_position_slot(0x7994, 0))
             alike[count++] = pair;
-    pair_places_begin(&places, buffer, sizeof(buffer));
+    pair_positions_reset(&places, buffer, sizeof(buffer));
     for (unsigned i = 0; i < 2 * count; i++)
-        pair_places_note(&places, alike[i % count], i);
-    for (unsigned i = 0; i < PAIR_PLACES_SLOTS; i++) {
-        const struct pair_place *place = pair_places_find(&places, buffer, sizeof(buffer), alike[i]);
+        pair_positions_add(&places, alike[i % count], i);
+    for (unsigned i = 0; i < PAIR_POSITIONS_SLOTS; i++) {
+        const struct pair_position *place = pair_positions_find(&places, buffer, sizeof(buffer), alike[i]);
 
         ck_assert_ptr_nonnull(place);
         ck_assert_uint_eq(place->count, 2);
         ck_assert_uint_eq(place->at[0], i);
         ck_assert_uint_eq(place->at[1], i + count);
     }
-    ck_assert_ptr_null(pair_places_find(&places, buffer, sizeof(buffer), alike[PAIR_PLACES_SLOTS]));
+    ck_assert_ptr_null(pair_positions_find(&places, buffer, sizeof(buffer), alike[PAIR_POSITIONS_SLOTS]));
 }
 END_TEST
 
@@ -174,15 +174,15 @@ END_TEST
 START_TEST(turns_of_places_may_wrap)
 {
     static const uint8_t buffer[40];
-    static struct pair_places places;
+    static struct pair_positions places;
 
-    pair_places_begin(&places, buffer, sizeof(buffer));
+    pair_positions_reset(&places, buffer, sizeof(buffer));
     ck_assert_uint_eq(places.turn, 1);
-    pair_places_note(&places, 0x7994, 12);
+    pair_positions_add(&places, 0x7994, 12);
     places.turn = UINT32_MAX;
-    pair_places_begin(&places, buffer, sizeof(buffer));
+    pair_positions_reset(&places, buffer, sizeof(buffer));
     ck_assert_uint_eq(places.turn, 1);
-    ck_assert_ptr_null(pair_places_find(&places, buffer, sizeof(buffer), 0x7994));
+    ck_assert_ptr_null(pair_positions_find(&places, buffer, sizeof(buffer), 0x7994));
 }
 END_TEST
 

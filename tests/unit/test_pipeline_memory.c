@@ -35,7 +35,7 @@ static struct app_memory_counts memory_counts(void)
 {
     struct app_memory_counts counts;
 
-    app_count_memory(rig.pipeline.app, &counts);
+    app_get_memory_counts(rig.pipeline.app, &counts);
     return counts;
 }
 

@@ -214,7 +214,7 @@ static const char *texts(void)
 {
     static char out[1024];
     const struct rule_names *names = rule_list_names((struct rule_list *)ruleset_rules(rig.ruleset));
-    const struct rule_captures *all = detector_texts(rig.pipeline.detector);
+    const struct rule_captures *all = detector_captures(rig.pipeline.detector);
     struct text text;
 
     text_init(&text);
@@ -261,7 +261,7 @@ START_TEST(texts_are_taken_out)
     ck_assert_str_eq(rig_send(RIG_CLIENT, "user=alice&pass=secret"), captures[_i].hits);
     ck_assert_str_eq(texts(), captures[_i].texts);
     rig_send(RIG_CLIENT, "nothing of the kind");
-    ck_assert_ptr_null(detector_texts(rig.pipeline.detector)); /* the packet's went with it */
+    ck_assert_ptr_null(detector_captures(rig.pipeline.detector)); /* the packet's went with it */
 }
 END_TEST
 
@@ -307,7 +307,7 @@ START_TEST(long_texts_are_cut)
                  OF_TCP("pcre:\"/^(\\.+)$/,flow:dots\"; sid:2;"));
     rig_handshake();
     ck_assert_str_eq(rig_send_filler(RIG_CLIENT, 300), "1 2");
-    all = detector_texts(rig.pipeline.detector);
+    all = detector_captures(rig.pipeline.detector);
     ck_assert_ptr_nonnull(all);
     ck_assert_uint_eq(all->list[0].length, FLOW_TEXT_MAX);
     ck_assert_ptr_nonnull(flow_text_get(rig.packet.flow, 1, &length));

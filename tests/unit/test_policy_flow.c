@@ -157,8 +157,8 @@ static const struct {
 } exceptions[] = {
     { EXCEPTION_IGNORE, false, false, REJECT_NONE, 0 },
     { EXCEPTION_PASS_PACKET, false, true, REJECT_NONE, 0 },
-    { EXCEPTION_PASS_FLOW, false, true, REJECT_NONE, FLOW_PASSED | FLOW_ACCEPTED_WHOLE },
-    { EXCEPTION_BYPASS, false, true, REJECT_NONE, FLOW_BYPASS_WANTED },
+    { EXCEPTION_PASS_FLOW, false, true, REJECT_NONE, FLOW_PASSED | FLOW_ACCEPTED_BY_EXCEPTION },
+    { EXCEPTION_BYPASS, false, true, REJECT_NONE, FLOW_BYPASS_REQUESTED },
     { EXCEPTION_DROP_PACKET, true, true, REJECT_NONE, 0 },
     { EXCEPTION_DROP_FLOW, true, true, REJECT_NONE, FLOW_DROPPED },
     { EXCEPTION_REJECT, true, true, REJECT_SOURCE, FLOW_DROPPED },
@@ -215,7 +215,7 @@ START_TEST(an_exception_does_not_stop_what_another_let_through)
     rig_open("");
     rig_handshake();
     rig_send(RIG_CLIENT, "data");
-    rig.packet.flow->flags |= FLOW_PASSED | FLOW_ACCEPTED_WHOLE;
+    rig.packet.flow->flags |= FLOW_PASSED | FLOW_ACCEPTED_BY_EXCEPTION;
     rig_send_at(RIG_CLIENT, 2000000, "beyond the window");
     expect_accept();
 }

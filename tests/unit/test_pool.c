@@ -39,13 +39,13 @@ START_TEST(keeps_the_memcap)
 
     ck_assert_uint_eq(pool_capacity(pool), shapes[_i].capacity);
     for (size_t i = 0; i < shapes[_i].capacity; i++) {
-        unsigned char *object = pool_take(pool);
+        unsigned char *object = pool_alloc(pool);
 
         if (!object || (uintptr_t)object % unit != 0)
             ck_abort_msg("object %zu: %p", i, (void *)object);
         memset(object, 0xa5, shapes[_i].size);
     }
-    ck_assert_ptr_null(pool_take(pool));
+    ck_assert_ptr_null(pool_alloc(pool));
     ck_assert_uint_eq(pool_used(pool), shapes[_i].capacity);
     ck_assert_uint_eq(pool_memory(pool), shapes[_i].capacity * shapes[_i].stride);
     pool_free(pool);
@@ -55,18 +55,18 @@ END_TEST
 START_TEST(gives_the_last_one_first)
 {
     struct pool *pool = new_pool(32, 3 * 32);
-    void *a = pool_take(pool), *b = pool_take(pool), *c = pool_take(pool);
+    void *a = pool_alloc(pool), *b = pool_alloc(pool), *c = pool_alloc(pool);
 
     ck_assert(a && b && c && a != b && b != c && a != c);
-    pool_give(pool, NULL);
+    pool_release(pool, NULL);
     ck_assert_uint_eq(pool_used(pool), 3);
-    pool_give(pool, a);
-    pool_give(pool, c);
+    pool_release(pool, a);
+    pool_release(pool, c);
     ck_assert_uint_eq(pool_used(pool), 1);
     ck_assert_uint_eq(pool_memory(pool), 32);
-    ck_assert_ptr_eq(pool_take(pool), c);
-    ck_assert_ptr_eq(pool_take(pool), a);
-    ck_assert_ptr_null(pool_take(pool));
+    ck_assert_ptr_eq(pool_alloc(pool), c);
+    ck_assert_ptr_eq(pool_alloc(pool), a);
+    ck_assert_ptr_null(pool_alloc(pool));
     pool_free(pool);
 }
 END_TEST
@@ -84,7 +84,7 @@ START_TEST(objects_are_apart)
         unsigned i = random / 65536 % OBJECTS;
 
         if (!taken[i]) {
-            taken[i] = pool_take(pool);
+            taken[i] = pool_alloc(pool);
             if (!taken[i])
                 ck_abort_msg("there is room");
             memset(taken[i], (int)i + 1, SIZE);
@@ -94,7 +94,7 @@ START_TEST(objects_are_apart)
             if (taken[i][k] != i + 1)
                 ck_abort_msg("object %u was written over", i);
         }
-        pool_give(pool, taken[i]);
+        pool_release(pool, taken[i]);
         taken[i] = NULL;
     }
     pool_free(pool);
@@ -111,7 +111,7 @@ START_TEST(reserves_address_space_only)
 
     ck_assert_int_eq(sysconf(_SC_PAGESIZE), 4096);
     for (int i = 0; i < COUNT; i++)
-        objects[i] = pool_take(pool);
+        objects[i] = pool_alloc(pool);
     for (int i = 0; i < COUNT; i++) {
         unsigned char *page = objects[i] + (4096 - (uintptr_t)objects[i] % 4096) % 4096;
 

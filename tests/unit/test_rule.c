@@ -503,7 +503,7 @@ START_TEST(left_out_rules_keep_their_reason)
     ck_assert_int_eq(rule_list_load(list, "/nonexistent/x.rules", diag), -ENOENT);
     ck_assert_uint_eq(rule_list_failed(list), 4);
     ck_assert_uint_eq(rule_list_skipped(list), 4);
-    ck_assert_uint_eq(rule_list_unread_files(list), 1);
+    ck_assert_uint_eq(rule_list_unreadable_files(list), 1);
     ck_assert_uint_eq(rule_list_failure_count(list), 9);
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
         const struct rule_failure *failure = rule_list_failure(list, i);

@@ -46,7 +46,7 @@ static int add(uint64_t offset, const char *text)
 static const char *views(uint64_t until)
 {
     static char out[256];
-    struct stream_view view;
+    struct stream_chunk view;
     size_t length = 0;
 
     while (assembly_next_chunk(store, &assembly, until, NULL, 0, 0, &view)) {
@@ -221,7 +221,7 @@ START_TEST(more_segments_than_are_remembered)
     for (unsigned i = 0; i < COUNT; i++)
         ck_assert_int_eq(add(i * 2, "ab"), 0);
     uint64_t bytes = 0;
-    struct stream_view view;
+    struct stream_chunk view;
 
     assembly_acknowledge(store, &assembly, COUNT * 2);
     while (assembly_next_chunk(store, &assembly, UINT64_MAX, NULL, 0, 0, &view)) {
@@ -236,7 +236,7 @@ END_TEST
 
 START_TEST(nothing_is_kept_behind_the_limit)
 {
-    struct stream_view view;
+    struct stream_chunk view;
 
     assembly.limit = 4;
     add(2, "cdef");
@@ -347,7 +347,7 @@ END_TEST
 
 START_TEST(acknowledged_holes_are_gaps)
 {
-    struct stream_view view;
+    struct stream_chunk view;
 
     add(0, "ab");
     add(4, "ef");
@@ -393,7 +393,7 @@ START_TEST(skipped_bytes_are_left_out)
 {
     const uint8_t *bytes;
     uint32_t length, view_at;
-    struct stream_view view;
+    struct stream_chunk view;
 
     assembly.window = 100;
     add(0, "ab");
@@ -429,7 +429,7 @@ START_TEST(endless_gaps)
 {
     enum { ROUNDS = 20, PIECES = 200 };
     uint64_t at = 0, bytes = 0, gaps = 0;
-    struct stream_view view;
+    struct stream_chunk view;
 
     assembly.window = 65536;
     for (unsigned round = 0; round < ROUNDS; round++) {
@@ -472,7 +472,7 @@ START_TEST(endless_skips)
 
     const uint8_t *bytes;
     uint32_t length, view_at;
-    struct stream_view view;
+    struct stream_chunk view;
 
     ck_assert(assembly_next_chunk(store, &assembly, UINT64_MAX, NULL, 0, 0, &view));
     ck_assert(!view.gap && view.offset == ROOM * 2 + 1);
@@ -485,7 +485,7 @@ END_TEST
 START_TEST(gap_without_memory)
 {
     struct assembly other = { 0 };
-    struct stream_view view;
+    struct stream_chunk view;
 
     assembly.window = 100;
     add(0, "ab");
@@ -513,7 +513,7 @@ static void set_up_tiny(void)
 START_TEST(points_into_the_payload)
 {
     static const uint8_t bytes[5000] = "payload";
-    struct stream_view view;
+    struct stream_chunk view;
 
     assembly_add(store, &assembly, 0, bytes, sizeof(bytes), HOST_OS_BSD, &report);
     ck_assert(assembly_next_chunk(store, &assembly, UINT64_MAX, bytes, 0, sizeof(bytes), &view));
@@ -532,7 +532,7 @@ END_TEST
 START_TEST(does_not_point_where_other_bytes_are)
 {
     static const uint8_t second[] = "XbYd", third[] = "efgh";
-    struct stream_view view;
+    struct stream_chunk view;
 
     add(1, "b");
     add(2, "c");
@@ -550,7 +550,7 @@ END_TEST
 START_TEST(views_of_64_kib)
 {
     static uint8_t bytes[65535];
-    struct stream_view view;
+    struct stream_chunk view;
     uint64_t at = 0;
 
     for (size_t i = 0; i < sizeof(bytes); i++)
@@ -573,7 +573,7 @@ START_TEST(history_before_the_view)
     static uint8_t bytes[10000];
     const uint8_t *window;
     uint32_t length, view_at;
-    struct stream_view view;
+    struct stream_chunk view;
 
     for (size_t i = 0; i < sizeof(bytes); i++)
         bytes[i] = (uint8_t)(i * 31 + (i >> 8));
@@ -599,7 +599,7 @@ START_TEST(no_window_of_another_stream)
 {
     const uint8_t *bytes;
     uint32_t length, view_at;
-    struct stream_view view;
+    struct stream_chunk view;
 
     for (unsigned i = 0; i < 2; i++) {
         const char *text = i == 0 ? "old stream" : "new";

@@ -185,7 +185,7 @@ static int find(void *user, const struct packet *pkt, struct conntrack *out)
 
     (void)pkt;
     state->calls++;
-    ck_assert(conntrack_read(out, ct.bytes, ct.length));
+    ck_assert(conntrack_parse(out, ct.bytes, ct.length));
     out->info = state->info;
     return state->result;
 }

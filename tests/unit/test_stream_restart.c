@@ -62,16 +62,16 @@ static bool judge_segment(struct packet *pkt)
 
     rig.flow = flow_table_get(rig.flows, pkt, &exception);
     ck_assert_ptr_nonnull(rig.flow);
-    if (stream_is_reuse(rig.stream, rig.flow, pkt)) {
+    if (stream_is_port_reuse(rig.stream, rig.flow, pkt)) {
         flow_table_end(rig.flows, rig.flow, FLOW_END_REUSED);
         rig.flow = flow_table_get(rig.flows, pkt, &exception);
     }
     flow_update(rig.flows, rig.flow, pkt);
     stream_packet(rig.stream, rig.flows, rig.flow, pkt, &rig.verdict);
-    struct stream_view view;
+    struct stream_chunk view;
 
     for (unsigned i = 0; i < FLOW_DIRECTIONS; i++) {
-        while (stream_next_view(rig.stream, rig.flow, (enum flow_direction)i, pkt, false, &view))
+        while (stream_next_chunk(rig.stream, rig.flow, (enum flow_direction)i, pkt, false, &view))
             judged++;
     }
     return rig.verdict.drop || rig.verdict.exception != EXCEPTION_NONE;

@@ -26,13 +26,13 @@ static uint64_t counter(const char *name)
 static const char *readings(const char *text, uint64_t offset)
 {
     static char all[4096];
-    const struct stream_view view = {
+    const struct stream_chunk view = {
         .data = (const uint8_t *)text,
         .length = (uint32_t)strlen(text),
         .offset = offset,
         .has_readings = true,
     };
-    struct stream_view reading;
+    struct stream_chunk reading;
     size_t length = 0;
 
     all[0] = '\0';
@@ -111,7 +111,7 @@ START_TEST(the_pipeline_may_make_it_an_ordinary_byte)
     uint64_t place = 0;
 
     send_line("> PAU 5,1 'malXicious' urg=4");
-    ck_assert(stream_urgent_place(rig.stream, rig.flow, FLOW_TO_SERVER, &rig.packet, &place));
+    ck_assert(stream_get_urgent_offset(rig.stream, rig.flow, FLOW_TO_SERVER, &rig.packet, &place));
     ck_assert_uint_eq(place, 7);
     stream_clear_urgent(rig.stream, rig.flow, FLOW_TO_SERVER, &rig.packet, &verdict);
     ck_assert(!verdict.drop && rig.packet.new_data);

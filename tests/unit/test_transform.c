@@ -269,7 +269,7 @@ START_TEST(memory_is_bounded)
     transform_scratch_reset(scratch);
     ck_assert_ptr_null(transform_output(scratch, TRANSFORM_SCRATCH_SIZE + 1));
     ck_assert_ptr_nonnull(transform_output(scratch, TRANSFORM_SCRATCH_SIZE));
-    ck_assert_uint_eq(transform_scratch_room(scratch), 0);
+    ck_assert_uint_eq(transform_scratch_available(scratch), 0);
     for (size_t i = 0; i < sizeof(needy) / sizeof(needy[0]); i++) {
         struct rule_text text;
         const struct condition *transforms = parse_transforms(&text, needy[i]);
@@ -281,7 +281,7 @@ START_TEST(memory_is_bounded)
         rule_text_close(&text);
     }
     transform_scratch_reset(scratch);
-    ck_assert_uint_eq(transform_scratch_room(scratch), TRANSFORM_SCRATCH_SIZE);
+    ck_assert_uint_eq(transform_scratch_available(scratch), TRANSFORM_SCRATCH_SIZE);
 }
 END_TEST
 

@@ -72,7 +72,7 @@ START_TEST(only_bulk_is_given_away)
     ck_assert_uint_eq(given(&rig), 0);
     ck_assert_int_eq(pass(&rig, 85, BULK, LARGE, VERDICT_ACCEPT), 0);
     ck_assert_uint_eq(given(&rig), 1);
-    ck_assert_int_eq(nfqueue_settle(rig.capture), 0);
+    ck_assert_int_eq(nfqueue_wait_sent(rig.capture), 0);
     ck_assert_uint_eq(rig_sent(&rig, text), 1);
     ck_assert_str_eq(text, "batch 85 accept");
     ck_assert_int_eq(pass(&rig, 125, BULK, LARGE, VERDICT_DROP), 0); /* drops are not */
@@ -111,7 +111,7 @@ static char *judge_rounds(struct rig *rig, uint32_t seed)
             rig->batch[random_number() % (unsigned)count]->verdict = VERDICT_DROP;
         ck_assert_int_eq(capture_send_verdicts(rig->capture, rig->batch, (size_t)count), 0);
         if (round % 8 == 7 || round == ROUNDS - 1) { /* the socket holds so many */
-            ck_assert_int_eq(nfqueue_settle(rig->capture), 0);
+            ck_assert_int_eq(nfqueue_wait_sent(rig->capture), 0);
             rig_sent(rig, text);
             used += (size_t)snprintf(all + used, (size_t)ROUNDS * 256 - used, "%s; ", text);
         }
@@ -156,7 +156,7 @@ START_TEST(worker_waits_for_a_slow_sender)
     ck_assert_int_eq(pthread_create(&thread, NULL, run, rig.capture), 0);
     for (uint32_t i = 17; i <= 100; i++)
         ck_assert_int_eq(pass(&rig, i * BULK, BULK, i % 2 ? LARGE : SMALL, VERDICT_ACCEPT), 0);
-    ck_assert_int_eq(nfqueue_settle(rig.capture), 0);
+    ck_assert_int_eq(nfqueue_wait_sent(rig.capture), 0);
     for (uint32_t i = 1; i <= 100; i++)
         append(expected, "%sbatch %u accept", i > 1 ? "; " : "", i * BULK);
     ck_assert_uint_eq(rig_sent(&rig, text), 100);
@@ -183,9 +183,9 @@ START_TEST(failed_send_is_told)
     int err = capture_send_verdicts(rig.capture, rig.batch, BULK);
 
     if (!err) /* the thread may have been faster */
-        err = nfqueue_settle(rig.capture);
+        err = nfqueue_wait_sent(rig.capture);
     ck_assert_int_eq(err, -EPIPE);
-    ck_assert_int_eq(nfqueue_settle(rig.capture), 0);
+    ck_assert_int_eq(nfqueue_wait_sent(rig.capture), 0);
     ck_assert_uint_eq(capture_counters(rig.capture)->verdict_errors, 1);
     stop(&rig, thread);
 }

@@ -112,7 +112,7 @@ void work_judge_transform(unsigned row)
     ck_assert_uint_le(length, rows[row].high);
     ck_assert_uint_le(steps, (in.length + rows[row].out) / LIBC_BYTES_PER_STEP + STEPS_BASE);
     ck_assert_uint_gt(steps, 0);
-    ck_assert_uint_le(SCRATCH - transform_scratch_room(scratch), rows[row].out + 64);
+    ck_assert_uint_le(SCRATCH - transform_scratch_available(scratch), rows[row].out + 64);
     rule_text_close(&text);
     wire_free(&in);
     transform_scratch_free(scratch);

@@ -185,13 +185,13 @@ static void after(struct app_rig *rig)
     struct work *work = rig->user;
 
     app_skip_inspection(&rig->flow);
-    for (struct app_tx *tx = app_transactions_in(&rig->flow, APP_TX_CHANGED); tx; tx = tx->link[APP_TX_CHANGED].next) {
+    for (struct app_tx *tx = app_transaction_list(&rig->flow, APP_TX_CHANGED); tx; tx = tx->link[APP_TX_CHANGED].next) {
         for (unsigned i = 0; i < APP_EVENT_WORDS; i++)
             work->events[i] |= tx->events[i];
-        app_tx_note_logged(tx);
+        app_tx_set_logged(tx);
     }
     work->transactions = app_tx_count(&rig->flow);
-    app_tidy(rig->app, &rig->flow, NULL, NULL);
+    app_free_completed(rig->app, &rig->flow, NULL, NULL);
     work->pieces++;
 }
 
@@ -227,7 +227,7 @@ void work_text(struct work *work, enum flow_direction direction, const char *tex
 
 static bool has_event(const struct work *work, const struct flood *flood)
 {
-    const struct app_proto *proto = app_by_id(app_find(flood->proto));
+    const struct app_proto *proto = app_proto_by_id(app_id_by_name(flood->proto));
 
     for (unsigned event = 0; event < proto->event_count; event++) {
         if (strcasecmp(proto->events[event].name, flood->event) == 0)
@@ -257,7 +257,7 @@ static struct work run(const struct flood *flood, int cut, uint32_t units)
             flood->name, cut, (unsigned long long)work.bytes, (unsigned long long)work.pieces,
             (unsigned long long)work.steps, (unsigned long long)(work.steps / (work.bytes ? work.bytes : 1)),
             (unsigned long long)work.transactions, rig->failed ? "given up" : "goes on", heap_memory(rig->app->heap));
-    ck_assert_msg(flood->may_refuse || heap_refused(rig->app->heap) == 0, "%s: more than %u KiB", flood->name,
+    ck_assert_msg(flood->may_refuse || heap_refused_count(rig->app->heap) == 0, "%s: more than %u KiB", flood->name,
                   flood->memory_kib);
     ck_assert_str_eq(app_rig_protocol(rig) ? app_rig_protocol(rig) : "", flood->proto);
     ck_assert_msg(rig->failed == flood->given_up, "%s: %s with %u units", flood->name,

@@ -36,7 +36,7 @@ static bool read_datagram(const uint8_t *bytes, size_t length, struct datagram *
     return true;
 }
 
-enum app_guess dcerpc_probe_datagram(const struct app_probe *in)
+enum app_probe_result dcerpc_probe_datagram(const struct app_probe *in)
 {
     struct datagram header;
 
@@ -97,7 +97,7 @@ static void append_stub(struct app_context *context, struct dcerpc_tx *tx, enum 
 
     if (!more || !(header->flags & FRAGMENT) || header->flags & LAST_FRAGMENT)
         app_tx_advance(&tx->head.tx, direction, DCE_COMPLETE);
-    app_tx_touch(&tx->head.tx, direction);
+    app_tx_mark_changed(&tx->head.tx, direction);
 }
 
 struct app_result dcerpc_feed_datagram(struct app_context *context, const struct app_input *in)
@@ -116,7 +116,7 @@ struct app_result dcerpc_feed_datagram(struct app_context *context, const struct
         return result;
     direction = header.type == DCE_REQUEST ? FLOW_TO_SERVER : FLOW_TO_CLIENT;
     if (direction != in->direction)
-        app_doubt_direction(context);
+        app_report_ambiguous_direction(context);
     tx = find_call(context, direction, &header);
     if (!tx)
         tx = new_call(context, &header);

@@ -108,7 +108,7 @@ struct dce_bindings *dce_bindings_ref(struct dce_bindings *bindings)
 void dce_bindings_unref(struct heap *heap, struct dce_bindings *bindings)
 {
     if (bindings && --bindings->references == 0)
-        heap_give(heap, bindings);
+        heap_release(heap, bindings);
 }
 
 /* Returns a list with the last `kept` entries of the old one and room for `more`. The caller owns the one reference to
@@ -120,7 +120,7 @@ static struct dce_bindings *copy_bindings(struct heap *heap, const struct dce_bi
 
     if (kept + more > DCE_BINDINGS_MAX)
         kept = DCE_BINDINGS_MAX - more;
-    list = heap_take_raw(heap, sizeof(*list) + (kept + more) * sizeof(list->at[0]));
+    list = heap_alloc_uncleared(heap, sizeof(*list) + (kept + more) * sizeof(list->at[0]));
     if (!list)
         return NULL;
     list->references = 1;
@@ -132,7 +132,7 @@ static struct dce_bindings *copy_bindings(struct heap *heap, const struct dce_bi
 
 static bool read_interface(struct cursor *cur, const struct dce_header *header, struct dce_interface *out)
 {
-    const uint8_t *fixed = cursor_take(cur, 24);
+    const uint8_t *fixed = cursor_read(cur, 24);
 
     if (!fixed || !cursor_skip(cur, (size_t)BIND_SYNTAX * fixed[2]))
         return false;
@@ -151,7 +151,7 @@ int dce_bind_parse(struct heap *heap, struct dce_bindings **bindings, const stru
                    const uint8_t *body, size_t length, bool add)
 {
     struct cursor cur = cursor_of(body, length);
-    const uint8_t *fixed = cursor_take(&cur, BIND_FIXED);
+    const uint8_t *fixed = cursor_read(&cur, BIND_FIXED);
     uint32_t kept = add && *bindings ? (*bindings)->count : 0;
     struct dce_bindings *list;
 
@@ -216,13 +216,13 @@ int dce_bind_ack_parse(struct heap *heap, struct dce_bindings **bindings, const 
                        const uint8_t *body, size_t length, bool any_call)
 {
     struct cursor cur = cursor_of(body, length);
-    const uint8_t *fixed = cursor_take(&cur, 10);
+    const uint8_t *fixed = cursor_read(&cur, 10);
     uint16_t address = fixed ? load_u16(fixed + 8, header->little) : 0;
     const uint8_t *count;
 
     if (!fixed || !cursor_skip(&cur, (size_t)address + (4 - (address + 2) % 4) % 4))
         return -EINVAL;
-    count = cursor_take(&cur, 4);
+    count = cursor_read(&cur, 4);
     if (!count)
         return -EINVAL;
     if (!*bindings)
@@ -230,7 +230,7 @@ int dce_bind_ack_parse(struct heap *heap, struct dce_bindings **bindings, const 
     if (unshare_bindings(heap, bindings))
         return -ENOMEM;
     for (unsigned i = 0; i < count[0]; i++) {
-        const uint8_t *result = cursor_take(&cur, ACK_RESULT);
+        const uint8_t *result = cursor_read(&cur, ACK_RESULT);
 
         if (!result)
             return -EINVAL;

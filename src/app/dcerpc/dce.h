@@ -160,6 +160,6 @@ struct dcerpc_settings {
 struct dcerpc_tx *dcerpc_tx_new(struct app_context *context);
 uint32_t dcerpc_stub_max(const struct app_context *context);
 struct app_result dcerpc_feed_datagram(struct app_context *context, const struct app_input *in);
-enum app_guess dcerpc_probe_datagram(const struct app_probe *in);
+enum app_probe_result dcerpc_probe_datagram(const struct app_probe *in);
 
 #endif

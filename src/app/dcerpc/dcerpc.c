@@ -33,7 +33,7 @@ static struct dcerpc_tx *get_next_open(const struct dcerpc_tx *tx)
 
 uint32_t dcerpc_stub_max(const struct app_context *context)
 {
-    const struct dcerpc_settings *settings = app_settings(context);
+    const struct dcerpc_settings *settings = app_get_settings(context);
 
     return settings ? settings->stub_max : DCE_STUB_MAX;
 }
@@ -41,12 +41,12 @@ uint32_t dcerpc_stub_max(const struct app_context *context)
 static void complete_direction(struct app_tx *tx, enum flow_direction direction)
 {
     app_tx_advance(tx, direction, DCE_COMPLETE);
-    app_tx_touch(tx, direction);
+    app_tx_mark_changed(tx, direction);
 }
 
 struct dcerpc_tx *dcerpc_tx_new(struct app_context *context)
 {
-    const struct dcerpc_settings *settings = app_settings(context);
+    const struct dcerpc_settings *settings = app_get_settings(context);
     struct dcerpc_tx *oldest = get_first_open(context);
 
     if (oldest && app_tx_open_count(context) >= (settings ? settings->tx_max : 1024)) {
@@ -348,7 +348,7 @@ static bool comes_from_server(uint8_t type)
            type == DCE_ALTER_CONTEXT_RESPONSE;
 }
 
-static enum app_guess dcerpc_probe(const struct app_probe *in)
+static enum app_probe_result dcerpc_probe(const struct app_probe *in)
 {
     static const uint8_t version[2] = { 5, 0 };
     struct dce_header header;
@@ -416,7 +416,7 @@ static const struct app_condition conditions[] = {
 };
 
 /* Version 4, type request, and the bits of the flags and of the data representation that are never set. */
-static const struct app_head heads[] = {
+static const struct app_message_start heads[] = {
     { UINT64_C(0xffff00fcee000000), UINT64_C(0x0400000000000000) },
 };
 

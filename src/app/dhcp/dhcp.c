@@ -42,7 +42,7 @@ static void dhcp_tx_free(struct app_context *context, struct app_tx *tx)
 }
 
 /* Called for the DHCP ports only. */
-static enum app_guess dhcp_probe(const struct app_probe *in)
+static enum app_probe_result dhcp_probe(const struct app_probe *in)
 {
     return in->length >= DHCP_HEADER ? APP_YES : APP_NO;
 }

@@ -38,7 +38,7 @@ static bool read_option(struct dhcp_tx *tx, struct cursor *cur, const uint8_t *s
         return true;
     if (code == DHCP_END)
         return false;
-    const uint8_t *value = cursor_u8(cur, &length) ? cursor_take(cur, length) : NULL;
+    const uint8_t *value = cursor_u8(cur, &length) ? cursor_read(cur, length) : NULL;
 
     if (!value) {
         *events |= 1u << DHCP_TRUNCATED_OPTIONS;

@@ -93,7 +93,7 @@ static enum message handle_message(struct app_context *context, enum flow_direct
     if (header_bits & (1u << DNS_NOT_REQUEST | 1u << DNS_NOT_RESPONSE)) {
         tx->tx.directions = APP_BOTH;
         app_tx_advance(&tx->tx, !direction, DNS_COMPLETE);
-        app_doubt_direction(context);
+        app_report_ambiguous_direction(context);
     }
     tx->parsed = err != -ENOMEM;
     tx->tx.only_events = err || !possible || events >> DNS_NOT_REQUEST & 1;
@@ -198,7 +198,7 @@ static void dns_transfer(struct app_context *context, void *data, struct transfe
 
 /* --- Detection --------------------------------------------------------------------------------------- */
 
-static enum app_guess get_direction(const struct app_probe *in, const struct dns_header *header)
+static enum app_probe_result get_direction(const struct app_probe *in, const struct dns_header *header)
 {
     bool from_server = header->flags & DNS_RESPONSE;
 
@@ -256,7 +256,7 @@ static bool has_question(const struct first_message *message, uint32_t limit, st
 }
 
 /* For the DNS ports: accepts a well-formed message, or a readable question, which servers answer in any case. */
-enum app_guess dns_probe_weak(const struct app_probe *in)
+enum app_probe_result dns_probe_weak(const struct app_probe *in)
 {
     struct first_message message;
     struct dns_question question;
@@ -265,7 +265,7 @@ enum app_guess dns_probe_weak(const struct app_probe *in)
         return in->transport == APP_TCP ? APP_UNSURE : APP_NO;
     if (message.whole < DNS_HEADER)
         return APP_NO;
-    if (in->transport == APP_TCP && !message.possible) /* survives_junk: the bytes are parsed anyway */
+    if (in->transport == APP_TCP && !message.possible) /* continues_after_errors: the bytes are parsed anyway */
         return APP_NO;
     if (has_question(&message, UINT16_MAX, &question))
         return get_direction(in, &message.header);
@@ -328,7 +328,7 @@ static bool is_other_protocol(const struct app_probe *in, bool response)
     return port == 137 || port == 5353 || port == 5355;
 }
 
-static enum app_guess probe_strict(const struct app_probe *in)
+static enum app_probe_result probe_strict(const struct app_probe *in)
 {
     struct first_message message;
     struct dns_question question;
@@ -350,15 +350,15 @@ static enum app_guess probe_strict(const struct app_probe *in)
                                                                                                    : APP_NO;
 }
 
-static enum app_guess dns_probe(const struct app_probe *in)
+static enum app_probe_result dns_probe(const struct app_probe *in)
 {
     return in->port_hint || in->client_port == DNS_PORT ? dns_probe_weak(in) : probe_strict(in);
 }
 
-static const char *const old_events[] = { "not_a_request", "not_request", "not_a_response", "not_response", NULL };
+static const char *const event_aliases[] = { "not_a_request", "not_request", "not_a_response", "not_response", NULL };
 
 /* probe_strict() requires at most QUESTIONS_MAX queries; the header alone can be tested for it. */
-static const struct app_head heads[] = {
+static const struct app_message_start heads[] = {
     { UINT64_C(0x00000000fff00000), 0 },
 };
 
@@ -372,7 +372,7 @@ const struct app_proto app_dns = {
     .probe_any_port = true,
     .heads = heads,
     .head_count = sizeof(heads) / sizeof(heads[0]),
-    .survives_junk = true,
+    .continues_after_errors = true,
     .state_size = sizeof(struct dns_state),
     .feed = dns_feed,
     .transfer = dns_transfer,
@@ -384,7 +384,7 @@ const struct app_proto app_dns = {
     .complete = { DNS_COMPLETE, DNS_COMPLETE },
     .events = dns_events,
     .event_count = DNS_EVENTS,
-    .old_events = old_events,
+    .event_aliases = event_aliases,
     .buffers = dns_buffers,
     .buffer_count = DNS_BUFFERS,
     .conditions = dns_conditions,

@@ -144,7 +144,7 @@ struct app_result dns_feed(struct app_context *context, void *state, const struc
 struct app_result dns_feed_multicast(struct app_context *context, void *state, const struct app_input *in);
 void dns_tx_free(struct app_context *context, struct app_tx *tx);
 /* Whether the bytes are a message of this format, on a port where it is expected. */
-enum app_guess dns_probe_weak(const struct app_probe *in);
+enum app_probe_result dns_probe_weak(const struct app_probe *in);
 
 /* --- keywords.c -------------------------------------------------------------------------------------- */
 

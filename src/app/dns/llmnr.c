@@ -6,7 +6,7 @@
 enum { LLMNR_PORT = 5355 };
 
 /* The response to a multicast query comes from another address than that of the query, so it is in a separate flow. */
-static enum app_guess llmnr_probe(const struct app_probe *in)
+static enum app_probe_result llmnr_probe(const struct app_probe *in)
 {
     return in->port_hint || in->client_port == LLMNR_PORT ? dns_probe_weak(in) : APP_NO;
 }
@@ -19,7 +19,7 @@ const struct app_proto app_llmnr = {
     .udp_ports = "5355",
     .probe = llmnr_probe,
     .probe_any_port = true,
-    .own_ports_only = true,
+    .default_ports_only = true,
     .state_size = sizeof(struct dns_state),
     .feed = dns_feed,
     .accepts_gaps = true,

@@ -76,7 +76,7 @@ static void log_opt(const struct dns_tx *tx, const struct dns_record *record, co
 
     fields_array_open(out, key);
     while (cursor_be16(&cur, &code) && cursor_be16(&cur, &length)) {
-        const uint8_t *data = cursor_take(&cur, length);
+        const uint8_t *data = cursor_read(&cur, length);
 
         fields_object_open(out, NULL);
         fields_uint(out, "code", code);
@@ -89,7 +89,7 @@ static void log_opt(const struct dns_tx *tx, const struct dns_record *record, co
 /* Returns the next string of a TXT record, or NULL after the last. */
 static const uint8_t *read_text(struct cursor *cur, uint8_t *length)
 {
-    return cursor_u8(cur, length) ? cursor_take(cur, *length) : NULL;
+    return cursor_u8(cur, length) ? cursor_read(cur, *length) : NULL;
 }
 
 static void log_texts(const struct dns_tx *tx, const struct dns_record *record, struct fields *out)

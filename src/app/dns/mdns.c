@@ -5,7 +5,7 @@
 
 enum { MDNS_PORT = 5353 };
 
-static enum app_guess mdns_probe(const struct app_probe *in)
+static enum app_probe_result mdns_probe(const struct app_probe *in)
 {
     if (!in->port_hint && in->client_port != MDNS_PORT)
         return APP_NO;
@@ -19,7 +19,7 @@ const struct app_proto app_mdns = {
     .udp_ports = "5353",
     .probe = mdns_probe,
     .probe_any_port = true,
-    .own_ports_only = true,
+    .default_ports_only = true,
     .feed = dns_feed_multicast,
     .tx_size = sizeof(struct dns_tx),
     .tx_free = dns_tx_free,

@@ -167,7 +167,7 @@ static bool read_name(struct parser *parser, struct cursor *cur, struct dns_name
     enum step step;
 
     walk.at = start;
-    walk.end = start + (uint32_t)cursor_left(cur);
+    walk.end = start + (uint32_t)cursor_remaining(cur);
     walk.after = walk.steps = walk.length = walk.flags = 0;
     do
         step = walk_step(parser, &walk);
@@ -205,7 +205,7 @@ static bool check_items(struct cursor data, unsigned code_length, unsigned lengt
     uint8_t length8;
     uint16_t length16;
 
-    while (cursor_left(&data)) {
+    while (cursor_remaining(&data)) {
         if (!cursor_skip(&data, code_length))
             return false;
         if (length_length == 1 ? !cursor_u8(&data, &length8) : !cursor_be16(&data, &length16))
@@ -230,7 +230,7 @@ static bool read_data(struct parser *parser, struct cursor data, struct dns_reco
     case DNS_SRV:
         return read_srv(parser, &data, record);
     case DNS_SSHFP:
-        return cursor_left(&data) >= 2;
+        return cursor_remaining(&data) >= 2;
     case DNS_TXT:
         return check_items(data, 0, 1);
     case DNS_OPT:
@@ -249,7 +249,7 @@ static bool read_record(struct parser *parser, struct cursor *cur, bool query, s
         return true;
     if (!cursor_be32(cur, &record->ttl) || !cursor_be16(cur, &record->data_length))
         return false;
-    const uint8_t *data = cursor_take(cur, record->data_length);
+    const uint8_t *data = cursor_read(cur, record->data_length);
 
     if (!data)
         return false;
@@ -371,7 +371,7 @@ int dns_parse(struct heap *heap, struct dns_tx *tx, const struct dns_header *hea
 
     for (unsigned i = 0; i < DNS_SECTIONS; i++)
         records += header->count[i];
-    tx->records = heap_take_raw(heap, (records < record_limit ? records : record_limit) * sizeof(*tx->records));
+    tx->records = heap_alloc_uncleared(heap, (records < record_limit ? records : record_limit) * sizeof(*tx->records));
     if (!tx->records || buffer_append(heap, &tx->text, bytes, length, DNS_TEXT_MAX) != length)
         return -ENOMEM;
     tx->id = header->id;
@@ -386,7 +386,7 @@ int dns_parse(struct heap *heap, struct dns_tx *tx, const struct dns_header *hea
 
 void dns_tx_clear(struct heap *heap, struct dns_tx *tx)
 {
-    heap_give(heap, tx->records);
+    heap_release(heap, tx->records);
     tx->records = NULL;
     memset(tx->section, 0, sizeof(tx->section));
     buffer_clear(heap, &tx->text);

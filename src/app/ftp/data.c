@@ -17,7 +17,7 @@ struct ftp_data_state {
 static struct ftp_data_tx *start_transfer(struct app_context *context, struct ftp_data_state *state)
 {
     uint32_t length;
-    const struct ftp_tag *tag = app_expected(context, &length);
+    const struct ftp_tag *tag = app_expectation_tag(context, &length);
     const uint32_t head = (uint32_t)offsetof(struct ftp_tag, name);
     struct heap *heap = app_heap(context);
 
@@ -51,7 +51,7 @@ static bool append_file(struct app_context *context, struct ftp_data_state *stat
     if (in->gap)
         file_gap(app_files(context), state->file, in->gap);
     file_append(app_files(context), state->file, in->bytes, in->length);
-    app_tx_touch(&tx->tx, in->direction);
+    app_tx_mark_changed(&tx->tx, in->direction);
     return true;
 }
 
@@ -72,7 +72,7 @@ static struct app_result ftp_data_feed(struct app_context *context, void *data, 
         return result;
     if (state->file)
         file_close(app_files(context), state->file, state->file->has_gaps ? FILE_TRUNCATED : FILE_CLOSED);
-    app_tx_touch(&state->tx->tx, in->direction);
+    app_tx_mark_changed(&state->tx->tx, in->direction);
     app_tx_advance(&state->tx->tx, in->direction, FTP_COMPLETE);
     state->tx = NULL;
     state->file = NULL;
@@ -132,6 +132,6 @@ const struct app_proto app_ftp_data = {
     .condition_count = FTP_DATA_CONDITIONS,
     .log_type = "ftp_data",
     .log_key = "ftp_data",
-    .log_switch = "ftp",
+    .log_setting = "ftp",
     .log = ftp_data_log,
 };

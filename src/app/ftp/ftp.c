@@ -37,14 +37,14 @@ static const struct app_event events[FTP_EVENTS] = {
 
 static uint32_t line_max(const struct app_context *context)
 {
-    const struct ftp_settings *settings = app_settings(context);
+    const struct ftp_settings *settings = app_get_settings(context);
 
     return settings ? settings->line_max : FTP_LINE_MAX;
 }
 
 static uint32_t tx_max(const struct app_context *context)
 {
-    const struct ftp_settings *settings = app_settings(context);
+    const struct ftp_settings *settings = app_get_settings(context);
 
     return settings ? settings->tx_max : 1024;
 }
@@ -313,7 +313,7 @@ static void apply_reply(struct app_context *context, struct ftp_state *state, st
     else if (is_code(line, "229"))
         found = ftp_read_extended(line->bytes + 3, line->length - 3, &address);
     else if (tx->command == FTP_AUTH_TLS && is_code(line, "234"))
-        app_change(context, "tls", false);
+        app_change_protocol(context, "tls", false);
     if (found) {
         state->dynamic_port = tx->dynamic_port = address.port;
         state->active = tx->active = state->file_refused = false;
@@ -439,7 +439,7 @@ static void ftp_tx_free(struct app_context *context, struct app_tx *tx)
     buffer_clear(app_heap(context), &ftp->request);
     buffer_clear(app_heap(context), &ftp->telnet);
     buffer_clear(app_heap(context), &ftp->replies);
-    heap_give(app_heap(context), ftp->reply);
+    heap_release(app_heap(context), ftp->reply);
 }
 
 /* --- Transfer to the next engine --------------------------------------------------------------------- */
@@ -459,7 +459,7 @@ static void transfer_replies(struct app_context *context, struct transfer *t, st
     transfer_u16(t, &tx->reply_count);
     transfer_require(t, tx->reply_count <= FTP_REPLIES_MAX);
     if (t->reading && !t->error && tx->reply_count > 0) {
-        tx->reply = heap_take(app_heap(context), tx->reply_count * sizeof(*tx->reply));
+        tx->reply = heap_alloc(app_heap(context), tx->reply_count * sizeof(*tx->reply));
         tx->reply_room = tx->reply ? tx->reply_count : 0;
     }
     if (t->error || !tx->reply)
@@ -541,7 +541,7 @@ static const uint8_t *find_line_end(const struct app_probe *in)
 
 /* Accepts "USER name", "PASS word", "PORT ..." or "FEAT" on a line. IRC lines contain more words; POP3 uses another
  * port. */
-static enum app_guess probe_client(const struct app_probe *in)
+static enum app_probe_result probe_client(const struct app_probe *in)
 {
     static const char *const words[] = { "USER ", "PASS ", "PORT ", "FEAT", "AUTH TLS" };
     const uint8_t *end = find_line_end(in);
@@ -576,7 +576,7 @@ static bool contains_ftp(const uint8_t *bytes, size_t length)
 }
 
 /* Accepts a greeting that names the protocol. */
-static enum app_guess probe_server(const struct app_probe *in)
+static enum app_probe_result probe_server(const struct app_probe *in)
 {
     const uint8_t *end = find_line_end(in);
 
@@ -593,7 +593,7 @@ static enum app_guess probe_server(const struct app_probe *in)
     return contains_ftp(in->bytes, (size_t)(end - in->bytes)) ? APP_YES : APP_NO;
 }
 
-static enum app_guess ftp_probe(const struct app_probe *in)
+static enum app_probe_result ftp_probe(const struct app_probe *in)
 {
     if (in->length == 0)
         return APP_UNSURE;
@@ -644,7 +644,7 @@ const struct app_proto app_ftp = {
     .help = "FTP control connections",
     .transports = APP_TCP,
     .tcp_ports = "21",
-    .survives_junk = true,
+    .continues_after_errors = true,
     .probe = ftp_probe,
     .probe_any_port = true,
     .state_size = sizeof(struct ftp_state),

@@ -84,7 +84,7 @@ static void copy_request(struct http_feed *f, struct http_tx *to, const struct h
     struct http_message *message = &to->message[FLOW_TO_SERVER];
     const struct http_message *original = &from->message[FLOW_TO_SERVER];
     size_t size = original->header_room * sizeof(*original->headers);
-    struct http_header *headers = size > 0 ? heap_take(app_heap(f->context), size) : NULL;
+    struct http_header *headers = size > 0 ? heap_alloc(app_heap(f->context), size) : NULL;
 
     to->method = from->method;
     message->headers = headers;
@@ -145,7 +145,7 @@ static struct http_feed make_feed(const struct http_feed *f, struct http_alterna
 static void free_alternative(struct heap *heap, struct http_alternative *alternative)
 {
     buffer_clear(heap, &alternative->unconsumed);
-    heap_give(heap, alternative);
+    heap_release(heap, alternative);
 }
 
 static void end_alternative(struct http_feed *f, unsigned way)
@@ -196,7 +196,7 @@ void http_feed_alternatives(struct http_feed *f, const uint8_t *bytes, uint32_t 
 
 static void add_alternative(struct http_feed *f, unsigned way)
 {
-    struct http_alternative *alternative = heap_take(app_heap(f->context), sizeof(*alternative));
+    struct http_alternative *alternative = heap_alloc(app_heap(f->context), sizeof(*alternative));
 
     if (!alternative)
         return;
@@ -206,7 +206,7 @@ static void add_alternative(struct http_feed *f, unsigned way)
     struct http_feed feed = make_feed(f, alternative);
     bool is_active;
 
-    alternative->tx = f->requested_tx ? f->requested_tx->base.id : app_tx_begun(app_context_flow(f->context)) - 1;
+    alternative->tx = f->requested_tx ? f->requested_tx->base.id : app_tx_total(app_context_flow(f->context)) - 1;
     is_active = !f->requested_tx || add_transaction(&feed, f->requested_tx);
     if (is_active && f->requested_from == HTTP_EARLIER) { /* the lines before these bytes are kept in the message */
         const struct buffer *head = &f->requested_tx->message[FLOW_TO_CLIENT].head;

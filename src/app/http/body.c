@@ -178,7 +178,7 @@ bool http_body_decoded(struct http_feed *f, struct http_tx *tx, const uint8_t *b
 
     if (size > 0) {
         message->body_length += size;
-        app_tx_touch(&tx->base, f->direction);
+        app_tx_mark_changed(&tx->base, f->direction);
         if (message->form)
             http_form_feed(f, tx, bytes, size);
         else if (!message->file && is_file(f, tx))
@@ -246,7 +246,7 @@ void http_body_add_surplus(struct http_feed *f, struct http_tx *tx, const uint8_
         http_body_decoded(f, tx, bytes, length);
     else if (!message->file_is_body && !message->form && length_within_limit(f, message, length) == length) {
         message->body_length += length;
-        app_tx_touch(&tx->base, f->direction);
+        app_tx_mark_changed(&tx->base, f->direction);
         keep_bytes(f, message, bytes, length);
     }
 }
@@ -300,7 +300,7 @@ void http_body_end(struct http_feed *f, struct http_tx *tx, enum flow_direction 
     message->form = NULL;
     message->decoder = NULL;
     message->body_ended = true;
-    app_tx_touch(&tx->base, direction);
+    app_tx_mark_changed(&tx->base, direction);
 }
 
 void http_body_clear(struct app_context *context, struct http_message *message)

@@ -225,7 +225,7 @@ void http_reserve_concatenations(struct http_feed *f, struct http_message *messa
         all += header->length + 2;
         names += header->name_length + 2u;
     }
-    heap_give(app_heap(f->context), message->joined);
+    heap_release(app_heap(f->context), message->joined);
     message->concatenations[HTTP_CONCATENATION_NAMES] =
         (struct http_concatenation){ .length = names, .is_set = all > 0 };
     size = names;
@@ -241,7 +241,7 @@ void http_reserve_concatenations(struct http_feed *f, struct http_message *messa
             (struct http_concatenation){ .at = size, .length = message->line.length + 2 + all + 2, .is_set = all > 0 };
         size += message->concatenations[HTTP_CONCATENATION_START].length;
     }
-    message->joined = heap_take_raw(app_heap(f->context), size);
+    message->joined = heap_alloc_uncleared(app_heap(f->context), size);
     f->failed |= !message->joined;
 }
 

@@ -83,12 +83,12 @@ struct http_decoder {
 
 static void *alloc_memory(void *heap, size_t size)
 {
-    return size <= HEAP_OBJECT_MAX ? heap_take_raw(heap, size) : NULL;
+    return size <= HEAP_OBJECT_MAX ? heap_alloc_uncleared(heap, size) : NULL;
 }
 
 static void free_memory(void *heap, void *object)
 {
-    heap_give(heap, object);
+    heap_release(heap, object);
 }
 
 static void *alloc_array(void *heap, unsigned count, unsigned size)
@@ -148,7 +148,7 @@ void http_decoder_free(struct heap *heap, struct http_decoder *decoder)
         struct http_decoder *next = decoder->next;
 
         stop_decoder(decoder);
-        heap_give(heap, decoder);
+        heap_release(heap, decoder);
         decoder = next;
     }
 }
@@ -202,7 +202,7 @@ struct http_decoder *http_decoder_new(struct http_feed *f, struct http_tx *tx, c
                 http_request_alternatives(f, 1 << HTTP_WAY_RAW);
             break;
         }
-        struct http_decoder *d = coding != CODING_NONE ? heap_take(app_heap(f->context), sizeof(*d)) : NULL;
+        struct http_decoder *d = coding != CODING_NONE ? heap_alloc(app_heap(f->context), sizeof(*d)) : NULL;
 
         if (!d)
             continue;

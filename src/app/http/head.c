@@ -134,8 +134,8 @@ void http_message_clear(struct app_context *context, struct http_message *messag
 
     buffer_clear(heap, &message->head);
     buffer_clear(heap, &message->extra);
-    heap_give(heap, message->headers);
-    heap_give(heap, message->joined);
+    heap_release(heap, message->headers);
+    heap_release(heap, message->joined);
     message->headers = NULL;
     message->joined = NULL;
     message->header_count = message->header_room = 0;

@@ -80,7 +80,7 @@ static bool begins_with_method(const uint8_t *bytes, uint32_t length)
  * proves HTTP. A NUL byte in the first word, or a long word with other non-text bytes, belongs to another protocol,
  * unless HTTP is expected: only Python accepts such a method, and the first bytes of other protocols must not stay
  * unsure for long. */
-static enum app_guess probe_request(const struct app_probe *in)
+static enum app_probe_result probe_request(const struct app_probe *in)
 {
     uint32_t at = 0, word, target;
     bool is_text = true;
@@ -113,7 +113,7 @@ static enum app_guess probe_request(const struct app_probe *in)
 }
 
 /* If the start of a connection was not seen, its directions may be swapped. */
-static enum app_guess probe(const struct app_probe *in)
+static enum app_probe_result probe(const struct app_probe *in)
 {
     static const char version[] = "http/1.";
     uint32_t length = in->length < sizeof(version) - 1 ? in->length : (uint32_t)sizeof(version) - 1;
@@ -158,7 +158,7 @@ const struct app_proto app_http = {
     .pattern_count = sizeof(patterns) / sizeof(patterns[0]),
     .probe = probe,
     .probe_any_port = true,
-    .joins_others = true,
+    .parsed_alongside = true,
     .is_text = true,
     .state_size = sizeof(struct http_state),
     .stop = stop,
@@ -176,7 +176,7 @@ const struct app_proto app_http = {
     .event_count = HTTP_EVENT_COUNT,
     .buffers = http_buffer_table,
     .buffer_count = HTTP_BUFFERS,
-    .sends_as_is = true,
+    .grows_at_segment_end = true,
     .log_type = "http",
     .log_key = "http",
     .log = http_log,

@@ -41,7 +41,7 @@ struct http_form *http_form_new(struct http_feed *f, const uint8_t *content_type
         return NULL;
     if (!http_parameter(content_type, length, "boundary", &boundary, &size) || size == 0 || size > BOUNDARY_MAX)
         return NULL;
-    struct http_form *form = heap_take(app_heap(f->context), sizeof(*form));
+    struct http_form *form = heap_alloc(app_heap(f->context), sizeof(*form));
 
     if (!form)
         return NULL;
@@ -57,7 +57,7 @@ void http_form_free(struct heap *heap, struct http_form *form)
         return;
     buffer_clear(heap, &form->pending);
     buffer_clear(heap, &form->name);
-    heap_give(heap, form);
+    heap_release(heap, form);
 }
 
 /* --- Parts ---------------------------------------------------------------------------------------- */

@@ -92,7 +92,7 @@ static void feed_earlier_body(struct http_feed *f, const struct http_message *fr
 static void free_reading(struct heap *heap, struct http_reading *reading)
 {
     buffer_clear(heap, &reading->unconsumed);
-    heap_give(heap, reading);
+    heap_release(heap, reading);
 }
 
 /* Completes the transactions of a reading that ends. */
@@ -144,7 +144,7 @@ static bool split_reading(struct http_feed *f, uint16_t dialects, bool has_body)
     struct http_reading *reading;
 
     f->parser->other_dialects |= dialects;
-    if (state->reading_count == HTTP_READINGS_MAX || !(reading = heap_take(heap, sizeof(*reading))))
+    if (state->reading_count == HTTP_READINGS_MAX || !(reading = heap_alloc(heap, sizeof(*reading))))
         return false;
     reading->id = ++state->last_reading;
     reading->parser.other_dialects = (uint16_t)~dialects;

@@ -12,8 +12,8 @@
 
 struct http_tx *http_tx_new(struct http_feed *f)
 {
-    struct http_tx *tx =
-        (struct http_tx *)(f->alternative ? app_tx_new_beside(f->context, f->alternative->tx) : app_tx_new(f->context));
+    struct http_tx *tx = (struct http_tx *)(f->alternative ? app_tx_new_alternative(f->context, f->alternative->tx)
+                                                           : app_tx_new(f->context));
 
     if (!tx)
         return NULL;
@@ -587,7 +587,7 @@ static enum http_step_result wait_for_response(struct http_feed *f)
     uint32_t length;
 
     if (f->state->parser[FLOW_TO_CLIENT].ended) {
-        app_no_more(f->context, false);
+        app_stop_parsing(f->context, false);
         return HTTP_STEP_ENDS_HTTP;
     }
     while (f->at < f->length && (f->bytes[f->at] == '\r' || f->bytes[f->at] == '\n'))

@@ -362,9 +362,9 @@ static enum http_step_result end_http(struct http_feed *f, struct http_tx *tx, c
     f->parser->step = HTTP_TUNNEL;
     http_response_complete(f, tx);
     if (known)
-        app_change(f->context, proto, false);
+        app_change_protocol(f->context, proto, false);
     else
-        app_no_more(f->context, false);
+        app_stop_parsing(f->context, false);
     f->parser->step = other->step = HTTP_TUNNEL;
     return HTTP_STEP_ENDS_HTTP;
 }
@@ -392,7 +392,7 @@ static enum http_step_result handle_upgrade(struct http_feed *f, struct http_tx 
         else if (http_find_nocase(value, length, "websocket"))
             proto = "websocket";
     }
-    return end_http(f, tx, proto, !proto || app_find(proto) > 0);
+    return end_http(f, tx, proto, !proto || app_id_by_name(proto) > 0);
 }
 
 /* The client waits for a 100 before it sends the body, but an error response arrived instead. */

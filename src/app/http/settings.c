@@ -177,7 +177,7 @@ const struct http_settings *http_default_settings(void)
 
 const struct http_settings *http_settings_of(const struct app_context *context)
 {
-    const struct http_settings *settings = app_settings(context);
+    const struct http_settings *settings = app_get_settings(context);
 
     return settings ? settings : &defaults;
 }

@@ -309,5 +309,5 @@ void http_transfer(struct app_context *context, void *state, struct transfer *t)
         t->error = part.error;
     }
     if (!understood)
-        app_no_more(context, false);
+        app_stop_parsing(context, false);
 }

@@ -17,7 +17,7 @@ static enum inspect_result urilen_inspect(struct inspection *in, const struct co
                                           struct inspect_retry *retry)
 {
     (void)retry;
-    return number_range_has(condition->data, in->length) ? INSPECT_YES : INSPECT_GIVE_UP;
+    return number_range_has(condition->data, in->length) ? INSPECT_YES : INSPECT_NEVER;
 }
 
 /* As in Suricata, a range that contains no number, such as 33<>34, means its first number. */

@@ -35,7 +35,7 @@ bool ike_payload_read(struct cursor *cur, uint8_t *type, struct ike_payload *out
 
     if (!cursor_u8(&at, &next) || !cursor_u8(&at, &reserved) || !cursor_be16(&at, &length) || length < 4)
         return false;
-    const uint8_t *bytes = cursor_take(&at, length - 4u);
+    const uint8_t *bytes = cursor_read(&at, length - 4u);
 
     if (!bytes)
         return false;
@@ -73,7 +73,7 @@ struct header {
 
 static bool read_header(struct cursor *cur, struct header *out)
 {
-    const uint8_t *bytes = cursor_take(cur, IKE_HEADER);
+    const uint8_t *bytes = cursor_read(cur, IKE_HEADER);
 
     if (!bytes)
         return false;
@@ -136,7 +136,7 @@ static void read_message(struct ike_parse *parse, struct cursor cur)
     tx->message_id = header.message_id;
     format_spi(header.initiator, tx->initiator);
     format_spi(header.responder, tx->responder);
-    if (header.length < IKE_HEADER || header.length - IKE_HEADER > cursor_left(&cur))
+    if (header.length < IKE_HEADER || header.length - IKE_HEADER > cursor_remaining(&cur))
         ike_set_event(parse, IKE_MALFORMED_DATA);
     if (header.major == 1)
         ike_read_v1(parse, cur, header.next);
@@ -188,7 +188,7 @@ static struct app_result ike_feed(struct app_context *context, void *data, const
         if (contradicts_direction(parse.tx, in->direction)) {
             parse.tx->tx.directions = APP_BOTH;
             app_tx_advance(&parse.tx->tx, !in->direction, IKE_COMPLETE);
-            app_doubt_direction(context);
+            app_report_ambiguous_direction(context);
         }
         for (unsigned event = 0; event < IKE_EVENTS; event++)
             if (parse.events >> event & 1)
@@ -225,14 +225,14 @@ static void ike_tx_free(struct app_context *context, struct app_tx *tx)
 
 enum { FIRST_EXCHANGE = 34, LAST_EXCHANGE = 43 }; /* version 2 */
 
-static enum app_guess ike_probe(const struct app_probe *in)
+static enum app_probe_result ike_probe(const struct app_probe *in)
 {
     struct cursor cur = cursor_of(in->bytes, in->length);
     struct ike_state state = { 0 };
     struct header header;
 
     strip_marker(&state, &cur);
-    uint32_t length = (uint32_t)cursor_left(&cur);
+    uint32_t length = (uint32_t)cursor_remaining(&cur);
 
     if (!read_header(&cur, &header) || header.length < IKE_HEADER)
         return APP_NO;

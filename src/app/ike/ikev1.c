@@ -44,7 +44,7 @@ static bool read_attribute(struct ike_parse *parse, struct cursor *cur)
         attribute.has_number = true;
         attribute.number = value;
     } else {
-        const uint8_t *bytes = cursor_take(cur, value);
+        const uint8_t *bytes = cursor_read(cur, value);
 
         if (!bytes)
             return false;
@@ -63,7 +63,7 @@ static bool read_transform(struct ike_parse *parse, struct cursor body)
 {
     if (!cursor_skip(&body, 4)) /* number, identifier */
         return false;
-    while (cursor_left(&body))
+    while (cursor_remaining(&body))
         if (!read_attribute(parse, &body))
             return false;
     if (parse->tx->transforms == 0)
@@ -74,13 +74,13 @@ static bool read_transform(struct ike_parse *parse, struct cursor body)
 
 static bool read_proposal(struct ike_parse *parse, struct cursor body)
 {
-    const uint8_t *head = cursor_take(&body, 4); /* number, protocol, SPI length, number of transforms */
+    const uint8_t *head = cursor_read(&body, 4); /* number, protocol, SPI length, number of transforms */
     uint8_t type = PAYLOAD_TRANSFORM;
     struct ike_payload payload;
 
     if (!head || !cursor_skip(&body, head[2]))
         return false;
-    while (cursor_left(&body) && type == PAYLOAD_TRANSFORM) {
+    while (cursor_remaining(&body) && type == PAYLOAD_TRANSFORM) {
         if (!ike_payload_read(&body, &type, &payload) || !read_transform(parse, payload.body))
             return false;
         record_type(parse, PAYLOAD_TRANSFORM);
@@ -101,7 +101,7 @@ static bool read_sa(struct ike_parse *parse, struct cursor body)
         return true;
     if (!cursor_skip(&body, 4)) /* situation */
         return false;
-    while (cursor_left(&body) && type == PAYLOAD_PROPOSAL) {
+    while (cursor_remaining(&body) && type == PAYLOAD_PROPOSAL) {
         if (!ike_payload_read(&body, &type, &payload) || !read_proposal(parse, payload.body))
             return false;
         record_type(parse, PAYLOAD_PROPOSAL);
@@ -139,10 +139,10 @@ static bool read_payload(struct ike_parse *parse, const struct ike_payload *payl
     case PAYLOAD_SA:
         return read_sa(parse, payload->body);
     case PAYLOAD_KEY_EXCHANGE:
-        ike_store(parse, &tx->in_message.key_exchange, payload->body.at, cursor_left(&payload->body));
+        ike_store(parse, &tx->in_message.key_exchange, payload->body.at, cursor_remaining(&payload->body));
         return true;
     case PAYLOAD_NONCE:
-        ike_store(parse, &tx->in_message.nonce, payload->body.at, cursor_left(&payload->body));
+        ike_store(parse, &tx->in_message.nonce, payload->body.at, cursor_remaining(&payload->body));
         return true;
     case PAYLOAD_VENDOR:
         store_vendor(parse, payload->body);
@@ -192,11 +192,11 @@ void ike_read_v1(struct ike_parse *parse, struct cursor cur, uint8_t first)
     parse->tx->encrypted = parse->tx->flags & 1;
     if (parse->tx->encrypted)
         return;
-    while (ok && type != 0 && cursor_left(&cur))
+    while (ok && type != 0 && cursor_remaining(&cur))
         ok = ike_payload_read(&cur, &type, &payload) && read_payload(parse, &payload);
     if (!ok || type != 0)
         ike_set_event(parse, IKE_MALFORMED_DATA);
-    else if (cursor_left(&cur))
+    else if (cursor_remaining(&cur))
         ike_set_event(parse, IKE_PAYLOAD_EXTRA_DATA);
     update_state(parse);
 }

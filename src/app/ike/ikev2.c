@@ -73,7 +73,7 @@ static bool read_structure(struct cursor *cur, uint8_t *more, struct cursor *bod
 
     if (!cursor_u8(cur, more) || !cursor_u8(cur, &reserved) || !cursor_be16(cur, &length) || length < 4)
         return false;
-    const uint8_t *bytes = cursor_take(cur, length - 4u);
+    const uint8_t *bytes = cursor_read(cur, length - 4u);
 
     if (bytes)
         *body = cursor_of(bytes, length - 4u);
@@ -86,7 +86,7 @@ static bool read_transforms(struct ike_parse *parse, struct cursor *cur, struct 
     struct cursor body;
     uint16_t id;
 
-    while (cursor_left(cur) && more) {
+    while (cursor_remaining(cur) && more) {
         if (!read_structure(cur, &more, &body) || !cursor_u8(&body, &type) || !cursor_u8(&body, &reserved) ||
             !cursor_be16(&body, &id))
             return false;
@@ -97,7 +97,7 @@ static bool read_transforms(struct ike_parse *parse, struct cursor *cur, struct 
 
 static bool read_proposal(struct ike_parse *parse, struct cursor body)
 {
-    const uint8_t *head = cursor_take(&body, 4); /* number, protocol, SPI length, number of transforms */
+    const uint8_t *head = cursor_read(&body, 4); /* number, protocol, SPI length, number of transforms */
     struct proposal proposal = { 0 };
 
     if (!head || !cursor_skip(&body, head[2]) || !read_transforms(parse, &body, &proposal))
@@ -119,7 +119,7 @@ static bool read_sa(struct ike_parse *parse, struct cursor cur)
     struct cursor body;
     uint8_t more = 2;
 
-    while (cursor_left(&cur) && more)
+    while (cursor_remaining(&cur) && more)
         if (!read_structure(&cur, &more, &body) || !read_proposal(parse, body))
             return false;
     return true;
@@ -160,11 +160,11 @@ void ike_read_v2(struct ike_parse *parse, struct cursor cur, uint8_t first)
     struct ike_payload payload;
     bool ok = true;
 
-    while (ok && type != 0 && !tx->encrypted && cursor_left(&cur))
+    while (ok && type != 0 && !tx->encrypted && cursor_remaining(&cur))
         ok = ike_payload_read(&cur, &type, &payload) && read_payload(parse, &payload);
     if (!ok || (type != 0 && !tx->encrypted))
         ike_set_event(parse, IKE_MALFORMED_DATA);
-    else if (cursor_left(&cur))
+    else if (cursor_remaining(&cur))
         ike_set_event(parse, IKE_PAYLOAD_EXTRA_DATA);
     for (unsigned i = 0; parse->direction == FLOW_TO_CLIENT && i < IKE2_TRANSFORMS; i++)
         tx->choice[i] = parse->state->choice[i];

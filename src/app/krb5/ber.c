@@ -39,7 +39,7 @@ bool ber_read(struct cursor *cur, uint8_t tag, struct cursor *body)
 
     if (ber_read_header(&at, &actual, &length) != BER_OK || actual != tag)
         return false;
-    const uint8_t *bytes = cursor_take(&at, length);
+    const uint8_t *bytes = cursor_read(&at, length);
 
     if (!bytes)
         return false;
@@ -75,8 +75,8 @@ bool ber_read_integer(struct cursor *cur, uint8_t number, int32_t *out)
     uint32_t value = 0;
     uint8_t byte;
 
-    if (!read_explicit(&at, number, BER_INTEGER, &body) || cursor_left(&body) == 0 ||
-        cursor_left(&body) > sizeof(value))
+    if (!read_explicit(&at, number, BER_INTEGER, &body) || cursor_remaining(&body) == 0 ||
+        cursor_remaining(&body) > sizeof(value))
         return false;
     if (body.at[0] & 0x80)
         value = UINT32_MAX;

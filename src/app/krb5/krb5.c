@@ -67,7 +67,7 @@ static bool handle_content(struct app_context *context, struct krb5_state *state
     if (tx) {
         tx->type = type;
         tx->request = type == KRB5_ERROR ? state->request : 0;
-        err = krb5_parse(app_heap(context), tx, content->at, (uint32_t)cursor_left(content));
+        err = krb5_parse(app_heap(context), tx, content->at, (uint32_t)cursor_remaining(content));
         tx->parsed = !err;
         if (err)
             mark_malformed(context, tx);
@@ -133,7 +133,7 @@ static struct app_result krb5_feed(struct app_context *context, void *data, cons
     if (in->transport == APP_TCP)
         return feed_stream(context, data, in);
     if (contradicts_direction(in))
-        app_doubt_direction(context);
+        app_report_ambiguous_direction(context);
     if (in->length && !handle_message(context, data, in->direction, in->bytes, in->length))
         result.status = APP_ERROR;
     return result;
@@ -154,7 +154,7 @@ static void krb5_tx_free(struct app_context *context, struct app_tx *tx)
 
 /* --- Detection --------------------------------------------------------------------------------------- */
 
-static enum app_guess expect_bytes(struct cursor *cur, const uint8_t *expected, size_t length)
+static enum app_probe_result expect_bytes(struct cursor *cur, const uint8_t *expected, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
         uint8_t byte;
@@ -167,7 +167,7 @@ static enum app_guess expect_bytes(struct cursor *cur, const uint8_t *expected, 
     return APP_YES;
 }
 
-static enum app_guess expect_header(struct cursor *cur, uint8_t *tag)
+static enum app_probe_result expect_header(struct cursor *cur, uint8_t *tag)
 {
     uint32_t length;
 
@@ -183,11 +183,11 @@ static enum app_guess expect_header(struct cursor *cur, uint8_t *tag)
 
 /* Tests the start of a message: the application tag, a SEQUENCE, and as its first two members the version and the
  * message type again. */
-static enum app_guess test_start(struct cursor cur, uint8_t *type)
+static enum app_probe_result test_start(struct cursor cur, uint8_t *type)
 {
     static const uint8_t version[] = { 3, 2, 1, 5 };
     uint8_t tag = 0, field;
-    enum app_guess guess = expect_header(&cur, &tag);
+    enum app_probe_result guess = expect_header(&cur, &tag);
 
     if (guess != APP_YES)
         return guess;
@@ -210,7 +210,7 @@ static enum app_guess test_start(struct cursor cur, uint8_t *type)
 }
 
 /* Strict enough to be used on any port. */
-static enum app_guess krb5_probe(const struct app_probe *in)
+static enum app_probe_result krb5_probe(const struct app_probe *in)
 {
     struct cursor cur = cursor_of(in->bytes, in->length);
     uint32_t record;
@@ -220,7 +220,7 @@ static enum app_guess krb5_probe(const struct app_probe *in)
         return APP_UNSURE;
     if (in->transport == APP_TCP && record > KRB5_RECORD_FIRST)
         return APP_NO;
-    enum app_guess guess = test_start(cur, &type);
+    enum app_probe_result guess = test_start(cur, &type);
 
     if (guess != APP_YES)
         return in->transport == APP_TCP ? guess : APP_NO;
@@ -241,7 +241,7 @@ static const struct setting setting_rows[] = {
 };
 
 /* The application tag, a length of one or several bytes, and a SEQUENCE that begins with field 0 or 1. */
-static const struct app_head heads[] = {
+static const struct app_message_start heads[] = {
     { UINT64_C(0xe080ff0000000000), UINT64_C(0x6000300000000000) },
     { UINT64_C(0xe080000000000000), UINT64_C(0x6080000000000000) },
 };

@@ -38,12 +38,12 @@ static bool read_name(struct parser *parser, struct cursor *cur, uint8_t number,
         !ber_read_sequence(&name, 1, &strings))
         return false;
     out->whole.at = parser->tx->text.length;
-    while (cursor_left(&strings)) {
+    while (cursor_remaining(&strings)) {
         if (out->components == KRB5_COMPONENTS || !ber_read(&strings, BER_GENERAL_STRING, &component))
             return false;
         if (out->components > 0 && !store_text(parser, "/", 1, &slash))
             return false;
-        if (!store_text(parser, component.at, cursor_left(&component), &out->component[out->components]))
+        if (!store_text(parser, component.at, cursor_remaining(&component), &out->component[out->components]))
             return false;
         out->components++;
     }
@@ -68,8 +68,8 @@ static bool read_realm(struct parser *parser, struct cursor *cur, uint8_t number
 {
     struct cursor realm;
 
-    parser->tx->has_realm =
-        ber_read_string(cur, number, &realm) && store_text(parser, realm.at, cursor_left(&realm), &parser->tx->realm);
+    parser->tx->has_realm = ber_read_string(cur, number, &realm) &&
+                            store_text(parser, realm.at, cursor_remaining(&realm), &parser->tx->realm);
     return parser->tx->has_realm;
 }
 

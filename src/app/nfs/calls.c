@@ -8,7 +8,7 @@ static bool read_handle(struct nfs_parse *parse, struct cursor *cur, struct curs
 {
     if (parse->tx->version == 3)
         return nfs_read_opaque(cur, NFS_HANDLE_MAX, out);
-    const uint8_t *bytes = cursor_take(cur, HANDLE_2);
+    const uint8_t *bytes = cursor_read(cur, HANDLE_2);
 
     if (bytes)
         *out = cursor_of(bytes, HANDLE_2);
@@ -19,7 +19,7 @@ static bool store_handle(struct nfs_parse *parse, struct cursor *cur, struct cur
 {
     if (!read_handle(parse, cur, handle))
         return false;
-    parse->tx->has_handle = cursor_left(handle) > 0;
+    parse->tx->has_handle = cursor_remaining(handle) > 0;
     parse->tx->handle_crc = nfs_crc32(*handle);
     return true;
 }

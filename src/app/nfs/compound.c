@@ -43,7 +43,7 @@ static bool store_handle(struct nfs_parse *parse, struct cursor *cur)
 
     if (!nfs_read_opaque(cur, NFS_HANDLE_MAX, &handle))
         return false;
-    parse->tx->has_handle = cursor_left(&handle) > 0;
+    parse->tx->has_handle = cursor_remaining(&handle) > 0;
     parse->tx->handle_crc = nfs_crc32(handle);
     return true;
 }

@@ -157,7 +157,7 @@ static bool handle_message(struct app_context *context, struct nfs_state *state,
         return add_event_tx(context, direction, NFS_MALFORMED_DATA);
     if (in_datagram && type <= RPC_REPLY && (type == RPC_CALL) != (direction == FLOW_TO_SERVER)) {
         direction = type == RPC_CALL ? FLOW_TO_SERVER : FLOW_TO_CLIENT; /* the direction of the flow may be wrong */
-        app_doubt_direction(context);
+        app_report_ambiguous_direction(context);
     }
     if (type == RPC_CALL && direction == FLOW_TO_SERVER)
         return handle_call(context, state, xid, cur, is_partial);
@@ -289,7 +289,7 @@ static bool is_reply(const uint8_t *bytes)
            load_be32(bytes + 12) <= RPC_AUTH_GSS;
 }
 
-static enum app_guess nfs_probe(const struct app_probe *in)
+static enum app_probe_result nfs_probe(const struct app_probe *in)
 {
     struct cursor cur = cursor_of(in->bytes, in->length);
     bool stream = in->transport == APP_TCP;
@@ -322,7 +322,7 @@ static const struct setting setting_rows[] = {
 };
 
 /* The first bytes of a call: a transaction id, and RPC_CALL. */
-static const struct app_head heads[] = {
+static const struct app_message_start heads[] = {
     { UINT64_C(0x00000000ffffffff), RPC_CALL },
 };
 
@@ -353,7 +353,7 @@ const struct app_proto app_nfs = {
     .log_type = "nfs",
     .log_key = "nfs",
     .log = nfs_log,
-    .log_more = nfs_log_rpc,
+    .log_top_level = nfs_log_rpc,
     .wants_log = nfs_wants_log,
     .logs_from_server = nfs_logs_from_server,
     .settings = setting_rows,

@@ -11,7 +11,7 @@ bool nfs_read_opaque(struct cursor *cur, uint32_t limit, struct cursor *out)
 
     if (!cursor_be32(&at, &length) || length > limit)
         return false;
-    const uint8_t *bytes = cursor_take(&at, length);
+    const uint8_t *bytes = cursor_read(&at, length);
 
     if (!bytes || !cursor_skip(&at, (4 - length % 4) % 4))
         return false;
@@ -44,7 +44,7 @@ uint32_t nfs_crc32(struct cursor bytes)
 void nfs_store(struct nfs_parse *parse, struct cursor bytes, struct nfs_text *out)
 {
     struct buffer *text = &parse->tx->text;
-    uint32_t length = (uint32_t)cursor_left(&bytes);
+    uint32_t length = (uint32_t)cursor_remaining(&bytes);
 
     if (length > NFS_NAME_MAX)
         length = NFS_NAME_MAX;
@@ -60,7 +60,7 @@ static struct nfs_handle_name *find_entry(const struct nfs_state *state, struct 
     for (unsigned i = 0; i < NFS_NAMES; i++) {
         const struct nfs_handle_name *entry = &state->handle_names[i];
 
-        if (entry->bytes && entry->crc == crc && entry->handle_length == cursor_left(&handle) &&
+        if (entry->bytes && entry->crc == crc && entry->handle_length == cursor_remaining(&handle) &&
             memcmp(entry->bytes, handle.at, entry->handle_length) == 0)
             return (struct nfs_handle_name *)entry;
     }
@@ -71,7 +71,7 @@ static struct nfs_handle_name *find_entry(const struct nfs_state *state, struct 
 void nfs_name_add(struct nfs_parse *parse, struct cursor handle, struct cursor name)
 {
     struct nfs_state *state = parse->state;
-    size_t handle_length = cursor_left(&handle), name_length = cursor_left(&name);
+    size_t handle_length = cursor_remaining(&handle), name_length = cursor_remaining(&name);
 
     if (handle_length == 0 || handle_length > NFS_HANDLE_MAX || name_length > NFS_NAME_MAX)
         return;
@@ -82,8 +82,8 @@ void nfs_name_add(struct nfs_parse *parse, struct cursor handle, struct cursor n
         entry = &state->handle_names[state->next_name];
         state->next_name = (state->next_name + 1) % NFS_NAMES;
     }
-    heap_give(parse->heap, entry->bytes);
-    entry->bytes = heap_take_raw(parse->heap, handle_length + name_length);
+    heap_release(parse->heap, entry->bytes);
+    entry->bytes = heap_alloc_uncleared(parse->heap, handle_length + name_length);
     if (!entry->bytes)
         return;
     entry->crc = crc;
@@ -107,7 +107,7 @@ bool nfs_name_find(const struct nfs_state *state, struct cursor handle, struct c
 void nfs_names_clear(struct heap *heap, struct nfs_state *state)
 {
     for (unsigned i = 0; i < NFS_NAMES; i++) {
-        heap_give(heap, state->handle_names[i].bytes);
+        heap_release(heap, state->handle_names[i].bytes);
         state->handle_names[i].bytes = NULL;
     }
 }

@@ -27,7 +27,7 @@ struct header {
 static bool read_header(const uint8_t *bytes, size_t length, struct header *out)
 {
     struct cursor cur = cursor_of(bytes, length);
-    const uint8_t *header = cursor_take(&cur, NTP_HEADER);
+    const uint8_t *header = cursor_read(&cur, NTP_HEADER);
 
     if (!header)
         return false;
@@ -68,7 +68,7 @@ static struct app_result ntp_feed(struct app_context *context, void *state, cons
 }
 
 /* A response from the server's port as first message means that the request was sent before inspection started. */
-static enum app_guess ntp_probe(const struct app_probe *in)
+static enum app_probe_result ntp_probe(const struct app_probe *in)
 {
     struct header header;
 

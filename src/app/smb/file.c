@@ -68,7 +68,7 @@ static void free_chunk(struct heap *heap, struct smb_tx *tx)
     tx->file.chunk_count--;
     tx->file.queued -= chunk->bytes.length;
     buffer_clear(heap, &chunk->bytes);
-    heap_give(heap, chunk);
+    heap_release(heap, chunk);
 }
 
 void smb_file_clear(struct heap *heap, struct smb_tx *tx)
@@ -85,7 +85,7 @@ static struct smb_chunk *get_chunk(struct smb_parser *parser, struct smb_tx *tx,
     for (; *link && (*link)->offset <= offset; link = &(*link)->next)
         if ((*link)->offset + (*link)->bytes.length == offset)
             return *link;
-    chunk = heap_take(parser->heap, sizeof(*chunk));
+    chunk = heap_alloc(parser->heap, sizeof(*chunk));
     if (!chunk)
         return NULL;
     chunk->offset = offset;
@@ -112,7 +112,7 @@ static void append_data(struct smb_parser *parser, struct smb_tx *tx, const uint
     else
         file_gap(app_files(parser->context), tx->file.file, length);
     tx->file.tracked += length;
-    app_tx_touch(&tx->head.tx, tx->file.direction);
+    app_tx_mark_changed(&tx->head.tx, tx->file.direction);
 }
 
 static void append_queued(struct smb_parser *parser, struct smb_tx *tx)
@@ -200,7 +200,7 @@ void smb_file_close(struct smb_parser *parser, struct smb_tx *tx)
     if (tx->file.file)
         file_close(app_files(parser->context), tx->file.file, is_whole ? FILE_CLOSED : FILE_TRUNCATED);
     tx->file.file = NULL;
-    app_tx_touch(&tx->head.tx, tx->file.direction);
+    app_tx_mark_changed(&tx->head.tx, tx->file.direction);
     smb_file_clear(parser->heap, tx);
 }
 
@@ -211,6 +211,6 @@ void smb_file_close_all(struct smb_parser *parser)
             continue;
         file_close(app_files(parser->context), tx->file.file, FILE_TRUNCATED);
         tx->file.file = NULL;
-        app_tx_touch(&tx->head.tx, tx->file.direction);
+        app_tx_mark_changed(&tx->head.tx, tx->file.direction);
     }
 }

@@ -90,20 +90,20 @@ static void log_dialects(const struct smb_tx *tx, struct fields *out)
     struct cursor cur = cursor_of(dialects->bytes, dialects->length);
     char number[SMB_NAME_TEXT];
 
-    if (cursor_left(&cur) == 0)
+    if (cursor_remaining(&cur) == 0)
         return;
     fields_array_open(out, "client_dialects");
-    for (unsigned i = 0; i < SMB_DIALECTS_MAX && cursor_left(&cur) > 0; i++) {
+    for (unsigned i = 0; i < SMB_DIALECTS_MAX && cursor_remaining(&cur) > 0; i++) {
         if (tx->version == 2) {
-            const uint8_t *dialect = cursor_take(&cur, 2);
+            const uint8_t *dialect = cursor_read(&cur, 2);
 
             if (!dialect)
                 break;
             fields_string(out, NULL, smb2_dialect_name(load_le16(dialect), number));
             continue;
         }
-        const uint8_t *end = memchr(cur.at, 0, cursor_left(&cur));
-        size_t length = end ? (size_t)(end - cur.at) : cursor_left(&cur);
+        const uint8_t *end = memchr(cur.at, 0, cursor_remaining(&cur));
+        size_t length = end ? (size_t)(end - cur.at) : cursor_remaining(&cur);
 
         fields_bytes(out, NULL, cur.at, length);
         cursor_skip(&cur, length + (end != NULL));
@@ -149,11 +149,11 @@ static void log_kerberos(const struct smb_tx *tx, struct fields *out)
 
     fields_object_open(out, "kerberos");
     log_text(tx, SMB_TEXT_REALM, "realm", out);
-    if (cursor_left(&cur) > 0)
+    if (cursor_remaining(&cur) > 0)
         fields_array_open(out, "snames");
-    while (cursor_left(&cur) > 0) {
-        const uint8_t *end = memchr(cur.at, 0, cursor_left(&cur));
-        size_t length = end ? (size_t)(end - cur.at) : cursor_left(&cur);
+    while (cursor_remaining(&cur) > 0) {
+        const uint8_t *end = memchr(cur.at, 0, cursor_remaining(&cur));
+        size_t length = end ? (size_t)(end - cur.at) : cursor_remaining(&cur);
 
         fields_bytes(out, NULL, cur.at, length);
         cursor_skip(&cur, length + (end != NULL));

@@ -100,7 +100,7 @@ static bool next_element(struct cursor *cur, uint8_t expected_tag, struct cursor
         }
         if (size < 0x80)
             length = size;
-        const uint8_t *bytes = cursor_take(cur, length);
+        const uint8_t *bytes = cursor_read(cur, length);
 
         if (!bytes)
             return false;
@@ -131,9 +131,9 @@ static void read_ticket(struct smb_parser *parser, struct smb_tx *tx, struct cur
 
     if (!descend(&realm, realm_tags, sizeof(realm_tags)) || !descend(&names, names_tags, sizeof(names_tags)))
         return;
-    smb_store_bytes(parser, &tx->text[SMB_TEXT_REALM], realm.at, cursor_left(&realm));
+    smb_store_bytes(parser, &tx->text[SMB_TEXT_REALM], realm.at, cursor_remaining(&realm));
     for (unsigned i = 0; i < STEPS_MAX && next_element(&names, DER_TEXT, &name); i++) {
-        smb_store_bytes(parser, &tx->text[SMB_TEXT_SERVICE_NAMES], name.at, cursor_left(&name));
+        smb_store_bytes(parser, &tx->text[SMB_TEXT_SERVICE_NAMES], name.at, cursor_remaining(&name));
         smb_store_bytes(parser, &tx->text[SMB_TEXT_SERVICE_NAMES], (const uint8_t *)"", 1);
     }
 }

@@ -77,7 +77,7 @@ static const struct smb_settings defaults = {
 
 const struct smb_settings *smb_get_settings(const struct app_context *context)
 {
-    const struct smb_settings *settings = app_settings(context);
+    const struct smb_settings *settings = app_get_settings(context);
 
     return settings ? settings : &defaults;
 }

@@ -303,7 +303,7 @@ static void smb_stop(struct app_context *context, void *data)
 enum { SMB1_FLAGS_AT = 9, SMB2_FLAGS_AT = 16, FLAGS_END = SMB2_FLAGS_AT + 1, SMB_PORT = 445 };
 
 /* Whether the client or the server sent the message. Encrypted messages do not contain that, so the port decides. */
-static enum app_guess get_direction(const struct app_probe *in, const uint8_t *message)
+static enum app_probe_result get_direction(const struct app_probe *in, const uint8_t *message)
 {
     bool from_server = in->direction == FLOW_TO_CLIENT;
 
@@ -317,7 +317,7 @@ static enum app_guess get_direction(const struct app_probe *in, const uint8_t *m
 }
 
 /* A NetBIOS session request may precede the first SMB message. */
-static enum app_guess smb_probe(const struct app_probe *in)
+static enum app_probe_result smb_probe(const struct app_probe *in)
 {
     uint32_t length, at = SMB_NBSS_HEADER;
 

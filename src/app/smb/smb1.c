@@ -67,7 +67,7 @@ struct smb_id smb1_id(const uint8_t *fid, const struct smb_message *message)
 
 bool smb1_bytes(struct smb_parser *parser, struct cursor *cur, struct buffer *out)
 {
-    const uint8_t *end = cursor_left(cur) > 0 ? memchr(cur->at, 0, cursor_left(cur)) : NULL;
+    const uint8_t *end = cursor_remaining(cur) > 0 ? memchr(cur->at, 0, cursor_remaining(cur)) : NULL;
 
     if (!end)
         return false;
@@ -86,7 +86,7 @@ bool smb1_text(struct smb_parser *parser, const struct smb_message *message, str
         return false;
     text = *cur;
     for (;;) {
-        const uint8_t *pair = cursor_take(cur, 2);
+        const uint8_t *pair = cursor_read(cur, 2);
 
         if (!pair)
             return false;
@@ -108,7 +108,7 @@ static bool tree_connect_request(struct smb_parser *parser, const struct smb_mes
 {
     const struct smb_key key = smb_message_key(message, SMB_KEY_TREE);
     struct cursor cur = body_at(message, at);
-    const uint8_t *fixed = cursor_take(&cur, 11);
+    const uint8_t *fixed = cursor_read(&cur, 11);
     struct buffer path = { .length = 0 }, service = { .length = 0 };
     struct smb_tx *tx = NULL;
     bool ok = fixed && cursor_skip(&cur, load_le16(fixed + 7)) && smb1_text(parser, message, &cur, &path) &&
@@ -134,7 +134,7 @@ static bool tree_connect_response(struct smb_parser *parser, const struct smb_me
     const struct smb_key key = smb_message_key(message, SMB_KEY_TREE);
     struct smb_tx *tx = smb_tx_find(parser, SMB_TREE_CONNECT, 1, TREE_CONNECT, &key);
     struct cursor cur = body_at(message, at);
-    const uint8_t *fixed = cursor_take(&cur, 5);
+    const uint8_t *fixed = cursor_read(&cur, 5);
     struct buffer *service;
 
     *found = tx || message->status != SMB_STATUS_SUCCESS;
@@ -161,7 +161,7 @@ static bool create_request(struct smb_parser *parser, const struct smb_message *
 {
     const struct smb_key key = smb_message_key(message, SMB_KEY_GENERIC);
     struct cursor cur = body_at(message, at);
-    const uint8_t *fixed = cursor_take(&cur, 51);
+    const uint8_t *fixed = cursor_read(&cur, 51);
     struct smb_entry *pending;
     struct smb_tx *tx;
 
@@ -177,7 +177,7 @@ static bool create_request(struct smb_parser *parser, const struct smb_message *
     if (message->is_unicode && (cur.at - message->bytes) % 2 != 0)
         cursor_skip(&cur, 1);
     cursor_limit(&cur, length);
-    smb_store_text(parser, &pending->bytes, cur.at, cursor_left(&cur));
+    smb_store_text(parser, &pending->bytes, cur.at, cursor_remaining(&cur));
     smb_store_bytes(parser, &tx->text[SMB_TEXT_NAME], pending->bytes.bytes, pending->bytes.length);
     tx->create.disposition = load_le32(fixed + 36);
     tx->create.delete_on_close = options & 0x1000;
@@ -194,7 +194,7 @@ static bool create_response(struct smb_parser *parser, const struct smb_message 
 {
     const struct smb_key key = smb_message_key(message, SMB_KEY_GENERIC);
     struct cursor cur = body_at(message, at);
-    const uint8_t *fixed = cursor_take(&cur, 69);
+    const uint8_t *fixed = cursor_read(&cur, 69);
     struct smb_entry *pending;
     struct smb_tx *tx;
 
@@ -237,7 +237,7 @@ static void close_file(struct smb_parser *parser, const struct smb_id *id, enum 
 static bool close_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
 {
     struct cursor cur = body_at(message, at);
-    const uint8_t *fixed = cursor_take(&cur, 3);
+    const uint8_t *fixed = cursor_read(&cur, 3);
     struct smb_entry *pending = fixed ? smb_pending_add(parser, SMB_PENDING_ID, message) : NULL;
 
     if (!pending)
@@ -260,13 +260,13 @@ static void close_response(struct smb_parser *parser, const struct smb_message *
 static bool read_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
 {
     struct cursor cur = body_at(message, at);
-    const uint8_t *fixed = cursor_take(&cur, 21);
+    const uint8_t *fixed = cursor_read(&cur, 21);
     uint64_t offset = fixed ? load_le32(fixed + 7) : 0;
 
     if (!fixed)
         return false;
     if (fixed[0] == 12) {
-        const uint8_t *high = cursor_take(&cur, 4);
+        const uint8_t *high = cursor_read(&cur, 4);
 
         if (!high)
             return false;
@@ -441,7 +441,7 @@ void smb1_message(struct smb_parser *parser, const struct smb_message *first)
     }
     for (unsigned steps = 0; steps < CHAIN_MAX && !parser->failed; steps++) {
         struct cursor cur = body_at(&message, at);
-        const uint8_t *chain = cursor_take(&cur, 5);
+        const uint8_t *chain = cursor_read(&cur, 5);
 
         if (to_server)
             handle_request(parser, &message, message.command, at);

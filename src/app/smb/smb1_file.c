@@ -32,7 +32,7 @@ static bool find_data(const struct smb_message *message, struct transfer *transf
 static bool read_write_andx(const struct smb_message *message, uint32_t at, struct transfer *out)
 {
     struct cursor cur = cursor_of(message->bytes + at, message->length - at);
-    const uint8_t *fixed = cursor_take(&cur, WRITE_ANDX_FIXED);
+    const uint8_t *fixed = cursor_read(&cur, WRITE_ANDX_FIXED);
 
     if (!fixed)
         return false;
@@ -51,7 +51,7 @@ static bool read_write_andx(const struct smb_message *message, uint32_t at, stru
 static bool read_write(const struct smb_message *message, uint32_t at, bool closes, struct transfer *out)
 {
     struct cursor cur = cursor_of(message->bytes + at, message->length - at);
-    const uint8_t *fixed = cursor_take(&cur, closes ? 15 : 16);
+    const uint8_t *fixed = cursor_read(&cur, closes ? 15 : 16);
 
     if (!fixed)
         return false;
@@ -111,7 +111,7 @@ void smb1_write_request(struct smb_parser *parser, const struct smb_message *mes
 void smb1_read_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
 {
     struct cursor cur = cursor_of(message->bytes + at, message->length - at);
-    const uint8_t *fixed = cursor_take(&cur, READ_ANDX_FIXED);
+    const uint8_t *fixed = cursor_read(&cur, READ_ANDX_FIXED);
     struct transfer transfer = { .length = 0 };
     struct smb_id id;
 

@@ -13,8 +13,8 @@ static void store_dialects(struct smb_parser *parser, struct smb_tx *tx, struct 
 {
     bool malformed = false;
 
-    for (unsigned i = 0; i < SMB_DIALECTS_MAX && cursor_left(&cur) > 0; i++) {
-        const uint8_t *end = memchr(cur.at, 0, cursor_left(&cur));
+    for (unsigned i = 0; i < SMB_DIALECTS_MAX && cursor_remaining(&cur) > 0; i++) {
+        const uint8_t *end = memchr(cur.at, 0, cursor_remaining(&cur));
 
         if (!end)
             break;
@@ -32,7 +32,7 @@ bool smb1_negotiate_request(struct smb_parser *parser, const struct smb_message 
     struct cursor cur = cursor_of(message->bytes + SMB1_HEADER, message->length - SMB1_HEADER);
     struct smb_tx *tx = smb_tx_find_negotiate(parser, 1);
 
-    if (!cursor_skip(&cur, 3) || cursor_left(&cur) == 0 || !memchr(cur.at, 0, cursor_left(&cur)))
+    if (!cursor_skip(&cur, 3) || cursor_remaining(&cur) == 0 || !memchr(cur.at, 0, cursor_remaining(&cur)))
         return false;
     if (tx) {
         smb_tx_event(parser, tx, SMB_DUPLICATE_NEGOTIATE);
@@ -51,9 +51,9 @@ static bool set_dialect(struct smb_parser *parser, const struct smb_tx *tx, uint
     struct cursor cur = cursor_of(names->bytes, names->length);
     struct smb_state *state = parser->state;
 
-    for (; cursor_left(&cur) > 0; number--) {
-        const uint8_t *end = memchr(cur.at, 0, cursor_left(&cur));
-        size_t length = end ? (size_t)(end - cur.at) : cursor_left(&cur);
+    for (; cursor_remaining(&cur) > 0; number--) {
+        const uint8_t *end = memchr(cur.at, 0, cursor_remaining(&cur));
+        size_t length = end ? (size_t)(end - cur.at) : cursor_remaining(&cur);
 
         if (number == 0) {
             state->dialect_length = (uint8_t)(length < SMB_DIALECT_NAME ? length : SMB_DIALECT_NAME);
@@ -69,15 +69,15 @@ bool smb1_negotiate_response(struct smb_parser *parser, const struct smb_message
 {
     struct cursor cur = cursor_of(message->bytes + SMB1_HEADER, message->length - SMB1_HEADER);
     struct smb_tx *tx = smb_tx_find_negotiate(parser, 1);
-    const uint8_t *words = cursor_take(&cur, 1), *fixed, *guid = NULL;
+    const uint8_t *words = cursor_read(&cur, 1), *fixed, *guid = NULL;
 
     if (!words)
         return false;
-    fixed = words[0] == 0 ? NULL : cursor_take(&cur, 36);
+    fixed = words[0] == 0 ? NULL : cursor_read(&cur, 36);
     if (words[0] != 0 && !fixed)
         return false;
     if (fixed && load_le16(fixed + 34) >= SMB_GUID)
-        guid = cursor_take(&cur, SMB_GUID);
+        guid = cursor_read(&cur, SMB_GUID);
     if (!tx)
         return true;
     if (guid) {
@@ -106,7 +106,7 @@ enum { WORDS_WITH_BLOB = 12, WORDS_WITH_PASSWORDS = 13 };
 static bool read_passwords(struct smb_parser *parser, const struct smb_message *message, struct smb_tx *tx,
                            struct cursor *cur)
 {
-    const uint8_t *fixed = cursor_take(cur, 14);
+    const uint8_t *fixed = cursor_read(cur, 14);
     struct buffer unused = { .length = 0 };
     bool ok = fixed && cursor_skip(cur, (size_t)load_le16(fixed) + load_le16(fixed + 2));
 
@@ -119,9 +119,9 @@ static bool read_passwords(struct smb_parser *parser, const struct smb_message *
 static bool read_blob(struct smb_parser *parser, const struct smb_message *message, struct smb_tx *tx,
                       struct cursor *cur)
 {
-    const uint8_t *fixed = cursor_take(cur, 12);
+    const uint8_t *fixed = cursor_read(cur, 12);
     uint16_t length = fixed ? load_le16(fixed) : 0;
-    const uint8_t *blob = fixed ? cursor_take(cur, length) : NULL;
+    const uint8_t *blob = fixed ? cursor_read(cur, length) : NULL;
 
     if (!blob)
         return false;
@@ -133,7 +133,7 @@ static bool read_blob(struct smb_parser *parser, const struct smb_message *messa
 bool smb1_session_setup_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
 {
     struct cursor cur = cursor_of(message->bytes + at, message->length - at);
-    const uint8_t *fixed = cursor_take(&cur, 15);
+    const uint8_t *fixed = cursor_read(&cur, 15);
     struct smb_key key = smb_message_key(message, SMB_KEY_HEADER);
     struct smb_tx *tx;
 
@@ -161,7 +161,7 @@ static bool read_setup_response(struct smb_parser *parser, const struct smb_mess
         return false;
     if (words[0] == 0)
         return cursor_skip(cur, 3);
-    const uint8_t *fixed = cursor_take(cur, words[0] == 3 ? 9 : 11);
+    const uint8_t *fixed = cursor_read(cur, words[0] == 3 ? 9 : 11);
 
     if (!fixed)
         return false;

@@ -18,7 +18,7 @@ static const uint8_t *get_part(const struct smb_message *message, uint32_t at, u
 static bool pipe_request(struct smb_parser *parser, const struct smb_message *message)
 {
     struct cursor cur = cursor_of(message->bytes + SMB1_HEADER, message->length - SMB1_HEADER);
-    const uint8_t *fixed = cursor_take(&cur, 29), *setup, *bytes;
+    const uint8_t *fixed = cursor_read(&cur, 29), *setup, *bytes;
     struct smb_entry *pending;
     uint16_t length = fixed ? load_le16(fixed + 23) : 0;
 
@@ -26,7 +26,7 @@ static bool pipe_request(struct smb_parser *parser, const struct smb_message *me
         return false;
     if (fixed[0] != 16 || fixed[27] != 2 || length == 0)
         return true;
-    setup = cursor_take(&cur, 4);
+    setup = cursor_read(&cur, 4);
     bytes = get_part(message, load_le16(fixed + 25), length);
     if (!setup || !bytes)
         return false;
@@ -57,7 +57,7 @@ static bool pipe_response(struct smb_parser *parser, const struct smb_message *m
         return false;
     if (words[0] == 0)
         return true;
-    fixed = cursor_take(&cur, 21);
+    fixed = cursor_read(&cur, 21);
     if (!fixed)
         return false;
     bytes = get_part(message, load_le16(fixed + 15), load_le16(fixed + 13));
@@ -131,7 +131,7 @@ static struct smb_tx *new_change(struct smb_parser *parser, const struct smb_mes
 static bool handle_change(struct smb_parser *parser, const struct smb_message *message, const struct change *target,
                           struct cursor data)
 {
-    const uint8_t *fixed = cursor_take(&data, target->level == LEVEL_RENAME ? 12 : 1), *name;
+    const uint8_t *fixed = cursor_read(&data, target->level == LEVEL_RENAME ? 12 : 1), *name;
     uint32_t length;
     struct smb_tx *tx;
 
@@ -147,7 +147,7 @@ static bool handle_change(struct smb_parser *parser, const struct smb_message *m
         return true;
     }
     length = load_le32(fixed + 8);
-    name = cursor_take(&data, length);
+    name = cursor_read(&data, length);
     if (!name)
         return false;
     tx = new_change(parser, message, SMB_RENAME, target);
@@ -163,7 +163,7 @@ static bool read_target(const struct smb_message *message, const uint8_t *parame
     const uint8_t *fixed;
 
     out->has_id = out->subcommand == SET_FILE_INFO;
-    fixed = cursor_take(&cur, out->has_id ? 4 : 6);
+    fixed = cursor_read(&cur, out->has_id ? 4 : 6);
     if (!fixed)
         return false;
     out->level = load_le16(fixed + (out->has_id ? 2 : 0));
@@ -177,7 +177,7 @@ static bool read_target(const struct smb_message *message, const uint8_t *parame
 bool smb1_transaction2_request(struct smb_parser *parser, const struct smb_message *message, bool *is_malformed)
 {
     struct cursor cur = cursor_of(message->bytes + SMB1_HEADER, message->length - SMB1_HEADER);
-    const uint8_t *fixed = cursor_take(&cur, 31), *parameters, *data;
+    const uint8_t *fixed = cursor_read(&cur, 31), *parameters, *data;
     struct change target = { .subcommand = fixed ? load_le16(fixed + 29) : 0 };
 
     *is_malformed = !fixed;

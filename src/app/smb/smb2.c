@@ -65,7 +65,7 @@ static bool makes_transaction(uint16_t command)
 static bool tree_connect_request(struct smb_parser *parser, const struct smb_message *message)
 {
     struct cursor cur = body_of(message);
-    const uint8_t *fixed = cursor_take(&cur, 8);
+    const uint8_t *fixed = cursor_read(&cur, 8);
     const struct smb_key key = smb_message_key(message, SMB_KEY_TREE);
     uint32_t at, length;
     struct smb_tx *tx;
@@ -88,7 +88,7 @@ static bool tree_connect_response(struct smb_parser *parser, const struct smb_me
     const struct smb_key key = smb_message_key(message, SMB_KEY_TREE);
     struct smb_tx *tx = smb_tx_find(parser, SMB_TREE_CONNECT, 2, TREE_CONNECT, &key);
     struct cursor cur = body_of(message);
-    const uint8_t *fixed = cursor_take(&cur, 16);
+    const uint8_t *fixed = cursor_read(&cur, 16);
 
     *found = tx != NULL;
     if (tx && message->status != SMB_STATUS_SUCCESS) {
@@ -111,7 +111,7 @@ static bool tree_connect_response(struct smb_parser *parser, const struct smb_me
 static bool create_request(struct smb_parser *parser, const struct smb_message *message)
 {
     struct cursor cur = body_of(message);
-    const uint8_t *fixed = cursor_take(&cur, 56);
+    const uint8_t *fixed = cursor_read(&cur, 56);
     const struct smb_key key = smb_message_key(message, SMB_KEY_GENERIC);
     uint32_t options, length;
     struct smb_entry *pending;
@@ -121,7 +121,7 @@ static bool create_request(struct smb_parser *parser, const struct smb_message *
         return false;
     options = load_le32(fixed + 40);
     length = load_le16(fixed + 46);
-    const uint8_t *name = cursor_take(&cur, length);
+    const uint8_t *name = cursor_read(&cur, length);
 
     if (!name)
         return false;
@@ -145,7 +145,7 @@ static uint64_t load_le64(const uint8_t *p)
 static bool create_response(struct smb_parser *parser, const struct smb_message *message)
 {
     struct cursor cur = body_of(message);
-    const uint8_t *fixed = cursor_take(&cur, 80);
+    const uint8_t *fixed = cursor_read(&cur, 80);
     const struct smb_key key = smb_message_key(message, SMB_KEY_GENERIC);
     struct smb_entry *pending;
     struct smb_tx *tx;
@@ -175,7 +175,7 @@ static bool create_response(struct smb_parser *parser, const struct smb_message 
 static bool close_request(struct smb_parser *parser, const struct smb_message *message)
 {
     struct cursor cur = body_of(message);
-    const uint8_t *fixed = cursor_take(&cur, 24);
+    const uint8_t *fixed = cursor_read(&cur, 24);
 
     if (!fixed)
         return false;
@@ -196,7 +196,7 @@ static bool close_request(struct smb_parser *parser, const struct smb_message *m
 static bool read_request(struct smb_parser *parser, const struct smb_message *message, enum smb_event *event)
 {
     struct cursor cur = body_of(message);
-    const uint8_t *fixed = cursor_take(&cur, 48);
+    const uint8_t *fixed = cursor_read(&cur, 48);
     const struct smb_settings *settings = parser->settings;
     uint32_t length = fixed ? load_le32(fixed + 4) : 0;
 
@@ -218,10 +218,10 @@ static bool read_request(struct smb_parser *parser, const struct smb_message *me
 static bool ioctl_request(struct smb_parser *parser, const struct smb_message *message)
 {
     struct cursor cur = body_of(message);
-    const uint8_t *fixed = cursor_take(&cur, 56);
+    const uint8_t *fixed = cursor_read(&cur, 56);
     const struct smb_key key = smb_message_key(message, SMB_KEY_HEADER);
     uint32_t length = fixed ? load_le32(fixed + 28) : 0;
-    const uint8_t *bytes = fixed ? cursor_take(&cur, length) : NULL;
+    const uint8_t *bytes = fixed ? cursor_read(&cur, length) : NULL;
     struct smb_tx *tx;
 
     if (!bytes)
@@ -241,10 +241,10 @@ static bool ioctl_request(struct smb_parser *parser, const struct smb_message *m
 static void ioctl_response(struct smb_parser *parser, const struct smb_message *message)
 {
     struct cursor cur = body_of(message);
-    const uint8_t *fixed = cursor_take(&cur, 48);
+    const uint8_t *fixed = cursor_read(&cur, 48);
     const struct smb_key key = smb_message_key(message, SMB_KEY_HEADER);
     uint32_t length = fixed ? load_le32(fixed + 36) : 0;
-    const uint8_t *bytes = fixed && cursor_skip(&cur, load_le32(fixed + 28)) ? cursor_take(&cur, length) : NULL;
+    const uint8_t *bytes = fixed && cursor_skip(&cur, load_le32(fixed + 28)) ? cursor_read(&cur, length) : NULL;
 
     if (bytes) {
         struct smb_id id = smb2_id(fixed + 8);

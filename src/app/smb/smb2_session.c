@@ -14,9 +14,9 @@ static struct cursor body_of(const struct smb_message *message)
 bool smb2_negotiate_request(struct smb_parser *parser, const struct smb_message *message)
 {
     struct cursor cur = body_of(message);
-    const uint8_t *fixed = cursor_take(&cur, 36);
+    const uint8_t *fixed = cursor_read(&cur, 36);
     uint32_t count = fixed ? load_le16(fixed + 2) : 0;
-    const uint8_t *dialects = fixed ? cursor_take(&cur, 2 * (size_t)count) : NULL;
+    const uint8_t *dialects = fixed ? cursor_read(&cur, 2 * (size_t)count) : NULL;
     struct smb_tx *tx;
 
     if (!dialects)
@@ -57,7 +57,7 @@ bool smb2_negotiate_response(struct smb_parser *parser, const struct smb_message
 {
     struct cursor cur = body_of(message);
     bool success = message->status == SMB_STATUS_SUCCESS;
-    const uint8_t *fixed = cursor_take(&cur, success ? 40 : 4);
+    const uint8_t *fixed = cursor_read(&cur, success ? 40 : 4);
     struct smb_tx *tx = smb_tx_find_negotiate(parser, 2);
 
     *found = false;
@@ -84,7 +84,7 @@ bool smb2_session_setup_request(struct smb_parser *parser, const struct smb_mess
         return false;
     tx = smb_tx_new(parser, SMB_SESSION_SETUP, 2, SESSION_SETUP, &key);
     if (tx)
-        smb_read_security_blob(parser, tx, cur.at, cursor_left(&cur));
+        smb_read_security_blob(parser, tx, cur.at, cursor_remaining(&cur));
     return true;
 }
 
@@ -145,16 +145,16 @@ static void set_disposition(struct smb_parser *parser, const struct smb_message 
 bool smb2_set_info_request(struct smb_parser *parser, const struct smb_message *message, bool *is_malformed)
 {
     struct cursor cur = body_of(message);
-    const uint8_t *fixed = cursor_take(&cur, 32), *name;
+    const uint8_t *fixed = cursor_read(&cur, 32), *name;
     uint8_t level = fixed && fixed[2] == 1 ? fixed[3] : 0;
     uint32_t length = fixed ? load_le32(fixed + 4) : 0;
 
-    *is_malformed = !fixed || length > cursor_left(&cur);
+    *is_malformed = !fixed || length > cursor_remaining(&cur);
     if (*is_malformed)
         return false;
     cursor_limit(&cur, length);
     struct smb_id id = smb2_id(fixed + 16);
-    const uint8_t *info = level == RENAME_INFO ? cursor_take(&cur, 20) : cursor_take(&cur, 1);
+    const uint8_t *info = level == RENAME_INFO ? cursor_read(&cur, 20) : cursor_read(&cur, 1);
 
     *is_malformed = !info && (level == RENAME_INFO || level == DISPOSITION_INFO);
     if (!info || (level != RENAME_INFO && level != DISPOSITION_INFO))
@@ -164,7 +164,7 @@ bool smb2_set_info_request(struct smb_parser *parser, const struct smb_message *
         return true;
     }
     length = load_le32(info + 16);
-    name = cursor_take(&cur, length);
+    name = cursor_read(&cur, length);
     *is_malformed = !name;
     if (name)
         rename_file(parser, message, &id, name, length);

@@ -65,7 +65,7 @@ void smb_table_remove(struct heap *heap, struct smb_table *table, struct smb_ent
     *link = entry->next;
     unlink_age(table, entry);
     buffer_clear(heap, &entry->bytes);
-    heap_give(heap, entry);
+    heap_release(heap, entry);
     table->count--;
 }
 
@@ -82,7 +82,7 @@ struct smb_entry *smb_table_add(struct heap *heap, struct smb_table *table, uint
     }
     if (table->count >= limit)
         smb_table_remove(heap, table, table->oldest);
-    entry = heap_take(heap, sizeof(*entry));
+    entry = heap_alloc(heap, sizeof(*entry));
     if (!entry)
         return NULL;
     entry->key_length = key->length;

@@ -104,7 +104,7 @@ void smb_tx_complete(const struct smb_parser *parser, struct smb_tx *tx, enum fl
     if (tx->head.tx.progress[direction] >= SMB_COMPLETE)
         return;
     app_tx_advance(&tx->head.tx, direction, SMB_COMPLETE);
-    app_tx_touch(&tx->head.tx, direction);
+    app_tx_mark_changed(&tx->head.tx, direction);
     store_dialect(parser, tx);
 }
 

@@ -34,7 +34,7 @@ static int new_alternative(struct smtp_feed *f, struct smtp_state **out)
 
     if (state->alternative_count == SMTP_ALTERNATIVES_MAX || state->depth == SMTP_ALTERNATIVE_DEPTH_MAX)
         return -EINVAL;
-    alternative = heap_take(heap, sizeof(*alternative));
+    alternative = heap_alloc(heap, sizeof(*alternative));
     if (!alternative)
         return -ENOMEM;
     memset(alternative, 0, sizeof(*alternative));
@@ -145,7 +145,7 @@ static void end_alternative(struct smtp_feed *f, struct smtp_state *alternative)
         smtp_complete_tx(&ended, tx);
     }
     smtp_clear_state(heap, alternative);
-    heap_give(heap, alternative);
+    heap_release(heap, alternative);
 }
 
 void smtp_end_alternatives(struct smtp_feed *f)
@@ -186,7 +186,7 @@ static void replace_by_alternative(struct smtp_feed *f, struct smtp_state *alter
     }
     smtp_clear_state(app_heap(f->context), state);
     *state = *alternative;
-    heap_give(app_heap(f->context), alternative);
+    heap_release(app_heap(f->context), alternative);
     state->depth = 0;
     state->skip[FLOW_TO_CLIENT] = skip_replies;
     f->current = smtp_find_tx(f, state->current);

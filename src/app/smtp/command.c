@@ -313,7 +313,7 @@ int smtp_parse_command(struct smtp_feed *f, const uint8_t *line, uint32_t length
     if (err)
         return err;
     if (tx)
-        app_tx_touch(&tx->tx, FLOW_TO_SERVER);
+        app_tx_mark_changed(&tx->tx, FLOW_TO_SERVER);
     err = smtp_queue_command(f, command, tx);
     if (err)
         return err;

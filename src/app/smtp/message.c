@@ -52,7 +52,7 @@ static void report_results(struct smtp_feed *f, struct smtp_tx *tx, const struct
             app_event(f->context, &tx->tx, events[i].event);
     tx->reported_anomalies = tx->mime->anomalies;
     if (target->grown || tx->mime->urls.count > tx->reported_urls)
-        app_tx_touch(&tx->tx, FLOW_TO_SERVER);
+        app_tx_mark_changed(&tx->tx, FLOW_TO_SERVER);
     tx->reported_urls = tx->mime->urls.count;
     if (tx->mime->main_done && tx->tx.progress[FLOW_TO_SERVER] < SMTP_HEADERS)
         app_tx_advance(&tx->tx, FLOW_TO_SERVER, SMTP_HEADERS);
@@ -66,13 +66,13 @@ int smtp_start_message(struct smtp_feed *f, struct smtp_tx *tx)
     if (f->settings->raw && !tx->raw) {
         tx->raw =
             file_open(app_files(f->context), &tx->tx.files[FLOW_TO_SERVER], app_next_file_id(f->context), "rawmsg", 6);
-        app_tx_touch(&tx->tx, FLOW_TO_SERVER);
+        app_tx_mark_changed(&tx->tx, FLOW_TO_SERVER);
     } else if (f->settings->decode && !tx->mime) {
-        tx->mime = heap_take(app_heap(f->context), sizeof(*tx->mime));
+        tx->mime = heap_alloc(app_heap(f->context), sizeof(*tx->mime));
         if (!tx->mime)
             return -ENOMEM;
         bool needs_md5 = f->settings->body_md5 == SMTP_MD5_AUTO
-                             ? f->settings->log_body_md5 || app_wanted(f->context) & RULE_MESSAGE_MD5
+                             ? f->settings->log_body_md5 || app_get_needs(f->context) & RULE_MESSAGE_MD5
                              : f->settings->body_md5 == SMTP_MD5_ALWAYS;
 
         mime_init(tx->mime, &f->settings->mime, needs_md5);
@@ -100,7 +100,7 @@ void smtp_drop_message(struct smtp_feed *f, struct smtp_tx *tx)
     if (!tx->mime || tx->mime->main.count > 0 || tx->mime->main_done)
         return;
     mime_clear(app_heap(f->context), tx->mime);
-    heap_give(app_heap(f->context), tx->mime);
+    heap_release(app_heap(f->context), tx->mime);
     tx->mime = NULL;
 }
 
@@ -111,7 +111,7 @@ static void end_message(struct smtp_feed *f, struct smtp_tx *tx, bool complete)
     if (tx->raw) {
         file_close(app_files(f->context), tx->raw, complete ? FILE_CLOSED : FILE_TRUNCATED);
         tx->raw = NULL;
-        app_tx_touch(&tx->tx, FLOW_TO_SERVER);
+        app_tx_mark_changed(&tx->tx, FLOW_TO_SERVER);
     }
     if (!tx->mime)
         return;
@@ -140,7 +140,7 @@ static void parse_line(struct smtp_feed *f, struct smtp_tx *tx, const struct mim
 
     if (tx->raw) {
         file_append(app_files(f->context), tx->raw, line->bytes, line->length + line->end_length);
-        app_tx_touch(&tx->tx, FLOW_TO_SERVER);
+        app_tx_mark_changed(&tx->tx, FLOW_TO_SERVER);
     }
     if (!tx->mime)
         return;

@@ -113,7 +113,7 @@ bool mime_headers_copy(struct heap *heap, struct mime_headers *headers, const st
 {
     if (other->count == 0)
         return true;
-    headers->list = heap_take(heap, other->count * sizeof(*other->list));
+    headers->list = heap_alloc(heap, other->count * sizeof(*other->list));
     if (!headers->list)
         return false;
     memcpy(headers->list, other->list, other->count * sizeof(*other->list));
@@ -129,7 +129,7 @@ bool mime_headers_copy(struct heap *heap, struct mime_headers *headers, const st
 void mime_headers_clear(struct heap *heap, struct mime_headers *headers)
 {
     buffer_clear(heap, &headers->text);
-    heap_give(heap, headers->list);
+    heap_release(heap, headers->list);
     *headers = (struct mime_headers){ 0 };
 }
 

@@ -107,6 +107,6 @@ void mime_urls_clear(struct heap *heap, struct mime_urls *urls)
 {
     buffer_clear(heap, &urls->text);
     buffer_clear(heap, &urls->line);
-    heap_give(heap, urls->list);
+    heap_release(heap, urls->list);
     *urls = (struct mime_urls){ 0 };
 }

@@ -44,7 +44,7 @@ static int handle_reply(struct smtp_feed *f, const struct smtp_pending_reply *pe
     const bool is_current = tx && tx == f->current && !tx->request_over;
 
     if (tx)
-        app_tx_touch(&tx->tx, FLOW_TO_CLIENT);
+        app_tx_mark_changed(&tx->tx, FLOW_TO_CLIENT);
     switch (pending->command) {
     case SMTP_STARTTLS:
         if (code != 220) {
@@ -54,7 +54,7 @@ static int handle_reply(struct smtp_feed *f, const struct smtp_pending_reply *pe
         if (tx)
             smtp_complete_tx(f, tx);
         f->state->awaits_tls = true;
-        app_change(f->context, "tls", true);
+        app_change_protocol(f->context, "tls", true);
         return 0;
     case SMTP_DATA_COMMAND:
         if (code == 354) {

@@ -77,23 +77,23 @@ static void free_tx(struct app_context *context, struct app_tx *base)
     buffer_clear(heap, &tx->other_senders);
     buffer_clear(heap, &tx->mail_from);
     buffer_clear(heap, &tx->recipient_text);
-    heap_give(heap, tx->recipients);
+    heap_release(heap, tx->recipients);
     if (tx->mime)
         mime_clear(heap, tx->mime);
-    heap_give(heap, tx->mime);
+    heap_release(heap, tx->mime);
 }
 
 void smtp_clear_state(struct heap *heap, struct smtp_state *state)
 {
     for (unsigned i = 0; i < state->alternative_count; i++) {
         smtp_clear_state(heap, state->alternatives[i]);
-        heap_give(heap, state->alternatives[i]);
+        heap_release(heap, state->alternatives[i]);
     }
     state->alternative_count = 0;
     buffer_clear(heap, &state->unread);
     buffer_clear(heap, &state->helo);
     buffer_clear(heap, &state->partial);
-    heap_give(heap, state->queue);
+    heap_release(heap, state->queue);
     state->queue = NULL;
 }
 
@@ -186,7 +186,7 @@ static void handle_gap(struct smtp_feed *f, const struct app_input *in)
 
 static struct app_result smtp_feed(struct app_context *context, void *data, const struct app_input *in)
 {
-    struct smtp_feed f = { .context = context, .state = data, .settings = app_settings(context) };
+    struct smtp_feed f = { .context = context, .state = data, .settings = app_get_settings(context) };
     struct app_result result = { .status = APP_OK };
     uint32_t seen = in->seen, size;
     int err = 0;
@@ -235,7 +235,7 @@ static const struct app_pattern patterns[] = {
 };
 
 /* Whether fewer bytes than a pattern may still become one; complete patterns are found by the framework. */
-static enum app_guess probe_client(const struct app_probe *in)
+static enum app_probe_result probe_client(const struct app_probe *in)
 {
     for (unsigned i = 0; in->length < 4 && i < sizeof(patterns) / sizeof(patterns[0]); i++)
         if (strncasecmp((const char *)in->bytes, patterns[i].bytes, in->length) == 0)
@@ -244,7 +244,7 @@ static enum app_guess probe_client(const struct app_probe *in)
 }
 
 /* Detects the greeting: any 220 on a usual port, elsewhere one that contains "SMTP". */
-static enum app_guess probe_server(const struct app_probe *in)
+static enum app_probe_result probe_server(const struct app_probe *in)
 {
     const uint8_t *end = memchr(in->bytes, '\n', in->length);
 
@@ -261,7 +261,7 @@ static enum app_guess probe_server(const struct app_probe *in)
     return mime_contains(in->bytes, (uint32_t)(end - in->bytes), "smtp") ? APP_YES : APP_NO;
 }
 
-static enum app_guess probe(const struct app_probe *in)
+static enum app_probe_result probe(const struct app_probe *in)
 {
     if (in->length == 0)
         return APP_UNSURE;
@@ -311,7 +311,7 @@ const struct app_proto app_smtp = {
     .help = "SMTP, including its MIME messages",
     .transports = APP_TCP,
     .tcp_ports = "25,587,2525",
-    .survives_junk = true,
+    .continues_after_errors = true,
     .patterns = patterns,
     .pattern_count = sizeof(patterns) / sizeof(patterns[0]),
     .probe = probe,
@@ -333,7 +333,7 @@ const struct app_proto app_smtp = {
     .log_type = "smtp",
     .log_key = "smtp",
     .log = smtp_log,
-    .log_more = smtp_log_email,
+    .log_top_level = smtp_log_email,
     .settings = smtp_setting_rows,
     .configure = smtp_configure,
     .unconfigure = smtp_unconfigure,

@@ -23,7 +23,7 @@ static void transfer_queue(struct app_context *context, struct transfer *t, stru
     if (t->error)
         return;
     if (t->reading && count > 0) {
-        state->queue = heap_take(app_heap(context), count * sizeof(*state->queue));
+        state->queue = heap_alloc(app_heap(context), count * sizeof(*state->queue));
         if (!state->queue) {
             t->error = -ENOMEM;
             return;
@@ -86,7 +86,7 @@ static void transfer_recipients(struct app_context *context, struct transfer *t,
     if (t->error)
         return;
     if (t->reading && count > 0) {
-        tx->recipients = heap_take(app_heap(context), count * sizeof(*tx->recipients));
+        tx->recipients = heap_alloc(app_heap(context), count * sizeof(*tx->recipients));
         if (!tx->recipients) {
             t->error = -ENOMEM;
             return;
@@ -144,7 +144,7 @@ static void transfer_tx(struct smtp_feed *f, struct transfer *t, struct smtp_tx 
 
 void smtp_transfer(struct app_context *context, void *data, struct transfer *t)
 {
-    struct smtp_feed f = { .context = context, .state = data, .settings = app_settings(context) };
+    struct smtp_feed f = { .context = context, .state = data, .settings = app_get_settings(context) };
     struct smtp_state *state = data;
     uint32_t count;
 

@@ -29,7 +29,7 @@ static bool alloc_list(struct transfer *t, struct heap *heap, uint32_t count, ui
     transfer_require(t, count <= max && transfer_has_room(t, count, least));
     if (t->error || count == 0)
         return false;
-    *list = heap_take(heap, count * size);
+    *list = heap_alloc(heap, count * size);
     if (!*list)
         t->error = -ENOMEM;
     return *list != NULL;

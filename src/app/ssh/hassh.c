@@ -20,7 +20,7 @@ static bool read_lists(struct cursor *cur, struct cursor lists[LISTS])
 
         if (!cursor_be32(cur, &length))
             return false;
-        const uint8_t *list = cursor_take(cur, length);
+        const uint8_t *list = cursor_read(cur, length);
 
         if (!list)
             return false;
@@ -56,7 +56,7 @@ int ssh_hassh(struct heap *heap, struct ssh_side *side, enum flow_direction dire
         return 0;
     for (unsigned i = 0; i < PARTS; i++) {
         const struct cursor *list = &lists[list_indexes[direction][i]];
-        uint32_t size = (uint32_t)cursor_left(list);
+        uint32_t size = (uint32_t)cursor_remaining(list);
 
         if ((i > 0 && buffer_append(heap, &side->hassh_string, ";", 1, HASSH_MAX) < 1) ||
             buffer_append(heap, &side->hassh_string, list->at, size, HASSH_MAX) < size) {

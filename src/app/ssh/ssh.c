@@ -133,7 +133,7 @@ static struct app_result skip_line(struct ssh_state *state, const struct app_inp
 
 static void handle_newkeys(struct app_context *context, struct ssh_state *state, enum flow_direction direction)
 {
-    const struct ssh_settings *settings = app_settings(context);
+    const struct ssh_settings *settings = app_get_settings(context);
     struct app_tx *tx = &state->tx->tx;
     enum flow_direction other = direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
 
@@ -146,12 +146,12 @@ static void handle_newkeys(struct app_context *context, struct ssh_state *state,
     state->finished = true;
     state->tx = NULL;
     if (!settings || settings->encryption != SSH_FULL)
-        app_no_more(context, true);
+        app_stop_parsing(context, true);
 }
 
 static bool is_hassh_enabled(const struct app_context *context)
 {
-    const struct ssh_settings *settings = app_settings(context);
+    const struct ssh_settings *settings = app_get_settings(context);
 
     return !settings || settings->hassh;
 }

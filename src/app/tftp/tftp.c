@@ -30,7 +30,7 @@ struct request {
 /* Consumes a string up to and including its terminating zero; *out excludes the zero. */
 static bool read_string(struct cursor *cur, struct cursor *out)
 {
-    size_t left = cursor_left(cur);
+    size_t left = cursor_remaining(cur);
     const uint8_t *text = cursor_peek(cur, left), *end = left > 0 ? memchr(text, 0, left) : NULL;
 
     if (!end)
@@ -42,8 +42,8 @@ static bool read_string(struct cursor *cur, struct cursor *out)
 static const char *find_mode(struct cursor text)
 {
     static const char *const modes[] = { "netascii", "octet", "mail" };
-    size_t length = cursor_left(&text);
-    const uint8_t *bytes = cursor_take(&text, length);
+    size_t length = cursor_remaining(&text);
+    const uint8_t *bytes = cursor_read(&text, length);
 
     for (unsigned i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
         if (strlen(modes[i]) == length && strncasecmp(modes[i], (const char *)bytes, length) == 0)
@@ -68,7 +68,7 @@ static bool read_request(const uint8_t *bytes, size_t length, struct request *ou
 static bool add_request(struct app_context *context, const struct request *request)
 {
     struct cursor name = request->name;
-    size_t left = cursor_left(&name), length = left < NAME_MAX_LENGTH ? left : NAME_MAX_LENGTH;
+    size_t left = cursor_remaining(&name), length = left < NAME_MAX_LENGTH ? left : NAME_MAX_LENGTH;
     struct tftp_tx *tx = (struct tftp_tx *)app_tx_new(context);
 
     if (!tx)
@@ -90,7 +90,7 @@ static struct app_result tftp_feed(struct app_context *context, void *state, con
     if (!read_request(in->bytes, in->length, &request))
         return result;
     if (in->direction == FLOW_TO_CLIENT)
-        app_doubt_direction(context);
+        app_report_ambiguous_direction(context);
     if (!add_request(context, &request))
         result.status = APP_ERROR;
     return result;
@@ -101,7 +101,7 @@ static void tftp_tx_free(struct app_context *context, struct app_tx *tx)
     buffer_clear(app_heap(context), &((struct tftp_tx *)tx)->name);
 }
 
-static enum app_guess tftp_probe(const struct app_probe *in)
+static enum app_probe_result tftp_probe(const struct app_probe *in)
 {
     struct request request;
 

@@ -8,7 +8,7 @@ static bool set_bytes(struct cursor bytes, struct app_bytes *out)
 {
     if (!bytes.at)
         return false;
-    *out = (struct app_bytes){ .bytes = bytes.at, .length = (uint32_t)cursor_left(&bytes) };
+    *out = (struct app_bytes){ .bytes = bytes.at, .length = (uint32_t)cursor_remaining(&bytes) };
     return true;
 }
 

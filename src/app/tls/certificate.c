@@ -14,7 +14,7 @@
 
 static bool read_length24(struct cursor *cur, uint32_t *out)
 {
-    const uint8_t *p = cursor_take(cur, 3);
+    const uint8_t *p = cursor_read(cur, 3);
 
     if (!p)
         return false;
@@ -30,7 +30,7 @@ static bool next_certificate(struct cursor *chain, struct cursor *certificate)
 
     if (!read_length24(chain, &length))
         return false;
-    bytes = cursor_take(chain, length);
+    bytes = cursor_read(chain, length);
     if (!bytes)
         return false;
     *certificate = cursor_of(bytes, length);
@@ -64,7 +64,7 @@ static void compute_fingerprint(struct tls_certificates *out, const struct curso
     uint8_t digest[SHA1_DIGEST_SIZE];
 
     sha1_init(&sha1);
-    sha1_update(&sha1, cursor_left(certificate), certificate->at);
+    sha1_update(&sha1, cursor_remaining(certificate), certificate->at);
     sha1_digest(&sha1, sizeof(digest), digest);
     for (size_t i = 0; i < sizeof(digest); i++) {
         out->fingerprint[3 * i] = digits[digest[i] >> 4];
@@ -113,8 +113,8 @@ static int store_fields(const struct tls_parser *parser, const struct x509 *from
     out->name_count = write_fields(from, out, &text);
     if (out->name_count == TLS_NAMES_MAX)
         tls_event(parser, TLS_TOO_MANY_SUBJECT_ALTERNATIVE_NAMES);
-    out->text = heap_take_raw(parser->tx->heap, text.length > 0 ? text.length : 1);
-    out->names = heap_take_raw(parser->tx->heap, (out->name_count + 1) * sizeof(*out->names));
+    out->text = heap_alloc_uncleared(parser->tx->heap, text.length > 0 ? text.length : 1);
+    out->names = heap_alloc_uncleared(parser->tx->heap, (out->name_count + 1) * sizeof(*out->names));
     if (!out->text || !out->names)
         return -ENOMEM;
     text = (struct x509_text){ .bytes = out->text, .capacity = text.length };
@@ -130,16 +130,16 @@ static int store_fields(const struct tls_parser *parser, const struct x509 *from
 static int store_chain(const struct tls_parser *parser, struct cursor chain, struct tls_certificates *out)
 {
     struct heap *heap = parser->tx->heap;
-    uint32_t length = (uint32_t)cursor_left(&chain), count = 0;
+    uint32_t length = (uint32_t)cursor_remaining(&chain), count = 0;
     struct cursor certificate;
 
     if (buffer_append(heap, &out->chain, chain.at, length, TLS_MESSAGE_MAX) < length)
         return -ENOMEM;
-    while (count < TLS_CERTIFICATES_MAX && cursor_left(&chain) > 0 && next_certificate(&chain, &certificate))
+    while (count < TLS_CERTIFICATES_MAX && cursor_remaining(&chain) > 0 && next_certificate(&chain, &certificate))
         count++;
-    if (cursor_left(&chain) > 0)
+    if (cursor_remaining(&chain) > 0)
         tls_event(parser, TLS_INVALID_CERTIFICATE);
-    out->certs = heap_take_raw(heap, (count + 1) * sizeof(*out->certs));
+    out->certs = heap_alloc_uncleared(heap, (count + 1) * sizeof(*out->certs));
     if (!out->certs)
         return -ENOMEM;
     out->count = count; /* set after the allocation: readers use certs[0 .. count - 1] */
@@ -153,12 +153,12 @@ static int decode_chain(const struct tls_parser *parser, struct tls_certificates
 
     /* Set all offsets first: events then contain the whole chain even if memory runs out while fields are decoded. */
     for (uint32_t i = 0; i < out->count && next_certificate(&chain, &certificate); i++)
-        out->certs[i] =
-            (struct tls_piece){ (uint32_t)(certificate.at - out->chain.bytes), (uint32_t)cursor_left(&certificate) };
+        out->certs[i] = (struct tls_piece){ (uint32_t)(certificate.at - out->chain.bytes),
+                                            (uint32_t)cursor_remaining(&certificate) };
     chain = cursor_of(out->chain.bytes, out->chain.length);
     for (uint32_t i = 0; err == 0 && !out->decoded && i < out->count && next_certificate(&chain, &certificate); i++) {
         struct x509 x509;
-        enum x509_result result = x509_read(certificate.at, cursor_left(&certificate), &x509);
+        enum x509_result result = x509_read(certificate.at, cursor_remaining(&certificate), &x509);
 
         if (result != X509_OK) {
             tls_event(parser, event_for_result(result));
@@ -177,7 +177,7 @@ int tls_parse_certificates(const struct tls_parser *parser, struct cursor body)
 
     if (out->chain.bytes) /* renegotiation: keep the first chain */
         return 0;
-    if (!read_length24(&body, &length) || length > cursor_left(&body)) {
+    if (!read_length24(&body, &length) || length > cursor_remaining(&body)) {
         tls_event(parser, TLS_INVALID_HANDSHAKE_MESSAGE);
         tls_event(parser, TLS_INVALID_CERTIFICATE);
         return 0;
@@ -193,7 +193,7 @@ int tls_parse_certificates(const struct tls_parser *parser, struct cursor body)
 void tls_free_certificates(struct heap *heap, struct tls_certificates *certificates)
 {
     buffer_clear(heap, &certificates->chain);
-    heap_give(heap, certificates->certs);
-    heap_give(heap, certificates->text);
-    heap_give(heap, certificates->names);
+    heap_release(heap, certificates->certs);
+    heap_release(heap, certificates->text);
+    heap_release(heap, certificates->names);
 }

@@ -39,7 +39,7 @@ bool der_next(struct cursor *cur, struct der_value *out)
 
     if (!cursor_u8(&at, &tag) || (tag & HIGH_TAG) == HIGH_TAG || !read_length(&at, &length))
         return false;
-    const uint8_t *body = cursor_take(&at, length);
+    const uint8_t *body = cursor_read(&at, length);
 
     if (!body)
         return false;
@@ -66,7 +66,7 @@ bool der_header_is_cut(struct cursor cur)
 
     if (!cursor_u8(&cur, &tag) || !cursor_u8(&cur, &length))
         return true;
-    return length >= 0x80 && cursor_left(&cur) < (length & 0x7fu);
+    return length >= 0x80 && cursor_remaining(&cur) < (length & 0x7fu);
 }
 
 bool der_skip_optional(struct cursor *cur, uint8_t tag)
@@ -81,7 +81,7 @@ bool der_skip_optional(struct cursor *cur, uint8_t tag)
 
 static bool read_digits(struct cursor *cur, unsigned count, unsigned *out)
 {
-    const uint8_t *digits = cursor_take(cur, count);
+    const uint8_t *digits = cursor_read(cur, count);
     unsigned value = 0;
 
     if (!digits)
@@ -117,9 +117,9 @@ static bool read_zone(struct cursor *cur, int64_t *seconds)
     if (!cursor_u8(cur, &sign))
         return false;
     if (sign == 'Z')
-        return cursor_left(cur) == 0;
+        return cursor_remaining(cur) == 0;
     if ((sign != '+' && sign != '-') || !read_digits(cur, 2, &hour) || !read_digits(cur, 2, &minute) ||
-        cursor_left(cur) > 0)
+        cursor_remaining(cur) > 0)
         return false;
     *seconds = ((int64_t)hour * 60 + minute) * 60;
     if (sign == '-')
@@ -213,7 +213,7 @@ size_t der_oid_text(struct cursor body, char out[DER_OID_TEXT_MAX])
 
     length = append_number(out, 0, root);
     length = append_number(out, length, arc - 40 * (uint64_t)root);
-    while (cursor_left(&body) > 0) {
+    while (cursor_remaining(&body) > 0) {
         if (!read_arc(&body, &arc))
             return 0;
         length = append_number(out, length, arc);

@@ -127,7 +127,7 @@ int tls_reserve_ja3(struct tls_tx *tx, enum flow_direction direction)
     if (tx->ja3_off || !side->hello.whole)
         return 0;
     length = write_ja3(&side->hello, direction == FLOW_TO_SERVER, NULL);
-    side->fingerprints->ja3.bytes = heap_take_raw(tx->heap, length);
+    side->fingerprints->ja3.bytes = heap_alloc_uncleared(tx->heap, length);
     side->fingerprints->ja3.capacity = side->fingerprints->ja3.bytes ? length : 0;
     return side->fingerprints->ja3.bytes ? 0 : -ENOMEM;
 }
@@ -176,11 +176,11 @@ static void alpn_code(const struct tls_side *side, char out[2])
     struct cursor name;
 
     out[0] = out[1] = '0';
-    if (!tls_alpn_at(side, 0, &name) || cursor_left(&name) == 0)
+    if (!tls_alpn_at(side, 0, &name) || cursor_remaining(&name) == 0)
         return;
     uint8_t first = *name.at, last = name.end[-1];
 
-    if (cursor_left(&name) == 2 && tls_is_grease(load_be16(name.at)))
+    if (cursor_remaining(&name) == 2 && tls_is_grease(load_be16(name.at)))
         return;
     bool is_plain = is_alphanumeric(first) && is_alphanumeric(last);
 
@@ -324,5 +324,5 @@ void tls_free_fingerprints(struct heap *heap, struct tls_fingerprints *fingerpri
     if (!fingerprints)
         return;
     buffer_clear(heap, &fingerprints->ja3);
-    heap_give(heap, fingerprints);
+    heap_release(heap, fingerprints);
 }

@@ -104,8 +104,8 @@ static int handle_hello(struct tls_parser *parser, uint8_t type, struct cursor b
 static void set_flag(struct tls_tx *tx, unsigned flag)
 {
     tx->flags |= flag;
-    app_tx_touch(&tx->tx, FLOW_TO_SERVER);
-    app_tx_touch(&tx->tx, FLOW_TO_CLIENT);
+    app_tx_mark_changed(&tx->tx, FLOW_TO_SERVER);
+    app_tx_mark_changed(&tx->tx, FLOW_TO_CLIENT);
 }
 
 static int handle_message(struct tls_parser *parser, uint8_t type, struct cursor body)
@@ -177,7 +177,7 @@ static int skip_message(struct tls_parser *parser, struct cursor *bytes)
 {
     struct tls_reader *reader = tls_reader_of(parser);
     uint32_t left = reader->message_length - reader->message_skipped;
-    uint32_t count = cursor_left(bytes) < left ? (uint32_t)cursor_left(bytes) : left;
+    uint32_t count = cursor_remaining(bytes) < left ? (uint32_t)cursor_remaining(bytes) : left;
 
     cursor_skip(bytes, count);
     reader->message_skipped += count;
@@ -194,8 +194,8 @@ static int read_message(struct tls_parser *parser, struct cursor *bytes)
 {
     struct tls_reader *reader = tls_reader_of(parser);
     uint32_t left = reader->message_length - reader->message.length;
-    uint32_t count = cursor_left(bytes) < left ? (uint32_t)cursor_left(bytes) : left;
-    const uint8_t *part = cursor_take(bytes, count);
+    uint32_t count = cursor_remaining(bytes) < left ? (uint32_t)cursor_remaining(bytes) : left;
+    const uint8_t *part = cursor_read(bytes, count);
     struct cursor body = cursor_of(part, count);
 
     if (count < reader->message_length) {
@@ -216,7 +216,7 @@ int tls_handshake_bytes(struct tls_parser *parser, struct cursor bytes)
     struct tls_reader *reader = tls_reader_of(parser);
     int err = 0;
 
-    while (err == 0 && cursor_left(&bytes) > 0 && !parser->state->finished) {
+    while (err == 0 && cursor_remaining(&bytes) > 0 && !parser->state->finished) {
         if (reader->header_length < MESSAGE_HEADER) {
             while (reader->header_length < MESSAGE_HEADER && cursor_u8(&bytes, &reader->header[reader->header_length]))
                 reader->header_length++;

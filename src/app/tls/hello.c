@@ -56,7 +56,7 @@ struct hello_parser {
 
 static struct tls_piece piece_of(const struct hello_parser *r, const struct cursor *bytes)
 {
-    return (struct tls_piece){ (uint32_t)(bytes->at - r->start), (uint32_t)cursor_left(bytes) };
+    return (struct tls_piece){ (uint32_t)(bytes->at - r->start), (uint32_t)cursor_remaining(bytes) };
 }
 
 static bool report_invalid_length(const struct hello_parser *r)
@@ -73,7 +73,7 @@ static bool read_vector8(struct cursor *cur, struct cursor *out)
 
     if (!cursor_u8(&at, &length))
         return false;
-    const uint8_t *bytes = cursor_take(&at, length);
+    const uint8_t *bytes = cursor_read(&at, length);
 
     if (!bytes)
         return false;
@@ -89,7 +89,7 @@ static bool read_vector16(struct cursor *cur, struct cursor *out)
 
     if (!cursor_be16(&at, &length))
         return false;
-    const uint8_t *bytes = cursor_take(&at, length);
+    const uint8_t *bytes = cursor_read(&at, length);
 
     if (!bytes)
         return false;
@@ -112,11 +112,11 @@ static bool parse_server_names(struct hello_parser *r, struct cursor body)
     uint16_t list_length;
     uint8_t type;
 
-    if (!cursor_be16(&body, &list_length) || cursor_left(&body) < 3)
+    if (!cursor_be16(&body, &list_length) || cursor_remaining(&body) < 3)
         return report_invalid_length(r);
     if (r->hello->name_count > 0)
         tls_event(r->parser, TLS_MULTIPLE_SNI_EXTENSIONS);
-    while (cursor_left(&body) > 0) {
+    while (cursor_remaining(&body) > 0) {
         if (!next_server_name(&body, &type, &name)) {
             tls_event(r->parser, TLS_INVALID_SNI_LENGTH);
             return false;
@@ -125,7 +125,7 @@ static bool parse_server_names(struct hello_parser *r, struct cursor body)
             tls_event(r->parser, TLS_INVALID_SNI_TYPE);
             continue;
         }
-        const size_t length = cursor_left(&name);
+        const size_t length = cursor_remaining(&name);
 
         if (length == 0 || length > SERVER_NAME_MAX)
             tls_event(r->parser, TLS_INVALID_SNI_LENGTH);
@@ -144,7 +144,7 @@ static bool parse_client_versions(struct hello_parser *r, struct cursor body)
     struct cursor versions;
     uint16_t version;
 
-    if (!read_vector8(&body, &versions) || cursor_left(&versions) < 2)
+    if (!read_vector8(&body, &versions) || cursor_remaining(&versions) < 2)
         return report_invalid_length(r);
     r->parser->tx->flags |= TLS_CLIENT_NAMES_VERSIONS;
     while (cursor_be16(&versions, &version)) {
@@ -176,7 +176,7 @@ static bool parse_number_list(struct hello_parser *r, struct cursor body, struct
 {
     struct cursor list;
 
-    if (!read_vector16(&body, &list) || cursor_left(&list) % 2 != 0)
+    if (!read_vector16(&body, &list) || cursor_remaining(&list) % 2 != 0)
         return report_invalid_length(r);
     *out = piece_of(r, &list);
     return true;
@@ -190,11 +190,11 @@ static bool parse_alpn(struct hello_parser *r, struct cursor body)
 
     if (!cursor_be16(&body, &list_length))
         return report_invalid_length(r);
-    if (list_length != cursor_left(&body))
+    if (list_length != cursor_remaining(&body))
         tls_event(r->parser, TLS_HANDSHAKE_INVALID_LENGTH);
     if (r->hello->alpn.length == 0)
         r->hello->alpn = piece_of(r, &body);
-    for (unsigned i = 0; cursor_left(&body) > 0; i++) {
+    for (unsigned i = 0; cursor_remaining(&body) > 0; i++) {
         r->too_many |= i >= TLS_ALPN_MAX;
         if (!read_vector8(&body, &name))
             return report_invalid_length(r);
@@ -211,7 +211,7 @@ static void parse_extension(struct hello_parser *r, uint16_t type, struct cursor
         r->parser->tx->flags |= TLS_RESUMES & from_client;
     if (type == EXTENSION_EARLY_DATA)
         r->parser->tx->flags |= TLS_EARLY_DATA & from_client;
-    if (cursor_left(&body) == 0)
+    if (cursor_remaining(&body) == 0)
         return;
     switch (type) {
     case EXTENSION_SERVER_NAME:
@@ -246,7 +246,7 @@ static void parse_extensions(struct hello_parser *r, struct cursor *cur)
     struct cursor list, body;
     uint16_t type;
 
-    if (cursor_left(cur) < 2)
+    if (cursor_remaining(cur) < 2)
         return; /* extensions are optional */
     if (!read_vector16(cur, &list)) {
         tls_event(r->parser, TLS_HANDSHAKE_INVALID_LENGTH);
@@ -257,7 +257,7 @@ static void parse_extensions(struct hello_parser *r, struct cursor *cur)
 
     const uint8_t *start = list.at;
 
-    while (cursor_left(&list) > 0) {
+    while (cursor_remaining(&list) > 0) {
         const uint8_t *before = list.at;
 
         if (!cursor_be16(&list, &type) || !read_vector16(&list, &body)) {
@@ -296,7 +296,7 @@ static bool parse_fixed_part(struct hello_parser *r, struct cursor *cur)
         tx->flags |= TLS_NO_CERTIFICATE;
     if (hello->version == TLS_13 || (hello->version >= 0x7f01 && hello->version < 0x7f10))
         tls_side_of(r->parser)->version = TLS_13_EARLY_DRAFT;
-    random = cursor_take(cur, TLS_RANDOM_LENGTH);
+    random = cursor_read(cur, TLS_RANDOM_LENGTH);
     if (!random)
         return report_invalid_length(r);
     hello->random = (struct tls_piece){ (uint32_t)(random - r->start), TLS_RANDOM_LENGTH };
@@ -321,12 +321,12 @@ static bool parse_cipher_suites(struct hello_parser *r, struct cursor *cur)
     if (from_client) {
         if (!read_vector16(cur, &list) || !read_vector8(cur, &compression))
             return report_invalid_length(r);
-        if (cursor_left(&list) % 2 != 0) { /* tolerated by NSS */
+        if (cursor_remaining(&list) % 2 != 0) { /* tolerated by NSS */
             tls_event(r->parser, TLS_HANDSHAKE_INVALID_LENGTH);
             list.end--;
         }
     } else {
-        const uint8_t *suite = cursor_take(cur, 2);
+        const uint8_t *suite = cursor_read(cur, 2);
 
         if (!suite || (has_compression && !cursor_skip(cur, 1)))
             return report_invalid_length(r);
@@ -340,7 +340,7 @@ static bool extensions_are_equal(struct cursor before, struct cursor after)
 {
     enum { PADDING = 21, PRE_SHARED_KEY = 41, KEY_SHARE = 51 };
 
-    while (cursor_left(&before) > 0 && cursor_left(&after) > 0) {
+    while (cursor_remaining(&before) > 0 && cursor_remaining(&after) > 0) {
         struct cursor body[2];
         uint16_t type[2];
 
@@ -350,11 +350,11 @@ static bool extensions_are_equal(struct cursor before, struct cursor after)
         /* These may change after a HelloRetryRequest (RFC 8446 §4.1.2) and are not visible to rules. */
         if (type[0] == PADDING || type[0] == PRE_SHARED_KEY || type[0] == KEY_SHARE)
             continue;
-        if ((cursor_left(&body[0]) != cursor_left(&body[1]) ||
-             memcmp(body[0].at, body[1].at, cursor_left(&body[0])) != 0))
+        if ((cursor_remaining(&body[0]) != cursor_remaining(&body[1]) ||
+             memcmp(body[0].at, body[1].at, cursor_remaining(&body[0])) != 0))
             return false;
     }
-    return cursor_left(&before) == cursor_left(&after);
+    return cursor_remaining(&before) == cursor_remaining(&after);
 }
 
 bool tls_hello_is_equal(const struct tls_hello *before, struct cursor body)
@@ -367,9 +367,10 @@ bool tls_hello_is_equal(const struct tls_hello *before, struct cursor body)
         !cursor_skip(&body, TLS_RANDOM_LENGTH) || !read_vector8(&body, &skipped) || !read_vector16(&body, &ciphers) ||
         !read_vector8(&body, &skipped))
         return false;
-    if (cursor_left(&ciphers) != cursor_left(&known) || memcmp(ciphers.at, known.at, cursor_left(&known)) != 0)
+    if (cursor_remaining(&ciphers) != cursor_remaining(&known) ||
+        memcmp(ciphers.at, known.at, cursor_remaining(&known)) != 0)
         return false;
-    if (cursor_left(&body) > 0 && !read_vector16(&body, &list))
+    if (cursor_remaining(&body) > 0 && !read_vector16(&body, &list))
         return false;
     return extensions_are_equal(tls_piece_cursor(&before->body, before->extensions), list);
 }
@@ -377,7 +378,7 @@ bool tls_hello_is_equal(const struct tls_hello *before, struct cursor body)
 int tls_parse_hello(const struct tls_parser *parser, struct cursor body)
 {
     struct tls_hello *hello = &tls_side_of(parser)->hello;
-    uint32_t length = (uint32_t)cursor_left(&body);
+    uint32_t length = (uint32_t)cursor_remaining(&body);
 
     if (hello->body.bytes)
         return 0;
@@ -387,7 +388,7 @@ int tls_parse_hello(const struct tls_parser *parser, struct cursor body)
     }
     if (buffer_append(parser->tx->heap, &hello->body, body.at, length, TLS_MESSAGE_MAX) < length)
         return -ENOMEM;
-    tls_side_of(parser)->fingerprints = heap_take(parser->tx->heap, sizeof(struct tls_fingerprints));
+    tls_side_of(parser)->fingerprints = heap_alloc(parser->tx->heap, sizeof(struct tls_fingerprints));
     if (!tls_side_of(parser)->fingerprints)
         return -ENOMEM;
 
@@ -423,7 +424,7 @@ bool tls_server_name_at(const struct tls_hello *hello, unsigned index, struct cu
         if (type != EXTENSION_SERVER_NAME || !cursor_be16(&body, &list_length))
             continue;
         while (next_server_name(&body, &kind, name))
-            if (kind == 0 && cursor_left(name) > 0 && found++ == index)
+            if (kind == 0 && cursor_remaining(name) > 0 && found++ == index)
                 return true;
     }
     return false;

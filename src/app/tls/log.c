@@ -48,7 +48,7 @@ static void log_der(struct fields *out, const char *key, const struct tls_certif
 {
     struct cursor bytes = tls_piece_cursor(&certificates->chain, certificates->certs[index]);
 
-    fields_base64(out, key, bytes.at, cursor_left(&bytes));
+    fields_base64(out, key, bytes.at, cursor_remaining(&bytes));
 }
 
 static void log_certificate(struct fields *out, const struct tls_certificates *certificates)
@@ -107,7 +107,7 @@ static void log_alpns(struct fields *out, const char *key, const struct tls_side
         return;
     fields_array_open(out, key);
     for (unsigned i = 0; tls_alpn_at(side, i, &name); i++)
-        fields_bytes(out, NULL, name.at, cursor_left(&name));
+        fields_bytes(out, NULL, name.at, cursor_remaining(&name));
     fields_array_close(out);
 }
 
@@ -198,7 +198,7 @@ static void log_session(struct fields *out, const struct tls_tx *tx, unsigned fi
     if (fields & TLS_FIELD_SNI && client->hello.sni.length > 0) {
         struct cursor sni = tls_piece_cursor(&client->hello.body, client->hello.sni);
 
-        fields_bytes(out, "sni", sni.at, cursor_left(&sni));
+        fields_bytes(out, "sni", sni.at, cursor_remaining(&sni));
     }
     if (fields & TLS_FIELD_VERSION) /* selected by the server, or offered if the server did not answer */
         log_version(out, "version", server->version != TLS_VERSION_NONE ? server->version : client->version);
@@ -259,7 +259,7 @@ void tls_log(const struct app_tx *base, const void *data, struct fields *out)
     if (fields & TLS_FIELD_CLIENT)
         log_client(out, &client->certificates, fields);
     if (tx->from_proto)
-        fields_string(out, "from_proto", app_name_of_id(tx->from_proto));
+        fields_string(out, "from_proto", app_name_by_id(tx->from_proto));
 }
 
 /* Whether the session is logged: sessions without a certificate are not, unless they need none (TLS 1.3, resumption).

@@ -67,12 +67,12 @@ static int handle_alert(const struct tls_parser *parser, struct cursor body)
 {
     uint8_t level = 0;
 
-    if (cursor_left(&body) < 2) {
+    if (cursor_remaining(&body) < 2) {
         tls_event(parser, TLS_INVALID_ALERT_MESSAGE);
         return -EINVAL;
     }
     /* Longer alerts are encrypted. A server's alert before any ClientHello does not end the handshake. */
-    if (cursor_left(&body) == 2 && cursor_u8(&body, &level) && level == ALERT_FATAL &&
+    if (cursor_remaining(&body) == 2 && cursor_u8(&body, &level) && level == ALERT_FATAL &&
         (parser->direction == FLOW_TO_SERVER || parser->tx->flags & TLS_SAW_CLIENT_HELLO))
         tls_finish(parser);
     return 0;
@@ -85,7 +85,7 @@ static int handle_heartbeat(const struct tls_parser *parser, struct cursor body)
     enum { REQUEST = 1, RESPONSE = 2 };
     struct tls_state *state = parser->state;
     const bool encrypted = state->reader[FLOW_TO_SERVER].encrypted || state->reader[FLOW_TO_CLIENT].encrypted;
-    const uint32_t length = (uint32_t)cursor_left(&body);
+    const uint32_t length = (uint32_t)cursor_remaining(&body);
     uint16_t payload = 0;
     uint8_t type;
 
@@ -129,7 +129,7 @@ static int handle_heartbeat(const struct tls_parser *parser, struct cursor body)
 
 static enum tls_encrypted encryption_handling(const struct tls_parser *parser)
 {
-    const struct tls_settings *settings = app_settings(parser->context);
+    const struct tls_settings *settings = app_get_settings(parser->context);
 
     return settings ? settings->encrypted : TLS_ENCRYPTED_FULL;
 }
@@ -138,9 +138,9 @@ static enum tls_encrypted encryption_handling(const struct tls_parser *parser)
 static void stop_parsing(const struct tls_parser *parser)
 {
     parser->state->finished = true;
-    app_no_more(parser->context, true);
+    app_stop_parsing(parser->context, true);
     if (encryption_handling(parser) == TLS_ENCRYPTED_BYPASS)
-        app_bypass(parser->context);
+        app_allow_bypass(parser->context);
 }
 
 static void handle_application_data(const struct tls_parser *parser)
@@ -222,7 +222,7 @@ static int read_record(struct tls_parser *parser, struct cursor *cur, uint32_t *
             handle_application_data(parser);
         return 0;
     }
-    const uint8_t *body = cursor_take(&at, record.length);
+    const uint8_t *body = cursor_read(&at, record.length);
 
     *needed = (uint32_t)RECORD_HEADER + record.length;
     if (!body)
@@ -284,7 +284,7 @@ static int read_ssl2_record(const struct tls_parser *parser, struct cursor *cur,
     if (!cursor_be16(&at, &word) || (!(word & 0x8000) && !cursor_u8(&at, &padding)))
         return -EAGAIN;
     uint32_t header = word & 0x8000 ? 2 : 3, length = word & (word & 0x8000 ? 0x7fff : 0x3fff);
-    const uint8_t *body = cursor_take(&at, length);
+    const uint8_t *body = cursor_read(&at, length);
 
     tls_side_of(parser)->version = TLS_SSL2;
     if (length == 0) {
@@ -302,7 +302,7 @@ static int read_ssl2_record(const struct tls_parser *parser, struct cursor *cur,
 
 static void skip_record_bytes(struct tls_reader *reader, struct cursor *cur)
 {
-    uint32_t count = cursor_left(cur) < reader->skip ? (uint32_t)cursor_left(cur) : reader->skip;
+    uint32_t count = cursor_remaining(cur) < reader->skip ? (uint32_t)cursor_remaining(cur) : reader->skip;
 
     cursor_skip(cur, count);
     reader->skip -= count;
@@ -315,7 +315,7 @@ static int read_records(struct tls_parser *parser, struct cursor *cur, uint32_t 
     int err = 0;
 
     skip_record_bytes(reader, cur);
-    while (err == 0 && !parser->state->finished && cursor_left(cur) > 0) {
+    while (err == 0 && !parser->state->finished && cursor_remaining(cur) > 0) {
         struct tls_side *side = tls_side_of(parser);
 
         if (*cur->at & 0xc0 && !side->hello.body.bytes) { /* after a TLS hello this is a record of unknown type */
@@ -347,7 +347,7 @@ struct tls_tx *tls_transaction(struct app_context *context, struct tls_state *st
 
 struct tls_tx *tls_new_transaction(struct app_context *context)
 {
-    const struct tls_settings *settings = app_settings(context);
+    const struct tls_settings *settings = app_get_settings(context);
     struct tls_tx *tx = (struct tls_tx *)app_tx_new(context);
 
     if (!tx)
@@ -355,7 +355,7 @@ struct tls_tx *tls_new_transaction(struct app_context *context)
     tx->heap = app_heap(context);
     tx->ja3_off = settings && settings->ja3 == TLS_FINGERPRINT_NEVER;
     tx->ja4_off = settings && settings->ja4 == TLS_FINGERPRINT_NEVER;
-    tx->from_proto = (uint8_t)app_original(app_context_flow(context));
+    tx->from_proto = (uint8_t)app_original_protocol(app_context_flow(context));
     return tx;
 }
 
@@ -376,7 +376,7 @@ struct app_result tls_feed(struct app_context *context, void *state, const struc
     }
     err = read_records(&parser, &cur, &result.needed);
     if (err == -EAGAIN)
-        result.consumed = in->length - (uint32_t)cursor_left(&cur);
+        result.consumed = in->length - (uint32_t)cursor_remaining(&cur);
     else
         result.needed = 0;
     if (err && err != -EAGAIN)

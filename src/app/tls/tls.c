@@ -25,7 +25,7 @@ static const struct app_pattern patterns[] = {
 
 /* Detects a ClientHello in SSLv2 format: any on the usual port; elsewhere one of version 2, or one of SSLv3 and later
  * that servers accept (RFC 5246 appendix E.2). */
-static enum app_guess probe_ssl2(const struct app_probe *in, struct cursor cur)
+static enum app_probe_result probe_ssl2(const struct app_probe *in, struct cursor cur)
 {
     uint16_t record, version, ciphers, session, challenge;
     uint8_t type;
@@ -65,7 +65,7 @@ struct handshake_start {
 };
 
 /* Whether the bytes start a ClientHello. With an odd record version, length and version are checked as well. */
-static enum app_guess is_hello(const struct handshake_start *start)
+static enum app_probe_result is_hello(const struct handshake_start *start)
 {
     if (start->count == 0)
         return APP_UNSURE;
@@ -85,14 +85,14 @@ static enum app_guess is_hello(const struct handshake_start *start)
  * of any version (RFC 8446 appendix D permits any minor version; Go and NSS ignore the major one, too), records of
  * length 0, and some servers warning alerts. The usual versions are detected by patterns.
  */
-static enum app_guess probe_records(struct cursor cur)
+static enum app_probe_result probe_records(struct cursor cur)
 {
     struct handshake_start start = { .count = 0 };
 
     for (unsigned i = 0; i < RECORDS_MAX; i++) {
         uint8_t type, major, minor;
         uint16_t length;
-        enum app_guess guess;
+        enum app_probe_result guess;
 
         if (!cursor_u8(&cur, &type))
             return APP_UNSURE;
@@ -118,7 +118,7 @@ static enum app_guess probe_records(struct cursor cur)
 }
 
 /* APP_NO would also exclude the patterns, so it is not returned before their three bytes are available. */
-static enum app_guess probe(const struct app_probe *in)
+static enum app_probe_result probe(const struct app_probe *in)
 {
     struct cursor cur = cursor_of(in->bytes, in->length);
     const uint8_t *bytes = cursor_peek(&cur, 3);
@@ -237,7 +237,7 @@ const struct app_proto app_tls = {
     .pattern_count = sizeof(patterns) / sizeof(patterns[0]),
     .probe = probe,
     .probe_any_port = true,
-    .joins_others = true, /* its first bytes may also be a DNS message over TCP */
+    .parsed_alongside = true, /* its first bytes may also be a DNS message over TCP */
     .state_size = sizeof(struct tls_state),
     .stop = free_state,
     .feed = tls_feed,

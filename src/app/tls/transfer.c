@@ -115,7 +115,7 @@ static void read_tx(struct app_context *context, struct transfer *t, struct tls_
     parse_again(&parser, FLOW_TO_SERVER, &side[FLOW_TO_SERVER]);
     parse_again(&parser, FLOW_TO_CLIENT, &side[FLOW_TO_CLIENT]);
     transfer_flags(t, parser.tx);
-    parser.tx->from_proto = (uint8_t)app_original(app_context_flow(context));
+    parser.tx->from_proto = (uint8_t)app_original_protocol(app_context_flow(context));
     app_transfer_tx(context, t, &parser.tx->tx);
 }
 

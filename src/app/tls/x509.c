@@ -16,7 +16,8 @@ static bool read_version(struct cursor *tbs)
 
     if (!next || *next != VERSION_FIELD)
         return true; /* v1 */
-    return der_read(tbs, VERSION_FIELD, &field) && der_read(&field, DER_INTEGER, &number) && cursor_left(&number) == 1;
+    return der_read(tbs, VERSION_FIELD, &field) && der_read(&field, DER_INTEGER, &number) &&
+           cursor_remaining(&number) == 1;
 }
 
 static bool read_name(struct cursor *tbs, struct cursor *name)
@@ -45,7 +46,7 @@ static bool read_extension(struct cursor *list, struct x509 *out)
     if (!der_read(list, DER_SEQUENCE, &extension) || !der_read(&extension, DER_OID, &id) ||
         !der_skip_optional(&extension, BOOLEAN) || !der_read(&extension, DER_OCTET_STRING, &value))
         return false;
-    if (cursor_left(&id) != sizeof(subject_alternative_name) ||
+    if (cursor_remaining(&id) != sizeof(subject_alternative_name) ||
         memcmp(id.at, subject_alternative_name, sizeof(subject_alternative_name)) != 0)
         return true;
     return der_read(&value, DER_SEQUENCE, &out->alternatives);
@@ -58,11 +59,11 @@ static bool read_extensions(struct cursor *tbs, struct x509 *out)
     /* issuerUniqueID and subjectUniqueID: implicit BIT STRINGs */
     if (!der_skip_optional(tbs, DER_CONTEXT | 1) || !der_skip_optional(tbs, DER_CONTEXT | 2))
         return false;
-    if (cursor_left(tbs) == 0)
+    if (cursor_remaining(tbs) == 0)
         return true;
     if (!der_read(tbs, EXTENSIONS_FIELD, &field) || !der_read(&field, DER_SEQUENCE, &list))
         return false;
-    while (cursor_left(&list) > 0) {
+    while (cursor_remaining(&list) > 0) {
         if (!read_extension(&list, out))
             return false;
     }
@@ -89,7 +90,7 @@ enum x509_result x509_read(const uint8_t *bytes, size_t length, struct x509 *out
         return result;
     if (!read_version(&tbs))
         return X509_VERSION;
-    if (!der_read(&tbs, DER_INTEGER, &out->serial) || cursor_left(&out->serial) == 0)
+    if (!der_read(&tbs, DER_INTEGER, &out->serial) || cursor_remaining(&out->serial) == 0)
         return X509_SERIAL;
     if (!der_read(&tbs, DER_SEQUENCE, &ignored))
         return X509_ALGORITHM;
@@ -204,7 +205,8 @@ static const struct short_name short_names[] = {
 static void append_attribute_type(struct x509_text *out, struct cursor id)
 {
     for (size_t i = 0; i < sizeof(short_names) / sizeof(short_names[0]); i++) {
-        if (cursor_left(&id) == short_names[i].length && memcmp(id.at, short_names[i].id, short_names[i].length) == 0) {
+        if (cursor_remaining(&id) == short_names[i].length &&
+            memcmp(id.at, short_names[i].id, short_names[i].length) == 0) {
             append_string(out, short_names[i].name);
             return;
         }
@@ -240,13 +242,13 @@ static bool append_attribute(struct x509_text *out, struct cursor *set)
     struct cursor attribute, id;
     struct der_value value;
 
-    if (!der_read(set, DER_SEQUENCE, &attribute) || !der_read(&attribute, DER_OID, &id) || cursor_left(&id) == 0 ||
+    if (!der_read(set, DER_SEQUENCE, &attribute) || !der_read(&attribute, DER_OID, &id) || cursor_remaining(&id) == 0 ||
         !der_next(&attribute, &value))
         return false;
     append_attribute_type(out, id);
     append_string(out, "=");
     if (is_string(value.tag)) {
-        append(out, value.body.at, cursor_left(&value.body));
+        append(out, value.body.at, cursor_remaining(&value.body));
         return true;
     }
     for (const uint8_t *byte = value.body.at; byte < value.body.end; byte++)
@@ -259,10 +261,10 @@ bool x509_name_text(struct cursor name, struct x509_text *out)
     bool is_first = true;
     struct cursor set;
 
-    while (cursor_left(&name) > 0) {
+    while (cursor_remaining(&name) > 0) {
         if (!der_read(&name, DER_SET, &set))
             return false;
-        for (bool is_first_of_set = true; cursor_left(&set) > 0; is_first_of_set = false) {
+        for (bool is_first_of_set = true; cursor_remaining(&set) > 0; is_first_of_set = false) {
             if (!is_first)
                 append_string(out, is_first_of_set ? ", " : " + ");
             if (!append_attribute(out, &set))
@@ -350,15 +352,15 @@ static void append_general_name(struct x509_text *out, const struct der_value *v
     case RFC822_NAME:
     case DNS_NAME:
     case URI_NAME:
-        append(out, body.at, cursor_left(&body));
+        append(out, body.at, cursor_remaining(&body));
         break;
     case IP_ADDRESS:
-        for (unsigned i = 0; cursor_left(&body) == 4 && i < 4; i++) {
+        for (unsigned i = 0; cursor_remaining(&body) == 4 && i < 4; i++) {
             if (i > 0)
                 append_string(out, ".");
             append_decimal(out, body.at[i]);
         }
-        if (cursor_left(&body) == 16)
+        if (cursor_remaining(&body) == 16)
             append_ipv6(out, body.at);
         break;
     case DIRECTORY_NAME:

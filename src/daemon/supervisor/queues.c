@@ -144,7 +144,7 @@ static void drop_held(struct supervisor *supervisor, unsigned number, const stru
                                    sizeof(supervisor->packet), &packet) ||
         !quarantine_is_repeated(supervisor, &packet))
         return;
-    if (nfqueue_judge_one(queue->fd, &queue->options, packet.id, QUEUE_JUDGE_DROP) == 0)
+    if (nfqueue_send_verdict(queue->fd, &queue->options, packet.id, QUEUE_BACKLOG_DROP) == 0)
         quarantine_packet(supervisor, queue->options.queue, &packet);
 }
 
@@ -174,10 +174,10 @@ static uint32_t repeat(struct supervisor *supervisor, unsigned number, const str
 
     nfqueue_resize(queue->fd, name, raised_length(queue), raised_buffer(supervisor, queue));
     queue->raised = true;
-    err = nfqueue_survey(queue->fd, supervisor->status_fd, name, raised_length(queue), &backlog);
+    err = nfqueue_read_backlog(queue->fd, supervisor->status_fd, name, raised_length(queue), &backlog);
     if (!err && backlog.waiting > 0) {
         drop_held(supervisor, number, death);
-        err = nfqueue_judge_up_to(queue->fd, &queue->options, backlog.last_id, QUEUE_JUDGE_REPEAT);
+        err = nfqueue_send_verdicts_up_to(queue->fd, &queue->options, backlog.last_id, QUEUE_BACKLOG_REPEAT);
     }
     if (err) {
         log_error("queue %u: cannot queue the packets again that the engine held: %s", (unsigned)name, strerror(-err));
@@ -254,7 +254,7 @@ uint64_t queues_accept(struct supervisor *supervisor)
         if (!queue->bound || nfqueue_find_status(supervisor->status_fd, queue->options.queue, &status) ||
             status.waiting == 0)
             continue;
-        if (nfqueue_judge_up_to(queue->fd, &queue->options, status.id_sequence, QUEUE_JUDGE_ACCEPT) == 0)
+        if (nfqueue_send_verdicts_up_to(queue->fd, &queue->options, status.id_sequence, QUEUE_BACKLOG_ACCEPT) == 0)
             count += status.waiting;
     }
     return count;

@@ -37,7 +37,7 @@ static bool take(struct supervisor *supervisor, const char *name, int fd)
 
         queue_name(queue, wanted);
         if (strcmp(name, wanted) != 0 || queue->fd >= 0 ||
-            !nfqueue_holds(fd, supervisor->status_fd, queue->options.queue))
+            !nfqueue_owns_queue(fd, supervisor->status_fd, queue->options.queue))
             continue;
         queue->fd = fd;
         queue->adopted = true;

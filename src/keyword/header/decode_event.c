@@ -26,11 +26,11 @@ static bool find_event(struct span name, unsigned *out)
     enum decode_event decode_event;
     enum stream_event stream_event;
 
-    if (number_range_take(&name, "stream.") && stream_event_find(name.at, name.length, &stream_event)) {
+    if (number_range_skip_prefix(&name, "stream.") && stream_event_find(name.at, name.length, &stream_event)) {
         *out = stream_event;
         return true;
     }
-    number_range_take(&name, "decoder.");
+    number_range_skip_prefix(&name, "decoder.");
     if (!decode_event_find(name.at, name.length, &decode_event))
         return false;
     *out = decode_event;

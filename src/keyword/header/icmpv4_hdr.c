@@ -26,7 +26,7 @@ static const uint8_t *icmpv4_hdr_buffer(const struct match_input *in, uint32_t *
         return NULL;
     uint32_t whole = ICMP_MINLEN + fields_length(header);
 
-    *length = whole <= cursor_left(&cur) ? whole : ICMP_MINLEN;
+    *length = whole <= cursor_remaining(&cur) ? whole : ICMP_MINLEN;
     return header;
 }
 

@@ -10,7 +10,7 @@ static const uint8_t *icmpv6_hdr_buffer(const struct match_input *in, uint32_t *
     if (!header_is(in->packet, IPPROTO_ICMPV6))
         return NULL;
     *length = ICMPV6_HEADER_LENGTH;
-    return cursor_take(&cur, *length);
+    return cursor_read(&cur, *length);
 }
 
 static int icmpv6_hdr_parse(struct rule_parser *parser, struct span value, bool negated)

@@ -10,7 +10,7 @@ static const uint8_t *ipv6_hdr_buffer(const struct match_input *in, uint32_t *le
     struct cursor cur = cursor_of(pkt->ip, (size_t)(pkt->data + pkt->length - pkt->ip));
 
     *length = (uint32_t)pkt->ip_header_length + pkt->ip_extension_length;
-    return cursor_take(&cur, *length);
+    return cursor_read(&cur, *length);
 }
 
 static int ipv6_hdr_parse(struct rule_parser *parser, struct span value, bool negated)

@@ -29,7 +29,7 @@ static inline bool netfilter_conntrack(struct conntrack *out, const struct packe
 {
     const struct packet *root = netfilter_packet(pkt);
 
-    if (!root || !root->conntrack.bytes || !conntrack_read(out, root->conntrack.bytes, root->conntrack.length))
+    if (!root || !root->conntrack.bytes || !conntrack_parse(out, root->conntrack.bytes, root->conntrack.length))
         return false;
     out->info = root->conntrack.info;
     return true;

@@ -17,13 +17,13 @@ bool sctp_next_chunk(struct cursor *chunks, struct sctp_chunk *out)
     if (!header)
         return false;
     uint16_t length = load_be16(header + 2);
-    const uint8_t *bytes = length < SCTP_CHUNK_HEADER_LENGTH ? NULL : cursor_take(chunks, length);
+    const uint8_t *bytes = length < SCTP_CHUNK_HEADER_LENGTH ? NULL : cursor_read(chunks, length);
 
     if (!bytes)
         return false;
     size_t padding = -(size_t)length & 3;
 
-    cursor_skip(chunks, padding < cursor_left(chunks) ? padding : cursor_left(chunks));
+    cursor_skip(chunks, padding < cursor_remaining(chunks) ? padding : cursor_remaining(chunks));
     *out = (struct sctp_chunk){ .bytes = bytes, .length = length, .type = bytes[0] };
     return true;
 }

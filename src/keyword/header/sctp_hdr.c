@@ -7,8 +7,8 @@ static const uint8_t *sctp_hdr_buffer(const struct match_input *in, uint32_t *le
 
     if (!header_is(in->packet, IPPROTO_SCTP))
         return NULL;
-    *length = (uint32_t)cursor_left(&cur);
-    return cursor_take(&cur, *length);
+    *length = (uint32_t)cursor_remaining(&cur);
+    return cursor_read(&cur, *length);
 }
 
 static int sctp_hdr_parse(struct rule_parser *parser, struct span value, bool negated)

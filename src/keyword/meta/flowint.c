@@ -134,8 +134,8 @@ static int parse_right_side(struct rule_parser *parser, struct span text, struct
 static int take_operator(struct span *text)
 {
     for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {
-        if (number_range_take(text, operators[i].name)) {
-            number_range_take(text, ",");
+        if (number_range_skip_prefix(text, operators[i].name)) {
+            number_range_skip_prefix(text, ",");
             return (int)i;
         }
     }

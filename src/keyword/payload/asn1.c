@@ -116,13 +116,13 @@ static bool walk_value(struct walk *walk, struct cursor *cur, const struct asn1 
 
     if (around)
         inside.end = around->end;
-    if (around && around->indefinite && cursor_left(&inside) >= 2 && load_be16(inside.at) == 0) {
+    if (around && around->indefinite && cursor_remaining(&inside) >= 2 && load_be16(inside.at) == 0) {
         cur->at += 2;
         walk->depth--;
         close_values(walk, cur->at);
         return true;
     }
-    if (!read_tag(&inside, &value) || !read_length(&inside, &value) || value.length > cursor_left(&inside))
+    if (!read_tag(&inside, &value) || !read_length(&inside, &value) || value.length > cursor_remaining(&inside))
         return false;
     walk->found |= is_wanted(asn1, &value, inside.at);
     cur->at = inside.at;
@@ -144,7 +144,7 @@ static bool find(const struct asn1 *asn1, const uint8_t *bytes, uint32_t length)
 {
     struct cursor cur = cursor_of(bytes, length);
 
-    for (unsigned i = 0; i < FRAMES_MAX && cursor_left(&cur) > 0; i++) {
+    for (unsigned i = 0; i < FRAMES_MAX && cursor_remaining(&cur) > 0; i++) {
         struct walk walk = { .depth = 0 };
 
         do {

@@ -60,7 +60,7 @@ static enum inspect_result base64_decode_inspect(struct inspection *in, const st
     in->steps_left -= steps < in->steps_left ? steps : in->steps_left;
     mark = transform_scratch_mark(in->transforms);
     holds = decode_and_inspect(in, want, (uint32_t)from, length);
-    transform_scratch_return(in->transforms, mark);
+    transform_scratch_rewind(in->transforms, mark);
     return holds ? INSPECT_YES : INSPECT_NO;
 }
 

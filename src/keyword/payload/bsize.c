@@ -7,7 +7,7 @@ static enum inspect_result bsize_inspect(struct inspection *in, const struct con
                                          struct inspect_retry *retry)
 {
     (void)retry;
-    return size_range_has(condition->data, in->length) ? INSPECT_YES : INSPECT_GIVE_UP;
+    return size_range_has(condition->data, in->length) ? INSPECT_YES : INSPECT_NEVER;
 }
 
 static int bsize_parse(struct rule_parser *parser, struct span value, bool negated)

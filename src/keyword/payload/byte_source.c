@@ -107,11 +107,11 @@ static bool read_string(struct cursor cur, const struct byte_source *source, uin
 {
     char text[BYTE_SOURCE_MAX_STRING + 1];
     char *end;
-    size_t length = width ? width : cursor_left(&cur); /* width 0: all digits up to the first other character */
+    size_t length = width ? width : cursor_remaining(&cur); /* width 0: all digits up to the first other character */
 
     if (length > BYTE_SOURCE_MAX_STRING)
         length = BYTE_SOURCE_MAX_STRING;
-    const uint8_t *bytes = cursor_take(&cur, length);
+    const uint8_t *bytes = cursor_read(&cur, length);
 
     if (!bytes)
         return false;
@@ -125,7 +125,7 @@ static bool read_string(struct cursor cur, const struct byte_source *source, uin
 
 static bool read_binary(struct cursor cur, bool little, uint32_t width, struct byte_number *number)
 {
-    const uint8_t *bytes = cursor_take(&cur, width);
+    const uint8_t *bytes = cursor_read(&cur, width);
 
     if (!bytes)
         return false;

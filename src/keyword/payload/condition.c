@@ -42,7 +42,7 @@ static bool has_pattern(const struct rule_buffer *buffer)
 
 bool condition_has_pattern(struct rule_parser *parser)
 {
-    return has_pattern(rule_parser_selected(parser));
+    return has_pattern(rule_parser_selected_buffer(parser));
 }
 
 bool condition_has_pattern_in(struct rule_parser *parser, const struct keyword *keyword)

@@ -15,7 +15,7 @@
 #include "condition.h"
 #include "literal.h"
 #include "search.h"
-#include "sluice/pair_places.h"
+#include "sluice/pair_positions.h"
 
 /* --- Matching ------------------------------------------------------------------------------------- */
 
@@ -67,7 +67,7 @@ static struct inspect_search *search_of(struct inspection *in, const struct cond
     for (uint32_t i = 0; i < in->search_count; i++)
         if (in->searches[i].condition == condition)
             return &in->searches[i];
-    if (in->search_count == INSPECT_SEARCHES)
+    if (in->search_count == INSPECT_MAX_SEARCHES)
         return NULL;
     in->searches[in->search_count] = (struct inspect_search){ .condition = condition };
     return &in->searches[in->search_count++];
@@ -76,7 +76,7 @@ static struct inspect_search *search_of(struct inspection *in, const struct cond
 enum { PAIR_LENGTH = 2 };
 
 /* Returns the first recorded match that lies in [start, end); all positions must be recorded. */
-static const uint8_t *first_place(const struct inspection *in, const struct pair_place *place, uint32_t start,
+static const uint8_t *first_place(const struct inspection *in, const struct pair_position *place, uint32_t start,
                                   uint32_t end)
 {
     for (unsigned i = 0; i < place->count; i++)
@@ -90,14 +90,14 @@ static const uint8_t *first_place(const struct inspection *in, const struct pair
 static const uint8_t *search_between(const struct inspection *in, const struct content *content, uint32_t start,
                                      uint32_t end)
 {
-    const struct pair_place *place = NULL;
+    const struct pair_position *place = NULL;
 
     if (content->length == PAIR_LENGTH && !content->nocase && in->pairs)
-        place = pair_places_find(in->pairs, in->data, in->length, pair_of(content->bytes));
+        place = pair_positions_find(in->pairs, in->data, in->length, two_byte_pair(content->bytes));
     if (place && !place->more)
         return first_place(in, place, start, end);
     if (place) {
-        uint32_t after = place->at[PAIR_PLACES_KEPT - 1] + PAIR_LENGTH;
+        uint32_t after = place->at[PAIR_POSITIONS_MAX - 1] + PAIR_LENGTH;
 
         start = start > place->at[0] ? start : place->at[0];
         end = end < after ? end : after;
@@ -154,7 +154,7 @@ static enum inspect_result found_negated(const struct content *content, struct w
 {
     if (content->ends_with && window.end - window.start != match_end)
         return INSPECT_YES;
-    return content->relative || content->offset_value >= 0 || content->depth_value >= 0 ? INSPECT_NO : INSPECT_GIVE_UP;
+    return content->relative || content->offset_value >= 0 || content->depth_value >= 0 ? INSPECT_NO : INSPECT_NEVER;
 }
 
 static enum inspect_result content_inspect(struct inspection *in, const struct condition *condition,
@@ -176,7 +176,7 @@ static enum inspect_result content_inspect(struct inspection *in, const struct c
     if (!found) {
         if (content->negated)
             return INSPECT_YES;
-        return content->relative ? INSPECT_NO : INSPECT_GIVE_UP;
+        return content->relative ? INSPECT_NO : INSPECT_NEVER;
     }
     uint32_t match_start = (uint32_t)(found - in->data);
 

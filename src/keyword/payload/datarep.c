@@ -18,11 +18,11 @@ static enum inspect_result datarep_inspect(struct inspection *in, const struct c
     bool holds;
 
     (void)retry;
-    turn_wait(in->input->turn);
+    replay_order_wait(in->input->turn);
     if (!dataset_value(rep->set, in->data, in->length, &value))
-        return INSPECT_GIVE_UP;
+        return INSPECT_NEVER;
     holds = rep->sign == '<' ? value < rep->value : rep->sign == '>' ? value > rep->value : value == rep->value;
-    return holds ? INSPECT_YES : INSPECT_GIVE_UP;
+    return holds ? INSPECT_YES : INSPECT_NEVER;
 }
 
 static int parse_comparison(struct rule_parser *parser, struct span *rest, struct span value, struct datarep *rep)

@@ -33,8 +33,8 @@ static enum inspect_result dataset_inspect(struct inspection *in, const struct c
                                            struct inspect_retry *retry)
 {
     (void)retry;
-    turn_wait(in->input->turn);
-    return holds(condition->data, in->data, in->length) ? INSPECT_YES : INSPECT_GIVE_UP;
+    replay_order_wait(in->input->turn);
+    return holds(condition->data, in->data, in->length) ? INSPECT_YES : INSPECT_NEVER;
 }
 
 static bool find_command(struct span word, enum dataset_command *out)

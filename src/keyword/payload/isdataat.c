@@ -34,7 +34,7 @@ static enum inspect_result isdataat_inspect(struct inspection *in, const struct 
         return INSPECT_YES;
     if (data->value >= 0 || (data->relative && data->negated))
         return INSPECT_NO;
-    return INSPECT_GIVE_UP;
+    return INSPECT_NEVER;
 }
 
 static bool isdataat_by_place(const struct condition *condition)

@@ -85,7 +85,7 @@ static enum inspect_result pcre_inspect(struct inspection *in, const struct cond
 {
     const struct pcre_condition *data = condition->data;
     uint32_t base = data->relative ? in->at : 0;
-    enum inspect_result no = data->relative || retry->from ? INSPECT_NO : INSPECT_GIVE_UP;
+    enum inspect_result no = data->relative || retry->from ? INSPECT_NO : INSPECT_NEVER;
     PCRE2_SIZE start = retry->from ? retry->from - base : 0;
 
     if (start > in->length - base)
@@ -95,7 +95,7 @@ static enum inspect_result pcre_inspect(struct inspection *in, const struct cond
     if (found == PCRE2_ERROR_NOMATCH)
         return data->negated ? INSPECT_YES : no;
     if (found < 0) /* match, depth or heap limit, JIT stack */
-        return inspection_reaches_limit(in, INSPECT_LIMIT_PCRE) ? INSPECT_YES : no;
+        return inspection_record_limit(in, INSPECT_LIMIT_PCRE) ? INSPECT_YES : no;
     if (data->negated)
         return no;
     const PCRE2_SIZE *match = pcre2_get_ovector_pointer(in->pcre->match);
@@ -275,7 +275,7 @@ static int add_capture(struct rule_parser *parser, struct span name, enum rule_n
     if (capture->number == 0)
         return -ENOMEM;
     data->capture_count++;
-    rule_parser_rule(parser)->takes_texts = true;
+    rule_parser_rule(parser)->captures_text = true;
     return 0;
 }
 
@@ -385,8 +385,8 @@ static int check_letter(struct rule_parser *parser, const struct pcre_text *text
                                  flags->letter->buffer);
     if (rule_parser_current_buffer(parser) == &unsupported_buffer)
         return 0;
-    if (rule_parser_current_buffer(parser) &&
-        (!is_buffer(parser, flags, rule_parser_current_buffer(parser)) || rule_parser_selected(parser)->transforms))
+    if (rule_parser_current_buffer(parser) && (!is_buffer(parser, flags, rule_parser_current_buffer(parser)) ||
+                                               rule_parser_selected_buffer(parser)->transforms))
         return rule_parser_error(parser, text->flags,
                                  "/%c is for '%s', but '%s' has selected a buffer; 'pkt_data;' ends that", letter,
                                  flags->letter->buffer, rule_parser_current_buffer(parser)->name);

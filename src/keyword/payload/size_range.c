@@ -29,13 +29,13 @@ static int parse_between(struct rule_parser *parser, struct span text, uint64_t 
 static int parse_compared(struct rule_parser *parser, struct span text, uint64_t limit, struct size_range *range)
 {
     struct span rest = text;
-    bool at_least = number_range_take(&rest, ">="), at_most = !at_least && number_range_take(&rest, "<=");
-    bool more = !at_least && !at_most && number_range_take(&rest, ">"),
-         less = !at_least && !at_most && !more && number_range_take(&rest, "<");
+    bool at_least = number_range_skip_prefix(&rest, ">="), at_most = !at_least && number_range_skip_prefix(&rest, "<=");
+    bool more = !at_least && !at_most && number_range_skip_prefix(&rest, ">"),
+         less = !at_least && !at_most && !more && number_range_skip_prefix(&rest, "<");
     uint64_t number = 0;
 
     if (!at_least && !at_most && !more && !less)
-        number_range_take(&rest, "=");
+        number_range_skip_prefix(&rest, "=");
     int err = number_range_number(parser, rest, limit, &number);
 
     if (err)
@@ -50,7 +50,7 @@ static int parse_compared(struct rule_parser *parser, struct span text, uint64_t
 int size_range_parse(struct rule_parser *parser, struct span text, uint64_t limit, struct size_range *out)
 {
     struct span rest = text;
-    struct size_range range = { .outside = number_range_take(&rest, "!"), .text = text };
+    struct size_range range = { .outside = number_range_skip_prefix(&rest, "!"), .text = text };
     int err = parse_between(parser, rest, limit, &range);
 
     if (err == -ENOENT)

@@ -54,7 +54,7 @@ bool decompress(struct transform_scratch *scratch, const uint8_t *bytes, uint32_
                 enum decompress_format format, const uint8_t **out, uint32_t *out_length)
 {
     const struct decompress *want = data;
-    uint32_t mark = transform_scratch_mark(scratch), room = transform_scratch_room(scratch), size = want->max_size;
+    uint32_t mark = transform_scratch_mark(scratch), room = transform_scratch_available(scratch), size = want->max_size;
     z_stream stream = { .next_in = (Bytef *)bytes, .avail_in = length, .zalloc = take, .zfree = give_back };
 
     if (length == 0)
@@ -72,7 +72,7 @@ bool decompress(struct transform_scratch *scratch, const uint8_t *bytes, uint32_
     stream.avail_out = size;
     *out_length = inflate_all(&stream, format);
     *out = output;
-    transform_scratch_return(scratch, mark);
+    transform_scratch_rewind(scratch, mark);
     transform_output(scratch, *out_length);
     return true;
 }

@@ -42,13 +42,13 @@ uint32_t transform_scratch_mark(const struct transform_scratch *scratch)
     return scratch->used;
 }
 
-void transform_scratch_return(struct transform_scratch *scratch, uint32_t mark)
+void transform_scratch_rewind(struct transform_scratch *scratch, uint32_t mark)
 {
     assert(mark <= scratch->used);
     scratch->used = mark;
 }
 
-uint32_t transform_scratch_room(const struct transform_scratch *scratch)
+uint32_t transform_scratch_available(const struct transform_scratch *scratch)
 {
     return TRANSFORM_SCRATCH_SIZE - scratch->used;
 }
@@ -59,7 +59,7 @@ uint8_t *transform_output(struct transform_scratch *scratch, uint32_t size)
     uint64_t rounded = ((uint64_t)size + 15) & ~UINT64_C(15);
     uint8_t *output = scratch->block + scratch->used;
 
-    if (rounded > transform_scratch_room(scratch))
+    if (rounded > transform_scratch_available(scratch))
         return NULL;
     scratch->used += (uint32_t)rounded;
     return output;
