@@ -106,25 +106,31 @@ void detector_free(struct detector *detector);
 /* Input of the inspection of a packet; all members except the packet may be NULL. */
 struct detect_input {
     struct packet *packet;
-    struct stream *stream;    /* holds the TCP session of the packet's flow */
+    struct stream *stream;    /* holds the TCP session of the packet's flow; read for the bytes before a chunk */
     struct flow_table *flows; /* holds the flow's variables */
     struct host_table *hosts;
     struct turn *turn;
     struct file_engine *files; /* of the application protocols; NULL: none */
-    /* Optional: receives each stream chunk before its rules are evaluated, so that the transactions are up to date. */
-    void (*on_chunk)(void *user, const struct stream_chunk *view);
-    void *user;
-    bool flow_ends; /* the packet represents the end of its flow: the stream releases all remaining data */
 };
 
 /*
- * Finds the rules that match the packet, in evaluation order: by action order, then writers of flow bits and other
- * state before readers, then priority, then position. Returns their number, at most that of the ruleset's rules.
- * Consumes the stream data available in the packet's direction. Executes the actions of matching rules (flowbits:set).
- * Thresholds, suppressions and noalert are applied by the policy module, not here.
+ * Inspects a packet: detect_packet(), then detect_chunk() for each further chunk of its stream, each chunk followed by
+ * detect_reading() for its alternative readings, then detect_finish(). Before each call the bytes are already parsed,
+ * so that the flow's transactions are up to date; the direction is that of the packet's flags at the call.
+ *
+ * Rules that match execute their actions (flowbits:set) at once. Thresholds, suppressions and noalert are applied by
+ * the policy module.
  */
-size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, const struct detect_input *in,
-                     const struct hit **hits);
+/* Evaluates the rules for the packet and the first chunk of its stream (NULL: no new stream data). `in` must be valid
+ * until detect_finish(). A pseudo packet (PACKET_PSEUDO) is not evaluated itself, only the chunk and transactions. */
+void detect_packet(struct detector *detector, const struct ruleset *ruleset, const struct detect_input *in,
+                   const struct stream_chunk *chunk);
+void detect_chunk(struct detector *detector, const struct stream_chunk *chunk);
+/* Evaluates the inspection window of the last chunk as another receiver reads it (stream_next_reading()). */
+void detect_reading(struct detector *detector, const struct stream_chunk *reading);
+/* Returns the number of hits, at most that of the ruleset's rules. They are in evaluation order: by action order, then
+ * writers of flow bits and other state before readers, then priority, then position; chunk after chunk. */
+size_t detect_finish(struct detector *detector, const struct hit **hits);
 /* Returns the number (16 at most) of the rules whose evaluation reached a work limit in the packet. The list is valid
  * until the detector's next packet. */
 size_t detector_limited_rules(const struct detector *detector, const struct rule *const **rules);

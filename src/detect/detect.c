@@ -72,38 +72,25 @@ void detector_free(struct detector *detector)
     free(detector);
 }
 
-static int grow_for_transactions(const struct transaction_group *group, struct hs_scratch **scratch)
-{
-    int err = 0;
-
-    for (uint32_t i = 0; i < transaction_prefilter_count(group) && !err; i++)
-        err = prefilter_grow_scratch(transaction_prefilter(group, i), scratch);
-    return err;
-}
-
-static int grow_for_group(const struct rule_group *group, struct hs_scratch **scratch)
+/* Makes the scratch memory large enough for all databases of the ruleset. */
+static int grow_scratch(const struct ruleset *ruleset, struct hs_scratch **scratch)
 {
     struct prefilter *prefilters[GROUP_PREFILTERS];
     int err = 0;
 
-    group_prefilters(group, prefilters);
-    for (unsigned i = 0; i < GROUP_PREFILTERS && !err; i++)
-        err = prefilter_grow_scratch(prefilters[i], scratch);
-    return err;
-}
-
-static int grow_scratch(const struct ruleset *ruleset, struct hs_scratch **scratch)
-{
-    int err = 0;
-
-    for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT && !err; traffic++)
-        err = grow_for_group(&ruleset->generic[traffic], scratch);
-    for (uint32_t i = 0; i < ruleset->group_count && !err; i++)
-        err = grow_for_group(&ruleset->groups[i], scratch);
+    for (uint32_t i = 0; i < TRAFFIC_COUNT + ruleset->group_count; i++) {
+        group_prefilters(i < TRAFFIC_COUNT ? &ruleset->generic[i] : &ruleset->groups[i - TRAFFIC_COUNT], prefilters);
+        for (unsigned k = 0; k < GROUP_PREFILTERS && !err; k++)
+            err = prefilter_grow_scratch(prefilters[k], scratch);
+    }
     for (uint32_t i = 0; i < ruleset->buffer_count && !err; i++)
         err = prefilter_grow_scratch(ruleset->buffers[i].prefilter, scratch);
-    for (size_t i = 0; i < transaction_group_count() && !err; i++)
-        err = grow_for_transactions(&ruleset->transactions[i], scratch);
+    for (size_t i = 0; i < transaction_group_count(); i++) {
+        const struct transaction_group *group = &ruleset->transactions[i];
+
+        for (uint32_t k = 0; k < transaction_prefilter_count(group) && !err; k++)
+            err = prefilter_grow_scratch(transaction_prefilter(group, k), scratch);
+    }
     return err;
 }
 
@@ -217,26 +204,6 @@ static void update_direction(struct evaluation *ev)
     ev->facts.flags = ev->input->packet->flags;
 }
 
-/* An ICMP error may belong to the flow, but has no part in its stream. */
-static bool has_stream(const struct detect_input *in)
-{
-    return in->packet->protocol == IPPROTO_TCP && in->stream && in->packet->flow && in->packet->flow->tcp;
-}
-
-static bool next_chunk(struct evaluation *ev, struct stream_chunk *chunk)
-{
-    const struct detect_input *in = ev->input;
-    struct flow *flow = in->packet->flow;
-
-    if (!stream_next_chunk(in->stream, flow, ev->direction, in->packet, in->flow_ends, chunk))
-        return false;
-    if (in->on_chunk) {
-        in->on_chunk(in->user, chunk);
-        update_direction(ev); /* the parser may have reversed the flow's direction */
-    }
-    return true;
-}
-
 /* Scans the inspection window again if candidates of the flow could not be stored. */
 static void rescan_window(struct evaluation *ev)
 {
@@ -258,27 +225,6 @@ static void start_round(struct detector *detector)
     detector->payload_seen_count = 0;
     detector->payload_seen_more = false;
     detector->merged.growing = NULL;
-}
-
-/* Inspects the stream as receivers read it that remove urgent bytes from it. */
-static __attribute__((noinline, cold)) void inspect_alternative_readings(struct evaluation *ev)
-{
-    const struct detect_input *in = ev->input;
-    const struct stream_chunk *chunk = ev->chunk;
-    bool chunk_only = ev->chunk_only;
-    struct stream_chunk reading;
-
-    ev->is_rescan = ev->chunk_only = true;
-    for (unsigned number = 1; stream_next_reading(in->stream, in->packet->flow, ev->direction, chunk, number, &reading);
-         number++) {
-        ev->chunk = &reading;
-        start_round(ev->detector);
-        collect_reading(ev);
-        evaluate_candidates(ev);
-    }
-    ev->is_rescan = false;
-    ev->chunk_only = chunk_only;
-    ev->chunk = chunk;
 }
 
 static struct packet_facts get_facts(const struct packet *pkt)
@@ -362,6 +308,72 @@ static void detect_other_direction(struct evaluation *ev)
     update_direction(ev);
 }
 
+void detect_packet(struct detector *detector, const struct ruleset *ruleset, const struct detect_input *in,
+                   const struct stream_chunk *chunk)
+{
+    struct evaluation *ev = &detector->evaluation;
+
+    *ev = (struct evaluation){
+        .detector = detector,
+        .ruleset = ruleset,
+        .input = in,
+        .match = { .packet = in->packet,
+                   .flows = in->flows,
+                   .hosts = in->hosts,
+                   .turn = in->turn,
+                   .files = in->files,
+                   .texts = &detector->texts },
+        .facts = get_facts(in->packet),
+        .direction = in->packet->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER,
+        .chunk = chunk,
+        .chunk_only = in->packet->flags & PACKET_PSEUDO,
+    };
+    detector->hit_count = 0;
+    detector->limited_count = 0;
+    detector->texts.count = 0;
+    start_round(detector);
+    pair_positions_reset(&detector->payload_pairs, in->packet->payload, in->packet->payload_length);
+    if (chunk)
+        collect_chunk(ev);
+    if (!ev->chunk_only)
+        collect_packet(ev);
+    evaluate_candidates(ev);
+    rescan_window(ev);
+    if (detector->hit_count > 0)
+        guess_transactions(ev);
+    detect_transactions(ev);
+    if (in->packet->flags & PACKET_EITHER_DIRECTION)
+        detect_other_direction(ev);
+    ev->chunk_only = true;
+}
+
+void detect_chunk(struct detector *detector, const struct stream_chunk *chunk)
+{
+    struct evaluation *ev = &detector->evaluation;
+
+    ev->chunk = chunk;
+    update_direction(ev); /* the parser may have reversed the flow's direction */
+    start_round(detector);
+    collect_chunk(ev);
+    evaluate_candidates(ev);
+    rescan_window(ev);
+    if (detector->hit_count > 0)
+        guess_transactions(ev);
+    detect_transactions(ev);
+}
+
+void detect_reading(struct detector *detector, const struct stream_chunk *reading)
+{
+    struct evaluation *ev = &detector->evaluation;
+
+    ev->chunk = reading;
+    ev->is_rescan = true;
+    start_round(detector);
+    collect_reading(ev);
+    evaluate_candidates(ev);
+    ev->is_rescan = false;
+}
+
 /* Sets the event of rules that reached a limit, and evaluates the rules that require it. */
 static __attribute__((noinline, cold)) void report_limits(struct evaluation *ev)
 {
@@ -379,59 +391,11 @@ static __attribute__((noinline, cold)) void report_limits(struct evaluation *ev)
     evaluate_candidates(ev);
 }
 
-size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, const struct detect_input *in,
-                     const struct hit **hits)
+size_t detect_finish(struct detector *detector, const struct hit **hits)
 {
-    struct stream_chunk chunk;
-    struct evaluation ev = {
-        .detector = detector,
-        .ruleset = ruleset,
-        .input = in,
-        .match = { .packet = in->packet,
-                   .flows = in->flows,
-                   .hosts = in->hosts,
-                   .turn = in->turn,
-                   .files = in->files,
-                   .texts = &detector->texts },
-        .facts = get_facts(in->packet),
-        .direction = in->packet->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER,
-        .chunk_only = in->packet->flags & PACKET_PSEUDO,
-    };
-
-    detector->hit_count = 0;
-    detector->limited_count = 0;
-    detector->texts.count = 0;
-    *hits = detector->hits;
-    ev.chunk = has_stream(in) && next_chunk(&ev, &chunk) ? &chunk : NULL;
-    start_round(detector);
-    pair_positions_reset(&detector->payload_pairs, in->packet->payload, in->packet->payload_length);
-    if (ev.chunk)
-        collect_chunk(&ev);
-    if (!ev.chunk_only)
-        collect_packet(&ev);
-    evaluate_candidates(&ev);
-    rescan_window(&ev);
-    if (detector->hit_count > 0)
-        guess_transactions(&ev);
-    detect_transactions(&ev);
-    if (in->packet->flags & PACKET_EITHER_DIRECTION)
-        detect_other_direction(&ev);
-    if (ev.chunk && ev.chunk->has_readings)
-        inspect_alternative_readings(&ev);
-    ev.chunk_only = true;
-    while (ev.chunk && has_stream(in) && next_chunk(&ev, &chunk)) {
-        start_round(detector);
-        collect_chunk(&ev);
-        evaluate_candidates(&ev);
-        rescan_window(&ev);
-        if (detector->hit_count > 0)
-            guess_transactions(&ev);
-        detect_transactions(&ev);
-        if (chunk.has_readings)
-            inspect_alternative_readings(&ev);
-    }
     if (detector->limited_count > 0)
-        report_limits(&ev);
+        report_limits(&detector->evaluation);
     detector->counters.matches += detector->hit_count;
+    *hits = detector->hits;
     return detector->hit_count;
 }

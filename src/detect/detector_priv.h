@@ -45,9 +45,37 @@ struct merged_scan {
     struct merged_match found[MERGED_MAX];
 };
 
+/* The properties of a packet that struct packet_needs restricts. */
+struct packet_facts {
+    uint32_t flags, payload_length;
+    uint8_t protocol, tcp_flags;
+};
+
+/* Result of the last comparison of the packet's addresses and ports with those of a signature. */
+struct header_match {
+    const struct signature *signature; /* NULL: none was compared yet */
+    bool match;
+};
+
+/* The evaluation of a packet, of a chunk of its stream, or of an alternative reading of a chunk. */
+struct evaluation {
+    struct detector *detector;
+    const struct ruleset *ruleset;
+    const struct detect_input *input;
+    struct match_input match;
+    struct packet_facts facts;
+    enum flow_direction direction;
+    struct header_match header_matches[2]; /* the last results; index 1: source and destination swapped */
+    const struct stream_chunk *chunk;      /* NULL: no new stream data */
+    bool chunk_only;                       /* the packet itself is already evaluated, or there is none */
+    bool is_reversed;                      /* a datagram is evaluated for its opposite direction */
+    bool is_rescan; /* the literals of the candidates precede the chunk: only a match that the chunk completes is new */
+};
+
 enum { PAYLOAD_SEEN = 64, LIMITED_MAX = 16 };
 
 struct detector {
+    struct evaluation evaluation; /* of the current packet: detect_packet() to detect_finish() */
     struct hs_scratch *scratch;
     struct pcre_scratch *pcre;
     struct inspect_limits limits;            /* of the rule being evaluated */
@@ -82,33 +110,6 @@ struct detector {
     struct merged_scan merged; /* of the current chunk */
     struct scan_cache *scan_cache;
     bool is_recording; /* candidates are also recorded in the scan cache */
-};
-
-/* The properties of a packet that struct packet_needs restricts. */
-struct packet_facts {
-    uint32_t flags, payload_length;
-    uint8_t protocol, tcp_flags;
-};
-
-/* Result of the last comparison of the packet's addresses and ports with those of a signature. */
-struct header_match {
-    const struct signature *signature; /* NULL: none was compared yet */
-    bool match;
-};
-
-/* The evaluation of a packet or of a chunk of its stream. */
-struct evaluation {
-    struct detector *detector;
-    const struct ruleset *ruleset;
-    const struct detect_input *input;
-    struct match_input match;
-    struct packet_facts facts;
-    enum flow_direction direction;
-    struct header_match header_matches[2]; /* the last results; index 1: source and destination swapped */
-    const struct stream_chunk *chunk;      /* NULL: no new stream data */
-    bool chunk_only;                       /* the packet itself is already evaluated, or there is none */
-    bool is_reversed;                      /* a datagram is evaluated for its opposite direction */
-    bool is_rescan; /* the literals of the candidates precede the chunk: only a match that the chunk completes is new */
 };
 
 /* --- budget.c ------------------------------------------------------------------------------------- */

@@ -205,21 +205,31 @@ static void mark_detected_protocol(struct packet *pkt, bool next)
         pkt->flags |= PACKET_PROTOCOL_DETECTED;
 }
 
-/* Inline: parses a stream chunk before rules are evaluated for it. */
-static void parse_chunk(void *user, const struct stream_chunk *view)
+/* Gets the next stream chunk that the packet releases to inspection; `all`: the flow ends, and releases the rest.
+ * Inline, the chunk is parsed first, which may change the packet's direction. */
+static bool next_chunk(struct app_feed *feed, bool all, struct stream_chunk *chunk)
 {
-    struct app_feed *feed = user;
-    const struct packet *pkt = feed->packet;
-    struct app_stream_chunk bytes = {
-        .bytes = view->data, .length = view->length, .offset = view->offset, .end = view->end
-    };
+    struct pipeline *pipeline = feed->pipeline;
+    struct packet *pkt = feed->packet;
     struct app_verdict verdict;
 
-    if (view->has_readings)
+    /* An ICMP error may belong to the flow of a stream, but is not part of the stream. */
+    if (pkt->protocol != IPPROTO_TCP || !pkt->flow || !pkt->flow->tcp ||
+        !stream_next_chunk(pipeline->stream, pkt->flow, direction_of(pkt), pkt, all, chunk))
+        return false;
+    if (!pipeline->stream_inline)
+        return true;
+
+    struct app_stream_chunk bytes = {
+        .bytes = chunk->data, .length = chunk->length, .offset = chunk->offset, .end = chunk->end
+    };
+
+    if (chunk->has_readings)
         bytes.urgent_count = stream_get_urgent_offsets(pkt->flow, direction_of(pkt), &bytes.urgent);
-    app_feed_stream(feed->pipeline->app, pkt->flow, direction_of(pkt), &bytes, pkt->time_ns, &verdict);
+    app_feed_stream(pipeline->app, pkt->flow, direction_of(pkt), &bytes, pkt->time_ns, &verdict);
     apply_app_verdict(feed, &verdict);
-    mark_detected_protocol(feed->packet, false);
+    mark_detected_protocol(pkt, false);
+    return true;
 }
 
 /* Releases buffered stream data of complete transactions to inspection, so that rules see both together. */
@@ -238,11 +248,11 @@ static void parse_acknowledged(struct app_feed *feed, enum flow_direction direct
 {
     struct pipeline *pipeline = feed->pipeline;
     struct packet *pkt = feed->packet;
-    struct stream_chunk view;
+    struct stream_chunk chunk;
 
-    while (stream_next_parser_chunk(pipeline->stream, pkt->flow, direction, all, &view)) {
+    while (stream_next_parser_chunk(pipeline->stream, pkt->flow, direction, all, &chunk)) {
         const struct app_stream_chunk bytes = {
-            .bytes = view.data, .length = view.length, .offset = view.offset, .end = view.end
+            .bytes = chunk.data, .length = chunk.length, .offset = chunk.offset, .end = chunk.end
         };
         struct app_verdict verdict;
 
@@ -309,22 +319,17 @@ static bool parse_datagram(struct app_feed *feed)
 /* Parses the data of a packet for which no rules are evaluated, for the events of its protocol. */
 static void parse_for_log(struct app_feed *feed)
 {
-    struct pipeline *pipeline = feed->pipeline;
-    struct packet *pkt = feed->packet;
-    struct stream_chunk view;
+    const struct packet *pkt = feed->packet;
+    struct stream_chunk chunk;
 
     if (!pkt->flow || pkt->flow->flags & FLOW_DROPPED || pkt->flow->state == FLOW_BYPASSED ||
         pkt->verdict == VERDICT_DROP)
         return;
     parse_datagram(feed);
-    if (!pkt->flow->tcp || pkt->protocol != IPPROTO_TCP)
-        return;
-    if (!pipeline->stream_inline)
+    if (!feed->pipeline->stream_inline)
         parse_passive(feed, false);
-    while (stream_next_chunk(pipeline->stream, pkt->flow, direction_of(pkt), pkt, false, &view)) {
-        if (pipeline->stream_inline)
-            parse_chunk(feed, &view);
-    }
+    while (next_chunk(feed, false, &chunk))
+        continue;
 }
 
 /* Applies the exception policy to a failure of a parser. Stops reassembly of a direction that is encrypted, after rules
@@ -351,7 +356,8 @@ static void apply_app_result(const struct app_feed *feed)
 
 /* --- Inspection ----------------------------------------------------------------------------------- */
 
-/* Parses the data that a packet releases and evaluates the rules. Returns the number of hits. */
+/* Parses the data that a packet releases and evaluates the rules for the packet and each stream chunk. Returns the
+ * number of hits. */
 static size_t parse_and_detect(struct app_feed *feed, enum inspection_scope scope, const struct hit **hits)
 {
     struct pipeline *pipeline = feed->pipeline;
@@ -363,22 +369,34 @@ static size_t parse_and_detect(struct app_feed *feed, enum inspection_scope scop
         .hosts = pipeline->hosts,
         .turn = pipeline->turn,
         .files = app_file_engine(pipeline->app),
-        .on_chunk = pipeline->stream_inline ? parse_chunk : NULL,
-        .user = feed,
-        .flow_ends = scope == INSPECT_AT_END,
     };
+    const bool at_end = scope == INSPECT_AT_END;
     const struct rule *const *limited = NULL;
+    struct stream_chunk chunk, reading;
     size_t count, limited_count;
-    bool parsed;
+    bool parsed, has_chunk;
 
     mark_detected_protocol(pkt, true);
-    parsed = scope != INSPECT_AT_END && parse_datagram(feed);
+    parsed = !at_end && parse_datagram(feed);
     if (!pipeline->stream_inline)
-        parse_passive(feed, scope == INSPECT_AT_END);
+        parse_passive(feed, at_end);
     parsed |= parse_fin(feed);
     if (parsed || !pipeline->stream_inline)
         mark_detected_protocol(pkt, false);
-    count = detect_packet(pipeline->detector, pipeline->ruleset, &in, hits);
+
+    /* The first chunk is inspected together with the packet: often it is the packet's payload. */
+    has_chunk = next_chunk(feed, at_end, &chunk);
+    detect_packet(pipeline->detector, pipeline->ruleset, &in, has_chunk ? &chunk : NULL);
+    while (has_chunk) {
+        for (unsigned i = 1; chunk.has_readings &&
+                             stream_next_reading(pipeline->stream, pkt->flow, direction_of(pkt), &chunk, i, &reading);
+             i++)
+            detect_reading(pipeline->detector, &reading);
+        has_chunk = next_chunk(feed, at_end, &chunk);
+        if (has_chunk)
+            detect_chunk(pipeline->detector, &chunk);
+    }
+    count = detect_finish(pipeline->detector, hits);
     limited_count = detector_limited_rules(pipeline->detector, &limited);
     if (limited_count > 0)
         policy_count_limits(pipeline->policy, limited, limited_count);

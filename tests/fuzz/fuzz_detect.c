@@ -214,8 +214,10 @@ static size_t check_hits(struct detector *detector, const struct ruleset *rulese
 {
     const struct rule *first[MAX_HITS];
     bool any_packet = false;
-    size_t count = detect_packet(detector, ruleset, &(struct detect_input){ .packet = pkt }, hits);
+    size_t count;
 
+    detect_packet(detector, ruleset, &(struct detect_input){ .packet = pkt }, NULL);
+    count = detect_finish(detector, hits);
     require(count <= rule_list_count(ruleset_rules(ruleset)));
     for (size_t i = 0; i < count; i++) {
         first[i] = (*hits)[i].rule;
@@ -225,8 +227,9 @@ static size_t check_hits(struct detector *detector, const struct ruleset *rulese
     }
     require(any_packet);
 
-    /* The same again, but for rules that ask for what they have set. */
-    size_t second = detect_packet(detector, ruleset, &(struct detect_input){ .packet = pkt }, hits), k = 0;
+    /* The second inspection finds the same rules, except those with a condition on state that the first one set. */
+    detect_packet(detector, ruleset, &(struct detect_input){ .packet = pkt }, NULL);
+    size_t second = detect_finish(detector, hits), k = 0;
 
     for (size_t i = 0; i < count; i++) {
         if (k < second && (*hits)[k].rule == first[i])

@@ -555,7 +555,8 @@ static void check_hits(const struct ruleset *ruleset, const char *payload, uint1
     detector_options_default(&options);
     ck_assert_int_eq(detector_new(&detector, &options), 0);
     ck_assert_int_eq(detector_prepare(detector, ruleset), 0);
-    size_t count = detect_packet(detector, ruleset, &(struct detect_input){ .packet = &pkt }, &hits);
+    detect_packet(detector, ruleset, &(struct detect_input){ .packet = &pkt }, NULL);
+    size_t count = detect_finish(detector, &hits);
 
     for (size_t i = 0; i < count; i++)
         sids |= 1u << hits[i].rule->sid;

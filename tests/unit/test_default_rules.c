@@ -295,8 +295,10 @@ static const char *sids(struct packet *pkt)
 {
     static char text[256];
     const struct hit *hits;
-    size_t count = detect_packet(detector, ruleset, &(struct detect_input){ .packet = pkt }, &hits), used = 0;
+    size_t count, used = 0;
 
+    detect_packet(detector, ruleset, &(struct detect_input){ .packet = pkt }, NULL);
+    count = detect_finish(detector, &hits);
     text[0] = '\0';
     for (size_t i = 0; i < count && used < sizeof(text); i++)
         used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%u", i ? " " : "", (unsigned)hits[i].rule->sid);
@@ -435,7 +437,8 @@ START_TEST(find_bad_ip)
     malformed.event_count = 1;
     const struct hit *hits;
 
-    ck_assert_uint_eq(detect_packet(detector, ruleset, &(struct detect_input){ .packet = &malformed }, &hits), 1);
+    detect_packet(detector, ruleset, &(struct detect_input){ .packet = &malformed }, NULL);
+    ck_assert_uint_eq(detect_finish(detector, &hits), 1);
     ck_assert_str_eq(hits[0].rule->message, "SLUICE DECODER IPv4: header length below 20");
     ck_assert_int_eq(hits[0].rule->action, ACTION_DROP);
 }

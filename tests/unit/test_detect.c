@@ -30,9 +30,10 @@ static const char *sids(struct packet *pkt)
 {
     static char text[256];
     const struct hit *hits;
-    size_t count = detect_packet(detector, ruleset, &(struct detect_input){ .packet = pkt }, &hits);
-    size_t used = 0;
+    size_t count, used = 0;
 
+    detect_packet(detector, ruleset, &(struct detect_input){ .packet = pkt }, NULL);
+    count = detect_finish(detector, &hits);
     text[0] = '\0';
     for (size_t i = 0; i < count; i++)
         used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%u", i ? " " : "", (unsigned)hits[i].rule->sid);

@@ -239,7 +239,8 @@ static size_t detect(const uint8_t *payload, uint32_t length, const struct hit *
     };
     const struct detect_input input = { .packet = &pkt };
 
-    return detect_packet(detector, ruleset, &input, hits);
+    detect_packet(detector, ruleset, &input, NULL);
+    return detect_finish(detector, hits);
 }
 
 /* The rules that match, as bits. The memory is the same for each, as a queue's is. */
