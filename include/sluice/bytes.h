@@ -34,10 +34,17 @@ static inline size_t cursor_remaining(const struct cursor *cur)
     return (size_t)(cur->end - cur->at);
 }
 
-/* Unchecked loads for headers whose length was checked by cursor_read() before. */
+/* Unchecked loads and stores, for headers whose length was checked by cursor_read() before. */
 static inline uint16_t load_be16(const uint8_t *p)
 {
     return (uint16_t)((uint16_t)p[0] << 8 | p[1]);
+}
+
+/* Stores the low 16 bits. */
+static inline void store_be16(uint8_t *p, uint32_t value)
+{
+    p[0] = (uint8_t)(value >> 8);
+    p[1] = (uint8_t)value;
 }
 
 static inline uint32_t load_be32(const uint8_t *p)

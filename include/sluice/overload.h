@@ -140,10 +140,10 @@ struct queue_watch {
     struct ring *notices;        /* owned by the report; NULL: none */
     bool begun;                  /* packets that waited at the start have been inspected, or START_NS has passed */
     uint64_t started_ns;         /* the first receive */
-    uint64_t asked_ns;           /* start of the current receive; monotonic, as all times here */
+    uint64_t receive_ns;         /* start of the current receive; monotonic, as all times here */
     uint64_t received_ns;        /* the last batch */
     uint64_t full_batches;       /* counter of the capture before it */
-    uint64_t looked_ns;          /* when the level of the queue was read from the kernel */
+    uint64_t level_ns;           /* when the level of the queue was read from the kernel */
     uint64_t oldest_ns;          /* age of the last batch's first packet when it was received */
     uint64_t late_ns;            /* its probable age if the worker got no CPU to receive it; otherwise 0 */
     unsigned fill_permille;      /* the last level */

@@ -13,12 +13,6 @@
 
 enum { IPV4_CHECKSUM = 10, IPV6_NEXT_HEADER = 6 };
 
-static void store_be16(uint8_t *p, uint32_t value)
-{
-    p[0] = (uint8_t)(value >> 8);
-    p[1] = (uint8_t)value;
-}
-
 const uint8_t *header_bytes(const struct datagram *datagram)
 {
     return datagram->header_length > SHORT_HEADER ? datagram->long_header->bytes : datagram->header;

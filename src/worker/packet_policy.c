@@ -10,15 +10,6 @@
 
 #include "pipeline_priv.h"
 
-/* Applies queue.looping-packets to a packet that was inspected each time that it arrived. */
-static void judge_looping(struct pipeline *pipeline, struct packet *pkt)
-{
-    pipeline->counters.looping++;
-    /* In alert-only, acceptance also ends the loop: the capture does not repeat the packet. */
-    if (pipeline->looping_policy == QUEUE_LOOPING_DROP)
-        policy_drop(pipeline->policy, pkt, DROP_REASON_LOOP);
-}
-
 /*
  * Two kinds of super-packets cannot be inspected: those longer than the kernel copies to the queue (BIG TCP), and those
  * of several UDP datagrams (GRO), because the queue does not show where a datagram ends. The verdict returns them to
@@ -39,25 +30,24 @@ bool packet_needs_segments(struct pipeline *pipeline, const struct decoded_packe
     return true;
 }
 
-static bool judge_marked(struct pipeline *pipeline, struct packet *pkt)
-{
-    pipeline->counters.marked++;
-    if (pipeline->marked_policy == QUEUE_MARKED_INSPECT)
-        return false;
-    if (pipeline->marked_policy == QUEUE_MARKED_DROP)
-        policy_drop(pipeline->policy, pkt, DROP_REASON_MARKED);
-    pipeline->counters.uninspected_marked += pkt->verdict != VERDICT_DROP;
-    return true;
-}
-
 bool packet_policy_decides(struct pipeline *pipeline, struct packet *pkt)
 {
-    if (pkt->flags & PACKET_LOOPING) {
-        judge_looping(pipeline, pkt);
+    if (pkt->flags & PACKET_LOOPING) { /* queue.looping-packets: the packet was inspected each time that it arrived */
+        pipeline->counters.looping++;
+        /* In alert-only, acceptance also ends the loop: the capture does not repeat the packet. */
+        if (pipeline->looping_policy == QUEUE_LOOPING_DROP)
+            policy_drop(pipeline->policy, pkt, DROP_REASON_LOOP);
         return true;
     }
-    if (pkt->flags & PACKET_MARKED && judge_marked(pipeline, pkt))
-        return true;
+    if (pkt->flags & PACKET_MARKED) { /* queue.marked-packets */
+        pipeline->counters.marked++;
+        if (pipeline->marked_policy == QUEUE_MARKED_DROP)
+            policy_drop(pipeline->policy, pkt, DROP_REASON_MARKED);
+        if (pipeline->marked_policy != QUEUE_MARKED_INSPECT) {
+            pipeline->counters.uninspected_marked += pkt->verdict != VERDICT_DROP;
+            return true;
+        }
+    }
     if (!(pkt->flags & PACKET_TRUNCATED) || pipeline->truncated_policy == QUEUE_TRUNCATED_INSPECT)
         return false;
     policy_drop(pipeline->policy, pkt, DROP_REASON_TRUNCATED);

@@ -2,7 +2,7 @@
 /*
  * Measures level and age of a worker's queue while it receives. While each receive empties the queue, the cost is two
  * clock reads for each batch. A full receive means that more packets may wait: then the worker reads the level of the
- * queue from the kernel, at most each LOOK_NS.
+ * queue from the kernel, at most once in LEVEL_INTERVAL_NS.
  *
  * The age of a batch is that of its oldest packet when the verdicts are sent: no packet of the batch waited longer.
  *
@@ -19,7 +19,7 @@
 #include "sluice/packet.h"
 #include "sluice/ring.h"
 
-enum { LOOK_NS = 5 * 1000 * 1000 };
+enum { LEVEL_INTERVAL_NS = 5 * 1000 * 1000 };
 #define WAIT_NS UINT64_C(200000000)      /* WORKER_WAIT_MS: how long a receive waits for packets */
 #define MAX_SLEEP_NS UINT64_C(300000000) /* after a longer receive the worker was stopped, or got no CPU */
 #define START_NS (3 * NS_PER_SECOND)
@@ -38,12 +38,12 @@ void queue_watch_copy(const struct queue_watch *watch, struct queue_watch_counte
         .slowest_ns = watch->slowest_ns,
     };
     if (watch->overload.active)
-        out->total_ns += watch->asked_ns - watch->overload.entered_ns;
+        out->total_ns += watch->receive_ns - watch->overload.entered_ns;
 }
 
 void queue_watch_receiving(struct queue_watch *watch, uint64_t now_ns)
 {
-    watch->asked_ns = now_ns;
+    watch->receive_ns = now_ns;
     if (watch->started_ns == 0)
         watch->started_ns = now_ns;
 }
@@ -55,72 +55,56 @@ static unsigned permille(uint64_t part, uint64_t whole)
     return value < 1000 ? (unsigned)value : 1000;
 }
 
-static void look(struct queue_watch *watch, struct capture *capture, uint64_t now_ns)
-{
-    struct queue_level level;
-    unsigned packets, bytes;
-
-    watch->looked_ns = now_ns;
-    if (capture_level(capture, &level))
-        return;
-    packets = permille(level.waiting, level.length);
-    bytes = permille(level.buffered, level.buffer);
-    watch->fill_permille = packets > bytes ? packets : bytes;
-    if (level.has_sequence)
-        queue_age_mark(&watch->age, level.id_sequence, now_ns, false);
-}
-
 /*
  * The time that a receive waits for packets is not their age. If the worker was stopped meanwhile (SIGSTOP), the
  * receive ends without packets, and those that wait may have arrived at any time since the last mark. If the worker got
  * no CPU, they may have arrived at any time during the receive; as it should have ended after WAIT_NS, its first packet
  * has waited for about the rest. That age is counted, but sheds no flow, because it is not certain.
  */
-static void note_sleep(struct queue_watch *watch, struct capture *capture, bool received, uint64_t now_ns)
+void queue_watch_received(struct queue_watch *watch, struct capture *capture, struct packet *const *batch, int count,
+                          uint64_t now_ns)
 {
-    uint64_t slept_ns = now_ns - watch->asked_ns;
+    const struct capture_counters *counters = capture_counters(capture);
+    const uint64_t slept_ns = now_ns - watch->receive_ns;
+    const bool full = counters->full_batches != watch->full_batches, received = count > 0;
     struct queue_level level;
 
+    watch->received_ns = now_ns;
+    watch->full_batches = counters->full_batches;
     watch->late_ns = received && slept_ns > MAX_SLEEP_NS ? slept_ns - WAIT_NS : 0;
     if (received || slept_ns <= MAX_SLEEP_NS)
         queue_age_slept(&watch->age, slept_ns);
     else if (capture_level(capture, &level) == 0 && level.has_sequence && level.waiting == 0)
         queue_age_mark(&watch->age, level.id_sequence, now_ns, true);
-}
 
-/* Prefers the kernel's time stamp to the estimate. */
-static uint64_t age_of(struct queue_watch *watch, const struct packet *pkt, uint64_t now_ns)
-{
-    uint64_t known_ns = queue_age_of(&watch->age, pkt->meta.id, now_ns), real_ns;
+    if (full && now_ns - watch->level_ns >= LEVEL_INTERVAL_NS) {
+        watch->level_ns = now_ns;
+        if (capture_level(capture, &level) == 0) {
+            unsigned packets = permille(level.waiting, level.length), bytes = permille(level.buffered, level.buffer);
 
-    if (!(pkt->flags & PACKET_KERNEL_TIME))
-        return known_ns;
-    real_ns = clock_realtime_ns();
-    return real_ns >= pkt->time_ns && real_ns - pkt->time_ns < MAX_STAMP_AGE_NS ? real_ns - pkt->time_ns : known_ns;
-}
-
-void queue_watch_received(struct queue_watch *watch, struct capture *capture, struct packet *const *batch, int count,
-                          uint64_t now_ns)
-{
-    const struct capture_counters *counters = capture_counters(capture);
-    bool full = counters->full_batches != watch->full_batches;
-
-    watch->received_ns = now_ns;
-    watch->full_batches = counters->full_batches;
-    note_sleep(watch, capture, count > 0, now_ns);
-    if (full && now_ns - watch->looked_ns >= LOOK_NS)
-        look(watch, capture, now_ns);
-    if (count <= 0)
+            watch->fill_permille = packets > bytes ? packets : bytes;
+            if (level.has_sequence)
+                queue_age_mark(&watch->age, level.id_sequence, now_ns, false);
+        }
+    }
+    if (!received)
         return;
-    watch->oldest_ns = age_of(watch, batch[0], now_ns);
+    watch->oldest_ns = queue_age_of(&watch->age, batch[0]->meta.id, now_ns);
+    if (batch[0]->flags & PACKET_KERNEL_TIME) { /* prefer the kernel's time stamp to the estimate */
+        uint64_t real_ns = clock_realtime_ns(), stamp_ns = batch[0]->time_ns;
+
+        if (real_ns >= stamp_ns && real_ns - stamp_ns < MAX_STAMP_AGE_NS)
+            watch->oldest_ns = real_ns - stamp_ns;
+    }
     if (!full) {
         queue_age_mark(&watch->age, batch[count - 1]->meta.id, now_ns, true);
         watch->fill_permille = 0;
     }
 }
 
-static void tell(struct queue_watch *watch, enum overload_change change, uint64_t age_ns,
-                 const uint64_t shed[SHED_CLASSES], uint64_t now_ns)
+/* Reports the start, a change or the end of overload to the thread that writes events and log lines. */
+static void send_notice(struct queue_watch *watch, enum overload_change change, uint64_t age_ns,
+                        const uint64_t shed[SHED_CLASSES], uint64_t now_ns)
 {
     const struct overload *overload = &watch->overload;
     struct overload_notice *notice;
@@ -164,7 +148,7 @@ unsigned queue_watch_update(struct queue_watch *watch, int count, const uint64_t
         return 0;
     change = overload_update(&watch->overload, watch->fill_permille, age_ns, now_ns);
     if (change != OVERLOAD_SAME)
-        tell(watch, change, age_ns, shed, now_ns);
+        send_notice(watch, change, age_ns, shed, now_ns);
     return overload_shedding(&watch->overload);
 }
 

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "sluice/app.h"
+#include "sluice/bytes.h"
 #include "sluice/decode.h"
 #include "sluice/edit.h"
 #include "sluice/flow.h"
@@ -65,122 +66,67 @@ static unsigned checksum_offset(const struct packet *pkt)
     }
 }
 
-static bool can_be_edited(const struct packet *pkt)
+/* Writes the edits into a copy of the packet's transport segment, and updates its checksum by the difference (RFC 1624:
+ * HC' = ~(~HC + ~m + m')). */
+static void apply_edits(const struct packet_edits *edits, const struct packet *pkt, uint8_t *segment)
 {
-    return pkt->root == pkt && !(pkt->flags & (PACKET_TRUNCATED | PACKET_REASSEMBLED | PACKET_CARRIES_TUNNEL)) &&
-           pkt->payload && checksum_offset(pkt) != 0;
-}
+    uint8_t *checksum = segment + checksum_offset(pkt);
+    uint16_t old = (uint16_t)(checksum[0] << 8 | checksum[1]);
+    uint32_t sum = (uint16_t)~old;
 
-/* A copy of a packet in its slot. */
-struct copy {
-    uint8_t *bytes;
-    uint32_t transport, payload; /* offsets */
-    uint8_t *checksum;
-};
+    for (unsigned i = 0; i < edits->count; i++) {
+        const struct packet_edit *edit = &edits->list[i];
+        uint32_t at = pkt->transport_header_length + edit->offset;
 
-static struct copy copy_packet(struct rewriter *rewriter, const struct packet *pkt)
-{
-    struct copy copy = { .bytes = rewriter->slots + (size_t)rewriter->next * REWRITE_SLOT_SIZE };
-    const uint8_t *from = pkt->new_data ? pkt->new_data : pkt->data;
-    uint32_t length = pkt->new_data ? pkt->new_length : pkt->length;
+        if ((uint64_t)edit->offset + edit->length > pkt->payload_length)
+            continue;
+        for (uint32_t k = 0; k < edit->length; k++, at++) {
+            unsigned shift = at % 2 ? 0 : 8; /* the byte's place in its 16-bit word */
 
-    rewriter->next = (rewriter->next + 1) % REWRITE_SLOTS;
-    memcpy(copy.bytes, from, length);
-    copy.transport = (uint32_t)(pkt->transport - pkt->data);
-    copy.payload = copy.transport + pkt->transport_header_length;
-    copy.checksum = copy.bytes + copy.transport + checksum_offset(pkt);
-    return copy;
-}
-
-static uint16_t get16(const uint8_t *at)
-{
-    return (uint16_t)(at[0] << 8 | at[1]);
-}
-
-static void put16(uint8_t *at, uint16_t value)
-{
-    at[0] = (uint8_t)(value >> 8);
-    at[1] = (uint8_t)value;
-}
-
-/* RFC 1624: HC' = ~(~HC + ~m + m'), for one byte at an even or odd offset. */
-static uint32_t add_difference(uint32_t sum, bool odd, uint8_t old, uint8_t new)
-{
-    unsigned shift = odd ? 0 : 8;
-
-    return sum + (uint16_t) ~(old << shift) + ((uint32_t) new << shift);
-}
-
-static uint16_t fold(uint32_t sum)
-{
-    while (sum >> 16)
-        sum = (sum & 0xffff) + (sum >> 16);
-    return (uint16_t)sum;
-}
-
-/* Writes the bytes of an edit. Returns the difference that it makes to the checksum. */
-static uint16_t put_edit(const struct copy *copy, const struct packet_edit *edit, uint16_t folded)
-{
-    uint32_t at = copy->payload - copy->transport + edit->offset;
-    uint8_t *bytes = copy->bytes + copy->transport + at;
-
-    for (uint32_t i = 0; i < edit->length; i++) {
-        folded = fold(add_difference(folded, (at + i) % 2, bytes[i], edit->bytes[i]));
-        bytes[i] = edit->bytes[i];
+            sum += (uint16_t) ~(segment[at] << shift) + ((uint32_t)edit->bytes[k] << shift);
+            while (sum >> 16)
+                sum = (sum & 0xffff) + (sum >> 16);
+            segment[at] = edit->bytes[k];
+        }
     }
-    return folded;
-}
-
-static void put_edits(struct rewriter *rewriter, const struct packet *pkt, const struct copy *copy)
-{
-    uint16_t sum = (uint16_t)~get16(copy->checksum);
-    bool has_checksum = pkt->protocol != IPPROTO_UDP || get16(copy->checksum) != 0;
-
-    for (unsigned i = 0; i < rewriter->edits.count; i++) {
-        const struct packet_edit *edit = &rewriter->edits.list[i];
-
-        if ((uint64_t)edit->offset + edit->length <= pkt->payload_length)
-            sum = put_edit(copy, edit, sum);
-    }
+    if ((pkt->protocol == IPPROTO_UDP && old == 0) || pkt->flags & PACKET_CHECKSUM_NOT_READY)
+        return; /* UDP without a checksum, or one that is not computed yet */
     sum = (uint16_t)~sum;
-    if (has_checksum && !(pkt->flags & PACKET_CHECKSUM_NOT_READY))
-        put16(copy->checksum, sum == 0 && pkt->protocol == IPPROTO_UDP ? 0xffff : sum);
-}
-
-static void fill_in_checksum(const struct packet *pkt, const struct copy *copy)
-{
-    struct packet moved = *pkt;
-
-    moved.transport = copy->bytes + copy->transport;
-    moved.ip = copy->bytes + (pkt->ip - pkt->data);
-    put16(copy->checksum, decode_transport_checksum(&moved));
-}
-
-static bool fits(const struct packet *pkt)
-{
-    return (pkt->new_data ? pkt->new_length : pkt->length) <= REWRITE_SLOT_SIZE;
+    store_be16(checksum, sum == 0 && pkt->protocol == IPPROTO_UDP ? 0xffff : sum);
 }
 
 bool rewriter_finish(struct rewriter *rewriter, struct packet *pkt)
 {
-    bool wanted = rewriter->edits.count > 0 && pkt->verdict != VERDICT_DROP;
-    bool edited = wanted && can_be_edited(pkt) && fits(pkt);
+    const uint8_t *from = pkt->new_data ? pkt->new_data : pkt->data;
+    const uint32_t length = pkt->new_data ? pkt->new_length : pkt->length;
+    const bool wanted = rewriter->edits.count > 0 && pkt->verdict != VERDICT_DROP;
+    const bool edited = wanted && pkt->root == pkt && pkt->payload && checksum_offset(pkt) != 0 &&
+                        !(pkt->flags & (PACKET_TRUNCATED | PACKET_REASSEMBLED | PACKET_CARRIES_TUNNEL)) &&
+                        length <= REWRITE_SLOT_SIZE;
+    uint8_t *copy, *segment;
 
     pkt->edits = NULL;
     if (pkt->verdict == VERDICT_DROP || (!edited && !pkt->new_data))
         return !wanted;
-    if (!fits(pkt)) { /* only for replacements of rules: packets that the stream rewrote always fit */
+    if (length > REWRITE_SLOT_SIZE) { /* only for replacements of rules: packets that the stream rewrote always fit */
         pkt->new_data = NULL;
         return false;
     }
-    struct copy copy = copy_packet(rewriter, pkt);
-
+    copy = rewriter->slots + (size_t)rewriter->next * REWRITE_SLOT_SIZE;
+    rewriter->next = (rewriter->next + 1) % REWRITE_SLOTS;
+    memcpy(copy, from, length);
+    segment = copy + (pkt->transport - pkt->data);
     if (edited)
-        put_edits(rewriter, pkt, &copy);
-    if (pkt->flags & PACKET_CHECKSUM_NOT_READY && !(pkt->flags & PACKET_GSO) && checksum_offset(pkt) != 0)
-        fill_in_checksum(pkt, &copy);
-    pkt->new_length = pkt->new_data ? pkt->new_length : pkt->length;
-    pkt->new_data = copy.bytes;
+        apply_edits(&rewriter->edits, pkt, segment);
+    if (pkt->flags & PACKET_CHECKSUM_NOT_READY && !(pkt->flags & PACKET_GSO) && checksum_offset(pkt) != 0) {
+        struct packet moved = *pkt;
+
+        moved.transport = segment;
+        moved.ip = copy + (pkt->ip - pkt->data);
+        store_be16(segment + checksum_offset(pkt), decode_transport_checksum(&moved));
+    }
+    pkt->new_length = length;
+    pkt->new_data = copy;
     return edited || !wanted;
 }
 

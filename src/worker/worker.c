@@ -128,9 +128,33 @@ void worker_close_connections(struct worker *worker)
     worker->connections = NULL;
 }
 
-/* Answers a query for one flow with a live or an ended one. */
-static void answer_one(struct worker_query *query, const struct flow *flow, const struct flow_copy *ended)
+/* Answers a query within the time of a batch; an idle worker takes up to a hundred times as long. */
+static void answer_query(const struct pipeline *pipeline, struct worker_query *query, bool idle)
 {
+    const struct flow *found[WORKER_FLOWS], *flow = NULL;
+    const struct flow_copy *ended = NULL;
+
+    switch (query->kind) {
+    case WORKER_PAGE:
+        query->count = flow_table_list(pipeline->flows, &query->cursor, idle ? QUERY_IDLE_BUCKETS : QUERY_BUCKETS,
+                                       found, WORKER_FLOWS);
+        for (size_t i = 0; i < query->count; i++)
+            flow_copy_init(&query->flows[i], found[i], false);
+        return;
+    case WORKER_BY_ENDS:
+        flow = flow_table_find(pipeline->flows, &query->ends);
+        if (!flow)
+            ended = ended_flows_find(pipeline->ended, &query->ends, 0);
+        break;
+    case WORKER_BY_ID:
+        /* There is no index by id: first search the few ended flows, then walk the table of live ones. */
+        if (query->cursor == 0)
+            ended = ended_flows_find(pipeline->ended, NULL, query->id);
+        if (!ended)
+            flow = flow_table_find_id(pipeline->flows, query->id, &query->cursor,
+                                      idle ? QUERY_IDLE_BUCKETS : QUERY_WALK_BUCKETS);
+        break;
+    }
     query->count = flow || ended;
     if (flow)
         flow_copy_init(&query->flows[0], flow, false);
@@ -138,57 +162,13 @@ static void answer_one(struct worker_query *query, const struct flow *flow, cons
         query->flows[0] = *ended;
 }
 
-static void answer_by_ends(const struct pipeline *pipeline, struct worker_query *query)
-{
-    const struct flow *flow = flow_table_find(pipeline->flows, &query->ends);
-
-    answer_one(query, flow, flow ? NULL : ended_flows_find(pipeline->ended, &query->ends, 0));
-}
-
-/* There is no index by id: searches the few ended flows first, then walks over the live ones. */
-static void answer_by_id(const struct pipeline *pipeline, struct worker_query *query, size_t buckets)
-{
-    const struct flow_copy *ended = query->cursor == 0 ? ended_flows_find(pipeline->ended, NULL, query->id) : NULL;
-    const struct flow *flow = NULL;
-
-    if (ended)
-        query->cursor = 0;
-    else
-        flow = flow_table_find_id(pipeline->flows, query->id, &query->cursor, buckets);
-    answer_one(query, flow, ended);
-}
-
-static void answer_page(const struct pipeline *pipeline, struct worker_query *query, size_t buckets)
-{
-    const struct flow *found[WORKER_FLOWS];
-
-    query->count = flow_table_list(pipeline->flows, &query->cursor, buckets, found, WORKER_FLOWS);
-    for (size_t i = 0; i < query->count; i++)
-        flow_copy_init(&query->flows[i], found[i], false);
-}
-
-/* Answers within the time of a batch; an idle worker takes up to a hundred times as long. */
-static void answer_query(struct worker *worker, struct worker_query *query, bool idle)
-{
-    switch (query->kind) {
-    case WORKER_PAGE:
-        answer_page(&worker->pipeline, query, idle ? QUERY_IDLE_BUCKETS : QUERY_BUCKETS);
-        break;
-    case WORKER_BY_ENDS:
-        answer_by_ends(&worker->pipeline, query);
-        break;
-    case WORKER_BY_ID:
-        answer_by_id(&worker->pipeline, query, idle ? QUERY_IDLE_BUCKETS : QUERY_WALK_BUCKETS);
-        break;
-    }
-}
-
-static void answer_main(struct worker *worker, bool idle)
+/* Handles requests of the main thread: a query of flows, a snapshot of the counters. */
+static void answer_requests(struct worker *worker, bool idle)
 {
     struct worker_query *query = atomic_load_explicit(&worker->query, memory_order_acquire);
 
     if (query) {
-        answer_query(worker, query, idle);
+        answer_query(&worker->pipeline, query, idle);
         atomic_store_explicit(&worker->query, NULL, memory_order_release);
     }
     if (atomic_load_explicit(&worker->snapshot_wanted, memory_order_acquire)) {
@@ -250,53 +230,31 @@ bool worker_has_update(const struct worker *worker)
     return atomic_load_explicit(&worker->update, memory_order_acquire) != NULL;
 }
 
-/* Requests conntrack data without time limit while the ruleset needs them. */
-static void keep_conntrack(struct worker *worker, const struct ruleset *ruleset)
-{
-    if (!ruleset_needs_conntrack(ruleset) || !worker->conntrack_allowed)
-        return;
-    worker->conntrack_until_ns = 0;
-    nfqueue_start_conntrack(worker->capture);
-}
-
-static void take_settings(struct worker *worker, const struct worker_update *update)
-{
-    if (!update->has_settings)
-        return;
-    flow_table_set_timeouts(worker->pipeline.flows, &update->flow);
-    policy_set_exceptions(worker->pipeline.policy, update->exceptions);
-    overload_set_options(&worker->watch.overload, &update->overload);
-    worker->pipeline.shed_limits = update->overload.limits;
-}
-
-/* Switches to a new ruleset and settings. Between two batches nothing of the worker points into the old ruleset: flows
- * and transactions refer to rules by number. */
-static void take_update(struct worker *worker)
-{
-    struct worker_update *update = atomic_load_explicit(&worker->update, memory_order_acquire);
-
-    if (!update)
-        return;
-    detector_switch(worker->pipeline.detector, update->room);
-    file_engine_give_magic(app_file_engine(worker->pipeline.app), &update->magic);
-    pipeline_set_ruleset(&worker->pipeline, update->ruleset);
-    take_settings(worker, update);
-    keep_conntrack(worker, update->ruleset);
-    atomic_store_explicit(&worker->ruleset, update->ruleset, memory_order_release);
-    atomic_store_explicit(&worker->update, NULL, memory_order_release);
-}
-
-/* Returns the ruleset for the next batch. */
+/* Returns the ruleset for the next batch, after switching to a new ruleset and new settings if there are any. Between
+ * two batches nothing of the worker points into the old ruleset: flows and transactions refer to rules by number. */
 static const struct ruleset *current_ruleset(struct worker *worker)
 {
-    take_update(worker);
-    return atomic_load_explicit(&worker->ruleset, memory_order_relaxed);
-}
+    struct worker_update *update = atomic_load_explicit(&worker->update, memory_order_acquire);
+    struct pipeline *pipeline = &worker->pipeline;
 
-static void let_go(struct worker *worker)
-{
-    if (worker->memory)
-        heartbeat_clear_packet(&worker->memory->worker[worker->index]);
+    if (!update)
+        return atomic_load_explicit(&worker->ruleset, memory_order_relaxed);
+    detector_switch(pipeline->detector, update->room);
+    file_engine_give_magic(app_file_engine(pipeline->app), &update->magic);
+    pipeline_set_ruleset(pipeline, update->ruleset);
+    if (update->has_settings) {
+        flow_table_set_timeouts(pipeline->flows, &update->flow);
+        policy_set_exceptions(pipeline->policy, update->exceptions);
+        overload_set_options(&worker->watch.overload, &update->overload);
+        pipeline->shed_limits = update->overload.limits;
+    }
+    if (ruleset_needs_conntrack(update->ruleset) && worker->conntrack_allowed) {
+        worker->conntrack_until_ns = 0; /* as long as the ruleset needs it */
+        nfqueue_start_conntrack(worker->capture);
+    }
+    atomic_store_explicit(&worker->ruleset, update->ruleset, memory_order_release);
+    atomic_store_explicit(&worker->update, NULL, memory_order_release);
+    return update->ruleset;
 }
 
 static void beat(struct worker *worker)
@@ -306,91 +264,67 @@ static void beat(struct worker *worker)
         heartbeat_beat(&worker->memory->worker[worker->index]);
 }
 
-static void tell_state(struct worker *worker, enum heartbeat_state state)
+static void set_state(struct worker *worker, enum heartbeat_state state)
 {
     if (worker->memory)
         atomic_store(&worker->memory->worker[worker->index].state, state);
 }
 
-static int receive(struct worker *worker, struct packet **batch, int wait_ms)
-{
-    int count;
-
-    queue_watch_receiving(&worker->watch, clock_monotonic_ns());
-    count = capture_receive(worker->capture, batch, worker->queue.batch ? worker->queue.batch : 1, wait_ms);
-    if (count >= 0 || count == -ENOBUFS)
-        queue_watch_received(&worker->watch, worker->capture, batch, count, clock_monotonic_ns());
-    return count;
-}
-
-static void judge(struct worker *worker, const struct ruleset *ruleset, struct packet **batch, int count)
-{
-    for (int i = 0; i < count; i++)
-        pipeline_packet(&worker->pipeline, ruleset, batch[i], i + 1 < count ? batch[i + 1] : NULL);
-}
-
-/* Inspects a batch and measures the time of each packet (detect.packet-budget). */
-static void judge_by_budget(struct worker *worker, const struct ruleset *ruleset, struct packet **batch, int count)
-{
-    uint64_t before_ns = clock_monotonic_ns();
-
-    for (int i = 0; i < count; i++) {
-        uint64_t now_ns;
-
-        pipeline_packet(&worker->pipeline, ruleset, batch[i], i + 1 < count ? batch[i + 1] : NULL);
-        now_ns = clock_monotonic_ns();
-        queue_watch_time(&worker->watch, now_ns - before_ns);
-        before_ns = now_ns;
-    }
-}
-
 /* Receives and inspects a batch, and sends the verdicts. Returns the number of packets, or -errno when the queue is
  * closed. */
-static int do_batch(struct worker *worker, int wait_ms)
+static int process_batch(struct worker *worker, int wait_ms)
 {
+    struct queue_watch *watch = &worker->watch;
     struct packet *batch[CAPTURE_MAX_BATCH];
-    int count = receive(worker, batch, wait_ms);
-    const struct ruleset *ruleset = current_ruleset(worker); /* also without packets, to release the old one */
-    int err = 0;
+    const struct ruleset *ruleset;
+    uint64_t before_ns, now_ns;
+    int count, err;
 
+    queue_watch_receiving(watch, clock_monotonic_ns());
+    count = capture_receive(worker->capture, batch, worker->queue.batch ? worker->queue.batch : 1, wait_ms);
+    if (count >= 0 || count == -ENOBUFS)
+        queue_watch_received(watch, worker->capture, batch, count, clock_monotonic_ns());
+    ruleset = current_ruleset(worker); /* also without packets, to release the old one */
     if (count <= 0)
         return count == -ENOBUFS ? 0 : count; /* the kernel dropped packets: counted, not an error */
     pipeline_set_mode(&worker->pipeline, (enum ips_mode)atomic_load_explicit(&worker->mode, memory_order_relaxed));
-    if (worker->watch.packet_budget_ns > 0)
-        judge_by_budget(worker, ruleset, batch, count);
-    else
-        judge(worker, ruleset, batch, count);
-    let_go(worker);
+    before_ns = watch->packet_budget_ns > 0 ? clock_monotonic_ns() : 0;
+    for (int i = 0; i < count; i++) {
+        pipeline_packet(&worker->pipeline, ruleset, batch[i], i + 1 < count ? batch[i + 1] : NULL);
+        if (watch->packet_budget_ns > 0) {
+            now_ns = clock_monotonic_ns();
+            queue_watch_time(watch, now_ns - before_ns);
+            before_ns = now_ns;
+        }
+    }
+    if (worker->memory)
+        heartbeat_clear_packet(&worker->memory->worker[worker->index]);
     err = capture_send_verdicts(worker->capture, batch, (size_t)count);
     return err ? err : count;
 }
 
-/* Conntrack data costs time for each packet, so it is requested for a limited time: after the start, for connections
- * older than the program, and after a failed lookup. */
-static void switch_conntrack(struct worker *worker, uint64_t now_ns)
-{
-    if (worker->conntrack_wanted && nfqueue_start_conntrack(worker->capture) == 0)
-        worker->conntrack_until_ns = now_ns + CONNTRACK_SECONDS * NS_PER_SECOND;
-    worker->conntrack_wanted = false;
-    if (worker->conntrack_until_ns == 0 || now_ns < worker->conntrack_until_ns)
-        return;
-    worker->conntrack_until_ns = 0;
-    nfqueue_stop_conntrack(worker->capture);
-}
-
 /* Ends timed-out flows: twice as many as a batch can start, and more when the worker is idle. */
-static void expire(struct worker *worker, const struct ruleset *ruleset, int count)
+static void expire_flows(struct worker *worker, int count)
 {
     size_t budget = count > 0 ? 2 * (size_t)count : WORKER_IDLE_EXPIRE;
     uint64_t now_ns = clock_realtime_ns();
 
-    pipeline_expire(&worker->pipeline, ruleset, now_ns, budget);
-    switch_conntrack(worker, now_ns);
+    pipeline_expire(&worker->pipeline, current_ruleset(worker), now_ns, budget);
+    /* Conntrack data costs time for each packet, so it is requested for a limited time: after the start, for
+     * connections older than the program, and after a failed lookup. */
+    if (worker->conntrack_wanted && nfqueue_start_conntrack(worker->capture) == 0)
+        worker->conntrack_until_ns = now_ns + CONNTRACK_SECONDS * NS_PER_SECOND;
+    worker->conntrack_wanted = false;
+    if (worker->conntrack_until_ns != 0 && now_ns >= worker->conntrack_until_ns) {
+        worker->conntrack_until_ns = 0;
+        nfqueue_stop_conntrack(worker->capture);
+    }
 }
 
 /* Reads the reports about offloaded flows: all, or a limited number. */
-static void take_reports(struct worker *worker, const struct ruleset *ruleset, bool all)
+static void read_reports(struct worker *worker, bool all)
 {
+    const struct ruleset *ruleset = current_ruleset(worker);
     const struct flow_report *report;
     uint64_t now_ns;
     size_t size;
@@ -405,8 +339,9 @@ static void take_reports(struct worker *worker, const struct ruleset *ruleset, b
     }
 }
 
-/* Updates overload by the age of the packets, and sets the classes to shed. */
-static void watch_queue(struct worker *worker, int count)
+/* Updates overload by the age of the packets, and sets the classes of flows to shed. Publishes the counters that other
+ * threads watch. */
+static void update_overload(struct worker *worker, int count)
 {
     struct pipeline *pipeline = &worker->pipeline;
     uint64_t evicted[EVICTION_TABLES];
@@ -421,7 +356,7 @@ static void watch_queue(struct worker *worker, int count)
 }
 
 /* Exchanges counters and requests with the thread that watches the sluice table. */
-static void meet_attachment(struct worker *worker)
+static void update_firewall_watch(struct worker *worker)
 {
     uint64_t until_ns = atomic_load_explicit(&worker->exact_until_ns, memory_order_relaxed);
 
@@ -436,23 +371,23 @@ static void meet_attachment(struct worker *worker)
 
 /* Runs until stop is requested, then inspects the packets that still wait, because closing the queue would drop them;
  * the number of these batches is limited in case packets keep arriving. */
-static void loop(struct worker *worker)
+static void process_queue(struct worker *worker)
 {
     int count = 0;
 
     while (count >= 0 && !atomic_load_explicit(&worker->stop, memory_order_relaxed)) {
-        count = do_batch(worker, WORKER_WAIT_MS);
-        watch_queue(worker, count);
-        take_reports(worker, current_ruleset(worker), false);
-        expire(worker, current_ruleset(worker), count);
-        meet_attachment(worker);
+        count = process_batch(worker, WORKER_WAIT_MS);
+        update_overload(worker, count);
+        read_reports(worker, false);
+        expire_flows(worker, count);
+        update_firewall_watch(worker);
         beat(worker);
-        answer_main(worker, count == 0);
+        answer_requests(worker, count == 0);
     }
     bool leaves = atomic_load(&worker->leave);
 
     for (int i = 0; i < WORKER_LAST_BATCHES && count >= 0 && !leaves; i++) {
-        count = do_batch(worker, 0);
+        count = process_batch(worker, 0);
         beat(worker);
         if (count == 0)
             break;
@@ -460,42 +395,36 @@ static void loop(struct worker *worker)
     int err = worker->has_sender ? nfqueue_wait_sent(worker->capture) : 0;
 
     count = count < 0 ? count : err;
-    tell_state(worker, HEARTBEAT_ENDED);
+    set_state(worker, HEARTBEAT_ENDED);
     if (count < 0)
         atomic_store(&worker->error, count);
-    take_reports(worker, current_ruleset(worker), true);
+    read_reports(worker, true);
     if (!leaves)
         pipeline_finish(&worker->pipeline, current_ruleset(worker), clock_realtime_ns());
 }
 
-/* Called by the thread itself: setting the name of another thread needs access to /proc. */
-static void name_thread(const struct worker *worker)
-{
-    char name[16];
-
-    snprintf(name, sizeof(name), "worker-q%u", (unsigned)worker->queue.queue);
-    pthread_setname_np(pthread_self(), name);
-}
-
-static void *run(void *arg)
+static void *run_worker(void *arg)
 {
     struct worker *worker = arg;
     void *stack = NULL;
+    char name[16];
     int err;
 
-    name_thread(worker);
+    /* The thread sets its own name: setting the name of another thread needs access to /proc. */
+    snprintf(name, sizeof(name), "worker-q%u", (unsigned)worker->queue.queue);
+    pthread_setname_np(pthread_self(), name);
     if (worker->affinity)
         affinity_apply_worker(worker->affinity, worker->index);
     if (worker->memory && crash_report_add_worker(worker->memory, worker->index, &stack))
-        stack = NULL; /* then no packet is suspected after a crash */
+        stack = NULL; /* then a crash of this thread is not attributed to a packet */
     err = sandbox_enter_worker(worker->sandbox);
     if (err) {
         atomic_store(&worker->error, err);
         crash_report_remove_worker(stack);
         return NULL;
     }
-    tell_state(worker, HEARTBEAT_RUNNING);
-    loop(worker);
+    set_state(worker, HEARTBEAT_RUNNING);
+    process_queue(worker);
     crash_report_remove_worker(stack);
     return NULL;
 }
@@ -518,33 +447,27 @@ static void *run_sender(void *arg)
     return NULL;
 }
 
-/* The worker uses the sender only after it has started: otherwise it could wait without end. */
-static int wait_for_sender(struct worker *worker)
-{
-    const struct timespec pause = { .tv_nsec = 100000 };
-    int state;
-
-    while ((state = atomic_load(&worker->sender_state)) == SENDER_STARTS)
-        nanosleep(&pause, NULL);
-    if (state == SENDER_RUNS)
-        return 0;
-    pthread_join(worker->sender, NULL);
-    return state;
-}
-
 static int start_sender(struct worker *worker)
 {
-    int err;
+    const struct timespec pause = { .tv_nsec = 100000 };
+    int err, state;
 
     if (!worker->affinity || worker->affinity->sender_count == 0)
         return 0;
     err = nfqueue_add_sender(worker->capture);
     if (!err)
         err = -pthread_create(&worker->sender, NULL, run_sender, worker);
-    if (!err)
-        err = wait_for_sender(worker);
-    worker->has_sender = err == 0;
-    return err;
+    if (err)
+        return err;
+    /* The worker uses the sender only after it has started: otherwise it could wait forever. */
+    while ((state = atomic_load(&worker->sender_state)) == SENDER_STARTS)
+        nanosleep(&pause, NULL);
+    if (state != SENDER_RUNS) {
+        pthread_join(worker->sender, NULL);
+        return state;
+    }
+    worker->has_sender = true;
+    return 0;
 }
 
 static void stop_sender(struct worker *worker)
@@ -561,7 +484,7 @@ int worker_start(struct worker *worker)
     int err = start_sender(worker);
 
     if (!err)
-        err = -pthread_create(&worker->thread, NULL, run, worker);
+        err = -pthread_create(&worker->thread, NULL, run_worker, worker);
     worker->started = err == 0;
     if (err)
         stop_sender(worker);

@@ -525,12 +525,12 @@ static void close_watch(void)
 }
 
 /* Packets with ids up to `last`, received at `at` and judged a millisecond later; what is shed then. */
-static unsigned receive(uint32_t first, uint32_t last, uint64_t asked_ns, uint64_t at_ns)
+static unsigned receive(uint32_t first, uint32_t last, uint64_t receive_ns, uint64_t at_ns)
 {
     struct packet one = { .meta.id = first }, other = { .meta.id = last };
     struct packet *const batch[] = { &one, &other };
 
-    queue_watch_receiving(&watch, asked_ns);
+    queue_watch_receiving(&watch, receive_ns);
     queue_watch_received(&watch, &source.capture, batch, 2, at_ns);
     return queue_watch_update(&watch, 2, none_shed, at_ns + MS);
 }
