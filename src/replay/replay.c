@@ -51,7 +51,8 @@ struct replay {
     uint64_t unsupported;       /* packets of the open file whose link type is */
 };
 
-/* Ends flows at each full second of the capture, so that the result does not depend on batches. */
+/* Records the packet's time. True: a second of the capture begins with it; flows that have timed out are then ended, so
+ * that the result does not depend on batches. */
 static bool begins_second(struct replay *replay, const struct packet *pkt)
 {
     bool begins = pkt->time_ns / NS_PER_SECOND != replay->last_ns / NS_PER_SECOND;
@@ -63,82 +64,35 @@ static bool begins_second(struct replay *replay, const struct packet *pkt)
     return begins;
 }
 
-static int judge(struct replay *replay, struct packet **batch, int count)
-{
-    struct worker *worker = &replay->workers[0];
-
-    for (int i = 0; i < count; i++) {
-        if (begins_second(replay, batch[i]))
-            pipeline_expire_all(&worker->pipeline, replay->ruleset, batch[i]->time_ns);
-        pcap_file_prefetch(batch[i]);
-        pipeline_packet(&worker->pipeline, replay->ruleset, batch[i], i + 1 < count ? batch[i + 1] : NULL);
-    }
-    return capture_send_verdicts(worker->capture, batch, (size_t)count);
-}
-
-static void hand_out(struct replay *replay, struct packet **batch, int count)
-{
-    for (int i = 0; i < count; i++) {
-        if (begins_second(replay, batch[i]))
-            replay_workers_expire(replay->threads, batch[i]->time_ns);
-        pcap_file_prefetch(batch[i]);
-        replay_workers_send(replay->threads, batch[i]);
-    }
-}
-
-/* Errors of a file are reported when it is inspected. */
-static void survey(struct replay *replay, const char *path)
-{
-    struct packet *batch[CAPTURE_MAX_BATCH];
-    char cause[CAPTURE_ERROR_SIZE];
-    struct capture *capture = NULL;
-    struct stat status;
-    int count;
-
-    if (stat(path, &status) || !S_ISREG(status.st_mode) || pcap_file_open(&capture, path, cause))
-        return;
-    while ((count = capture_receive(capture, batch, CAPTURE_MAX_BATCH, 0)) >= 0)
-        for (int i = 0; i < count; i++)
-            replay_workers_group_addresses(replay->threads, batch[i]);
-    capture_close(capture);
-}
-
 /* Inspects the packets of the open capture. Returns -ENODATA at its end, or the error. */
 static int replay_packets(struct replay *replay)
 {
     struct packet *batch[CAPTURE_MAX_BATCH];
+    struct worker *worker = &replay->workers[0];
     const struct config *config = replay->options->config;
     size_t batch_size =
         config_is_set(config, "queue.batch") ? (size_t)config_number(config, "queue.batch") : PCAP_FILE_BATCH;
-    int err = 0;
+    int count, err = 0;
 
-    while (!err) {
-        int count = capture_receive(replay->capture, batch, batch_size, 0);
+    while (!err && (count = capture_receive(replay->capture, batch, batch_size, 0)) >= 0) {
+        for (int i = 0; i < count; i++) {
+            bool expire = begins_second(replay, batch[i]);
 
-        if (count < 0)
-            return count;
-        if (replay->threads)
-            hand_out(replay, batch, count);
-        else
-            err = judge(replay, batch, count);
+            pcap_file_prefetch(batch[i]);
+            if (replay->threads) {
+                if (expire)
+                    replay_workers_expire(replay->threads, batch[i]->time_ns);
+                replay_workers_send(replay->threads, batch[i]);
+                continue;
+            }
+            if (expire)
+                pipeline_expire_all(&worker->pipeline, replay->ruleset, batch[i]->time_ns);
+            pipeline_packet(&worker->pipeline, replay->ruleset, batch[i], i + 1 < count ? batch[i + 1] : NULL);
+        }
+        if (!replay->threads)
+            err = capture_send_verdicts(worker->capture, batch, (size_t)count);
     }
-    return err;
-}
-
-/* The worker of the calling thread has read the file: its counters continue with the next file. */
-static void end_file(struct replay *replay)
-{
-    struct worker *worker = &replay->workers[0];
-    struct capture_counters before = worker->snapshot.capture;
-
-    if (!replay->threads) {
-        worker_copy_counters(worker);
-        worker->snapshot.capture.packets += before.packets;
-        worker->snapshot.capture.bytes += before.bytes;
-        worker->capture = NULL;
-    }
-    capture_close(replay->capture);
-    replay->capture = NULL;
+    return err ? err : count;
 }
 
 static int replay_file(struct replay *replay, const char *path, char error[ENGINE_ERROR_SIZE])
@@ -170,11 +124,21 @@ static int replay_file(struct replay *replay, const char *path, char error[ENGIN
         log_warning("%s: link type %s is not supported: %llu packets not inspected", path, link,
                     (unsigned long long)replay->unsupported);
     }
-    end_file(replay);
+    if (!replay->threads) { /* the worker's counters continue with the next file */
+        struct worker *worker = &replay->workers[0];
+        struct capture_counters before = worker->snapshot.capture;
+
+        worker_copy_counters(worker);
+        worker->snapshot.capture.packets += before.packets;
+        worker->snapshot.capture.bytes += before.bytes;
+        worker->capture = NULL;
+    }
+    capture_close(replay->capture);
+    replay->capture = NULL;
     return err == -ENODATA ? 0 : err;
 }
 
-static void print_mistakes(const struct diag *diag)
+static void print_diag(const struct diag *diag)
 {
     diag_print(diag, stderr, isatty(STDERR_FILENO));
 }
@@ -189,8 +153,7 @@ static int open_output(struct replay *replay, char error[ENGINE_ERROR_SIZE])
 
     output_options_default(&out);
     setup_eve_options(options->config, &out.eve);
-    out.eve.drop.rate_limit = out.eve.flow_rate_limit =
-        0; /* the capture is all there is, and must give the same events again */
+    out.eve.drop.rate_limit = out.eve.flow_rate_limit = 0; /* each run must write the same events */
     err = setup_eve_path(options->config, options->log_dir, path, sizeof(path), error);
     if (err)
         return err;
@@ -198,7 +161,7 @@ static int open_output(struct replay *replay, char error[ENGINE_ERROR_SIZE])
     out.eve_truncate = true;
     out.lossless = true;
     if (out.eve_path && options->log_dir)
-        folder_create(options->log_dir); /* or output_open() says what is wrong */
+        folder_create(options->log_dir); /* if this fails, output_open() reports the error */
     out.inline_mode = options->inline_mode;
     out.names = rule_list_names(ruleset_rules(replay->ruleset));
     out.ring_size = (size_t)config_number(options->config, "output.ring-size");
@@ -214,18 +177,10 @@ static int open_output(struct replay *replay, char error[ENGINE_ERROR_SIZE])
     return err;
 }
 
-static enum checksum_checks checksum_checks(const struct config *config)
-{
-    const char *value = config_string(config, "replay.checksum-checks");
-
-    if (strcmp(value, "auto") == 0)
-        return CHECKSUMS_AUTO;
-    return strcmp(value, "yes") == 0 ? CHECKSUMS_CHECK : CHECKSUMS_IGNORE;
-}
-
 static int read_pipeline_options(struct replay *replay, struct pipeline_options *out, char error[ENGINE_ERROR_SIZE])
 {
     const struct config *config = replay->options->config;
+    const char *checksums = config_string(config, "replay.checksum-checks");
     struct diag *diag = diag_new();
     int err =
         diag ? setup_pipeline_options(config, replay->worker_count, replay->options->inline_mode, out, diag) : -ENOMEM;
@@ -233,40 +188,40 @@ static int read_pipeline_options(struct replay *replay, struct pipeline_options 
     if (err) {
         snprintf(error, ENGINE_ERROR_SIZE, "invalid settings of the decoder, flows or streams");
         if (diag)
-            print_mistakes(diag);
-        diag_free(diag);
-        return err;
+            print_diag(diag);
     }
     diag_free(diag);
+    if (err)
+        return err;
     out->drop_undecodable &= replay->options->inline_mode;
-    out->offload.accept = out->offload.drop = false; /* there is no kernel that would take them */
-    out->checksums = checksum_checks(config);
+    out->offload.accept = out->offload.drop = false; /* there is no kernel to offload to */
+    out->checksums = strcmp(checksums, "auto") == 0  ? CHECKSUMS_AUTO
+                     : strcmp(checksums, "yes") == 0 ? CHECKSUMS_CHECK
+                                                     : CHECKSUMS_IGNORE;
     out->checksum_sample = &replay->checksum_sample;
     return 0;
 }
 
-static int open_worker(struct replay *replay, unsigned index, const struct pipeline_options *options)
+/* Reads all captures once, so that the workers know which pairs of addresses belong together. Errors of a file are
+ * reported when it is inspected. */
+static void group_addresses(struct replay *replay)
 {
-    struct worker *worker = &replay->workers[index];
-    int err = worker_snapshot_init(worker);
+    struct packet *batch[CAPTURE_MAX_BATCH];
 
-    if (!err)
-        err = pipeline_init(&worker->pipeline, options, &replay->shared, index, output_port(replay->output, index));
-    if (!err)
-        pipeline_set_ruleset(&worker->pipeline, replay->ruleset);
-    return err ? err : detector_prepare(worker->pipeline.detector, replay->ruleset);
-}
+    for (size_t i = 0; i < replay->options->capture_count; i++) {
+        const char *path = replay->options->captures[i];
+        char cause[CAPTURE_ERROR_SIZE];
+        struct capture *capture = NULL;
+        struct stat status;
+        int count;
 
-static int open_threads(struct replay *replay, const struct decode_options *decode)
-{
-    int err = replay_workers_new(&replay->threads, replay->workers, replay->worker_count, replay->ruleset, decode);
-
-    if (err)
-        return err;
-    output_set_progress(replay->output, replay_workers_progress, replay->threads);
-    for (size_t i = 0; i < replay->options->capture_count; i++)
-        survey(replay, replay->options->captures[i]);
-    return replay_workers_start(replay->threads);
+        if (stat(path, &status) || !S_ISREG(status.st_mode) || pcap_file_open(&capture, path, cause))
+            continue;
+        while ((count = capture_receive(capture, batch, CAPTURE_MAX_BATCH, 0)) >= 0)
+            for (int k = 0; k < count; k++)
+                replay_workers_group_addresses(replay->threads, batch[k]);
+        capture_close(capture);
+    }
 }
 
 static int open_workers(struct replay *replay, char error[ENGINE_ERROR_SIZE])
@@ -282,12 +237,28 @@ static int open_workers(struct replay *replay, char error[ENGINE_ERROR_SIZE])
                                replay->worker_count, true, error);
     if (err)
         return err;
-    for (unsigned i = 0; i < replay->worker_count && !err; i++)
-        err = open_worker(replay, i, &options);
+    for (unsigned i = 0; i < replay->worker_count && !err; i++) {
+        struct worker *worker = &replay->workers[i];
+
+        err = worker_snapshot_init(worker);
+        if (!err)
+            err = pipeline_init(&worker->pipeline, &options, &replay->shared, i, output_port(replay->output, i));
+        if (!err) {
+            pipeline_set_ruleset(&worker->pipeline, replay->ruleset);
+            err = detector_prepare(worker->pipeline.detector, replay->ruleset);
+        }
+    }
     if (!err)
         err = stats_new(&replay->stats, replay->worker_count, false, replay->options->config, &replay->shared);
-    if (!err && replay->worker_count > 1)
-        err = open_threads(replay, &options.decode);
+    if (!err && replay->worker_count > 1) {
+        err = replay_workers_new(&replay->threads, replay->workers, replay->worker_count, replay->ruleset,
+                                 &options.decode);
+        if (!err) {
+            output_set_progress(replay->output, replay_workers_progress, replay->threads);
+            group_addresses(replay);
+            err = replay_workers_start(replay->threads);
+        }
+    }
     if (!err && replay->shared.files)
         err = file_store_start(replay->shared.files);
     if (!err)
@@ -297,7 +268,7 @@ static int open_workers(struct replay *replay, char error[ENGINE_ERROR_SIZE])
     return err;
 }
 
-static int load(struct replay *replay, char error[ENGINE_ERROR_SIZE])
+static int load_rules(struct replay *replay, char error[ENGINE_ERROR_SIZE])
 {
     const struct replay_options *options = replay->options;
     struct load_progress progress;
@@ -308,24 +279,12 @@ static int load(struct replay *replay, char error[ENGINE_ERROR_SIZE])
         load_progress_start(&progress, diag);
         err = setup_load_rules(&replay->ruleset, options->config, options->rule_files, options->rule_file_count, diag);
         load_progress_stop(&progress);
-        print_mistakes(diag);
+        print_diag(diag);
     }
     if (err)
         snprintf(error, ENGINE_ERROR_SIZE, "the rules could not be loaded");
     diag_free(diag);
     return err;
-}
-
-static int make_workers(struct replay *replay, char error[ENGINE_ERROR_SIZE])
-{
-    if (replay->worker_count > REPLAY_MAX_WORKERS) {
-        snprintf(error, ENGINE_ERROR_SIZE, "a replay has at most %d workers", REPLAY_MAX_WORKERS);
-        return -EINVAL;
-    }
-    replay->workers = calloc(replay->worker_count, sizeof(*replay->workers));
-    if (!replay->workers)
-        snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
-    return replay->workers ? 0 : -ENOMEM;
 }
 
 static void replay_clear(struct replay *replay)
@@ -342,27 +301,21 @@ static void replay_clear(struct replay *replay)
     ruleset_free(replay->ruleset);
 }
 
-/* Inspects the rest of all flows and ends them. */
+/* Inspects the rest of all flows, and writes the stats event behind all other events, with the last time of the
+ * capture, whose packets may not be in order. */
 static void finish(struct replay *replay)
-{
-    struct worker *worker = &replay->workers[0];
-
-    if (replay->threads) {
-        replay_workers_finish(replay->threads, replay->last_ns);
-    } else if (replay->worker_count == 1) {
-        pipeline_finish(&worker->pipeline, replay->ruleset, replay->last_ns);
-        worker_copy_counters(worker);
-    }
-}
-
-/* Writes the stats event after all others, with the last time of the capture, whose packets may not be in order. */
-static void write_stats(struct replay *replay)
 {
     struct worker *workers[REPLAY_MAX_WORKERS];
     uint64_t duration_ns = replay->last_ns > replay->first_ns ? replay->last_ns - replay->first_ns : 0;
 
     for (unsigned i = 0; i < replay->worker_count; i++)
         workers[i] = &replay->workers[i];
+    if (replay->threads) {
+        replay_workers_finish(replay->threads, replay->last_ns);
+    } else if (replay->worker_count == 1) {
+        pipeline_finish(&workers[0]->pipeline, replay->ruleset, replay->last_ns);
+        worker_copy_counters(workers[0]);
+    }
     output_settle(replay->output);
     if (replay->shared.files)
         file_store_stop(replay->shared.files);
@@ -370,51 +323,40 @@ static void write_stats(struct replay *replay)
                 duration_ns / NS_PER_SECOND, replay->last_ns);
 }
 
-/* A replay fails if not all events could be written. */
-static int check_written(const struct replay *replay, char error[ENGINE_ERROR_SIZE])
-{
-    struct output_counters counters;
-
-    output_counters(replay->output, &counters);
-    if (counters.write_errors == 0)
-        return 0;
-    snprintf(error, ENGINE_ERROR_SIZE, "cannot write all events to '%s': check whether the disk is full",
-             config_string(replay->options->config, "eve.filename"));
-    return -EIO;
-}
-
-static int save_datasets(const struct replay *replay, char error[ENGINE_ERROR_SIZE])
-{
-    int err = setup_save_datasets(replay->ruleset);
-
-    if (err)
-        snprintf(error, ENGINE_ERROR_SIZE, "cannot save all datasets");
-    return err;
-}
-
 int replay_run(const struct replay_options *options, char error[ENGINE_ERROR_SIZE])
 {
     struct replay replay = { .options = options, .worker_count = options->workers > 0 ? options->workers : 1 };
-    int err = load(&replay, error);
+    struct output_counters counters;
+    int err = load_rules(&replay, error);
 
-    if (!err)
-        err = make_workers(&replay, error);
+    if (!err && replay.worker_count > REPLAY_MAX_WORKERS) {
+        snprintf(error, ENGINE_ERROR_SIZE, "a replay has at most %d workers", REPLAY_MAX_WORKERS);
+        err = -EINVAL;
+    }
+    if (!err && !(replay.workers = calloc(replay.worker_count, sizeof(*replay.workers)))) {
+        snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
+        err = -ENOMEM;
+    }
     if (!err)
         err = open_output(&replay, error);
     if (!err)
         err = open_workers(&replay, error);
     for (size_t i = 0; i < options->capture_count && !err; i++)
         err = replay_file(&replay, options->captures[i], error);
-    if (replay.stats) {
+    if (replay.stats)
         finish(&replay);
-        write_stats(&replay);
-    }
     if (replay.output)
         output_stop(replay.output);
-    if (!err)
-        err = check_written(&replay, error);
-    if (!err)
-        err = save_datasets(&replay, error);
+    if (!err) {
+        output_counters(replay.output, &counters);
+        if (counters.write_errors > 0) {
+            snprintf(error, ENGINE_ERROR_SIZE, "cannot write all events to '%s': check whether the disk is full",
+                     config_string(options->config, "eve.filename"));
+            err = -EIO;
+        }
+    }
+    if (!err && (err = setup_save_datasets(replay.ruleset)))
+        snprintf(error, ENGINE_ERROR_SIZE, "cannot save all datasets");
     replay_clear(&replay);
     return err;
 }

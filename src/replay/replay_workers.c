@@ -47,39 +47,40 @@ enum {
     SPINS = 64,
     YIELDS = 256,
     PAUSE_NS = 20 * 1000,
-    ENTANGLED_BITS = 1 << 20,
+    GROUPED_BITS = 1 << 20,
 };
 
-enum given_kind { GIVEN_PACKET, GIVEN_MOMENT, GIVEN_END };
+enum item_kind { ITEM_PACKET, ITEM_EXPIRE, ITEM_END };
 
-/* What a ring carries: behind it a number for each worker, the last that it had been given before; then the bytes. */
-struct given {
+/* An item of a ring. It is followed by a sequence number for each worker, that of the last item that the worker had
+ * been sent before, and by the bytes of the packet. */
+struct item {
     uint64_t sequence;
     uint64_t time_ns, number;
-    uint32_t kind; /* enum given_kind */
+    uint32_t kind; /* enum item_kind */
     uint32_t length, wire_length, flags, link;
 };
 
 struct replay_worker {
-    struct turn turn; /* first: a struct turn * is one of these */
+    struct turn turn; /* the first member: a pointer to it is converted to one to the worker */
     struct replay_workers *all;
     struct worker *worker;
     unsigned index;
     struct ring *ring;
-    const struct given *current; /* lent by the ring; NULL between two */
-    bool in_turn;                /* of what it is at */
-    struct replay_position at;   /* the flow that ends, when the lowest bit of `next` is set; under the lock */
+    const struct item *current;         /* in the ring; NULL: none */
+    bool in_turn;                       /* all earlier items of other workers are done */
+    struct replay_position ending_flow; /* if the lowest bit of `next` is set; protected by the lock */
     pthread_mutex_t lock;
-    alignas(CACHE_LINE) _Atomic uint64_t next;       /* a sequence, times two */
-    alignas(CACHE_LINE) _Atomic uint64_t last_given; /* written by the reader */
+    alignas(CACHE_LINE) _Atomic uint64_t next;      /* sequence number of the current item, times two */
+    alignas(CACHE_LINE) _Atomic uint64_t last_sent; /* sequence number of the last item; written by the reader */
 };
 
 struct replay_workers {
     const struct ruleset *ruleset;
-    struct decoder *decoder; /* the reader's, to find the addresses */
+    struct decoder *decoder; /* of the reader, which needs the addresses */
     unsigned count, started;
-    uint64_t sequence;                       /* of the last that was given */
-    uint64_t entangled[ENTANGLED_BITS / 64]; /* pairs of addresses that are the first worker's, by their hash */
+    uint64_t sequence;                   /* of the last item */
+    uint64_t grouped[GROUPED_BITS / 64]; /* pairs of addresses that belong to the first worker, as bits by hash */
     alignas(CACHE_LINE) _Atomic uint64_t published;
     struct replay_worker workers[];
 };
@@ -97,44 +98,36 @@ static void back_off(unsigned *tries)
         nanosleep(&pause, NULL);
 }
 
-static const uint64_t *given_before(const struct given *given)
+static const uint64_t *sent_before(const struct item *item)
 {
-    return (const uint64_t *)(given + 1);
+    return (const uint64_t *)(item + 1);
 }
 
 /* --- Progress of a worker ------------------------------------------------------------------------- */
 
-static void come_to(struct replay_worker *worker, uint64_t sequence)
+/* Publishes that the worker has begun an item: all of its earlier items are done. */
+static void begin_item(struct replay_worker *worker, uint64_t sequence)
 {
     worker->in_turn = false;
     atomic_store_explicit(&worker->next, sequence << 1, memory_order_release);
 }
 
-static void come_to_flow(struct replay_worker *worker, const struct replay_position *place)
-{
-    worker->in_turn = false;
-    pthread_mutex_lock(&worker->lock);
-    worker->at = *place;
-    atomic_store_explicit(&worker->next, place->sequence << 1 | 1, memory_order_release);
-    pthread_mutex_unlock(&worker->lock);
-}
-
 /* Reads the progress of a worker; it may already be further. */
-static struct replay_position place_of(struct replay_worker *worker)
+static struct replay_position get_position(struct replay_worker *worker)
 {
     uint64_t next = atomic_load_explicit(&worker->next, memory_order_acquire), again;
-    struct replay_position place = { .sequence = next >> 1 };
+    struct replay_position position = { .sequence = next >> 1 };
 
     if (!(next & 1))
-        return place;
+        return position;
     pthread_mutex_lock(&worker->lock);
     again = atomic_load_explicit(&worker->next, memory_order_acquire);
     if (again & 1)
-        place = worker->at;
+        position = worker->ending_flow;
     else
-        place.sequence = again >> 1;
+        position.sequence = again >> 1;
     pthread_mutex_unlock(&worker->lock);
-    return place;
+    return position;
 }
 
 void replay_workers_progress(void *user, unsigned port, struct replay_position *out)
@@ -142,54 +135,41 @@ void replay_workers_progress(void *user, unsigned port, struct replay_position *
     struct replay_workers *all = user;
     struct replay_worker *worker = &all->workers[port];
     uint64_t published = atomic_load_explicit(&all->published, memory_order_acquire);
-    uint64_t last_given = atomic_load_explicit(&worker->last_given, memory_order_acquire);
+    uint64_t last_sent = atomic_load_explicit(&worker->last_sent, memory_order_acquire);
 
-    *out = place_of(worker);
-    if (out->sequence > last_given && out->sequence <= published)
-        *out = (struct replay_position){ .sequence = published + 1 }; /* it has nothing to do */
+    *out = get_position(worker);
+    if (out->sequence > last_sent && out->sequence <= published)
+        *out = (struct replay_position){ .sequence = published + 1 }; /* it has no item to process */
 }
 
 /* --- Turns ---------------------------------------------------------------------------------------- */
 
-static void wait_for_packets(const struct replay_worker *self)
+/* Waits until the other workers have done all items before the current one. */
+static void wait_for_turn(struct turn *turn)
 {
-    const uint64_t *before = given_before(self->current);
+    struct replay_worker *self = (struct replay_worker *)turn;
+    const uint64_t *before = sent_before(self->current);
 
-    for (unsigned i = 0; i < self->all->count; i++) {
+    for (unsigned i = 0; !self->in_turn && i < self->all->count; i++) {
         struct replay_worker *other = &self->all->workers[i];
         unsigned tries = 0;
 
-        while (other != self && atomic_load_explicit(&other->next, memory_order_acquire) >> 1 <= before[i])
-            back_off(&tries);
-    }
-}
-
-static void wait_for_flows(const struct replay_worker *self)
-{
-    for (unsigned i = 0; i < self->all->count; i++) {
-        unsigned tries = 0;
-
-        while (i != self->index) {
-            struct replay_position other = place_of(&self->all->workers[i]);
-            int order = replay_position_compare(&other, &self->at);
+        if (other == self)
+            continue;
+        if (self->current->kind == ITEM_PACKET) {
+            while (atomic_load_explicit(&other->next, memory_order_acquire) >> 1 <= before[i])
+                back_off(&tries);
+            continue;
+        }
+        for (;;) { /* all workers have this item: the order is that of the flows which end */
+            struct replay_position position = get_position(other);
+            int order = replay_position_compare(&position, &self->ending_flow);
 
             if (order > 0 || (order == 0 && i > self->index))
                 break;
             back_off(&tries);
         }
     }
-}
-
-static void wait_for_turn(struct turn *turn)
-{
-    struct replay_worker *self = (struct replay_worker *)turn;
-
-    if (self->in_turn)
-        return;
-    if (self->current->kind == GIVEN_PACKET)
-        wait_for_packets(self);
-    else
-        wait_for_flows(self);
     self->in_turn = true;
 }
 
@@ -197,87 +177,74 @@ static void wait_for_turn(struct turn *turn)
 static void flow_ends(struct turn *turn, uint64_t start_ns, uint64_t number)
 {
     struct replay_worker *self = (struct replay_worker *)turn;
-    struct replay_position place = { .sequence = self->current->sequence, .start_ns = start_ns, .number = number };
+    struct replay_position position = { .sequence = self->current->sequence, .start_ns = start_ns, .number = number };
 
-    if (self->current->kind == GIVEN_PACKET)
+    if (self->current->kind == ITEM_PACKET)
         return;
-    come_to_flow(self, &place);
-    output_port_place(self->worker->pipeline.output, &place);
+    self->in_turn = false;
+    pthread_mutex_lock(&self->lock);
+    self->ending_flow = position;
+    atomic_store_explicit(&self->next, position.sequence << 1 | 1, memory_order_release);
+    pthread_mutex_unlock(&self->lock);
+    output_port_place(self->worker->pipeline.output, &position);
 }
 
 /* --- Worker threads ------------------------------------------------------------------------------- */
 
-static struct packet packet_of(const struct replay_worker *worker, const struct given *given)
+static void inspect_packet(struct replay_worker *worker, const struct item *item)
 {
-    return (struct packet){
-        .data = (const uint8_t *)(given_before(given) + worker->all->count),
-        .length = given->length,
-        .wire_length = given->wire_length,
-        .time_ns = given->time_ns,
-        .number = given->number,
-        .link = (enum link_type)given->link,
-        .flags = given->flags,
+    struct capture_counters *counters = &worker->worker->snapshot.capture;
+    struct packet pkt = {
+        .data = (const uint8_t *)(sent_before(item) + worker->all->count),
+        .length = item->length,
+        .wire_length = item->wire_length,
+        .time_ns = item->time_ns,
+        .number = item->number,
+        .link = (enum link_type)item->link,
+        .flags = item->flags,
     };
-}
-
-/* Counts a packet as a capture does. */
-static void count(struct capture_counters *counters, const struct packet *pkt)
-{
-    bool dropped = pkt->verdict == VERDICT_DROP;
-
-    counters->packets++;
-    counters->bytes += pkt->wire_length;
-    counters->truncated += (pkt->flags & PACKET_TRUNCATED) != 0;
-    counters->dropped += dropped;
-    counters->accepted += !dropped;
-    counters->replaced += !dropped && pkt->new_data && pkt->new_length > 0;
-}
-
-static void judge(struct replay_worker *worker, const struct given *given)
-{
-    struct packet pkt = packet_of(worker, given);
+    bool dropped;
 
     pipeline_packet(&worker->worker->pipeline, worker->all->ruleset, &pkt, NULL);
-    count(&worker->worker->snapshot.capture, &pkt);
+    dropped = pkt.verdict == VERDICT_DROP;
+    counters->packets++;
+    counters->bytes += pkt.wire_length;
+    counters->truncated += (pkt.flags & PACKET_TRUNCATED) != 0;
+    counters->dropped += dropped;
+    counters->accepted += !dropped;
+    counters->replaced += !dropped && pkt.new_data && pkt.new_length > 0;
 }
 
-static void do_given(struct replay_worker *worker, const struct given *given)
-{
-    struct replay_position place = { .sequence = given->sequence };
-    struct pipeline *pipeline = &worker->worker->pipeline;
-
-    worker->current = given;
-    output_port_place(pipeline->output, &place);
-    come_to(worker, given->sequence);
-    if (given->kind == GIVEN_PACKET)
-        judge(worker, given);
-    else if (given->kind == GIVEN_MOMENT)
-        pipeline_expire_all(pipeline, worker->all->ruleset, given->time_ns);
-    else
-        pipeline_finish(pipeline, worker->all->ruleset, given->time_ns);
-    worker->current = NULL;
-}
-
-static void *run(void *argument)
+static void *run_worker(void *argument)
 {
     struct replay_worker *worker = argument;
-    bool over = false;
+    struct pipeline *pipeline = &worker->worker->pipeline;
+    bool ended = false;
     unsigned tries = 0;
     size_t size;
 
-    while (!over) {
-        const struct given *given = ring_peek(worker->ring, &size);
+    while (!ended) {
+        const struct item *item = ring_peek(worker->ring, &size);
 
-        if (!given) {
+        if (!item) {
             back_off(&tries);
             continue;
         }
-        uint64_t sequence = given->sequence;
+        struct replay_position position = { .sequence = item->sequence };
 
-        over = given->kind == GIVEN_END;
-        do_given(worker, given);
+        worker->current = item;
+        output_port_place(pipeline->output, &position);
+        begin_item(worker, item->sequence);
+        if (item->kind == ITEM_PACKET)
+            inspect_packet(worker, item);
+        else if (item->kind == ITEM_EXPIRE)
+            pipeline_expire_all(pipeline, worker->all->ruleset, item->time_ns);
+        else
+            pipeline_finish(pipeline, worker->all->ruleset, item->time_ns);
+        ended = item->kind == ITEM_END;
+        worker->current = NULL;
         ring_release(worker->ring);
-        come_to(worker, sequence + 1);
+        begin_item(worker, position.sequence + 1);
         tries = 0;
     }
     return NULL;
@@ -288,7 +255,7 @@ int replay_workers_start(struct replay_workers *all)
     for (; all->started < all->count; all->started++) {
         struct worker *worker = all->workers[all->started].worker;
         char name[16];
-        int err = -pthread_create(&worker->thread, NULL, run, &all->workers[all->started]);
+        int err = -pthread_create(&worker->thread, NULL, run_worker, &all->workers[all->started]);
 
         if (err)
             return err;
@@ -305,26 +272,10 @@ static uint32_t hash_of_pair(const struct packet *pkt)
     return flow_packet_hash(pkt, 0, true);
 }
 
-static void entangle(struct replay_workers *all, uint32_t hash)
+/* Sends the packets of a pair of addresses to the first worker. */
+static void group_pair(struct replay_workers *all, uint32_t hash)
 {
-    all->entangled[hash % ENTANGLED_BITS / 64] |= UINT64_C(1) << hash % 64;
-}
-
-static bool is_entangled(const struct replay_workers *all, uint32_t hash)
-{
-    return all->entangled[hash % ENTANGLED_BITS / 64] >> hash % 64 & 1;
-}
-
-/* An ICMP error is hashed by the packet that it quotes; without one, by its own addresses. */
-static void survey_error(struct replay_workers *all, const struct packet *pkt)
-{
-    struct packet itself = *pkt;
-
-    itself.transport = NULL;
-    if (hash_of_pair(&itself) == hash_of_pair(pkt))
-        return;
-    entangle(all, hash_of_pair(&itself));
-    entangle(all, hash_of_pair(pkt));
+    all->grouped[hash % GROUPED_BITS / 64] |= UINT64_C(1) << hash % 64;
 }
 
 void replay_workers_group_addresses(struct replay_workers *all, struct packet *pkt)
@@ -332,47 +283,48 @@ void replay_workers_group_addresses(struct replay_workers *all, struct packet *p
     struct packet *found[DECODE_MAX_PACKETS];
     size_t count = decode_packet(all->decoder, pkt, found);
 
-    for (size_t i = 0; i < count && count > 1; i++)
-        entangle(all, hash_of_pair(found[i]));
-    for (size_t i = 0; i < count; i++)
-        survey_error(all, found[i]);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t hash = hash_of_pair(found[i]), own;
+        struct packet without_quoted = *found[i];
+
+        if (count > 1)
+            group_pair(all, hash);
+        /* An ICMP error is hashed by the packet that it quotes; without one, by its own addresses. */
+        without_quoted.transport = NULL;
+        own = hash_of_pair(&without_quoted);
+        if (own != hash) {
+            group_pair(all, own);
+            group_pair(all, hash);
+        }
+    }
 }
 
-static unsigned choose(struct replay_workers *all, struct packet *pkt)
+/* Copies an item to the ring of a worker, with the current sequence number; waits while the ring is full. */
+static void send_item(struct replay_workers *all, struct replay_worker *worker, const struct item *item,
+                      const void *bytes)
 {
-    struct packet *found[DECODE_MAX_PACKETS];
-    uint32_t hash;
-
-    decode_packet(all->decoder, pkt, found);
-    hash = hash_of_pair(pkt);
-    return is_entangled(all, hash) ? 0 : hash / ENTANGLED_BITS % all->count;
-}
-
-/* `what` says all but the sequence, which is that of the last. */
-static void give(struct replay_workers *all, struct replay_worker *worker, const struct given *what, const void *bytes)
-{
-    size_t size = sizeof(*what) + all->count * sizeof(uint64_t) + what->length;
-    struct given *given;
+    size_t size = sizeof(*item) + all->count * sizeof(uint64_t) + item->length;
+    struct item *slot;
     unsigned tries = 0;
 
-    while (!(given = ring_reserve(worker->ring, size)))
+    while (!(slot = ring_reserve(worker->ring, size)))
         back_off(&tries);
-    uint64_t *before = (uint64_t *)(given + 1);
+    uint64_t *before = (uint64_t *)(slot + 1);
 
-    *given = *what;
-    given->sequence = all->sequence;
+    *slot = *item;
+    slot->sequence = all->sequence;
     for (unsigned i = 0; i < all->count; i++)
-        before[i] = atomic_load_explicit(&all->workers[i].last_given, memory_order_relaxed);
-    if (what->length > 0)
-        memcpy(before + all->count, bytes, what->length);
-    atomic_store_explicit(&worker->last_given, all->sequence, memory_order_release);
+        before[i] = atomic_load_explicit(&all->workers[i].last_sent, memory_order_relaxed);
+    if (item->length > 0)
+        memcpy(before + all->count, bytes, item->length);
+    atomic_store_explicit(&worker->last_sent, all->sequence, memory_order_release);
     ring_commit(worker->ring);
 }
 
 void replay_workers_send(struct replay_workers *all, struct packet *pkt)
 {
-    const struct given given = {
-        .kind = GIVEN_PACKET,
+    const struct item item = {
+        .kind = ITEM_PACKET,
         .time_ns = pkt->time_ns,
         .number = pkt->number,
         .length = pkt->length,
@@ -380,30 +332,36 @@ void replay_workers_send(struct replay_workers *all, struct packet *pkt)
         .flags = pkt->flags, /* before it is decoded */
         .link = pkt->link,
     };
+    struct packet *found[DECODE_MAX_PACKETS];
+    bool grouped;
+    uint32_t hash;
 
+    decode_packet(all->decoder, pkt, found);
+    hash = hash_of_pair(pkt);
+    grouped = all->grouped[hash % GROUPED_BITS / 64] >> hash % 64 & 1;
     all->sequence++;
-    give(all, &all->workers[choose(all, pkt)], &given, pkt->data);
+    send_item(all, &all->workers[grouped ? 0 : hash / GROUPED_BITS % all->count], &item, pkt->data);
     atomic_store_explicit(&all->published, all->sequence, memory_order_release);
 }
 
-static void give_all(struct replay_workers *all, enum given_kind kind, uint64_t time_ns)
+static void send_all(struct replay_workers *all, enum item_kind kind, uint64_t time_ns)
 {
-    const struct given given = { .kind = kind, .time_ns = time_ns };
+    const struct item item = { .kind = kind, .time_ns = time_ns };
 
     all->sequence++;
     for (unsigned i = 0; i < all->started; i++)
-        give(all, &all->workers[i], &given, NULL);
+        send_item(all, &all->workers[i], &item, NULL);
     atomic_store_explicit(&all->published, all->sequence, memory_order_release);
 }
 
 void replay_workers_expire(struct replay_workers *all, uint64_t now_ns)
 {
-    give_all(all, GIVEN_MOMENT, now_ns);
+    send_all(all, ITEM_EXPIRE, now_ns);
 }
 
 void replay_workers_finish(struct replay_workers *all, uint64_t now_ns)
 {
-    give_all(all, GIVEN_END, now_ns);
+    send_all(all, ITEM_END, now_ns);
     for (unsigned i = 0; i < all->started; i++) {
         pthread_join(all->workers[i].worker->thread, NULL);
         worker_copy_counters(all->workers[i].worker);
@@ -412,19 +370,6 @@ void replay_workers_finish(struct replay_workers *all, uint64_t now_ns)
 }
 
 /* --- Life cycle ----------------------------------------------------------------------------------- */
-
-static int init_worker(struct replay_workers *all, unsigned index, struct worker *worker)
-{
-    struct replay_worker *own = &all->workers[index];
-
-    own->turn = (struct turn){ .wait = wait_for_turn, .flow_ends = flow_ends };
-    own->all = all;
-    own->worker = worker;
-    own->index = worker->index = index;
-    pthread_mutex_init(&own->lock, NULL);
-    pipeline_set_turn(&worker->pipeline, &own->turn);
-    return ring_new(&own->ring, RING_SIZE);
-}
 
 int replay_workers_new(struct replay_workers **out, struct worker *workers, unsigned count,
                        const struct ruleset *ruleset, const struct decode_options *decode)
@@ -439,8 +384,17 @@ int replay_workers_new(struct replay_workers **out, struct worker *workers, unsi
     all->ruleset = ruleset;
     all->count = count;
     err = decoder_new(&all->decoder, decode);
-    for (unsigned i = 0; i < count && !err; i++)
-        err = init_worker(all, i, &workers[i]);
+    for (unsigned i = 0; i < count && !err; i++) {
+        struct replay_worker *worker = &all->workers[i];
+
+        worker->turn = (struct turn){ .wait = wait_for_turn, .flow_ends = flow_ends };
+        worker->all = all;
+        worker->worker = &workers[i];
+        worker->index = workers[i].index = i;
+        pthread_mutex_init(&worker->lock, NULL);
+        pipeline_set_turn(&workers[i].pipeline, &worker->turn);
+        err = ring_new(&worker->ring, RING_SIZE);
+    }
     if (err) {
         replay_workers_free(all);
         return err;
