@@ -157,7 +157,7 @@ struct stream_chunk {
  * 64 KiB.
  */
 bool stream_next_chunk(struct stream *stream, struct flow *flow, enum flow_direction direction,
-                       const struct packet *pkt, bool all, struct stream_chunk *view);
+                       const struct packet *pkt, bool all, struct stream_chunk *chunk);
 
 /* Whether stream_next_chunk() with `all` may yield a chunk; cheaper than calling it. */
 bool stream_has_remaining_data(const struct flow *flow, enum flow_direction direction);
@@ -168,7 +168,7 @@ bool stream_has_remaining_data(const struct flow *flow, enum flow_direction dire
  * chunk without bytes.
  */
 bool stream_next_parser_chunk(struct stream *stream, struct flow *flow, enum flow_direction direction, bool all,
-                              struct stream_chunk *view);
+                              struct stream_chunk *chunk);
 /* Whether only one side is seen, so that its bytes are never acknowledged. */
 bool stream_is_one_sided(const struct flow *flow);
 /* Whether the direction has sent its FIN and all bytes before it have been yielded. */
@@ -188,19 +188,19 @@ void stream_flush(struct flow *flow, enum flow_direction direction);
 
 /*
  * Gets the inspection window of a chunk: the history kept before it (options.window) and the chunk, in one piece:
- * *bytes, *length; the chunk begins at *view_at. Returns the offset of *bytes[0] in the direction. Built at the first
+ * *bytes, *length; the chunk begins at *chunk_at. Returns the offset of *bytes[0] in the direction. Built at the first
  * call for a chunk, then cached.
  */
 uint64_t stream_inspection_window(struct stream *stream, const struct flow *flow, enum flow_direction direction,
-                                  const struct stream_chunk *view, const uint8_t **bytes, uint32_t *length,
-                                  uint32_t *view_at);
+                                  const struct stream_chunk *chunk, const uint8_t **bytes, uint32_t *length,
+                                  uint32_t *chunk_at);
 
 /*
  * STREAM_URGENT_BOTH: gets the inspection window of the chunk as read by a receiver that takes urgent bytes out of the
  * stream. `number` counts from 1. False when there is no such reading. Lent until the next call for the same engine.
  */
 bool stream_next_reading(struct stream *stream, const struct flow *flow, enum flow_direction direction,
-                         const struct stream_chunk *view, unsigned number, struct stream_chunk *out);
+                         const struct stream_chunk *chunk, unsigned number, struct stream_chunk *out);
 /* STREAM_URGENT_BOTH: whether the packet keeps its URG flag, so that the stream is also inspected without the urgent
  * byte. *place: offset of that byte. */
 bool stream_get_urgent_offset(const struct stream *stream, const struct flow *flow, enum flow_direction direction,

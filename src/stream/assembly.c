@@ -90,7 +90,7 @@ bool assembly_acknowledge(struct assembly_store *store, struct assembly *assembl
     return gap;
 }
 
-static void forget_views(struct assembly_store *store, const struct assembly *assembly)
+static void forget_chunks(struct assembly_store *store, const struct assembly *assembly)
 {
     if (store->trusted_assembly == assembly)
         store->trusted_assembly = NULL;
@@ -107,7 +107,7 @@ bool assembly_evict(struct assembly_store *store, struct assembly *assembly)
 
     if (assembly->stopped)
         return false;
-    forget_views(store, assembly);
+    forget_chunks(store, assembly);
     block_release(store, assembly, UINT64_MAX);
     extent_clear(store, assembly);
     if (assembly->base < assembly->contiguous)
@@ -126,7 +126,7 @@ bool assembly_evict(struct assembly_store *store, struct assembly *assembly)
 
 void assembly_stop(struct assembly_store *store, struct assembly *assembly)
 {
-    forget_views(store, assembly);
+    forget_chunks(store, assembly);
     block_release(store, assembly, UINT64_MAX);
     extent_clear(store, assembly);
     assembly->base = assembly->inspected = assembly->limit = assembly->contiguous;
@@ -139,7 +139,7 @@ void assembly_end(struct assembly_store *store, struct assembly *assembly)
     if (assembly->first || assembly->extents || assembly->gaps || assembly->segments)
         assembly_stop(store, assembly);
     else
-        forget_views(store, assembly);
+        forget_chunks(store, assembly);
 }
 
 void assembly_clear(struct assembly_store *store, struct assembly *assembly)
@@ -202,97 +202,47 @@ static bool is_in_order(const struct assembly *assembly, const struct clipped *c
     return clipped->start == assembly->contiguous && (!assembly->extents || clipped->end < assembly->extents->start);
 }
 
-/* Data behind gaps stays as long as its sender likes. It must leave the last eighth of the memory to data in order,
- * which is released as soon as it is acknowledged. */
-static bool is_reserved_for_in_order(const struct assembly_store *store)
+/* Adds a segment range by range: bytes that are stored already are compared, and those that are missing are written. */
+static int add_ranges(struct assembly_store *store, struct assembly *assembly, const struct clipped *clipped,
+                      enum host_os os, const struct assembly_extent *segment, struct assembly_report *report)
 {
-    return pool_capacity(store->blocks) - pool_used(store->blocks) < pool_capacity(store->blocks) / 8;
-}
-
-static int reserve_segment(struct assembly_store *store, struct assembly *assembly, const struct clipped *clipped,
-                           struct assembly_report *report)
-{
-    int err = extent_check_room(store, assembly, clipped->start, clipped->end);
-
-    if (!err && clipped->start > assembly->contiguous && is_reserved_for_in_order(store))
-        err = -ENOMEM;
-    if (!err)
-        err = block_reserve(store, assembly, clipped->start, clipped->end);
-    report->no_memory = err == -ENOMEM;
-    report->too_many_extents = err == -ENOSPC;
-    if (err)
-        report->added = 0;
-    return err;
-}
-
-static void write_ranges(const struct assembly_store *store, struct assembly *assembly, const struct clipped *clipped,
-                         enum host_os os, const struct assembly_extent *segment, bool differs)
-{
-    struct walk walk = walk_start(assembly, clipped->start, clipped->end);
+    struct walk walk;
     struct range range;
 
+    compare_segment(assembly, clipped, report);
+    if (report->added > 0) {
+        size_t capacity = pool_capacity(store->blocks);
+        int err = extent_check_room(store, assembly, clipped->start, clipped->end);
+
+        /* Data behind gaps stays as long as its sender likes. It must leave the last eighth of the memory to data in
+         * order, which is released as soon as it is acknowledged. */
+        if (!err && clipped->start > assembly->contiguous && capacity - pool_used(store->blocks) < capacity / 8)
+            err = -ENOMEM;
+        if (!err)
+            err = block_reserve(store, assembly, clipped->start, clipped->end);
+        report->no_memory = err == -ENOMEM;
+        report->too_many_extents = err == -ENOSPC;
+        if (err) {
+            report->added = 0;
+            return err;
+        }
+    }
+    walk = walk_start(assembly, clipped->start, clipped->end);
     while (walk_next(&walk, &range)) {
         const uint8_t *bytes = clipped->bytes + (range.start - clipped->start);
 
         if (range.kind == RANGE_NEW)
             block_write(assembly, &walk.block, range.start, range.end, bytes);
-        else if (range.kind == RANGE_SEEN && differs && !store->inline_mode)
+        else if (range.kind == RANGE_SEEN && report->differs && !store->inline_mode)
             overlap_write(assembly, &walk.block, os, segment, &range, bytes);
     }
-}
-
-static int add_ranges(struct assembly_store *store, struct assembly *assembly, const struct clipped *clipped,
-                      enum host_os os, const struct assembly_extent *segment, struct assembly_report *report)
-{
-    compare_segment(assembly, clipped, report);
-    if (report->added > 0) {
-        int err = reserve_segment(store, assembly, clipped, report);
-
-        if (err)
-            return err;
-    }
-    write_ranges(store, assembly, clipped, os, segment, report->differs);
     extent_add(store, assembly, clipped->start, clipped->end);
     return 0;
-}
-
-static int add_in_order(struct assembly_store *store, struct assembly *assembly, const struct clipped *clipped,
-                        struct assembly_report *report)
-{
-    struct assembly_block *hint = NULL;
-
-    if (block_reserve(store, assembly, clipped->start, clipped->end)) {
-        report->no_memory = true;
-        return -ENOMEM;
-    }
-    block_write(assembly, &hint, clipped->start, clipped->end, clipped->bytes);
-    assembly->contiguous = clipped->end;
-    report->added = (uint32_t)(clipped->end - clipped->start);
-    return 0;
-}
-
-static void set_trusted_segment(struct assembly_store *store, const struct assembly *assembly, uint64_t offset,
-                                const uint8_t *bytes)
-{
-    store->trusted_assembly = assembly;
-    store->trusted_offset = offset;
-    store->trusted_bytes = bytes;
-}
-
-/* Whether the segment has bytes that were seen and evicted, and that the receiver may still accept from it. */
-static bool has_evicted_bytes(const struct assembly *assembly, uint64_t start, uint64_t end)
-{
-    if (assembly->evicted == EVICTED_OUT_OF_ORDER)
-        return true;
-    return assembly->evicted == EVICTED_UNACKNOWLEDGED && (int64_t)start < (int64_t)assembly->base &&
-           (int64_t)end > (int64_t)assembly->acknowledged;
 }
 
 int assembly_add(struct assembly_store *store, struct assembly *assembly, uint64_t offset, const uint8_t *bytes,
                  uint32_t length, enum host_os os, struct assembly_report *report)
 {
-    int err;
-
     *report = (struct assembly_report){ 0 };
     store->trusted_assembly = NULL;
     assembly_release(store, assembly);
@@ -300,22 +250,38 @@ int assembly_add(struct assembly_store *store, struct assembly *assembly, uint64
     struct clipped clipped = clip(assembly, offset, bytes, length, report);
     struct assembly_extent segment = { .start = (int64_t)offset < 0 ? 0 : offset, .end = clipped.end };
 
-    if (length > 0 && has_evicted_bytes(assembly, offset, offset + length)) {
+    /* Refuse a segment with bytes that were seen and evicted, and that the receiver may still accept from it. */
+    if (length > 0 && (assembly->evicted == EVICTED_OUT_OF_ORDER ||
+                       (assembly->evicted == EVICTED_UNACKNOWLEDGED && (int64_t)offset < (int64_t)assembly->base &&
+                        (int64_t)(offset + length) > (int64_t)assembly->acknowledged))) {
         report->no_memory = true;
         return -EBUSY;
     }
     if (clipped.start >= clipped.end)
         return 0;
-    if (is_in_order(assembly, &clipped))
-        err = add_in_order(store, assembly, &clipped, report);
-    else
-        err = add_ranges(store, assembly, &clipped, os, &segment, report);
-    if (err)
-        return err;
+    if (is_in_order(assembly, &clipped)) {
+        struct assembly_block *hint = NULL;
+
+        if (block_reserve(store, assembly, clipped.start, clipped.end)) {
+            report->no_memory = true;
+            return -ENOMEM;
+        }
+        block_write(assembly, &hint, clipped.start, clipped.end, clipped.bytes);
+        assembly->contiguous = clipped.end;
+        report->added = (uint32_t)(clipped.end - clipped.start);
+    } else {
+        int err = add_ranges(store, assembly, &clipped, os, &segment, report);
+
+        if (err)
+            return err;
+    }
     if (!store->inline_mode)
         segment_add(store, assembly, &segment);
-    if (!report->differs)
-        set_trusted_segment(store, assembly, offset, bytes);
+    if (!report->differs) { /* the chunk may point into this segment */
+        store->trusted_assembly = assembly;
+        store->trusted_offset = offset;
+        store->trusted_bytes = bytes;
+    }
     return 0;
 }
 

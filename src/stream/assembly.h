@@ -120,16 +120,16 @@ void assembly_clear(struct assembly_store *store,
  */
 bool assembly_next_chunk(struct assembly_store *store, struct assembly *assembly, uint64_t until,
                          const uint8_t *payload, uint64_t payload_offset, uint32_t payload_length,
-                         struct stream_chunk *view);
+                         struct stream_chunk *chunk);
 /* Passive: the same for protocol parsers, which get acknowledged bytes at once; bytes that were freed before are lost
  * to them. Invalidates chunks. */
 bool assembly_next_parsed(struct assembly_store *store, struct assembly *assembly, uint64_t until,
-                          struct stream_chunk *view);
+                          struct stream_chunk *chunk);
 /* Transfers the assembly to another process; reads into an empty assembly. False when there was not enough memory. */
 bool assembly_transfer(struct transfer *t, struct assembly_store *store, struct assembly *assembly);
 /* See stream_inspection_window(). */
-uint64_t assembly_window(struct assembly_store *store, const struct assembly *assembly, const struct stream_chunk *view,
-                         const uint8_t **bytes, uint32_t *length, uint32_t *view_at);
+uint64_t assembly_window(struct assembly_store *store, const struct assembly *assembly,
+                         const struct stream_chunk *chunk, const uint8_t **bytes, uint32_t *length, uint32_t *chunk_at);
 /* See stream_copy(). */
 size_t assembly_copy(const struct assembly *assembly, uint8_t *out, size_t size,
                      void (*on_gap)(size_t at, uint64_t missing, void *user), void *user);

@@ -20,7 +20,7 @@ enum {
     MAX_EXTENTS = 256,   /* per direction */
     MAX_GAPS = 256,      /* per direction */
     MAX_SEGMENTS = 1024, /* per direction, passive; beyond it neighbours are merged */
-    VIEW_MAX = 65536,
+    CHUNK_MAX = 65536,
     HISTORY_MAX = 65536, /* the largest inspection window */
 };
 
@@ -47,12 +47,12 @@ struct assembly_store {
 
     /* The assembly of the chunk whose inspection window is in scratch. */
     const struct assembly *window_assembly;
-    uint64_t window_offset, window_view;
+    uint64_t window_offset, window_chunk;
     const uint8_t *window_bytes;
-    uint32_t window_length, window_view_at;
+    uint32_t window_length, window_chunk_at;
 
     uint8_t before[STREAM_BEFORE_MAX];
-    uint8_t scratch[HISTORY_MAX + VIEW_MAX]; /* a chunk is at HISTORY_MAX, its history before it */
+    uint8_t scratch[HISTORY_MAX + CHUNK_MAX]; /* a chunk is at HISTORY_MAX, its history before it */
 };
 
 static inline uint64_t smaller(uint64_t a, uint64_t b)

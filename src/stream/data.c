@@ -48,44 +48,32 @@ static void move_edge(struct tcp_peer *peer, int64_t end)
         peer->edge = end;
 }
 
-static void merge_report(struct assembly_report *all, const struct assembly_report *one)
-{
-    all->added += one->added;
-    all->overlapping += one->overlapping;
-    all->differs |= one->differs;
-    all->beyond_limit |= one->beyond_limit;
-    all->too_old |= one->too_old;
-    all->lost |= one->lost;
-    all->no_memory |= one->no_memory;
-    all->too_many_extents |= one->too_many_extents;
-}
-
-/* Adds bytes; false when they could not be stored, then none was. */
-static bool add_bytes(struct segment *seg, struct range range, struct assembly_report *report)
-{
-    struct assembly *assembly = &seg->sender->assembly;
-    unsigned evicted = 0;
-    int err;
-
-    do {
-        err = assembly_add(seg->stream->store, assembly, (uint64_t)range.at, range.bytes, range.length,
-                           peer_os(seg, seg->receiver), report);
-    } while (err == -ENOMEM && evict_idle_data(seg, &evicted));
-    return err == 0;
-}
-
+/* Adds bytes to the assembly of the sender. If there is no memory, idle data of other sessions is evicted. */
 static void add_range(struct segment *seg, struct range range, struct assembly_report *all)
 {
     struct tcp_peer *peer = seg->sender;
     uint32_t length;
 
     for (uint32_t done = 0; done < range.length; done += length) { /* a single pass, except for jumbograms */
-        struct assembly_report report = { 0 };
+        struct assembly_report one = { 0 };
+        unsigned evicted = 0;
+        int err;
 
         length = range.length - done < ADD_MAX ? range.length - done : ADD_MAX;
-        if (add_bytes(seg, (struct range){ range.at + done, range.bytes + done, length }, &report))
+        do {
+            err = assembly_add(seg->stream->store, &peer->assembly, (uint64_t)(range.at + done), range.bytes + done,
+                               length, peer_os(seg, seg->receiver), &one);
+        } while (err == -ENOMEM && evict_idle_data(seg, &evicted));
+        if (!err)
             move_edge(peer, range.at + done + length);
-        merge_report(all, &report);
+        all->added += one.added;
+        all->overlapping += one.overlapping;
+        all->differs |= one.differs;
+        all->beyond_limit |= one.beyond_limit;
+        all->too_old |= one.too_old;
+        all->lost |= one.lost;
+        all->no_memory |= one.no_memory;
+        all->too_many_extents |= one.too_many_extents;
     }
 }
 
@@ -109,18 +97,6 @@ static bool is_linux(enum host_os os)
     return os == HOST_OS_LINUX || os == HOST_OS_OLD_LINUX;
 }
 
-/* Gets the offset of the urgent byte of a segment with URG. A pointer of zero is ignored by BSD, and marks the first
- * byte for Linux. */
-static bool get_urgent_offset(struct segment *seg, int64_t at, int64_t *urgent)
-{
-    uint16_t pointer = seg->pkt->tcp.urgent;
-
-    if (!(seg->pkt->tcp.flags & TCP_URG) || (pointer == 0 && !is_linux(peer_os(seg, seg->receiver))))
-        return false;
-    *urgent = at + (pointer > 0 ? pointer - 1 : 0);
-    return true;
-}
-
 static bool covers(struct range range, int64_t offset)
 {
     return offset >= range.at && offset < range.at + range.length;
@@ -129,35 +105,30 @@ static bool covers(struct range range, int64_t offset)
 /*
  * True when a byte of the segment is not part of the stream. Linux removes the byte when it arrives, in whatever
  * segment; other systems only from a segment with URG. A byte that was removed before stays removed in retransmissions.
+ * An urgent pointer of zero is ignored by BSD, and marks the first byte for Linux.
  */
 static bool has_urgent_byte(struct segment *seg, struct range range, int64_t *urgent)
 {
     struct tcp_peer *peer = seg->sender;
-    bool announced = get_urgent_offset(seg, range.at, urgent);
-    bool cut = announced && covers(range, *urgent);
+    uint16_t pointer = seg->pkt->tcp.urgent;
+    bool linux_receiver = is_linux(peer_os(seg, seg->receiver));
+    bool announced = seg->pkt->tcp.flags & TCP_URG && (pointer > 0 || linux_receiver);
 
-    if (!cut && (peer->flags & PEER_URGENT) && covers(range, peer->urgent_offset)) {
+    *urgent = range.at + (pointer > 0 ? pointer - 1 : 0);
+    if (announced && covers(range, *urgent)) {
+        peer->urgent_offset = *urgent;
+        peer->flags |= PEER_URGENT;
+        return true;
+    }
+    if (peer->flags & PEER_URGENT && covers(range, peer->urgent_offset)) {
         *urgent = peer->urgent_offset;
-        return peer->urgent_offset < (int64_t)peer->assembly.contiguous || is_linux(peer_os(seg, seg->receiver));
+        return peer->urgent_offset < (int64_t)peer->assembly.contiguous || linux_receiver;
     }
     if (announced) {
         peer->urgent_offset = *urgent;
         peer->flags |= PEER_URGENT;
     }
-    return cut;
-}
-
-static void skip_urgent(struct segment *seg, int64_t urgent, enum stream_urgent policy)
-{
-    struct tcp_peer *peer = seg->sender;
-
-    if (urgent < 0 || policy != STREAM_URGENT_OOB)
-        return;
-    if (urgent >= (int64_t)peer->assembly.contiguous)
-        peer->urgent_oob++;
-    stream_count(seg->stream, STREAM_URGENT_OOB_DATA);
-    if (assembly_skip(seg->stream->store, &peer->assembly, (uint64_t)urgent, 1) == 0)
-        move_edge(peer, urgent + 1);
+    return false;
 }
 
 /* Adds the bytes without the urgent byte, if there is one. */
@@ -174,24 +145,18 @@ static void add_without_urgent(struct segment *seg, struct range range, struct a
     uint32_t before = (uint32_t)(urgent - range.at);
 
     add_range(seg, (struct range){ range.at, range.bytes, before }, report);
-    skip_urgent(seg, urgent, policy);
+    if (urgent >= 0 && policy == STREAM_URGENT_OOB) {
+        struct tcp_peer *peer = seg->sender;
+
+        peer->urgent_oob += urgent >= (int64_t)peer->assembly.contiguous;
+        stream_count(seg->stream, STREAM_URGENT_OOB_DATA);
+        if (assembly_skip(seg->stream->store, &peer->assembly, (uint64_t)urgent, 1) == 0)
+            move_edge(peer, urgent + 1);
+    }
     add_range(seg, (struct range){ urgent + 1, range.bytes + before + 1, range.length - before - 1 }, report);
 }
 
 /* --- Results -------------------------------------------------------------------------------------- */
-
-static void report_failure(struct segment *seg, const struct assembly_report *report)
-{
-    if (report->no_memory) {
-        segment_add_event(seg, STREAM_EVENT_REASSEMBLY_NO_SEGMENT);
-        segment_add_event(seg, STREAM_EVENT_REASSEMBLY_INSERT_MEMCAP);
-        stream_count(seg->stream, STREAM_SEGMENT_MEMCAP_DROP);
-    } else {
-        segment_add_event(seg, STREAM_EVENT_REASSEMBLY_INSERT_LIMIT);
-        stream_count(seg->stream, report->overlapping > 0 ? STREAM_INSERT_OVERLAP_FAIL : STREAM_INSERT_NORMAL_FAIL);
-    }
-    seg->verdict->exception = EXCEPTION_STREAM_REASSEMBLY;
-}
 
 static void report_contradiction(struct segment *seg)
 {
@@ -220,47 +185,36 @@ static bool resolve_contradiction(struct segment *seg, struct range *range)
     return true;
 }
 
-static void report_depth(struct segment *seg)
-{
-    if (seg->sender->flags & PEER_DEPTH_REACHED)
-        return;
-    seg->sender->flags |= PEER_DEPTH_REACHED;
-    segment_add_event(seg, STREAM_EVENT_REASSEMBLY_DEPTH_REACHED);
-    stream_count(seg->stream, STREAM_DEPTH_REACHED);
-}
-
-/* Whether all of the payload is, was or will be in a chunk. Behind a gap the oldest bytes may have been evicted before
- * inspection. */
-static bool is_inspected_in_stream(const struct tcp_peer *peer, const struct assembly_report *report)
-{
-    bool given_up = report->lost || (report->too_old && peer->assembly.has_gap);
-
-    return !report->no_memory && !report->too_many_extents && !report->beyond_limit && !given_up;
-}
-
+/* Reports what the assembly found: events, counters, and whether all of the payload is, was or will be in a chunk. */
 static void evaluate_report(struct segment *seg, const struct assembly_report *report)
 {
-    if (report->no_memory || report->too_many_extents)
-        report_failure(seg, report);
+    struct tcp_peer *peer = seg->sender;
+    bool stored = !report->no_memory && !report->too_many_extents;
+
+    if (report->no_memory) {
+        segment_add_event(seg, STREAM_EVENT_REASSEMBLY_NO_SEGMENT);
+        segment_add_event(seg, STREAM_EVENT_REASSEMBLY_INSERT_MEMCAP);
+        stream_count(seg->stream, STREAM_SEGMENT_MEMCAP_DROP);
+    } else if (report->too_many_extents) {
+        segment_add_event(seg, STREAM_EVENT_REASSEMBLY_INSERT_LIMIT);
+        stream_count(seg->stream, report->overlapping > 0 ? STREAM_INSERT_OVERLAP_FAIL : STREAM_INSERT_NORMAL_FAIL);
+    }
+    if (!stored)
+        seg->verdict->exception = EXCEPTION_STREAM_REASSEMBLY;
     if (report->too_old)
         segment_add_event(seg, STREAM_EVENT_REASSEMBLY_SEGMENT_BEFORE_BASE_SEQ);
     if (report->differs)
         report_contradiction(seg);
     else if (report->overlapping > 0)
         stream_count(seg->stream, STREAM_OVERLAP);
-    if (report->beyond_limit)
-        report_depth(seg);
-    if (is_inspected_in_stream(seg->sender, report))
+    if (report->beyond_limit && !(peer->flags & PEER_DEPTH_REACHED)) {
+        peer->flags |= PEER_DEPTH_REACHED;
+        segment_add_event(seg, STREAM_EVENT_REASSEMBLY_DEPTH_REACHED);
+        stream_count(seg->stream, STREAM_DEPTH_REACHED);
+    }
+    /* Behind a gap the oldest bytes may have been evicted before inspection. */
+    if (stored && !report->beyond_limit && !report->lost && !(report->too_old && peer->assembly.has_gap))
         seg->pkt->flags |= PACKET_STREAM_ADDED;
-}
-
-static bool drop_if_urgent(struct segment *seg)
-{
-    if (!segment_is_inline(seg) || !(seg->pkt->tcp.flags & TCP_URG) || urgent_policy(seg) != STREAM_URGENT_DROP)
-        return false;
-    seg->verdict->drop = true;
-    seg->verdict->reason = DROP_REASON_STREAM_URGENT;
-    return true;
 }
 
 static void add_payload(struct segment *seg)
@@ -273,7 +227,12 @@ static void add_payload(struct segment *seg)
         .length = seg->length,
     };
 
-    if (drop_if_urgent(seg) || resolve_contradiction(seg, &range))
+    if (segment_is_inline(seg) && seg->pkt->tcp.flags & TCP_URG && urgent_policy(seg) == STREAM_URGENT_DROP) {
+        seg->verdict->drop = true;
+        seg->verdict->reason = DROP_REASON_STREAM_URGENT;
+        return;
+    }
+    if (resolve_contradiction(seg, &range))
         return;
     holder_add(seg->stream, seg->session);
     release_histories(seg);

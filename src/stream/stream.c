@@ -124,36 +124,7 @@ static enum segment_kind kind_of(uint8_t flags)
     return flags & TCP_ACK ? SEGMENT_ACK : SEGMENT_OTHER;
 }
 
-static void count_kind(struct stream *stream, uint8_t flags)
-{
-    if (flags & TCP_SYN)
-        stream_count(stream, flags & TCP_ACK ? STREAM_SYNACK : STREAM_SYN);
-    if (flags & TCP_RST)
-        stream_count(stream, STREAM_RST);
-    if (flags & TCP_URG)
-        stream_count(stream, STREAM_URG);
-}
-
-/* A session of which both sides have sent segments is no longer one-sided. */
-static void track_flags(struct segment *seg)
-{
-    struct tcp_session *session = seg->session;
-
-    seg->sender->tcp_flags |= seg->pkt->tcp.flags;
-    if (seg->sender->tcp_flags && seg->receiver->tcp_flags)
-        session->flags &= (uint16_t)~SESSION_ASYNC;
-}
-
 /* --- Dispatch ------------------------------------------------------------------------------------- */
-
-/* A peer that continues after a reset has not sent that reset, or the reset was ignored. */
-static void check_after_reset(struct segment *seg)
-{
-    if (seg->kind == SEGMENT_RST || !(seg->receiver->flags & PEER_RESET_RECEIVED))
-        return;
-    seg->receiver->flags &= (uint16_t)~PEER_RESET_RECEIVED;
-    segment_add_event(seg, STREAM_EVENT_SUSPECTED_RST_INJECT);
-}
 
 /* Inline: the timestamp is so old that its receiver ignores the segment. Old data may pass, and is compared with the
  * data seen before. */
@@ -168,42 +139,43 @@ static bool is_late_copy(struct segment *seg)
     return true;
 }
 
+/* Processes a segment of a session. Returns 0 or -EINVAL: no receiver accepts it. */
 static int process_segment(struct segment *seg)
 {
     enum filtered filtered;
     int err = 0;
 
-    track_flags(seg);
+    seg->sender->tcp_flags |= seg->pkt->tcp.flags;
+    if (seg->sender->tcp_flags && seg->receiver->tcp_flags) /* both sides have sent segments */
+        seg->session->flags &= (uint16_t)~SESSION_ASYNC;
     filtered = filter_segment(seg);
     if (filtered == FILTER_INVALID)
         return -EINVAL;
     if (filtered == FILTER_GO_ON && !is_late_copy(seg))
         err = state_dispatch(seg, (enum tcp_state)seg->session->state);
-    if (!err)
-        check_after_reset(seg);
-    return err;
+    if (err || seg->kind == SEGMENT_RST || !(seg->receiver->flags & PEER_RESET_RECEIVED))
+        return err;
+    /* A peer that continues after a reset has not sent that reset, or the reset was ignored. */
+    seg->receiver->flags &= (uint16_t)~PEER_RESET_RECEIVED;
+    segment_add_event(seg, STREAM_EVENT_SUSPECTED_RST_INJECT);
+    return 0;
 }
 
-static bool has_bad_checksum(struct stream *stream, const struct packet *pkt)
+void stream_packet(struct stream *stream, struct flow_table *flows, struct flow *flow, struct packet *pkt,
+                   struct stream_verdict *verdict)
 {
-    if (!stream->options.checksum_validation || !(pkt->flags & PACKET_BAD_L4_CHECKSUM))
-        return false;
-    stream_count(stream, STREAM_INVALID_CHECKSUM);
-    return true;
-}
+    const uint8_t flags = pkt->tcp.flags;
+    int err;
 
-static bool drop_if_urgent(const struct stream *stream, uint8_t flags, struct stream_verdict *verdict)
-{
-    if (!stream->options.inline_mode || stream->options.urgent != STREAM_URGENT_DROP || !(flags & TCP_URG))
-        return false;
-    verdict->drop = true;
-    verdict->reason = DROP_REASON_STREAM_URGENT;
-    return true;
-}
-
-static struct segment segment_of(struct stream *stream, struct flow_table *flows, struct flow *flow, struct packet *pkt,
-                                 struct stream_verdict *verdict)
-{
+    *verdict = (struct stream_verdict){ 0 };
+    if (pkt->time_ns > stream->now_ns)
+        stream->now_ns = pkt->time_ns;
+    if (stream->options.checksum_validation && pkt->flags & PACKET_BAD_L4_CHECKSUM) {
+        stream_count(stream, STREAM_INVALID_CHECKSUM);
+        if (stream->options.inline_mode)
+            verdict->exception = EXCEPTION_STREAM_INVALID;
+        return;
+    }
     struct segment seg = {
         .stream = stream,
         .flows = flows,
@@ -211,38 +183,28 @@ static struct segment segment_of(struct stream *stream, struct flow_table *flows
         .pkt = pkt,
         .verdict = verdict,
         .session = flow->tcp,
-        .kind = kind_of(pkt->tcp.flags),
+        .kind = kind_of(flags),
         .seq = pkt->tcp.sequence,
         .ack = pkt->tcp.acknowledgment,
         .length = pkt->payload_length,
         .end = pkt->tcp.sequence + pkt->payload_length,
-        .has_ack = pkt->tcp.flags & TCP_ACK,
+        .has_ack = flags & TCP_ACK,
     };
 
     segment_set_direction(&seg, pkt->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER);
-    return seg;
-}
-
-void stream_packet(struct stream *stream, struct flow_table *flows, struct flow *flow, struct packet *pkt,
-                   struct stream_verdict *verdict)
-{
-    int err;
-
-    *verdict = (struct stream_verdict){ 0 };
-    if (pkt->time_ns > stream->now_ns)
-        stream->now_ns = pkt->time_ns;
-    if (has_bad_checksum(stream, pkt)) {
-        if (stream->options.inline_mode)
-            verdict->exception = EXCEPTION_STREAM_INVALID;
-        return;
-    }
-    struct segment seg = segment_of(stream, flows, flow, pkt, verdict);
-
-    count_kind(stream, pkt->tcp.flags);
+    if (flags & TCP_SYN)
+        stream_count(stream, flags & TCP_ACK ? STREAM_SYNACK : STREAM_SYN);
+    if (flags & TCP_RST)
+        stream_count(stream, STREAM_RST);
+    if (flags & TCP_URG)
+        stream_count(stream, STREAM_URG);
     if (!seg.has_ack && seg.ack != 0)
         segment_add_event(&seg, STREAM_EVENT_PKT_BROKEN_ACK);
-    if (drop_if_urgent(stream, pkt->tcp.flags, verdict))
+    if (stream->options.inline_mode && stream->options.urgent == STREAM_URGENT_DROP && flags & TCP_URG) {
+        verdict->drop = true;
+        verdict->reason = DROP_REASON_STREAM_URGENT;
         return;
+    }
     err = seg.session ? process_segment(&seg) : state_dispatch(&seg, TCP_STATE_NONE);
     if (!seg.session)
         flow->flags |= FLOW_NO_STREAM;
@@ -252,11 +214,6 @@ void stream_packet(struct stream *stream, struct flow_table *flows, struct flow 
 }
 
 /* --- Reuse, end ----------------------------------------------------------------------------------- */
-
-static bool has_ended(const struct tcp_session *session)
-{
-    return session->state >= TCP_STATE_LAST_ACK || session->state == TCP_STATE_NONE;
-}
 
 /* The session was picked up at a segment that its receiver did not expect: it starts again at the number that the
  * receiver acknowledges. */
@@ -274,38 +231,26 @@ static bool has_wrong_start(const struct stream *stream, const struct flow *flow
 }
 
 /*
- * A SYN/ACK with the sequence numbers of the closed session. SYN cookies repeat the server's number for about a minute,
- * so it may answer the client's new SYN; it may also be the old SYN/ACK sent again. It counts as an answer if no data
+ * The SYN/ACK acknowledges a SYN that is not the session's, so the receiver of that SYN has no state of the session any
+ * more. Conntrack uses the same criterion.
+ *
+ * A SYN/ACK with the sequence numbers of a closed session may also answer the client's new SYN, because SYN cookies
+ * repeat the server's number for about a minute; or it is the old SYN/ACK sent again. It counts as an answer if no data
  * of the client was seen, or if the server sent segments after the handshake.
  */
-static bool answers_syn_again(const struct tcp_session *session, const struct tcp_peer *client)
-{
-    return session->state == TCP_STATE_CLOSED && (client->edge == 0 || session->flags & SESSION_CONFIRMED);
-}
-
-/* The SYN/ACK acknowledges a SYN that is not the session's, so the receiver of that SYN has no state of the session any
- * more. Conntrack uses the same criterion. */
 static bool answers_other_syn(const struct stream *stream, const struct flow *flow, const struct packet *pkt)
 {
     const struct tcp_session *session = flow->tcp;
     enum flow_direction direction = pkt->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
-    const struct tcp_peer *sender = &session->peer[direction], *receiver = &session->peer[!direction];
-    bool is_own = receiver->isn + 1 == pkt->tcp.acknowledgment &&
-                  (session->state < TCP_STATE_ESTABLISHED || sender->isn == pkt->tcp.sequence);
+    const struct tcp_peer *server = &session->peer[direction], *client = &session->peer[!direction];
+    bool is_own = client->isn + 1 == pkt->tcp.acknowledgment &&
+                  (session->state < TCP_STATE_ESTABLISHED || server->isn == pkt->tcp.sequence);
+    bool may_answer_again =
+        session->state == TCP_STATE_CLOSED && (client->edge == 0 || session->flags & SESSION_CONFIRMED);
 
-    return (!is_own || answers_syn_again(session, receiver)) &&
+    return (!is_own || may_answer_again) &&
            !(stream->options.checksum_validation && pkt->flags & PACKET_BAD_L4_CHECKSUM) &&
            half_open_is_answered(stream, flow, pkt);
-}
-
-/*
- * Inline: the server may not have received or accepted the client's reset or FIN, and may still hold the connection.
- * Data after the SYN is accepted only when the server has answered it. If no segment of the server was seen (asymmetric
- * routing), no answer can be expected, and none is required.
- */
-static bool needs_answer(const struct stream *stream, const struct flow *flow, bool to_client)
-{
-    return stream->options.inline_mode && flow->side[to_client ? FLOW_TO_SERVER : FLOW_TO_CLIENT].packets > 0;
 }
 
 bool stream_is_port_reuse(const struct stream *stream, const struct flow *flow, struct packet *pkt)
@@ -334,9 +279,13 @@ bool stream_is_port_reuse(const struct stream *stream, const struct flow *flow, 
 
     if (is_opener && session->peer[to_client].isn == pkt->tcp.sequence)
         return false;
-    if (!has_ended(session))
-        return false;
-    if (kind == SEGMENT_SYN && needs_answer(stream, flow, to_client))
+    if (session->state != TCP_STATE_NONE && session->state < TCP_STATE_LAST_ACK)
+        return false; /* the session has not ended */
+    /* Inline: the server may not have received or accepted the client's reset or FIN, and may still hold the
+     * connection. Data after the SYN is accepted only when the server has answered it. If no segment of the server was
+     * seen (asymmetric routing), no answer can be expected, and none is required. */
+    if (kind == SEGMENT_SYN && options->inline_mode &&
+        flow->side[to_client ? FLOW_TO_SERVER : FLOW_TO_CLIENT].packets > 0)
         pkt->stream_flags |= PACKET_STREAM_NEEDS_ANSWER;
     return true;
 }

@@ -120,13 +120,13 @@ void stream_clear_urgent(struct stream *stream, struct flow *flow, enum flow_dir
 /* --- Readings ------------------------------------------------------------------------------------- */
 
 bool stream_next_reading(struct stream *stream, const struct flow *flow, enum flow_direction direction,
-                         const struct stream_chunk *view, unsigned number, struct stream_chunk *out)
+                         const struct stream_chunk *chunk, unsigned number, struct stream_chunk *out)
 {
     const struct tcp_peer *peer = &flow->tcp->peer[direction];
     const uint8_t *bytes;
-    uint32_t length, view_at, taken = 0, left = 0;
-    uint64_t start = stream_inspection_window(stream, flow, direction, view, &bytes, &length, &view_at);
-    uint32_t at[URGENT_MAX], before_view = 0; /* offsets of the bytes left out */
+    uint32_t length, chunk_at, taken = 0, left = 0;
+    uint64_t start = stream_inspection_window(stream, flow, direction, chunk, &bytes, &length, &chunk_at);
+    uint32_t at[URGENT_MAX], before_chunk = 0; /* offsets of the bytes left out */
     unsigned count = 0;
 
     /* The offsets ascend and are in the inspection window. With this policy a window has no ranges without bytes. */
@@ -149,7 +149,7 @@ bool stream_next_reading(struct stream *stream, const struct flow *flow, enum fl
         memcpy(stream->reading + left, bytes + taken, at[i] - taken);
         left += at[i] - taken;
         taken = at[i] + 1;
-        before_view += at[i] < view_at;
+        before_chunk += at[i] < chunk_at;
     }
     memcpy(stream->reading + left, bytes + taken, length - taken);
     *out = (struct stream_chunk){
@@ -158,8 +158,8 @@ bool stream_next_reading(struct stream *stream, const struct flow *flow, enum fl
         .offset = start,
         .gap = start > 0,
         .is_reading = true,
-        .new_at = view_at - before_view,
-        .end = view->end,
+        .new_at = chunk_at - before_chunk,
+        .end = chunk->end,
     };
     return out->length > 0;
 }

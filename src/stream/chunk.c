@@ -7,40 +7,33 @@
  */
 #include "stream_priv.h"
 
-/* Whether the data is to be inspected. In some states it is even if it is less than a chunk, because little more will
- * follow. */
-static bool is_ready(const struct stream *stream, const struct tcp_session *session, enum flow_direction direction,
-                     const struct packet *pkt)
-{
-    const struct tcp_peer *peer = &session->peer[direction];
-    const struct assembly *assembly = &peer->assembly;
-
-    if (!pkt || !(pkt->flags & PACKET_TO_CLIENT) != (direction == FLOW_TO_SERVER))
-        return false;
-    if ((peer->flags & (PEER_DEPTH_REACHED | PEER_FLUSH)) || session->state > TCP_STATE_TIME_WAIT)
-        return true;
-    return assembly->acknowledged >= assembly->inspected &&
-           assembly->acknowledged - assembly->inspected >= stream->options.chunk[direction];
-}
-
 /* Returns the offset up to which the direction may be inspected now. */
 static uint64_t find_limit(struct stream *stream, struct tcp_session *session, enum flow_direction direction,
                            const struct packet *pkt, bool all)
 {
     struct tcp_peer *peer = &session->peer[direction];
+    const struct assembly *assembly = &peer->assembly;
 
     if (all) {
         /* Missing data is lost now; it is not counted as a gap, since it was not acknowledged. */
         assembly_acknowledge(stream->store, &peer->assembly, (uint64_t)peer->edge);
-        return peer->assembly.contiguous;
+        return assembly->contiguous;
     }
     if (stream->options.inline_mode)
-        return peer->assembly.contiguous;
-    return is_ready(stream, session, direction, pkt) ? peer->assembly.acknowledged : 0;
+        return assembly->contiguous;
+    if (!pkt || !(pkt->flags & PACKET_TO_CLIENT) != (direction == FLOW_TO_SERVER))
+        return 0;
+    /* In these states even less than a chunk is inspected, because little more will follow. */
+    if ((peer->flags & (PEER_DEPTH_REACHED | PEER_FLUSH)) || session->state > TCP_STATE_TIME_WAIT)
+        return assembly->acknowledged;
+    if (assembly->acknowledged >= assembly->inspected &&
+        assembly->acknowledged - assembly->inspected >= stream->options.chunk[direction])
+        return assembly->acknowledged;
+    return 0;
 }
 
 bool stream_next_chunk(struct stream *stream, struct flow *flow, enum flow_direction direction,
-                       const struct packet *pkt, bool all, struct stream_chunk *view)
+                       const struct packet *pkt, bool all, struct stream_chunk *chunk)
 {
     struct tcp_session *session = flow->tcp;
     const uint8_t *payload = NULL;
@@ -57,55 +50,46 @@ bool stream_next_chunk(struct stream *stream, struct flow *flow, enum flow_direc
         payload_offset = (uint64_t)peer_offset(peer, pkt->tcp.sequence + (pkt->tcp.flags & TCP_SYN ? 1 : 0));
     }
     if (!assembly_next_chunk(stream->store, &peer->assembly, until, payload, payload_offset,
-                             payload ? pkt->payload_length : 0, view))
+                             payload ? pkt->payload_length : 0, chunk))
         return false;
-    bool is_last = view->offset + view->length >= (uint64_t)peer->edge;
+    bool is_last = chunk->offset + chunk->length >= (uint64_t)peer->edge;
 
     if (peer->assembly.inspected >= peer->assembly.acknowledged)
         peer->flags &= (uint16_t)~PEER_FLUSH;
-    view->end |= is_last && (all || session->state == TCP_STATE_CLOSED || (peer->flags & PEER_FIN));
-    view->has_readings = peer->urgent_count > 0;
-    return true;
-}
-
-/* After a reset, unacknowledged data behind a gap was never read by the receiver. */
-static uint64_t last_in_order(const struct assembly *assembly)
-{
-    return assembly->contiguous > assembly->acknowledged ? assembly->contiguous : assembly->acknowledged;
-}
-
-/* Whether only the end of the stream is still to be yielded: the session closed after all bytes had been yielded. */
-static bool has_only_end(const struct tcp_session *session, struct tcp_peer *peer, struct stream_chunk *view)
-{
-    const struct assembly *assembly = &peer->assembly;
-
-    if (session->state < TCP_STATE_CLOSING || (peer->flags & PEER_END_YIELDED) || assembly->parsed == 0 ||
-        assembly->parsed < (uint64_t)peer->edge)
-        return false;
-    *view = (struct stream_chunk){ .offset = assembly->parsed, .end = true };
-    peer->flags |= PEER_END_YIELDED;
+    chunk->end |= is_last && (all || session->state == TCP_STATE_CLOSED || (peer->flags & PEER_FIN));
+    chunk->has_readings = peer->urgent_count > 0;
     return true;
 }
 
 bool stream_next_parser_chunk(struct stream *stream, struct flow *flow, enum flow_direction direction, bool all,
-                              struct stream_chunk *view)
+                              struct stream_chunk *chunk)
 {
     struct tcp_session *session = flow->tcp;
 
     if (!session || (session->peer[direction].flags & PEER_STOPPED) || (!all && session->state < TCP_STATE_ESTABLISHED))
         return false;
     struct tcp_peer *peer = &session->peer[direction];
-    uint64_t until = peer->assembly.acknowledged;
+    const struct assembly *assembly = &peer->assembly;
+    uint64_t until = assembly->acknowledged;
 
-    if (all)
-        until = session->state == TCP_STATE_CLOSED ? last_in_order(&peer->assembly)
-                                                   : find_limit(stream, session, direction, NULL, true);
-    if (!assembly_next_parsed(stream->store, &peer->assembly, until, view))
-        return !all && has_only_end(session, peer, view);
-    bool is_last = view->offset + view->length >= (uint64_t)peer->edge;
+    if (all && session->state != TCP_STATE_CLOSED)
+        until = find_limit(stream, session, direction, NULL, true);
+    else if (all &&
+             assembly->contiguous > until) /* after a reset, the receiver never read unacknowledged data behind a gap */
+        until = assembly->contiguous;
+    if (!assembly_next_parsed(stream->store, &peer->assembly, until, chunk)) {
+        /* The session closed after all bytes had been yielded: its end is still to be yielded. */
+        if (all || session->state < TCP_STATE_CLOSING || (peer->flags & PEER_END_YIELDED) || assembly->parsed == 0 ||
+            assembly->parsed < (uint64_t)peer->edge)
+            return false;
+        *chunk = (struct stream_chunk){ .offset = assembly->parsed, .end = true };
+        peer->flags |= PEER_END_YIELDED;
+        return true;
+    }
+    bool is_last = chunk->offset + chunk->length >= (uint64_t)peer->edge;
 
-    view->end |= is_last && (all || session->state == TCP_STATE_CLOSED || (peer->flags & PEER_FIN));
-    if (view->end)
+    chunk->end |= is_last && (all || session->state == TCP_STATE_CLOSED || (peer->flags & PEER_FIN));
+    if (chunk->end)
         peer->flags |= PEER_END_YIELDED;
     return true;
 }
@@ -166,16 +150,16 @@ bool stream_has_remaining_data(const struct flow *flow, enum flow_direction dire
 }
 
 uint64_t stream_inspection_window(struct stream *stream, const struct flow *flow, enum flow_direction direction,
-                                  const struct stream_chunk *view, const uint8_t **bytes, uint32_t *length,
-                                  uint32_t *view_at)
+                                  const struct stream_chunk *chunk, const uint8_t **bytes, uint32_t *length,
+                                  uint32_t *chunk_at)
 {
-    if (view->is_reading) {
-        *bytes = view->data;
-        *length = view->length;
-        *view_at = view->new_at;
-        return view->offset;
+    if (chunk->is_reading) {
+        *bytes = chunk->data;
+        *length = chunk->length;
+        *chunk_at = chunk->new_at;
+        return chunk->offset;
     }
-    return assembly_window(stream->store, &flow->tcp->peer[direction].assembly, view, bytes, length, view_at);
+    return assembly_window(stream->store, &flow->tcp->peer[direction].assembly, chunk, bytes, length, chunk_at);
 }
 
 size_t stream_copy(const struct stream *stream, const struct flow *flow, enum flow_direction direction, uint8_t *out,
