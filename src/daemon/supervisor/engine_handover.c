@@ -7,7 +7,7 @@
  *
  * The next engine may also be that of the next supervisor (restart_handover.c): then systemd stores the files for it.
  *
- * If anything fails before the hand-over, the old engine continues and is told the reason. If the old engine dies or
+ * If anything fails before the hand-over, the old engine continues and gets the reason. If the old engine dies or
  * does not answer, the new engine replaces it as after any death.
  */
 #include <errno.h>
@@ -28,7 +28,7 @@
 
 enum {
     HAND_OVER_MS = 10000, /* time limit for writing the files */
-    LEAVE_MS = 30000,     /* time limit for the exit of the old engine, with its last events */
+    EXIT_MS = 30000,      /* time limit for the exit of the old engine, with its last events */
 };
 #define NS_PER_MS UINT64_C(1000000)
 
@@ -39,7 +39,7 @@ static void close_files(struct supervisor *supervisor)
     supervisor->file_count = 0;
 }
 
-static void refuse(struct supervisor *supervisor, const char *why)
+static void report_failure(struct supervisor *supervisor, const char *why)
 {
     log_error("upgrade failed, the running engine continues: %s", why);
     if (supervisor->engine.pid > 0 && supervisor->engine.ready)
@@ -54,20 +54,20 @@ void engine_handover_start(struct supervisor *supervisor)
     int err;
 
     if (supervisor->stopping || next_engine->pid > 0 || supervisor->previous_engine.pid > 0) {
-        refuse(supervisor, supervisor->stopping ? "the daemon is stopping" : "another upgrade is in progress");
+        report_failure(supervisor, supervisor->stopping ? "the daemon is stopping" : "another upgrade is in progress");
         return;
     }
     engine_memory_collect(&supervisor->engine.memory_map, &supervisor->record);
     err = engine_process_start(supervisor, next_engine, true);
     if (err) {
-        refuse(supervisor, strerror(-err));
+        report_failure(supervisor, strerror(-err));
         return;
     }
     log_notice("preparing the next engine (process %d)", (int)next_engine->pid);
 }
 
 /* Removes a next engine that has died or is no longer needed. */
-static void forget_heir(struct supervisor *supervisor)
+static void clear_next_engine(struct supervisor *supervisor)
 {
     struct engine_process *next_engine = &supervisor->next_engine;
 
@@ -78,23 +78,23 @@ static void forget_heir(struct supervisor *supervisor)
     supervisor->hand_over_ns = 0;
 }
 
-static void end_heir(struct supervisor *supervisor)
+static void kill_next_engine(struct supervisor *supervisor)
 {
     if (supervisor->next_engine.pid == 0)
         return;
     kill_and_reap(supervisor, supervisor->next_engine.pid);
-    forget_heir(supervisor);
+    clear_next_engine(supervisor);
 }
 
 void engine_handover_cancel(struct supervisor *supervisor)
 {
-    end_heir(supervisor);
+    kill_next_engine(supervisor);
     close_files(supervisor);
 }
 
 /* --- Replacement ---------------------------------------------------------------------------------- */
 
-static void give_files(struct supervisor *supervisor)
+static void send_files(struct supervisor *supervisor)
 {
     for (unsigned i = 0; i < supervisor->file_count; i++)
         engine_process_send(&supervisor->engine, CHANNEL_FILE, supervisor->files[i].what, NULL,
@@ -103,7 +103,7 @@ static void give_files(struct supervisor *supervisor)
 }
 
 /* Makes the next engine the current one, which has the queues. */
-static void promote(struct supervisor *supervisor)
+static void replace_engine(struct supervisor *supervisor)
 {
     bool living = supervisor->engine.pid > 0;
 
@@ -125,43 +125,22 @@ static void promote(struct supervisor *supervisor)
         supervisor_add_event(supervisor, ENGINE_EVENT_HANDOVER)->code = (int)supervisor->file_count;
     }
     engine_memory_restore(&supervisor->engine.memory_map, &supervisor->record);
-    give_files(supervisor);
+    send_files(supervisor);
     supervisor_bind_for_engine(supervisor);
-}
-
-/* Handles the request of the next engine for the queues: at once, or when the old engine has sent its files. */
-static void take_bind(struct supervisor *supervisor)
-{
-    supervisor->next_engine_waits = true;
-    if (supervisor->engine.pid == 0) {
-        promote(supervisor);
-        return;
-    }
-    if (supervisor->hand_over_ns > 0)
-        return;
-    supervisor->hand_over_ns = clock_monotonic_ns() + HAND_OVER_MS * NS_PER_MS;
-    engine_process_send(&supervisor->engine, CHANNEL_HAND_OVER, 0, NULL, -1);
-}
-
-/* Checks a received file: one that its writer could still change or truncate could crash its reader, and closing one
- * that is no memory file could block. */
-static bool is_file_of_engine(const struct supervisor *supervisor, int what, int fd)
-{
-    const int needed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
-    int seals = fcntl(fd, F_GET_SEALS);
-
-    if (seals < 0 || (seals & needed) != needed)
-        return false;
-    for (unsigned i = 0; i < supervisor->file_count; i++) {
-        if (supervisor->files[i].what == what)
-            return false;
-    }
-    return what == CHANNEL_SHARED_FILE || (what >= 0 && what < ENGINE_MEMORY_MAX_WORKERS);
 }
 
 void engine_handover_add_file(struct supervisor *supervisor, int what, int fd)
 {
-    if (supervisor->file_count == HANDOVER_FILES_MAX || !is_file_of_engine(supervisor, what, fd)) {
+    /* A file that its writer could still change or truncate could crash its reader, and closing a file that is not in
+     * memory could block. */
+    const int needed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+    int seals = fcntl(fd, F_GET_SEALS);
+    bool valid = seals >= 0 && (seals & needed) == needed && supervisor->file_count < HANDOVER_FILES_MAX &&
+                 (what == CHANNEL_SHARED_FILE || (what >= 0 && what < ENGINE_MEMORY_MAX_WORKERS));
+
+    for (unsigned i = 0; i < supervisor->file_count; i++)
+        valid &= supervisor->files[i].what != what;
+    if (!valid) {
         log_error("ignored an invalid file of the hand-over: the state of some flows is lost");
         close(fd);
         return;
@@ -177,16 +156,16 @@ void engine_handover_files_complete(struct supervisor *supervisor)
         supervisor->engine.stopped = true;
         engine_process_set_deadline(&supervisor->engine, config_number(supervisor->config, "engine.stop-timeout"));
     } else if (supervisor->next_engine.pid > 0 && supervisor->next_engine_waits) {
-        promote(supervisor);
+        replace_engine(supervisor);
     }
 }
 
 /* An engine that has not inspected packets has no state to send. */
 void engine_handover_to_next_supervisor(struct supervisor *supervisor)
 {
-    bool told = supervisor->hand_over_ns > 0;
+    bool requested = supervisor->hand_over_ns > 0;
 
-    end_heir(supervisor);
+    kill_next_engine(supervisor);
     if (supervisor->engine.pid == 0)
         return;
     if (!supervisor->engine.ready) {
@@ -194,7 +173,7 @@ void engine_handover_to_next_supervisor(struct supervisor *supervisor)
         return;
     }
     supervisor->hand_over_ns = clock_monotonic_ns() + HAND_OVER_MS * NS_PER_MS;
-    if (!told)
+    if (!requested)
         engine_process_send(&supervisor->engine, CHANNEL_HAND_OVER, 0, NULL, -1);
 }
 
@@ -207,7 +186,7 @@ void engine_handover_send_stored(struct supervisor *supervisor)
     supervisor->record.handovers++;
     supervisor_add_event(supervisor, ENGINE_EVENT_HANDOVER)->code = (int)supervisor->file_count;
     engine_memory_publish(&supervisor->engine.memory_map, &supervisor->record);
-    give_files(supervisor);
+    send_files(supervisor);
 }
 
 bool engine_handover_replace_dead(struct supervisor *supervisor)
@@ -216,13 +195,13 @@ bool engine_handover_replace_dead(struct supervisor *supervisor)
         return false;
     close_files(supervisor); /* they may be incomplete */
     if (supervisor->next_engine_waits)
-        promote(supervisor);
+        replace_engine(supervisor);
     return true;
 }
 
 /* --- Messages of both engines --------------------------------------------------------------------- */
 
-static void watch_heir(struct supervisor *supervisor)
+static void poll_next_engine(struct supervisor *supervisor)
 {
     struct channel_message message;
     struct engine_death death;
@@ -236,7 +215,14 @@ static void watch_heir(struct supervisor *supervisor)
         if (kind == CHANNEL_FAILED)
             snprintf(supervisor->next_engine.failure, sizeof(supervisor->next_engine.failure), "%s", message.text);
         if (kind == CHANNEL_BIND) {
-            take_bind(supervisor);
+            /* The next engine requests the queues: it gets them at once, or when the old engine has sent its files. */
+            supervisor->next_engine_waits = true;
+            if (supervisor->engine.pid == 0) {
+                replace_engine(supervisor);
+            } else if (supervisor->hand_over_ns == 0) {
+                supervisor->hand_over_ns = clock_monotonic_ns() + HAND_OVER_MS * NS_PER_MS;
+                engine_process_send(&supervisor->engine, CHANNEL_HAND_OVER, 0, NULL, -1);
+            }
             return;
         }
     }
@@ -245,19 +231,19 @@ static void watch_heir(struct supervisor *supervisor)
     engine_death_describe(supervisor, &death, how);
     snprintf(why, sizeof(why), "it %s%s%s", how, supervisor->next_engine.failure[0] ? ": " : "",
              supervisor->next_engine.failure);
-    forget_heir(supervisor);
+    clear_next_engine(supervisor);
     close_files(supervisor);
-    refuse(supervisor, why);
+    report_failure(supervisor, why);
 }
 
 /* The previous engine only writes its last events; its messages are ignored. */
-static void watch_former(struct supervisor *supervisor)
+static void poll_previous_engine(struct supervisor *supervisor)
 {
     struct engine_process *previous_engine = &supervisor->previous_engine;
     struct engine_death death;
 
     if (!engine_process_reap(supervisor, previous_engine, &death)) {
-        if (clock_monotonic_ns() - supervisor->previous_engine_ns < LEAVE_MS * NS_PER_MS)
+        if (clock_monotonic_ns() - supervisor->previous_engine_ns < EXIT_MS * NS_PER_MS)
             return;
         log_error(
             "killed the previous engine, which did not exit after the hand-over: events of its last flows are lost");
@@ -272,9 +258,9 @@ void engine_handover_poll(struct supervisor *supervisor)
 {
     engine_process_check_deadline(&supervisor->next_engine);
     if (supervisor->next_engine.pid > 0)
-        watch_heir(supervisor);
+        poll_next_engine(supervisor);
     if (supervisor->previous_engine.pid > 0)
-        watch_former(supervisor);
+        poll_previous_engine(supervisor);
     if (supervisor->hand_over_ns == 0 || clock_monotonic_ns() < supervisor->hand_over_ns)
         return;
     supervisor->hand_over_ns = 0;

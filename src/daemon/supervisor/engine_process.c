@@ -43,23 +43,9 @@ static void close_channel(const struct engine_process *engine)
         close(engine->memory_map.fd);
 }
 
-/* Closes descriptors of the supervisor: its ends of the channels to other engines, their memory, and their files. The
- * memory of this engine stays mapped. */
-static void close_foreign(const struct supervisor *supervisor, const struct memory_map *own)
-{
-    close(supervisor->signal_fd);
-    close(supervisor->status_fd);
-    close(own->fd);
-    close_channel(&supervisor->engine);
-    close_channel(&supervisor->next_engine);
-    close_channel(&supervisor->previous_engine);
-    for (unsigned i = 0; i < supervisor->file_count; i++)
-        close(supervisor->files[i].fd);
-}
-
 static void run_engine(struct supervisor *supervisor, const struct memory_map *memory_map, int channel, bool aside)
 {
-    const struct engine_inputs inheritance = {
+    const struct engine_inputs inputs = {
         .memory = memory_map->memory,
         .channel = channel,
         .queue_fds = supervisor->queue_fds,
@@ -75,8 +61,16 @@ static void run_engine(struct supervisor *supervisor, const struct memory_map *m
     prctl(PR_SET_NAME, "sluice-engine");
     prctl(PR_SET_DUMPABLE, 1); /* otherwise root owns its files in /proc; the sandbox clears it */
     memory_expose_engine();
-    close_foreign(supervisor, memory_map);
-    err = engine_run(supervisor->run, &inheritance, error);
+    /* Close what belongs to the supervisor and to other engines. The memory of this engine stays mapped. */
+    close(supervisor->signal_fd);
+    close(supervisor->status_fd);
+    close(memory_map->fd);
+    close_channel(&supervisor->engine);
+    close_channel(&supervisor->next_engine);
+    close_channel(&supervisor->previous_engine);
+    for (unsigned i = 0; i < supervisor->file_count; i++)
+        close(supervisor->files[i].fd);
+    err = engine_run(supervisor->run, &inputs, error);
     if (err)
         channel_send(channel, CHANNEL_FAILED, err, error);
     exit(err ? EXIT_FAILURE : EXIT_SUCCESS);
@@ -194,34 +188,10 @@ void reap_killed(struct supervisor *supervisor)
     }
 }
 
-/* Returns the worker whose packet may be the cause of a death: one that was hung, or whose thread received the signal;
- * -1: none. */
-static int blamed_worker(const struct supervisor *supervisor, const struct engine_process *engine,
-                         const struct engine_death *death)
-{
-    int worker = engine->memory_map.memory ? (int)atomic_load(&engine->memory_map.memory->crashed_worker) : -1;
-
-    if (death->hung)
-        return (int)engine->hung_worker;
-    return death->signal != 0 && worker >= 0 && (unsigned)worker < supervisor->queue_count ? worker : -1;
-}
-
-static enum engine_failure classify(const struct engine_process *engine, const struct engine_death *death)
-{
-    if (death->violation)
-        return ENGINE_FAILURE_VIOLATION;
-    if (death->hung)
-        return ENGINE_FAILURE_HANG;
-    if (death->want)
-        return ENGINE_FAILURE_MEMORY;
-    if (death->late == DEADLINE_MISSED_LOADING || (!engine->ready && !(engine->begun && death->signal)))
-        return ENGINE_FAILURE_START;
-    return ENGINE_FAILURE_CRASH;
-}
-
 bool engine_process_reap(struct supervisor *supervisor, struct engine_process *engine, struct engine_death *out)
 {
-    int status;
+    const struct engine_memory *memory = engine->memory_map.memory;
+    int status, crashed = memory ? (int)atomic_load(&memory->crashed_worker) : -1;
 
     if (engine->pid == 0 || waitpid(engine->pid, &status, WNOHANG) != engine->pid)
         return false;
@@ -230,10 +200,26 @@ bool engine_process_reap(struct supervisor *supervisor, struct engine_process *e
         out->signal = WTERMSIG(status);
     else
         out->code = WEXITSTATUS(status);
-    out->worker = blamed_worker(supervisor, engine, out);
+
+    /* The worker whose packet may be the cause: one that was hung, or whose thread received the signal. */
+    out->worker = -1;
+    if (out->hung)
+        out->worker = (int)engine->hung_worker;
+    else if (out->signal != 0 && crashed >= 0 && (unsigned)crashed < supervisor->queue_count)
+        out->worker = crashed;
     if (out->signal == SIGKILL && !out->hung && !out->late && !out->violation)
-        out->want = memory_shortage_since(&engine->before);
-    out->failure = classify(engine, out);
+        out->shortage = memory_shortage_since(&engine->before);
+
+    if (out->violation)
+        out->failure = ENGINE_FAILURE_VIOLATION;
+    else if (out->hung)
+        out->failure = ENGINE_FAILURE_HANG;
+    else if (out->shortage)
+        out->failure = ENGINE_FAILURE_MEMORY;
+    else if (out->late == DEADLINE_MISSED_LOADING || (!engine->ready && !(engine->begun && out->signal)))
+        out->failure = ENGINE_FAILURE_START;
+    else
+        out->failure = ENGINE_FAILURE_CRASH;
     engine->pid = 0;
     return true;
 }
@@ -263,7 +249,7 @@ void engine_death_describe(const struct supervisor *supervisor, const struct eng
     } else if (death->signal) {
         length = snprintf(out, ENGINE_DEATH_TEXT_SIZE, "was killed by signal %d (%s)", death->signal,
                           strsignal(death->signal));
-        memory_shortage_describe(death->want, out + length, ENGINE_DEATH_TEXT_SIZE - (size_t)length);
+        memory_shortage_describe(death->shortage, out + length, ENGINE_DEATH_TEXT_SIZE - (size_t)length);
     } else {
         snprintf(out, ENGINE_DEATH_TEXT_SIZE, "exited with code %d", death->code);
     }
@@ -279,36 +265,10 @@ void engine_process_check_deadline(struct engine_process *engine)
     if (engine->pid == 0 || engine->due_ns == 0 || engine->late || engine->violation ||
         clock_monotonic_ns() < engine->due_ns)
         return;
-    engine->late = engine->told_to_stop ? DEADLINE_MISSED_STOPPING : DEADLINE_MISSED_LOADING;
+    engine->late = engine->stop_sent ? DEADLINE_MISSED_STOPPING : DEADLINE_MISSED_LOADING;
     log_error("the engine %s: killing it",
-              engine->told_to_stop ? "does not stop (engine.stop-timeout)" : "is not ready (engine.load-timeout)");
+              engine->stop_sent ? "does not stop (engine.stop-timeout)" : "is not ready (engine.load-timeout)");
     kill(engine->pid, SIGKILL);
-}
-
-static bool stands_still(struct supervisor *supervisor, unsigned worker, unsigned passed_ms, unsigned limit_ms)
-{
-    const struct worker_heartbeat *life = &supervisor->engine.memory_map.memory->worker[worker];
-    struct seen_heartbeat *pulse = &supervisor->pulses[worker];
-    uint64_t epoch = atomic_load(&life->epoch);
-
-    if (atomic_load(&life->state) != HEARTBEAT_RUNNING || epoch != pulse->epoch)
-        *pulse = (struct seen_heartbeat){ .epoch = epoch };
-    else
-        pulse->still_ms += passed_ms;
-    return limit_ms > 0 && pulse->still_ms >= limit_ms;
-}
-
-static void end_hung(struct supervisor *supervisor, unsigned worker)
-{
-    struct engine_process *engine = &supervisor->engine;
-
-    log_error("the worker of queue %u is hung (engine.hang-timeout): killing the engine",
-              (unsigned)supervisor->queues[worker].options.queue);
-    engine->hung = true;
-    engine->hung_worker = worker;
-    engine->kill_ns = clock_monotonic_ns() + ABORT_MS * (NS_PER_SECOND / 1000);
-    kill(engine->pid, SIGABRT);
-    kill(engine->pid, SIGCONT);
 }
 
 bool engine_process_check_heartbeats(struct supervisor *supervisor, unsigned passed_ms)
@@ -324,10 +284,24 @@ bool engine_process_check_heartbeats(struct supervisor *supervisor, unsigned pas
         return false;
     }
     for (unsigned i = 0; i < supervisor->queue_count && i < engine->memory_map.workers; i++) {
-        if (stands_still(supervisor, i, passed_ms, limit_ms)) {
-            end_hung(supervisor, i);
-            return false;
-        }
+        const struct worker_heartbeat *heartbeat = &engine->memory_map.memory->worker[i];
+        struct seen_heartbeat *seen = &supervisor->pulses[i];
+        uint64_t epoch = atomic_load(&heartbeat->epoch);
+
+        if (atomic_load(&heartbeat->state) != HEARTBEAT_RUNNING || epoch != seen->epoch)
+            *seen = (struct seen_heartbeat){ .epoch = epoch };
+        else
+            seen->still_ms += passed_ms;
+        if (limit_ms == 0 || seen->still_ms < limit_ms)
+            continue;
+        log_error("the worker of queue %u is hung (engine.hang-timeout): killing the engine",
+                  (unsigned)supervisor->queues[i].options.queue);
+        engine->hung = true;
+        engine->hung_worker = i;
+        engine->kill_ns = clock_monotonic_ns() + ABORT_MS * (NS_PER_SECOND / 1000);
+        kill(engine->pid, SIGABRT);
+        kill(engine->pid, SIGCONT);
+        return false;
     }
     return true;
 }

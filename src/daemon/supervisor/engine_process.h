@@ -50,7 +50,7 @@ struct engine_process {
     bool begun;        /* it has the queues */
     bool ready;        /* it inspects packets */
     bool stopped;      /* it no longer needs the sockets */
-    bool told_to_stop; /* by the supervisor */
+    bool stop_sent;    /* by the supervisor */
     uint64_t ready_ns; /* monotonic */
     bool hung;         /* a worker hung, and the engine got SIGABRT */
     unsigned hung_worker;
@@ -60,7 +60,7 @@ struct engine_process {
     struct memory_shortage before; /* counters at its start */
     unsigned credit;               /* messages that it may send now; see engine_process_charge_message() */
     uint64_t credit_ns;            /* time of the last update of `credit` */
-    uint64_t gone_ns;              /* it has closed its channel, and is killed at this time if it is still alive */
+    uint64_t exit_deadline_ns;     /* it has closed its channel, and is killed at this time if it is still alive */
     const char *violation;         /* the reason for which the supervisor killed it; NULL: none */
     char failure[CHANNEL_TEXT_SIZE];
 };
@@ -72,7 +72,7 @@ struct engine_death {
     const char *violation; /* NULL: none */
     enum engine_failure failure;
     enum missed_deadline late;
-    enum memory_shortage_kind want;
+    enum memory_shortage_kind shortage;
     int worker; /* the worker whose packet may be the cause; -1: none */
 };
 

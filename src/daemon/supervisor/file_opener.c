@@ -19,17 +19,6 @@
 
 enum { LIMIT_SECONDS = 10 };
 
-static void open_and_send(const struct supervisor *supervisor)
-{
-    char error[ENGINE_ERROR_SIZE] = "";
-    int fd = daemon_open_event_file(supervisor->run, error);
-
-    if (fd >= 0)
-        channel_send_file(supervisor->engine.channel, CHANNEL_EVENTS_FILE, 0, fd);
-    else
-        channel_send(supervisor->engine.channel, CHANNEL_EVENTS_FILE, fd, error);
-}
-
 /* Only one runs at a time: the engine repeats its request. */
 void file_opener_start(struct supervisor *supervisor)
 {
@@ -38,7 +27,13 @@ void file_opener_start(struct supervisor *supervisor)
     supervisor->opener_ns = clock_monotonic_ns() + LIMIT_SECONDS * NS_PER_SECOND;
     supervisor->opener = fork();
     if (supervisor->opener == 0) {
-        open_and_send(supervisor);
+        char error[ENGINE_ERROR_SIZE] = "";
+        int fd = daemon_open_event_file(supervisor->run, error);
+
+        if (fd >= 0)
+            channel_send_file(supervisor->engine.channel, CHANNEL_EVENTS_FILE, 0, fd);
+        else
+            channel_send(supervisor->engine.channel, CHANNEL_EVENTS_FILE, fd, error);
         _exit(EXIT_SUCCESS);
     }
 }

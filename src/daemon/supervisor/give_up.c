@@ -20,45 +20,26 @@
 
 enum { ROUNDS = 200, PAUSE_MS = 10, QUIET = 3, NAMES_SIZE = 128 };
 
-/* Accepts waiting packets twice: a packet that matched the rule on another CPU just before its removal may still be
- * about to enter the queue. */
-static uint64_t accept_all(struct supervisor *supervisor)
+static void let_traffic_pass(struct supervisor *supervisor, const char *settings)
 {
     const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000L };
-    uint64_t all = 0;
-
-    for (int round = 0, quiet = 0; round < ROUNDS && quiet < QUIET; round++) {
-        uint64_t count = queues_accept(supervisor);
-
-        all += count;
-        quiet = count > 0 ? 0 : quiet + 1;
-        nanosleep(&pause, NULL);
-    }
-    return all;
-}
-
-/* Writes "engine.crash-policy and engine.hang-policy". */
-static void put_settings(unsigned causes, char out[NAMES_SIZE])
-{
-    size_t length = 0;
-
-    out[0] = '\0';
-    for (unsigned i = 0; i < ENGINE_FAILURES; i++) {
-        if (causes & 1U << i && length < NAMES_SIZE)
-            length += (size_t)snprintf(out + length, NAMES_SIZE - length, "%s%s", length > 0 ? " and " : "",
-                                       engine_failure_setting((enum engine_failure)i));
-    }
-}
-
-static void open_up(struct supervisor *supervisor, const char *settings)
-{
     bool attached = supervisor->firewall.mode != ATTACH_NONE;
     char cause[FIREWALL_ERROR_SIZE];
-    uint64_t count;
+    uint64_t count = 0;
 
     if (attached && firewall_quiesce(supervisor->firewall.table, cause))
         log_warning("%s", cause);
-    count = attached ? accept_all(supervisor) : queues_accept(supervisor);
+    if (!attached)
+        count = queues_accept(supervisor);
+    /* Accept waiting packets until none has arrived for a while: a packet that matched the rule on another CPU just
+     * before its removal may still be about to enter the queue. */
+    for (int round = 0, quiet = 0; attached && round < ROUNDS && quiet < QUIET; round++) {
+        uint64_t accepted = queues_accept(supervisor);
+
+        count += accepted;
+        quiet = accepted > 0 ? 0 : quiet + 1;
+        nanosleep(&pause, NULL);
+    }
     if (attached && firewall_remove(supervisor->firewall.table, cause))
         log_warning("%s", cause);
     log_error("traffic passes uninspected from now on (%s: open); accepted %llu packets that waited%s", settings,
@@ -67,7 +48,7 @@ static void open_up(struct supervisor *supervisor, const char *settings)
                        : "; the queue rules are not those of Sluice: without bypass the kernel drops the packets");
 }
 
-static void close_down(struct supervisor *supervisor, const char *settings)
+static void drop_traffic(struct supervisor *supervisor, const char *settings)
 {
     struct firewall_options options = supervisor->firewall;
     char cause[FIREWALL_ERROR_SIZE];
@@ -96,18 +77,18 @@ bool give_up_opens(const struct supervisor *supervisor, unsigned causes)
 bool give_up_apply_policy(struct supervisor *supervisor)
 {
     bool open = give_up_opens(supervisor, supervisor->causes);
-    char settings[NAMES_SIZE];
-    unsigned deciding = 0;
+    char settings[NAMES_SIZE] = ""; /* that decide: "engine.crash-policy and engine.hang-policy" */
+    size_t length = 0;
 
     for (unsigned i = 0; i < ENGINE_FAILURES; i++) {
-        if (supervisor->causes & 1U << i && give_up_opens(supervisor, 1U << i) == open)
-            deciding |= 1U << i;
+        if (supervisor->causes & 1U << i && give_up_opens(supervisor, 1U << i) == open && length < NAMES_SIZE)
+            length += (size_t)snprintf(settings + length, NAMES_SIZE - length, "%s%s", length > 0 ? " and " : "",
+                                       engine_failure_setting((enum engine_failure)i));
     }
-    put_settings(deciding, settings);
     if (open)
-        open_up(supervisor, settings);
+        let_traffic_pass(supervisor, settings);
     else
-        close_down(supervisor, settings);
+        drop_traffic(supervisor, settings);
     return open;
 }
 
@@ -117,5 +98,5 @@ void give_up_at_start(struct supervisor *supervisor)
     const char *setting = engine_failure_setting(ENGINE_FAILURE_START);
 
     if (strcmp(config_string(supervisor->config, setting), "closed") == 0 && !supervisor->queue_is_taken)
-        close_down(supervisor, setting);
+        drop_traffic(supervisor, setting);
 }

@@ -47,22 +47,8 @@ bool quarantine_is_repeated(struct supervisor *supervisor, const struct current_
 
 /* --- File ----------------------------------------------------------------------------------------- */
 
-static int open_folder(const char *log_dir)
-{
-    int parent = open(log_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    int folder, err;
-
-    if (parent < 0)
-        return -errno;
-    mkdirat(parent, folder_name, FOLDER_MODE); /* openat() reports an error */
-    folder = openat(parent, folder_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    err = folder < 0 ? -errno : folder;
-    close(parent);
-    return err;
-}
-
-/* Writes a capture file of one packet. */
-static int write_capture(int fd, uint64_t time_ns, const struct current_packet *packet)
+/* Writes a capture file of one packet into the folder `quarantine` of the log folder. */
+static int write_file(const char *log_dir, const char *name, uint64_t time_ns, const struct current_packet *packet)
 {
     struct {
         uint32_t magic;
@@ -84,24 +70,24 @@ static int write_capture(int fd, uint64_t time_ns, const struct current_packet *
         { &head, sizeof(head) },
         { (void *)packet->bytes, packet->length },
     };
-    ssize_t n = writev(fd, parts, 2);
+    int parent = open(log_dir, O_PATH | O_DIRECTORY | O_CLOEXEC), folder, fd, err = 0;
+    ssize_t written;
 
-    if (n < 0)
+    if (parent < 0)
         return -errno;
-    return (size_t)n == sizeof(head) + packet->length ? 0 : -ENOSPC;
-}
-
-static int keep(const char *log_dir, const char *name, uint64_t time_ns, const struct current_packet *packet)
-{
-    int folder = open_folder(log_dir), fd, err;
-
-    if (folder < 0)
-        return folder;
-    fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
-    err = fd < 0 ? -errno : write_capture(fd, time_ns, packet);
+    mkdirat(parent, folder_name, FOLDER_MODE); /* openat() reports an error */
+    folder = openat(parent, folder_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    fd = folder < 0 ? -1 : openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
+    written = fd < 0 ? -1 : writev(fd, parts, 2);
+    if (written < 0)
+        err = -errno;
+    else if ((size_t)written != sizeof(head) + packet->length)
+        err = -ENOSPC;
     if (fd >= 0)
         close(fd);
-    close(folder);
+    if (folder >= 0)
+        close(folder);
+    close(parent);
     return err;
 }
 
@@ -119,7 +105,7 @@ void quarantine_packet(struct supervisor *supervisor, unsigned queue, const stru
     snprintf(name, sizeof(name), "%llu-q%u-%llu.pcap", (unsigned long long)(event->time_ns / NS_PER_SECOND), queue,
              (unsigned long long)number);
     if (number <= MAX_FILES)
-        err = keep(log_dir, name, event->time_ns, packet);
+        err = write_file(log_dir, name, event->time_ns, packet);
     if (!err)
         snprintf(event->path, sizeof(event->path), "%.100s/%s/%s", log_dir, folder_name, name);
     log_error("queue %u: dropped a packet of %u bytes that crashed two engines; %s%s", queue, (unsigned)packet->length,

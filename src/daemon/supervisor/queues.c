@@ -27,9 +27,10 @@ enum {
 
 /* --- Sockets -------------------------------------------------------------------------------------- */
 
-static int plan(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
+int queues_open(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
 {
     struct nfqueue_options options[ENGINE_MAX_QUEUES];
+    char cause[CAPTURE_ERROR_SIZE];
     size_t count = 0;
     int err = setup_plan_queues(supervisor->config, &supervisor->firewall, options, &count, error);
 
@@ -47,16 +48,6 @@ static int plan(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
         supervisor->queues[i].options = options[i];
         supervisor->queues[i].fd = -1;
     }
-    return 0;
-}
-
-int queues_open(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
-{
-    char cause[CAPTURE_ERROR_SIZE];
-    int err = plan(supervisor, error);
-
-    if (err)
-        return err;
     if (reexec_has_happened() && reexec_resume(supervisor))
         log_error("cannot restore the queues of the previous supervisor: packets that wait in them are lost");
     systemd_get_sockets(supervisor);
@@ -134,49 +125,25 @@ static uint32_t raised_buffer(const struct supervisor *supervisor, const struct 
     return share > queue->buffer ? share : queue->buffer;
 }
 
-static void drop_held(struct supervisor *supervisor, unsigned number, const struct engine_death *death)
-{
-    const struct supervised_queue *queue = &supervisor->queues[number];
-    struct current_packet packet;
-
-    if (death->worker != (int)number ||
-        !engine_memory_copy_packet(&supervisor->engine.memory_map, number, supervisor->packet,
-                                   sizeof(supervisor->packet), &packet) ||
-        !quarantine_is_repeated(supervisor, &packet))
-        return;
-    if (nfqueue_send_verdict(queue->fd, &queue->options, packet.id, QUEUE_BACKLOG_DROP) == 0)
-        quarantine_packet(supervisor, queue->options.queue, &packet);
-}
-
-/* Sets the options of a queue again: the dead engine had the socket and CAP_NET_ADMIN, and may have changed or unbound
- * the queue. While no engine runs, a full queue accepts packets only if the configuration allows that for this cause of
- * death. */
-static bool recover(struct supervisor *supervisor, unsigned number, bool open)
-{
-    struct supervised_queue *queue = &supervisor->queues[number];
-    bool fail_open = supervisor->record.flags[number] & NFQA_CFG_F_FAIL_OPEN;
-
-    if (nfqueue_recover(queue->fd, supervisor->status_fd, &queue->options, fail_open && open))
-        return true;
-    log_error(
-        "queue %u: the engine gave up the queue, and the kernel dropped the packets that waited; binding it again",
-        (unsigned)queue->options.queue);
-    queue->bound = false;
-    return false;
-}
-
-static uint32_t repeat(struct supervisor *supervisor, unsigned number, const struct engine_death *death)
+/* Queues the packets of one queue again that an engine has received without a verdict, except one in quarantine. */
+static uint32_t repeat_packets(struct supervisor *supervisor, unsigned number, const struct engine_death *death)
 {
     struct supervised_queue *queue = &supervisor->queues[number];
     uint16_t name = queue->options.queue;
     struct nfqueue_backlog backlog;
+    struct current_packet packet;
     int err;
 
     nfqueue_resize(queue->fd, name, raised_length(queue), raised_buffer(supervisor, queue));
     queue->raised = true;
     err = nfqueue_read_backlog(queue->fd, supervisor->status_fd, name, raised_length(queue), &backlog);
     if (!err && backlog.waiting > 0) {
-        drop_held(supervisor, number, death);
+        if (death->worker == (int)number &&
+            engine_memory_copy_packet(&supervisor->engine.memory_map, number, supervisor->packet,
+                                      sizeof(supervisor->packet), &packet) &&
+            quarantine_is_repeated(supervisor, &packet) &&
+            nfqueue_send_verdict(queue->fd, &queue->options, packet.id, QUEUE_BACKLOG_DROP) == 0)
+            quarantine_packet(supervisor, name, &packet);
         err = nfqueue_send_verdicts_up_to(queue->fd, &queue->options, backlog.last_id, QUEUE_BACKLOG_REPEAT);
     }
     if (err) {
@@ -188,17 +155,29 @@ static uint32_t repeat(struct supervisor *supervisor, unsigned number, const str
 
 uint32_t queues_repeat(struct supervisor *supervisor, const struct engine_death *death)
 {
+    const bool open = give_up_opens(supervisor, 1U << death->failure);
     char cause[CHANNEL_TEXT_SIZE];
     uint32_t count = 0;
     bool lost = false;
 
     for (unsigned i = 0; i < supervisor->queue_count; i++) {
-        if (!supervisor->queues[i].bound)
+        struct supervised_queue *queue = &supervisor->queues[i];
+        bool fail_open = supervisor->record.flags[i] & NFQA_CFG_F_FAIL_OPEN;
+
+        if (!queue->bound)
             continue;
-        if (recover(supervisor, i, give_up_opens(supervisor, 1U << death->failure)))
-            count += repeat(supervisor, i, death);
-        else
-            lost = true;
+        /* Set the options of the queue again: the dead engine had the socket and CAP_NET_ADMIN, and may have changed or
+         * unbound the queue. While no engine runs, a full queue accepts packets only if the configuration allows that
+         * for this cause of death. */
+        if (nfqueue_recover(queue->fd, supervisor->status_fd, &queue->options, fail_open && open)) {
+            count += repeat_packets(supervisor, i, death);
+            continue;
+        }
+        log_error("queue %u: the engine gave up the queue, and the kernel dropped the packets that waited; binding it "
+                  "again",
+                  (unsigned)queue->options.queue);
+        queue->bound = false;
+        lost = true;
     }
     supervisor->record.repeated += count;
     if (lost && queues_bind(supervisor, cause)) /* at once: until then nft.bypass decides about packets */
@@ -262,7 +241,7 @@ uint64_t queues_accept(struct supervisor *supervisor)
 
 int queues_resume(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
 {
-    const struct engine_death nobody = { .worker = -1 };
+    const struct engine_death no_death = { .worker = -1 };
     char cause[CAPTURE_ERROR_SIZE];
     uint32_t flags, count = 0;
     bool adopted = false;
@@ -280,7 +259,7 @@ int queues_resume(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
         }
         queue->bound = true;
         supervisor->record.flags[i] = flags;
-        count += repeat(supervisor, i, &nobody);
+        count += repeat_packets(supervisor, i, &no_death);
         adopted = supervisor->resumed = true;
     }
     supervisor->record.repeated += count;

@@ -53,98 +53,32 @@ struct command_line {
 
 /* --- Program and arguments ------------------------------------------------------------------------ */
 
-/* Reads the path of the program; a package manager may have replaced the file. */
-static int read_path(char path[PATH_SIZE])
-{
-    ssize_t length = readlink("/proc/self/exe", path, PATH_SIZE - 1);
-    size_t tail = sizeof(deleted) - 1;
-
-    if (length < 0)
-        return -errno;
-    path[length] = '\0';
-    if ((size_t)length > tail && strcmp(path + length - tail, deleted) == 0)
-        path[(size_t)length - tail] = '\0';
-    return 0;
-}
-
-static int read_arguments(struct command_line *line)
-{
-    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd < 0 ? -1 : read(fd, line->bytes, sizeof(line->bytes) - 1);
-
-    if (fd >= 0)
-        close(fd);
-    if (length <= 0 || (size_t)length == sizeof(line->bytes) - 1)
-        return length < 0 ? -errno : -E2BIG;
-    line->bytes[length] = '\0';
-    for (ssize_t at = 0; at < length; at += (ssize_t)strlen(line->bytes + at) + 1) {
-        if (line->count == MAX_ARGUMENTS)
-            return -E2BIG;
-        line->words[line->count++] = line->bytes + at;
-    }
-    line->words[line->count] = NULL;
-    return 0;
-}
-
 /* The output of the trial. All of it is copied to the log; the first line is kept for the answer. */
-struct words {
+struct trial_output {
     int fd;
     char first[CHANNEL_TEXT_SIZE / 2];
     size_t length;
     bool complete; /* the first line has ended */
 };
 
-static void read_words(struct words *words)
+static void read_output(struct trial_output *output)
 {
     char bytes[4096];
     ssize_t length;
 
-    while ((length = read(words->fd, bytes, sizeof(bytes))) > 0) {
+    while ((length = read(output->fd, bytes, sizeof(bytes))) > 0) {
         fwrite(bytes, 1, (size_t)length, stderr);
-        for (ssize_t i = 0; i < length && !words->complete; i++) {
-            words->complete = bytes[i] == '\n' || words->length == sizeof(words->first) - 1;
-            if (!words->complete)
-                words->first[words->length++] = bytes[i];
+        for (ssize_t i = 0; i < length && !output->complete; i++) {
+            output->complete = bytes[i] == '\n' || output->length == sizeof(output->first) - 1;
+            if (!output->complete)
+                output->first[output->length++] = bytes[i];
         }
     }
-    words->first[words->length] = '\0';
-}
-
-static bool wait_for(pid_t pid, int *status, struct words *words)
-{
-    const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000L };
-
-    for (int i = 0; i < CHECK_MS / PAUSE_MS; i++) {
-        bool ended = waitpid(pid, status, WNOHANG) == pid;
-
-        read_words(words); /* also after its exit, for its last output */
-        if (ended)
-            return true;
-        nanosleep(&pause, NULL);
-    }
-    kill(pid, SIGKILL);
-    waitpid(pid, status, 0);
-    return false;
-}
-
-static void describe_failure(const char *path, bool ended, int status, const struct words *words,
-                             char why[CHANNEL_TEXT_SIZE])
-{
-    if (!ended)
-        snprintf(why, CHANNEL_TEXT_SIZE, "%.200s would not start: `run --check` took longer than %d s", path,
-                 CHECK_MS / 1000);
-    else if (words->length > 0)
-        snprintf(why, CHANNEL_TEXT_SIZE, "%.200s would not start: %s", path, words->first);
-    else if (WIFSIGNALED(status))
-        snprintf(why, CHANNEL_TEXT_SIZE, "%.200s would not start: `run --check` was killed by signal %d", path,
-                 WTERMSIG(status));
-    else
-        snprintf(why, CHANNEL_TEXT_SIZE, "%.200s would not start: `run --check` exited with code %d", path,
-                 WEXITSTATUS(status));
+    output->first[output->length] = '\0';
 }
 
 /* Runs the new program with the current arguments and --check. Returns its process, or -1 with the reason in `why`. */
-static pid_t start_check(struct command_line *line, struct words *words, char why[CHANNEL_TEXT_SIZE])
+static pid_t start_check(struct command_line *line, struct trial_output *output, char why[CHANNEL_TEXT_SIZE])
 {
     char *arguments[MAX_ARGUMENTS + 2], check[] = "--check";
     int pipe_fds[2];
@@ -168,7 +102,7 @@ static pid_t start_check(struct command_line *line, struct words *words, char wh
         _exit(127);
     }
     close(pipe_fds[1]);
-    words->fd = pipe_fds[0];
+    output->fd = pipe_fds[0];
     if (pid > 0)
         return pid;
     snprintf(why, CHANNEL_TEXT_SIZE, "cannot start a process to check %.200s: %s", line->path, strerror(errno));
@@ -176,70 +110,77 @@ static pid_t start_check(struct command_line *line, struct words *words, char wh
     return -1;
 }
 
-static bool has_passed(const struct command_line *line, bool ended, int status, const struct words *words,
+/* Whether the trial has passed; otherwise the reason is in `why`. */
+static bool has_passed(const struct command_line *line, bool ended, int status, const struct trial_output *output,
                        char why[CHANNEL_TEXT_SIZE])
 {
     if (ended && WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return true;
-    describe_failure(line->path, ended, status, words, why);
+    if (!ended)
+        snprintf(why, CHANNEL_TEXT_SIZE, "%.200s would not start: `run --check` took longer than %d s", line->path,
+                 CHECK_MS / 1000);
+    else if (output->length > 0)
+        snprintf(why, CHANNEL_TEXT_SIZE, "%.200s would not start: %s", line->path, output->first);
+    else if (WIFSIGNALED(status))
+        snprintf(why, CHANNEL_TEXT_SIZE, "%.200s would not start: `run --check` was killed by signal %d", line->path,
+                 WTERMSIG(status));
+    else
+        snprintf(why, CHANNEL_TEXT_SIZE, "%.200s would not start: `run --check` exited with code %d", line->path,
+                 WEXITSTATUS(status));
     return false;
 }
 
-/* Waits for the check. */
+/* Runs the check and waits for its end. */
 static bool would_start(struct command_line *line, char why[CHANNEL_TEXT_SIZE])
 {
-    struct words words = { .fd = -1 };
-    pid_t pid = start_check(line, &words, why);
+    const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000L };
+    struct trial_output output = { .fd = -1 };
+    pid_t pid = start_check(line, &output, why);
+    bool ended = false;
     int status = 0;
-    bool ended;
 
     if (pid < 0)
         return false;
-    ended = wait_for(pid, &status, &words);
-    close(words.fd);
-    return has_passed(line, ended, status, &words, why);
-}
-
-static bool has_queue(const struct supervisor *supervisor, uint16_t number)
-{
-    for (unsigned i = 0; i < supervisor->queue_count; i++) {
-        if (supervisor->queues[i].options.queue == number)
-            return true;
+    for (int i = 0; i < CHECK_MS / PAUSE_MS && !ended; i++) {
+        ended = waitpid(pid, &status, WNOHANG) == pid;
+        read_output(&output); /* also after its exit, for its last output */
+        if (!ended)
+            nanosleep(&pause, NULL);
     }
-    return false;
-}
-
-/* Checks the queues of the current configuration files. An invalid configuration is reported by the trial. */
-static bool queues_are_free(const struct supervisor *supervisor, const struct config *config,
-                            char why[CHANNEL_TEXT_SIZE])
-{
-    struct nfqueue_options planned[ENGINE_MAX_QUEUES];
-    struct firewall_options firewall;
-    char cause[FIREWALL_ERROR_SIZE], error[ENGINE_ERROR_SIZE], taken[CAPTURE_ERROR_SIZE];
-    size_t count = 0;
-
-    if (firewall_options_read(&firewall, config, cause) || setup_plan_queues(config, &firewall, planned, &count, error))
-        return true;
-    for (size_t i = 0; i < count; i++) {
-        if (has_queue(supervisor, planned[i].queue) ||
-            nfqueue_is_free(supervisor->status_fd, planned[i].queue, taken) == 0)
-            continue;
-        snprintf(why, CHANNEL_TEXT_SIZE, "%s", taken);
-        return false;
+    if (!ended) {
+        kill(pid, SIGKILL);
+        waitpid(pid, &status, 0);
     }
-    return true;
+    close(output.fd);
+    return has_passed(line, ended, status, &output, why);
 }
 
-/* Checks in advance whether new queues can be bound: later the old engine would already have handed over. */
+/* Checks in advance whether the queues of the current configuration files can be bound: later the old engine would
+ * already have handed over. The trial reports an invalid configuration. */
 static bool new_queues_are_free(const struct supervisor *supervisor, char why[CHANNEL_TEXT_SIZE])
 {
     const struct run_options *run = supervisor->run;
+    struct nfqueue_options planned[ENGINE_MAX_QUEUES];
+    struct firewall_options firewall;
+    char cause[FIREWALL_ERROR_SIZE], error[ENGINE_ERROR_SIZE], taken[CAPTURE_ERROR_SIZE];
     struct config *config = NULL;
     struct diag *diag = diag_new();
+    size_t count = 0;
     bool are_free = true;
 
-    if (diag && run->load_config && run->load_config(run->load_config_user, &config, diag) == 0)
-        are_free = queues_are_free(supervisor, config, why);
+    if (diag && run->load_config && run->load_config(run->load_config_user, &config, diag) == 0 &&
+        (firewall_options_read(&firewall, config, cause) ||
+         setup_plan_queues(config, &firewall, planned, &count, error)))
+        count = 0;
+    for (size_t i = 0; i < count && are_free; i++) {
+        bool own = false;
+
+        for (unsigned k = 0; k < supervisor->queue_count; k++)
+            own |= supervisor->queues[k].options.queue == planned[i].queue;
+        are_free = own || nfqueue_is_free(supervisor->status_fd, planned[i].queue, taken) == 0;
+        if (!are_free)
+            snprintf(why, CHANNEL_TEXT_SIZE, "%s", taken);
+    }
     config_free(config);
     diag_free(diag);
     return are_free;
@@ -265,22 +206,7 @@ static void keep_all(const struct supervisor *supervisor, int state, bool open)
     keep_open(supervisor->engine.channel, open);
 }
 
-static void write_state(const struct supervisor *supervisor, int fd, int record)
-{
-    for (unsigned i = 0; i < supervisor->queue_count; i++) {
-        const struct supervised_queue *queue = &supervisor->queues[i];
-
-        dprintf(fd, "queue %u %d %d %d %" PRIu32 "\n", (unsigned)queue->options.queue, queue->fd, queue->bound,
-                queue->raised, queue->buffer);
-    }
-    dprintf(fd, "control %d\n", supervisor->control_fd);
-    for (int i = 0; i < INJECT_SOCKETS; i++)
-        dprintf(fd, "reject %d %d\n", i, supervisor->reject_fds[i]);
-    dprintf(fd, "memory %d\n", supervisor->engine.memory_map.memory ? supervisor->engine.memory_map.fd : -1);
-    dprintf(fd, "record %d %zu\n", record, sizeof(supervisor->record));
-    dprintf(fd, "engine %d %d\n", (int)supervisor->engine.pid, supervisor->engine.channel);
-}
-
+/* Writes the state of the supervisor to memory files and executes the program; returns only if that fails. */
 static int execute(struct supervisor *supervisor, struct command_line *line)
 {
     int fd = memfd_create("sluice-keeper", MFD_CLOEXEC), err;
@@ -295,7 +221,18 @@ static int execute(struct supervisor *supervisor, struct command_line *line)
             close(record);
         return err;
     }
-    write_state(supervisor, fd, record);
+    for (unsigned i = 0; i < supervisor->queue_count; i++) {
+        const struct supervised_queue *queue = &supervisor->queues[i];
+
+        dprintf(fd, "queue %u %d %d %d %" PRIu32 "\n", (unsigned)queue->options.queue, queue->fd, queue->bound,
+                queue->raised, queue->buffer);
+    }
+    dprintf(fd, "control %d\n", supervisor->control_fd);
+    for (int i = 0; i < INJECT_SOCKETS; i++)
+        dprintf(fd, "reject %d %d\n", i, supervisor->reject_fds[i]);
+    dprintf(fd, "memory %d\n", supervisor->engine.memory_map.memory ? supervisor->engine.memory_map.fd : -1);
+    dprintf(fd, "record %d %zu\n", record, sizeof(supervisor->record));
+    dprintf(fd, "engine %d %d\n", (int)supervisor->engine.pid, supervisor->engine.channel);
     keep_open(record, true);
     keep_all(supervisor, fd, true);
     snprintf(number, sizeof(number), "%d", fd);
@@ -313,13 +250,30 @@ static int execute(struct supervisor *supervisor, struct command_line *line)
 /* Returns the path and the arguments of the running program, to be freed; NULL with the reason in `why`. */
 static struct command_line *read_command_line(char why[CHANNEL_TEXT_SIZE])
 {
+    const size_t tail = sizeof(deleted) - 1;
     struct command_line *line = calloc(1, sizeof(*line));
-    int err = line ? read_path(line->path) : -ENOMEM;
+    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC), err = line ? 0 : -ENOMEM;
+    ssize_t length = line ? readlink("/proc/self/exe", line->path, PATH_SIZE - 1) : -1;
 
-    if (!err)
-        err = read_arguments(line);
+    if (!err && length < 0)
+        err = -errno;
+    /* A package manager may have replaced the file: then the path of the new one is the same without the suffix. */
+    if (!err && (size_t)length > tail && strcmp(line->path + length - tail, deleted) == 0)
+        line->path[(size_t)length - tail] = '\0';
+    if (!err) {
+        length = fd < 0 ? -1 : read(fd, line->bytes, sizeof(line->bytes) - 1);
+        err = length < 0 ? -errno : length == 0 || (size_t)length == sizeof(line->bytes) - 1 ? -E2BIG : 0;
+    }
+    for (ssize_t at = 0; !err && at < length; at += (ssize_t)strlen(line->bytes + at) + 1) {
+        if (line->count < MAX_ARGUMENTS)
+            line->words[line->count++] = line->bytes + at;
+        else
+            err = -E2BIG;
+    }
     if (!err && line->count < 2)
         err = -EINVAL;
+    if (fd >= 0)
+        close(fd);
     if (!err)
         return line;
     snprintf(why, CHANNEL_TEXT_SIZE, "cannot read the path and arguments of the running program: %s", strerror(-err));
@@ -341,7 +295,7 @@ bool reexec_check_program(const struct supervisor *supervisor, char why[CHANNEL_
 /* A running trial. The supervisor does not wait for it, because an engine could block it with repeated requests. */
 struct program_trial {
     struct command_line *line;
-    struct words words;
+    struct trial_output output;
     pid_t pid;
     uint64_t due_ns;
 };
@@ -355,7 +309,7 @@ bool reexec_start_trial(struct supervisor *supervisor, char why[CHANNEL_TEXT_SIZ
         return false;
     }
     trial->line = read_command_line(why);
-    trial->pid = trial->line ? start_check(trial->line, &trial->words, why) : -1;
+    trial->pid = trial->line ? start_check(trial->line, &trial->output, why) : -1;
     if (trial->pid < 0) {
         free(trial->line);
         free(trial);
@@ -368,12 +322,12 @@ bool reexec_start_trial(struct supervisor *supervisor, char why[CHANNEL_TEXT_SIZ
 
 int reexec_fd(const struct supervisor *supervisor)
 {
-    return supervisor->trial ? supervisor->trial->words.fd : -1;
+    return supervisor->trial ? supervisor->trial->output.fd : -1;
 }
 
 static void end_trial(struct supervisor *supervisor)
 {
-    close(supervisor->trial->words.fd);
+    close(supervisor->trial->output.fd);
     free(supervisor->trial->line);
     free(supervisor->trial);
     supervisor->trial = NULL;
@@ -393,12 +347,12 @@ bool reexec_poll(struct supervisor *supervisor, char why[CHANNEL_TEXT_SIZE])
     int status = 0, err;
     bool ended = waitpid(trial->pid, &status, WNOHANG) == trial->pid;
 
-    read_words(&trial->words); /* also after its exit, for its last output */
+    read_output(&trial->output); /* also after its exit, for its last output */
     if (!ended && clock_monotonic_ns() < trial->due_ns)
         return false;
     if (!ended)
         kill_and_reap(supervisor, trial->pid);
-    if (has_passed(trial->line, ended, status, &trial->words, why) && new_queues_are_free(supervisor, why)) {
+    if (has_passed(trial->line, ended, status, &trial->output, why) && new_queues_are_free(supervisor, why)) {
         log_notice("starting %s in place of the running program", trial->line->path);
         err = execute(supervisor, trial->line);
         snprintf(why, CHANNEL_TEXT_SIZE, "cannot execute %.255s: %s", trial->line->path, strerror(-err));
@@ -409,14 +363,8 @@ bool reexec_poll(struct supervisor *supervisor, char why[CHANNEL_TEXT_SIZE])
 
 /* --- After the execution -------------------------------------------------------------------------- */
 
-static bool take_queue(struct supervisor *supervisor, const char *line)
+static void resume_queue(struct supervisor *supervisor, unsigned number, int fd, bool bound, bool raised)
 {
-    unsigned number;
-    int fd, bound, raised;
-    uint32_t buffer;
-
-    if (sscanf(line, "queue %u %d %d %d %" SCNu32, &number, &fd, &bound, &raised, &buffer) != 5)
-        return false;
     keep_open(fd, false);
     for (unsigned i = 0; i < supervisor->queue_count; i++) {
         struct supervised_queue *queue = &supervisor->queues[i];
@@ -426,68 +374,45 @@ static bool take_queue(struct supervisor *supervisor, const char *line)
         queue->fd = fd;
         queue->bound = bound;
         queue->raised = raised;
-        return true;
+        return;
     }
     log_warning("queue %u is no longer configured (queue.numbers): the kernel drops the packets that wait in it",
                 number);
     systemd_remove_queue(number);
     close(fd);
-    return true;
-}
-
-static bool take_reject(struct supervisor *supervisor, const char *line)
-{
-    int number, fd;
-
-    if (sscanf(line, "reject %d %d", &number, &fd) != 2)
-        return false;
-    if (number < 0 || number >= INJECT_SOCKETS || fd < 0)
-        return true;
-    keep_open(fd, false);
-    supervisor->reject_fds[number] = fd;
-    return true;
-}
-
-static bool take_engine(struct supervisor *supervisor, const char *line)
-{
-    int pid, channel;
-
-    if (sscanf(line, "engine %d %d", &pid, &channel) != 2)
-        return false;
-    keep_open(channel, false);
-    supervisor->engine.pid = pid;
-    supervisor->engine.channel = channel;
-    supervisor->engine.begun = supervisor->engine.ready = true;
-    supervisor->engine.ready_ns = clock_monotonic_ns();
-    supervisor->engine.before = memory_shortage_read();
-    channel_set_nonblocking(channel);
-    return true;
-}
-
-static void take_record(struct supervisor *supervisor, int fd, size_t size)
-{
-    if (size != sizeof(supervisor->record) || pread(fd, &supervisor->record, size, 0) != (ssize_t)size)
-        supervisor->record = (struct supervisor_record){ .engines = 1 };
-    supervisor->record.reload_wanted = false; /* this supervisor has read the newest configuration */
-    close(fd);
 }
 
 /* Reads a line of the state; unknown lines are from a newer version. */
-static void take_line(struct supervisor *supervisor, const char *line, int *memory)
+static void read_line(struct supervisor *supervisor, const char *line, int *memory)
 {
+    struct engine_process *engine = &supervisor->engine;
+    int fd, number, bound, raised;
+    uint32_t buffer;
     size_t size;
-    int fd;
 
-    if (take_queue(supervisor, line) || take_reject(supervisor, line) || take_engine(supervisor, line))
-        return;
-    if (sscanf(line, "record %d %zu", &fd, &size) == 2 && fd >= 0) {
-        take_record(supervisor, fd, size);
-        return;
-    }
-    if (sscanf(line, "control %d", &fd) == 1 && fd >= 0 && keep_open(fd, false))
+    if (sscanf(line, "queue %d %d %d %d %" SCNu32, &number, &fd, &bound, &raised, &buffer) == 5) {
+        resume_queue(supervisor, (unsigned)number, fd, bound, raised);
+    } else if (sscanf(line, "reject %d %d", &number, &fd) == 2) {
+        if (number >= 0 && number < INJECT_SOCKETS && fd >= 0 && keep_open(fd, false))
+            supervisor->reject_fds[number] = fd;
+    } else if (sscanf(line, "engine %d %d", &number, &fd) == 2) {
+        keep_open(fd, false);
+        engine->pid = number;
+        engine->channel = fd;
+        engine->begun = engine->ready = true;
+        engine->ready_ns = clock_monotonic_ns();
+        engine->before = memory_shortage_read();
+        channel_set_nonblocking(fd);
+    } else if (sscanf(line, "record %d %zu", &fd, &size) == 2 && fd >= 0) {
+        if (size != sizeof(supervisor->record) || pread(fd, &supervisor->record, size, 0) != (ssize_t)size)
+            supervisor->record = (struct supervisor_record){ .engines = 1 };
+        supervisor->record.reload_wanted = false; /* this supervisor has read the newest configuration */
+        close(fd);
+    } else if (sscanf(line, "control %d", &fd) == 1 && fd >= 0 && keep_open(fd, false)) {
         supervisor->control_fd = fd;
-    else if (sscanf(line, "memory %d", &fd) == 1 && keep_open(fd, false))
+    } else if (sscanf(line, "memory %d", &fd) == 1 && keep_open(fd, false)) {
         *memory = fd;
+    }
 }
 
 bool reexec_has_happened(void)
@@ -507,7 +432,7 @@ int reexec_resume(struct supervisor *supervisor)
         return -EBADF;
     rewind(file);
     while (fgets(line, sizeof(line), file))
-        take_line(supervisor, line, &memory);
+        read_line(supervisor, line, &memory);
     fclose(file);
     if (memory >= 0 && engine_memory_adopt(&supervisor->engine.memory_map, memory)) {
         log_warning(

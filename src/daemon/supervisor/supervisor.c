@@ -42,29 +42,14 @@ enum {
     STEADY_MS = 1000, /* an engine that was ready for this long did not die at its start */
     MESSAGES_PER_TURN = 64,
     LAST_TURNS = 16,
-    GONE_MS =
-        2000, /* that an engine may take to die after its channel was closed: the kernel has freed its memory before */
+    EXIT_MS = 2000, /* for an engine to exit after its channel was closed, which is when its memory has been freed */
 };
 #define NS_PER_MS UINT64_C(1000000)
 
 /* The next step of the main loop. */
-enum step { GO_ON, END_WELL, END_FAILED };
+enum step { CONTINUE, END_WELL, END_FAILED };
 
 /* --- Start ---------------------------------------------------------------------------------------- */
-
-static int open_signals(struct supervisor *supervisor)
-{
-    static const int wanted[] = { SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD };
-    sigset_t signals;
-
-    sigemptyset(&signals);
-    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
-        sigaddset(&signals, wanted[i]);
-    sigprocmask(SIG_BLOCK, &signals, NULL);
-    signal(SIGPIPE, SIG_IGN);
-    supervisor->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    return supervisor->signal_fd < 0 ? -errno : 0;
-}
 
 /* Opens the control socket. A failure is an error with unix-command.enabled: yes, and a warning with auto. If another
  * process listens on the path, which is most likely another daemon, it is an error with both. */
@@ -114,31 +99,13 @@ int supervisor_open_engine_memory(const struct supervisor *supervisor, struct me
     return engine_memory_open(out, supervisor->queue_count, slots);
 }
 
-/* Restricts the supervisor. 0, or -errno with `error` if the system lacks what security.sandbox requires. */
-static int enter_sandbox(const struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
-{
-    const char *sandbox = config_string(supervisor->config, "security.sandbox");
-    bool seccomp = config_bool(supervisor->config, "security.seccomp");
-    char cause[SANDBOX_ERROR_SIZE];
-    int err;
-
-    if (strcmp(sandbox, "no") == 0)
-        return 0;
-    err = sandbox_enter_supervisor(seccomp, cause);
-    if (!err)
-        return 0;
-    if (strcmp(sandbox, "yes") == 0) {
-        snprintf(error, ENGINE_ERROR_SIZE, "security.sandbox: %s", cause);
-        return err;
-    }
-    log_warning("%s: the supervisor has more privileges than it needs", cause);
-    return 0;
-}
-
 static int start(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
 {
-    char cause[FIREWALL_ERROR_SIZE];
+    static const int handled[] = { SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD };
+    const char *sandbox = config_string(supervisor->config, "security.sandbox");
+    char cause[FIREWALL_ERROR_SIZE], sandbox_error[SANDBOX_ERROR_SIZE];
     int err = firewall_options_read(&supervisor->firewall, supervisor->config, cause);
+    sigset_t signals;
 
     if (err) {
         snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
@@ -147,19 +114,31 @@ static int start(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
     systemd_start(supervisor);
     if (!reexec_has_happened())
         memory_protect_supervisor();
-    err = enter_sandbox(supervisor, error);
-    if (err)
-        return err;
+    if (strcmp(sandbox, "no") != 0) {
+        err = sandbox_enter_supervisor(config_bool(supervisor->config, "security.seccomp"), sandbox_error);
+        if (err && strcmp(sandbox, "yes") == 0) {
+            snprintf(error, ENGINE_ERROR_SIZE, "security.sandbox: %s", sandbox_error);
+            return err;
+        }
+        if (err)
+            log_warning("%s: the supervisor has more privileges than it needs", sandbox_error);
+    }
     supervisor->status_fd = nfqueue_open_status();
     if (supervisor->status_fd == -EACCES)
         log_warning("cannot read /proc/net/netfilter/nfnetlink_queue without CAP_DAC_READ_SEARCH: packets that an "
-                    "engine holds when "
-                    "it dies get no verdict");
-    err = open_signals(supervisor);
-    if (err)
-        snprintf(error, ENGINE_ERROR_SIZE, "cannot open signals: %s", strerror(-err));
-    else
-        err = queues_open(supervisor, error);
+                    "engine holds when it dies get no verdict");
+    sigemptyset(&signals);
+    for (size_t i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
+        sigaddset(&signals, handled[i]);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    supervisor->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (supervisor->signal_fd < 0) {
+        err = -errno;
+        snprintf(error, ENGINE_ERROR_SIZE, "cannot create a signalfd: %s", strerror(-err));
+        return err;
+    }
+    err = queues_open(supervisor, error);
     if (!err)
         err = open_control(supervisor, error);
     if (!err) {
@@ -182,59 +161,55 @@ struct engine_event *supervisor_add_event(struct supervisor *supervisor, enum en
     return event;
 }
 
-static void pass_on(struct supervisor *supervisor, int signal_number)
+static void forward_signal(struct supervisor *supervisor, int signal_number)
 {
     if (supervisor->engine.pid > 0 && supervisor->engine.ready)
         engine_process_send(&supervisor->engine, CHANNEL_SIGNAL, signal_number, NULL, -1);
 }
 
-static void tell_to_stop(struct supervisor *supervisor)
+static void stop_engine(struct supervisor *supervisor)
 {
     struct engine_process *engine = &supervisor->engine;
 
-    if (engine->pid == 0 || engine->told_to_stop || supervisor->leaving)
+    if (engine->pid == 0 || engine->stop_sent || supervisor->leaving)
         return;
     if (engine->ready)
         engine_process_send(engine, CHANNEL_SIGNAL, SIGTERM, NULL, -1);
     else if (!queues_are_bound(supervisor))
-        kill(engine->pid, SIGKILL); /* it has done nothing that anybody could see */
+        kill(engine->pid, SIGKILL); /* it has had no effect on traffic yet */
     else
-        return; /* when it is ready */
-    engine->told_to_stop = true;
+        return; /* it is stopped as soon as it is ready */
+    engine->stop_sent = true;
     engine_process_set_deadline(engine, config_number(supervisor->config, "engine.stop-timeout"));
 }
 
-static void take_signal(struct supervisor *supervisor, const struct signalfd_siginfo *info)
-{
-    switch (info->ssi_signo) {
-    case SIGCHLD:
-        return; /* looked for in any case */
-    case SIGTERM:
-    case SIGINT:
-        if (supervisor->leaving || restart_handover_start(supervisor, info))
-            return;
-        if (!supervisor->stopping)
-            systemd_notify_stopping();
-        supervisor->stopping = true;
-        if (supervisor->hand_over_ns == 0) /* or the new engine stops, when it is ready */
-            engine_handover_cancel(supervisor);
-        supervisor->begin_ns = 0; /* what waits is to be judged now */
-        tell_to_stop(supervisor);
-        return;
-    case SIGHUP:
-        supervisor->reload_wanted |= !supervisor->engine.ready;
-        /* fall through */
-    default:
-        pass_on(supervisor, (int)info->ssi_signo);
-    }
-}
-
-static void take_signals(struct supervisor *supervisor)
+static void handle_signals(struct supervisor *supervisor)
 {
     struct signalfd_siginfo info;
 
-    while (read(supervisor->signal_fd, &info, sizeof(info)) == sizeof(info))
-        take_signal(supervisor, &info);
+    while (read(supervisor->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+        switch (info.ssi_signo) {
+        case SIGCHLD:
+            break; /* dead processes are reaped in each step of the main loop */
+        case SIGTERM:
+        case SIGINT:
+            if (supervisor->leaving || restart_handover_start(supervisor, &info))
+                break;
+            if (!supervisor->stopping)
+                systemd_notify_stopping();
+            supervisor->stopping = true;
+            if (supervisor->hand_over_ns == 0) /* otherwise the new engine stops as soon as it is ready */
+                engine_handover_cancel(supervisor);
+            supervisor->begin_ns = 0; /* packets that wait are inspected without delay */
+            stop_engine(supervisor);
+            break;
+        case SIGHUP:
+            supervisor->reload_wanted |= !supervisor->engine.ready;
+            /* fall through */
+        default:
+            forward_signal(supervisor, (int)info.ssi_signo);
+        }
+    }
 }
 
 void supervisor_bind_for_engine(struct supervisor *supervisor)
@@ -246,33 +221,9 @@ void supervisor_bind_for_engine(struct supervisor *supervisor)
     engine_process_send(&supervisor->engine, CHANNEL_BOUND, err, cause, -1);
 }
 
-static void take_ready(struct supervisor *supervisor)
-{
-    supervisor->engine.ready = true;
-    supervisor->engine.ready_ns = clock_monotonic_ns();
-    engine_process_set_deadline(&supervisor->engine, 0);
-    systemd_notify_ready(supervisor);
-    supervisor->once_ready = true;
-    if (supervisor->reload_wanted)
-        pass_on(supervisor, SIGHUP);
-    supervisor->reload_wanted = false;
-    if (supervisor->stopping)
-        tell_to_stop(supervisor);
-}
-
-/* An upgrade first executes the new program; the new supervisor then starts an engine hand-over. */
-static void upgrade(struct supervisor *supervisor)
-{
-    char why[CHANNEL_TEXT_SIZE] = "one is being prepared";
-
-    if (supervisor->stopping || supervisor->next_engine.pid > 0 || supervisor->previous_engine.pid > 0 ||
-        supervisor->trial || !reexec_start_trial(supervisor, why))
-        engine_process_send(&supervisor->engine, CHANNEL_REFUSED, 0, why, -1);
-}
-
 /* No upgrade while an engine is being killed or the file opener runs: the next supervisor would not know why the engine
  * died, and would not reap the opener. */
-static void watch_trial(struct supervisor *supervisor)
+static void poll_trial(struct supervisor *supervisor)
 {
     const struct engine_process *engine = &supervisor->engine;
     char why[CHANNEL_TEXT_SIZE];
@@ -285,15 +236,27 @@ static void watch_trial(struct supervisor *supervisor)
         engine_process_send(&supervisor->engine, CHANNEL_REFUSED, 0, why, -1);
 }
 
-static void take_message(struct supervisor *supervisor, const struct channel_message *message)
+static void handle_message(struct supervisor *supervisor, const struct channel_message *message)
 {
+    struct engine_process *engine = &supervisor->engine;
+    char why[CHANNEL_TEXT_SIZE] = "one is being prepared";
+
     switch (message->kind) {
     case CHANNEL_BIND:
         engine_handover_send_stored(supervisor);
         supervisor_bind_for_engine(supervisor);
         break;
     case CHANNEL_READY:
-        take_ready(supervisor);
+        engine->ready = true;
+        engine->ready_ns = clock_monotonic_ns();
+        engine_process_set_deadline(engine, 0);
+        systemd_notify_ready(supervisor);
+        supervisor->once_ready = true;
+        if (supervisor->reload_wanted)
+            forward_signal(supervisor, SIGHUP);
+        supervisor->reload_wanted = false;
+        if (supervisor->stopping)
+            stop_engine(supervisor);
         break;
     case CHANNEL_RELOADING:
         systemd_notify_reloading();
@@ -302,10 +265,13 @@ static void take_message(struct supervisor *supervisor, const struct channel_mes
         systemd_notify_reloaded();
         break;
     case CHANNEL_STOPPING:
-        supervisor->engine.stopped = true;
+        engine->stopped = true;
         break;
     case CHANNEL_UPGRADE:
-        upgrade(supervisor);
+        /* First execute the installed program; the supervisor in it then starts an engine hand-over. */
+        if (supervisor->stopping || supervisor->next_engine.pid > 0 || supervisor->previous_engine.pid > 0 ||
+            supervisor->trial || !reexec_start_trial(supervisor, why))
+            engine_process_send(engine, CHANNEL_REFUSED, 0, why, -1);
         break;
     case CHANNEL_HANDED_OVER:
         engine_handover_files_complete(supervisor);
@@ -314,20 +280,11 @@ static void take_message(struct supervisor *supervisor, const struct channel_mes
         file_opener_start(supervisor);
         break;
     case CHANNEL_FAILED:
-        snprintf(supervisor->engine.failure, sizeof(supervisor->engine.failure), "%s", message->text);
+        snprintf(engine->failure, sizeof(engine->failure), "%s", message->text);
         break;
     default:
         break;
     }
-}
-
-/* The supervisor accepts files only while a hand-over is in progress. */
-static void take_file(struct supervisor *supervisor, int what, int file)
-{
-    if (file >= 0 && supervisor->hand_over_ns > 0)
-        engine_handover_add_file(supervisor, what, file);
-    else if (file >= 0)
-        close(file);
 }
 
 /* Reads a limited number of messages, so that signals and other processes are handled as well. */
@@ -346,10 +303,12 @@ bool supervisor_read_messages(struct supervisor *supervisor)
         if (!engine_process_charge_message(&supervisor->engine, kind) || kind == CHANNEL_INVALID) {
             if (file >= 0)
                 close(file);
-        } else if (kind == CHANNEL_FILE) {
-            take_file(supervisor, message.value, file);
-        } else {
-            take_message(supervisor, &message);
+        } else if (kind != CHANNEL_FILE) {
+            handle_message(supervisor, &message);
+        } else if (file >= 0 && supervisor->hand_over_ns > 0) {
+            engine_handover_add_file(supervisor, message.value, file);
+        } else if (file >= 0) {
+            close(file); /* no hand-over is in progress */
         }
     }
     return true;
@@ -357,75 +316,43 @@ bool supervisor_read_messages(struct supervisor *supervisor)
 
 /* --- Death ---------------------------------------------------------------------------------------- */
 
-/* Returns the delay before the next engine. There is none after an engine that has inspected packets. */
-static uint64_t delay_ms(unsigned failed_starts)
-{
-    uint64_t delay = failed_starts < 2 ? 0 : FIRST_DELAY_MS;
-
-    for (unsigned i = 2; i < failed_starts && delay < MAX_DELAY_MS; i++)
-        delay *= 2;
-    return delay < MAX_DELAY_MS ? delay : MAX_DELAY_MS;
-}
-
-static void tell_death(const struct supervisor *supervisor, const struct engine_death *death, uint32_t repeated)
+/* Starts another engine after a death, or applies the failure policy. */
+static enum step replace_engine(struct supervisor *supervisor, const struct engine_death *death,
+                                char error[ENGINE_ERROR_SIZE])
 {
     const struct engine_process *engine = &supervisor->engine;
+    const uint64_t now_ns = clock_monotonic_ns();
+    const uint32_t repeated = queues_repeat(supervisor, death);
+    const bool killed =
+        death->signal == SIGKILL && !death->hung && !death->late && !death->shortage && !death->violation;
+    const bool worked = engine->ready || (engine->begun && death->signal != 0);
+    unsigned limit = (unsigned)config_number(supervisor->config, "engine.restart-limit");
+    uint64_t delay_ms = 0;
     char how[ENGINE_DEATH_TEXT_SIZE];
+    struct engine_event *event;
 
     engine_death_describe(supervisor, death, how);
     log_error("the engine %s%s%s; queued %u packets again that had no verdict", how, engine->failure[0] ? ": " : "",
               engine->failure, (unsigned)repeated);
-}
 
-/* Counts consecutive engines that died early and by themselves; an engine that another process killed does not count.
- */
-static void count_failure(struct supervisor *supervisor, const struct engine_death *death)
-{
-    const struct engine_process *engine = &supervisor->engine;
-    bool killed = death->signal == SIGKILL && !death->hung && !death->late && !death->want && !death->violation;
-    bool worked = engine->ready || (engine->begun && death->signal != 0);
-
+    /* Count consecutive engines that died early and by themselves; one that another process killed does not count. */
     supervisor->failed_starts = worked ? 0 : supervisor->failed_starts + 1;
-    if (engine->ready && clock_monotonic_ns() - engine->ready_ns >= STEADY_MS * NS_PER_MS)
+    if (engine->ready && now_ns - engine->ready_ns >= STEADY_MS * NS_PER_MS)
         supervisor->failures = supervisor->causes = 0;
-    if (engine->ready && killed)
-        return;
-    supervisor->failures++;
-    supervisor->causes |= 1U << death->failure;
-}
+    if (!engine->ready || !killed) {
+        supervisor->failures++;
+        supervisor->causes |= 1U << death->failure;
+    }
+    if (death->late && limit > 1)
+        limit = 1; /* the next engine will most likely miss its deadline for the same reason */
+    if (supervisor->failures > limit) {
+        bool open = give_up_apply_policy(supervisor);
 
-/* A missed deadline has a cause that the next engine most likely meets as well: stop after the second one. */
-static unsigned restart_limit(const struct supervisor *supervisor, const struct engine_death *death)
-{
-    unsigned limit = (unsigned)config_number(supervisor->config, "engine.restart-limit");
-
-    return death->late && limit > 1 ? 1 : limit;
-}
-
-static enum step end_after_failures(struct supervisor *supervisor, const struct engine_death *death,
-                                    char error[ENGINE_ERROR_SIZE])
-{
-    char how[ENGINE_DEATH_TEXT_SIZE];
-    bool open = give_up_apply_policy(supervisor);
-
-    engine_death_describe(supervisor, death, how);
-    snprintf(error, ENGINE_ERROR_SIZE,
-             "the engine died %u times in a row (engine.restart-limit); the last one %s; traffic %s",
-             supervisor->failures, how, open ? "passes uninspected" : "is dropped");
-    return END_FAILED;
-}
-
-/* Starts another engine after a death, or applies the failure policy. */
-static enum step replace(struct supervisor *supervisor, const struct engine_death *death, char error[ENGINE_ERROR_SIZE])
-{
-    uint64_t now_ns = clock_monotonic_ns();
-    uint32_t repeated = queues_repeat(supervisor, death);
-    struct engine_event *event;
-
-    tell_death(supervisor, death, repeated);
-    count_failure(supervisor, death);
-    if (supervisor->failures > restart_limit(supervisor, death))
-        return end_after_failures(supervisor, death, error);
+        snprintf(error, ENGINE_ERROR_SIZE,
+                 "the engine died %u times in a row (engine.restart-limit); the last one %s; traffic %s",
+                 supervisor->failures, how, open ? "passes uninspected" : "is dropped");
+        return END_FAILED;
+    }
     event = supervisor_add_event(supervisor, ENGINE_EVENT_RESTART);
     event->signal = death->signal;
     event->code = death->code;
@@ -433,32 +360,20 @@ static enum step replace(struct supervisor *supervisor, const struct engine_deat
     event->repeated = repeated;
     supervisor->record.restarts++;
     supervisor->record.hangs += death->hung;
-    supervisor->begin_ns = supervisor->stopping ? now_ns : now_ns + delay_ms(supervisor->failed_starts) * NS_PER_MS;
+    if (supervisor->failed_starts >= 2 && !supervisor->stopping) {
+        delay_ms = FIRST_DELAY_MS;
+        for (unsigned i = 2; i < supervisor->failed_starts && delay_ms < MAX_DELAY_MS; i++)
+            delay_ms *= 2;
+        delay_ms = delay_ms < MAX_DELAY_MS ? delay_ms : MAX_DELAY_MS;
+    }
+    supervisor->begin_ns = now_ns + delay_ms * NS_PER_MS;
     systemd_notify_restarting(supervisor);
-    return GO_ON;
-}
-
-static void tell_first_failure(const struct supervisor *supervisor, const struct engine_death *death,
-                               char error[ENGINE_ERROR_SIZE])
-{
-    char how[ENGINE_DEATH_TEXT_SIZE];
-
-    engine_death_describe(supervisor, death, how);
-    if (supervisor->engine.failure[0])
-        snprintf(error, ENGINE_ERROR_SIZE, "%s", supervisor->engine.failure);
-    else
-        snprintf(error, ENGINE_ERROR_SIZE, "the engine %s", how);
-}
-
-/* The first engine failed with an error before it had the queues: the next one would fail as well. */
-static bool is_first_failure(const struct supervisor *supervisor, const struct engine_death *death)
-{
-    return !supervisor->once_ready && (death->signal == 0 || death->late || death->want);
+    return CONTINUE;
 }
 
 /* An engine has stopped as requested, and no packet needs another one. */
-static enum step take_end(const struct supervisor *supervisor, const struct engine_death *death,
-                          char error[ENGINE_ERROR_SIZE])
+static enum step evaluate_end(const struct supervisor *supervisor, const struct engine_death *death,
+                              char error[ENGINE_ERROR_SIZE])
 {
     char how[ENGINE_DEATH_TEXT_SIZE];
 
@@ -470,130 +385,107 @@ static enum step take_end(const struct supervisor *supervisor, const struct engi
     return END_FAILED;
 }
 
-/* The engine died during the hand-over to the next supervisor. */
-static enum step take_leave(const struct supervisor *supervisor, const struct engine_death *death,
-                            char error[ENGINE_ERROR_SIZE])
-{
-    char how[ENGINE_DEATH_TEXT_SIZE];
-
-    if (supervisor->engine.stopped)
-        return take_end(supervisor, death, error);
-    engine_death_describe(supervisor, death, how);
-    log_error("the engine %s before it handed over its flows: their state is lost", how);
-    return END_WELL;
-}
-
-static enum step take_death(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
+/* Reaps the engine if it has died, and decides how to continue. */
+static enum step handle_death(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
 {
     struct engine_process *engine = &supervisor->engine;
+    char how[ENGINE_DEATH_TEXT_SIZE];
     struct engine_death death;
     enum step step;
 
     if (!engine_process_reap(supervisor, engine, &death))
-        return GO_ON;
-    for (int i = 0; i < LAST_TURNS && supervisor_read_messages(supervisor); i++) /* what it said last */
-        ;
+        return CONTINUE;
+    for (int i = 0; i < LAST_TURNS && supervisor_read_messages(supervisor); i++)
+        continue; /* its last messages */
     engine_memory_collect(&engine->memory_map, &supervisor->record);
     file_opener_stop(supervisor);
-    if (supervisor->leaving) {
-        step = take_leave(supervisor, &death, error);
-    } else if (supervisor->stopping && (engine->stopped || !queues_are_bound(supervisor))) {
-        step = take_end(supervisor, &death, error);
-    } else if (is_first_failure(supervisor, &death)) {
-        tell_first_failure(supervisor, &death, error);
+    engine_death_describe(supervisor, &death, how);
+    if (supervisor->leaving && !engine->stopped) {
+        log_error("the engine %s before it handed over its flows: their state is lost", how);
+        step = END_WELL;
+    } else if (supervisor->leaving || (supervisor->stopping && (engine->stopped || !queues_are_bound(supervisor)))) {
+        step = evaluate_end(supervisor, &death, error);
+    } else if (!supervisor->once_ready && (death.signal == 0 || death.late || death.shortage)) {
+        /* The first engine failed with an error before it had the queues: the next one would fail as well. */
+        if (engine->failure[0])
+            snprintf(error, ENGINE_ERROR_SIZE, "%s", engine->failure);
+        else
+            snprintf(error, ENGINE_ERROR_SIZE, "the engine %s", how);
         give_up_at_start(supervisor);
         step = END_FAILED;
     } else {
-        step = replace(supervisor, &death, error);
+        step = replace_engine(supervisor, &death, error);
     }
     close(engine->channel);
     engine_memory_close(&engine->memory_map);
     *engine = (struct engine_process){ .channel = -1 };
-    if (step == GO_ON)
+    if (step == CONTINUE)
         engine_handover_replace_dead(supervisor);
     return step;
 }
 
 /* --- Main loop ------------------------------------------------------------------------------------ */
 
-static void tick(struct supervisor *supervisor)
-{
-    uint64_t now_ns = clock_monotonic_ns(), passed_ms = (now_ns - supervisor->tick_ns) / NS_PER_MS;
-
-    if (passed_ms < TICK_MS)
-        return;
-    supervisor->tick_ns = now_ns;
-    engine_process_check_deadline(&supervisor->engine);
-    systemd_notify_watchdog(supervisor,
-                            engine_process_check_heartbeats(
-                                supervisor, TICK_MS)); /* no more: how long we did not look ourselves says nothing */
-    if (supervisor->engine.ready)
-        queues_restore_limits(supervisor);
-}
-
-static int wait_ms(const struct supervisor *supervisor)
-{
-    uint64_t now_ns = clock_monotonic_ns();
-
-    if (supervisor->engine.pid > 0 || supervisor->begin_ns > now_ns + TICK_MS * NS_PER_MS)
-        return TICK_MS;
-    return supervisor->begin_ns > now_ns ? (int)((supervisor->begin_ns - now_ns) / NS_PER_MS) + 1 : 0;
-}
-
-static int begin_when_due(struct supervisor *supervisor)
-{
-    if (supervisor->engine.pid > 0 || supervisor->next_engine.pid > 0 || clock_monotonic_ns() < supervisor->begin_ns)
-        return 0;
-    return engine_process_start(supervisor, &supervisor->engine, false);
-}
-
-/* The engine has closed its end of the channel and should exit soon. poll() would return at once, so the supervisor
- * sleeps here. An engine that does not exit is killed, because it receives no messages any more. */
-static void await_death(struct supervisor *supervisor)
-{
-    const struct timespec pause = { .tv_nsec = NS_PER_MS };
-    uint64_t now_ns = clock_monotonic_ns();
-
-    if (supervisor->engine.gone_ns == 0)
-        supervisor->engine.gone_ns = now_ns + GONE_MS * NS_PER_MS;
-    else if (now_ns >= supervisor->engine.gone_ns)
-        engine_process_kill_for(&supervisor->engine, "closed its channel");
-    nanosleep(&pause, NULL);
-}
-
-static enum step turn(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
+/* One step of the main loop: starts an engine if it is time for that, waits, and handles what has happened. */
+static enum step process_events(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
 {
     struct pollfd fds[] = {
         { .fd = supervisor->signal_fd, .events = POLLIN },
-        { .fd = supervisor->engine.channel, .events = POLLIN },
-        { .fd = supervisor->next_engine.channel, .events = POLLIN },
+        { .events = POLLIN },
+        { .events = POLLIN },
         { .fd = reexec_fd(supervisor), .events = POLLIN },
     };
-    int err;
+    struct engine_process *engine = &supervisor->engine;
+    uint64_t now_ns = clock_monotonic_ns(), passed_ms;
+    int wait_ms = TICK_MS, err = 0;
 
-    if (supervisor->stopping && supervisor->engine.pid == 0 && (supervisor->leaving || !queues_are_bound(supervisor)))
+    if (supervisor->stopping && engine->pid == 0 && (supervisor->leaving || !queues_are_bound(supervisor)))
         return END_WELL;
-    err = begin_when_due(supervisor);
+    if (engine->pid == 0 && supervisor->next_engine.pid == 0 && now_ns >= supervisor->begin_ns)
+        err = engine_process_start(supervisor, engine, false);
     if (err && !supervisor->once_ready) {
         snprintf(error, ENGINE_ERROR_SIZE, "cannot start an engine: %s", strerror(-err));
         return END_FAILED;
     }
     if (err) {
         log_error("cannot start an engine: %s", strerror(-err));
-        supervisor->begin_ns = clock_monotonic_ns() + MAX_DELAY_MS / 5 * NS_PER_MS;
+        supervisor->begin_ns = now_ns + MAX_DELAY_MS / 5 * NS_PER_MS;
     }
-    fds[1].fd = supervisor->engine.channel;
+    fds[1].fd = engine->channel;
     fds[2].fd = supervisor->next_engine.pid > 0 ? supervisor->next_engine.channel : -1;
-    poll(fds, sizeof(fds) / sizeof(fds[0]), wait_ms(supervisor));
-    if (supervisor->engine.pid > 0 && !supervisor_read_messages(supervisor))
-        await_death(supervisor);
-    take_signals(supervisor);
+    if (engine->pid == 0 && supervisor->begin_ns <= now_ns + TICK_MS * NS_PER_MS)
+        wait_ms = supervisor->begin_ns > now_ns ? (int)((supervisor->begin_ns - now_ns) / NS_PER_MS) + 1 : 0;
+    poll(fds, sizeof(fds) / sizeof(fds[0]), wait_ms);
+
+    if (engine->pid > 0 && !supervisor_read_messages(supervisor)) {
+        /* The engine has closed its end of the channel and should exit soon. poll() would return at once, so the
+         * supervisor sleeps here. An engine that does not exit is killed, because it receives no messages any more. */
+        const struct timespec pause = { .tv_nsec = NS_PER_MS };
+
+        now_ns = clock_monotonic_ns();
+        if (engine->exit_deadline_ns == 0)
+            engine->exit_deadline_ns = now_ns + EXIT_MS * NS_PER_MS;
+        else if (now_ns >= engine->exit_deadline_ns)
+            engine_process_kill_for(engine, "closed its channel");
+        nanosleep(&pause, NULL);
+    }
+    handle_signals(supervisor);
     engine_handover_poll(supervisor);
-    watch_trial(supervisor);
+    poll_trial(supervisor);
     file_opener_reap(supervisor);
     reap_killed(supervisor);
-    tick(supervisor);
-    return supervisor->engine.pid > 0 ? take_death(supervisor, error) : GO_ON;
+
+    now_ns = clock_monotonic_ns();
+    passed_ms = (now_ns - supervisor->tick_ns) / NS_PER_MS;
+    if (passed_ms >= TICK_MS) {
+        supervisor->tick_ns = now_ns;
+        engine_process_check_deadline(engine);
+        /* TICK_MS, not passed_ms: if the supervisor itself got no CPU time, the workers may not have got any either. */
+        systemd_notify_watchdog(supervisor, engine_process_check_heartbeats(supervisor, TICK_MS));
+        if (engine->ready)
+            queues_restore_limits(supervisor);
+    }
+    return engine->pid > 0 ? handle_death(supervisor, error) : CONTINUE;
 }
 
 static void supervisor_clear(struct supervisor *supervisor)
@@ -640,8 +532,8 @@ int supervisor_run(const struct run_options *options, char error[ENGINE_ERROR_SI
 
     if (start(&supervisor, error) == 0) {
         do {
-            step = turn(&supervisor, error);
-        } while (step == GO_ON);
+            step = process_events(&supervisor, error);
+        } while (step == CONTINUE);
     }
     if (step == END_WELL && !supervisor.leaving && supervisor.firewall.mode != ATTACH_NONE &&
         supervisor.account_path[0])
