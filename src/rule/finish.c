@@ -35,35 +35,23 @@ static struct position sid_position(const struct rule_entry *entry)
     return statement_position(entry->statement, entry->sid_text);
 }
 
-static bool same_text(const struct rule_entry *a, const struct rule_entry *b)
-{
-    const struct span *left = &a->statement->text, *right = &b->statement->text;
-
-    return left->length == right->length && memcmp(left->at, right->at, left->length) == 0;
-}
-
-/* Decides between two entries of one sid, in file order; *stays is the one that remains. Returns 0 or -ENOMEM. */
-static int decide(struct rule_list *list, struct rule_entry *first, struct rule_entry *second,
-                  struct rule_entry **stays, struct diag *diag)
+/* Decides between two entries of one sid, in file order. *stays becomes the one that remains; the rule of the other one
+ * is released. Returns 0 or -ENOMEM. */
+static int resolve_duplicate(struct rule_list *list, struct rule_entry *first, struct rule_entry *second,
+                             struct rule_entry **stays, struct diag *diag)
 {
     const struct rule *rule = second->rule;
     bool replace = rule->revision > first->rule->revision;
     bool report = diag_count(diag) < DIAG_MAX_ENTRIES - 1;
-    /* One of them was a comment that the rule policy enabled, mostly an old revision kept for reference. */
-    bool was_comment = first->statement->commented != second->statement->commented;
+    struct rule_entry *loser = replace ? first : second;
     char reason[RULE_REASON_SIZE];
     int err = 0;
 
-    if (was_comment) {
-        struct rule_entry *loser = replace ? first : second;
-
+    if (first->statement->commented != second->statement->commented) {
+        /* One of them was a comment that the rule policy enabled, mostly an old revision kept for reference. */
         list->statements--;
-        keyword_release(loser->rule);
-        loser->rule = NULL;
-        *stays = replace ? second : first;
-        return 0;
-    }
-    if (replace) {
+        report = false;
+    } else if (replace) {
         list->replaced++;
         if (report)
             diag_warning(diag, sid_position(first), "rule %u:%u revision %u is replaced by revision %u", rule->gid,
@@ -85,9 +73,6 @@ static int decide(struct rule_list *list, struct rule_entry *first, struct rule_
     if (report)
         diag_note(diag, sid_position(replace ? second : first),
                   replace ? "the newer one is here" : "the first one is here");
-
-    struct rule_entry *loser = replace ? first : second;
-
     keyword_release(loser->rule);
     loser->rule = NULL;
     *stays = replace ? second : first;
@@ -108,20 +93,28 @@ static void warn_about_copies(const struct rule_list *list, const struct rule_en
                              : "the skipped rule is a copy of this rule, which a newer revision replaced");
 }
 
-/* Sets the rule of replaced entries to NULL. */
-static int drop_duplicates(struct rule_list *list, const struct place *places, struct diag *diag)
+/* Builds the index by sid. Rules that are replaced or copies are released, and their entries removed. */
+static int build_index(struct rule_list *list, struct diag *diag)
 {
+    struct place *places = calloc(list->count + 1, sizeof(*places));
     struct rule_entry *stays = NULL, *original = NULL, *copy = NULL;
     uint32_t gid = 0, sid = 0;
+    size_t kept = 0;
     int err = 0;
 
+    if (!places)
+        return -ENOMEM;
+    for (size_t i = 0; i < list->count; i++)
+        places[i] = (struct place){ list->entries[i].rule, i };
+    qsort(places, list->count, sizeof(*places), by_id);
     for (size_t i = 0; i < list->count && !err; i++) {
         struct rule_entry *entry = &list->entries[places[i].index];
+        const struct span *text = &entry->statement->text, *other = stays ? &stays->statement->text : NULL;
 
         if (!stays || stays->rule->sid != entry->rule->sid || stays->rule->gid != entry->rule->gid) {
             stays = entry;
-        } else if (!same_text(stays, entry)) {
-            err = decide(list, stays, entry, &stays, diag);
+        } else if (text->length != other->length || memcmp(text->at, other->at, text->length) != 0) {
+            err = resolve_duplicate(list, stays, entry, &stays, diag);
         } else {
             if (list->copies++ == 0) {
                 original = stays;
@@ -136,21 +129,6 @@ static int drop_duplicates(struct rule_list *list, const struct place *places, s
     }
     if (copy)
         warn_about_copies(list, original, copy, gid, sid, diag);
-    return err;
-}
-
-static int build_index(struct rule_list *list, struct diag *diag)
-{
-    struct place *places = calloc(list->count + 1, sizeof(*places));
-    size_t kept = 0;
-    int err;
-
-    if (!places)
-        return -ENOMEM;
-    for (size_t i = 0; i < list->count; i++)
-        places[i] = (struct place){ list->entries[i].rule, i };
-    qsort(places, list->count, sizeof(*places), by_id);
-    err = drop_duplicates(list, places, diag);
 
     list->by_sid = arena_alloc(list->arena, (list->count + 1) * sizeof(struct rule *));
     for (size_t i = 0; list->by_sid && i < list->count; i++) {
@@ -160,55 +138,36 @@ static int build_index(struct rule_list *list, struct diag *diag)
             list->by_sid[kept++] = rule;
     }
     free(places);
-    return list->by_sid ? err : -ENOMEM;
-}
-
-static void close_gaps(struct rule_list *list)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < list->count; i++) {
+    if (!list->by_sid)
+        return -ENOMEM;
+    kept = 0;
+    for (size_t i = 0; i < list->count && !err; i++) {
         if (!list->entries[i].rule)
             continue;
         list->entries[kept] = list->entries[i];
         list->entries[kept].rule->index = (uint32_t)kept;
         kept++;
     }
-    list->count = kept;
+    if (!err)
+        list->count = kept;
+    return err;
 }
 
-static bool is_listed_class(const struct rule_list_options *options, const char *name)
-{
-    for (const char *const *at = options->block_classtypes; at && name && *at; at++)
-        if (strcmp(*at, name) == 0)
-            return true;
-    return false;
-}
-
-/* The attacker is the side opposite to the target; without a target, the sender of the dropped packet. */
+/* Sets which host a drop blocks (nft.blocklist) by priority and class. The attacker is the side opposite to the target;
+ * without a target, the sender of the dropped packet. */
 static void finish_block(struct rule *rule, const struct rule_list_options *options)
 {
     bool drops = rule->action != ACTION_ALERT && rule->action != ACTION_PASS;
+    bool blocks = options->block_priority > 0 && rule->priority <= options->block_priority;
 
-    if (rule->block == RULE_BLOCK_NONE && drops &&
-        ((options->block_priority > 0 && rule->priority <= options->block_priority) ||
-         is_listed_class(options, rule->class_name))) {
+    for (const char *const *name = options->block_classtypes; name && rule->class_name && *name; name++)
+        blocks |= strcmp(*name, rule->class_name) == 0;
+    if (rule->block == RULE_BLOCK_NONE && drops && blocks) {
         rule->block = rule->target == TARGET_SOURCE ? RULE_BLOCK_DESTINATION : RULE_BLOCK_SOURCE;
         rule->block_seconds = RULE_BLOCK_SECONDS_DEFAULT;
     }
     if (rule->block_seconds == RULE_BLOCK_SECONDS_DEFAULT)
         rule->block_seconds = options->block_seconds;
-}
-
-/* If memory is exhausted the rule has no statistics. */
-static void number_rule(const struct rule_list *list, struct rule *rule)
-{
-    char name[32];
-
-    if (list->own_names)
-        return;
-    snprintf(name, sizeof(name), "%u:%u", (unsigned)rule->gid, (unsigned)rule->sid);
-    rule->number = rule_names_number(list->names, RULE_NAME_RULE, span_of(name));
 }
 
 int rule_list_finish(struct rule_list *list, struct diag *diag)
@@ -217,10 +176,15 @@ int rule_list_finish(struct rule_list *list, struct diag *diag)
 
     if (err)
         return err;
-    close_gaps(list);
     for (size_t i = 0; i < list->count; i++) {
-        finish_block(list->entries[i].rule, &list->options);
-        number_rule(list, list->entries[i].rule);
+        struct rule *rule = list->entries[i].rule;
+        char name[32];
+
+        finish_block(rule, &list->options);
+        if (list->own_names)
+            continue;
+        snprintf(name, sizeof(name), "%u:%u", (unsigned)rule->gid, (unsigned)rule->sid);
+        rule->number = rule_names_number(list->names, RULE_NAME_RULE, span_of(name)); /* 0: no memory, no statistics */
     }
     err = rule_policy_finish(list->policy, diag);
     if (err)

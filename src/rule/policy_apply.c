@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sluice/array.h"
+
 #include "policy_priv.h"
 
 enum {
@@ -64,13 +66,6 @@ bool policy_next_option(struct span *rest, struct span *name, struct span *value
     return true;
 }
 
-static struct span without_quotes(struct span text)
-{
-    if (text.length >= 2 && text.at[0] == '"' && text.at[text.length - 1] == '"')
-        return (struct span){ text.at + 1, text.length - 2 };
-    return text;
-}
-
 static void read_id(struct span value, uint32_t *id)
 {
     uint64_t number;
@@ -100,7 +95,9 @@ static void find_fields(struct span text, struct fields *fields)
         else if (span_equal_nocase(name, "rev"))
             read_id(value, &fields->revision);
         else if (span_equal_nocase(name, "msg"))
-            fields->message = without_quotes(value);
+            fields->message = value.length >= 2 && value.at[0] == '"' && value.at[value.length - 1] == '"'
+                                  ? (struct span){ value.at + 1, value.length - 2 }
+                                  : value;
         else if (span_equal_nocase(name, "classtype"))
             fields->class_name = value;
         else if (span_equal_nocase(name, "metadata") && !fields->metadata.at)
@@ -146,31 +143,6 @@ static bool matches_glob(const char *glob, const char *text)
     return fnmatch(glob, text, FNM_NOESCAPE) == 0;
 }
 
-/* Matches the path as given, or its end from a folder on: `rules/x.rules` matches /etc/sluice/rules/x.rules. */
-static bool matches_path(const char *glob, const char *path)
-{
-    bool found = matches_glob(glob, path);
-
-    for (const char *slash = strchr(path, '/'); !found && slash; slash = strchr(slash + 1, '/'))
-        found = matches_glob(glob, slash + 1);
-    return found;
-}
-
-static bool matches_group(const char *glob, const char *path)
-{
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
-    char stem[256];
-    size_t length = dot ? (size_t)(dot - name) : 0;
-
-    if (matches_glob(glob, name))
-        return true;
-    if (length == 0 || length >= sizeof(stem))
-        return false;
-    memcpy(stem, name, length);
-    stem[length] = '\0';
-    return matches_glob(glob, stem);
-}
-
 static bool matches_metadata(const struct policy_line *line, struct span options)
 {
     struct span name, value, entry;
@@ -194,6 +166,10 @@ static bool matches_metadata(const struct policy_line *line, struct span options
 static bool matches(struct rule_policy *policy, struct policy_line *line, struct span text, const struct fields *fields,
                     const char *path)
 {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+    char stem[256];
+    bool found;
+
     if (line->over_limit >= MAX_OVER_LIMIT)
         return false;
     switch (line->match) {
@@ -208,9 +184,20 @@ static bool matches(struct rule_policy *policy, struct policy_line *line, struct
     case POLICY_MATCH_CLASS:
         return span_equal_nocase(fields->class_name, line->name);
     case POLICY_MATCH_PATH:
-        return matches_path(line->name, path);
+        /* The path as given, or its end from a folder on: `rules/x.rules` matches /etc/sluice/rules/x.rules. */
+        found = matches_glob(line->name, path);
+        for (slash = strchr(path, '/'); !found && slash; slash = strchr(slash + 1, '/'))
+            found = matches_glob(line->name, slash + 1);
+        return found;
     case POLICY_MATCH_GROUP:
-        return matches_group(line->name, path);
+        /* The file name, with or without its ending. */
+        if (matches_glob(line->name, name))
+            return true;
+        if (!dot || dot == name || (size_t)(dot - name) >= sizeof(stem))
+            return false;
+        memcpy(stem, name, (size_t)(dot - name));
+        stem[dot - name] = '\0';
+        return matches_glob(line->name, stem);
     case POLICY_MATCH_METADATA:
         return matches_metadata(line, fields->metadata);
     }
@@ -394,26 +381,10 @@ static bool modify(struct rule_policy *policy, struct policy_line *line, struct 
     return true;
 }
 
-static bool add_metadata(struct rule_policy *policy, struct policy_line *line, struct subject *subject)
-{
-    struct span text = subject->text;
-    struct span options = subject->fields.options;
-    size_t end = (size_t)(options.at + options.length - text.at);
-
-    if (options.length == 0)
-        return false;
-    text_reset(&policy->changed);
-    text_append(&policy->changed, text.at, end);
-    text_puts(&policy->changed, " metadata: ");
-    text_puts(&policy->changed, line->metadata);
-    text_puts(&policy->changed, ";)");
-    use_changed(policy, subject);
-    return true;
-}
-
 static bool apply_line(struct rule_policy *policy, struct policy_line *line, struct subject *subject)
 {
     struct rule_decision *decision = subject->decision;
+    const struct span text = subject->text, options = subject->fields.options;
     bool changed = false;
 
     switch (line->verb) {
@@ -434,32 +405,21 @@ static bool apply_line(struct rule_policy *policy, struct policy_line *line, str
         subject->modified |= changed;
         break;
     case POLICY_ADD_METADATA:
-        changed = add_metadata(policy, line, subject);
-        subject->modified |= changed;
+        if (options.length == 0)
+            break;
+        text_reset(&policy->changed);
+        text_append(&policy->changed, text.at, (size_t)(options.at + options.length - text.at));
+        text_puts(&policy->changed, " metadata: ");
+        text_puts(&policy->changed, line->metadata);
+        text_puts(&policy->changed, ";)");
+        use_changed(policy, subject);
+        changed = subject->modified = true;
         break;
     }
     return changed;
 }
 
 /* --- Application to one rule ---------------------------------------------------------------------- */
-
-static int note_change(struct rule_policy *policy, const struct policy_line *line, bool disables,
-                       struct rule_change ***link)
-{
-    struct rule_change *change = arena_alloc(policy->list->arena, sizeof(*change));
-    const struct statement *statement = line->statement;
-
-    if (!change)
-        return -ENOMEM;
-    *change = (struct rule_change){
-        .at = statement_position(statement, statement->text),
-        .text = statement->text.at,
-        .disables = disables,
-    };
-    **link = change;
-    *link = &change->next;
-    return 0;
-}
 
 static int apply_lines(struct rule_policy *policy, struct subject *subject, struct diag *diag)
 {
@@ -491,9 +451,18 @@ static int apply_lines(struct rule_policy *policy, struct subject *subject, stru
         bool was_enabled = subject->decision->enabled;
 
         if (apply_line(policy, line, subject)) {
-            line->changed++;
-            if (note_change(policy, line, was_enabled && !subject->decision->enabled, &link))
+            struct rule_change *change = arena_alloc(policy->list->arena, sizeof(*change));
+
+            if (!change)
                 return -ENOMEM;
+            *change = (struct rule_change){
+                .at = statement_position(line->statement, line->statement->text),
+                .text = line->statement->text.at,
+                .disables = was_enabled && !subject->decision->enabled,
+            };
+            *link = change;
+            link = &change->next;
+            line->changed++;
         } else if (line->verb == POLICY_MODIFY && line->match == POLICY_MATCH_IDS) {
             diag_warning(diag, statement_position(line->statement, line->statement->text),
                          "the line changes nothing in rule %u:%u: the expression does not match", subject->fields.gid,
@@ -506,70 +475,15 @@ static int apply_lines(struct rule_policy *policy, struct subject *subject, stru
     return 0;
 }
 
-static int keep_disabled(struct rule_policy *policy, const struct subject *subject, const struct fields *fields)
-{
-    const struct statement *statement = subject->statement;
-
-    if (policy->disabled_count == policy->disabled_capacity) {
-        size_t capacity = policy->disabled_capacity ? policy->disabled_capacity * 2 : 256;
-        struct rule_disabled *disabled = realloc(policy->disabled, capacity * sizeof(*disabled));
-
-        if (!disabled)
-            return -ENOMEM;
-        policy->disabled = disabled;
-        policy->disabled_capacity = capacity;
-    }
-    policy->disabled[policy->disabled_count++] = (struct rule_disabled){
-        .gid = fields->gid,
-        .sid = fields->sid,
-        .commented = statement->commented,
-        .text = statement->text.at,
-        .file = statement->source->name,
-        .line = statement->line,
-        .changes = subject->decision->changes,
-    };
-    return 0;
-}
-
-/* Diagnostics show the changed text at the rule's line in its file. */
-static int keep_text(struct rule_policy *policy, struct statement *statement)
-{
-    char *copy = arena_strndup(policy->list->arena, policy->text.bytes, policy->text.length);
-
-    if (!copy)
-        return -ENOMEM;
-    statement->text = (struct span){ copy, policy->text.length };
-    statement->line_start = copy;
-    statement->segment_count = 0;
-    return 0;
-}
-
-/* Counts the rule by its final state, not by each line that changed it. */
-static void count_rule(struct rule_policy *policy, const struct subject *subject, const struct fields *written)
-{
-    struct rule_policy_counts *counts = &policy->counts;
-    const struct rule_decision *decision = subject->decision;
-    enum rule_action before = ACTION_COUNT, action;
-    const char *hint;
-
-    if (decision->enabled == subject->statement->commented)
-        *(decision->enabled ? &counts->enabled : &counts->disabled) += 1;
-    if (!decision->enabled)
-        return;
-    for (size_t i = 0; i < policy->applied_count; i++)
-        policy->lines[policy->applied[i]].loaded++;
-    counts->alert_only += decision->alert_only;
-    counts->modified += subject->modified;
-    action_parse(written->action, &before, &hint);
-    if (action_parse(subject->fields.action, &action, &hint) == 0 && action != before)
-        counts->actions[action]++;
-}
-
 int rule_policy_apply(struct rule_policy *policy, const struct statement *statement, struct rule_decision *out,
                       struct diag *diag)
 {
     struct subject subject = { .decision = out, .statement = statement, .text = statement->text };
+    struct rule_policy_counts *counts = &policy->counts;
+    enum rule_action before = ACTION_COUNT, action;
     struct fields written;
+    const char *hint;
+    char *copy;
 
     *out = (struct rule_decision){ .statement = *statement, .enabled = !statement->commented };
     if (policy->line_count == 0 && !statement->commented)
@@ -586,12 +500,43 @@ int rule_policy_apply(struct rule_policy *policy, const struct statement *statem
 
         if (err)
             return err;
-        count_rule(policy, &subject, &written);
+        /* The rule is counted by its final state, not by each line that changed it. */
+        if (out->enabled == statement->commented)
+            *(out->enabled ? &counts->enabled : &counts->disabled) += 1;
     }
-    if (!out->enabled)
-        return keep_disabled(policy, &subject, &written);
+    if (!out->enabled) {
+        if (array_grow(&policy->disabled, policy->disabled_count, &policy->disabled_capacity,
+                       sizeof(*policy->disabled)))
+            return -ENOMEM;
+        policy->disabled[policy->disabled_count++] = (struct rule_disabled){
+            .gid = written.gid,
+            .sid = written.sid,
+            .commented = statement->commented,
+            .text = statement->text.at,
+            .file = statement->source->name,
+            .line = statement->line,
+            .changes = out->changes,
+        };
+        return 0;
+    }
+    for (size_t i = 0; i < policy->applied_count; i++)
+        policy->lines[policy->applied[i]].loaded++;
+    counts->alert_only += out->alert_only;
+    counts->modified += subject.modified;
+    action_parse(written.action, &before, &hint);
+    if (action_parse(subject.fields.action, &action, &hint) == 0 && action != before)
+        counts->actions[action]++;
     out->changed = subject.text_changed;
-    return subject.text_changed ? keep_text(policy, &out->statement) : 0;
+    if (!subject.text_changed)
+        return 0;
+    copy = arena_strndup(policy->list->arena, policy->text.bytes, policy->text.length);
+    if (!copy)
+        return -ENOMEM;
+    /* Diagnostics show the changed text at the rule's line in its file. */
+    out->statement.text = (struct span){ copy, policy->text.length };
+    out->statement.line_start = copy;
+    out->statement.segment_count = 0;
+    return 0;
 }
 
 /* --- Reports after all rules ---------------------------------------------------------------------- */

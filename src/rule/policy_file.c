@@ -21,6 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sluice/array.h"
+
 #include "policy_priv.h"
 
 enum { MAX_WORDS = 6 };
@@ -97,33 +99,15 @@ static pcre2_code *compile(struct reader *reader, struct word word, uint32_t fla
     return code;
 }
 
-static int add_id(struct reader *reader, const struct policy_id *id)
-{
-    struct rule_policy *policy = reader->policy;
-
-    if (policy->id_count == policy->id_capacity) {
-        size_t capacity = policy->id_capacity ? policy->id_capacity * 2 : 256;
-        struct policy_id *ids = realloc(policy->ids, capacity * sizeof(*ids));
-
-        if (!ids) {
-            reader->parser.out_of_memory = true;
-            return -ENOMEM;
-        }
-        policy->ids = ids;
-        policy->id_capacity = capacity;
-    }
-    policy->ids[policy->id_count++] = *id;
-    return 0;
-}
-
 /* `2019401`, `1:2019401`, `1:2019401:2`, or several with commas between them. */
 static int parse_ids(struct reader *reader, struct word word)
 {
+    struct rule_policy *policy = reader->policy;
     bool in_place = word.text.at == word.shown.at;
 
     reader->line.match = POLICY_MATCH_IDS;
     for (struct span rest = word.text, entry; span_next(&rest, ',', &entry);) {
-        struct policy_id id = { .gid = 1, .line = (uint32_t)reader->policy->line_count };
+        struct policy_id id = { .gid = 1, .line = (uint32_t)policy->line_count };
         struct span numbers = entry, part;
         uint64_t number[3];
         size_t count = 0;
@@ -141,23 +125,12 @@ static int parse_ids(struct reader *reader, struct word word)
         id.has_revision = count == 3;
         if (id.has_revision)
             id.revision = (uint32_t)number[2];
-        if (add_id(reader, &id))
+        if (array_grow(&policy->ids, policy->id_count, &policy->id_capacity, sizeof(id))) {
+            reader->parser.out_of_memory = true;
             return -ENOMEM;
+        }
+        policy->ids[policy->id_count++] = id;
     }
-    return 0;
-}
-
-static int parse_metadata(struct reader *reader, struct word word)
-{
-    const char *space = word.text.length > 0 ? memchr(word.text.at, ' ', word.text.length) : NULL;
-    size_t length = space ? (size_t)(space - word.text.at) : 0;
-
-    if (!space)
-        return rule_parser_error(&reader->parser, word.shown,
-                                 "'metadata:' needs a key and a value, as in 'metadata: deployment perimeter'");
-    reader->line.match = POLICY_MATCH_METADATA;
-    reader->line.name = keep(reader, (struct span){ word.text.at, length });
-    reader->line.value = keep(reader, span_trim((struct span){ space + 1, word.text.length - length - 1 }));
     return 0;
 }
 
@@ -174,18 +147,6 @@ static bool cut_prefix(struct word *word, const char *prefix)
     return true;
 }
 
-/* Removes the quotes of a message or class, as copied from a rule. */
-static void cut_quotes(struct word *word)
-{
-    struct span text = word->text;
-
-    if (text.length < 2 || text.at[0] != '"' || text.at[text.length - 1] != '"')
-        return;
-    word->text = (struct span){ text.at + 1, text.length - 2 };
-    if (word->shown.at == text.at)
-        word->shown = word->text;
-}
-
 static bool ends_with(struct span text, const char *end)
 {
     size_t length = strlen(end);
@@ -196,14 +157,28 @@ static bool ends_with(struct span text, const char *end)
 static int parse_named_matcher(struct reader *reader, enum policy_match match, struct word word)
 {
     struct policy_line *line = &reader->line;
+    struct span text = word.text;
 
-    if (match == POLICY_MATCH_MESSAGE || match == POLICY_MATCH_CLASS)
-        cut_quotes(&word);
+    if ((match == POLICY_MATCH_MESSAGE || match == POLICY_MATCH_CLASS) && text.length >= 2 && text.at[0] == '"' &&
+        text.at[text.length - 1] == '"') { /* copied from a rule with its quotes */
+        word.text = (struct span){ text.at + 1, text.length - 2 };
+        if (word.shown.at == text.at)
+            word.shown = word.text;
+    }
     if (word.text.length == 0)
         return rule_parser_error(&reader->parser, word.shown, "the matcher is empty");
-    if (match == POLICY_MATCH_METADATA)
-        return parse_metadata(reader, word);
     line->match = match;
+    if (match == POLICY_MATCH_METADATA) {
+        const char *space = memchr(word.text.at, ' ', word.text.length);
+        size_t length = space ? (size_t)(space - word.text.at) : 0;
+
+        if (!space)
+            return rule_parser_error(&reader->parser, word.shown,
+                                     "'metadata:' needs a key and a value, as in 'metadata: deployment perimeter'");
+        line->name = keep(reader, (struct span){ word.text.at, length });
+        line->value = keep(reader, span_trim((struct span){ space + 1, word.text.length - length - 1 }));
+        return 0;
+    }
     if (match == POLICY_MATCH_TEXT || match == POLICY_MATCH_MESSAGE) {
         line->pattern = compile(reader, word, PCRE2_CASELESS);
         return line->pattern ? 0 : -EINVAL;
@@ -421,45 +396,6 @@ static struct span cut_comment(struct span text)
     return text;
 }
 
-static const char *find_verb(struct span word, struct policy_line *line)
-{
-    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
-        if (span_equal_nocase(word, verbs[i].word)) {
-            line->verb = verbs[i].verb;
-            line->action = verbs[i].action;
-            return verbs[i].word;
-        }
-    }
-    return NULL;
-}
-
-static int parse_policy_line(struct reader *reader)
-{
-    struct span rest = reader->parser.statement->text, word = cut_word(&rest);
-    const char *verb = find_verb(word, &reader->line);
-
-    if (!verb)
-        return rule_parser_error(&reader->parser, word,
-                                 "a line must begin with disable, enable, drop, alert, reject, pass, alert-only, "
-                                 "modify or metadata-add, got '" SPAN_FORMAT "'",
-                                 SPAN_ARGS(span_shown(word)));
-    if (reader->line.verb == POLICY_MODIFY || reader->line.verb == POLICY_ADD_METADATA)
-        return parse_modification(reader, rest, strcmp(verb, "modifysid") == 0);
-    rest = cut_comment(rest);
-    return parse_matcher(reader, (struct word){ rest, rest.length > 0 ? rest : word });
-}
-
-static int parse_modify_line(struct reader *reader)
-{
-    struct span rest = reader->parser.statement->text, after = rest, word = cut_word(&after);
-    bool oinkmaster = span_equal(word, "modifysid");
-
-    reader->line.verb = span_equal(word, "metadata-add") ? POLICY_ADD_METADATA : POLICY_MODIFY;
-    if (oinkmaster || reader->line.verb == POLICY_ADD_METADATA)
-        rest = after;
-    return parse_modification(reader, rest, oinkmaster);
-}
-
 static int parse_line(struct reader *reader, enum file_form form)
 {
     static const enum policy_verb verb_of[] = {
@@ -467,30 +403,36 @@ static int parse_line(struct reader *reader, enum file_form form)
         [FORM_ENABLE] = POLICY_ENABLE,
         [FORM_DROP] = POLICY_ACTION,
     };
-    struct span text = cut_comment(reader->parser.statement->text);
+    struct policy_line *line = &reader->line;
+    struct span text = reader->parser.statement->text, rest = text, word;
+    size_t i = 0;
 
-    if (form == FORM_POLICY)
-        return parse_policy_line(reader);
-    if (form == FORM_MODIFY)
-        return parse_modify_line(reader);
-    reader->line.verb = verb_of[form];
-    reader->line.action = ACTION_DROP;
-    return parse_matcher(reader, (struct word){ text, text });
-}
-
-static int add_line(struct rule_policy *policy, const struct policy_line *line)
-{
-    if (policy->line_count == policy->line_capacity) {
-        size_t capacity = policy->line_capacity ? policy->line_capacity * 2 : 64;
-        struct policy_line *lines = realloc(policy->lines, capacity * sizeof(*lines));
-
-        if (!lines)
-            return -ENOMEM;
-        policy->lines = lines;
-        policy->line_capacity = capacity;
+    if (form != FORM_POLICY && form != FORM_MODIFY) { /* the whole line is a matcher */
+        text = cut_comment(text);
+        line->verb = verb_of[form];
+        line->action = ACTION_DROP;
+        return parse_matcher(reader, (struct word){ text, text });
     }
-    policy->lines[policy->line_count++] = *line;
-    return 0;
+    word = cut_word(&rest);
+    if (form == FORM_MODIFY) { /* the verb may be missing */
+        bool oinkmaster = span_equal(word, "modifysid");
+
+        line->verb = span_equal(word, "metadata-add") ? POLICY_ADD_METADATA : POLICY_MODIFY;
+        return parse_modification(reader, oinkmaster || line->verb == POLICY_ADD_METADATA ? rest : text, oinkmaster);
+    }
+    while (i < sizeof(verbs) / sizeof(verbs[0]) && !span_equal_nocase(word, verbs[i].word))
+        i++;
+    if (i == sizeof(verbs) / sizeof(verbs[0]))
+        return rule_parser_error(&reader->parser, word,
+                                 "a line must begin with disable, enable, drop, alert, reject, pass, alert-only, "
+                                 "modify or metadata-add, got '" SPAN_FORMAT "'",
+                                 SPAN_ARGS(span_shown(word)));
+    line->verb = verbs[i].verb;
+    line->action = verbs[i].action;
+    if (line->verb == POLICY_MODIFY || line->verb == POLICY_ADD_METADATA)
+        return parse_modification(reader, rest, strcmp(verbs[i].word, "modifysid") == 0);
+    rest = cut_comment(rest);
+    return parse_matcher(reader, (struct word){ rest, rest.length > 0 ? rest : word });
 }
 
 static int read_file(struct rule_policy *policy, const char *path, enum file_form form, struct diag *diag)
@@ -513,7 +455,9 @@ static int read_file(struct rule_policy *policy, const char *path, enum file_for
         rule_parser_init(&reader.parser, list, kept, diag);
         err = parse_line(&reader, form);
         if (!err && !reader.parser.out_of_memory)
-            err = add_line(policy, &reader.line);
+            err = array_grow(&policy->lines, policy->line_count, &policy->line_capacity, sizeof(*policy->lines));
+        if (!err && !reader.parser.out_of_memory)
+            policy->lines[policy->line_count++] = reader.line;
         if (err || reader.parser.out_of_memory) {
             policy->id_count = reader.id_count;
             pcre2_code_free(reader.line.pattern);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sluice/array.h"
+
 #include "rule_priv.h"
 
 enum { ARENA_BLOCK = 1 << 20 };
@@ -24,21 +26,10 @@ static int load_file(struct rule_list *list, const char *path, parse_file parse,
     return path ? parse(list, source, diag) : 0;
 }
 
-static int load_files(struct rule_list *list, struct diag *diag)
-{
-    const struct rule_list_options *options = &list->options;
-    int err = load_file(list, options->classification_file, class_config_parse, diag);
-
-    if (!err)
-        err = load_file(list, options->reference_file, reference_config_parse, diag);
-    if (!err)
-        err = load_file(list, options->threshold_file, threshold_config_parse, diag);
-    return err;
-}
-
 int rule_list_new(struct rule_list **out, const struct rule_list_options *options, struct diag *diag)
 {
     struct rule_list *list = calloc(1, sizeof(*list));
+    int err;
 
     if (!list)
         return -ENOMEM;
@@ -51,8 +42,14 @@ int rule_list_new(struct rule_list **out, const struct rule_list_options *option
     list->arena = arena_new(ARENA_BLOCK);
     list->own_names = !options->names;
     list->names = options->names ? options->names : rule_names_new();
-    if (!list->arena || !list->names || load_files(list, diag) || rule_policy_new(&list->policy, list, diag) ||
-        rule_resources_open(list, diag)) {
+    err = list->arena && list->names ? 0 : -ENOMEM;
+    if (!err)
+        err = load_file(list, options->classification_file, class_config_parse, diag);
+    if (!err)
+        err = load_file(list, options->reference_file, reference_config_parse, diag);
+    if (!err)
+        err = load_file(list, options->threshold_file, threshold_config_parse, diag);
+    if (err || rule_policy_new(&list->policy, list, diag) || rule_resources_open(list, diag)) {
         rule_list_free(list);
         return -ENOMEM;
     }
@@ -85,27 +82,6 @@ void rule_list_free(struct rule_list *list)
     free(list);
 }
 
-static int add_entry(struct rule_list *list, const struct rule_parser *parser, struct rule *rule)
-{
-    struct statement *statement = arena_copy(list->arena, parser->statement, sizeof(*statement));
-
-    if (!statement)
-        return -ENOMEM;
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? list->capacity * 2 : 1024;
-        struct rule_entry *entries = realloc(list->entries, capacity * sizeof(*entries));
-
-        if (!entries)
-            return -ENOMEM;
-        list->entries = entries;
-        list->capacity = capacity;
-    }
-    list->entries[list->count++] = (struct rule_entry){ rule, statement, parser->sid_text };
-    for (const struct rule_tag *tag = rule->tag; tag; tag = tag->next)
-        list->has_host_tags |= tag->scope == TAG_HOST;
-    return 0;
-}
-
 int rule_list_add_failure(struct rule_list *list, const struct rule_failure *failure)
 {
     list->failed += failure->kind == RULE_FAILURE_MISTAKE;
@@ -113,15 +89,8 @@ int rule_list_add_failure(struct rule_list *list, const struct rule_failure *fai
     list->unread_files += failure->kind == RULE_FAILURE_UNREAD_FILE;
     if (list->failure_count == RULE_MAX_FAILURES)
         return 0;
-    if (list->failure_count == list->failure_capacity) {
-        size_t capacity = list->failure_capacity ? list->failure_capacity * 2 : 64;
-        struct rule_failure *failures = realloc(list->failures, capacity * sizeof(*failures));
-
-        if (!failures)
-            return -ENOMEM;
-        list->failures = failures;
-        list->failure_capacity = capacity;
-    }
+    if (array_grow(&list->failures, list->failure_count, &list->failure_capacity, sizeof(*list->failures)))
+        return -ENOMEM;
 
     struct rule_failure *kept = &list->failures[list->failure_count];
 
@@ -152,29 +121,14 @@ static uint32_t find_sid(struct span text)
     return 0;
 }
 
-static int add_parse_failure(struct rule_list *list, const struct rule_parser *parser,
-                             const struct rule_change *changes)
-{
-    const struct rule *rule = parser->rule;
-    const struct rule_failure failure = {
-        .kind = parser->mistakes > 0 ? RULE_FAILURE_MISTAKE : RULE_FAILURE_UNSUPPORTED,
-        .file = parser->statement->source->name,
-        .line = parser->statement->line,
-        .gid = rule ? rule->gid : 1,
-        .sid = rule && rule->sid ? rule->sid : find_sid(parser->statement->text),
-        .reason = parser->reason,
-        .changes = changes,
-    };
-
-    return rule_list_add_failure(list, &failure);
-}
-
-static int parse_statement(struct rule_list *list, const struct statement *statement, struct diag *diag)
+/* Parses a rule and adds it to the list, or the reason why it was rejected to the list's failures. */
+static int parse_statement(struct rule_list *list, const struct statement *text, struct diag *diag)
 {
     struct rule_decision decision;
     struct rule_parser parser;
-    struct rule *rule;
-    int err = rule_policy_apply(list->policy, statement, &decision, diag);
+    struct statement *statement;
+    struct rule *rule = NULL;
+    int err = rule_policy_apply(list->policy, text, &decision, diag);
 
     if (err || decision.comment || !decision.enabled)
         return err;
@@ -182,15 +136,36 @@ static int parse_statement(struct rule_list *list, const struct statement *state
     rule_parser_init(&parser, list, &decision.statement, diag);
     err = rule_parse(&parser, &rule);
     if (!err) {
+        statement = arena_copy(list->arena, parser.statement, sizeof(*statement));
+        if (!statement || array_grow(&list->entries, list->count, &list->capacity, sizeof(*list->entries)))
+            err = -ENOMEM;
+    }
+    if (!err) {
         rule->alert_only = decision.alert_only;
         rule->changes = decision.changes;
-        err = add_entry(list, &parser, rule);
+        list->entries[list->count++] = (struct rule_entry){ rule, statement, parser.sid_text };
+        for (const struct rule_tag *tag = rule->tag; tag; tag = tag->next)
+            list->has_host_tags |= tag->scope == TAG_HOST;
+        return 0;
     }
-    for (const struct rule_change *change = decision.changes; err == -EINVAL && change; change = change->next)
-        diag_note(diag, change->at, "the rule policy changed the rule here");
-    if (err && parser.rule)
+    if (err == -EINVAL) {
+        const struct rule_failure failure = {
+            .kind = parser.mistakes > 0 ? RULE_FAILURE_MISTAKE : RULE_FAILURE_UNSUPPORTED,
+            .file = parser.statement->source->name,
+            .line = parser.statement->line,
+            .gid = parser.rule ? parser.rule->gid : 1,
+            .sid = parser.rule && parser.rule->sid ? parser.rule->sid : find_sid(parser.statement->text),
+            .reason = parser.reason,
+            .changes = decision.changes,
+        };
+
+        for (const struct rule_change *change = decision.changes; change; change = change->next)
+            diag_note(diag, change->at, "the rule policy changed the rule here");
+        err = rule_list_add_failure(list, &failure);
+    }
+    if (parser.rule)
         keyword_release(parser.rule);
-    return err == -EINVAL ? add_parse_failure(list, &parser, decision.changes) : err;
+    return err;
 }
 
 static int parse_source(struct rule_list *list, const struct source *source, struct diag *diag)
@@ -208,42 +183,17 @@ static int parse_source(struct rule_list *list, const struct source *source, str
     return err;
 }
 
-static bool has_file(const struct rule_list *list, const char *real_path)
-{
-    for (size_t i = 0; i < list->file_count; i++) {
-        if (strcmp(list->files[i], real_path) == 0)
-            return true;
-    }
-    return false;
-}
-
-static int add_file(struct rule_list *list, const char *real_path)
-{
-    const char *copy = arena_strdup(list->arena, real_path);
-
-    if (!copy)
-        return -ENOMEM;
-    if (list->file_count == list->file_capacity) {
-        size_t capacity = list->file_capacity ? list->file_capacity * 2 : 16;
-        const char **files = realloc(list->files, capacity * sizeof(*files));
-
-        if (!files)
-            return -ENOMEM;
-        list->files = files;
-        list->file_capacity = capacity;
-    }
-    list->files[list->file_count++] = copy;
-    return 0;
-}
-
 int rule_list_load(struct rule_list *list, const char *path, struct diag *diag)
 {
     const struct source *source;
     char real_path[PATH_MAX];
     bool resolved = realpath(path, real_path) != NULL; /* a pipe has no path */
+    const char *name;
     int err;
 
-    if (resolved && has_file(list, real_path)) {
+    for (size_t i = 0; resolved && i < list->file_count; i++) {
+        if (strcmp(list->files[i], real_path) != 0)
+            continue;
         diag_note(diag, (struct position){ .file = path }, "this file is listed twice and is loaded once");
         return 0;
     }
@@ -257,9 +207,13 @@ int rule_list_load(struct rule_list *list, const char *path, struct diag *diag)
 
         return failure.file && rule_list_add_failure(list, &failure) == 0 ? err : -ENOMEM;
     }
-    if (!err)
-        err = add_file(list, resolved ? real_path : path);
-    return err ? err : parse_source(list, source, diag);
+    if (err)
+        return err;
+    name = arena_strdup(list->arena, resolved ? real_path : path);
+    if (!name || array_grow(&list->files, list->file_count, &list->file_capacity, sizeof(*list->files)))
+        return -ENOMEM;
+    list->files[list->file_count++] = name;
+    return parse_source(list, source, diag);
 }
 
 int rule_list_parse(struct rule_list *list, const char *name, const char *text, size_t length, struct diag *diag)

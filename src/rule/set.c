@@ -69,15 +69,17 @@ static bool is_group(struct span text)
     return false;
 }
 
-static bool is_name_byte(char c)
+/* Parses the value of a variable; `part` is its name with the dollar sign. */
+static int walk_variable(struct set_walk *walk, struct span part, bool negated)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-}
+    struct span name = { .at = part.at + 1, .length = part.length - 1 };
+    const char *value;
+    int err;
 
-static int check_name(struct set_walk *walk, struct span name)
-{
     for (size_t i = 0; i < name.length; i++) {
-        if (!is_name_byte(name.at[i]))
+        char c = name.at[i];
+
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-'))
             return set_walk_error(walk, name, "'" SPAN_FORMAT "' is not a valid variable name",
                                   SPAN_ARGS(span_shown(name)));
     }
@@ -89,19 +91,7 @@ static int check_name(struct set_walk *walk, struct span name)
         if (outer.length == name.length && memcmp(outer.at, name.at, name.length) == 0)
             return set_walk_error(walk, name, "the variable $" SPAN_FORMAT " contains itself", SPAN_ARGS(name));
     }
-    return 0;
-}
-
-static int walk_variable(struct set_walk *walk, struct span part, bool negated)
-{
-    struct span name = { .at = part.at + 1, .length = part.length - 1 };
-    int err = check_name(walk, name);
-
-    if (err)
-        return err;
-
-    const char *value = rule_variables_find(walk->parser->list->options.variables, walk->kind, name);
-
+    value = rule_variables_find(walk->parser->list->options.variables, walk->kind, name);
     if (!value)
         return set_walk_error(walk, part, "the %s variable $" SPAN_FORMAT " is not defined",
                               walk->kind == VARIABLE_PORT ? "port" : "address", SPAN_ARGS(span_shown(name)));
@@ -120,18 +110,6 @@ static int walk_variable(struct set_walk *walk, struct span part, bool negated)
     return err;
 }
 
-static int walk_group(struct set_walk *walk, struct span part, bool negated)
-{
-    if (!is_group(part))
-        return set_walk_error(walk, part, "brackets do not match in '" SPAN_FORMAT "'", SPAN_ARGS(span_shown(part)));
-    text_append(&walk->expanded, "[", 1);
-
-    int err = walk_list(walk, (struct span){ .at = part.at + 1, .length = part.length - 2 }, negated);
-
-    text_append(&walk->expanded, "]", 1);
-    return err;
-}
-
 static int walk_part(struct set_walk *walk, struct span part, bool negated)
 {
     while (part.length > 0 && part.at[0] == '!') {
@@ -143,8 +121,14 @@ static int walk_part(struct set_walk *walk, struct span part, bool negated)
         return set_walk_error(walk, part, "something is missing here");
     if (++walk->items > SET_MAX_ITEMS)
         return set_walk_error(walk, part, "more than %d parts", SET_MAX_ITEMS);
-    if (part.at[0] == '[')
-        return walk_group(walk, part, negated);
+    if (part.at[0] == '[' && is_group(part)) {
+        int err;
+
+        text_append(&walk->expanded, "[", 1);
+        err = walk_list(walk, (struct span){ .at = part.at + 1, .length = part.length - 2 }, negated);
+        text_append(&walk->expanded, "]", 1);
+        return err;
+    }
     if (part.at[0] == '$')
         return walk_variable(walk, part, negated);
     if (memchr(part.at, ']', part.length) || memchr(part.at, '[', part.length))
@@ -180,9 +164,7 @@ int set_walk(struct set_walk *walk, struct span text)
 
     text_init(&walk->expanded);
     err = walk_list(walk, text, false);
-    if (!err && walk->expanded.failed)
-        err = -ENOMEM;
-    return err;
+    return !err && walk->expanded.failed ? -ENOMEM : err;
 }
 
 void set_cache_init(struct set_cache *cache)
@@ -197,34 +179,27 @@ void set_cache_clear(struct set_cache *cache)
     map_clear(&cache->expanded);
 }
 
-/* Expands the text and returns the existing set with the same expansion, or creates it. */
-static int expand_and_make(struct set_cache *cache, struct set_walk *walk, struct span text, void **out)
-{
-    struct arena *arena = walk->parser->list->arena;
-    int err = set_walk(walk, text);
-
-    if (err)
-        return err;
-    *out = map_get(&cache->expanded, (struct span){ walk->expanded.bytes, walk->expanded.length });
-    if (*out)
-        return 0;
-    err = walk->merge(walk, text);
-    if (err)
-        return err;
-    char *key = arena_strndup(arena, walk->expanded.bytes, walk->expanded.length);
-
-    *out = key ? walk->make(walk, key) : NULL;
-    return *out ? map_put(&cache->expanded, span_of(key), *out) : -ENOMEM;
-}
-
 void *set_cache_get(struct set_cache *cache, struct set_walk *walk, struct span text)
 {
+    struct arena *arena = walk->parser->list->arena;
     void *set = map_get(&cache->written, text);
     int err;
 
     if (set)
         return set;
-    err = expand_and_make(cache, walk, text, &set);
+    /* Expand the text, and use the existing set with the same expansion, or create it. */
+    err = set_walk(walk, text);
+    if (!err)
+        set = map_get(&cache->expanded, (struct span){ walk->expanded.bytes, walk->expanded.length });
+    if (!err && !set) {
+        err = walk->merge(walk, text);
+        if (!err) {
+            char *key = arena_strndup(arena, walk->expanded.bytes, walk->expanded.length);
+
+            set = key ? walk->make(walk, key) : NULL;
+            err = set ? map_put(&cache->expanded, span_of(key), set) : -ENOMEM;
+        }
+    }
     text_clear(&walk->expanded);
     if (!err)
         err = map_put(&cache->written, text, set);

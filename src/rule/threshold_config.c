@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sluice/array.h"
+
 #include "rule_priv.h"
 
 /* --- Reading -------------------------------------------------------------------------------------- */
@@ -30,19 +32,9 @@ static const struct {
     { "rate_filter", THRESHOLD_FORM_RATE },
     { "suppress", THRESHOLD_FORM_SUPPRESS },
 };
+enum { LINE_KINDS = sizeof(line_kinds) / sizeof(line_kinds[0]) };
 
-static bool find_kind(struct span word, enum threshold_form *form)
-{
-    for (size_t i = 0; i < sizeof(line_kinds) / sizeof(line_kinds[0]); i++) {
-        if (span_equal_nocase(word, line_kinds[i].word)) {
-            *form = line_kinds[i].form;
-            return true;
-        }
-    }
-    return false;
-}
-
-static struct span take_word(struct span *rest)
+static struct span read_word(struct span *rest)
 {
     struct span word = *rest;
 
@@ -55,7 +47,7 @@ static struct span take_word(struct span *rest)
 }
 
 /* Parses `gen_id N` or `sig_id N`, and the comma before it. */
-static int take_id(struct rule_parser *parser, struct span *rest, const char *name, bool comma, uint32_t *out)
+static int read_id(struct rule_parser *parser, struct span *rest, const char *name, bool comma, uint32_t *out)
 {
     uint64_t number;
 
@@ -64,12 +56,12 @@ static int take_id(struct rule_parser *parser, struct span *rest, const char *na
     else if (comma)
         return rule_parser_error(parser, *rest, "expected ', %s'", name);
 
-    struct span word = take_word(rest);
+    struct span word = read_word(rest);
 
     if (!span_equal_nocase(word, name))
         return rule_parser_error(parser, word, "expected '%s'", name);
 
-    struct span value = take_word(rest);
+    struct span value = read_word(rest);
 
     if (!span_to_uint(value, 0, UINT32_MAX, &number))
         return rule_parser_error(parser, value, "'%s' needs a number, got '" SPAN_FORMAT "'", name,
@@ -81,16 +73,18 @@ static int take_id(struct rule_parser *parser, struct span *rest, const char *na
 static int parse_line(struct rule_parser *parser, struct threshold_line *out)
 {
     struct span rest = parser->statement->text;
-    struct span word = take_word(&rest);
-    enum threshold_form form;
+    struct span word = read_word(&rest);
+    size_t kind = 0;
     int err;
 
-    if (!find_kind(word, &form))
+    while (kind < LINE_KINDS && !span_equal_nocase(word, line_kinds[kind].word))
+        kind++;
+    if (kind == LINE_KINDS)
         return rule_parser_error(parser, word,
                                  "a line must begin with event_filter, threshold, rate_filter or suppress");
-    err = take_id(parser, &rest, "gen_id", false, &out->gid);
+    err = read_id(parser, &rest, "gen_id", false, &out->gid);
     if (!err)
-        err = take_id(parser, &rest, "sig_id", true, &out->sid);
+        err = read_id(parser, &rest, "sig_id", true, &out->sid);
     if (err)
         return err;
     if (rest.length > 0 && rest.at[0] != ',')
@@ -101,24 +95,7 @@ static int parse_line(struct rule_parser *parser, struct threshold_line *out)
         if (span_trim(rest).length == 0)
             return rule_parser_error(parser, rest, "something is missing here");
     }
-    return rule_parser_threshold(parser, rest, form, &out->threshold);
-}
-
-static int add_line(struct rule_list *list, const struct threshold_line *line)
-{
-    if (list->threshold_line_count == list->threshold_line_capacity) {
-        size_t capacity = list->threshold_line_capacity ? list->threshold_line_capacity * 2 : 64;
-        struct threshold_line *lines = realloc(list->threshold_lines, capacity * sizeof(*lines));
-
-        if (!lines)
-            return -ENOMEM;
-        list->threshold_lines = lines;
-        list->threshold_line_capacity = capacity;
-    }
-    list->threshold_lines[list->threshold_line_count] = *line;
-    list->threshold_lines[list->threshold_line_count].order = (uint32_t)list->threshold_line_count;
-    list->threshold_line_count++;
-    return 0;
+    return rule_parser_threshold(parser, rest, line_kinds[kind].form, &out->threshold);
 }
 
 int threshold_config_parse(struct rule_list *list, const struct source *source, struct diag *diag)
@@ -136,8 +113,13 @@ int threshold_config_parse(struct rule_list *list, const struct source *source, 
         if (!kept)
             return -ENOMEM;
         rule_parser_init(&parser, list, kept, diag);
-        if (parse_line(&parser, &line) == 0 && add_line(list, &line))
-            return -ENOMEM;
+        if (parse_line(&parser, &line) == 0) {
+            line.order = (uint32_t)list->threshold_line_count;
+            if (array_grow(&list->threshold_lines, list->threshold_line_count, &list->threshold_line_capacity,
+                           sizeof(line)))
+                return -ENOMEM;
+            list->threshold_lines[list->threshold_line_count++] = line;
+        }
         if (parser.out_of_memory)
             return -ENOMEM;
     }
@@ -171,52 +153,42 @@ static struct threshold **find_threshold(struct rule *rule)
     return link;
 }
 
-static int attach_line(struct rule_list *list, const struct threshold_line *line, struct rule *rule, struct diag *diag)
-{
-    struct threshold **existing = find_threshold(rule);
-
-    if (*existing && line->threshold.kind == THRESHOLD_RATE_FILTER) {
-        diag_warning(diag, statement_position(line->statement, line->statement->text),
-                     "rule %u:%u has a threshold, which takes precedence; this rate_filter is ignored", rule->gid,
-                     rule->sid);
-        return 0;
-    }
-    if (*existing && line->threshold.kind != THRESHOLD_SUPPRESS)
-        *existing = (*existing)->next;
-    return attach(list, rule, &line->threshold);
-}
-
-/* Returns the index of the first rule in list->by_sid with this sid, or the number of rules. */
-static size_t find_sid(const struct rule_list *list, uint32_t sid)
+/* Applies a line that names a rule, or the rules of one sid in all gids. */
+static int apply_to_rule(struct rule_list *list, const struct threshold_line *line, struct diag *diag)
 {
     size_t low = 0, high = list->count;
+    bool found = false;
 
-    while (low < high) {
+    while (low < high) { /* the first rule in list->by_sid with this sid */
         size_t middle = low + (high - low) / 2;
 
-        if (list->by_sid[middle]->sid < sid)
+        if (list->by_sid[middle]->sid < line->sid)
             low = middle + 1;
         else
             high = middle;
     }
-    return low;
-}
+    for (; low < list->count && list->by_sid[low]->sid == line->sid; low++) {
+        struct rule *rule = list->by_sid[low];
+        struct threshold **existing = find_threshold(rule);
 
-static int apply_named(struct rule_list *list, const struct threshold_line *line, struct diag *diag)
-{
-    bool found = false;
-    int err = 0;
-
-    for (size_t i = find_sid(list, line->sid); !err && i < list->count && list->by_sid[i]->sid == line->sid; i++) {
-        if (line->gid != 0 && list->by_sid[i]->gid != line->gid)
+        if (line->gid != 0 && rule->gid != line->gid)
             continue;
         found = true;
-        err = attach_line(list, line, list->by_sid[i], diag);
+        if (*existing && line->threshold.kind == THRESHOLD_RATE_FILTER) {
+            diag_warning(diag, statement_position(line->statement, line->statement->text),
+                         "rule %u:%u has a threshold, which takes precedence; this rate_filter is ignored", rule->gid,
+                         rule->sid);
+            continue;
+        }
+        if (*existing && line->threshold.kind != THRESHOLD_SUPPRESS)
+            *existing = (*existing)->next;
+        if (attach(list, rule, &line->threshold))
+            return -ENOMEM;
     }
     if (!found)
         diag_warning(diag, statement_position(line->statement, line->statement->text), "there is no rule %u:%u",
                      line->gid, line->sid);
-    return err;
+    return 0;
 }
 
 static int by_gid(const void *a, const void *b)
@@ -242,25 +214,6 @@ static const struct threshold_line *first_of(const struct threshold_line *lines,
             high = middle;
     }
     return low < count && lines[low].gid == gid ? &lines[low] : NULL;
-}
-
-/* Applies lines for all sids, other than suppressions. */
-static int apply_to_all(struct rule_list *list, const struct threshold_line *lines, size_t count)
-{
-    const struct threshold_line *for_all = first_of(lines, count, 0);
-
-    for (size_t i = 0; count > 0 && i < list->count; i++) {
-        struct rule *rule = list->entries[i].rule;
-        const struct threshold_line *line = rule->gid ? first_of(lines, count, rule->gid) : NULL;
-
-        if (for_all && (!line || for_all->order < line->order))
-            line = for_all;
-        if (!line || *find_threshold(rule))
-            continue;
-        if (attach(list, rule, &line->threshold))
-            return -ENOMEM;
-    }
-    return 0;
 }
 
 /* Builds one list per gid; each ends in the list for all gids. `lines` are sorted by gid, so that gid 0 comes first. */
@@ -292,43 +245,39 @@ static int build_suppressions(struct rule_list *list, const struct threshold_lin
     return 0;
 }
 
-/* Splits the lines for all sids into suppressions (put first) and others, each sorted by gid. */
-static size_t sort_global(struct threshold_line *lines, size_t count)
-{
-    size_t suppressions = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        if (lines[i].threshold.kind == THRESHOLD_SUPPRESS) {
-            struct threshold_line swap = lines[suppressions];
-
-            lines[suppressions++] = lines[i];
-            lines[i] = swap;
-        }
-    }
-    qsort(lines, suppressions, sizeof(*lines), by_gid);
-    qsort(lines + suppressions, count - suppressions, sizeof(*lines), by_gid);
-    return suppressions;
-}
-
 int threshold_config_apply(struct rule_list *list, struct diag *diag)
 {
-    struct threshold_line *global = calloc(list->threshold_line_count + 1, sizeof(*global));
-    size_t global_count = 0;
+    size_t all = list->threshold_line_count, suppressions = 0, others = 0;
+    /* Lines for all sids: suppressions from the start of the array, others from its middle. */
+    struct threshold_line *global = calloc(2 * all + 1, sizeof(*global)), *global_others = global + all;
     int err = 0;
 
     if (!global)
         return -ENOMEM;
-    for (size_t i = 0; !err && i < list->threshold_line_count; i++) {
-        if (list->threshold_lines[i].sid == 0)
-            global[global_count++] = list->threshold_lines[i];
+    for (size_t i = 0; !err && i < all; i++) {
+        const struct threshold_line *line = &list->threshold_lines[i];
+
+        if (line->sid != 0)
+            err = apply_to_rule(list, line, diag);
+        else if (line->threshold.kind == THRESHOLD_SUPPRESS)
+            global[suppressions++] = *line;
         else
-            err = apply_named(list, &list->threshold_lines[i], diag);
+            global_others[others++] = *line;
     }
+    qsort(global, suppressions, sizeof(*global), by_gid);
+    qsort(global_others, others, sizeof(*global), by_gid);
 
-    size_t suppressions = sort_global(global, global_count);
+    const struct threshold_line *for_all = first_of(global_others, others, 0);
 
-    if (!err)
-        err = apply_to_all(list, global + suppressions, global_count - suppressions);
+    for (size_t i = 0; !err && others > 0 && i < list->count; i++) {
+        struct rule *rule = list->entries[i].rule;
+        const struct threshold_line *line = rule->gid ? first_of(global_others, others, rule->gid) : NULL;
+
+        if (for_all && (!line || for_all->order < line->order))
+            line = for_all;
+        if (line && !*find_threshold(rule))
+            err = attach(list, rule, &line->threshold);
+    }
     if (!err)
         err = build_suppressions(list, global, suppressions);
     free(global);

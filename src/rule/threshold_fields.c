@@ -189,44 +189,9 @@ static const struct {
 
 enum { FIELD_COUNT_ALL = sizeof(field_table) / sizeof(field_table[0]) };
 
-/* Removes `name value` from the text. An address list contains commas, so `ip` extends to the end. */
-static void take_field(struct span *rest, struct span *whole, struct span *name, struct span *value)
-{
-    struct span text = span_trim(*rest);
-    bool is_ip = text.length > 2 && strncasecmp(text.at, "ip", 2) == 0 && strchr(" \t", text.at[2]);
-
-    if (is_ip) {
-        *whole = text;
-        rest->at = NULL;
-    } else {
-        span_next(rest, ',', whole);
-    }
-    *name = *value = *whole;
-    name->length = 0;
-    while (name->length < whole->length && !strchr(" \t", whole->at[name->length]))
-        name->length++;
-    value->at += name->length;
-    value->length -= name->length;
-    *value = span_trim(*value);
-}
-
 /* --- Text behind the last field ------------------------------------------------------------------- */
 
-static size_t length_of_word(struct span value)
-{
-    static const char *const words[] = { "limit",  "threshold", "both",    "by_src",
-                                         "by_dst", "by_both",   "by_rule", "by_flow" };
-    size_t digits = 0;
-
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (value.length >= strlen(words[i]) && strncasecmp(value.at, words[i], strlen(words[i])) == 0)
-            return strlen(words[i]);
-    }
-    while (digits < value.length && value.at[digits] >= '0' && value.at[digits] <= '9')
-        digits++;
-    return digits;
-}
-
+/* Whether the text contains the name of a field that the keyword requires. */
 static bool names_a_field(struct span text)
 {
     for (size_t i = 0; i < FIELD_COUNT_ALL; i++) {
@@ -244,11 +209,20 @@ static bool names_a_field(struct span text)
  * published rules have "seconds 60s". */
 static void ignore_rest(struct fields *fields, enum field field, struct span *value, struct span *rest)
 {
+    static const char *const words[] = { "limit",  "threshold", "both",    "by_src",
+                                         "by_dst", "by_both",   "by_rule", "by_flow" };
     bool is_last = field & ALL_FIELDS && ((fields->seen | field) & ALL_FIELDS) == ALL_FIELDS;
-    size_t length = length_of_word(*value);
     const char *end = rest->at ? rest->at + rest->length : value->at + value->length;
-    struct span ignored = { .at = value->at + length, .length = (size_t)(end - value->at) - length };
+    struct span ignored;
+    size_t length = 0; /* of the word or number at the start of the value */
 
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]) && length == 0; i++) {
+        if (value->length >= strlen(words[i]) && strncasecmp(value->at, words[i], strlen(words[i])) == 0)
+            length = strlen(words[i]);
+    }
+    while (length < value->length && value->at[length] >= '0' && value->at[length] <= '9')
+        length++;
+    ignored = (struct span){ .at = value->at + length, .length = (size_t)(end - value->at) - length };
     if (fields->form != &forms[THRESHOLD_FORM_KEYWORD] || !is_last || length == 0 || ignored.length == 0 ||
         names_a_field(ignored))
         return;
@@ -261,9 +235,19 @@ static void ignore_rest(struct fields *fields, enum field field, struct span *va
 static int parse_field(struct fields *fields, struct span *rest)
 {
     unsigned allowed = fields->form->required | fields->form->optional;
-    struct span whole, name, value;
+    struct span whole = span_trim(*rest), name, value;
 
-    take_field(rest, &whole, &name, &value);
+    /* An address list contains commas, so `ip` extends to the end. */
+    if (whole.length > 2 && strncasecmp(whole.at, "ip", 2) == 0 && strchr(" \t", whole.at[2]))
+        rest->at = NULL;
+    else
+        span_next(rest, ',', &whole);
+    name = value = whole;
+    name.length = 0;
+    while (name.length < whole.length && !strchr(" \t", whole.at[name.length]))
+        name.length++;
+    value = span_trim((struct span){ whole.at + name.length, whole.length - name.length });
+
     for (size_t i = 0; i < FIELD_COUNT_ALL; i++) {
         if (!span_equal_nocase(name, field_table[i].name) || !(allowed & field_table[i].field))
             continue;

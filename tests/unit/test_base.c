@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "sluice/arena.h"
+#include "sluice/array.h"
 #include "sluice/bytes.h"
 #include "sluice/diag.h"
 #include "sluice/folder.h"
@@ -241,6 +242,25 @@ START_TEST(folder_is_made_with_those_above)
 }
 END_TEST
 
+START_TEST(array_grows_and_keeps_its_items)
+{
+    uint32_t *items = NULL;
+    size_t count = 0, capacity = 0, huge = SIZE_MAX / 2 / sizeof(*items);
+
+    for (; count < 1000; count++) {
+        ck_assert_int_eq(array_grow(&items, count, &capacity, sizeof(*items)), 0);
+        ck_assert_uint_gt(capacity, count);
+        items[count] = (uint32_t)count;
+    }
+    for (size_t i = 0; i < count; i++)
+        ck_assert_uint_eq(items[i], i);
+    ck_assert_int_eq(array_grow(&items, huge, &huge, sizeof(*items)), -ENOMEM);
+    ck_assert_uint_eq(huge, SIZE_MAX / 2 / sizeof(*items));
+    ck_assert_uint_eq(items[count - 1], count - 1);
+    free(items);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("base");
@@ -256,6 +276,7 @@ int main(void)
     tcase_add_test(tcase, diag_counts_tags_most_frequent_first);
     tcase_add_test(tcase, folder_is_made_with_those_above);
     tcase_add_test(tcase, cursor_never_passes_the_end);
+    tcase_add_test(tcase, array_grows_and_keeps_its_items);
     suite_add_tcase(suite, tcase);
 
     SRunner *runner = srunner_create(suite);
