@@ -4,6 +4,7 @@
  * parsers.
  */
 #include "app_priv.h"
+#include "feed.h"
 
 #include <errno.h>
 #include <stdlib.h>

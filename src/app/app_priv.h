@@ -5,6 +5,7 @@
  *   app.c        the engine of a worker, counters
  *   identify.c   detection of the protocol by the first bytes
  *   feed.c       feeding of stream bytes to parsers: unconsumed bytes, protocol changes, gaps, the end
+ *   feed_unknown.c  detection of the protocol by the first bytes of a stream
  *   datagram.c   feeding of datagrams to parsers
  *   reading.c    readings of a flow as several protocols
  *   tx.c         transactions
@@ -27,6 +28,8 @@
 #include "sluice/rule.h"
 #include "sluice/turn.h"
 
+#include "identify.h"
+
 enum {
     DEFAULT_PENDING_MAX = 64 << 10,
     APP_DEFAULT_TX_MAX = 512,
@@ -36,8 +39,7 @@ enum {
     COMPARED_MAX =
         128, /* first bytes of a direction that are probed again when the protocol of the other direction is known */
     EXPECTED_FLOWS_MAX = 512, /* expected flows of all workers */
-    DATAGRAM_HEADS_MAX = APP_MESSAGE_STARTS_MAX * APP_MAX_PROTOCOLS,
-    APP_SIZE_CLASSES = 8, /* lists of flows by the memory they use: below 2 KiB, 8 KiB, 32 KiB ... 8 MiB, above */
+    APP_SIZE_CLASSES = 8,     /* lists of flows by the memory they use: below 2 KiB, 8 KiB, 32 KiB ... 8 MiB, above */
 };
 
 /* State of one direction of a flow. */
@@ -146,21 +148,6 @@ struct app_size_class {
     size_t bytes; /* total memory of these flows */
 };
 
-/* Tables for datagrams, computed once, with which most datagrams need no call of a probe. */
-struct datagram_head {
-    struct app_message_start head;
-    unsigned index; /* index of the protocol */
-};
-struct datagram_table {
-    struct datagram_head heads[DATAGRAM_HEADS_MAX]; /* starts of messages of protocols that may use any port */
-    unsigned head_count;
-    unsigned protocol_count;
-    uint8_t protocols[APP_MAX_PROTOCOLS];      /* indices of the protocols over UDP */
-    struct app_ports own[APP_MAX_PROTOCOLS];   /* default ports of each protocol, regardless of the settings */
-    uint64_t services[UINT16_MAX / 64 + 1];    /* bit set of the ports on which a protocol is expected */
-    uint64_t known_ports[UINT16_MAX / 64 + 1]; /* bit set of these ports and of all default ports */
-};
-
 struct app {
     struct app_options options;
     struct heap *heap;
@@ -218,36 +205,6 @@ void app_parse_ports(struct app_ports *ports, const char *text);
 extern const struct setting app_setting_rows[];
 int app_options_read(struct app_options *options, const struct config *config, struct diag *diag);
 
-/* --- identify.c ----------------------------------------------------------------------------------- */
-
-/* Returns the id of the protocol that the bytes at the start of a direction belong to; 0: none of the remaining ones.
- * *unsure: more bytes may identify one. *reversed: client and server are swapped. `only`: test this id only; 0: all. */
-unsigned app_identify(const struct app *app, struct app_side *side, const struct app_probe *probe, unsigned only,
-                      bool *unsure, bool *reversed);
-
-/* Like app_identify(), with patterns only. */
-unsigned app_identify_by_pattern(const struct app *app, struct app_side *side, const struct app_probe *probe);
-
-/* Whether the protocol with this index is enabled and the port is one of its ports. */
-bool app_is_expected_at(const struct app *app, size_t index, unsigned transport, uint16_t port);
-
-/* Fills app->beginnings and app->datagrams; app->ports must be set. */
-void app_init_identification(struct app *app);
-/* Whether one of the ports of a UDP flow is a port of a protocol. If not, app_matches_no_head() recognises most
- * datagrams that no probe accepts. */
-bool app_has_known_port(const struct app *app, uint16_t one, uint16_t other);
-bool app_matches_no_head(const struct app *app, const uint8_t *bytes, uint32_t length);
-
-/* A protocol that may have sent a datagram. */
-struct app_datagram_match {
-    uint8_t id;
-    bool reversed; /* the message has the opposite direction of the packet */
-};
-/* Finds all protocols except `except` (an id, or 0) of which the datagram may be a message, those hinted at by the
- * ports first, and returns their number. */
-unsigned app_identify_datagram(const struct app *app, const struct app_probe *probe, unsigned except,
-                               struct app_datagram_match matches[APP_MAX_PROTOCOLS]);
-
 /* --- memory.c ------------------------------------------------------------------------------------- */
 
 size_t app_memory_reserve(const struct heap *heap);
@@ -264,52 +221,6 @@ static inline size_t app_flow_memory(const struct app *app)
 {
     return heap_memory(app->heap) - app->byterange_memory;
 }
-
-/* --- feed.c --------------------------------------------------------------------------------------- */
-
-/* Context for feeding bytes to the parser of a reading. */
-struct feeding {
-    struct app *app;
-    struct app_flow *af;
-    struct app_verdict *verdict;
-    uint64_t now_ns;
-    unsigned transport;
-};
-
-/* Returns the main reading of the flow, created if necessary; NULL for a flow whose detection failed, or without memory
- * (verdict->exception). */
-struct app_flow *app_get_flow(struct app *app, struct flow *flow, struct app_verdict *verdict);
-bool app_start_parser(struct feeding *f, unsigned id);
-/* Feeds bytes with their stream offset to a reading besides the main one; bytes that it has already got are skipped. */
-void app_feed_other(struct feeding *f, enum flow_direction direction, struct app_stream_chunk in);
-void app_set_direction_protocol(struct app_flow *af, enum flow_direction direction, unsigned id);
-void app_set_flow_protocol(struct app_flow *af, unsigned id);
-/* Records that detection has finished in the direction. */
-void app_set_detected(struct app_flow *af, enum flow_direction direction);
-
-/* --- reading.c ------------------------------------------------------------------------------------ */
-
-/* Adds a reading of the flow as protocol `id`. Returns NULL if there is one already, if there are too many, or if there
- * is no memory. */
-struct app_flow *app_reading_add(struct feeding *f, unsigned id);
-/* Like app_reading_add(), for a protocol that is not certain: the parser is started later. */
-struct app_flow *app_reading_add_candidate(struct feeding *f, unsigned id);
-struct app_flow *app_reading_find(struct app_flow *main, unsigned id); /* NULL for none */
-bool app_has_other_readings(const struct app_flow *main);              /* that have not stopped */
-/* Before the main reading gets the bytes: creates readings that omit the urgent bytes of the direction, as long as the
- * protocol is unknown. */
-void app_add_urgent_readings(struct feeding *f, enum flow_direction direction, const struct app_stream_chunk *in);
-/* With urgent_unread: whether the flow has a parser after all, so that readings of its bytes are missing. Clears
- * urgent_unread, so true is returned once. */
-bool app_misses_readings(struct app_flow *main);
-/* Feeds stream bytes to another reading, without the urgent bytes that it omits. */
-void app_feed_reading(struct feeding *f, enum flow_direction direction, const struct app_stream_chunk *in);
-bool app_has_joined_reading(const struct app_flow *main); /* a protocol with parsed_alongside parses the bytes, too */
-/* Whether the client's bytes are also a message of the protocol: "QUIT /path HTTP/1.1" starts like FTP. */
-enum app_probe_result app_reading_guess(const struct feeding *f, const struct app_proto *proto,
-                                        const struct app_side *side);
-/* Swaps client and server of the flow in all readings. */
-void app_swap_directions(struct feeding *f);
 
 /* --- tx.c ----------------------------------------------------------------------------------------- */
 

@@ -9,6 +9,7 @@
  * both directions are evaluated (app_verdict.either_direction).
  */
 #include "app_priv.h"
+#include "feed.h"
 
 enum {
     DATAGRAMS_MAX = 2,        /* unidentified datagrams of a direction after which detection has failed in it */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Feeding of stream bytes to parsers: functions that feed.c (known protocol) and feed_unknown.c (protocol detection)
- * share. `f` is the reading to which the bytes are fed; a direction is that of the bytes.
+ * Feeding of stream bytes to the readings of a flow: the functions of feed.c (known protocol), feed_unknown.c (protocol
+ * detection) and reading.c (readings as several protocols). `f` is the reading to which the bytes are fed; a direction
+ * is that of the bytes.
  */
 #ifndef SLUICE_APP_FEED_H
 #define SLUICE_APP_FEED_H
@@ -12,9 +13,29 @@
 #include "sluice/app.h"
 #include "sluice/flow.h"
 
-struct feeding;
+#include "app_priv.h"
 
 /* --- feed.c --------------------------------------------------------------------------------------- */
+
+/* Context for feeding bytes to the parser of a reading. */
+struct feeding {
+    struct app *app;
+    struct app_flow *af;
+    struct app_verdict *verdict;
+    uint64_t now_ns;
+    unsigned transport;
+};
+
+/* Returns the main reading of the flow, created if necessary; NULL for a flow whose detection failed, or without memory
+ * (verdict->exception). */
+struct app_flow *app_get_flow(struct app *app, struct flow *flow, struct app_verdict *verdict);
+bool app_start_parser(struct feeding *f, unsigned id);
+/* Feeds bytes with their stream offset to a reading besides the main one; bytes that it has already got are skipped. */
+void app_feed_other(struct feeding *f, enum flow_direction direction, struct app_stream_chunk in);
+void app_set_direction_protocol(struct app_flow *af, enum flow_direction direction, unsigned id);
+void app_set_flow_protocol(struct app_flow *af, unsigned id);
+/* Records that detection has finished in the direction. */
+void app_set_detected(struct app_flow *af, enum flow_direction direction);
 
 /* Stops parsing of the reading; its transactions are complete. */
 void feed_stop(struct feeding *f);
@@ -39,5 +60,29 @@ void feed_start_protocol(struct feeding *f, unsigned id, enum flow_direction dir
 /* Probes the first bytes of a direction after the protocol was detected in the other one. If they indicate another
  * protocol, or none, an event is set, and the flow keeps the protocol that was detected first. */
 void feed_compare_directions(struct feeding *f, enum flow_direction direction, const struct app_stream_chunk *bytes);
+
+/* --- reading.c ------------------------------------------------------------------------------------ */
+
+/* Adds a reading of the flow as protocol `id`. Returns NULL if there is one already, if there are too many, or if there
+ * is no memory. */
+struct app_flow *app_reading_add(struct feeding *f, unsigned id);
+/* Like app_reading_add(), for a protocol that is not certain: the parser is started later. */
+struct app_flow *app_reading_add_candidate(struct feeding *f, unsigned id);
+struct app_flow *app_reading_find(struct app_flow *main, unsigned id); /* NULL for none */
+bool app_has_other_readings(const struct app_flow *main);              /* that have not stopped */
+/* Before the main reading gets the bytes: creates readings that omit the urgent bytes of the direction, as long as the
+ * protocol is unknown. */
+void app_add_urgent_readings(struct feeding *f, enum flow_direction direction, const struct app_stream_chunk *in);
+/* With urgent_unread: whether the flow has a parser after all, so that readings of its bytes are missing. Clears
+ * urgent_unread, so true is returned once. */
+bool app_misses_readings(struct app_flow *main);
+/* Feeds stream bytes to another reading, without the urgent bytes that it omits. */
+void app_feed_reading(struct feeding *f, enum flow_direction direction, const struct app_stream_chunk *in);
+bool app_has_joined_reading(const struct app_flow *main); /* a protocol with parsed_alongside parses the bytes, too */
+/* Whether the client's bytes are also a message of the protocol: "QUIT /path HTTP/1.1" starts like FTP. */
+enum app_probe_result app_reading_guess(const struct feeding *f, const struct app_proto *proto,
+                                        const struct app_side *side);
+/* Swaps client and server of the flow in all readings. */
+void app_swap_directions(struct feeding *f);
 
 #endif

@@ -12,6 +12,7 @@
  * the next process.
  */
 #include "app_priv.h"
+#include "feed.h"
 
 struct app_flow *app_reading_find(struct app_flow *main, unsigned id)
 {

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "app_priv.h"
+#include "feed.h"
 
 enum { NAME_ROOM = 64, PENDING_MAX = 16 << 20, TAG_MAX = 4096 };
 enum { PART_FLAGS, PART_SIDE, PART_TAG, PART_FALLBACK, PART_STATE, PART_NEXT, PART_READING };

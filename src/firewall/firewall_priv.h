@@ -10,14 +10,14 @@
 #include "sluice/firewall.h"
 #include "sluice/firewall_watch.h"
 
+#include "session.h"
+
 enum {
     NAME_SIZE = 256,    /* NFT_NAME_MAXLEN of the kernel */
     COMMENT_SIZE = 129, /* NFTNL_UDATA_COMMENT_MAXLEN and the NUL */
     PLAN_CHAINS = 8,
     PLAN_RULES = 12,
     PLAN_FAMILIES = 2,
-    BATCH_SIZE = 128 * 1024,
-    BATCH_MESSAGES = 512,
 };
 
 /* The sets of blocked hosts. */
@@ -38,75 +38,6 @@ enum {
 #define CHAIN_SAVE_OUTPUT "save_output"
 #define CHAIN_SAVE "sluice_save"
 #define CHAIN_SAVE_LOCAL "sluice_save_input"
-
-/* --- Netlink session (netlink.c) -------------------------------------------------------------------- */
-
-struct mnl_socket;
-struct nlmsghdr;
-
-struct session {
-    struct mnl_socket *socket;
-    uint32_t sequence;
-};
-
-int nft_session_open(struct session *session, char error[FIREWALL_ERROR_SIZE]);
-void nft_session_close(struct session *session);
-
-/* Requests a dump, or one object with `dump` false, and calls `each` for every answer. Returns 0 or -errno; -EINTR when
- * the ruleset changed in between. */
-int nft_session_get(struct session *session, uint16_t type, uint16_t family, bool dump,
-                    int (*each)(const struct nlmsghdr *message, void *user), void *user);
-
-/* The same within one table, or for one object of it: the attributes of the request. NULL names are omitted. */
-struct session_query {
-    uint16_t type, family;
-    bool dump;
-    const char *table; /* attribute 1 of every kind of object */
-    uint16_t name_attribute;
-    const char *name;
-};
-int nft_session_query(struct session *session, const struct session_query *query,
-                      int (*each)(const struct nlmsghdr *message, void *user), void *user);
-/* Requests the elements that are in `set`. */
-struct nftnl_set;
-int nft_session_query_elements(struct session *session, uint16_t family, const struct nftnl_set *set,
-                               int (*each)(const struct nlmsghdr *message, void *user), void *user);
-
-/* Returns the kernel's generation counter, which every change of the ruleset increments. */
-int nft_session_generation(struct session *session, uint32_t *out);
-
-/* The kind of object a message of a batch refers to, for error messages. */
-enum subject {
-    SUBJECT_BATCH,
-    SUBJECT_TABLE,
-    SUBJECT_CHAIN,
-    SUBJECT_RULE,
-    SUBJECT_QUEUE,
-    SUBJECT_SET,
-    SUBJECT_ELEMENT,
-    SUBJECT_COUNTER,
-    SUBJECT_FLOWTABLE
-};
-
-struct batch {
-    uint32_t first; /* sequence number of the first message */
-    unsigned count;
-    size_t length;
-    uint8_t subjects[BATCH_MESSAGES];
-    char bytes[BATCH_SIZE];
-};
-
-/* Begins a transaction that fails with -ERESTART unless the ruleset still has `generation` (0: any). */
-struct batch *nft_batch_new(struct session *session, uint32_t generation);
-void nft_batch_free(struct batch *batch);
-/* A batch always has room for one more message: a plan is small and bounded (asserted). */
-struct nlmsghdr *nft_batch_open(struct batch *batch, enum subject subject, uint16_t type, uint16_t family,
-                                uint16_t flags);
-void nft_batch_close(struct batch *batch, const struct nlmsghdr *message);
-
-/* Sends the batch; with `commit` false the kernel only validates it. Returns 0, or -errno of the first message that
- * failed with its kind in *subject. */
-int nft_batch_send(struct session *session, struct batch *batch, bool commit, enum subject *subject);
 
 /* --- Live ruleset (survey.c) ------------------------------------------------------------------------ */
 
@@ -265,25 +196,6 @@ int nft_host_find(struct session *session, uint32_t family, const char *table, c
 int nft_hosts_add(struct session *session, const struct set_targets *targets, const struct blocked_host *hosts,
                   size_t count, bool may_be_there, enum subject *subject);
 
-/* --- Images of the installed tables (image.c) ------------------------------------------------------- */
-
-/* In the order of enum firewall_damage. */
-enum image_part { IMAGE_TABLE, IMAGE_CHAINS, IMAGE_RULES, IMAGE_SETS, IMAGE_PARTS };
-
-struct image {
-    struct text parts[IMAGE_PARTS];
-    bool drops; /* the policy of a base chain is drop */
-    uint64_t blocked_packets, blocked_bytes;
-    struct offload_counts offload;
-};
-int nft_image_read(struct image *out, struct session *session, const char *table, const uint32_t *families,
-                   unsigned count);
-void nft_image_clear(struct image *image);
-/* Adds one object as the kernel reports it; the message is complete. */
-void nft_image_add(struct image *image, enum image_part part, const char *table, const struct nlmsghdr *message);
-/* Returns the parts that differ, as bits 1 << enum image_part. */
-unsigned nft_image_differs(const struct image *a, const struct image *b);
-
 /* The result of probing the kernel for an installation, and the families of its tables. */
 struct installed {
     bool known;
@@ -300,19 +212,6 @@ int nft_install(struct session *session, const struct firewall_options *options,
  * see plan.c. */
 bool nft_is_misplaced(const struct firewall_options *options, uint32_t family, uint32_t hook, int32_t theirs,
                       int32_t ours);
-
-/* --- Changes by other programs (notification.c) ---------------------------------------------------------- */
-
-struct notifications {
-    const struct firewall_options *options;
-    const struct image *image;       /* the sluice table as installed */
-    uint32_t own_port;               /* netlink port of this process's own transactions */
-    struct firewall_change *pending; /* of the transaction being received; kept from one receive to the next */
-    uint32_t *generation;            /* generation up to which all transactions, including own ones, were received */
-};
-/* Reads received messages, one after the other. Complete transactions are added to *out. */
-void nft_read_notifications(const struct notifications *notifications, const uint8_t *bytes, size_t length,
-                            struct firewall_change *out);
 
 /* --- Messages (build.c) and error texts (explain.c) ------------------------------------------------- */
 

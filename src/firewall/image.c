@@ -6,6 +6,7 @@
  * rules.
  */
 #include "firewall_priv.h"
+#include "image.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

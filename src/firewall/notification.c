@@ -7,6 +7,7 @@
  * Threads: no state except the caller's.
  */
 #include "firewall_priv.h"
+#include "image.h"
 
 #include <libmnl/libmnl.h>
 #include <linux/netfilter/nf_tables.h>

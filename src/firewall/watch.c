@@ -14,6 +14,7 @@
 #include "sluice/firewall_watch.h"
 
 #include "firewall_priv.h"
+#include "image.h"
 
 #include <errno.h>
 #include <libmnl/libmnl.h>

@@ -26,128 +26,10 @@
 #include "sluice/rule.h"
 #include "sluice/text.h"
 
-/* --- Files and statements ------------------------------------------------------------------------- */
-
-struct source {
-    const char *name;
-    char *text; /* NUL-terminated; spans of its statements point into it */
-    size_t length;
-};
-
-/* One physical line of a continued statement. */
-struct segment {
-    size_t offset; /* in the joined text */
-    const char *at;
-    const char *line_start;
-    uint32_t line;
-};
-
-/* A rule, or a line of a configuration file: one line, or several of which all but the last end in a backslash. */
-struct statement {
-    struct span text; /* without surrounding space; NUL-terminated */
-    const struct source *source;
-    const char *line_start;
-    uint32_t line;
-    bool commented;                 /* a comment, which may be a disabled rule */
-    uint32_t segment_count;         /* 0 for a single line */
-    const struct segment *segments; /* of a continued statement, whose text is a copy of the joined lines */
-};
-
-struct scanner {
-    const struct source *source;
-    const char *at; /* next line */
-    uint32_t line;  /* number of the previous line */
-    bool comments;  /* also return comments, without the `#` */
-};
-
-/* Reads a file into the arena, or copies text there. Returns 0 or -errno; a file that cannot be read is reported. */
-int source_read(struct arena *arena, const char *path, const struct source **out, struct diag *diag);
-int source_copy(struct arena *arena, const char *name, const char *text, size_t length, const struct source **out);
-
-/* A source is scanned once: ends of statements are marked in its text. */
-void scanner_init(struct scanner *scanner, const struct source *source);
-/* Reads the next statement that is neither empty nor a comment. Returns 1, 0 at the end, or -ENOMEM. */
-int scanner_next(struct scanner *scanner, struct arena *arena, struct statement *out);
-
-/* Returns the position of a part of the statement's text; for a span from elsewhere, the statement's start. */
-struct position statement_position(const struct statement *statement, struct span where);
-
-/* --- Hash table ----------------------------------------------------------------------------------- */
-
-struct map_slot {
-    struct span key; /* must stay valid as long as the map */
-    uint64_t hash;
-    void *value;
-};
-struct map {
-    struct map_slot *slots;
-    size_t count, capacity;
-    bool nocase;
-};
-void map_init(struct map *map, bool nocase);
-void map_clear(struct map *map);
-void *map_get(const struct map *map, struct span key); /* returns NULL if absent */
-int map_put(struct map *map, struct span key, void *value);
-
-/* --- Ranges --------------------------------------------------------------------------------------- */
-
-/* Wide enough for an IPv6 address; ports and IPv4 addresses use the low bits. */
-__extension__ typedef unsigned __int128 wide;
-
-struct range {
-    wide low, high;
-};
-struct range_list {
-    struct range *range;
-    size_t count, capacity;
-};
-void range_list_clear(struct range_list *list);
-int range_list_add(struct range_list *list, wide low, wide high);
-void range_list_normalise(struct range_list *list); /* sorted, disjoint, not adjacent */
-/* Removes the numbers of `what` from `list`; both are normalised. Returns 0 or -ENOMEM. */
-int range_list_subtract(struct range_list *list, const struct range_list *what);
-bool range_list_is(const struct range_list *list, wide low, wide high);
-
-/* --- Groups --------------------------------------------------------------------------------------- */
-
-enum { SET_MAX_DEPTH = 64, SET_MAX_ITEMS = 65536 };
-
-enum variable_kind { VARIABLE_ADDRESS, VARIABLE_PORT };
-
-const char *rule_variables_find(const struct rule_variables *variables, enum variable_kind kind, struct span name);
-
-/* The evaluation of a set such as `[a, !b, [c, $D]]`. item() is called for every part that is neither a group nor a
- * variable. */
-struct set_walk {
-    struct rule_parser *parser;
-    enum variable_kind kind;
-    bool double_negation; /* `!!` cancels out: for addresses, not for ports */
-    int (*item)(struct set_walk *walk, struct span item, bool negated);
-    int (*merge)(struct set_walk *walk,
-                 struct span text); /* subtracts the negated parts from the others; reports errors */
-    void *(*make)(struct set_walk *walk, const char *text); /* creates the set in the list's arena; stores `text` */
-    void *user;
-
-    struct text expanded; /* as written, with variables expanded */
-    struct span shown;    /* position for mistakes inside a variable: its name in the rule */
-    struct span variables[SET_MAX_DEPTH];
-    unsigned depth, variable_depth;
-    unsigned items;
-};
-int set_walk(struct set_walk *walk, struct span text);
-/* Reports an error and returns -EINVAL. */
-int set_walk_error(struct set_walk *walk, struct span where, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-/* Sets with equal texts share one object, looked up by the text as written first, then by the text with variables
- * expanded. */
-struct set_cache {
-    struct map written, expanded;
-};
-void set_cache_init(struct set_cache *cache);
-void set_cache_clear(struct set_cache *cache);
-/* Returns the set for a text, from the cache or created by the walk and added; NULL after an error was reported. */
-void *set_cache_get(struct set_cache *cache, struct set_walk *walk, struct span text);
+#include "source.h"
+#include "map.h"
+#include "set.h"
+#include "known_keywords.h"
 
 /* --- Header --------------------------------------------------------------------------------------- */
 
@@ -158,22 +40,6 @@ int action_parse(struct span word, enum rule_action *out, const char **hint);
 enum protocol_result { PROTOCOL_OK, PROTOCOL_NOT_SUPPORTED, PROTOCOL_UNKNOWN };
 enum protocol_result protocol_parse(struct span word, const char *const *applications, struct rule_protocol *out);
 const char *protocol_nearest(struct span word); /* returns NULL if no name is similar */
-
-/* --- Keywords of Suricata and Snort --------------------------------------------------------------- */
-
-enum known_kind {
-    KNOWN_OTHER,   /* meta keywords, conditions on packets and flows, transforms */
-    KNOWN_BUFFER,  /* selects a buffer for the following conditions */
-    KNOWN_CONTENT, /* a content, which may have modifiers */
-};
-struct known_keyword {
-    const char *name;
-    enum known_kind kind;
-};
-const struct known_keyword *known_keyword_find(struct span name);
-const char *known_keyword_nearest(struct span name);
-size_t known_keyword_count(void);
-const struct known_keyword *known_keyword_get(size_t index);
 
 /* --- Classes and references ----------------------------------------------------------------------- */
 

@@ -24,11 +24,13 @@ CASES = [
     ('two short functions', HEAD + BODY + '\n' + BODY, []),
     ('a long table', HEAD + 'int a[] = {\n' + '    1,\n' * 200 + '};\n', []),
     ('a long file', HEAD + 'int a;\n' * 1000, ['a.c:901']),
+    ('a long private header', HEAD + 'int a;\n' * 300, ['src/a.h:251'], 'src/a.h'),
+    ('a long public header', HEAD + 'int a;\n' * 300, [], 'include/sluice/a.h'),
 ]
 
 failed = 0
-for name, text, places in CASES:
-    found = [problem.split(': ')[0] for problem in code_rules.check_file('a.c', text)]
+for name, text, places, *path in CASES:
+    found = [problem.split(': ')[0] for problem in code_rules.check_file(path[0] if path else 'a.c', text)]
     if found != places:
         print(f'{name}: {found} and not {places}')
         failed += 1

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Functions for the parts of a message: URI, host, body, files, buffers for rules.
+ */
+#ifndef SLUICE_APP_HTTP_CONTENT_H
+#define SLUICE_APP_HTTP_CONTENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sluice/app.h"
+#include "sluice/fields.h"
+#include "sluice/file.h"
+#include "sluice/heap.h"
+#include "sluice/keyword.h"
+
+#include "names.h"
+#include "message.h"
+#include "state.h"
+
+/* --- uri.c, host.c -------------------------------------------------------------------------------- */
+
+/* Sets uri, path, host and port from tx->uri_raw. */
+void http_parse_uri(struct http_feed *f, struct http_tx *tx);
+/* Decode in place and return the new length. */
+uint32_t http_decode_query(const struct http_personality *personality, uint8_t *bytes, uint32_t length);
+uint32_t http_decode_path(const struct http_personality *personality, uint8_t *bytes, uint32_t length);
+uint32_t http_remove_dots(uint8_t *bytes, uint32_t length);
+
+/* "host:port". */
+struct http_authority {
+    const uint8_t *host;
+    uint32_t host_length;
+    int32_t port; /* -1: none */
+    bool valid;
+};
+bool http_parse_authority(const uint8_t *bytes, uint32_t length, struct http_authority *out);
+int32_t http_parse_port(const uint8_t *bytes, uint32_t length); /* returns -1 on errors */
+bool http_host_is_valid(const uint8_t *host, uint32_t length);
+/* Parses the first digits in the bytes, ignoring those around them. Returns false without digits, or if they are too
+ * many. */
+bool http_parse_length(const uint8_t *bytes, uint32_t length, uint64_t *out);
+
+/* A Content-Range. */
+struct http_range {
+    int64_t start, end, size; /* -1: not given */
+};
+bool http_parse_range(const uint8_t *bytes, uint32_t length, struct http_range *out);
+/* Returns the value of the parameter `name` of a header such as Content-Disposition. */
+bool http_parameter(const uint8_t *bytes, uint32_t length, const char *name, const uint8_t **value,
+                    uint32_t *value_length);
+/* Returns the value at the start of `bytes`, a quoted string or up to a semicolon. */
+void http_parameter_value(const uint8_t *bytes, uint32_t length, const uint8_t **value, uint32_t *value_length);
+
+/* --- disposition.c -------------------------------------------------------------------------------- */
+
+enum { HTTP_NAMES_MAX = HTTP_WAY_NAME_3 - HTTP_WAY_NAME_1 + 1 };
+struct http_name {
+    uint32_t length;
+    uint8_t bytes[512]; /* no file system has longer names */
+};
+struct http_names {
+    const uint8_t *main; /* the first "filename", valid as long as the header; NULL if none */
+    uint32_t main_length;
+    unsigned count;
+    struct http_name name[HTTP_NAMES_MAX];
+};
+/* Returns the decoded names in a Content-Disposition that differ from each other and from the main one. */
+void http_find_other_names(const uint8_t *bytes, uint32_t length, struct http_names *names);
+
+/* --- body.c --------------------------------------------------------------------------------------- */
+
+/* Starts a body: creates its decoders and its form parser. */
+void http_body_begin(struct http_feed *f, struct http_tx *tx);
+/* Adds bytes as received, without chunk framing. */
+void http_body_data(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length);
+void http_body_gap(struct http_feed *f, struct http_tx *tx, uint64_t length);
+/* Ends the input of the decoders, which output their remaining bytes. */
+void http_body_flush(struct http_feed *f, struct http_tx *tx);
+/* Adds bytes that follow a message and belong to none. */
+void http_body_add_surplus(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length);
+/* Ends the body; `complete`: all of it was received. May be called repeatedly. */
+void http_body_end(struct http_feed *f, struct http_tx *tx, enum flow_direction direction, bool complete);
+void http_body_clear(struct app_context *context, struct http_message *message);
+void http_tx_shed(struct app_context *context, struct app_tx *base); /* frees the kept bytes of bodies */
+/* Adds decoded bytes. Returns false if no more are needed. */
+bool http_body_decoded(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length);
+
+/* --- decode.c ------------------------------------------------------------------------------------- */
+
+/* Adds the decoders for a value of Content-Encoding or Transfer-Encoding in front of the chain `next`, and returns the
+ * first one, which is `next` if nothing else is to be decoded. */
+struct http_decoder *http_decoder_new(struct http_feed *f, struct http_tx *tx, const uint8_t *names, uint32_t length,
+                                      struct http_decoder *next);
+void http_decoder_feed(struct http_feed *f, struct http_tx *tx, struct http_decoder *decoder, const uint8_t *bytes,
+                       uint32_t length);
+/* Ends the input: pending decisions about the encoding are made. */
+void http_decoder_finish(struct http_feed *f, struct http_tx *tx, struct http_decoder *decoder);
+void http_decoder_free(struct heap *heap, struct http_decoder *decoder);
+
+/* --- multipart.c ---------------------------------------------------------------------------------- */
+
+/* Creates a parser for a Content-Type with a boundary; NULL for other types. */
+struct http_form *http_form_new(struct http_feed *f, const uint8_t *content_type, uint32_t length);
+void http_form_feed(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length);
+void http_form_end(struct http_feed *f, struct http_tx *tx, enum flow_direction direction);
+/* Stops parsing the body: the pending bytes belong to the file. */
+void http_form_stop(struct http_feed *f, struct http_tx *tx);
+void http_form_free(struct heap *heap, struct http_form *form);
+
+/* --- buffers.c, log.c ----------------------------------------------------------------------------- */
+
+enum { HTTP_BUFFERS = 40 };
+extern const struct app_buffer http_buffer_table[HTTP_BUFFERS];
+void http_log(const struct app_tx *tx, const void *settings, struct fields *out);
+void http_describe(const struct app_tx *tx, const void *settings, struct fields *out);
+void http_describe_alert(const struct app_tx *tx, const void *settings, struct fields *out);
+/* Returns the bit of a name in eve.types.http.custom; -1 if unknown. */
+int http_log_field(const char *name);
+
+/* --- content.c: buffers for rules ---------------------------------------------------------------- */
+
+bool http_get_method(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
+bool http_get_uri(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
+bool http_get_uri_raw(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
+bool http_get_host(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
+bool http_get_host_raw(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
+bool http_get_protocol(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
+bool http_get_line(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
+bool http_get_status(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
+bool http_get_status_message(const struct app_tx *tx, enum flow_direction direction, unsigned index,
+                             struct app_bytes *out);
+bool http_get_header(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
+bool http_get_header_raw(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
+bool http_get_header_names(const struct app_tx *tx, enum flow_direction direction, unsigned index,
+                           struct app_bytes *out);
+bool http_get_start(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
+bool http_get_each_header(const struct app_tx *tx, enum flow_direction direction, unsigned index,
+                          struct app_bytes *out);
+bool http_get_body(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
+/* Returns the value of a known header; also used by the log. */
+bool http_get_known(const struct app_tx *tx, enum flow_direction direction, enum http_known known,
+                    struct app_bytes *out);
+/* Returns the value of a request header by name, for the log. */
+bool http_get_named(const struct app_tx *tx, const char *name, struct app_bytes *out);
+/* Reserves memory for the concatenations of a message whose headers are parsed. */
+void http_reserve_concatenations(struct http_feed *f, struct http_message *message);
+
+#endif

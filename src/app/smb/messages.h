@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Parsers of messages, and functions for files, pipes, logs and rules.
+ */
+#ifndef SLUICE_APP_SMB_MESSAGES_H
+#define SLUICE_APP_SMB_MESSAGES_H
+
+#include "app/dcerpc/dce.h"
+#include "sluice/app.h"
+#include "sluice/bytes.h"
+
+#include "table.h"
+#include "tx.h"
+#include "parser.h"
+
+/* --- file.c ------------------------------------------------------------------------------------------ */
+
+struct smb_tx *smb_file_find(const struct smb_parser *parser, const struct smb_id *id, enum flow_direction direction);
+/* `length` bytes of file data, of which `here` bytes have been received; the rest follows as the chunk of the
+ * direction. */
+struct smb_transfer {
+    const struct smb_id *id;
+    uint64_t offset;
+    uint32_t length, here;
+    const uint8_t *bytes;
+    const char *unknown; /* name to use if the file's name is unknown */
+};
+void smb_file_transfer(struct smb_parser *parser, const struct smb_message *message,
+                       const struct smb_transfer *transfer);
+/* Processes more of the current chunk and returns how many of the bytes belonged to it. `bytes` NULL: a gap. */
+uint32_t smb_file_data(struct smb_parser *parser, const uint8_t *bytes, uint64_t length);
+void smb_file_close(struct smb_parser *parser, struct smb_tx *tx);
+void smb_file_close_all(struct smb_parser *parser);
+void smb_file_clear(struct heap *heap, struct smb_tx *tx);
+
+/* --- pipe.c ------------------------------------------------------------------------------------------ */
+
+bool smb_is_dcerpc_pipe(const struct smb_parser *parser, const struct smb_id *id);
+bool smb_looks_like_dcerpc(const uint8_t *bytes, size_t length);
+/* Marks the tree and the file as DCE/RPC from now on: they were opened before inspection started. */
+void smb_pipe_assume_dcerpc(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id);
+void smb_pipe_request(struct smb_parser *parser, const struct smb_message *message, const uint8_t *bytes,
+                      size_t length);
+void smb_pipe_response(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id,
+                       const uint8_t *bytes, size_t length);
+
+/* --- ntlmssp.c --------------------------------------------------------------------------------------- */
+
+/* Parses the user, domain and host, or the Kerberos names, of a security blob. */
+void smb_read_security_blob(struct smb_parser *parser, struct smb_tx *tx, const uint8_t *blob, size_t length);
+
+/* --- smb1.c, smb1_session.c, smb1_file.c, smb1_transaction.c, smb2.c, smb2_file.c, smb2_session.c ---- */
+
+bool smb1_header_read(const uint8_t *bytes, uint32_t length, struct smb_message *out);
+void smb1_message(struct smb_parser *parser, const struct smb_message *message);
+struct smb_id smb1_id(const uint8_t *fid, const struct smb_message *message);
+void smb1_generic_request(struct smb_parser *parser, const struct smb_message *message, uint16_t command,
+                          bool is_malformed);
+void smb1_generic_response(struct smb_parser *parser, const struct smb_message *message, bool is_malformed);
+/* Parses a zero-terminated SMB 1 string at cur, which must point into the message: aligned UTF-16, or bytes. False if
+ * there is none. */
+bool smb1_text(struct smb_parser *parser, const struct smb_message *message, struct cursor *cur, struct buffer *out);
+bool smb1_bytes(struct smb_parser *parser, struct cursor *cur, struct buffer *out); /* up to a zero byte */
+/* Each parses the command at offset `at`, or after the header; false if it is malformed. */
+bool smb1_session_setup_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at);
+bool smb1_session_setup_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at);
+bool smb1_negotiate_request(struct smb_parser *parser, const struct smb_message *message);
+bool smb1_negotiate_response(struct smb_parser *parser, const struct smb_message *message);
+void smb1_transaction_request(struct smb_parser *parser, const struct smb_message *message);
+void smb1_transaction_response(struct smb_parser *parser, const struct smb_message *message);
+bool smb1_transaction2_request(struct smb_parser *parser, const struct smb_message *message, bool *is_malformed);
+bool smb1_rename_request(struct smb_parser *parser, const struct smb_message *message);
+void smb1_write_request(struct smb_parser *parser, const struct smb_message *message, uint16_t command, uint32_t at);
+void smb1_read_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at);
+
+bool smb2_header_read(const uint8_t *bytes, uint32_t length, struct smb_message *out, uint32_t *next);
+void smb2_message(struct smb_parser *parser, const struct smb_message *message);
+struct smb_id smb2_id(const uint8_t *guid);
+bool smb2_session_setup_request(struct smb_parser *parser, const struct smb_message *message);
+void smb2_session_setup_response(struct smb_parser *parser, const struct smb_message *message);
+bool smb2_negotiate_request(struct smb_parser *parser, const struct smb_message *message);
+bool smb2_negotiate_response(struct smb_parser *parser, const struct smb_message *message, bool *found);
+bool smb2_set_info_request(struct smb_parser *parser, const struct smb_message *message, bool *is_malformed);
+void smb2_write_request(struct smb_parser *parser, const struct smb_message *message);
+void smb2_read_response(struct smb_parser *parser, const struct smb_message *message);
+
+/* Whether the record is file data, which is passed on without buffering; SMB_STREAM_UNSURE if more bytes are required
+ * to decide. */
+enum smb_stream { SMB_STREAM_NO, SMB_STREAM_UNSURE, SMB_STREAM_YES };
+enum smb_stream smb1_stream_kind(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t *needed);
+enum smb_stream smb2_stream_kind(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t *needed);
+
+/* --- names.c, log.c, keywords.c, settings.c ---------------------------------------------------------- */
+
+enum { SMB_NAME_TEXT = 24 }; /* size of a number as text */
+const char *smb1_command_name(uint16_t command, char number[SMB_NAME_TEXT]);
+const char *smb2_command_name(uint16_t command, char number[SMB_NAME_TEXT]);
+const char *smb2_dialect_name(uint16_t dialect, char number[SMB_NAME_TEXT]);
+const char *smb_status_name(uint32_t status, char number[SMB_NAME_TEXT]);
+const char *smb_dos_status_name(uint8_t error_class, uint16_t code, char number[SMB_NAME_TEXT]);
+const char *smb_function_name(uint32_t function, char number[SMB_NAME_TEXT]);
+
+void smb_log(const struct app_tx *tx, const void *settings, struct fields *out);
+bool smb_wants_log(const struct app_tx *tx, const void *settings);
+
+extern const struct app_event smb_events[SMB_EVENTS];
+enum { SMB_BUFFERS = 8, SMB_CONDITIONS = 6 };
+extern const struct app_buffer smb_buffers[SMB_BUFFERS];
+extern const struct app_condition smb_conditions[SMB_CONDITIONS];
+extern const struct keyword keyword_smb_named_pipe, keyword_smb_share, keyword_smb_ntlmssp_user,
+    keyword_smb_ntlmssp_domain, keyword_smb_version;
+
+extern const struct setting smb_setting_rows[];
+const struct smb_settings *smb_get_settings(const struct app_context *context); /* the defaults if there are none */
+int smb_configure(const struct config *config, struct diag *diag, void **out);
+void smb_unconfigure(void *settings);
+
+#endif

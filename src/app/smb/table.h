@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Events, status codes, and tables of what responses do not repeat.
+ */
+#ifndef SLUICE_APP_SMB_TABLE_H
+#define SLUICE_APP_SMB_TABLE_H
+
+#include "app/dcerpc/dce.h"
+#include "sluice/app.h"
+#include "sluice/bytes.h"
+
+enum {
+    SMB_NBSS_HEADER = 4,
+    SMB1_HEADER = 32,
+    SMB2_HEADER = 64,
+    SMB_RECORD_MAX = 256 << 10, /* parsed bytes of a record that does not contain file data */
+    SMB_NAME_MAX = 4096,
+    SMB_DIALECTS_MAX = 64,
+    SMB_DIALECT_NAME = 32,
+    SMB_BUCKETS = 32,
+    SMB_KEY = 32,
+    SMB_GUID = 16,
+    SMB_COMPLETE = 1, /* transaction progress */
+};
+
+enum smb_event {
+    SMB_INTERNAL_ERROR,
+    SMB_MALFORMED_DATA,
+    SMB_RECORD_OVERFLOW,
+    SMB_MALFORMED_NTLMSSP_REQUEST,
+    SMB_MALFORMED_NTLMSSP_RESPONSE,
+    SMB_DUPLICATE_NEGOTIATE,
+    SMB_NEGOTIATE_MALFORMED_DIALECTS,
+    SMB_FILE_OVERLAP,
+    SMB_REQUEST_TO_CLIENT,
+    SMB_RESPONSE_TO_SERVER,
+    SMB_NEGOTIATE_MAX_READ_SIZE_TOO_LARGE,
+    SMB_NEGOTIATE_MAX_WRITE_SIZE_TOO_LARGE,
+    SMB_READ_REQUEST_TOO_LARGE,
+    SMB_READ_RESPONSE_TOO_LARGE,
+    SMB_READ_QUEUE_SIZE_EXCEEDED,
+    SMB_READ_QUEUE_CNT_EXCEEDED,
+    SMB_WRITE_REQUEST_TOO_LARGE,
+    SMB_WRITE_QUEUE_SIZE_EXCEEDED,
+    SMB_WRITE_QUEUE_CNT_EXCEEDED,
+    SMB_UNUSUAL_NTLMSSP_ORDER,
+    SMB_TOO_MANY_TRANSACTIONS,
+    SMB_EVENTS
+};
+
+enum smb_status {
+    SMB_STATUS_SUCCESS = 0,
+    SMB_STATUS_PENDING = 0x103,
+    SMB_STATUS_BUFFER_OVERFLOW = (int)0x80000005,
+    SMB_STATUS_END_OF_FILE = (int)0xc0000011,
+};
+
+/* Identifier of an open file: 16 bytes; in SMB 1 two bytes and the session. */
+struct smb_id {
+    uint8_t length;
+    uint8_t bytes[SMB_GUID];
+};
+
+/* --- table.c ----------------------------------------------------------------------------------------- */
+
+struct smb_entry {
+    struct smb_entry *next, *newer, *older;
+    uint8_t key_length;
+    uint8_t key[SMB_KEY];
+    bool is_pipe;        /* trees */
+    uint64_t offset;     /* reads */
+    struct smb_id id;    /* reads, closes and transactions */
+    struct buffer bytes; /* a name, or bytes of a fragment */
+};
+
+struct smb_table {
+    struct smb_entry *bucket[SMB_BUCKETS], *newest, *oldest;
+    uint32_t count;
+};
+
+struct smb_table_key {
+    uint8_t length;
+    uint8_t bytes[SMB_KEY];
+};
+
+struct smb_entry *smb_table_find(struct smb_table *table, const struct smb_table_key *key);
+/* Returns the entry of the key, with empty bytes; removes the oldest entry of a full table. NULL if out of memory. */
+struct smb_entry *smb_table_add(struct heap *heap, struct smb_table *table, uint32_t limit,
+                                const struct smb_table_key *key);
+void smb_table_remove(struct heap *heap, struct smb_table *table, struct smb_entry *entry); /* NULL is allowed */
+void smb_table_clear(struct heap *heap, struct smb_table *table);
+
+#endif

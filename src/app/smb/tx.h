@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Transactions.
+ */
+#ifndef SLUICE_APP_SMB_TX_H
+#define SLUICE_APP_SMB_TX_H
+
+#include "app/dcerpc/dce.h"
+#include "sluice/app.h"
+#include "sluice/bytes.h"
+
+#include "table.h"
+
+/* --- Transactions ------------------------------------------------------------------------------------ */
+
+enum smb_kind {
+    SMB_GENERIC,
+    SMB_NEGOTIATE,
+    SMB_SESSION_SETUP,
+    SMB_TREE_CONNECT,
+    SMB_CREATE,
+    SMB_FILE,
+    SMB_DCERPC,
+    SMB_IOCTL,
+    SMB_RENAME,
+    SMB_SET_INFO,
+    SMB_KINDS
+};
+
+/* Ids of a message. The key type, as in Suricata, distinguishes transactions of different messages with the same
+ * command. */
+enum smb_key_type { SMB_KEY_NONE, SMB_KEY_GENERIC, SMB_KEY_HEADER, SMB_KEY_TREE };
+struct smb_key {
+    enum smb_key_type type;
+    uint32_t tree;
+    uint64_t session, message;
+};
+
+/* Indexes of smb_tx.text, by the kind of transaction. */
+enum smb_text {
+    SMB_TEXT_NAME = 0, /* of a file, share or pipe; the old name of a rename */
+    SMB_TEXT_SHARE = 1,
+    SMB_TEXT_NEW_NAME = 1,
+    SMB_TEXT_REQUEST_SERVICE = 1,
+    SMB_TEXT_RESPONSE_SERVICE = 2,
+    SMB_TEXT_DIALECTS = 0, /* zero-terminated names, or 16-bit numbers */
+    SMB_TEXT_DOMAIN = 0,
+    SMB_TEXT_USER = 1,
+    SMB_TEXT_HOST = 2,
+    SMB_TEXT_REQUEST_OS = 3,
+    SMB_TEXT_REQUEST_LM = 4,
+    SMB_TEXT_RESPONSE_OS = 5,
+    SMB_TEXT_RESPONSE_LM = 6,
+    SMB_TEXT_REALM = 7,
+    SMB_TEXT_SERVICE_NAMES = 8, /* zero-terminated */
+    SMB_TEXTS = 9,
+};
+
+/* Out-of-order data of a file. */
+struct smb_chunk {
+    struct smb_chunk *next;
+    uint64_t offset;
+    struct buffer bytes;
+};
+
+struct smb_tx {
+    struct dce_tx head;
+    enum smb_kind kind;
+    uint8_t version; /* 1, 2; 0: unknown */
+    uint16_t command;
+    bool has_status, is_dos_status;
+    uint8_t error_class;
+    uint32_t status;
+    struct smb_key key;
+    uint16_t dialect; /* the dialect at completion */
+    uint8_t dialect_length;
+    char dialect_name[SMB_DIALECT_NAME];
+    struct buffer text[SMB_TEXTS];
+    struct smb_id id;
+    union {
+        struct {
+            bool has_client_guid, has_server_guid, has_response;
+            uint8_t client_guid[SMB_GUID], server_guid[SMB_GUID];
+            uint32_t max_read, max_write;
+        } negotiate;
+        struct {
+            bool has_ntlmssp, has_version, has_warning, has_request, has_response;
+            uint8_t version[8];
+        } setup;
+        struct {
+            bool is_pipe, is_answered, has_request_service, has_response_service;
+            uint8_t share_type;
+        } tree;
+        struct {
+            uint32_t disposition;
+            bool delete_on_close, is_directory;
+            uint64_t created, accessed, modified, changed, size;
+        } create;
+        struct {
+            enum flow_direction direction;
+            struct file *file; /* NULL: closed */
+            uint64_t tracked;  /* bytes passed to the file engine, gaps included */
+            struct smb_chunk *chunks;
+            uint32_t chunk_count;
+            uint64_t queued;
+        } file;
+        struct {
+            uint32_t function;
+        } ioctl;
+        struct {
+            uint16_t subcommand, level;
+            bool delete_on_close;
+        } set_info;
+        struct dce_call call;
+    };
+};
+
+struct smb_settings {
+    uint32_t max_read_size, max_write_size, max_read_queue_count, max_write_queue_count, max_tx;
+    uint64_t max_read_queue_size, max_write_queue_size;
+    uint32_t max_names, max_reads, max_trees, max_fragments, max_pending;
+    bool logs[SMB_KINDS];
+};
+
+#endif

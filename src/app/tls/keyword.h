@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Functions for logs, settings, buffers and keywords.
+ */
+#ifndef SLUICE_APP_TLS_KEYWORD_H
+#define SLUICE_APP_TLS_KEYWORD_H
+
+#include "sluice/app.h"
+#include "sluice/bytes.h"
+
+#include "state.h"
+
+/* --- log.c, settings.c ---------------------------------------------------------------------------- */
+
+enum { TLS_VERSION_TEXT_MAX = 24 };
+/* Writes the name of a version, such as "TLS 1.2". */
+void tls_version_text(uint16_t version, char out[TLS_VERSION_TEXT_MAX]);
+
+/* Fields of the EVE object, a bit set. */
+enum {
+    TLS_FIELD_VERSION = 1 << 0,
+    TLS_FIELD_SUBJECT = 1 << 1,
+    TLS_FIELD_ISSUER = 1 << 2,
+    TLS_FIELD_SERIAL = 1 << 3,
+    TLS_FIELD_FINGERPRINT = 1 << 4,
+    TLS_FIELD_NOT_BEFORE = 1 << 5,
+    TLS_FIELD_NOT_AFTER = 1 << 6,
+    TLS_FIELD_SNI = 1 << 7,
+    TLS_FIELD_CERTIFICATE = 1 << 8,
+    TLS_FIELD_CHAIN = 1 << 9,
+    TLS_FIELD_SESSION_RESUMED = 1 << 10,
+    TLS_FIELD_JA3 = 1 << 11,
+    TLS_FIELD_JA3S = 1 << 12,
+    TLS_FIELD_CLIENT = 1 << 13,
+    TLS_FIELD_CLIENT_CERTIFICATE = 1 << 14,
+    TLS_FIELD_CLIENT_CHAIN = 1 << 15,
+    TLS_FIELD_JA4 = 1 << 16,
+    TLS_FIELD_ALTERNATIVES = 1 << 17,
+    TLS_FIELD_CLIENT_ALPNS = 1 << 18,
+    TLS_FIELD_SERVER_ALPNS = 1 << 19,
+    TLS_FIELD_CLIENT_HANDSHAKE = 1 << 20,
+    TLS_FIELD_SERVER_HANDSHAKE = 1 << 21,
+};
+
+enum tls_encrypted {
+    TLS_ENCRYPTED_TRACK,  /* encrypted data is not inspected */
+    TLS_ENCRYPTED_BYPASS, /* ... and the flow is bypassed */
+    TLS_ENCRYPTED_FULL,   /* encrypted data is inspected */
+};
+enum tls_fingerprint_mode { TLS_FINGERPRINT_AUTO, TLS_FINGERPRINT_ALWAYS, TLS_FINGERPRINT_NEVER };
+
+struct tls_settings {
+    enum tls_encrypted encrypted;
+    enum tls_fingerprint_mode ja3, ja4;
+    unsigned fields, computed; /* computed: fingerprint fields computed for the event even if no rule needs them */
+    bool log_resumed;
+};
+
+extern const struct setting tls_settings_table[];
+int tls_configure(const struct config *config, struct diag *diag, void **out);
+void tls_unconfigure(void *settings);
+void tls_log(const struct app_tx *tx, const void *settings, struct fields *out);
+bool tls_is_logged(const struct app_tx *tx, const void *settings);
+
+/* --- buffers.c ------------------------------------------------------------------------------------ */
+
+enum { TLS_BUFFER_COUNT = 25 };
+extern const struct app_buffer tls_buffers[TLS_BUFFER_COUNT];
+
+/* --- contents.c: keyword.finish of buffers -------------------------------------------------------- */
+
+int tls_finish_ja3(struct rule_parser *parser, const struct condition *conditions);
+int tls_finish_ja4(struct rule_parser *parser, const struct condition *conditions);
+int tls_finish_fingerprint(struct rule_parser *parser, const struct condition *conditions);
+int tls_finish_serial(struct rule_parser *parser, const struct condition *conditions);
+
+/* --- keywords ------------------------------------------------------------------------------------- */
+
+extern const char *const tls_applications[]; /* keyword.applications */
+
+extern const struct keyword keyword_tls_sni, keyword_tls_cert_subject, keyword_tls_cert_issuer, keyword_tls_cert_serial,
+    keyword_tls_cert_fingerprint, keyword_tls_certs, keyword_tls_subjectaltname, keyword_tls_alpn, keyword_tls_random,
+    keyword_tls_random_time, keyword_tls_random_bytes;
+extern const struct keyword keyword_ja3_hash, keyword_ja3_string, keyword_ja3s_hash, keyword_ja3s_string,
+    keyword_ja4_hash;
+extern const struct keyword keyword_tls_version, keyword_ssl_version, keyword_ssl_state;
+extern const struct keyword keyword_tls_subject, keyword_tls_issuerdn, keyword_tls_fingerprint,
+    keyword_tls_cert_chain_len, keyword_tls_cert_notbefore, keyword_tls_cert_notafter, keyword_tls_cert_expired,
+    keyword_tls_cert_valid;
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Events, versions, the hellos and certificates of a transaction, and the state of a flow.
+ */
+#ifndef SLUICE_APP_TLS_STATE_H
+#define SLUICE_APP_TLS_STATE_H
+
+#include "sluice/app.h"
+#include "sluice/bytes.h"
+
+enum {
+    TLS_MESSAGE_MAX = 132 << 10,  /* bytes of a handshake message: above the maximum of a ClientHello (131,396) */
+    TLS_CERTIFICATES_MAX = 64,    /* certificates of a chain */
+    TLS_NAMES_MAX = 4096,         /* alternative names of a certificate */
+    TLS_ALPN_MAX = 2048,          /* protocol names of a hello; clients offer a few */
+    TLS_SERVER_NAMES_MAX = 64,    /* server names of a ClientHello */
+    TLS_NAME_TEXT_MAX = 64 << 10, /* bytes of text after which no more alternative names are added */
+    TLS_RANDOM_LENGTH = 32,
+    TLS_HELLO_MIN = 38, /* minimum bytes of a ClientHello: version, random, empty lists */
+};
+
+/* In the order of the names in tls.c. */
+enum tls_event {
+    TLS_INVALID_SSLV2_HEADER,
+    TLS_INVALID_TLS_HEADER,
+    TLS_INVALID_RECORD_VERSION,
+    TLS_INVALID_RECORD_TYPE,
+    TLS_INVALID_RECORD_LENGTH,
+    TLS_INVALID_HANDSHAKE_MESSAGE,
+    TLS_HEARTBEAT_MESSAGE,
+    TLS_INVALID_HEARTBEAT_MESSAGE,
+    TLS_OVERFLOW_HEARTBEAT_MESSAGE,
+    TLS_DATALEAK_HEARTBEAT_MISMATCH,
+    TLS_HANDSHAKE_INVALID_LENGTH,
+    TLS_MULTIPLE_SNI_EXTENSIONS,
+    TLS_INVALID_SNI_TYPE,
+    TLS_INVALID_SNI_LENGTH,
+    TLS_TOO_MANY_RECORDS_IN_PACKET,
+    TLS_INVALID_ALERT_MESSAGE,
+    TLS_INVALID_CERTIFICATE,
+    TLS_CERTIFICATE_INVALID_LENGTH,
+    TLS_CERTIFICATE_INVALID_VERSION,
+    TLS_CERTIFICATE_INVALID_SERIAL,
+    TLS_CERTIFICATE_INVALID_ALGORITHMIDENTIFIER,
+    TLS_CERTIFICATE_INVALID_X509NAME,
+    TLS_CERTIFICATE_INVALID_DATE,
+    TLS_CERTIFICATE_INVALID_EXTENSIONS,
+    TLS_CERTIFICATE_INVALID_DER,
+    TLS_CERTIFICATE_INVALID_SUBJECT,
+    TLS_CERTIFICATE_INVALID_ISSUER,
+    TLS_CERTIFICATE_INVALID_VALIDITY,
+    TLS_ERROR_MESSAGE_ENCOUNTERED,
+    TLS_TOO_MANY_SUBJECT_ALTERNATIVE_NAMES,
+    TLS_INVALID_SSL_RECORD,
+    TLS_CERTIFICATE_MISSING_ELEMENT,
+    TLS_CERTIFICATE_UNKNOWN_ELEMENT,
+    TLS_CERTIFICATE_INVALID_STRING,
+    TLS_EVENT_COUNT,
+};
+
+/* Progress of the two directions, in the order of the names in tls.c. */
+enum {
+    TLS_CLIENT_IN_PROGRESS,
+    TLS_CLIENT_HELLO_DONE,
+    TLS_CLIENT_CERT_DONE,
+    TLS_CLIENT_HANDSHAKE_DONE,
+    TLS_CLIENT_FINISHED,
+};
+enum {
+    TLS_SERVER_IN_PROGRESS,
+    TLS_SERVER_HELLO,
+    TLS_SERVER_CERT_DONE,
+    TLS_SERVER_HELLO_DONE,
+    TLS_SERVER_HANDSHAKE_DONE,
+    TLS_SERVER_FINISHED,
+};
+
+enum tls_version {
+    TLS_VERSION_NONE = 0,
+    TLS_SSL2 = 0x0200,
+    TLS_SSL3 = 0x0300,
+    TLS_10 = 0x0301,
+    TLS_11 = 0x0302,
+    TLS_12 = 0x0303,
+    TLS_13 = 0x0304,
+    TLS_13_EARLY_DRAFT = 0x7f01, /* any draft before 16 */
+};
+/* Whether the version is valid in a record: SSLv3 to TLS 1.3, or a draft. */
+bool tls_version_is_known(uint16_t version);
+/* Whether the version is a draft of TLS 1.3. */
+bool tls_version_is_draft(uint16_t version);
+
+/* State of the handshake, a bit set. The first four bits are the states of the keyword ssl_state. */
+enum {
+    TLS_SAW_CLIENT_HELLO = 1 << 0,
+    TLS_SAW_SERVER_HELLO = 1 << 1,
+    TLS_SAW_CLIENT_KEY = 1 << 2,
+    TLS_SAW_SERVER_KEY = 1 << 3,
+    TLS_CLIENT_NAMES_VERSIONS = 1 << 4, /* extension supported_versions is present */
+    TLS_NO_CERTIFICATE = 1 << 5,        /* TLS 1.3: certificates are encrypted */
+    TLS_RESUMES = 1 << 6,               /* session resumption attempted; a certificate shows that it failed */
+    TLS_EARLY_DATA = 1 << 7,
+    TLS_WANTS_CLIENT_CERTIFICATE = 1 << 8,
+    TLS_SAW_CLIENT_CERTIFICATE = 1 << 9, /* the Certificate message, even with an empty list */
+};
+
+/* A part of a buffer: offset and length. */
+struct tls_piece {
+    uint32_t at, length;
+};
+
+static inline struct cursor tls_piece_cursor(const struct buffer *of, struct tls_piece piece)
+{
+    return cursor_of(of->bytes ? of->bytes + piece.at : NULL, of->bytes ? piece.length : 0);
+}
+
+/* A hello as received, with the location of its parts. */
+struct tls_hello {
+    struct buffer body;
+    bool whole;       /* valid up to its extensions: fingerprints can be computed */
+    uint16_t version; /* version of the fixed part */
+    uint16_t offered; /* for JA4: the first known one of supported_versions, or `version` */
+    struct tls_piece random, session, ciphers, extensions;
+    struct tls_piece sni, curves, formats, algorithms, alpn; /* length 0: absent; sni: the first name */
+    uint32_t name_count;                                     /* number of server names */
+};
+
+struct tls_certificates {
+    struct buffer chain;     /* certificates, each preceded by its length in 3 bytes */
+    struct tls_piece *certs; /* in chain */
+    uint32_t count;
+    bool decoded; /* the fields below are set, from the first valid certificate */
+    char fingerprint[59];
+    char *text;
+    struct tls_piece subject, issuer, serial; /* in text */
+    struct tls_piece *names;                  /* in text */
+    uint32_t name_count;
+    int64_t not_before, not_after;
+};
+
+struct tls_fingerprints {
+    bool ja3_computed, ja4_computed;
+    struct buffer ja3;
+    char ja3_hash[32];
+    char ja4[36];
+    uint32_t alpn_index, alpn_at; /* cache of tls_alpn_at(): index and offset of the next name */
+};
+
+struct tls_side {
+    uint16_t version;
+    struct tls_hello hello;
+    struct tls_certificates certificates;
+    struct tls_fingerprints *fingerprints; /* allocated with the hello, computed on first use; NULL without hello */
+};
+
+struct tls_tx {
+    struct app_tx tx;
+    struct heap *heap; /* heap of the worker */
+    unsigned flags;
+    bool ja3_off, ja4_off; /* disabled by configuration */
+    uint8_t from_proto;    /* id of the protocol before the upgrade to TLS, or 0 */
+    struct tls_side side[FLOW_DIRECTIONS];
+};
+
+/* State of the record and message reassembly of one direction. */
+struct tls_reader {
+    uint32_t skip;            /* bytes of the current record still to be skipped */
+    bool encrypted;           /* ChangeCipherSpec was seen */
+    uint8_t header[4];        /* header of the current handshake message */
+    uint8_t header_length;    /* bytes of it received */
+    uint32_t message_length;  /* length of the message being reassembled or skipped */
+    uint32_t message_skipped; /* bytes of it skipped so far */
+    bool message_skips;
+    struct buffer message;
+};
+
+struct tls_state {
+    struct tls_reader reader[FLOW_DIRECTIONS];
+    bool finished;        /* finished: no more data is parsed */
+    bool has_transaction; /* a transaction was created */
+    bool heartbeat;       /* a request awaits its response */
+    uint8_t heartbeat_from;
+    uint32_t heartbeat_length; /* length of its record if encrypted, otherwise 0 */
+};
+
+/* Context passed to the parser functions. */
+struct tls_parser {
+    struct app_context *context;
+    struct tls_state *state;
+    struct tls_tx *tx;
+    enum flow_direction direction;
+};
+
+static inline struct tls_reader *tls_reader_of(const struct tls_parser *parser)
+{
+    return &parser->state->reader[parser->direction];
+}
+
+static inline struct tls_side *tls_side_of(const struct tls_parser *parser)
+{
+    return &parser->tx->side[parser->direction];
+}
+
+static inline const struct tls_tx *tls_tx_of(const struct app_tx *tx)
+{
+    return (const struct tls_tx *)tx;
+}
+
+static inline void tls_event(const struct tls_parser *parser, enum tls_event event)
+{
+    app_event(parser->context, &parser->tx->tx, event);
+}
+
+/* Advances the progress of a direction; it never decreases. */
+static inline void tls_advance(const struct tls_parser *parser, enum flow_direction direction, uint8_t progress)
+{
+    if (parser->tx->tx.progress[direction] < progress)
+        app_tx_advance(&parser->tx->tx, direction, progress);
+}
+
+/* Completes both directions and ends parsing. */
+void tls_finish(const struct tls_parser *parser);
+/* Marks the handshake as done in both directions: the following data is encrypted. */
+void tls_handshake_done(const struct tls_parser *parser);
+
+#endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The record of a packet, or of an event of a protocol, in the ring of a worker: fixed fields, followed by parts of
+ * variable length, each with an accessor.
+ */
+#ifndef SLUICE_OUTPUT_RECORD_H
+#define SLUICE_OUTPUT_RECORD_H
+
+#include <net/if.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "sluice/app.h"
+#include "sluice/output.h"
+#include "sluice/stream.h"
+#include "sluice/text.h"
+
+enum {
+    RING_MIN_SIZE = 2 << 20,
+    RECORD_MAX_ALERTS = 1024,
+    RECORD_MAX_PAYLOAD = 64 << 10,
+    RECORD_MAX_PACKET = 96 << 10,
+    RECORD_MAX_VARIABLES = 256,
+    RECORD_MAX_GAPS = 64,
+    RECORD_MAX_TEXTS = RULE_TEXTS_MAX + FLOW_TEXTS_MAX,
+    RECORD_MAX_FIELDS = 96 << 10, /* of transactions */
+    ANOMALY_PACKET_SIZE = 32,     /* what Suricata's packethdr gives */
+    ETHERNET_HEADER_SIZE = 14,
+    INTERFACE_CACHE_SIZE = 64,
+};
+
+/* --- Records -------------------------------------------------------------------------------------- */
+
+/* Who talks to whom: of the packet, and of the one that carries it through a tunnel. */
+struct endpoints {
+    struct address source, destination;
+    uint16_t source_port, destination_port;
+    uint8_t ip_version; /* 0: no IP */
+    uint8_t protocol;
+    uint8_t packet_source; /* enum packet_source */
+};
+
+/* A flow as it was when the event was recorded. */
+struct flow_facts {
+    uint64_t id, start_ns;
+    uint64_t packets[FLOW_DIRECTIONS], bytes[FLOW_DIRECTIONS];
+    uint32_t application; /* as in struct flow */
+    struct endpoints
+        ends; /* the client is the source; for ICMP the ports are type and code, for ESP the halves of the SPI */
+};
+
+/* A flow bit or integer, by the number of its name. */
+struct record_variable {
+    uint32_t number, value;
+    bool is_bit;
+};
+
+/* Bytes of a stream that are not there, before the byte `at` of those copied. */
+struct record_gap {
+    uint64_t missing;
+    uint32_t at;
+};
+
+/* The address that a proxy told of its client. */
+struct record_client {
+    struct address address;
+    uint8_t ip_version; /* 0: not known */
+};
+
+/* What is said of an alert's transaction: a part of the record's fields. */
+struct record_transaction {
+    uint64_t id;
+    uint32_t at, length;
+    bool is_there;
+    struct record_client client; /* also of alerts without a transaction */
+};
+
+/* What a worker collects before it knows how large the record will be. */
+struct record_scratch {
+    uint8_t *stream; /* stream_size bytes */
+    uint32_t stream_size, stream_length;
+    uint32_t gap_count, variable_count, text_count;
+    bool has_transactions;       /* an alert has one */
+    struct record_client client; /* of an event of a protocol, to stand in place of the flow's */
+    struct fields fields;
+    uint8_t field_bytes[RECORD_MAX_FIELDS];
+    struct record_transaction transactions[RECORD_MAX_ALERTS]; /* by alert, when has_transactions */
+    struct record_gap gaps[RECORD_MAX_GAPS];
+    struct record_variable variables[RECORD_MAX_VARIABLES];
+    struct rule_capture texts[RECORD_MAX_TEXTS]; /* first the packet's, whose places alerts know */
+};
+
+/* A TCP segment for stream_tcp. Lies behind a record at any address: copied out before it is read. */
+struct record_segment {
+    uint16_t flags; /* enum packet_stream_flag */
+    bool has_session;
+    uint8_t event_count, events[PACKET_MAX_EVENTS]; /* of the stream */
+    struct tcp_session_facts session;
+};
+
+/*
+ * A packet with all that happened to it. Behind it in the ring: alert_count times struct alert, then as many struct
+ * record_transaction if has_transactions, gap_count times struct
+ * record_gap, variable_count times struct record_variable, text_count times struct rule_capture, payload_copied bytes
+ * of payload, stream_copied bytes of the stream, packet_copied bytes of the packet, fields_copied bytes of fields,
+ * struct record_segment if OUTPUT_STREAM is among the kinds.
+ */
+struct packet_record {
+    uint32_t kinds; /* bits 1 << enum output_event */
+    uint32_t alert_count, gap_count, variable_count, text_count;
+    uint32_t payload_length, payload_copied, stream_copied, packet_copied, fields_copied;
+    uint32_t generation;
+    uint64_t time_ns, number;
+    uint8_t event_count, event_list[PACKET_MAX_EVENTS]; /* those that are wanted */
+    const struct rule *drop_rule;   /* or the rule that drops in mode drop, of OUTPUT_WOULD_DROP; so is drop_reason */
+    const struct rule_names *names; /* of the variables; NULL: those of the options */
+    struct flow_facts flow;         /* when has_flow */
+    struct endpoints endpoints, root;
+    struct queue_meta meta;
+
+    uint8_t ethernet[ETHERNET_HEADER_SIZE];
+    bool has_flow_macs; /* `ethernet` has the first MAC address of each end of the flow, but no type */
+    bool link_turned;   /* the packet went the other way: what is known of its sender is the receiver's */
+    bool has_ethernet, is_tunneled, has_transport, has_flow, passed, has_transactions;
+    bool to_client;             /* the client is the destination */
+    const char *app_event_type; /* of an event of a protocol */
+    uint64_t app_tx_id;
+    struct record_client client; /* of an event of a protocol, when it is to stand in place of the flow's */
+    uint8_t tunnel_depth, link, vlan_count;
+    uint8_t verdict, drop_reason, reject;
+    uint16_t vlan_id[PACKET_MAX_VLANS];
+
+    bool mark_set;
+    uint32_t mark_value, mark_mask;
+
+    bool has_conntrack; /* what the kernel's connection tracking says of the packet from capture */
+    uint32_t conntrack_id, conntrack_mark, conntrack_info;
+
+    /* for drop events */
+    uint32_t flow_drop_gid, flow_drop_sid; /* the rule that dropped the flow before; 0 */
+    uint8_t tos, ttl;
+    uint16_t ip_length; /* as the header has it */
+    uint32_t ip_id, flow_label;
+    uint8_t tcp_flags, tcp_reserved;
+    uint16_t tcp_window, tcp_urgent, udp_length;
+    uint32_t tcp_sequence, tcp_acknowledgment;
+    uint8_t icmp_type, icmp_code;
+    uint16_t icmp_id, icmp_sequence;
+    uint32_t esp_spi;
+    struct sctp_info sctp;
+    struct igmp_info igmp;
+};
+
+_Static_assert(sizeof(struct packet_record) + RECORD_MAX_ALERTS * sizeof(struct alert) +
+                       RECORD_MAX_GAPS * sizeof(struct record_gap) +
+                       RECORD_MAX_VARIABLES * sizeof(struct record_variable) +
+                       RECORD_MAX_TEXTS * sizeof(struct rule_capture) + 2 * RECORD_MAX_PAYLOAD +
+                       RECORD_MAX_ALERTS * sizeof(struct record_transaction) + RECORD_MAX_FIELDS + RECORD_MAX_PACKET +
+                       sizeof(struct record_segment) <
+                   RING_MIN_SIZE / 4,
+               "the largest record must fit into the smallest ring");
+
+static inline const struct alert *record_alerts(const struct packet_record *record)
+{
+    return (const struct alert *)(record + 1);
+}
+
+static inline const struct record_transaction *record_transactions(const struct packet_record *record)
+{
+    return (const struct record_transaction *)(record_alerts(record) + record->alert_count);
+}
+
+static inline const struct record_gap *record_gaps(const struct packet_record *record)
+{
+    return (const struct record_gap *)(record_transactions(record) +
+                                       (record->has_transactions ? record->alert_count : 0));
+}
+
+static inline const struct record_variable *record_variables(const struct packet_record *record)
+{
+    return (const struct record_variable *)(record_gaps(record) + record->gap_count);
+}
+
+static inline const struct rule_capture *record_texts(const struct packet_record *record)
+{
+    return (const struct rule_capture *)(record_variables(record) + record->variable_count);
+}
+
+static inline const uint8_t *record_payload(const struct packet_record *record)
+{
+    return (const uint8_t *)(record_texts(record) + record->text_count);
+}
+
+static inline const uint8_t *record_stream(const struct packet_record *record)
+{
+    return record_payload(record) + record->payload_copied;
+}
+
+static inline const uint8_t *record_packet(const struct packet_record *record)
+{
+    return record_stream(record) + record->stream_copied;
+}
+
+static inline const uint8_t *record_fields(const struct packet_record *record)
+{
+    return record_packet(record) + record->packet_copied;
+}
+
+/* Copies the segment of a record whose kinds include OUTPUT_STREAM. */
+void record_get_segment(const struct packet_record *record, struct record_segment *out);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Sets of addresses and ports: ranges, groups and variables.
+ */
+#ifndef SLUICE_RULE_SET_H
+#define SLUICE_RULE_SET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sluice/arena.h"
+#include "sluice/diag.h"
+#include "sluice/keyword.h"
+#include "sluice/rule.h"
+#include "sluice/text.h"
+
+#include "map.h"
+
+/* --- Ranges --------------------------------------------------------------------------------------- */
+
+/* Wide enough for an IPv6 address; ports and IPv4 addresses use the low bits. */
+__extension__ typedef unsigned __int128 wide;
+
+struct range {
+    wide low, high;
+};
+struct range_list {
+    struct range *range;
+    size_t count, capacity;
+};
+void range_list_clear(struct range_list *list);
+int range_list_add(struct range_list *list, wide low, wide high);
+void range_list_normalise(struct range_list *list); /* sorted, disjoint, not adjacent */
+/* Removes the numbers of `what` from `list`; both are normalised. Returns 0 or -ENOMEM. */
+int range_list_subtract(struct range_list *list, const struct range_list *what);
+bool range_list_is(const struct range_list *list, wide low, wide high);
+
+/* --- Groups --------------------------------------------------------------------------------------- */
+
+enum { SET_MAX_DEPTH = 64, SET_MAX_ITEMS = 65536 };
+
+enum variable_kind { VARIABLE_ADDRESS, VARIABLE_PORT };
+
+const char *rule_variables_find(const struct rule_variables *variables, enum variable_kind kind, struct span name);
+
+/* The evaluation of a set such as `[a, !b, [c, $D]]`. item() is called for every part that is neither a group nor a
+ * variable. */
+struct set_walk {
+    struct rule_parser *parser;
+    enum variable_kind kind;
+    bool double_negation; /* `!!` cancels out: for addresses, not for ports */
+    int (*item)(struct set_walk *walk, struct span item, bool negated);
+    int (*merge)(struct set_walk *walk,
+                 struct span text); /* subtracts the negated parts from the others; reports errors */
+    void *(*make)(struct set_walk *walk, const char *text); /* creates the set in the list's arena; stores `text` */
+    void *user;
+
+    struct text expanded; /* as written, with variables expanded */
+    struct span shown;    /* position for mistakes inside a variable: its name in the rule */
+    struct span variables[SET_MAX_DEPTH];
+    unsigned depth, variable_depth;
+    unsigned items;
+};
+int set_walk(struct set_walk *walk, struct span text);
+/* Reports an error and returns -EINVAL. */
+int set_walk_error(struct set_walk *walk, struct span where, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Sets with equal texts share one object, looked up by the text as written first, then by the text with variables
+ * expanded. */
+struct set_cache {
+    struct map written, expanded;
+};
+void set_cache_init(struct set_cache *cache);
+void set_cache_clear(struct set_cache *cache);
+/* Returns the set for a text, from the cache or created by the walk and added; NULL after an error was reported. */
+void *set_cache_get(struct set_cache *cache, struct set_walk *walk, struct span text);
+
+#endif

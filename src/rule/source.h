@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Files of rules and their statements.
+ */
+#ifndef SLUICE_RULE_SOURCE_H
+#define SLUICE_RULE_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sluice/arena.h"
+#include "sluice/diag.h"
+#include "sluice/keyword.h"
+#include "sluice/rule.h"
+#include "sluice/text.h"
+
+/* --- Files and statements ------------------------------------------------------------------------- */
+
+struct source {
+    const char *name;
+    char *text; /* NUL-terminated; spans of its statements point into it */
+    size_t length;
+};
+
+/* One physical line of a continued statement. */
+struct segment {
+    size_t offset; /* in the joined text */
+    const char *at;
+    const char *line_start;
+    uint32_t line;
+};
+
+/* A rule, or a line of a configuration file: one line, or several of which all but the last end in a backslash. */
+struct statement {
+    struct span text; /* without surrounding space; NUL-terminated */
+    const struct source *source;
+    const char *line_start;
+    uint32_t line;
+    bool commented;                 /* a comment, which may be a disabled rule */
+    uint32_t segment_count;         /* 0 for a single line */
+    const struct segment *segments; /* of a continued statement, whose text is a copy of the joined lines */
+};
+
+struct scanner {
+    const struct source *source;
+    const char *at; /* next line */
+    uint32_t line;  /* number of the previous line */
+    bool comments;  /* also return comments, without the `#` */
+};
+
+/* Reads a file into the arena, or copies text there. Returns 0 or -errno; a file that cannot be read is reported. */
+int source_read(struct arena *arena, const char *path, const struct source **out, struct diag *diag);
+int source_copy(struct arena *arena, const char *name, const char *text, size_t length, const struct source **out);
+
+/* A source is scanned once: ends of statements are marked in its text. */
+void scanner_init(struct scanner *scanner, const struct source *source);
+/* Reads the next statement that is neither empty nor a comment. Returns 1, 0 at the end, or -ENOMEM. */
+int scanner_next(struct scanner *scanner, struct arena *arena, struct statement *out);
+
+/* Returns the position of a part of the statement's text; for a span from elsewhere, the statement's start. */
+struct position statement_position(const struct statement *statement, struct span where);
+
+#endif
