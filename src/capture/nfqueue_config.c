@@ -21,8 +21,8 @@
 #include <inttypes.h>
 #include <libmnl/libmnl.h>
 #include <linux/capability.h>
-#include <linux/netfilter/nfnetlink.h>
 #include <linux/netfilter/nfnetlink_queue.h>
+#include <libnetfilter_queue/libnetfilter_queue.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -154,16 +154,9 @@ static int read_answer(int fd, bool *first)
 
 struct nlmsghdr *nfqueue_config_put(uint16_t queue, char *buffer, enum nfqueue_sequence sequence)
 {
-    struct nlmsghdr *head = mnl_nlmsg_put_header(buffer);
+    struct nlmsghdr *head = nfq_nlmsg_put(buffer, NFQNL_MSG_CONFIG, queue);
 
-    head->nlmsg_type = NFNL_SUBSYS_QUEUE << 8 | NFQNL_MSG_CONFIG;
-    head->nlmsg_flags = NLM_F_REQUEST;
     head->nlmsg_seq = sequence;
-
-    struct nfgenmsg *netfilter = mnl_nlmsg_put_extra_header(head, sizeof(*netfilter));
-
-    netfilter->version = NFNETLINK_V0;
-    netfilter->res_id = htons(queue);
     return head;
 }
 
@@ -186,8 +179,6 @@ ssize_t nfqueue_send_to_kernel(int fd, const struct nlmsghdr *head)
 static int request(struct nfqueue *queue, uint32_t flags)
 {
     const struct nfqueue_options *options = &queue->options;
-    struct nfqnl_msg_config_cmd bind_command = { .command = NFQNL_CFG_CMD_BIND };
-    struct nfqnl_msg_config_params copy = { .copy_range = htonl(NFQUEUE_MAX_COPY), .copy_mode = NFQNL_COPY_PACKET };
     char buffer[256];
     struct nlmsghdr *head = nfqueue_config_put(queue->options.queue, buffer, SEQUENCE_CONFIG);
     bool first;
@@ -195,9 +186,9 @@ static int request(struct nfqueue *queue, uint32_t flags)
 
     head->nlmsg_flags |= NLM_F_ACK;
     if (!queue->adopted)
-        mnl_attr_put(head, NFQA_CFG_CMD, sizeof(bind_command), &bind_command);
-    mnl_attr_put(head, NFQA_CFG_PARAMS, sizeof(copy), &copy);
-    mnl_attr_put_u32(head, NFQA_CFG_QUEUE_MAXLEN, htonl(options->length));
+        nfq_nlmsg_cfg_put_cmd(head, AF_UNSPEC, NFQNL_CFG_CMD_BIND);
+    nfq_nlmsg_cfg_put_params(head, NFQNL_COPY_PACKET, NFQUEUE_MAX_COPY);
+    nfq_nlmsg_cfg_put_qmaxlen(head, options->length);
     if (flags)
         put_flags(head, flags, flags);
     if (nfqueue_send_to_kernel(queue->fd, head) < 0)

@@ -2,10 +2,11 @@
 /*
  * Reads NFQUEUE messages into struct packet.
  *
- * The attributes are parsed directly: one pass, no table of pointers, every length checked by the cursor. The kernel
- * writes the messages, so damage is not expected, but its handling is defined: a packet whose id is known is always
- * delivered, even with invalid attributes, because it waits in the kernel for a verdict. Decoding such a packet fails
- * for lack of bytes, and the policy decides.
+ * The attributes are not parsed with libnetfilter_queue (nfq_nlmsg_parse()), because this runs for each packet: here it
+ * is one pass without a callback and a table of pointers for each attribute, and every length is checked by the cursor.
+ * The kernel writes the messages, so damage is not expected, but its handling is defined: a packet whose id is known is
+ * always delivered, even with invalid attributes, because it waits in the kernel for a verdict. Decoding such a packet
+ * fails for lack of bytes, and the policy decides.
  *
  * All values in attributes are in network order; netlink headers are in host order.
  */

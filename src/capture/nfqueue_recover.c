@@ -18,10 +18,11 @@
 #include <fcntl.h>
 #include <libmnl/libmnl.h>
 #include <linux/netfilter.h>
-#include <linux/netfilter/nfnetlink.h>
 #include <linux/netfilter/nfnetlink_queue.h>
 #include <linux/netlink.h>
 #include <poll.h>
+
+#include <libnetfilter_queue/libnetfilter_queue.h>
 
 enum { PEEK_SIZE = 4096, MAX_ANSWERS = 1 << 20, SEND_TRIES = 1000 /* of a millisecond each */ };
 
@@ -43,7 +44,7 @@ int nfqueue_resize(int fd, uint16_t queue, uint32_t length, uint32_t receive_buf
     char buffer[256];
     struct nlmsghdr *head = nfqueue_config_put(queue, buffer, SEQUENCE_LENGTH);
 
-    mnl_attr_put_u32(head, NFQA_CFG_QUEUE_MAXLEN, htonl(length));
+    nfq_nlmsg_cfg_put_qmaxlen(head, length);
     if (receive_buffer)
         nfqueue_set_receive_buffer(fd, receive_buffer);
     return send_message(fd, head);
@@ -90,7 +91,6 @@ static bool is_lost(int fd, int status_fd, uint16_t queue)
 
 bool nfqueue_recover(int fd, int status_fd, const struct nfqueue_options *options, bool fail_open)
 {
-    struct nfqnl_msg_config_params copy = { .copy_range = htonl(NFQUEUE_MAX_COPY), .copy_mode = NFQNL_COPY_PACKET };
     char buffer[4096];
     struct nlmsghdr *head = nfqueue_config_put(options->queue, buffer, SEQUENCE_LENGTH);
 
@@ -100,22 +100,10 @@ bool nfqueue_recover(int fd, int status_fd, const struct nfqueue_options *option
             ; /* answers for the dead reader, before the one to a new binding */
         return false;
     }
-    mnl_attr_put(head, NFQA_CFG_PARAMS, sizeof(copy), &copy);
+    nfq_nlmsg_cfg_put_params(head, NFQNL_COPY_PACKET, NFQUEUE_MAX_COPY);
     send_message(fd, head);
     nfqueue_set_fail_open(fd, options->queue, fail_open);
     return true;
-}
-
-static uint32_t verdict_of(const struct nfqueue_options *options, enum queue_backlog_verdict judgment)
-{
-    switch (judgment) {
-    case QUEUE_BACKLOG_DROP:
-        return NF_DROP;
-    case QUEUE_BACKLOG_ACCEPT:
-        return nfqueue_accept_verdict(options);
-    default:
-        return NF_REPEAT;
-    }
 }
 
 /* Sends a verdict for the dead reader. A mark in a verdict replaces the packet's whole mark, so it is set only where
@@ -123,14 +111,18 @@ static uint32_t verdict_of(const struct nfqueue_options *options, enum queue_bac
 static int send_verdict(int fd, const struct nfqueue_options *options, int type, uint32_t id,
                         enum queue_backlog_verdict judgment)
 {
-    struct nfqnl_msg_verdict_hdr verdict = { htonl(verdict_of(options, judgment)), htonl(id) };
     char buffer[256];
-    struct nlmsghdr *head = nfqueue_config_put(options->queue, buffer, SEQUENCE_REPEAT_UNJUDGED);
+    struct nlmsghdr *head = nfq_nlmsg_put(buffer, type, options->queue);
+    uint32_t verdict = NF_REPEAT;
 
-    head->nlmsg_type = (uint16_t)(NFNL_SUBSYS_QUEUE << 8 | type);
-    mnl_attr_put(head, NFQA_VERDICT_HDR, sizeof(verdict), &verdict);
+    if (judgment == QUEUE_BACKLOG_DROP)
+        verdict = NF_DROP;
+    else if (judgment == QUEUE_BACKLOG_ACCEPT)
+        verdict = nfqueue_accept_verdict(options);
+    head->nlmsg_seq = SEQUENCE_REPEAT_UNJUDGED;
+    nfq_nlmsg_verdict_put(head, (int)id, (int)verdict);
     if (judgment == QUEUE_BACKLOG_ACCEPT && options->mode == QUEUE_REPEAT)
-        mnl_attr_put_u32(head, NFQA_MARK, htonl(options->mark));
+        nfq_nlmsg_verdict_put_mark(head, options->mark);
     return send_message(fd, head);
 }
 

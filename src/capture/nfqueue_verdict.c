@@ -15,6 +15,10 @@
  *   - no packet of an earlier receive waits: after a failed send there are no more batch verdicts;
  *   - the caller does not need the number of packets that the kernel had already dropped (`exact`).
  *
+ * The messages are not built with libnetfilter_queue, whose functions append one attribute to one message: the messages
+ * of a whole batch are copied from a template into one buffer. It builds all others (nfqueue_config.c,
+ * nfqueue_recover.c).
+ *
  * The mark in a verdict replaces the whole mark of the packet. A run that changes marks therefore consists of packets
  * that all end up with the same mark, and the attribute is omitted where the mark does not change.
  */
