@@ -27,8 +27,19 @@ def is_test(label, name):
     return exists("tests", label, f"{name}.sh")
 
 
+def anchors(text):
+    """The anchors of a page's headings, as code hosts make them."""
+    text = re.sub(r"(?ms)^```.*?^```", "", text)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in re.findall(r"(?m)^#+ (.+)$", text)}
+
+
 class Guide(unittest.TestCase):
-    text = read("docs", "guide.md")
+    pages = ["guide.md"] + sorted("guide/" + name for name in os.listdir(os.path.join(ROOT, "docs", "guide")))
+    text = "".join(read("docs", page) for page in pages)
+
+    def test_contents_name_every_chapter(self):
+        linked = re.findall(r"\]\((guide/[\w-]+\.md)\)", read("docs", "guide.md"))
+        self.assertEqual(sorted(linked), self.pages[1:])
 
     def test_names_tests_that_are_there(self):
         names = re.findall(r"\b(netns|vm|unit)\.([a-z_]+)\b", self.text)
@@ -46,9 +57,12 @@ class Guide(unittest.TestCase):
             self.assertTrue(known, finding)
 
     def test_links_lead_somewhere(self):
-        for page in ("guide.md", "modes.md", "output.md"):
-            for link in re.findall(r"\]\(([^)#:]+)\)", read("docs", page)):
-                self.assertTrue(exists("docs", link), f"{page}: {link}")
+        for page in [*self.pages, "modes.md", "output.md", "security.md", "compatibility.md", "../README.md"]:
+            for link, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", read("docs", page)):
+                target = os.path.normpath(os.path.join("docs", os.path.dirname(page), link) if link else os.path.join("docs", page))
+                self.assertTrue(exists(target), f"{page}: {link}")
+                if anchor and target.endswith(".md"):
+                    self.assertIn(anchor, anchors(read(target)), f"{page}: {link}#{anchor}")
 
 
 class Installed(unittest.TestCase):

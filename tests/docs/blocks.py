@@ -14,6 +14,9 @@ A comment in the line before a block changes that:
     <!-- not run: REASON -->       commands that cannot run here; they are counted and printed with the reason
     <!-- runs until Ctrl-C -->     `sluice run` in the foreground: it stays until the next such block or the end of the document, and
                                    must then end with exit code 0 on Ctrl-C
+    <!-- after Ctrl-C -->          commands after the reader has ended it
+
+A document NAME.md that links pages NAME/PAGE.md is a table of contents: their blocks follow, in the order of the links, in the same shell.
 
 Changes the machine it runs on: documents.sh starts it behind an overlay.
 """
@@ -27,7 +30,7 @@ import time
 
 SHELL_SECONDS = 3600  # a build from scratch
 READY_SECONDS = 60
-MARK = re.compile(r"<!-- (not run: .+|runs until Ctrl-C) -->$")
+MARK = re.compile(r"<!-- (not run: .+|runs until Ctrl-C|after Ctrl-C) -->$")
 MISSING_IN_KERNEL = re.compile(r"(?m)^Error: (Could not process rule: (No such file or directory|Operation not supported)|"
                                r".* not supported by kernel)")
 
@@ -149,9 +152,11 @@ class Session:
         if block.mark and block.mark.startswith("not run: "):
             return block.mark.removeprefix("not run: ")
         if block.language == "sh":
-            if block.mark:
+            if block.mark == "runs until Ctrl-C":
                 self.start_daemon(block)
             else:
+                if block.mark:
+                    self.stop_daemon()
                 self.shell(block)
         elif block.language == "yaml":
             self.check("sluice", "check", "--config", self.file("config.yaml", block))
@@ -166,22 +171,32 @@ class Session:
         return None
 
 
+def pages_of(checkout, document):
+    """The document and the pages of which it is the table of contents."""
+    stem = os.path.splitext(os.path.basename(document))[0]
+    with open(os.path.join(checkout, document), encoding="utf-8") as file:
+        pages = re.findall(rf"\]\(({stem}/[\w-]+\.md)\)", file.read())
+    return [document] + [os.path.join(os.path.dirname(document), page) for page in dict.fromkeys(pages)]
+
+
 def main():
     checkout, document = sys.argv[1:]
-    session, done, left_out, line = Session(checkout), {}, 0, 0
+    session, done, left_out, line, page = Session(checkout), {}, 0, 0, document
     try:
-        for block in read_blocks(os.path.join(checkout, document)):
-            line, begin = block.line, time.monotonic()
-            reason = session.do(block)
-            if reason:
-                left_out += 1
-                print(f"NOT RUN {document}:{line}: {block.language}: {reason}", flush=True)
-            else:
-                done[block.language] = done.get(block.language, 0) + 1
-                print(f"ok {document}:{line}: {block.language}: {block.lines[0]} ({time.monotonic() - begin:.1f} s)", flush=True)
+        for page in pages_of(checkout, document):
+            line = 0
+            for block in read_blocks(os.path.join(checkout, page)):
+                line, begin = block.line, time.monotonic()
+                reason = session.do(block)
+                if reason:
+                    left_out += 1
+                    print(f"NOT RUN {page}:{line}: {block.language}: {reason}", flush=True)
+                else:
+                    done[block.language] = done.get(block.language, 0) + 1
+                    print(f"ok {page}:{line}: {block.language}: {block.lines[0]} ({time.monotonic() - begin:.1f} s)", flush=True)
         session.stop_daemon()
     except (Failure, subprocess.TimeoutExpired) as failure:
-        print(f"FAILED {document}:{line}: {failure}")
+        print(f"FAILED {page}:{line}: {failure}")
         if session.daemon:
             print(f"--- the daemon's log:\n{session.said()}")
         sys.exit(1)

@@ -55,6 +55,18 @@ class Documents(unittest.TestCase):
     def test_each_command_must_succeed(self):
         self.fails("Text\n\n```sh\nfalse\ntrue\n```\n", "FAILED page.md:3: exit code 1")
 
+    def test_pages_of_a_table_of_contents_follow_in_its_order(self):
+        os.mkdir(os.path.join(self.folder.name, "page"))
+        for name, text in (("a", "```sh\ntest -e made\n```\n"), ("b", "```sh\ntouch made\n```\n"), ("c", "```sh\nfalse\n```\n")):
+            with open(os.path.join(self.folder.name, "page", name + ".md"), "w", encoding="utf-8") as file:
+                file.write(text)
+        self.passes("[b](page/b.md) [a](page/a.md) [again](page/b.md)\n", "ok page/b.md:1", "ok page/a.md:1", "2 sh blocks run or checked")
+        self.fails("[c](page/c.md)\n", "FAILED page/c.md:1: exit code 1")
+
+    def test_commands_after_ctrl_c(self):
+        self.passes("<!-- runs until Ctrl-C -->\n```sh\nexec sluice run\n```\n\n```sh\ntest -e running\n```\n\n"
+                    "<!-- after Ctrl-C -->\n```sh\ntest ! -e running\n```\n", "3 sh blocks run or checked, 0 not run")
+
     def test_marks(self):
         self.passes("<!-- not run: no such host -->\n```sh\nfalse\n```\n", "NOT RUN page.md:2: sh: no such host", "1 not run")
         self.fails("<!-- not run -->\n```sh\nfalse\n```\n", "the mark has no reason")

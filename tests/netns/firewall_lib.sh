@@ -69,13 +69,13 @@ run_beside() {
 # sum NAME COUNTER: of both queues, by the last statistics.
 sum() { echo $(($(last_stats "$1" "queue.0.$2") + $(last_stats "$1" "queue.1.$2"))); }
 
-# recipe NAME: the block of docs/guide.md behind `<!-- recipe NAME -->`, with the queues and interfaces of these tests.
+# recipe NAME: the block of docs/guide/attach.md behind `<!-- recipe NAME -->`, with the queues and interfaces of these tests.
 recipe() {
 	awk -v name="$1" '
 		$0 == "<!-- recipe " name " -->" { mine = 1; next }
 		mine && /^```/ { if (++fences == 2) exit; next }
-		mine { print }' "$SOURCE/docs/guide.md" | sed 's/0:3/0:1/; s/lan0/g0/; s/wan0/g1/' >"$WORK/recipe.$1"
-	[ -s "$WORK/recipe.$1" ] || fail "docs/guide.md has no recipe $1"
+		mine { print }' "$SOURCE/docs/guide/attach.md" | sed 's/0:3/0:1/; s/lan0/g0/; s/wan0/g1/' >"$WORK/recipe.$1"
+	[ -s "$WORK/recipe.$1" ] || fail "docs/guide/attach.md has no recipe $1"
 	cat "$WORK/recipe.$1"
 }
 

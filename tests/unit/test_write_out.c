@@ -68,7 +68,7 @@ START_TEST(only_the_end_is_kept)
         if (i % 4 == 3)
             ck_assert_int_eq(fdatasync(fd), 0); /* a disk that keeps up */
         write_out_note(&out, fd, MIB / 4 + 100);
-        out.windows_left_alone = 0; /* however long this machine's disk takes */
+        out.windows_to_skip = 0; /* however long this machine's disk takes */
     }
     ck_assert_uint_lt(pages_in_memory(fd, 0, 20 * MIB), MIB / 4096);
     ck_assert_uint_gt(pages_in_memory(fd, 28 * MIB, 4 * MIB), 2 * MIB / 4096);
@@ -94,7 +94,7 @@ END_TEST
 /* A disk that took too long, and then does not. */
 START_TEST(slow_disk_is_left_alone_for_a_while)
 {
-    struct write_out out = { .windows_left_alone = 2 };
+    struct write_out out = { .windows_to_skip = 2 };
     int fd = open_log();
 
     for (int i = 0; i < 2; i++) {
@@ -102,7 +102,7 @@ START_TEST(slow_disk_is_left_alone_for_a_while)
         write_out_note(&out, fd, MIB);
         ck_assert_uint_eq(out.waiting, 0);
     }
-    ck_assert_uint_eq(out.windows_left_alone, 0);
+    ck_assert_uint_eq(out.windows_to_skip, 0);
     append_bytes(fd, MIB + 10, 'x');
     write_out_note(&out, fd, MIB + 10);
     ck_assert_uint_eq(out.waiting, 10);
