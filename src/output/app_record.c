@@ -60,7 +60,7 @@ static const struct record_transaction *find_described(const struct record_scrat
 static void describe_alert(struct record_scratch *scratch, const struct app *app, const struct app_tx *tx, bool whole,
                            enum flow_direction direction, struct record_transaction *out)
 {
-    *out = (struct record_transaction){ .id = tx->number, .at = scratch->fields.length, .is_there = true };
+    *out = (struct record_transaction){ .id = tx->number, .at = scratch->fields.length, .is_present = true };
     if (whole) {
         describe(&scratch->fields, app, tx, OF_ALERT);
         describe_files(&scratch->fields, app, tx, direction);
@@ -99,7 +99,7 @@ void app_alert_collect(struct record_scratch *scratch, const struct eve_options 
             describe_alert(scratch, app, tx, eve->alert.app_layer, direction, out);
         if (eve->xff.alert.enabled)
             out->client = find_client(scratch, &eve->xff.alert, pkt, decision, i);
-        scratch->has_transactions |= out->is_there || out->client.ip_version != 0;
+        scratch->has_transactions |= out->is_present || out->client.ip_version != 0;
     }
     scratch->has_transactions |= scratch->fields.length > 0;
 }
@@ -120,7 +120,7 @@ static void turn_link(struct packet_record *record)
     memcpy(source, record->ethernet + MAC_SIZE, MAC_SIZE);
     memmove(record->ethernet + MAC_SIZE, record->ethernet, MAC_SIZE);
     memcpy(record->ethernet, source, MAC_SIZE);
-    record->link_turned = !record->link_turned;
+    record->link_reversed = !record->link_reversed;
 }
 
 /* The event is the flow's: from the client to the server, whichever packet was the last. */

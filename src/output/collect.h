@@ -20,16 +20,15 @@
 #include "record.h"
 #include "flow_record.h"
 
-/* Which events the packet gives, of those wanted; 0: none. */
+/* Returns the kinds of events to write for the packet, as bits, from those in `wanted`. */
 uint32_t record_kinds(uint32_t wanted, const struct eve_options *eve, const struct packet *pkt,
                       const struct decision *decision);
-/* How many of one kind. */
+/* Returns the number of events of one kind. */
 uint64_t record_event_count(enum output_event kind, const struct eve_options *eve, const struct packet *pkt,
                             const struct decision *decision);
-/* FLOW_DROP_LOGGED of the packet's direction. */
+/* Returns the flag of the packet's direction: FLOW_DROP_LOGGED or FLOW_DROP_LOGGED_TO_CLIENT. */
 uint16_t record_drop_flag(const struct packet *pkt);
-/* A record is made in three steps: what has no fixed size is collected, the size asked for, the record written to
- * `out`. */
+/* A record is written in three steps: collect the parts of variable length, get the size, write the record to `out`. */
 void record_collect(struct record_scratch *scratch, const struct eve_options *eve, uint32_t kinds,
                     const struct packet *pkt, const struct decision *decision);
 size_t record_size(const struct record_scratch *scratch, const struct eve_options *eve, uint32_t kinds,
@@ -37,27 +36,27 @@ size_t record_size(const struct record_scratch *scratch, const struct eve_option
 void record_write(struct packet_record *out, const struct record_scratch *scratch, const struct eve_options *eve,
                   uint32_t kinds, const struct packet *pkt, const struct decision *decision, unsigned generation);
 
-/* What events of all kinds say of their packet. */
+/* Copies the fields of the packet that events of all kinds have. */
 void record_copy_packet(struct packet_record *out, const struct packet *pkt);
-/* Puts what lies behind a record in its place; where the next goes. */
+/* Copies a part that follows a record to `at`. Returns the address of the next part. */
 uint8_t *record_append(uint8_t *at, const void *bytes, size_t size);
 
-/* An event of a transaction: as a packet's record, whose fields are the event's own members. */
+/* An event of a transaction: a packet's record, whose fields are the members of the event. */
 void app_record_write(struct packet_record *out, const struct record_scratch *scratch, uint32_t kind, const char *type,
                       const struct packet *pkt, const struct flow *flow, const struct app_tx *tx, unsigned generation);
 size_t app_record_size(const struct record_scratch *scratch);
 void app_alert_collect(struct record_scratch *scratch, const struct eve_options *eve, const struct packet *pkt,
                        const struct decision *decision);
 
-/* The client of a transaction, or of the first of a flow's that tells one. Not known when the options do not ask. */
+/* Returns the client's address that a proxy reports in a transaction, or in the first transaction of a flow that has
+ * one; ip_version 0 if there is none or the options do not enable it. */
 struct record_client client_of_tx(const struct xff_options *options, const struct app_tx *tx);
 struct record_client client_of_flow(const struct xff_options *options, const struct flow *flow);
-/* "192.0.2.1, [2001:db8::1]:80" */
+/* Parses the first or last address of a header like "192.0.2.1, [2001:db8::1]:80". */
 struct record_client client_parse(const uint8_t *bytes, uint32_t length, bool first);
 
-/* The same for flows. */
 void flow_facts_copy(struct flow_facts *out, const struct flow *flow);
-/* Of the packet, which has `texts`, and of its flow; NULL for either. */
+/* Collects the texts that rules captured in the packet, and the variables of its flow; NULL: none. */
 void flow_variables_collect(struct record_scratch *scratch, const struct rule_captures *texts, const struct flow *flow);
 uint64_t flow_record_event_count(enum output_event kind, const struct flow *flow);
 void flow_record_collect(struct record_scratch *scratch, const struct eve_options *eve, const struct flow *flow);
@@ -65,7 +64,7 @@ size_t flow_record_size(const struct record_scratch *scratch);
 void flow_record_write(struct flow_record *out, const struct record_scratch *scratch, uint32_t kinds,
                        const struct flow *flow, enum flow_end reason, unsigned generation);
 
-/* --- A port, for those who write records (output.c) ----------------------------------------------- */
+/* --- Writing records to a port (output.c) --------------------------------------------------------- */
 
 void *output_reserve(struct output_port *port, size_t size); /* NULL: the ring is full */
 void output_commit(struct output_port *port);

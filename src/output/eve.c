@@ -221,7 +221,7 @@ static void ether(struct text *out, const struct packet_record *record)
         json_object_close(out);
     } else if (record->meta.hardware_address_length == 6) {
         json_member_object(out, "ether");
-        eve_mac(out, record->link_turned ? "dest_mac" : "src_mac", record->meta.hardware_address);
+        eve_mac(out, record->link_reversed ? "dest_mac" : "src_mac", record->meta.hardware_address);
         json_object_close(out);
     }
 }

@@ -349,7 +349,7 @@ static void transaction(struct text *out, const struct packet_record *record, co
 
     if (record->has_flow)
         eve_application(out, record->flow.application);
-    if (!record->has_transactions || !tx->is_there)
+    if (!record->has_transactions || !tx->is_present)
         return;
     json_member_uint(out, "tx_id", tx->id);
     if (alert->tx_guessed)

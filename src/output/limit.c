@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Limits of events in floods. Each SYN of a flood is a flow of its own whose end has an event, and each segment that
- * tracking refuses has a drop event; both would fill the disk, and push events of real connections out of the ring.
- * Each port writes at most so many of these in a second of the packets' time; the others are counted. Inspection and
- * all other counters do not change. Alerts, drops by rules and the ends of flows that were answered are never limited.
+ * Limits of events in floods. In a SYN flood the end of each flow has an event, and each segment that TCP tracking
+ * rejects has a drop event; both would fill the disk, and displace events of real connections from the ring. Each port
+ * writes a limited number of these events per second of packet time, and counts the others. Inspection and all other
+ * counters do not change. Alerts, drops by rules, and ends of flows in which both sides have sent packets are never
+ * limited.
  *
- * Threads: the worker's that owns the port.
+ * Threads: the worker that owns the port.
  */
 #include <netinet/in.h>
 
 #include "output_priv.h"
 #include "sluice/clock.h"
 
+/* Counts an event; true: it exceeds the limit per second. 0: no limit. */
 static bool exceeds(struct event_limit *limit, uint32_t most, uint64_t time_ns)
 {
     uint64_t second = time_ns / NS_PER_SECOND;
@@ -33,12 +35,12 @@ uint32_t event_limit_packet(struct event_limits *limits, uint32_t wanted, const 
     if (!(kinds & drops) || decision->drop_rule || decision->would_drop_rule ||
         !exceeds(&limits->drop, eve->drop.rate_limit, pkt->time_ns))
         return kinds;
-    counter_add(&limits->left_out[kind], 1);
+    counter_add(&limits->limited[kind], 1);
     return kinds & ~drops;
 }
 
-/* Nobody answered, the handshake was not completed, or the SYN was refused. */
-static bool is_of_flood(const struct flow *flow)
+/* Whether only one side has sent packets, the handshake was not completed, or the SYN was rejected. */
+static bool may_be_flood(const struct flow *flow)
 {
     const uint16_t both = FLOW_SERVER_SEEN | FLOW_CLIENT_SEEN;
     uint64_t packets = flow->side[FLOW_TO_SERVER].packets + flow->side[FLOW_TO_CLIENT].packets;
@@ -49,12 +51,12 @@ static bool is_of_flood(const struct flow *flow)
 bool event_limit_flow(struct event_limits *limits, const struct eve_options *eve, uint32_t kinds,
                       const struct flow *flow)
 {
-    if (!is_of_flood(flow) || flow->flags & FLOW_ALERTED ||
+    if (!may_be_flood(flow) || flow->flags & FLOW_ALERTED ||
         !exceeds(&limits->flow, eve->flow_rate_limit, flow->last_ns))
         return false;
     for (int kind = OUTPUT_FLOW; kind <= OUTPUT_NETFLOW; kind++) {
         if (kinds & 1u << kind)
-            counter_add(&limits->left_out[kind], 1);
+            counter_add(&limits->limited[kind], 1);
     }
     return true;
 }
@@ -62,5 +64,5 @@ bool event_limit_flow(struct event_limits *limits, const struct eve_options *eve
 void event_limits_count(const struct event_limits *limits, struct output_counters *out)
 {
     for (int kind = 0; kind < OUTPUT_EVENT_COUNT; kind++)
-        out->limited[kind] += atomic_load_explicit(&limits->left_out[kind], memory_order_relaxed);
+        out->limited[kind] += atomic_load_explicit(&limits->limited[kind], memory_order_relaxed);
 }

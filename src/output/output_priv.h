@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of src/output/ share: the records in the rings, and what turns them into text. */
+/* Private declarations of the output module, by subject. */
 #ifndef OUTPUT_PRIV_H
 #define OUTPUT_PRIV_H
 

@@ -27,14 +27,14 @@ enum {
     RECORD_MAX_GAPS = 64,
     RECORD_MAX_TEXTS = RULE_TEXTS_MAX + FLOW_TEXTS_MAX,
     RECORD_MAX_FIELDS = 96 << 10, /* of transactions */
-    ANOMALY_PACKET_SIZE = 32,     /* what Suricata's packethdr gives */
+    ANOMALY_PACKET_SIZE = 32,     /* bytes of packethdr in anomaly events, as in Suricata */
     ETHERNET_HEADER_SIZE = 14,
     INTERFACE_CACHE_SIZE = 64,
 };
 
 /* --- Records -------------------------------------------------------------------------------------- */
 
-/* Who talks to whom: of the packet, and of the one that carries it through a tunnel. */
+/* Addresses, ports and protocol of a packet, or of the packet that carries it in a tunnel. */
 struct endpoints {
     struct address source, destination;
     uint16_t source_port, destination_port;
@@ -43,7 +43,7 @@ struct endpoints {
     uint8_t packet_source; /* enum packet_source */
 };
 
-/* A flow as it was when the event was recorded. */
+/* State of a flow at the time of the event. */
 struct flow_facts {
     uint64_t id, start_ns;
     uint64_t packets[FLOW_DIRECTIONS], bytes[FLOW_DIRECTIONS];
@@ -58,42 +58,42 @@ struct record_variable {
     bool is_bit;
 };
 
-/* Bytes of a stream that are not there, before the byte `at` of those copied. */
+/* A gap in a stream: `missing` bytes before byte `at` of the copied ones. */
 struct record_gap {
     uint64_t missing;
     uint32_t at;
 };
 
-/* The address that a proxy told of its client. */
+/* The client's address that a proxy reports (X-Forwarded-For). */
 struct record_client {
     struct address address;
     uint8_t ip_version; /* 0: not known */
 };
 
-/* What is said of an alert's transaction: a part of the record's fields. */
+/* The transaction of an alert: a part of the record's fields. */
 struct record_transaction {
     uint64_t id;
     uint32_t at, length;
-    bool is_there;
+    bool is_present;
     struct record_client client; /* also of alerts without a transaction */
 };
 
-/* What a worker collects before it knows how large the record will be. */
+/* Parts of variable length that a worker collects before it reserves space for the record. */
 struct record_scratch {
     uint8_t *stream; /* stream_size bytes */
     uint32_t stream_size, stream_length;
     uint32_t gap_count, variable_count, text_count;
     bool has_transactions;       /* an alert has one */
-    struct record_client client; /* of an event of a protocol, to stand in place of the flow's */
+    struct record_client client; /* protocol events: replaces the flow's client address */
     struct fields fields;
     uint8_t field_bytes[RECORD_MAX_FIELDS];
-    struct record_transaction transactions[RECORD_MAX_ALERTS]; /* by alert, when has_transactions */
+    struct record_transaction transactions[RECORD_MAX_ALERTS]; /* one per alert, if has_transactions */
     struct record_gap gaps[RECORD_MAX_GAPS];
     struct record_variable variables[RECORD_MAX_VARIABLES];
-    struct rule_capture texts[RECORD_MAX_TEXTS]; /* first the packet's, whose places alerts know */
+    struct rule_capture texts[RECORD_MAX_TEXTS]; /* first those of the packet, to which alerts refer by index */
 };
 
-/* A TCP segment for stream_tcp. Lies behind a record at any address: copied out before it is read. */
+/* A TCP segment for stream_tcp events. Follows a record without alignment: copy it before reading it. */
 struct record_segment {
     uint16_t flags; /* enum packet_stream_flag */
     bool has_session;
@@ -102,11 +102,11 @@ struct record_segment {
 };
 
 /*
- * A packet with all that happened to it. Behind it in the ring: alert_count times struct alert, then as many struct
- * record_transaction if has_transactions, gap_count times struct
- * record_gap, variable_count times struct record_variable, text_count times struct rule_capture, payload_copied bytes
- * of payload, stream_copied bytes of the stream, packet_copied bytes of the packet, fields_copied bytes of fields,
- * struct record_segment if OUTPUT_STREAM is among the kinds.
+ * A packet and its events. It is followed in the ring by alert_count times struct alert, as many struct
+ * record_transaction if has_transactions, gap_count times struct record_gap, variable_count times struct
+ * record_variable, text_count times struct rule_capture, payload_copied bytes of payload, stream_copied bytes of the
+ * stream, packet_copied bytes of the packet, fields_copied bytes of fields, and a struct record_segment if `kinds` has
+ * OUTPUT_STREAM.
  */
 struct packet_record {
     uint32_t kinds; /* bits 1 << enum output_event */
@@ -114,21 +114,21 @@ struct packet_record {
     uint32_t payload_length, payload_copied, stream_copied, packet_copied, fields_copied;
     uint32_t generation;
     uint64_t time_ns, number;
-    uint8_t event_count, event_list[PACKET_MAX_EVENTS]; /* those that are wanted */
-    const struct rule *drop_rule;   /* or the rule that drops in mode drop, of OUTPUT_WOULD_DROP; so is drop_reason */
-    const struct rule_names *names; /* of the variables; NULL: those of the options */
-    struct flow_facts flow;         /* when has_flow */
+    uint8_t event_count, event_list[PACKET_MAX_EVENTS]; /* enabled in eve.types.anomaly */
+    const struct rule *drop_rule;   /* in OUTPUT_WOULD_DROP the rule that drops in mode drop; drop_reason likewise */
+    const struct rule_names *names; /* of the variables; NULL: use those of the options */
+    struct flow_facts flow;         /* valid if has_flow */
     struct endpoints endpoints, root;
     struct queue_meta meta;
 
     uint8_t ethernet[ETHERNET_HEADER_SIZE];
-    bool has_flow_macs; /* `ethernet` has the first MAC address of each end of the flow, but no type */
-    bool link_turned;   /* the packet went the other way: what is known of its sender is the receiver's */
+    bool has_flow_macs; /* `ethernet` has the first MAC address of each end of the flow, and no type */
+    bool link_reversed; /* the packet had the opposite direction of the event: its sender is the event's receiver */
     bool has_ethernet, is_tunneled, has_transport, has_flow, passed, has_transactions;
     bool to_client;             /* the client is the destination */
     const char *app_event_type; /* of an event of a protocol */
     uint64_t app_tx_id;
-    struct record_client client; /* of an event of a protocol, when it is to stand in place of the flow's */
+    struct record_client client; /* protocol events: replaces the flow's client address */
     uint8_t tunnel_depth, link, vlan_count;
     uint8_t verdict, drop_reason, reject;
     uint16_t vlan_id[PACKET_MAX_VLANS];
@@ -136,13 +136,13 @@ struct packet_record {
     bool mark_set;
     uint32_t mark_value, mark_mask;
 
-    bool has_conntrack; /* what the kernel's connection tracking says of the packet from capture */
+    bool has_conntrack; /* the queued packet has conntrack data */
     uint32_t conntrack_id, conntrack_mark, conntrack_info;
 
-    /* for drop events */
-    uint32_t flow_drop_gid, flow_drop_sid; /* the rule that dropped the flow before; 0 */
+    /* For drop events. */
+    uint32_t flow_drop_gid, flow_drop_sid; /* the rule that dropped the flow earlier; 0: none */
     uint8_t tos, ttl;
-    uint16_t ip_length; /* as the header has it */
+    uint16_t ip_length; /* as in the header */
     uint32_t ip_id, flow_label;
     uint8_t tcp_flags, tcp_reserved;
     uint16_t tcp_window, tcp_urgent, udp_length;

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where events go: a file, or a Unix socket that somebody reads. Lines are collected and written in large pieces; each
- * line's end and kind are remembered until it has gone, so that a full disk or a reader that has died is counted by
- * kind.
+ * The target of events: a file, or a Unix socket of a log reader. Lines are collected and written in large pieces. The
+ * end and kind of each line are stored until it is written, so that a full disk or a dead reader is counted by kind.
  *
- * A write that fails loses the lines that it did not write: the output thread has to go on, and the rings behind it are
- * bounded. One thing is kept: when a line of a file was cut, its rest is written first next time, for the file stays a
- * file of whole lines. The file stays open and the next flush tries again.
+ * A write that fails loses the lines that it did not write, because the output thread must continue: the rings behind
+ * it are bounded. If a line of a file was written only in part, its rest is kept and written first the next time, so
+ * that the file still consists of whole lines. The file stays open, and the next flush tries again.
  *
- * A file that was removed, with its folder perhaps, has no reader any more: it is made anew. A socket is connected when
- * there is something to send, and again when its reader has gone; both are tried once a second. A reader that is slow
- * is waited for a moment.
+ * A file that was removed is created again. A socket is connected when there is something to send, and
+ * again after its reader has closed it. Both are tried once a second. A slow reader is waited for up to WAIT_MS.
  *
- * Threads: the output thread, but for sink_open() and sink_close().
+ * Threads: the output thread, except for sink_open() and sink_close().
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,27 +25,7 @@
 #include "output_priv.h"
 #include "sluice/clock.h"
 
-enum { PATIENCE_MS = 50, RETRY_SECONDS = 1, SEND_BUFFER = 1 << 20 };
-
-static int open_path(const char *path, bool truncate)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (truncate ? O_TRUNC : 0), 0640);
-
-    return fd < 0 ? -errno : fd;
-}
-
-/* Whoever wrote the file before may have been killed in the middle of a line: ours begin at the start of one. */
-static void end_cut_line(const char *path, int fd)
-{
-    int reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    off_t size = reader < 0 ? 0 : lseek(reader, 0, SEEK_END);
-    char last = '\n';
-
-    if (size > 0 && pread(reader, &last, 1, size - 1) == 1 && last != '\n' && write(fd, "\n", 1) < 0)
-        errno = 0; /* what is written next tells the same */
-    if (reader >= 0)
-        close(reader);
-}
+enum { WAIT_MS = 50, RETRY_SECONDS = 1, SEND_BUFFER = 1 << 20 };
 
 static int connect_path(const char *path, int type)
 {
@@ -60,7 +38,7 @@ static int connect_path(const char *path, int type)
     fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -errno;
-    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &(int){ SEND_BUFFER }, sizeof(int)); /* of a datagram's size, too */
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &(int){ SEND_BUFFER }, sizeof(int)); /* also limits the size of a datagram */
     if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
         return fd;
     err = -errno;
@@ -68,11 +46,15 @@ static int connect_path(const char *path, int type)
     return err;
 }
 
+/* Opens the file or connects the socket. Returns the descriptor or -errno. */
 static int open_target(const struct sink *sink, bool truncate)
 {
-    if (sink->type == OUTPUT_FILE_REGULAR)
-        return open_path(sink->path, truncate);
-    return connect_path(sink->path, sink->type == OUTPUT_FILE_UNIX_STREAM ? SOCK_STREAM : SOCK_DGRAM);
+    int fd;
+
+    if (sink->type != OUTPUT_FILE_REGULAR)
+        return connect_path(sink->path, sink->type == OUTPUT_FILE_UNIX_STREAM ? SOCK_STREAM : SOCK_DGRAM);
+    fd = open(sink->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (truncate ? O_TRUNC : 0), 0640);
+    return fd < 0 ? -errno : fd;
 }
 
 int sink_open(struct sink *sink, const char *path, enum output_file_type type, bool truncate,
@@ -92,10 +74,19 @@ int sink_open(struct sink *sink, const char *path, enum output_file_type type, b
         sink_close(sink);
         return err;
     }
-    if (err >= 0 && type == OUTPUT_FILE_REGULAR)
-        end_cut_line(path, sink->fd);
-    if (err < 0)
-        sink->fd = -1; /* its reader may come later */
+    if (err < 0) {
+        sink->fd = -1; /* the reader of the socket may start later */
+    } else if (type == OUTPUT_FILE_REGULAR) {
+        /* The previous writer may have been killed in the middle of a line: begin a new one. */
+        int reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        off_t size = reader < 0 ? 0 : lseek(reader, 0, SEEK_END);
+        char last = '\n';
+
+        if (size > 0 && pread(reader, &last, 1, size - 1) == 1 && last != '\n' && write(sink->fd, "\n", 1) < 0)
+            errno = 0; /* the next write reports the error */
+        if (reader >= 0)
+            close(reader);
+    }
     return 0;
 }
 
@@ -139,7 +130,7 @@ bool sink_is_full(const struct sink *sink)
     return sink->buffer.length >= SINK_MAX_BYTES || sink->mark_count == SINK_MAX_MARKS;
 }
 
-static void forget(struct sink *sink)
+static void clear_lines(struct sink *sink)
 {
     text_reset(&sink->buffer);
     sink->mark_count = 0;
@@ -147,7 +138,7 @@ static void forget(struct sink *sink)
 }
 
 /* Counts the marks from `first` on as lost. */
-static void lose(struct sink *sink, size_t first)
+static void count_lost(struct sink *sink, size_t first)
 {
     for (size_t i = first; i < sink->mark_count; i++)
         counter_add(&sink->counters->lost[sink->marks[i].kind], 1);
@@ -155,7 +146,7 @@ static void lose(struct sink *sink, size_t first)
 
 /* --- The target ----------------------------------------------------------------------------------- */
 
-/* The rest of a line that was begun there has no place in another one. */
+/* Closes the target. The rest of a line that was written in part is lost: it must not be written to another target. */
 static void disconnect(struct sink *sink)
 {
     if (sink->fd >= 0)
@@ -172,100 +163,85 @@ static void disconnect(struct sink *sink)
     sink->cut = false;
 }
 
-static bool is_removed(const struct sink *sink)
+static void set_error(struct sink *sink, int err)
 {
-    struct stat status;
-
-    return sink->type == OUTPUT_FILE_REGULAR && fstat(sink->fd, &status) == 0 && S_ISREG(status.st_mode) &&
-           status.st_nlink == 0;
+    atomic_store_explicit(&sink->error, err, memory_order_relaxed);
 }
 
-static void note(struct sink *sink, int trouble)
+/* Opens the target, and records a failure. */
+static int reopen_target(struct sink *sink)
 {
-    atomic_store_explicit(&sink->trouble, trouble, memory_order_relaxed);
+    int fd = open_target(sink, false);
+
+    if (fd < 0)
+        set_error(sink, fd);
+    if (sink->type == OUTPUT_FILE_REGULAR && (fd == -EACCES || fd == -EPERM))
+        atomic_store_explicit(&sink->needs_file, true, memory_order_relaxed);
+    return fd;
 }
 
-static void note_opening(struct sink *sink, int err)
-{
-    note(sink, err);
-    if (sink->type == OUTPUT_FILE_REGULAR && (err == -EACCES || err == -EPERM))
-        atomic_store_explicit(&sink->shut_out, true, memory_order_relaxed);
-}
-
-/* Looks after the target once a second: one that has gone is opened anew. */
-static void look_after(struct sink *sink)
+/* Checks the target once a second: opens it again if the file was removed or the reader has closed the socket. */
+static void check_target(struct sink *sink)
 {
     uint64_t now_ns = clock_monotonic_ns();
+    struct stat status;
     int fd;
 
     if (now_ns - sink->tried_ns < RETRY_SECONDS * NS_PER_SECOND)
         return;
     sink->tried_ns = now_ns;
-    if (sink->fd >= 0 && is_removed(sink))
+    if (sink->fd >= 0 && sink->type == OUTPUT_FILE_REGULAR && fstat(sink->fd, &status) == 0 &&
+        S_ISREG(status.st_mode) && status.st_nlink == 0)
         disconnect(sink);
     if (sink->fd >= 0)
         return;
-    fd = open_target(sink, false);
+    fd = reopen_target(sink);
     sink->fd = fd < 0 ? -1 : fd;
-    if (fd < 0)
-        note_opening(sink, fd);
 }
 
 /* --- Writing -------------------------------------------------------------------------------------- */
 
-/* What a call may write: what is left, but of datagrams one line. */
-static size_t next_piece(const struct sink *sink, size_t done, size_t mark)
-{
-    return (sink->type == OUTPUT_FILE_UNIX_DATAGRAM ? sink->marks[mark].end : sink->buffer.length) - done;
-}
-
-static ssize_t write_piece(const struct sink *sink, const char *bytes, size_t length)
-{
-    return sink->type == OUTPUT_FILE_REGULAR ? write(sink->fd, bytes, length)
-                                             : send(sink->fd, bytes, length, MSG_NOSIGNAL);
-}
-
-/* For as long as a reader that does not read is waited for in a flush. */
-static bool wait_writable(const struct sink *sink, uint64_t until_ns)
+/* Handles the error of a write; true: the write may be tried again at once. A socket that its reader has closed is
+ * closed. A reader that does not read is waited for until `until_ns`. */
+static bool may_retry(struct sink *sink, uint64_t until_ns)
 {
     struct pollfd wait = { .fd = sink->fd, .events = POLLOUT };
-    uint64_t now_ns = clock_monotonic_ns();
-
-    return now_ns < until_ns && poll(&wait, 1, (int)((until_ns - now_ns) / 1000000) + 1) > 0 &&
-           !(wait.revents & (POLLERR | POLLHUP));
-}
-
-/* The write did not go; true when it may be tried again at once. Who reads a socket no more is given up. */
-static bool overcome(struct sink *sink, uint64_t until_ns)
-{
+    uint64_t now_ns;
     int err = errno;
 
-    if (err != EINTR)
-        note(sink, -err);
     if (err == EINTR)
         return true;
-    if (sink->type != OUTPUT_FILE_REGULAR && (err == EAGAIN || err == ENOBUFS))
-        return wait_writable(sink, until_ns);
-    if (sink->type != OUTPUT_FILE_REGULAR && err != EMSGSIZE) {
+    set_error(sink, -err);
+    if (sink->type == OUTPUT_FILE_REGULAR)
+        return false;
+    if (err == EAGAIN || err == ENOBUFS) {
+        now_ns = clock_monotonic_ns();
+        return now_ns < until_ns && poll(&wait, 1, (int)((until_ns - now_ns) / 1000000) + 1) > 0 &&
+               !(wait.revents & (POLLERR | POLLHUP));
+    }
+    if (err != EMSGSIZE) {
         close(sink->fd);
         sink->fd = -1;
     }
     return false;
 }
 
-/* Returns how many bytes were written; less than all of them after an error. */
+/* Writes the buffer; a datagram has one line. Returns the number of bytes written: less than all after an error. */
 static size_t write_all(struct sink *sink)
 {
-    uint64_t until_ns = clock_monotonic_ns() + PATIENCE_MS * (NS_PER_SECOND / 1000);
+    uint64_t until_ns = clock_monotonic_ns() + WAIT_MS * (NS_PER_SECOND / 1000);
     size_t done = 0, mark = 0;
 
     while (sink->fd >= 0 && done < sink->buffer.length) {
-        ssize_t n = write_piece(sink, sink->buffer.bytes + done, next_piece(sink, done, mark));
+        size_t end = sink->type == OUTPUT_FILE_UNIX_DATAGRAM ? sink->marks[mark].end : sink->buffer.length;
+        const char *bytes = sink->buffer.bytes + done;
+        ssize_t n = sink->type == OUTPUT_FILE_REGULAR ? write(sink->fd, bytes, end - done)
+                                                      : send(sink->fd, bytes, end - done, MSG_NOSIGNAL);
 
         if (n > 0) {
             done += (size_t)n;
             mark++;
-        } else if (n == 0 || !overcome(sink, until_ns)) {
+        } else if (n == 0 || !may_retry(sink, until_ns)) {
             break;
         }
     }
@@ -274,19 +250,19 @@ static size_t write_all(struct sink *sink)
     if (done < sink->buffer.length)
         counter_add(&sink->counters->write_errors, 1);
     else
-        note(sink, 0);
+        set_error(sink, 0);
     return done;
 }
 
-/* The write stopped at `done`, in the line of mark `stopped`: keeps the rest of that line if the file has its
- * beginning. */
+/* Called when the write stopped at `done`, in the line of mark `stopped`: keeps the rest of that line if its beginning
+ * was written. */
 static void keep_rest(struct sink *sink, size_t done, size_t stopped)
 {
     bool begun = sink->fd >= 0 && (done > line_start(sink, stopped) || (stopped == 0 && sink->cut));
 
-    lose(sink, stopped + begun);
+    count_lost(sink, stopped + begun);
     if (!begun) {
-        forget(sink);
+        clear_lines(sink);
         return;
     }
     struct sink_mark mark = { .end = sink->marks[stopped].end - done, .kind = sink->marks[stopped].kind };
@@ -301,7 +277,7 @@ static void keep_rest(struct sink *sink, size_t done, size_t stopped)
 void sink_flush(struct sink *sink)
 {
     if (sink->mark_count > 0)
-        look_after(sink);
+        check_target(sink);
     if (sink->mark_count == 0)
         return;
 
@@ -311,7 +287,7 @@ void sink_flush(struct sink *sink)
     while (complete < sink->mark_count && sink->marks[complete].end <= done)
         counter_add(&sink->counters->written[sink->marks[complete++].kind], 1);
     if (complete == sink->mark_count)
-        forget(sink);
+        clear_lines(sink);
     else
         keep_rest(sink, done, complete);
 }
@@ -319,24 +295,24 @@ void sink_flush(struct sink *sink)
 void sink_finish(struct sink *sink)
 {
     sink_flush(sink);
-    lose(sink, 0);
-    forget(sink);
+    count_lost(sink, 0);
+    clear_lines(sink);
 }
 
 void sink_take(struct sink *sink, int fd)
 {
     sink_flush(sink);
-    lose(sink, 0); /* the rest of a line that belongs to the old file */
-    forget(sink);
+    count_lost(sink, 0); /* the rest of a line whose beginning is in the old file */
+    clear_lines(sink);
     if (sink->fd >= 0)
         close(sink->fd);
     sink->fd = fd;
-    note(sink, 0);
+    set_error(sink, 0);
 }
 
 void sink_reopen(struct sink *sink)
 {
-    int fd = open_target(sink, false);
+    int fd = reopen_target(sink);
 
     if (fd >= 0) {
         sink_take(sink, fd);
@@ -344,5 +320,4 @@ void sink_reopen(struct sink *sink)
     }
     sink_flush(sink);
     counter_add(&sink->counters->write_errors, 1);
-    note_opening(sink, fd);
 }
