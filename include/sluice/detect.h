@@ -156,7 +156,6 @@ void detect_transfer_transaction(struct transfer *t, struct detector *detector, 
 
 struct detect_counters {
     uint64_t scans, bytes_scanned;
-    uint64_t scans_recalled; /* scans of buffers that were found in the scan cache */
     uint64_t candidates, evaluations, matches;
     uint64_t waiting;                  /* candidates that were stored until more stream data arrives */
     uint64_t flow_memcap_hits;         /* candidates that could not be stored: the stream is scanned again instead */

@@ -625,7 +625,6 @@ static void collect(struct stats *stats, struct worker *const *workers, unsigned
     add(stats, "detect.alert_queue_overflow", sums.policy.alerts_overflow);
     add(stats, "detect.alerts_suppressed", sums.policy.alerts_suppressed);
     add(stats, "detect.scans", sums.detect.scans);
-    add(stats, "detect.scans_recalled", sums.detect.scans_recalled);
     add(stats, "detect.candidates", sums.detect.candidates);
     add(stats, "detect.evaluations", sums.detect.evaluations);
     add(stats, "detect.waiting", sums.detect.waiting);

@@ -54,7 +54,7 @@ static void scan_buffers(struct detector *detector, const struct ruleset *rulese
         const uint8_t *bytes = ruleset->buffers[i].buffer->buffer(in, &length);
 
         if (bytes && length > 0)
-            prefilter_scan_whole(ruleset->buffers[i].prefilter, detector, bytes, length);
+            prefilter_scan(ruleset->buffers[i].prefilter, detector, bytes, length, 0);
     }
 }
 
@@ -111,7 +111,7 @@ void collect_packet(struct evaluation *ev)
 
     for (unsigned i = 0; i < count; i++) {
         if (scan && groups[i]->prefilter)
-            prefilter_scan_whole(groups[i]->prefilter, detector, pkt->payload, pkt->payload_length);
+            prefilter_scan(groups[i]->prefilter, detector, pkt->payload, pkt->payload_length, 0);
         add_unfiltered(ev, &groups[i]->unfiltered);
     }
     if (ruleset->ip_only[traffic].count > 0 && !ev->is_reversed && needs_ip_only(pkt))

@@ -42,8 +42,7 @@ int detector_new(struct detector **out, const struct detector_options *options)
            sizeof(detector->stream_inspection_window));
     detector->pcre = pcre_scratch_new(&limits);
     detector->transforms = transform_scratch_new();
-    if (!detector->pcre || !detector->transforms || scan_cache_new(&detector->scan_cache) ||
-        budget_new(&detector->budget, &options->budget) ||
+    if (!detector->pcre || !detector->transforms || budget_new(&detector->budget, &options->budget) ||
         pool_new(&detector->pending, sizeof(struct flow_detection), options->flow_memcap) ||
         pool_new(&detector->transactions, sizeof(struct app_detection), options->transaction_memcap)) {
         detector_free(detector);
@@ -64,7 +63,6 @@ void detector_free(struct detector *detector)
     pool_free(detector->transactions);
     transform_scratch_free(detector->transforms);
     budget_free(detector->budget);
-    scan_cache_free(detector->scan_cache);
     free(detector->candidates);
     free(detector->seen);
     free(detector->hits);
@@ -165,7 +163,6 @@ void detector_switch(struct detector *detector, struct detector_memory *room)
     detector->hit_signatures = room->hit_signatures;
     detector->capacity = room->capacity;
     detector->serial = 0;
-    scan_cache_clear(detector->scan_cache);
     detector->candidate_count = detector->hit_count = 0;
     *room = before;
 }

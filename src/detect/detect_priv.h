@@ -17,7 +17,6 @@
  *     matcher.c           Hyperscan databases; anchored.c  literals with a fixed offset
  *     gram_table.c        literals in short buffers; gram_counts.c  frequency of their bytes
  *     two_byte_matcher.c  two-byte literals in long buffers
- *     scan_cache.c        results of earlier scans
  *   transaction_priv.h  rules on transactions: transaction_groups.c, transaction.c
  *   detector_priv.h     the detector
  *     detect.c            inspection of a packet

@@ -108,8 +108,6 @@ struct detector {
     struct detect_counters counters;
     struct budget *budget;     /* NULL: rules are not timed */
     struct merged_scan merged; /* of the current chunk */
-    struct scan_cache *scan_cache;
-    bool is_recording; /* candidates are also recorded in the scan cache */
 };
 
 /* --- budget.c ------------------------------------------------------------------------------------- */
@@ -227,8 +225,6 @@ void detector_next_serial(struct detector *detector);
 
 static inline void detector_add_candidate(struct detector *detector, uint32_t signature)
 {
-    if (detector->is_recording)
-        scan_cache_record(detector, signature);
     if (detector->seen[signature] == detector->serial)
         return;
     detector->seen[signature] = detector->serial;

@@ -16,8 +16,7 @@
 struct prefilter {
     struct anchored *anchored; /* NULL if not needed, like the next two */
     struct matcher *matcher, *near;
-    struct scan_cache_owner whole, chunk; /* owners in the scan cache */
-    const struct prefilter *growing;      /* set if this is a merged prefilter */
+    const struct prefilter *growing; /* set if this is a merged prefilter */
 };
 
 int prefilter_new(struct prefilter **out)
@@ -47,8 +46,6 @@ static bool is_near(const struct literal *literal)
 
 int prefilter_add(struct prefilter *prefilter, const struct literal *literal, uint32_t signature)
 {
-    prefilter->whole.salt += 2;
-    prefilter->chunk.salt = prefilter->whole.salt + 1;
     if (anchored_accepts(literal)) {
         if (!prefilter->anchored && anchored_new(&prefilter->anchored))
             return -ENOMEM;
@@ -127,18 +124,6 @@ void prefilter_scan(const struct prefilter *prefilter, struct detector *detector
         matcher_scan(prefilter->near, detector, bytes, length, base);
 }
 
-void prefilter_scan_whole(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
-                          uint32_t length)
-{
-    bool may_keep = length <= SCAN_CACHE_LENGTH;
-
-    if (may_keep && scan_cache_find(detector, &prefilter->whole, bytes, length))
-        return;
-    prefilter_scan(prefilter, detector, bytes, length, 0);
-    if (may_keep)
-        scan_cache_end(detector);
-}
-
 /* Literals across the border to the new bytes are searched in any case. */
 void prefilter_scan_grown(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
                           uint32_t length, uint32_t before, uint64_t base)
@@ -146,10 +131,7 @@ void prefilter_scan_grown(const struct prefilter *prefilter, struct detector *de
     const struct merged_scan *merged = &detector->merged;
 
     if (merged->growing != prefilter || merged->bytes != bytes + before || merged->length != length - before) {
-        if (base == 0)
-            prefilter_scan_whole(prefilter, detector, bytes, length);
-        else
-            prefilter_scan(prefilter, detector, bytes, length, base);
+        prefilter_scan(prefilter, detector, bytes, length, base);
         return;
     }
     prefilter_scan(prefilter, detector, bytes, before + (merged->length < LITERAL_MAX ? merged->length : LITERAL_MAX),
@@ -197,12 +179,7 @@ static void search_chunk(const struct prefilter *prefilter, const struct prefilt
         merged = NULL;
     if (reach == LITERAL_ANYWHERE || chunk->offset < reach)
         matcher_scan_border(matcher, detector, chunk->before, chunk->before_length, chunk->data, length);
-    if (length > SCAN_CACHE_LENGTH) {
-        search_bytes(prefilter, merged, detector, chunk->data, length);
-    } else if (!scan_cache_find(detector, &prefilter->chunk, chunk->data, length)) {
-        search_bytes(prefilter, merged, detector, chunk->data, length);
-        scan_cache_end(detector);
-    }
+    search_bytes(prefilter, merged, detector, chunk->data, length);
 }
 
 void prefilter_scan_chunk(const struct prefilter *prefilter, const struct prefilter *merged, struct detector *detector,

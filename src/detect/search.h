@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Search of literals in bytes. A prefilter uses Hyperscan databases (matcher), a table of literals with a fixed offset
- * (anchored), a table for short buffers (gram table) and a matcher for two-byte literals. The scan cache stores results
- * of earlier scans.
+ * (anchored), a table for short buffers (gram table) and a matcher for two-byte literals.
  *
  * Ownership: the bytes of literals belong to the rules.
  */
@@ -41,10 +40,6 @@ int prefilter_grow_scratch(const struct prefilter *prefilter, struct hs_scratch 
 void prefilter_scan(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes, uint32_t length,
                     uint64_t base);
 
-/* As prefilter_scan() for a whole buffer; uses the scan cache. */
-void prefilter_scan_whole(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
-                          uint32_t length);
-
 /* As prefilter_scan() for a growing buffer from offset `base` on: `before` old bytes and then new ones, which a scan
  * with the merged pattern database may have covered already. */
 void prefilter_scan_grown(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
@@ -64,26 +59,6 @@ void prefilter_scan_chunk(const struct prefilter *prefilter, const struct prefil
 /* As prefilter_scan() for the whole inspection window of a stream, which begins at stream offset `offset`. */
 void prefilter_scan_window(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
                            uint32_t length, uint64_t offset);
-
-/* --- scan_cache.c --------------------------------------------------------------------------------- */
-
-struct scan_cache;
-/* Identifies the prefilter of a cached scan by its address. The salt selects the position in the table; it need not be
- * unique. It depends on the rules alone, so that two runs behave alike. */
-struct scan_cache_owner {
-    uint32_t salt;
-};
-enum { SCAN_CACHE_LENGTH = 2048 };               /* longest buffer whose scan is cached */
-int scan_cache_new(struct scan_cache **out);     /* 0 or -ENOMEM */
-void scan_cache_free(struct scan_cache *cache);  /* NULL is allowed */
-void scan_cache_clear(struct scan_cache *cache); /* signature numbers or owners have changed */
-/* Looks up the scan of equal bytes by the same owner. True: its results were added to the candidates. False: candidates
- * that are added from now on are recorded until scan_cache_end(); for a long buffer only if a buffer with the same hash
- * was seen before. */
-bool scan_cache_find(struct detector *detector, const struct scan_cache_owner *owner, const uint8_t *bytes,
-                     uint32_t length);
-void scan_cache_record(struct detector *detector, uint32_t signature);
-void scan_cache_end(struct detector *detector);
 
 /* --- matcher.c ------------------------------------------------------------------------------------ */
 

@@ -373,7 +373,7 @@ static void scan_growing(struct transaction_scan *scan, uint32_t buffer, unsigne
     uint32_t before = done < LITERAL_MAX ? (uint32_t)done : LITERAL_MAX, from = (uint32_t)done - before;
 
     if (scanned->transforms)
-        prefilter_scan_whole(scanned->prefilter, scan->ev->detector, value->bytes, value->length);
+        prefilter_scan(scanned->prefilter, scan->ev->detector, value->bytes, value->length, 0);
     else
         prefilter_scan_grown(scanned->prefilter, scan->ev->detector, value->bytes + from, value->length - from, before,
                              value->offset + from);
@@ -393,7 +393,7 @@ static void scan_buffer(struct transaction_scan *scan, uint32_t at)
         if (buffer->access->grows)
             scan_growing(scan, at, index, &value);
         else
-            prefilter_scan_whole(buffer->prefilter, scan->ev->detector, value.bytes, value.length);
+            prefilter_scan(buffer->prefilter, scan->ev->detector, value.bytes, value.length, 0);
     }
     if (!buffer->access->grows && !state->rescan)
         state->scanned[at / 64] |= UINT64_C(1) << (at % 64);
@@ -810,14 +810,14 @@ static struct app_bytes get_new_bytes(const struct evaluation *ev, const struct 
     return value;
 }
 
-/* Whether the merged scan pays: the chunk ends with the new bytes, and they are a large enough part of it. A short
- * first part may be in the scan cache. */
+/* Whether the merged scan pays: the chunk ends with the new bytes, and they are a large enough part of it. Their first
+ * LITERAL_MAX bytes are searched again in any case. */
 static bool is_merge_worthwhile(const struct stream_chunk *chunk, const struct app_bytes *part)
 {
     enum { MOST_VIEWS = 8 }; /* searching a chunk with both kinds of literals costs a tenth more */
 
     return part->bytes && part->length <= chunk->length && part->length >= chunk->length / MOST_VIEWS &&
-           (part->offset > 0 || part->length > SCAN_CACHE_LENGTH) &&
+           part->length > LITERAL_MAX &&
            memcmp(chunk->data + (chunk->length - part->length), part->bytes, part->length) == 0;
 }
 

@@ -14,7 +14,7 @@ OURS = {
     'stats.app_layer': {'byterange', 'memcap', 'memuse'},
     'stats.app_layer.flow': {'also_tcp', 'also_udp'},
     'stats.defrag': {'contradictions', 'dropped_fragments', 'evicted', 'evicted_fragments', 'repeated_fragments'},
-    'stats.detect': {'candidates', 'dataset_memcap', 'evaluations', 'flow_memcap', 'host_evicted', 'host_memcap', 'limit_matches', 'pcre_limits', 'rule_files_failed', 'scans', 'scans_recalled', 'step_limits', 'threshold_evicted',
+    'stats.detect': {'candidates', 'dataset_memcap', 'evaluations', 'flow_memcap', 'host_evicted', 'host_memcap', 'limit_matches', 'pcre_limits', 'rule_files_failed', 'scans', 'step_limits', 'threshold_evicted',
                      'threshold_memcap', 'waiting'},
     'stats.file_store': {'files', 'refused'},
     'stats.flow': {'conntrack_reply', 'evicted', 'variable_memcap'},
