@@ -3,11 +3,9 @@
  * Hyperscan databases over the literals of many rules. Equal literals are one pattern with a list of signatures. The
  * literal API is used: bytes are taken verbatim, and Hyperscan needs only its literal matchers.
  *
- * A pattern is reported at most once per scan (HS_FLAG_SINGLEMATCH): only its occurrence matters.
- *
- * Literals of one or two bytes make Hyperscan half again as slow for hundreds of others: those of two bytes are
- * searched by the two-byte matcher (two_byte_matcher.c). For those of one byte, and for all of them on processors where
- * that matcher is slow, a small separate database is used: two scans together take less time.
+ * A pattern is reported at most once per scan (HS_FLAG_SINGLEMATCH): only its occurrence matters. Literals of two bytes
+ * are reported at each position, because they occur by chance in any long payload: rules with them are evaluated at the
+ * recorded positions only (sluice/pair_positions.h).
  */
 #include <assert.h>
 #include <errno.h>
@@ -34,28 +32,23 @@ struct pattern_target {
 
 enum {
     PAIR_LENGTH = 2,
-    TINY_MAX = 8,     /* more of them are no faster in a separate database */
-    TINY_OTHERS = 64, /* nor are they with fewer other patterns; also for the two-byte matcher */
-    HEX_BYTE = 4,     /* a byte as \xHH */
+    HEX_BYTE = 4, /* a byte as \xHH */
 };
-
-enum { DATABASE_MAIN, DATABASE_TINY, DATABASES };
 
 struct matcher {
     struct entry *entries; /* until compilation */
     uint32_t entry_count, entry_capacity;
     bool is_trimmed, is_merged;
 
-    hs_database_t *databases[DATABASES]; /* the second is NULL for most matchers */
-    bool cached;                         /* the databases were read from the cache */
-    uint32_t *first;                     /* per pattern: index of its first signature in `found`; one more at the end */
+    hs_database_t *database;
+    bool cached;     /* the database was read from the cache */
+    uint32_t *first; /* per pattern: index of its first signature in `found`; one more at the end */
     struct pattern_target *targets;
     uint32_t pattern_count;
     size_t shortest, longest;
-    uint32_t reach;                    /* largest reach of all literals */
-    struct literal *literals;          /* per pattern; their bytes belong to the rules */
-    struct gram_table *gram_table;     /* over the literals */
-    struct two_byte_matcher *two_byte; /* for literals that are in no database; NULL for most matchers */
+    uint32_t reach;                /* largest reach of all literals */
+    struct literal *literals;      /* per pattern; their bytes belong to the rules */
+    struct gram_table *gram_table; /* over the literals */
 };
 
 int matcher_new(struct matcher **out)
@@ -72,16 +65,12 @@ void matcher_free(struct matcher *matcher)
 {
     if (!matcher)
         return;
-    for (unsigned i = 0; i < DATABASES; i++) {
-        if (matcher->databases[i])
-            hs_free_database(matcher->databases[i]);
-    }
+    hs_free_database(matcher->database);
     free(matcher->entries);
     free(matcher->first);
     free(matcher->targets);
     free(matcher->literals);
     gram_table_free(matcher->gram_table);
-    two_byte_matcher_free(matcher->two_byte);
     free(matcher);
 }
 
@@ -284,88 +273,22 @@ static int compile_patterns(hs_database_t **out, const struct pattern_arrays *pa
     return result == HS_NOMEM ? -ENOMEM : -EINVAL;
 }
 
-static int make_database(struct matcher *matcher, unsigned which, const struct pattern_arrays *patterns,
-                         struct cache *cache, char error[256])
+static int make_database(struct matcher *matcher, const struct pattern_arrays *patterns, struct cache *cache,
+                         char error[256])
 {
-    hs_database_t **database = &matcher->databases[which];
     struct cache_key key;
     int err;
 
     if (cache && make_key(matcher, patterns, &key))
         cache = NULL;
-    *database = cache ? read_from_cache(cache, &key) : NULL;
-    if (*database)
+    matcher->database = cache ? read_from_cache(cache, &key) : NULL;
+    matcher->cached = matcher->database != NULL;
+    if (matcher->cached)
         return 0;
-    matcher->cached = false;
-    err = compile_patterns(database, patterns, error);
+    err = compile_patterns(&matcher->database, patterns, error);
     if (!err && cache)
-        write_to_cache(*database, cache, &key);
+        write_to_cache(matcher->database, cache, &key);
     return err;
-}
-
-/* Moves the patterns with a length from `shortest` to `longest` to the front and returns their number. */
-static uint32_t move_to_front(struct pattern_arrays *patterns, size_t shortest, size_t longest)
-{
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < patterns->count; i++) {
-        if (patterns->lengths[i] < shortest || patterns->lengths[i] > longest)
-            continue;
-        const char *bytes = patterns->bytes[count];
-        unsigned flags = patterns->flags[count], id = patterns->ids[count];
-        size_t length = patterns->lengths[count];
-
-        patterns->bytes[count] = patterns->bytes[i];
-        patterns->flags[count] = patterns->flags[i];
-        patterns->ids[count] = patterns->ids[i];
-        patterns->lengths[count] = patterns->lengths[i];
-        patterns->bytes[i] = bytes;
-        patterns->flags[i] = flags;
-        patterns->ids[i] = id;
-        patterns->lengths[i] = length;
-        count++;
-    }
-    return count;
-}
-
-/* Removes the first `count` patterns. */
-static void remove_front(struct pattern_arrays *patterns, uint32_t count)
-{
-    patterns->bytes += count;
-    patterns->flags += count;
-    patterns->ids += count;
-    patterns->lengths += count;
-    patterns->count -= count;
-}
-
-static int make_two_byte_matcher(struct matcher *matcher, struct pattern_arrays *patterns)
-{
-    uint32_t count = move_to_front(patterns, PAIR_LENGTH, PAIR_LENGTH);
-    int err;
-
-    if (count == 0 || count > TWO_BYTE_MAX || patterns->count - count < TINY_OTHERS || !two_byte_matcher_is_fast())
-        return 0;
-    err = two_byte_matcher_new(&matcher->two_byte, matcher->literals, patterns->ids, count);
-    remove_front(patterns, count);
-    return err;
-}
-
-static int make_databases(struct matcher *matcher, const struct pattern_arrays *patterns, struct cache *cache,
-                          char error[256])
-{
-    struct pattern_arrays rest = *patterns;
-    int err = make_two_byte_matcher(matcher, &rest);
-    uint32_t tiny = move_to_front(&rest, 0, PAIR_LENGTH);
-
-    matcher->cached = true;
-    if (!err && tiny > 0 && tiny <= TINY_MAX && rest.count - tiny >= TINY_OTHERS) {
-        struct pattern_arrays tiny_patterns = rest;
-
-        tiny_patterns.count = tiny;
-        err = make_database(matcher, DATABASE_TINY, &tiny_patterns, cache, error);
-        remove_front(&rest, tiny);
-    }
-    return err ? err : make_database(matcher, DATABASE_MAIN, &rest, cache, error);
 }
 
 /* Sorts the entries, assigns an id to each distinct literal and lists its signatures. */
@@ -386,7 +309,8 @@ static void number_patterns(struct matcher *matcher, struct pattern_arrays *patt
             continue;
         patterns->bytes[count] = (const char *)literal->bytes;
         patterns->lengths[count] = literal->length;
-        patterns->flags[count] = HS_FLAG_SINGLEMATCH | (literal->nocase ? HS_FLAG_CASELESS : 0);
+        patterns->flags[count] =
+            (literal->length == PAIR_LENGTH ? 0 : HS_FLAG_SINGLEMATCH) | (literal->nocase ? HS_FLAG_CASELESS : 0);
         patterns->ids[count] = count;
         matcher->literals[count] = *literal;
         matcher->first[count++] = i;
@@ -460,7 +384,7 @@ int matcher_compile(struct matcher *matcher, struct cache *cache, char error[256
     if (!err)
         err = make_patterns(matcher, &arrays);
     if (!err)
-        err = make_databases(matcher, &arrays, cache, error);
+        err = make_database(matcher, &arrays, cache, error);
     if (err == -ENOMEM)
         snprintf(error, 256, "out of memory for the pattern matcher");
     clear_arrays(&arrays);
@@ -510,11 +434,7 @@ bool matcher_is_cached(const struct matcher *matcher)
 
 int matcher_grow_scratch(const struct matcher *matcher, struct hs_scratch **scratch)
 {
-    for (unsigned i = 0; i < DATABASES; i++) {
-        if (matcher->databases[i] && hs_alloc_scratch(matcher->databases[i], scratch) != HS_SUCCESS)
-            return -ENOMEM;
-    }
-    return 0;
+    return hs_alloc_scratch(matcher->database, scratch) == HS_SUCCESS ? 0 : -ENOMEM;
 }
 
 uint32_t matcher_reach(const struct matcher *matcher)
@@ -532,15 +452,14 @@ struct scan {
 };
 
 /* Records a match for the growing buffer whose new bytes are the end of the chunk. For a match that begins before these
- * bytes only one position may be reported although others follow, so the merged result is discarded; the two-byte
- * matcher reports all positions. */
+ * bytes only one position may be reported although others follow, so the merged result is discarded; literals of
+ * two bytes are reported at all positions. */
 static void record_merged_match(const struct scan *scan, unsigned id, const struct pattern_target *target, uint64_t end)
 {
     struct merged_scan *merged = &scan->detector->merged;
     size_t length = scan->matcher->literals[id].length;
-    bool reports_all = scan->matcher->two_byte && length == PAIR_LENGTH;
 
-    if (end - length < merged->skip && reports_all)
+    if (end - length < merged->skip && length == PAIR_LENGTH)
         return;
     if (end - length < merged->skip || merged->count == MERGED_MAX) {
         merged->growing = NULL;
@@ -567,13 +486,31 @@ static void add_signatures(const struct scan *scan, unsigned id, uint64_t end)
         add_target(scan, id, &matcher->targets[i], end);
 }
 
+/* Records a position of a two-byte literal in the whole payload of the packet for the evaluation of the rules. */
+static void add_pair(const struct scan *scan, unsigned id, uint32_t end)
+{
+    const struct matcher *matcher = scan->matcher;
+
+    pair_positions_add(&scan->detector->payload_pairs, two_byte_pair(scan->bytes + end - PAIR_LENGTH),
+                       end - PAIR_LENGTH);
+    for (uint32_t i = matcher->first[id]; i < matcher->first[id + 1]; i++) {
+        if (precheck_passes(&matcher->targets[i].precheck, scan->bytes, scan->length, end))
+            add_target(scan, id, &matcher->targets[i], end);
+    }
+}
+
 static int on_match(unsigned id, unsigned long long from, unsigned long long to, unsigned flags, void *user)
 {
     const struct scan *scan = user;
+    const struct pair_positions *places = &scan->detector->payload_pairs;
 
     (void)from;
     (void)flags;
-    add_signatures(scan, id, scan->base + to);
+    if (scan->matcher->literals[id].length == PAIR_LENGTH && scan->bytes == places->bytes &&
+        scan->length == places->length)
+        add_pair(scan, id, (uint32_t)to);
+    else
+        add_signatures(scan, id, scan->base + to);
     return 0;
 }
 
@@ -584,34 +521,9 @@ static void on_gram_match(void *user, uint32_t pattern, uint32_t end)
     add_signatures(scan, pattern, scan->base + end);
 }
 
-/* Positions in the whole payload of the packet are stored for the evaluation of the rules. */
-static void on_pair_match(void *user, uint32_t pattern, uint32_t end)
+static void search_database(const struct scan *scan, const uint8_t *bytes, uint32_t length, match_event_handler handler)
 {
-    const struct scan *scan = user;
-    const struct matcher *matcher = scan->matcher;
-    struct pair_positions *places = &scan->detector->payload_pairs;
-
-    if (scan->bytes != places->bytes || scan->length != places->length) {
-        add_signatures(scan, pattern, scan->base + end);
-        return;
-    }
-    pair_positions_add(places, two_byte_pair(scan->bytes + end - PAIR_LENGTH), end - PAIR_LENGTH);
-    for (uint32_t i = matcher->first[pattern]; i < matcher->first[pattern + 1]; i++) {
-        const struct pattern_target *target = &matcher->targets[i];
-
-        if (precheck_passes(&target->precheck, scan->bytes, scan->length, end))
-            add_target(scan, pattern, target, end);
-    }
-}
-
-static void search_databases(const struct scan *scan, const uint8_t *bytes, uint32_t length,
-                             match_event_handler handler)
-{
-    for (unsigned i = 0; i < DATABASES; i++) {
-        if (scan->matcher->databases[i])
-            hs_scan(scan->matcher->databases[i], (const char *)bytes, length, 0, scan->detector->scratch, handler,
-                    (void *)scan);
-    }
+    hs_scan(scan->matcher->database, (const char *)bytes, length, 0, scan->detector->scratch, handler, (void *)scan);
 }
 
 void matcher_scan(const struct matcher *matcher, struct detector *detector, const uint8_t *bytes, uint32_t length,
@@ -632,9 +544,7 @@ void matcher_scan(const struct matcher *matcher, struct detector *detector, cons
         gram_table_search(matcher->gram_table, bytes, length, on_gram_match, &scan);
         return;
     }
-    search_databases(&scan, bytes, length, on_match);
-    if (matcher->two_byte)
-        two_byte_matcher_search(matcher->two_byte, bytes, length, on_pair_match, &scan);
+    search_database(&scan, bytes, length, on_match);
 }
 
 /* Hyperscan reports a pattern once, at its first position. If that is entirely before the border, an occurrence across
@@ -669,12 +579,6 @@ static void on_border_gram(void *user, uint32_t pattern, uint32_t end)
         add_signatures(scan, pattern, 0);
 }
 
-static void on_border_pair(void *user, uint32_t pattern, uint32_t end)
-{
-    (void)end;
-    add_signatures(user, pattern, 0);
-}
-
 void matcher_scan_border(const struct matcher *matcher, struct detector *detector, const uint8_t *before,
                          uint32_t before_length, const uint8_t *bytes, uint32_t length)
 {
@@ -692,7 +596,5 @@ void matcher_scan_border(const struct matcher *matcher, struct detector *detecto
         gram_table_search_border(matcher->gram_table, border, old + new, old, on_border_gram, &scan);
         return;
     }
-    search_databases(&scan, border, old + new, on_border_match);
-    if (matcher->two_byte)
-        two_byte_matcher_search(matcher->two_byte, border + old - 1, PAIR_LENGTH, on_border_pair, &scan);
+    search_database(&scan, border, old + new, on_border_match);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Search of literals in bytes. A prefilter uses Hyperscan databases (matcher), a table of literals with a fixed offset
- * (anchored), a table for short buffers (gram table) and a matcher for two-byte literals.
+ * (anchored) and a table for short buffers (gram table).
  *
  * Ownership: the bytes of literals belong to the rules.
  */
@@ -72,7 +72,7 @@ bool matcher_equal(const struct matcher *a, const struct matcher *b);
  * than GRAM_TABLE_LENGTH bytes. */
 int matcher_merge(struct matcher **out, struct matcher *of_stream, struct matcher *growing);
 int matcher_compile(struct matcher *matcher, struct cache *cache, char error[256]);
-bool matcher_is_cached(const struct matcher *matcher); /* its databases were read from the cache */
+bool matcher_is_cached(const struct matcher *matcher); /* its database was read from the cache */
 int matcher_grow_scratch(const struct matcher *matcher, struct hs_scratch **scratch);
 /* Returns the number of bytes from the buffer's start within which all literals end; LITERAL_ANYWHERE: unlimited. */
 uint32_t matcher_reach(const struct matcher *matcher);
@@ -104,23 +104,6 @@ void gram_table_search(const struct gram_table *table, const uint8_t *bytes, uin
 /* As above for patterns that begin before the border and end behind it. May report others, too. */
 void gram_table_search_border(const struct gram_table *table, const uint8_t *bytes, uint32_t length, uint32_t border,
                               pattern_found *found, void *user);
-
-/* --- two_byte_matcher.c --------------------------------------------------------------------------- */
-
-/* Whether this processor (AVX2) finds two-byte literals faster than Hyperscan does; on others, do not create a two-byte
- * matcher. */
-bool two_byte_matcher_is_fast(void);
-/* Builds a matcher for the literals at the indices `patterns`: up to TWO_BYTE_MAX, two bytes each. Returns 0 or
- * -ENOMEM.
- */
-struct two_byte_matcher;
-enum { TWO_BYTE_MAX = 128 };
-int two_byte_matcher_new(struct two_byte_matcher **out, const struct literal *literals, const unsigned *patterns,
-                         uint32_t count);
-void two_byte_matcher_free(struct two_byte_matcher *matcher);
-/* As gram_table_search(), for buffers of any length. */
-void two_byte_matcher_search(const struct two_byte_matcher *matcher, const uint8_t *bytes, uint32_t length,
-                             pattern_found *found, void *user);
 
 /* --- anchored.c ----------------------------------------------------------------------------------- */
 
