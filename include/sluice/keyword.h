@@ -104,7 +104,6 @@ static inline void packet_needs_protocols(struct packet_needs *needs, uint8_t lo
 }
 
 /* A buffer under inspection; src/detect/inspect.c describes how its conditions are evaluated. */
-struct pair_positions;
 struct pcre_scratch;
 struct transform_scratch;
 
@@ -141,8 +140,6 @@ struct inspection {
     struct transform_scratch *transforms; /* the worker's memory for decoded data */
     struct rule_captures
         *texts; /* destination of texts captured by pcre, kept when the rule matches; NULL: not captured */
-    const struct pair_positions
-        *pairs; /* positions of two-byte pairs in a buffer, possibly another one; NULL: none recorded */
     /* Evaluates other conditions on other bytes, for keywords that decode a part of the buffer. `in` is a copy. */
     bool (*walk)(struct inspection *in, const struct condition *first);
     uint64_t values[RULE_MAX_VALUES];

@@ -329,7 +329,8 @@ void detect_packet(struct detector *detector, const struct ruleset *ruleset, con
     detector->limited_count = 0;
     detector->texts.count = 0;
     start_round(detector);
-    pair_positions_reset(&detector->payload_pairs, in->packet->payload, in->packet->payload_length);
+    detector->payload = in->packet->payload;
+    detector->payload_length = in->packet->payload_length;
     if (chunk)
         collect_chunk(ev);
     if (!ev->chunk_only)

@@ -11,7 +11,6 @@
 
 #include "sluice/app.h"
 #include "sluice/keyword.h"
-#include "sluice/pair_positions.h"
 #include "sluice/pool.h"
 #include "sluice/stream.h"
 #include "ruleset_priv.h"
@@ -104,7 +103,8 @@ struct detector {
     uint32_t stream_inspection_window[FLOW_DIRECTIONS];
     bool guess_transactions; /* detect.guess-applayer-tx */
     uint8_t guess_limit;
-    struct pair_positions payload_pairs; /* in the payload of the current packet */
+    const uint8_t *payload; /* of the current packet */
+    uint32_t payload_length;
     struct detect_counters counters;
     struct budget *budget;     /* NULL: rules are not timed */
     struct merged_scan merged; /* of the current chunk */

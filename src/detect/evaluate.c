@@ -251,7 +251,6 @@ void inspection_init(struct inspection *inspection, const struct evaluation *ev)
     inspection->pcre = ev->detector->pcre;
     inspection->transforms = ev->detector->transforms;
     inspection->texts = &ev->detector->captured;
-    inspection->pairs = &ev->detector->payload_pairs;
 }
 
 static bool buffers_match(struct evaluation *ev, const struct signature *signature)

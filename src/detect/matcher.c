@@ -4,8 +4,8 @@
  * literal API is used: bytes are taken verbatim, and Hyperscan needs only its literal matchers.
  *
  * A pattern is reported at most once per scan (HS_FLAG_SINGLEMATCH): only its occurrence matters. Literals of two bytes
- * are reported at each position, because they occur by chance in any long payload: rules with them are evaluated at the
- * recorded positions only (sluice/pair_positions.h).
+ * are reported at each position, because they occur by chance in any long payload: a rule becomes a candidate only if
+ * the conditions that follow its literal hold there (precheck.c).
  */
 #include <assert.h>
 #include <errno.h>
@@ -486,31 +486,23 @@ static void add_signatures(const struct scan *scan, unsigned id, uint64_t end)
         add_target(scan, id, &matcher->targets[i], end);
 }
 
-/* Records a position of a two-byte literal in the whole payload of the packet for the evaluation of the rules. */
-static void add_pair(const struct scan *scan, unsigned id, uint32_t end)
-{
-    const struct matcher *matcher = scan->matcher;
-
-    pair_positions_add(&scan->detector->payload_pairs, two_byte_pair(scan->bytes + end - PAIR_LENGTH),
-                       end - PAIR_LENGTH);
-    for (uint32_t i = matcher->first[id]; i < matcher->first[id + 1]; i++) {
-        if (precheck_passes(&matcher->targets[i].precheck, scan->bytes, scan->length, end))
-            add_target(scan, id, &matcher->targets[i], end);
-    }
-}
-
+/* Of a two-byte literal in the whole payload of the packet, each position is reported, and the conditions that follow
+ * the literal are evaluated there. */
 static int on_match(unsigned id, unsigned long long from, unsigned long long to, unsigned flags, void *user)
 {
     const struct scan *scan = user;
-    const struct pair_positions *places = &scan->detector->payload_pairs;
+    const struct matcher *matcher = scan->matcher;
+    bool prechecks = matcher->literals[id].length == PAIR_LENGTH && scan->bytes == scan->detector->payload &&
+                     scan->length == scan->detector->payload_length;
 
     (void)from;
     (void)flags;
-    if (scan->matcher->literals[id].length == PAIR_LENGTH && scan->bytes == places->bytes &&
-        scan->length == places->length)
-        add_pair(scan, id, (uint32_t)to);
-    else
-        add_signatures(scan, id, scan->base + to);
+    for (uint32_t i = matcher->first[id]; i < matcher->first[id + 1]; i++) {
+        const struct pattern_target *target = &matcher->targets[i];
+
+        if (!prechecks || precheck_passes(&target->precheck, scan->bytes, scan->length, (uint32_t)to))
+            add_target(scan, id, target, scan->base + to);
+    }
     return 0;
 }
 

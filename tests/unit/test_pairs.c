@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Literals of two bytes: their recorded positions, and rules that have them with and without these. */
+/* Rules with literals of two bytes, whose conditions are evaluated as soon as the literal is found. */
 #include <check.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "detect_rig.h"
-#include "sluice/pair_positions.h"
 
 static uint32_t random_state;
 
@@ -16,98 +15,6 @@ static uint32_t random_number(void)
     random_state = random_state * 1664525 + 1013904223;
     return random_state >> 8;
 }
-
-/* --- What is known of their places ---------------------------------------------------------------- */
-
-/* Twice, as when two matchers look for the pair. */
-static void note_all(struct pair_positions *places, const uint32_t *at, unsigned count)
-{
-    for (unsigned i = 0; i < 2 * count; i++)
-        pair_positions_add(places, 0x7994, at[i % count]);
-}
-
-START_TEST(places_of_a_pair_are_kept_in_order)
-{
-    static const uint32_t at[] = { 3, 12, 13, 17, 25, 26, 30, 38 };
-    static const uint8_t buffer[40];
-    static struct pair_positions places;
-
-    for (unsigned count = 1; count <= sizeof(at) / sizeof(at[0]); count++) {
-        unsigned kept = count < PAIR_POSITIONS_MAX ? count : PAIR_POSITIONS_MAX;
-
-        pair_positions_reset(&places, buffer, sizeof(buffer));
-        note_all(&places, at, count);
-
-        const struct pair_position *place = pair_positions_find(&places, buffer, sizeof(buffer), 0x7994);
-
-        ck_assert_ptr_nonnull(place);
-        ck_assert_uint_eq(place->count, kept);
-        ck_assert_uint_eq(place->more, count > PAIR_POSITIONS_MAX);
-        for (unsigned i = 0; i + 1 < kept; i++)
-            ck_assert_uint_eq(place->at[i], at[i]);
-        ck_assert_uint_eq(place->at[kept - 1], at[count - 1]);
-    }
-}
-END_TEST
-
-START_TEST(places_are_of_one_buffer)
-{
-    static const uint8_t buffer[40], other[40];
-    static struct pair_positions places;
-
-    pair_positions_reset(&places, buffer, sizeof(buffer));
-    ck_assert_ptr_null(pair_positions_find(&places, buffer, sizeof(buffer), 0x7994));
-    pair_positions_add(&places, 0x7994, 12);
-    ck_assert_ptr_nonnull(pair_positions_find(&places, buffer, sizeof(buffer), 0x7994));
-    ck_assert_ptr_null(pair_positions_find(&places, other, sizeof(other), 0x7994));
-    ck_assert_ptr_null(pair_positions_find(&places, buffer, sizeof(buffer) - 1, 0x7994));
-    pair_positions_reset(&places, buffer, sizeof(buffer));
-    ck_assert_ptr_null(pair_positions_find(&places, buffer, sizeof(buffer), 0x7994));
-}
-END_TEST
-
-START_TEST(of_a_pair_whose_slots_are_taken_nothing_is_known)
-{
-    static const uint8_t buffer[40];
-    static struct pair_positions places;
-    uint16_t alike[PAIR_POSITIONS_SLOTS + 1];
-    unsigned count = 0;
-
-    for (uint16_t pair = 1; count <= PAIR_POSITIONS_SLOTS; pair++)
-        if (pair_position_slot(pair, 0) == pair_position_slot(0x7994, 0))
-            alike[count++] = pair;
-    pair_positions_reset(&places, buffer, sizeof(buffer));
-    for (unsigned i = 0; i < 2 * count; i++)
-        pair_positions_add(&places, alike[i % count], i);
-    for (unsigned i = 0; i < PAIR_POSITIONS_SLOTS; i++) {
-        const struct pair_position *place = pair_positions_find(&places, buffer, sizeof(buffer), alike[i]);
-
-        ck_assert_ptr_nonnull(place);
-        ck_assert_uint_eq(place->count, 2);
-        ck_assert_uint_eq(place->at[0], i);
-        ck_assert_uint_eq(place->at[1], i + count);
-    }
-    ck_assert_ptr_null(pair_positions_find(&places, buffer, sizeof(buffer), alike[PAIR_POSITIONS_SLOTS]));
-}
-END_TEST
-
-/* What was noted a whole round of turns ago says nothing. */
-START_TEST(turns_of_places_may_wrap)
-{
-    static const uint8_t buffer[40];
-    static struct pair_positions places;
-
-    pair_positions_reset(&places, buffer, sizeof(buffer));
-    ck_assert_uint_eq(places.turn, 1);
-    pair_positions_add(&places, 0x7994, 12);
-    places.turn = UINT32_MAX;
-    pair_positions_reset(&places, buffer, sizeof(buffer));
-    ck_assert_uint_eq(places.turn, 1);
-    ck_assert_ptr_null(pair_positions_find(&places, buffer, sizeof(buffer), 0x7994));
-}
-END_TEST
-
-/* --- Rules ---------------------------------------------------------------------------------------- */
 
 enum { PACKETS = 3000, RULES = 14 };
 
@@ -132,7 +39,7 @@ static const char *const rules[RULES] = {
     "content:\"|79 94|\"; content:!\"|00|\"; within:5; byte_test:1,<,100,2;",
 };
 
-/* With the marker as the literal of each rule, the positions of pairs are not recorded. */
+/* With the marker as the literal of each rule, no condition is evaluated in advance. */
 static void load_rules(bool by_marker)
 {
     static char text[32768];
@@ -189,7 +96,7 @@ static unsigned matches_of(uint32_t number)
     return matches;
 }
 
-START_TEST(rules_match_alike_whether_positions_of_pairs_are_recorded_or_not)
+START_TEST(rules_match_alike_with_and_without_prechecks)
 {
     static unsigned by_marker[PACKETS];
     unsigned matched[RULES] = { 0 };
@@ -259,11 +166,7 @@ int main(void)
     TCase *tcase = tcase_create("pairs");
 
     tcase_set_timeout(tcase, 300);
-    tcase_add_test(tcase, places_of_a_pair_are_kept_in_order);
-    tcase_add_test(tcase, places_are_of_one_buffer);
-    tcase_add_test(tcase, of_a_pair_whose_slots_are_taken_nothing_is_known);
-    tcase_add_test(tcase, turns_of_places_may_wrap);
-    tcase_add_test(tcase, rules_match_alike_whether_positions_of_pairs_are_recorded_or_not);
+    tcase_add_test(tcase, rules_match_alike_with_and_without_prechecks);
     tcase_add_test(tcase, a_rule_whose_pair_is_followed_by_something_else_is_no_candidate);
     suite_add_tcase(suite, tcase);
 

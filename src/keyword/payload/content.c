@@ -15,7 +15,6 @@
 #include "condition.h"
 #include "literal.h"
 #include "search.h"
-#include "sluice/pair_positions.h"
 
 /* --- Matching ------------------------------------------------------------------------------------- */
 
@@ -73,40 +72,6 @@ static struct inspect_search *search_of(struct inspection *in, const struct cond
     return &in->searches[in->search_count++];
 }
 
-enum { PAIR_LENGTH = 2 };
-
-/* Returns the first recorded match that lies in [start, end); all positions must be recorded. */
-static const uint8_t *first_place(const struct inspection *in, const struct pair_position *place, uint32_t start,
-                                  uint32_t end)
-{
-    for (unsigned i = 0; i < place->count; i++)
-        if (place->at[i] >= start)
-            return place->at[i] + PAIR_LENGTH <= end ? in->data + place->at[i] : NULL;
-    return NULL;
-}
-
-/* Returns the first match that lies in [start, end). When the first and last positions of the two-byte pair in the
- * buffer are recorded, only the range between them is searched. */
-static const uint8_t *search_between(const struct inspection *in, const struct content *content, uint32_t start,
-                                     uint32_t end)
-{
-    const struct pair_position *place = NULL;
-
-    if (content->length == PAIR_LENGTH && !content->nocase && in->pairs)
-        place = pair_positions_find(in->pairs, in->data, in->length, two_byte_pair(content->bytes));
-    if (place && !place->more)
-        return first_place(in, place, start, end);
-    if (place) {
-        uint32_t after = place->at[PAIR_POSITIONS_MAX - 1] + PAIR_LENGTH;
-
-        start = start > place->at[0] ? start : place->at[0];
-        end = end < after ? end : after;
-        if (start + PAIR_LENGTH > end)
-            return NULL;
-    }
-    return search_first(content, in->data + start, end - start);
-}
-
 /* Returns the first position in the window at which the whole content fits and matches. The evaluation may call this
  * for each of its steps. */
 static const uint8_t *search_window(struct inspection *in, const struct condition *condition,
@@ -116,7 +81,7 @@ static const uint8_t *search_window(struct inspection *in, const struct conditio
     uint32_t start = window.start, from = start;
 
     if (!known)
-        return search_between(in, content, start, window.end);
+        return search_first(content, in->data + start, window.end - start);
     if (start >= known->from && start <= known->until) {
         from = known->from;
         start = known->until;
@@ -124,7 +89,7 @@ static const uint8_t *search_window(struct inspection *in, const struct conditio
     if (start > window.end || content->length > window.end - start)
         return NULL; /* the result is unknown, so nothing is recorded */
 
-    const uint8_t *found = search_between(in, content, start, window.end);
+    const uint8_t *found = search_first(content, in->data + start, window.end - start);
 
     known->from = from;
     known->until = found ? (uint32_t)(found - in->data) : window.end - content->length + 1;
