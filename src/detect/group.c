@@ -190,8 +190,7 @@ static int add_port_rule(struct group_builder *builder, unsigned traffic, unsign
     return 0;
 }
 
-/* Starting another scan costs more than a few hundred additional literals. UDP has few rules, which another method
- * finds as long as they are few. */
+/* Starting another scan costs more than searching a few hundred additional literals. UDP has few rules. */
 static bool is_cheap_everywhere(const struct group_entry *entry, enum traffic traffic)
 {
     return traffic == TRAFFIC_TCP && entry->has_literal && entry->literal.strength >= CHEAP_EVERYWHERE &&
@@ -205,7 +204,7 @@ int group_builder_add(struct group_builder *builder, struct ruleset *ruleset, en
     const struct signature *signature = &ruleset->signatures[entry->signature];
     struct port_rule port_rule = { .entry = *entry, .ports = signature->destination_port };
 
-    port_rule.entry.literal.is_whole = port_rule.entry.literal.may_share = traffic != TRAFFIC_TCP;
+    port_rule.entry.literal.is_whole = traffic != TRAFFIC_TCP;
     if (traffic == TRAFFIC_OTHER || signature->bidirectional || is_cheap_everywhere(entry, traffic))
         return group_add(&ruleset->generic[traffic], &port_rule.entry);
     if (is_narrow(port_rule.ports))

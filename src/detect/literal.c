@@ -121,7 +121,7 @@ static void fill_literal(struct literal *out, const struct condition *condition,
     if (out->length > LITERAL_MAX)
         out->length = LITERAL_MAX;
     out->is_part = out->length < content->length;
-    out->is_whole = out->may_share = out->grows = false;
+    out->is_whole = out->grows = false;
     out->nocase = content->nocase;
     out->buffer = buffer->keyword;
     out->rule_buffer = buffer;

@@ -38,7 +38,6 @@ struct literal {
     bool is_part;   /* of a longer content */
     bool is_whole;  /* the searched buffer is complete (not a stream) */
     bool grows;     /* the searched buffer arrives in parts */
-    bool may_share; /* fewer patterns are worth more candidates, because this buffer is searched often */
     uint32_t at;    /* offset in its buffer, or LITERAL_ANYWHERE */
     uint32_t reach; /* the literal ends within this many bytes of the buffer; LITERAL_ANYWHERE if unknown */
     const struct keyword *buffer; /* NULL: payload */
@@ -63,8 +62,7 @@ uint8_t literal_fold(uint8_t byte, bool nocase);
 
 /* --- trim.c --------------------------------------------------------------------------------------- */
 
-/* Trims the literals of one matcher: a literal that is searched in complete buffers is cut to a part, or replaced by
- * another literal that it contains. Returns 0 or -ENOMEM. */
+/* Cuts the long literals of one matcher to a part. Returns 0 or -ENOMEM. */
 int literals_trim(struct literal *const *literals, uint32_t count);
 
 /* --- precheck.c ----------------------------------------------------------------------------------- */

@@ -12,64 +12,11 @@
  * segment border (matcher.c).
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "detect_priv.h"
 #include "gram_counts.h"
 
-enum {
-    PART_LENGTH = 8,
-    SHARED_LENGTH = 6,
-    SHARED_BYTES = 4,
-    SHARED_MAX = 256, /* quadratic: each literal is compared with all others */
-};
-
-/* --- Literals that contain others ----------------------------------------------------------------- */
-
-/* Whether the literal is long enough and has enough different bytes to be rare. */
-static bool is_rare(const struct literal *literal)
-{
-    unsigned different = 0;
-
-    for (size_t i = 0; i < literal->length; i++)
-        different += !memchr(literal->bytes, literal->bytes[i], i);
-    return literal->length >= SHARED_LENGTH && different >= SHARED_BYTES;
-}
-
-static bool contains(const struct literal *outer, const struct literal *inner)
-{
-    if (inner->length >= outer->length || (outer->nocase && !inner->nocase))
-        return false;
-    for (size_t i = 0; i <= outer->length - inner->length; i++) {
-        if (literal_equal(inner, outer->bytes + i))
-            return true;
-    }
-    return false;
-}
-
-/*
- * Where a literal occurs, all literals that it contains occur, too: a rule may be found by a contained literal of
- * another rule. Rulesets have many rules for variants of one attack, and fewer patterns are searched faster. Not for a
- * stream, where the shorter literal may have been found in an earlier segment.
- */
-static void share_literals(struct literal *const *literals, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        const struct literal *shortest = literals[i];
-
-        for (uint32_t k = 0; k < count && literals[i]->may_share; k++) {
-            const struct literal *other = literals[k];
-
-            if (other->length < shortest->length && is_rare(other) && contains(literals[i], other))
-                shortest = other;
-        }
-        literals[i]->bytes = shortest->bytes;
-        literals[i]->length = shortest->length;
-        literals[i]->nocase = shortest->nocase;
-    }
-}
-
-/* --- Parts ---------------------------------------------------------------------------------------- */
+enum { PART_LENGTH = 8 };
 
 static uint64_t count_grams(const struct gram_counts *counts, const uint8_t *part, uint32_t length)
 {
@@ -102,11 +49,8 @@ static void cut_literal(struct literal *literal, uint32_t length, const struct g
 int literals_trim(struct literal *const *literals, uint32_t count)
 {
     struct gram_counts counts;
-    int err = 0;
+    int err = gram_counts_make(&counts, literals, count);
 
-    if (count <= SHARED_MAX)
-        share_literals(literals, count);
-    err = gram_counts_make(&counts, literals, count);
     for (uint32_t i = 0; i < count && !err; i++) {
         uint32_t part = literals[i]->is_whole ? PART_LENGTH : LITERAL_STREAM_PART;
 
