@@ -9,7 +9,20 @@
 #include "sluice/config.h"
 #include "sluice/engine_limits.h"
 
-enum affinity_mode { AFFINITY_NONE, AFFINITY_EXCLUSIVE, AFFINITY_BALANCED };
+enum affinity_mode {
+    AFFINITY_NONE,
+    AFFINITY_EXCLUSIVE,
+    AFFINITY_BALANCED,
+    AFFINITY_AUTO, /* of the setting only: exclusive if there are enough CPUs, otherwise balanced */
+};
+
+/* The settings threading.*. */
+struct affinity_options {
+    enum affinity_mode mode;
+    bool no_senders;
+    const char *const *workers, *const *management, *const *output; /* lists such as "0-3,8" */
+};
+extern const struct setting affinity_settings[];
 
 struct affinity {
     enum affinity_mode mode;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Config: one YAML file, checked against a table of settings.
+ * Config: YAML files, checked against tables of settings.
  *
- * Each setting is a row: name, type, range, default, help. The table parses the file, answers the getters, and prints
- * `sluice settings` and the reference in the user guide. A name is a path ("stream.midstream"); a `*` in it stands for
- * one free part ("vars.address-groups.*"), a trailing `**` for any subtree that is kept and not checked further.
+ * A module describes its settings by an array of rows: name, type, range, default, help, and the field of its options
+ * that config_fill() writes the value to. `sluice settings`, sluice.yaml(5) and docs/settings.md are printed from the
+ * rows. A name is a path ("stream.midstream"). A `*` in it stands for one part of the user's choice
+ * ("vars.address-groups.*"), a final `**` for any subtree, which is kept and not checked.
  *
- * Every mistake is reported with its position: unknown keys with the nearest known one, wrong types, values out of
- * range.
+ * All mistakes are reported with their positions: unknown settings with the nearest known name, wrong types, values out
+ * of range. A setting with a mistake keeps its previous value or default.
  *
- * Threads:   built by one thread, then read only.
- * Ownership: strings are lent until config_free().
+ * Threads:   one thread reads the files; then the configuration is read-only for all threads.
+ * Ownership: strings and lists are valid until config_free().
  */
 #ifndef SLUICE_CONFIG_H
 #define SLUICE_CONFIG_H
@@ -23,33 +24,43 @@
 #include "sluice/diag.h"
 
 enum setting_type {
-    SETTING_BOOL,   /* yes, no, true, false, on, off */
-    SETTING_NUMBER, /* decimal, or hexadecimal after 0x */
-    SETTING_SIZE,   /* bytes, with k, M, G (and kb, KiB and so on: all are powers of 1024) */
-    SETTING_STRING,
-    SETTING_ENUM,     /* one of `choices` */
-    SETTING_PATH,     /* relative to the file that names it */
-    SETTING_LIST,     /* of strings, each one of `choices` if there are any; a single scalar is a list of one */
-    SETTING_PATHS,    /* a list of paths, relative to the file that names them */
-    SETTING_VARIABLE, /* text in the rule language's form for addresses or ports; a list becomes "[a,b]" */
-    SETTING_SECTION,  /* a mapping whose presence says something; `no` or leaving it out is absence. `choices` are the
-                       * members that it has when the file does not name it */
-    SETTING_ANY,      /* anything, with what is below it; after a final `*` only the names in `choices`, if any */
+    /* Type of the value in the file, and C type of the field */
+    SETTING_BOOL,     /* yes, no, true, false, on, off; bool */
+    SETTING_NUMBER,   /* decimal, or hexadecimal after 0x; unsigned integer of any width */
+    SETTING_SIZE,     /* bytes, with a unit k, M, G (or kb, KiB ...), all powers of 1024; as SETTING_NUMBER */
+    SETTING_STRING,   /* const char * */
+    SETTING_ENUM,     /* one of `choices`; its index, as an enum, bool or unsigned integer */
+    SETTING_PATH,     /* relative to the folder of the file that has it; const char * */
+    SETTING_LIST,     /* strings, each one of `choices` if there are any; a scalar is a list of one.
+                       * const char *const *, NULL-terminated and never NULL */
+    SETTING_PATHS,    /* paths as SETTING_PATH; as SETTING_LIST */
+    SETTING_VARIABLE, /* addresses or ports in the syntax of rules; a list becomes "[a,b]". const char * */
+    SETTING_SECTION,  /* a mapping that has an effect even when it is empty; `no` removes it. `choices` are its members
+                       * if no file has it. bool: whether it is present */
+    SETTING_ANY,      /* any subtree; for a name that ends in `*` only the names in `choices`, if any. No field */
 };
 
+/* A row; an array of rows ends with one without a name. */
 struct setting {
     const char *name;
     enum setting_type type;
-    const char *default_value;  /* as it would be written; NULL: unset */
+    const char *default_value;  /* as in a file; NULL: unset */
     int64_t low, high;          /* SETTING_NUMBER and SETTING_SIZE; both 0: any */
     const char *const *choices; /* NULL-terminated; see the types */
     const char *help;
-    const char *(*check)(const char *value); /* optional, of each string: NULL, or what was expected instead */
-    const char *warning;                     /* given when the setting is used: "has no effect yet" */
+    const char *(*check)(const char *value); /* for strings; NULL, or the expected form for the error text */
+    const char *warning;                     /* reported when a file has the setting: "has no effect yet" */
+    /* The field of the options; both 0: none. */
+    size_t offset, size;
+    uint64_t scale; /* numbers: the field's unit is smaller by this factor; 0: the same unit */
+    /* Writes a string of another form to the options, instead of the field. `check` has accepted it. */
+    void (*store)(const char *value, void *options);
 };
+#define SETTING_FIELD(tag, member) .offset = offsetof(struct tag, member), .size = sizeof(((struct tag *)NULL)->member)
 
-/* The table that belongs to Sluice itself; protocols bring their own. Ends with a row without a name. */
-extern const struct setting config_settings[];
+/* Values of settings with setting_auto_choices. */
+enum setting_auto { SETTING_AUTO, SETTING_YES, SETTING_NO };
+extern const char *const setting_auto_choices[];
 
 struct config;
 
@@ -66,6 +77,14 @@ int config_parse(struct config *config, const char *name, const char *text, size
                  enum config_strictness strictness, struct diag *diag);
 /* One setting from the command line: "key=value". */
 int config_set(struct config *config, const char *assignment, struct diag *diag);
+
+/*
+ * Writes the values of the rows to their fields of `options`. A setting that has neither a value nor a default leaves
+ * its field unchanged. Rows with a `*` in their name are read only for a part that replaces it: config_fill(c, rows,
+ * "0-3", &options) reads "queues.0-3.mark" for "queues.*.mark", and no row without `*`. The rows must be in a table of
+ * config_new().
+ */
+void config_fill(const struct config *config, const struct setting *rows, const char *part, void *options);
 
 /* Getters. The name must be in a table (asserted): with its default if the file does not set it. A number that has no
  * default is 0, a list is empty. */
@@ -112,6 +131,7 @@ bool config_duration(const char *value, uint64_t *seconds);
 bool config_mode(const char *value, unsigned *mode);
 /* "0x1/0x1": a mark within a mask that is not 0. */
 bool config_mark(const char *value, uint32_t *mark, uint32_t *mask);
+const char *config_check_mark(const char *value); /* for rows */
 /* "10.0.0.0/8", or an address alone: its version, with the bits behind the prefix zero; -EINVAL when it is neither. */
 int config_network(const char *value, struct address *network, unsigned *prefix);
 

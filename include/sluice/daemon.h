@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sluice/app.h"
 #include "sluice/config.h"
 #include "sluice/diag.h"
 #include "sluice/engine_limits.h"
@@ -20,6 +21,43 @@ struct control_options;
 struct firewall_options;
 struct engine_memory;
 struct nfqueue_options;
+
+enum failure_policy { FAILURE_POLICY_AUTO, FAILURE_POLICY_OPEN, FAILURE_POLICY_CLOSED };
+
+/* Why engines keep failing; each cause has a failure policy. */
+enum engine_failure {
+    ENGINE_FAILURE_CRASH,     /* it died while it inspected packets */
+    ENGINE_FAILURE_HANG,      /* a worker hung */
+    ENGINE_FAILURE_MEMORY,    /* it was killed because memory ran out */
+    ENGINE_FAILURE_START,     /* it did not start to inspect packets */
+    ENGINE_FAILURE_VIOLATION, /* the supervisor killed it because an attacker may have taken it over */
+    ENGINE_FAILURES
+};
+
+/* Settings of the daemon; times are in seconds, 0: unlimited. */
+struct daemon_options {
+    enum setting_auto control; /* the control socket */
+    const char *control_name, *control_group;
+    unsigned control_mode, control_clients;
+    bool reload_skips_mistakes;
+    uint64_t reload_memory_max; /* bytes; 0: what is available */
+    const char *user, *group;   /* of the engine; NULL: not set */
+    enum setting_auto sandbox;
+    bool seccomp, landlock;
+    const char *const *folders_to_read, *const *folders_to_write;
+    uint32_t hang_timeout, load_timeout, stop_timeout;
+    uint32_t restart_limit;
+    enum failure_policy failure_policy, failure_policies[ENGINE_FAILURES];
+    uint32_t stats_interval; /* 0: no periodic events */
+    bool stats_stream_events, stats_exceptions, stats_decoder_events;
+};
+extern const struct setting daemon_settings[];
+
+enum { DAEMON_MAX_TABLES = APP_MAX_PROTOCOLS + 24 };
+/* The settings of all modules and protocols: arrays of rows, with NULL at the end. */
+void daemon_list_settings(const struct setting *tables[DAEMON_MAX_TABLES]);
+/* An empty configuration with these settings. 0 or -ENOMEM. */
+int daemon_new_config(struct config **out);
 
 struct run_options {
     const struct config *config;
@@ -71,15 +109,6 @@ struct engine_inputs {
 int engine_run(const struct run_options *options, const struct engine_inputs *inheritance,
                char error[ENGINE_ERROR_SIZE]);
 
-/* Why engines keep failing; each cause has a failure policy. */
-enum engine_failure {
-    ENGINE_FAILURE_CRASH,     /* it died while it inspected packets */
-    ENGINE_FAILURE_HANG,      /* a worker hung */
-    ENGINE_FAILURE_MEMORY,    /* it was killed because memory ran out */
-    ENGINE_FAILURE_START,     /* it did not start to inspect packets */
-    ENGINE_FAILURE_VIOLATION, /* the supervisor killed it because an attacker may have taken it over */
-    ENGINE_FAILURES
-};
 const char *engine_failure_name(enum engine_failure failure);    /* "crash" */
 const char *engine_failure_setting(enum engine_failure failure); /* "engine.crash-policy" */
 /* Whether the failure policy lets traffic pass without inspection. `bypass`: nft.bypass. */

@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sluice/config.h"
 #include "sluice/exception.h"
 #include "sluice/packet.h"
 
@@ -33,6 +34,7 @@ struct defrag_options {
 };
 /* Suricata's defaults: 32 MiB, 60 s. */
 void defrag_options_default(struct defrag_options *options);
+extern const struct setting defrag_settings[]; /* of struct defrag_options; the memcap is that of all workers */
 
 struct defrag;
 struct decoder;

@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sluice/config.h"
 #include "sluice/decision.h"
 #include "sluice/diag.h"
 #include "sluice/flow.h"
@@ -71,8 +72,9 @@ enum budget_suspend {
     SUSPEND_ALL,
 };
 struct budget_options {
-    bool measure;     /* time the rules even without a limit */
-    uint64_t rule_ns; /* 0: unlimited */
+    bool measure;       /* time the rules even without a limit */
+    uint64_t packet_ns; /* of all rules for a packet; the worker checks it; 0: unlimited */
+    uint64_t rule_ns;   /* 0: unlimited */
     enum budget_suspend suspend;
     uint32_t suspend_count; /* evaluations over the budget within window_ns that suspend a rule for suspend_ns */
     uint64_t window_ns, suspend_ns;
@@ -92,6 +94,7 @@ struct detector_options {
     struct budget_options budget;
 };
 void detector_options_default(struct detector_options *options);
+extern const struct setting detector_settings[]; /* of struct detector_options */
 int detector_new(struct detector **out, const struct detector_options *options);
 int detector_prepare(struct detector *detector, const struct ruleset *ruleset);
 /* Allocates what a detector needs for a ruleset; may be called by any thread. Returns 0 or -ENOMEM. */

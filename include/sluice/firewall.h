@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sluice/config.h"
 #include "sluice/text.h"
 
 enum attach_mode {
@@ -75,11 +76,34 @@ struct firewall_options {
 };
 void firewall_options_default(struct firewall_options *options);
 
+/* Reaction when another process changes the sluice table. */
+enum monitor_mode { MONITOR_OFF, MONITOR_REPORT, MONITOR_REASSERT };
+
+/* How a verdict marks a connection. */
+enum offload_verdict { OFFLOAD_BY_EITHER, OFFLOAD_BY_CONNECTION, OFFLOAD_BY_PACKET_MARK };
+
+/* The settings nft.*; strings and lists are owned by the configuration. */
+struct firewall_settings {
+    struct firewall_options options;           /* without queues, devices, and the settings of queues */
+    const char *const *hooks, *const *devices; /* of the options */
+    enum monitor_mode monitor;
+    uint32_t block_seconds;
+    uint8_t block_priority; /* 0: none */
+    const char *const *block_classtypes;
+    const char *never_blocked; /* addresses in the syntax of rules, or "none" */
+    unsigned offload_flows;    /* bits: 1 accepted, 2 dropped */
+    enum offload_verdict offload_verdict;
+    bool offload_passed;
+    const char *offload_ports; /* NULL: none */
+    uint32_t offload_interval_seconds;
+};
+extern const struct setting firewall_settings[];
+void firewall_settings_read(const struct config *config, struct firewall_settings *out);
+
 enum { FIREWALL_ERROR_SIZE = 512 };
 
 /* Reads the settings nft.*, queue.numbers and queue.mark; strings stay owned by the configuration. Returns 0, or
  * -EINVAL with a line in `error`. */
-struct config;
 int firewall_options_read(struct firewall_options *out, const struct config *config, char error[FIREWALL_ERROR_SIZE]);
 
 /* Finds a mode by name. For an unknown name *found is false, and the mode is ATTACH_NONE. */

@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 #include "sluice/address.h"
+#include "sluice/config.h"
 #include "sluice/host_os.h"
 
-struct config;
 struct diag;
 
 enum { HOST_OS_MAX_NETWORKS = 1024 };
@@ -25,6 +25,12 @@ struct host_os_table {
     size_t count;
     struct host_network networks[HOST_OS_MAX_NETWORKS];
 };
+
+/* host-os-policy.*: lists of addresses and networks. */
+struct host_os_options {
+    const char *const *networks[HOST_OS_COUNT];
+};
+extern const struct setting host_os_settings[];
 
 /* Parses host-os-policy. 0 or -EINVAL with `diag`. */
 int host_os_table_parse(struct host_os_table *out, const struct config *config, struct diag *diag);

@@ -24,6 +24,7 @@
 #include <stdio.h>
 
 #include "sluice/app.h"
+#include "sluice/config.h"
 #include "sluice/decision.h"
 #include "sluice/firewall_watch.h"
 #include "sluice/flow.h"
@@ -54,6 +55,7 @@ struct xff_options {
     bool enabled, overwrite;
     bool first;         /* of several addresses; otherwise the last */
     const char *header; /* lent */
+    bool is_set;        /* the event type has a separate section */
 };
 
 /* Options of EVE's event types, with Suricata's names. */
@@ -63,11 +65,14 @@ struct eve_options {
     uint16_t community_id_seed;
     struct {
         struct xff_options alert, http, files;
+        struct xff_options common; /* for event types without a separate section */
     } xff;
+    bool types;                 /* the configuration selects the event types */
     const char *pcap_file_name; /* EVE's pcap_filename when pcap_file; or NULL */
     struct {
         bool payload, payload_printable, payload_length, packet, verdict, reference, rule_raw, rule_metadata;
         bool tagged_packets, flow, app_layer;
+        bool metadata; /* false: neither rule_raw nor rule_metadata, flow and app_layer */
         uint32_t payload_buffer_size;
     } alert;
     struct {
@@ -81,7 +86,8 @@ struct eve_options {
     } anomaly;
     struct {
         bool all;
-        uint16_t triggers; /* enum packet_stream_flag: segments with one of them */
+        uint16_t triggers;                                     /* enum packet_stream_flag: segments with one of them */
+        bool event_set, state_update, spurious_retransmission; /* the settings from which `triggers` are made */
     } stream;
     bool app[APP_MAX_PROTOCOLS]; /* events of protocols, by index in app_list */
     struct {
@@ -92,6 +98,17 @@ void eve_options_default(struct eve_options *options); /* what Suricata's shippe
 
 /* What is at the path: eve.filetype. */
 enum output_file_type { OUTPUT_FILE_REGULAR, OUTPUT_FILE_UNIX_STREAM, OUTPUT_FILE_UNIX_DATAGRAM };
+
+/* Settings of the event file. */
+struct log_options {
+    const char *dir; /* log-dir */
+    bool eve;        /* write it */
+    const char *eve_name;
+    enum output_file_type eve_type;
+    size_t ring_size; /* as in struct output_options */
+};
+extern const struct setting output_settings[]; /* of struct log_options */
+extern const struct setting eve_settings[];    /* of struct eve_options */
 
 struct output_options {
     const char *eve_path; /* NULL: no EVE file */

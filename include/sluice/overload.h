@@ -16,8 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sluice/config.h"
+
 struct capture;
-struct config;
 struct packet;
 struct ring;
 
@@ -79,7 +80,9 @@ struct overload_options {
     } limits; /* from which on a flow is bulk, and a file large */
     unsigned class_count;
     uint8_t classes[SHED_CLASSES]; /* enum shed_class, in the order in which they are shed */
+    const char *const *shed;       /* overload.shed, from which overload_options_read() makes the classes */
 };
+extern const struct setting overload_settings[]; /* of struct overload_options */
 void overload_options_default(struct overload_options *options);
 void overload_options_read(const struct config *config, struct overload_options *out);
 

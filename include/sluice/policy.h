@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sluice/config.h"
 #include "sluice/decision.h"
 #include "sluice/exception.h"
 #include "sluice/flow.h"
@@ -48,6 +49,7 @@ struct policy_options {
     enum exception_policy exceptions[EXCEPTION_COUNT];
 };
 void policy_options_default(struct policy_options *options);
+extern const struct setting policy_settings[]; /* of struct policy_options */
 
 /* 0 or -ENOMEM. The shared part outlives all policies created with it; both free functions accept NULL. */
 int policy_shared_new(struct policy_shared **out, const struct policy_options *options);

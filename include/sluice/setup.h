@@ -15,11 +15,13 @@
 #include <stdint.h>
 
 #include "sluice/config.h"
+#include "sluice/dataset.h"
 #include "sluice/diag.h"
 #include "sluice/engine_limits.h"
 #include "sluice/file_store.h"
 #include "sluice/output.h"
 #include "sluice/pipeline.h"
+#include "sluice/rule.h"
 #include "sluice/worker.h"
 
 struct datasets;
@@ -29,6 +31,51 @@ struct rule_list;
 struct rule_names;
 struct rule_variables;
 struct ruleset;
+
+/* --- Settings ------------------------------------------------------------------------------------- */
+
+extern const struct setting dataset_settings[]; /* of one dataset */
+extern const struct setting queue_settings[];
+extern const struct setting decode_settings[]; /* of struct decode_options */
+extern const struct setting flow_settings[];   /* of struct flow_options; the memcap is that of all workers */
+extern const struct setting exception_settings[];
+
+/* Settings of rules and datasets. */
+struct rules_options {
+    const char *const *files;      /* rule-files */
+    struct rule_list_options list; /* files for the rules; other members are not set */
+    struct datasets_options datasets;
+    const char *const *action_order;
+    bool mistakes_are_fatal; /* engine.init-failure-fatal */
+    bool cache;              /* of compiled patterns */
+    const char *cache_path;
+    uint64_t cache_max_age_seconds, cache_max_bytes;
+};
+extern const struct setting rules_settings[];
+
+/* Settings of the inspection that belong to no module above the lowest layers. */
+struct inspection_options {
+    size_t app_memcap, host_memcap;
+    enum setting_auto stream_inline;
+    bool bypass_at_depth;
+    bool drop_undecodable;
+    uint32_t midstream_grace_seconds;
+    enum checksum_checks checksums; /* of a replay */
+};
+extern const struct setting inspection_settings[];
+
+/* Settings file-store.* and the options of fileinfo events. */
+struct file_store_settings {
+    bool store_section, store_enabled; /* files are stored if both are set */
+    const char *store_dir;
+    bool store_all, store_magic;
+    const char *const *store_digests;
+    uint64_t store_limit;
+    uint64_t stream_depth; /* 0: not set */
+    bool event_magic;
+    const char *const *event_digests;
+};
+extern const struct setting file_settings[];
 
 /* --- Queues --------------------------------------------------------------------------------------- */
 
@@ -72,7 +119,6 @@ void setup_policy_options(const struct config *config, struct policy_options *ou
 /* Checks whether event files can be created in the log folder: it exists, or its parent does. `log_dir`: --log-dir, or
  * NULL. */
 int setup_check_log_folder(const struct config *config, const char *log_dir, char error[ENGINE_ERROR_SIZE]);
-enum output_file_type setup_eve_type(const struct config *config);
 int setup_eve_path(const struct config *config, const char *log_dir, char *out, size_t size,
                    char error[ENGINE_ERROR_SIZE]);
 void setup_eve_options(const struct config *config, struct eve_options *out);

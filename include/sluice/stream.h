@@ -27,6 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sluice/config.h"
 #include "sluice/exception.h"
 #include "sluice/flow.h"
 #include "sluice/host_os.h"
@@ -50,6 +51,7 @@ enum stream_urgent {
     STREAM_URGENT_CLEAR,  /* inline: part of the stream; URG is removed, so that the receiver reads the byte in the
                              stream, too */
     STREAM_URGENT_BOTH,   /* inline: the stream is inspected both with and without the byte; see urgent.c */
+    STREAM_URGENT_AUTO,   /* of the setting only: both when inline, oob otherwise */
 };
 
 /* When conntrack data decides on a session whose handshake was not seen. */
@@ -81,6 +83,7 @@ struct stream_options {
 };
 /* Suricata's defaults (depth 1 MiB, windows 2560, memcaps 64 and 256 MiB, urgent oob) and inline_mode. */
 void stream_options_default(struct stream_options *options);
+extern const struct setting stream_settings[]; /* of struct stream_options; the memcaps are those of all workers */
 
 int stream_new(struct stream **out, const struct stream_options *options); /* 0 or -ENOMEM */
 void stream_free(struct stream *stream);                                   /* NULL is allowed */

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sluice/app.h"
+#include "sluice/daemon.h"
 
 enum { MAX_WARNINGS = 5 };
 
@@ -106,13 +106,11 @@ static const char *choose_file(const struct cli_input *input, const char *defaul
 int cli_load_config(const struct cli_input *input, enum config_strictness strictness, const char *default_file,
                     struct config **out, struct diag *diag)
 {
-    const struct setting *tables[APP_MAX_PROTOCOLS + 3] = { config_settings };
     const char *file = choose_file(input, default_file);
     struct config *config;
     int code;
 
-    app_setting_tables(tables + 1);
-    if (config_new(&config, tables)) {
+    if (daemon_new_config(&config)) {
         cli_error(input->command, "out of memory");
         return EXIT_FAILED;
     }

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "sluice/app.h"
+#include "sluice/daemon.h"
 
 enum { OPTION_JSON = 1, OPTION_MARKDOWN, OPTION_YAML };
 
@@ -114,21 +114,13 @@ static bool is_wanted(const struct setting *setting, const char *name)
     return strncmp(setting->name, name, length) == 0 && (setting->name[length] == '\0' || setting->name[length] == '.');
 }
 
-/* The tables of settings, Sluice's own and those of the protocols, with NULL at the end. */
-static void list_tables(const struct setting *tables[APP_MAX_PROTOCOLS + 3])
-{
-    memset(tables, 0, (APP_MAX_PROTOCOLS + 3) * sizeof(*tables));
-    tables[0] = config_settings;
-    app_setting_tables(tables + 1);
-}
-
 static int unknown_setting(const char *name)
 {
-    const struct setting *tables[APP_MAX_PROTOCOLS + 3];
+    const struct setting *tables[DAEMON_MAX_TABLES];
     const char *names[1024];
     size_t count = 0;
 
-    list_tables(tables);
+    daemon_list_settings(tables);
     for (const struct setting **table = tables; *table; table++) {
         for (const struct setting *row = *table; row->name && count < sizeof(names) / sizeof(names[0]); row++)
             names[count++] = row->name;
@@ -145,11 +137,11 @@ static int unknown_setting(const char *name)
 
 static int print(enum format format, const char *name)
 {
-    const struct setting *tables[APP_MAX_PROTOCOLS + 3];
+    const struct setting *tables[DAEMON_MAX_TABLES];
     struct text out, scratch;
     bool found = false;
 
-    list_tables(tables);
+    daemon_list_settings(tables);
     text_init(&out);
     text_init(&scratch);
     if (formats[format].head)
@@ -175,13 +167,11 @@ static int print(enum format format, const char *name)
 
 static int print_yaml(void)
 {
-    const struct setting *tables[APP_MAX_PROTOCOLS + 3];
     struct config *config;
     struct text out;
 
-    list_tables(tables);
     text_init(&out);
-    if (config_new(&config, tables)) {
+    if (daemon_new_config(&config)) {
         cli_error(&command_settings, "out of memory");
         return EXIT_FAILED;
     }

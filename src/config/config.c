@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -203,6 +204,87 @@ bool config_bool_or(const struct config *config, const char *name, bool otherwis
     const struct node *node = effective_node(config, name);
 
     return node ? node_bool(node) : otherwise;
+}
+
+/* --- Options of modules --------------------------------------------------------------------------- */
+
+const char *const setting_auto_choices[] = {
+    [SETTING_AUTO] = "auto", [SETTING_YES] = "yes", [SETTING_NO] = "no", NULL
+};
+
+static void store_number(const struct setting *row, uint64_t value, char *field)
+{
+    const uint8_t value8 = (uint8_t)value;
+    const uint16_t value16 = (uint16_t)value;
+    const uint32_t value32 = (uint32_t)value;
+    const void *from = row->size == 1   ? (const void *)&value8
+                       : row->size == 2 ? (const void *)&value16
+                       : row->size == 4 ? (const void *)&value32
+                                        : &value;
+
+    assert(row->size == 1 || row->size == 2 || row->size == 4 || row->size == 8);
+    memcpy(field, from, row->size);
+}
+
+static void store_value(const struct config *config, const struct setting *row, const char *name, void *options)
+{
+    static const char *const no_strings[] = { NULL };
+    const struct node *node = effective_node(config, name);
+    const char *const *strings = node && node->kind == NODE_LIST && node->strings ? node->strings : no_strings;
+    char *field = (char *)options + row->offset;
+    uint64_t index = 0;
+
+    switch (row->type) {
+    case SETTING_SECTION:
+        store_number(row, config_has_section(config, name), field);
+        return;
+    case SETTING_LIST:
+    case SETTING_PATHS:
+        memcpy(field, &strings, sizeof(strings));
+        return;
+    default:
+        break;
+    }
+    if (!node || node->kind != NODE_SCALAR)
+        return;
+    if (row->store) {
+        row->store(node->value, options);
+        return;
+    }
+    switch (row->type) {
+    case SETTING_BOOL:
+        store_number(row, node_bool(node), field);
+        return;
+    case SETTING_NUMBER:
+    case SETTING_SIZE:
+        store_number(row, (uint64_t)node_number(node) * (row->scale ? row->scale : 1), field);
+        return;
+    case SETTING_ENUM:
+        while (strcmp(row->choices[index], node->value) != 0)
+            index++;
+        store_number(row, index, field);
+        return;
+    default:
+        memcpy(field, &node->value, sizeof(node->value));
+        return;
+    }
+}
+
+void config_fill(const struct config *config, const struct setting *rows, const char *part, void *options)
+{
+    char name[CONFIG_MAX_PATH];
+
+    for (const struct setting *row = rows; row->name; row++) {
+        const char *star = strchr(row->name, '*');
+
+        if ((row->size == 0 && !row->store) || !star != !part)
+            continue;
+        if (!star)
+            store_value(config, row, row->name, options);
+        else if (snprintf(name, sizeof(name), "%.*s%s%s", (int)(star - row->name), row->name, part, star + 1) <
+                 (int)sizeof(name))
+            store_value(config, row, name, options);
+    }
 }
 
 /* --- Sections ------------------------------------------------------------------------------------- */

@@ -29,6 +29,7 @@ struct node {
     struct position key_at, at;
     struct node *first, *last, *next; /* members or items; the next sibling */
     size_t count;
+    const char *const *strings; /* NODE_LIST of a setting: the values, NULL-terminated */
 };
 
 /* A row with its default, parsed. */
@@ -108,18 +109,6 @@ int load_file(struct walk *walk, const char *path, struct position at);
 bool config_is_within_sections(const struct config *config, const char *path);
 /* A value in one line, as it would stand behind a key. */
 void config_write_value(struct text *out, const struct node *node);
-
-/* --- form.c: `check` functions for rows ----------------------------------------------------------- */
-
-const char *form_queues(const char *value);
-const char *form_cpus(const char *value);
-const char *form_mark(const char *value);
-const char *form_ports(const char *value);
-const char *form_mode(const char *value);
-const char *form_priority(const char *value);
-const char *form_name(const char *value);
-const char *form_network(const char *value);
-const char *form_duration(const char *value);
 
 /* --- defaults.c ----------------------------------------------------------------------------------- */
 

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Forms of values that are text to YAML and mean something to us: queues, CPUs, marks. Rows name the `form_` functions.
- */
+/* Forms of strings that several modules parse: ranges of numbers, marks, permissions, times, networks. */
 #include "config_priv.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MAX_QUEUE = 65535, MAX_PORT = 65535, MAX_PORTS = 1024, MAX_CPU = 4095, NAME_LENGTH = 32 };
 
 /* "3" or "0-3". */
 static bool read_range(struct span part, uint32_t high, uint64_t *first, uint64_t *last)
@@ -20,7 +17,6 @@ static bool read_range(struct span part, uint32_t high, uint64_t *first, uint64_
     return !rest.at || span_to_uint(span_trim(rest), *first, high, last);
 }
 
-/* Writes what fits; a number that is named twice is no list. */
 int config_ranges(const char *value, uint32_t high, uint32_t *out, size_t max)
 {
     struct span rest = span_of(value);
@@ -93,71 +89,12 @@ bool config_duration(const char *value, uint64_t *seconds)
     return false;
 }
 
-const char *form_duration(const char *value)
-{
-    uint64_t seconds;
-
-    return config_duration(value, &seconds) ? NULL : "a time such as 90, 90s, 15m, 12h, 7d or 2w";
-}
-
-const char *form_queues(const char *value)
-{
-    static const char wanted[] = "queue numbers such as 0, 0-3 or 0-3,8 (at most 1024 of 0 to 65535, each once)";
-    uint32_t numbers[1024];
-
-    return config_ranges(value, MAX_QUEUE, numbers, 1024) > 0 ? NULL : wanted;
-}
-
-const char *form_cpus(const char *value)
-{
-    uint32_t numbers[MAX_CPU + 1];
-
-    if (strcmp(value, "all") == 0 || config_ranges(value, MAX_CPU, numbers, MAX_CPU + 1) > 0)
-        return NULL;
-    return "CPU numbers such as 0-3,8, or all";
-}
-
-const char *form_ports(const char *value)
-{
-    uint32_t numbers[MAX_PORTS];
-
-    return config_ranges(value, MAX_PORT, numbers, MAX_PORTS) > 0 ? NULL
-                                                                  : "ports such as 22 or 22,5000-5100, at most 1024";
-}
-
-const char *form_mode(const char *value)
-{
-    unsigned mode;
-
-    return config_mode(value, &mode) ? NULL : "permissions in octal such as 0660";
-}
-
-const char *form_mark(const char *value)
+const char *config_check_mark(const char *value)
 {
     uint32_t mark, mask;
 
     return config_mark(value, &mark, &mask) ? NULL
                                             : "MARK/MASK such as 0x1/0x1, with no bit of the mark outside the mask";
-}
-
-const char *form_priority(const char *value)
-{
-    int64_t number;
-
-    if (strcmp(value, "auto") == 0 || text_to_int(value, strlen(value), INT32_MIN, INT32_MAX, &number))
-        return NULL;
-    return "auto or a number such as 10 or -150";
-}
-
-/* What nft takes for a name, so that the printed ruleset can be read back. */
-const char *form_name(const char *value)
-{
-    size_t length = strlen(value);
-
-    if (length > 0 && length <= NAME_LENGTH && !strchr("0123456789-", value[0]) &&
-        strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") == length)
-        return NULL;
-    return "a name of letters, digits, _, . and -, at most 32 long, which does not begin with a digit or -";
 }
 
 int config_network(const char *value, struct address *network, unsigned *prefix)
@@ -177,12 +114,4 @@ int config_network(const char *value, struct address *network, unsigned *prefix)
     *prefix = (unsigned)bits;
     address_mask(network, *prefix);
     return version;
-}
-
-const char *form_network(const char *value)
-{
-    struct address network;
-    unsigned prefix;
-
-    return config_network(value, &network, &prefix) > 0 ? NULL : "an address or a network such as 10.0.0.0/8";
 }

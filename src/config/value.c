@@ -256,20 +256,31 @@ static bool take_words(const struct take *take)
 
 static bool take_list(const struct take *take)
 {
+    const char **strings;
     bool good = true;
+    size_t count = 0;
 
     take->out->kind = NODE_LIST;
     if (take->in->kind == NODE_MAP)
         return refuse(take, take->in, "a list");
     if (take->in->kind == NODE_SCALAR)
-        return take->setting->choices ? take_words(take) : take_item(take, take->in, take->in->value);
-    for (const struct node *item = take->in->first; item; item = item->next) {
+        good = take->setting->choices ? take_words(take) : take_item(take, take->in, take->in->value);
+    for (const struct node *item = take->in->first; take->in->kind == NODE_LIST && item; item = item->next) {
         if (item->kind != NODE_SCALAR)
             good = refuse(take, item, "single values in its list");
         else
             good = take_item(take, item, item->value) && good;
     }
-    return good;
+    if (!good)
+        return false;
+    strings = arena_alloc(take->walk->config->arena, (take->out->count + 1) * sizeof(*strings));
+    if (!strings)
+        return out_of_memory(take);
+    for (const struct node *item = take->out->first; item; item = item->next)
+        strings[count++] = item->value;
+    strings[count] = NULL;
+    take->out->strings = strings;
+    return true;
 }
 
 /* --- The rule language's own form: a list in YAML is a group there -------------------------------- */

@@ -63,8 +63,6 @@ enum {
 };
 #define NS_PER_MS UINT64_C(1000000)
 
-enum monitor_mode { MONITOR_OFF, MONITOR_REPORT, MONITOR_REASSERT };
-
 /* A token bucket. */
 struct budget {
     uint64_t left, filled_ns;
@@ -525,15 +523,6 @@ static void *run(void *argument)
 
 /* --- Life cycle ----------------------------------------------------------------------------------- */
 
-static enum monitor_mode read_mode(const struct config *config)
-{
-    const char *mode = config_string(config, "nft.monitor");
-
-    return strcmp(mode, "reassert") == 0 ? MONITOR_REASSERT
-           : strcmp(mode, "report") == 0 ? MONITOR_REPORT
-                                         : MONITOR_OFF;
-}
-
 static int open_never(struct attachment *attachment, const struct config *config, char error[ENGINE_ERROR_SIZE])
 {
     struct diag *diag = diag_new();
@@ -572,13 +561,14 @@ static bool offloads(const struct firewall_options *firewall)
 
 int attachment_new(struct attachment **out, const struct attachment_options *options, char error[ENGINE_ERROR_SIZE])
 {
-    enum monitor_mode mode = read_mode(options->config);
+    struct firewall_settings settings;
     bool attaches = options->firewall->mode != ATTACH_NONE;
     struct attachment *attachment;
     int err = 0;
 
     *out = NULL;
-    if (!attaches || (mode == MONITOR_OFF && !options->firewall->blocklist && !offloads(options->firewall)))
+    firewall_settings_read(options->config, &settings);
+    if (!attaches || (settings.monitor == MONITOR_OFF && !options->firewall->blocklist && !offloads(options->firewall)))
         return 0;
     attachment = calloc(1, sizeof(*attachment));
     if (!attachment) {
@@ -589,7 +579,7 @@ int attachment_new(struct attachment **out, const struct attachment_options *opt
     attachment->output = options->output;
     attachment->workers = options->workers;
     attachment->worker_count = options->worker_count;
-    attachment->mode = mode;
+    attachment->mode = settings.monitor;
     attachment->budget.left = BUDGET;
     attachment->moves.left = MOVES;
     attachment->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

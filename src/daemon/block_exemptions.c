@@ -54,14 +54,15 @@ static int parse(struct block_exemptions *never, const struct config *config, co
 
 int block_exemptions_new(struct block_exemptions **out, const struct config *config, struct diag *diag)
 {
-    const char *value = config_string(config, "nft.blocklist.never");
+    struct firewall_settings firewall;
     struct block_exemptions *never = calloc(1, sizeof(*never));
     int err = 0;
 
     if (!never)
         return -ENOMEM;
-    if (value && strcmp(value, "none") != 0)
-        err = parse(never, config, value, diag);
+    firewall_settings_read(config, &firewall);
+    if (strcmp(firewall.never_blocked, "none") != 0)
+        err = parse(never, config, firewall.never_blocked, diag);
     if (err) {
         block_exemptions_free(never);
         return err;

@@ -89,12 +89,6 @@ static void add_file(struct paths *paths, const char *path, enum sandbox_right r
         add_folder_of(paths, target, right);
 }
 
-static void add_list(struct paths *paths, const struct config *config, const char *name)
-{
-    for (size_t i = 0; i < config_list_count(config, name); i++)
-        add_file(paths, config_list_get(config, name, i), SANDBOX_READ);
-}
-
 /* Adds system files: free memory, queues, time zones, the database of libmagic. */
 static void add_system(struct paths *paths)
 {
@@ -108,21 +102,56 @@ static void add_system(struct paths *paths)
         add(paths, wanted[i], SANDBOX_READ);
 }
 
-static const char *const files_to_read[] = {
-    "classification-file",     "reference-config-file", "threshold-file",          "rule-policy.disable-file",
-    "rule-policy.enable-file", "rule-policy.drop-file", "rule-policy.modify-file", "rule-policy.file",
-    "reputation.categories",   "geoip-database",
+/* The settings that name files and folders. */
+struct file_settings {
+    struct daemon_options daemon;
+    struct rules_options rules;
+    struct log_options log;
+    struct file_store_settings files;
 };
-static const char *const lists_to_read[] = { "rule-files", "reputation.files", "security.landlock.directories.read" };
+
+static void read_settings(const struct config *config, struct file_settings *out)
+{
+    memset(out, 0, sizeof(*out));
+    config_fill(config, daemon_settings, NULL, &out->daemon);
+    config_fill(config, rules_settings, NULL, &out->rules);
+    config_fill(config, output_settings, NULL, &out->log);
+    config_fill(config, file_settings, NULL, &out->files);
+}
+
+/* Calls `each` for all files that a reload reads, besides those of the configuration; some are NULL. */
+static void each_file_to_read(const struct file_settings *settings, void (*each)(const char *path, void *user),
+                              void *user)
+{
+    const struct rule_list_options *list = &settings->rules.list;
+    const char *const files[] = {
+        list->classification_file,   list->reference_file, list->threshold_file, list->policy.disable,
+        list->policy.enable,         list->policy.drop,    list->policy.modify,  list->policy.decisions,
+        list->reputation_categories, list->geoip_database,
+    };
+    const char *const *const lists[] = { settings->rules.files, list->reputation_files,
+                                         settings->daemon.folders_to_read };
+
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+        each(files[i], user);
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+        for (const char *const *path = lists[i]; *path; path++)
+            each(*path, user);
+}
+
+static void add_file_to_read(const char *path, void *paths)
+{
+    add_file(paths, path, SANDBOX_READ);
+}
 
 static void add_named(struct paths *paths, const struct config *config)
 {
+    struct file_settings settings;
+
     for (size_t i = 0; config_file(config, i); i++)
         add_file(paths, config_file(config, i), SANDBOX_READ);
-    for (size_t i = 0; i < sizeof(files_to_read) / sizeof(files_to_read[0]); i++)
-        add_file(paths, config_string(config, files_to_read[i]), SANDBOX_READ);
-    for (size_t i = 0; i < sizeof(lists_to_read) / sizeof(lists_to_read[0]); i++)
-        add_list(paths, config, lists_to_read[i]);
+    read_settings(config, &settings);
+    each_file_to_read(&settings, add_file_to_read, paths);
 }
 
 static void add_to_read(struct paths *paths, const struct run_options *options, const struct config *newer)
@@ -135,26 +164,29 @@ static void add_to_read(struct paths *paths, const struct run_options *options, 
         add_file(paths, options->rule_files[i], SANDBOX_READ);
 }
 
-static const char *log_folder(const struct run_options *options)
+static const char *log_folder(const struct run_options *options, const struct file_settings *settings)
 {
-    return options->log_dir ? options->log_dir : config_string(options->config, "log-dir");
+    return options->log_dir ? options->log_dir : settings->log.dir;
 }
 
-static void add_to_write(struct paths *paths, const struct run_options *options)
+/* The folder of stored files if it is not in the log folder; NULL: none. */
+static const char *separate_store(const struct file_settings *settings)
 {
-    const struct config *config = options->config;
-    const char *eve = config_string(config, "eve.filename"), *store = config_string(config, "file-store.dir");
+    return settings->files.store_section && settings->files.store_dir[0] == '/' ? settings->files.store_dir : NULL;
+}
 
-    add(paths, log_folder(options), SANDBOX_WRITE);
-    add(paths, config_string(config, "data-dir"), SANDBOX_WRITE);
-    if (eve[0] == '/')
-        add_file(paths, eve, SANDBOX_WRITE);
-    if (config_bool(config, "file-store") && store[0] == '/')
-        add(paths, store, SANDBOX_WRITE);
-    if (config_bool(config, "detect.sgh-mpm-caching"))
-        add(paths, config_string(config, "detect.sgh-mpm-caching-path"), SANDBOX_WRITE);
-    for (size_t i = 0; i < config_list_count(config, "security.landlock.directories.write"); i++)
-        add(paths, config_list_get(config, "security.landlock.directories.write", i), SANDBOX_WRITE);
+static void add_to_write(struct paths *paths, const struct run_options *options, const struct file_settings *settings)
+{
+    add(paths, log_folder(options, settings), SANDBOX_WRITE);
+    add(paths, settings->rules.datasets.data_dir, SANDBOX_WRITE);
+    if (settings->log.eve_name[0] == '/')
+        add_file(paths, settings->log.eve_name, SANDBOX_WRITE);
+    if (separate_store(settings))
+        add(paths, separate_store(settings), SANDBOX_WRITE);
+    if (settings->rules.cache)
+        add(paths, settings->rules.cache_path, SANDBOX_WRITE);
+    for (const char *const *path = settings->daemon.folders_to_write; *path; path++)
+        add(paths, *path, SANDBOX_WRITE);
 }
 
 static void clear_paths(struct paths *paths)
@@ -187,7 +219,8 @@ static void tell_unwritable(const struct confinement *confinement, const char *p
                     confinement->user.name, path, confinement->user.name, path);
 }
 
-static void tell_access(const struct confinement *confinement, const struct run_options *options)
+static void tell_access(const struct confinement *confinement, const struct run_options *options,
+                        const struct file_settings *settings)
 {
     const struct config *config = options->config;
     char eve[PATH_MAX], error[ENGINE_ERROR_SIZE];
@@ -195,15 +228,15 @@ static void tell_access(const struct confinement *confinement, const struct run_
 
     for (size_t i = 0; config_file(config, i); i++)
         tell_unreadable(confinement, config_file(config, i), &told);
-    for (size_t i = 0; i < config_list_count(config, "rule-files"); i++)
-        tell_unreadable(confinement, config_list_get(config, "rule-files", i), &told);
+    for (const char *const *path = settings->rules.files; *path; path++)
+        tell_unreadable(confinement, *path, &told);
     for (size_t i = 0; i < options->rule_file_count; i++)
         tell_unreadable(confinement, options->rule_files[i], &told);
     if (told > MAX_WARNINGS)
         log_warning("%u more files cannot be read by that user", told - MAX_WARNINGS);
-    if (!config_bool(config, "eve.enabled") || strcmp(config_string(config, "eve.filetype"), "regular") != 0)
+    if (!settings->log.eve || settings->log.eve_type != OUTPUT_FILE_REGULAR)
         return;
-    tell_unwritable(confinement, log_folder(options), W_OK | X_OK);
+    tell_unwritable(confinement, log_folder(options, settings), W_OK | X_OK);
     if (setup_eve_path(config, options->log_dir, eve, sizeof(eve), error) == 0)
         tell_unwritable(confinement, eve, W_OK);
 }
@@ -212,18 +245,12 @@ static void tell_access(const struct confinement *confinement, const struct run_
 
 static const char create_user[] = "useradd --system --shell /usr/sbin/nologin " SANDBOX_DEFAULT_USER;
 
-static bool is_set_to(const struct config *config, const char *value)
-{
-    return strcmp(config_string(config, "security.sandbox"), value) == 0;
-}
-
 /* Whether a separate user is required: with security.sandbox: yes. */
-static int find_user(struct sandbox_user *out, const struct config *config, char cause[SANDBOX_ERROR_SIZE])
+static int find_user(struct sandbox_user *out, const struct daemon_options *options, char cause[SANDBOX_ERROR_SIZE])
 {
-    int err =
-        sandbox_find_user(out, config_string(config, "run-as.user"), config_string(config, "run-as.group"), cause);
+    int err = sandbox_find_user(out, options->user, options->group, cause);
 
-    if (err || !out->missing || !is_set_to(config, "yes"))
+    if (err || !out->missing || options->sandbox != SETTING_YES)
         return err;
     snprintf(cause, SANDBOX_ERROR_SIZE,
              "security.sandbox is yes and the user " SANDBOX_DEFAULT_USER
@@ -234,14 +261,14 @@ static int find_user(struct sandbox_user *out, const struct config *config, char
 }
 
 /* Finds the user the engine changes to. Without a sandbox it keeps its own. */
-static int find_confinement(struct confinement *out, const struct config *config, char cause[SANDBOX_ERROR_SIZE])
+static int find_confinement(struct confinement *out, const struct daemon_options *options,
+                            char cause[SANDBOX_ERROR_SIZE])
 {
     *out = (struct confinement){
-        .wanted =
-            !is_set_to(config, "no") || config_string(config, "run-as.user") || config_string(config, "run-as.group"),
+        .wanted = options->sandbox != SETTING_NO || options->user || options->group,
         .user = { .uid = geteuid(), .gid = getegid() },
     };
-    return out->wanted ? find_user(&out->user, config, cause) : 0;
+    return out->wanted ? find_user(&out->user, options, cause) : 0;
 }
 
 static void make_folder(const char *path, const struct sandbox_user *user)
@@ -252,44 +279,42 @@ static void make_folder(const char *path, const struct sandbox_user *user)
         log_warning("cannot create folder %s: %s", path, strerror(-err));
 }
 
-static void make_cache_folder(const struct config *config, const struct sandbox_user *user)
-{
-    if (geteuid() == 0 && config_bool(config, "detect.sgh-mpm-caching"))
-        make_folder(config_string(config, "detect.sgh-mpm-caching-path"), user);
-}
-
 /* Called before the change of the user, because that user may not write to the parent folders. Without root it creates
  * only the log folder, which each start needs; code that uses another folder reports when it is missing. */
-static void make_folders(const struct run_options *options, const struct sandbox_user *user)
+static void make_folders(const struct run_options *options, const struct file_settings *settings,
+                         const struct sandbox_user *user)
 {
-    const struct config *config = options->config;
-    const char *store = config_string(config, "file-store.dir");
-
-    make_folder(log_folder(options), user);
+    make_folder(log_folder(options, settings), user);
     if (geteuid() != 0)
         return;
-    make_folder(config_string(config, "data-dir"), user);
-    if (config_bool(config, "file-store") && store[0] == '/')
-        make_folder(store, user);
-    make_cache_folder(config, user);
+    make_folder(settings->rules.datasets.data_dir, user);
+    if (separate_store(settings))
+        make_folder(separate_store(settings), user);
+    if (settings->rules.cache)
+        make_folder(settings->rules.cache_path, user);
 }
 
 void confinement_create_cache_folder(const struct config *config)
 {
+    struct file_settings settings;
     struct confinement confinement;
     char cause[SANDBOX_ERROR_SIZE];
 
-    if (find_confinement(&confinement, config, cause) == 0)
-        make_cache_folder(config, &confinement.user);
+    read_settings(config, &settings);
+    if (settings.rules.cache && geteuid() == 0 && find_confinement(&confinement, &settings.daemon, cause) == 0)
+        make_folder(settings.rules.cache_path, &confinement.user);
 }
 
 int confinement_switch_user(struct confinement *out, const struct run_options *options, char error[ENGINE_ERROR_SIZE])
 {
+    struct file_settings settings;
     char cause[SANDBOX_ERROR_SIZE];
-    int err = find_confinement(out, options->config, cause);
+    int err;
 
+    read_settings(options->config, &settings);
+    err = find_confinement(out, &settings.daemon, cause);
     if (!err) {
-        make_folders(options, &out->user);
+        make_folders(options, &settings, &out->user);
         if (out->wanted)
             err = sandbox_become(&out->user, cause);
     }
@@ -313,10 +338,9 @@ static const char *why_no_landlock(int err)
 }
 
 /* Logs the sandbox. 0, or an error if security.sandbox requires a part that is missing. */
-static int settle(const struct confinement *confinement, const struct config *config, char error[ENGINE_ERROR_SIZE])
+static int settle(const struct confinement *confinement, bool required, char error[ENGINE_ERROR_SIZE])
 {
     const struct sandbox_status *status = sandbox_status(confinement->sandbox);
-    bool required = is_set_to(config, "yes");
 
     if (status->landlock < 0 && !required)
         log_warning("Landlock is off: %s; only file permissions restrict which files the engine can open",
@@ -335,22 +359,24 @@ static int settle(const struct confinement *confinement, const struct config *co
 int confinement_start(struct confinement *confinement, const struct run_options *options, const struct config *newer,
                       char error[ENGINE_ERROR_SIZE])
 {
-    const struct config *config = options->config;
-    bool walls = !is_set_to(config, "no");
+    struct file_settings settings;
     struct paths *paths = calloc(1, sizeof(*paths));
     char cause[SANDBOX_ERROR_SIZE] = "sandbox: out of memory";
     int err = -ENOMEM;
 
+    read_settings(options->config, &settings);
+    const bool walls = settings.daemon.sandbox != SETTING_NO;
+
     if (paths && confinement->wanted) {
         tzset(); /* while its file can be read for certain */
         add_to_read(paths, options, newer);
-        add_to_write(paths, options);
+        add_to_write(paths, options, &settings);
         const struct sandbox_options sandbox = {
-            .landlock = walls && config_bool(config, "security.landlock.enabled"),
-            .seccomp = walls && config_bool(config, "security.seccomp"),
+            .landlock = walls && settings.daemon.landlock,
+            .seccomp = walls && settings.daemon.seccomp,
             .paths = paths->at,
             .path_count = paths->count,
-            .unix_clients = strcmp(config_string(config, "eve.filetype"), "regular") != 0,
+            .unix_clients = settings.log.eve_type != OUTPUT_FILE_REGULAR,
         };
         err = paths->failed ? -ENOMEM : sandbox_enter(&confinement->sandbox, &sandbox, cause);
     }
@@ -365,8 +391,8 @@ int confinement_start(struct confinement *confinement, const struct run_options 
         log_warning("running as root because the user " SANDBOX_DEFAULT_USER " does not exist: create it with `%s`, or "
                     "set run-as.user",
                     create_user);
-    tell_access(confinement, options);
-    return settle(confinement, config, error);
+    tell_access(confinement, options, &settings);
+    return settle(confinement, settings.daemon.sandbox == SETTING_YES, error);
 }
 
 /* --- After the start ------------------------------------------------------------------------------ */
@@ -384,31 +410,33 @@ static bool is_shut_out(const char *path)
     return fd < 0 && errno == EACCES;
 }
 
+static void keep_blocked_file(const char *path, void *blocked)
+{
+    if (!*(const char **)blocked && is_shut_out(path))
+        *(const char **)blocked = path;
+}
+
 const char *confinement_blocks_file(const struct config *config)
 {
-    for (size_t i = 0; i < sizeof(files_to_read) / sizeof(files_to_read[0]); i++) {
-        if (is_shut_out(config_string(config, files_to_read[i])))
-            return config_string(config, files_to_read[i]);
-    }
-    for (size_t i = 0; i < sizeof(lists_to_read) / sizeof(lists_to_read[0]); i++) {
-        for (size_t k = 0; k < config_list_count(config, lists_to_read[i]); k++) {
-            if (is_shut_out(config_list_get(config, lists_to_read[i], k)))
-                return config_list_get(config, lists_to_read[i], k);
-        }
-    }
-    return NULL;
+    struct file_settings settings;
+    const char *blocked = NULL;
+
+    read_settings(config, &settings);
+    each_file_to_read(&settings, keep_blocked_file, &blocked);
+    return blocked;
 }
 
 int confinement_check_user(const struct config *config, char error[ENGINE_ERROR_SIZE])
 {
-    const char *user = config_string(config, "run-as.user"), *group = config_string(config, "run-as.group");
+    struct daemon_options options = { .user = NULL };
     struct sandbox_user found;
     char cause[SANDBOX_ERROR_SIZE];
     int err;
 
-    if (is_set_to(config, "no") && !user && !group)
+    config_fill(config, daemon_settings, NULL, &options);
+    if (options.sandbox == SETTING_NO && !options.user && !options.group)
         return 0;
-    err = find_user(&found, config, cause);
+    err = find_user(&found, &options, cause);
     if (err)
         snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
     return err;

@@ -39,7 +39,9 @@ void conntrack_data_log(const struct worker *workers, unsigned count, const stru
                         const struct ruleset *ruleset)
 {
     unsigned wanted = 0, got = 0, limited = 0;
+    struct stream_options stream;
 
+    config_fill(config, stream_settings, NULL, &stream);
     for (unsigned i = 0; i < count; i++) {
         wanted += workers[i].queue.conntrack;
         got += (nfqueue_flags(workers[i].capture) & NFQA_CFG_F_CONNTRACK) != 0;
@@ -49,8 +51,7 @@ void conntrack_data_log(const struct worker *workers, unsigned count, const stru
         log_info("queued packets carry conntrack data%s", limited > 0 ? " for a time (queue.conntrack)" : "");
     else if (wanted > 0)
         log_info("%s", unsupported);
-    if (got == 0 && count > 0 && !workers[0].connections &&
-        strcmp(config_string(config, "stream.midstream-conntrack"), "only") == 0)
+    if (got == 0 && count > 0 && !workers[0].connections && stream.conntrack == STREAM_CONNTRACK_ONLY)
         log_warning("stream.midstream-conntrack is only, and conntrack can't be queried: no connection is picked up");
     if (got == 0 && wanted > 0 && ruleset_needs_conntrack(ruleset))
         log_warning("rules with ctmark or ctstate never match: queued packets carry no conntrack data");

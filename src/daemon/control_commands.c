@@ -655,20 +655,21 @@ static void list_commands(void *user, struct control_request *request)
 bool daemon_control_options(const struct config *config, char path[CONTROL_PATH_SIZE], struct control_options *out,
                             bool *needed)
 {
-    const char *enabled = config_string(config, "unix-command.enabled");
-    const char *name = config_string(config, "unix-command.filename");
+    struct daemon_options options = { .control_group = NULL };
 
-    if (strcmp(enabled, "no") == 0)
+    config_fill(config, daemon_settings, NULL, &options);
+    if (options.control == SETTING_NO)
         return false;
     *out = (struct control_options){
         .path = path,
-        .group = config_string(config, "control.group"),
-        .max_clients = (unsigned)config_number(config, "control.clients"),
+        .mode = options.control_mode,
+        .group = options.control_group,
+        .max_clients = options.control_clients,
         .commands = commands,
     };
-    *needed = strcmp(enabled, "auto") != 0;
-    config_mode(config_string(config, "control.mode"), &out->mode);
-    snprintf(path, CONTROL_PATH_SIZE, "%s%s", strchr(name, '/') ? "" : SLUICE_RUNDIR "/", name);
+    *needed = options.control == SETTING_YES;
+    snprintf(path, CONTROL_PATH_SIZE, "%s%s", strchr(options.control_name, '/') ? "" : SLUICE_RUNDIR "/",
+             options.control_name);
     return true;
 }
 

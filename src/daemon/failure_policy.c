@@ -4,8 +4,6 @@
  * setting; auto means engine.failure-policy, and auto there means nft.bypass, which also decides what the kernel does
  * when no daemon listens.
  */
-#include <string.h>
-
 #include "sluice/config.h"
 #include "sluice/daemon.h"
 
@@ -31,9 +29,12 @@ const char *engine_failure_setting(enum engine_failure failure)
 
 bool engine_failure_opens(const struct config *config, enum engine_failure failure, bool bypass)
 {
-    const char *policy = config_string(config, failures[failure].setting);
+    struct daemon_options options;
+    enum failure_policy policy;
 
-    if (strcmp(policy, "auto") == 0)
-        policy = config_string(config, "engine.failure-policy");
-    return strcmp(policy, "auto") == 0 ? bypass : strcmp(policy, "open") == 0;
+    config_fill(config, daemon_settings, NULL, &options);
+    policy = options.failure_policies[failure];
+    if (policy == FAILURE_POLICY_AUTO)
+        policy = options.failure_policy;
+    return policy == FAILURE_POLICY_AUTO ? bypass : policy == FAILURE_POLICY_OPEN;
 }

@@ -216,17 +216,18 @@ int offload_follower_new(struct offload_follower **out, const struct config *con
 {
     struct connection_mark marks[CONNECTIONS_MAX_MARKS];
     unsigned count = marks_of(&firewall->offload, marks);
-    int64_t interval = config_number(config, "nft.offload.interval");
+    struct firewall_settings settings;
     struct offload_follower *offload_follower;
     int err;
 
     *out = NULL;
-    if (count == 0 || interval == 0)
+    firewall_settings_read(config, &settings);
+    if (count == 0 || settings.offload_interval_seconds == 0)
         return 0;
     err = make(&offload_follower, workers);
     if (err)
         return err;
-    offload_follower->interval_ns = (uint64_t)interval * NS_PER_SECOND;
+    offload_follower->interval_ns = (uint64_t)settings.offload_interval_seconds * NS_PER_SECOND;
     err = connections_open(&offload_follower->connections, marks, count);
     if (err) {
         log_warning("cannot read conntrack events (%s): flow events do not count packets of offloaded flows",

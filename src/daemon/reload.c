@@ -49,9 +49,10 @@ enum { BUILDER_NICE = 10, MEMORY_MARGIN_PERCENT = 125, LINE_SIZE = 256, END_SECO
 struct reload {
     struct reload_options options;
     enum reload_state state;
-    struct config *config; /* of the rules in use; NULL: that of the start */
-    size_t rules_memory;   /* what the rules in use took */
-    size_t rule_errors;    /* mistakes in them */
+    struct config *config;          /* of the rules in use; NULL: that of the start */
+    struct daemon_options settings; /* of the configuration in use */
+    size_t rules_memory;            /* what the rules in use took */
+    size_t rule_errors;             /* mistakes in them */
 
     /* the builder's */
     pthread_t builder;
@@ -107,7 +108,7 @@ static uint64_t memory_limit(const struct reload *reload)
 {
     uint64_t machine = machine_available(), group = memory_group_available();
     uint64_t available = machine < group ? machine : group;
-    uint64_t configured = (uint64_t)config_number(config_in_use(reload), "reload.memory-max");
+    uint64_t configured = reload->settings.reload_memory_max;
 
     return configured > 0 && configured < available ? configured : available;
 }
@@ -128,7 +129,7 @@ static int check_memory(struct reload *reload)
 /* Checks after loading that a larger ruleset does not exceed the limit, either. */
 static int check_growth(struct reload *reload, size_t used_before)
 {
-    uint64_t configured = (uint64_t)config_number(config_in_use(reload), "reload.memory-max");
+    uint64_t configured = reload->settings.reload_memory_max;
     size_t used = reload_memory_used();
 
     reload->new_memory = used > used_before ? used - used_before : 0;
@@ -192,10 +193,13 @@ static int read_rules(struct reload *reload)
         .before = reload->before,
         .needs_rules = true,
     };
-    bool may_skip = strcmp(config_string(config, "reload.mistakes"), "skip") == 0;
+    struct daemon_options settings;
     int err = setup_load_ruleset(&reload->new_ruleset, &load, reload->diag, reload->cause);
 
-    return err || may_skip ? err : refuse_mistakes(reload, reload->rule_errors, "the rules (reload.mistakes)");
+    config_fill(config, daemon_settings, NULL, &settings);
+    return err || settings.reload_skips_mistakes
+               ? err
+               : refuse_mistakes(reload, reload->rule_errors, "the rules (reload.mistakes)");
 }
 
 static bool wants_magic(const struct reload *reload)
@@ -298,6 +302,7 @@ int reload_new(struct reload **out, const struct reload_options *options)
     if (!reload)
         return -ENOMEM;
     reload->options = *options;
+    config_fill(options->run->config, daemon_settings, NULL, &reload->settings);
     reload->rules_memory = options->rules_memory;
     reload->rule_errors = options->rule_errors;
     reload->updates = calloc(options->worker_count + 1u, sizeof(*reload->updates));
@@ -385,7 +390,7 @@ static void fill_result(struct reload *reload, int error, const char *cause)
 /* A hung builder thread cannot be ended: the reload is reported as failed, and a later result is discarded. */
 static enum reload_event watch_builder(struct reload *reload)
 {
-    uint64_t limit = (uint64_t)config_number(reload->options.run->config, "engine.load-timeout");
+    uint64_t limit = reload->settings.load_timeout;
 
     if (limit == 0 || reload->stuck || clock_monotonic_ns() - reload->begun_ns < limit * NS_PER_SECOND)
         return RELOAD_NOTHING;
@@ -486,6 +491,7 @@ static void use_config(struct reload *reload)
     config_each_difference(reload->options.run->config, reload->new_config, note_unused, reload->diag);
     config_free(reload->config);
     reload->config = reload->new_config;
+    config_fill(reload->config, daemon_settings, NULL, &reload->settings);
     reload->new_config = NULL;
 }
 

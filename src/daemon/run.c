@@ -179,20 +179,22 @@ static int open_output(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     const struct config *config = engine->options->config;
     struct output_options out;
+    struct log_options log;
     char path[4096], cause[256];
     int err;
 
     output_options_default(&out);
     setup_eve_options(config, &out.eve);
+    config_fill(config, output_settings, NULL, &log);
     err = setup_eve_path(config, engine->options->log_dir, path, sizeof(path), error);
     if (err)
         return err;
-    out.eve_path = config_bool(config, "eve.enabled") ? path : NULL;
-    out.eve_type = setup_eve_type(config);
+    out.eve_path = log.eve ? path : NULL;
+    out.eve_type = log.eve_type;
     out.inline_mode = true;
     out.names = engine->names;
     out.queue_fields = true;
-    out.ring_size = (size_t)config_number(config, "output.ring-size");
+    out.ring_size = log.ring_size;
     if (engine->options->console) {
         out.console = stdout;
         out.console_colour = isatty(STDOUT_FILENO);
@@ -259,7 +261,7 @@ static int prepare_worker(struct engine *engine, struct worker *worker, const st
     worker_open_connections(worker, engine->options->config);
     atomic_store(&worker->memory->worker[worker->index].conntrack, worker->queue.conntrack);
     overload_set_options(&worker->watch.overload, &options->overload);
-    worker->watch.packet_budget_ns = (uint64_t)config_number(engine->options->config, "detect.packet-budget") * 1000;
+    worker->watch.packet_budget_ns = options->detector.budget.packet_ns;
     worker->reports = offload_follower_port(engine->offload_follower, worker->index);
     worker->pipeline.blocks = attachment_port(engine->attachment, worker->index);
     worker->pipeline.heartbeat = &worker->memory->worker[worker->index];
@@ -340,6 +342,7 @@ static void tell_file_store(const struct engine *engine)
 
 static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
+    struct inspection_options inspection;
     struct pipeline_options options;
     int err = setup_inline_options(engine->options->config, engine->worker_count, &options, error);
 
@@ -347,14 +350,13 @@ static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         return err;
     options.kernel_checksums = true;
     setup_budget_options(engine->options->config, &options.detector.budget);
+    config_fill(engine->options->config, inspection_settings, NULL, &inspection);
     if (getrandom(&options.flow.seed, sizeof(options.flow.seed), 0) != sizeof(options.flow.seed)) {
         snprintf(error, ENGINE_ERROR_SIZE, "cannot read random numbers for the flow hash: %s", strerror(errno));
         return -EIO;
     }
     options.policy.seed = options.stream.seed = options.flow.seed;
-    options.stream.midstream_until_ns =
-        clock_realtime_ns() +
-        (uint64_t)config_number(engine->options->config, "stream.midstream-grace") * NS_PER_SECOND;
+    options.stream.midstream_until_ns = clock_realtime_ns() + inspection.midstream_grace_seconds * NS_PER_SECOND;
     err = pipeline_shared_init(&engine->shared, &options);
     if (!err && !(engine->shared.counters = transferred_counters_new()))
         err = -ENOMEM;
@@ -499,19 +501,6 @@ static int start_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     return 0;
 }
 
-static int install(struct engine *engine, char error[ENGINE_ERROR_SIZE])
-{
-    char cause[FIREWALL_ERROR_SIZE];
-    int err;
-
-    if (engine->attachment)
-        return attachment_start(engine->attachment, error);
-    err = firewall_install(&engine->firewall, cause);
-    if (err)
-        snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
-    return err;
-}
-
 static int attach(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     char cause[FIREWALL_ERROR_SIZE];
@@ -520,7 +509,13 @@ static int attach(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 
     if (engine->firewall.mode == ATTACH_NONE)
         return 0;
-    err = install(engine, error);
+    if (engine->attachment) {
+        err = attachment_start(engine->attachment, error);
+    } else {
+        err = firewall_install(&engine->firewall, cause);
+        if (err)
+            snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+    }
     if (err)
         return err;
     engine->attached = true;
@@ -574,27 +569,29 @@ static void begin_reload(struct engine *engine)
     }
 }
 
-/* Applies a new ruleset and new settings to the main thread. */
-static void use_reloaded(struct engine *engine)
+static void set_stats_interval(struct engine *engine, const struct config *config)
 {
-    const struct config *config = reload_config(engine->reload);
+    struct daemon_options options;
 
-    atomic_store(&engine->inherited->memory->reload_wanted, 1);
-    output_set_generation(engine->output, ruleset_generation(engine->ruleset));
-    setup_exception_policies(config, true, engine->shared.exceptions);
-    mode_reload(&engine->mode, config);
-    engine->stats_interval_ns = (uint64_t)config_number(config, "stats.interval") * NS_PER_SECOND;
-    tell_file_store(engine);
-    conntrack_data_check(engine->workers, engine->worker_count, engine->ruleset);
+    config_fill(config, daemon_settings, NULL, &options);
+    engine->stats_interval_ns = options.stats_interval * NS_PER_SECOND;
 }
 
-/* Advances a reload, or starts the next one. */
-static void go_on_reloading(struct engine *engine)
+/* Advances a reload, or starts the next one. Applies a new ruleset and new settings to the main thread. */
+static void poll_reload(struct engine *engine)
 {
     if (reload_poll(engine->reload, &engine->ruleset) != RELOAD_NOTHING) {
         reload_log(reload_last(engine->reload));
         if (!reload_last(engine->reload)->error) {
-            use_reloaded(engine);
+            const struct config *config = reload_config(engine->reload);
+
+            atomic_store(&engine->inherited->memory->reload_wanted, 1);
+            output_set_generation(engine->output, ruleset_generation(engine->ruleset));
+            setup_exception_policies(config, true, engine->shared.exceptions);
+            mode_reload(&engine->mode, config);
+            set_stats_interval(engine, config);
+            tell_file_store(engine);
+            conntrack_data_check(engine->workers, engine->worker_count, engine->ruleset);
             setup_log_skipped_rules(ruleset_rules(engine->ruleset));
             setup_report_skipped_rules(ruleset_rules(engine->ruleset), engine->output);
         }
@@ -633,24 +630,17 @@ static int worker_error(const struct engine *engine, uint16_t *queue)
     return 0;
 }
 
-/* Waits for a signal. 0 when there is other work, -EPIPE when the supervisor has died. */
-static int wait_for_signal(const struct engine *engine)
-{
-    bool reloading = reload_state(engine->reload) != RELOAD_IDLE && !reload_is_stuck(engine->reload);
-
-    return service_wait(engine->service, reloading ? RELOAD_POLL_MS : POLL_MS);
-}
-
 static int main_loop(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     uint64_t last_stats = clock_monotonic_ns();
 
-    engine->stats_interval_ns = (uint64_t)config_number(engine->options->config, "stats.interval") * NS_PER_SECOND;
+    set_stats_interval(engine, engine->options->config);
     if (atomic_load(&engine->inherited->memory->reload_wanted))
         begin_reload(engine);
 
     for (;;) {
-        int signal_number = wait_for_signal(engine);
+        bool reloading = reload_state(engine->reload) != RELOAD_IDLE && !reload_is_stuck(engine->reload);
+        int signal_number = service_wait(engine->service, reloading ? RELOAD_POLL_MS : POLL_MS);
         uint16_t queue = 0;
         int err = worker_error(engine, &queue);
 
@@ -666,7 +656,7 @@ static int main_loop(struct engine *engine, char error[ENGINE_ERROR_SIZE])
             output_reopen(engine->output);
         if (signal_number == SIGHUP)
             begin_reload(engine);
-        go_on_reloading(engine);
+        poll_reload(engine);
         mode_poll(&engine->mode);
         output_errors_log(&engine->output_errors, engine->output, engine->inherited->channel);
         overload_report_poll(engine->overload, clock_monotonic_ns(), false);

@@ -15,6 +15,7 @@
 #include "sluice/capture.h"
 #include "sluice/clock.h"
 #include "sluice/config.h"
+#include "sluice/daemon.h"
 #include "sluice/dataset.h"
 #include "sluice/decode.h"
 #include "sluice/defrag.h"
@@ -142,18 +143,20 @@ int stats_new(struct stats **out, unsigned workers, bool queues, const struct co
               const struct pipeline_shared *shared)
 {
     struct stats *stats = calloc(1, sizeof(*stats));
+    struct daemon_options options;
 
     if (!stats)
         return -ENOMEM;
+    config_fill(config, daemon_settings, NULL, &options);
     stats->arena = arena_new(0);
     if (!stats->arena)
         goto fail;
     stats->workers = workers;
     stats->shared = shared;
     stats->queues = queues;
-    stats->decoder_events = config_bool(config, "stats.decoder-events");
-    stats->stream_events = config_bool(config, "stats.stream-events");
-    stats->exceptions = config_bool(config, "stats.exception-policy.global-stats");
+    stats->decoder_events = options.stats_decoder_events;
+    stats->stream_events = options.stats_stream_events;
+    stats->exceptions = options.stats_exceptions;
     stats->capacity = FIXED_STATS + 2 * DROP_REASON_COUNT + decode_counter_count() + defrag_counter_count() +
                       flow_counter_count() + stream_counter_count() + app_counter_count() +
                       EXCEPTION_COUNT * EXCEPTION_POLICY_COUNT + (size_t)workers * STATS_PER_QUEUE;

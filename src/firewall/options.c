@@ -153,112 +153,52 @@ static int read_queues(struct firewall_options *out, const struct config *config
     return 0;
 }
 
-static int read_marks(struct firewall_options *out, const struct config *config, char error[FIREWALL_ERROR_SIZE])
+void firewall_settings_read(const struct config *config, struct firewall_settings *out)
 {
-    const char *mark = config_string(config, "queue.mark"), *reject = config_string(config, "nft.reject-mark");
+    enum { ACCEPTED = 1, DROPPED = 2 };
+    struct firewall_options *options = &out->options;
 
-    if (mark && !config_mark(mark, &out->mark, &out->mark_mask))
-        return nft_fail(error, -EINVAL, "queue.mark '%s' is not MARK/MASK, such as 0x1/0x1", mark);
-    if (reject && !config_mark(reject, &out->reject_mark, &out->reject_mask))
-        return nft_fail(error, -EINVAL, "nft.reject-mark '%s' is not MARK/MASK", reject);
-    return 0;
-}
+    *out = (struct firewall_settings){ .never_blocked = NULL };
+    firewall_options_default(options);
+    config_fill(config, firewall_settings, NULL, out);
+    options->hooks = 0;
+    for (const char *const *hook = out->hooks; *hook; hook++) {
+        int at = find_name(*hook, hook_names, FIREWALL_HOOK_COUNT);
 
-static int read_priority(struct firewall_options *out, const struct config *config, char error[FIREWALL_ERROR_SIZE])
-{
-    const char *priority = config_string(config, "nft.priority");
-    int64_t number;
-
-    if (strcmp(priority, "auto") == 0)
-        return 0;
-    if (!text_to_int(priority, strlen(priority), INT32_MIN, INT32_MAX, &number))
-        return nft_fail(error, -EINVAL, "nft.priority '%s' is neither auto nor a number", priority);
-    out->has_priority = true;
-    out->priority = (int32_t)number;
-    return 0;
-}
-
-static unsigned read_hooks(const struct config *config)
-{
-    unsigned hooks = 0;
-
-    for (size_t i = 0; i < config_list_count(config, "nft.hooks"); i++) {
-        int at = find_name(config_list_get(config, "nft.hooks", i), hook_names, FIREWALL_HOOK_COUNT);
-
-        hooks |= at >= 0 ? 1u << at : 0;
+        options->hooks |= at >= 0 ? 1u << at : 0;
     }
-    return hooks;
-}
-
-/* In mode route the next queue is the global setting: one rule serves all queues. */
-static void read_next_queue(struct firewall_options *out, const struct config *config)
-{
-    int64_t next = config_number_or(config, "queue.route-to", -1);
-
-    if (out->mode != ATTACH_ROUTE || next < 0)
-        return;
-    out->offload.has_next = true;
-    out->offload.next_queue = (uint16_t)next;
-    out->offload.next_bypass = config_bool(config, "queue.route-bypass");
-}
-
-static int read_devices(struct firewall_offload *out, const struct config *config, char error[FIREWALL_ERROR_SIZE])
-{
-    size_t count = config_list_count(config, "nft.offload.flowtable");
-
-    if (count > FIREWALL_MAX_DEVICES)
-        return nft_fail(error, -EINVAL, "nft.offload.flowtable has %zu devices; the maximum is %d", count,
-                        FIREWALL_MAX_DEVICES);
-    for (size_t i = 0; i < count; i++)
-        out->devices[out->device_count++] = config_list_get(config, "nft.offload.flowtable", i);
-    return 0;
-}
-
-static int read_offload(struct firewall_options *out, const struct config *config, char error[FIREWALL_ERROR_SIZE])
-{
-    const char *flows = config_string(config, "nft.offload.flows");
-    const char *accept = config_string(config, "nft.offload.accept-mark");
-    const char *drop = config_string(config, "nft.offload.drop-mark");
-    struct firewall_offload *offload = &out->offload;
-
-    offload->accept = strcmp(flows, "accepted") == 0 || strcmp(flows, "both") == 0;
-    offload->drop = strcmp(flows, "dropped") == 0 || strcmp(flows, "both") == 0;
-    offload->saves = strcmp(config_string(config, "nft.offload.verdict"), "conntrack") != 0;
-    if (!config_mark(accept, &offload->accept_mark, &offload->accept_mask))
-        return nft_fail(error, -EINVAL, "nft.offload.accept-mark '%s' is not MARK/MASK", accept);
-    if (!config_mark(drop, &offload->drop_mark, &offload->drop_mask))
-        return nft_fail(error, -EINVAL, "nft.offload.drop-mark '%s' is not MARK/MASK", drop);
-    read_next_queue(out, config);
-    return read_devices(offload, config, error);
+    options->offload.accept = out->offload_flows & ACCEPTED;
+    options->offload.drop = out->offload_flows & DROPPED;
+    options->offload.saves = out->offload_verdict != OFFLOAD_BY_CONNECTION;
 }
 
 int firewall_options_read(struct firewall_options *out, const struct config *config, char error[FIREWALL_ERROR_SIZE])
 {
-    struct firewall_options options;
-    int family = find_name(config_string(config, "nft.family"), family_names, COUNT(family_names));
-    int expression = find_name(config_string(config, "nft.expression"), expression_names, COUNT(expression_names));
-    bool found;
+    struct firewall_settings settings;
+    struct firewall_options *options = &settings.options;
+    const char *mark = config_string(config, "queue.mark");
+    int64_t next = config_number_or(config, "queue.route-to", -1);
     int err;
 
-    firewall_options_default(&options);
-    options.mode = firewall_mode_find(config_string(config, "nft.attach"), &found); /* determines which checks apply */
-    options.table = config_string(config, "nft.table");
-    options.family = family >= 0 ? (enum firewall_family)family : FIREWALL_INET;
-    options.expression = expression >= 0 ? (enum queue_expression)expression : QUEUE_EXPRESSION_AUTO;
-    options.hooks = read_hooks(config);
-    options.bypass = config_bool(config, "nft.bypass");
-    options.blocklist = config_bool(config, "nft.blocklist.enabled");
-    options.blocklist_size = (uint32_t)config_number(config, "nft.blocklist.size");
-    err = read_queues(&options, config, error);
-    if (!err)
-        err = read_marks(&options, config, error);
-    if (!err)
-        err = read_priority(&options, config, error);
-    if (!err)
-        err = read_offload(&options, config, error);
-    if (!err)
-        *out = options;
-    return err;
+    firewall_settings_read(config, &settings);
+    err = read_queues(options, config, error);
+    if (err)
+        return err;
+    if (mark && !config_mark(mark, &options->mark, &options->mark_mask))
+        return nft_fail(error, -EINVAL, "queue.mark '%s' is not MARK/MASK, such as 0x1/0x1", mark);
+    if (options->mode == ATTACH_ROUTE && next >= 0) { /* queue.route-to of all queues: one rule serves them */
+        options->offload.has_next = true;
+        options->offload.next_queue = (uint16_t)next;
+        options->offload.next_bypass = config_bool(config, "queue.route-bypass");
+    }
+    for (const char *const *device = settings.devices; *device; device++) {
+        if (options->offload.device_count == FIREWALL_MAX_DEVICES)
+            return nft_fail(error, -EINVAL, "nft.offload.flowtable has too many devices; the maximum is %d",
+                            FIREWALL_MAX_DEVICES);
+        options->offload.devices[options->offload.device_count++] = *device;
+    }
+    *out = *options;
+    return 0;
 }
 
 /* --- Contradictions --------------------------------------------------------------------------------- */

@@ -147,24 +147,26 @@ static int open_output(struct replay *replay, char error[ENGINE_ERROR_SIZE])
 {
     const struct replay_options *options = replay->options;
     struct output_options out;
+    struct log_options log;
     char cause[256];
     char path[4096];
     int err;
 
     output_options_default(&out);
     setup_eve_options(options->config, &out.eve);
+    config_fill(options->config, output_settings, NULL, &log);
     out.eve.drop.rate_limit = out.eve.flow_rate_limit = 0; /* each run must write the same events */
     err = setup_eve_path(options->config, options->log_dir, path, sizeof(path), error);
     if (err)
         return err;
-    out.eve_path = config_bool(options->config, "eve.enabled") ? path : NULL;
+    out.eve_path = log.eve ? path : NULL;
     out.eve_truncate = true;
     out.lossless = true;
     if (out.eve_path && options->log_dir)
         folder_create(options->log_dir); /* if this fails, output_open() reports the error */
     out.inline_mode = options->inline_mode;
     out.names = rule_list_names(ruleset_rules(replay->ruleset));
-    out.ring_size = (size_t)config_number(options->config, "output.ring-size");
+    out.ring_size = log.ring_size;
     if (options->console) {
         out.console = stdout;
         out.console_colour = isatty(STDOUT_FILENO);
@@ -180,7 +182,7 @@ static int open_output(struct replay *replay, char error[ENGINE_ERROR_SIZE])
 static int read_pipeline_options(struct replay *replay, struct pipeline_options *out, char error[ENGINE_ERROR_SIZE])
 {
     const struct config *config = replay->options->config;
-    const char *checksums = config_string(config, "replay.checksum-checks");
+    struct inspection_options inspection;
     struct diag *diag = diag_new();
     int err =
         diag ? setup_pipeline_options(config, replay->worker_count, replay->options->inline_mode, out, diag) : -ENOMEM;
@@ -195,9 +197,8 @@ static int read_pipeline_options(struct replay *replay, struct pipeline_options 
         return err;
     out->drop_undecodable &= replay->options->inline_mode;
     out->offload.accept = out->offload.drop = false; /* there is no kernel to offload to */
-    out->checksums = strcmp(checksums, "auto") == 0  ? CHECKSUMS_AUTO
-                     : strcmp(checksums, "yes") == 0 ? CHECKSUMS_CHECK
-                                                     : CHECKSUMS_IGNORE;
+    config_fill(config, inspection_settings, NULL, &inspection);
+    out->checksums = inspection.checksums;
     out->checksum_sample = &replay->checksum_sample;
     return 0;
 }

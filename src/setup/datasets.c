@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "setup_priv.h"
+
 #include "sluice/config.h"
 #include "sluice/dataset.h"
 #include "sluice/detect.h"
@@ -20,12 +22,6 @@ static bool is_reserved(const char *name)
     return strcmp(name, "defaults") == 0 || strcmp(name, "limits") == 0 || strcmp(name, "rules") == 0;
 }
 
-static const char *member(char *out, size_t size, const char *set, const char *name)
-{
-    snprintf(out, size, "datasets.%s.%s", set, name);
-    return out;
-}
-
 static struct span optional(const char *value)
 {
     return value ? span_of(value) : (struct span){ NULL, 0 };
@@ -34,40 +30,39 @@ static struct span optional(const char *value)
 static void open_set(struct datasets *datasets, const struct config *config, const char *name, struct diag *diag)
 {
     char path[256], error[DATASET_ERROR_SIZE];
-    const char *type = config_string_or(config, member(path, sizeof(path), name, "type"), NULL);
-    const char *state = config_string_or(config, member(path, sizeof(path), name, "state"), NULL);
-    const char *load = config_string_or(config, member(path, sizeof(path), name, "load"), NULL);
-    struct dataset_spec spec = {
-        .name = span_of(name),
-        .load = optional(state ? state : load),
-        .save = optional(state),
-        .has_state = state != NULL,
-        .memcap = (size_t)config_number_or(config, member(path, sizeof(path), name, "memcap"), 0),
-    };
+    struct dataset_options options = { .has_type = false };
     struct dataset *set;
 
-    if (!type) /* not a dataset, as in Suricata */
+    config_fill(config, dataset_settings, name, &options);
+    if (!options.has_type) /* not a dataset, as in Suricata */
         return;
-    spec.has_type = dataset_type_parse(span_of(type), &spec.type);
+    const struct dataset_spec spec = {
+        .name = span_of(name),
+        .has_type = true,
+        .type = options.type,
+        .load = optional(options.state ? options.state : options.load),
+        .save = optional(options.state),
+        .has_state = options.state != NULL,
+        .memcap = options.memcap,
+    };
+
+    snprintf(path, sizeof(path), "datasets.%s.type", name);
     if (datasets_get(datasets, &spec, &set, diag, error))
-        diag_error(diag, config_position(config, member(path, sizeof(path), name, "type")), "%s", error);
+        diag_error(diag, config_position(config, path), "%s", error);
 }
 
 int setup_open_datasets(struct datasets **out, const struct config *config, const struct ruleset *before,
                         struct diag *diag)
 {
-    struct datasets_options options;
+    struct rules_options rules = { .cache = false };
     const char *name;
     int err;
 
-    datasets_options_default(&options);
-    options.memcap = (size_t)config_number(config, "datasets.defaults.memcap");
-    options.data_dir = config_string(config, "data-dir");
-    options.allow_write = config_bool(config, "datasets.rules.allow-write");
-    options.allow_absolute_names = config_bool(config, "datasets.rules.allow-absolute-filenames");
-    if (getrandom(&options.seed, sizeof(options.seed), GRND_NONBLOCK) < 0)
-        options.seed = 0;
-    err = datasets_new(out, &options);
+    datasets_options_default(&rules.datasets);
+    config_fill(config, rules_settings, NULL, &rules);
+    if (getrandom(&rules.datasets.seed, sizeof(rules.datasets.seed), GRND_NONBLOCK) < 0)
+        rules.datasets.seed = 0;
+    err = datasets_new(out, &rules.datasets);
     if (err)
         return err;
     if (before)

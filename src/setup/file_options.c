@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "setup_priv.h"
+
 #include "sluice/config.h"
 #include "sluice/file.h"
 #include "sluice/file_store.h"
@@ -24,57 +26,67 @@ static unsigned digest_bit(const char *name)
     return 0;
 }
 
-static unsigned read_digests(const struct config *config, const char *name)
+static unsigned digest_bits(const char *const *names)
 {
     unsigned digests = 0;
 
-    for (size_t i = 0; i < config_list_count(config, name); i++)
-        digests |= digest_bit(config_list_get(config, name, i));
+    for (; *names; names++)
+        digests |= digest_bit(*names);
     return digests;
 }
 
-static bool store_is_wanted(const struct config *config)
+/* Returns whether files are stored. */
+static bool read_settings(const struct config *config, struct file_store_settings *out)
 {
-    return config_bool(config, "file-store") && config_bool(config, "file-store.enabled");
+    memset(out, 0, sizeof(*out));
+    config_fill(config, file_settings, NULL, out);
+    return out->store_section && out->store_enabled;
 }
 
 void setup_file_options(const struct config *config, struct file_options *out)
 {
-    if (config_bool(config, "eve.types.files")) {
-        out->digests = read_digests(config, "eve.types.files.force-hash");
-        out->magic = config_bool(config, "eve.types.files.force-magic");
+    struct file_store_settings settings;
+    struct eve_options events = { .types = false };
+    bool stores = read_settings(config, &settings);
+
+    config_fill(config, eve_settings, NULL, &events);
+    if (events.enabled[OUTPUT_FILE]) {
+        out->digests = digest_bits(settings.event_digests);
+        out->magic = settings.event_magic;
     }
-    if (!store_is_wanted(config))
+    if (!stores)
         return;
-    out->digests |= read_digests(config, "file-store.force-hash");
-    out->magic |= config_bool(config, "file-store.force-magic");
-    out->store_all = config_bool(config, "file-store.force-filestore");
-    out->store_limit = (uint64_t)config_number(config, "file-store.max-file-size");
+    out->digests |= digest_bits(settings.store_digests);
+    out->magic |= settings.store_magic;
+    out->store_all = settings.store_all;
+    out->store_limit = settings.store_limit;
 }
 
 /* Files to store may be larger than the data that rules inspect. */
 void setup_file_depth(const struct config *config, struct stream_options *stream)
 {
-    int64_t depth = config_number_or(config, "file-store.stream-depth", 0);
+    struct file_store_settings settings;
 
-    if (store_is_wanted(config) && stream->depth != 0 && depth > stream->depth)
-        stream->depth = depth > UINT32_MAX ? 0 : (uint32_t)depth;
+    if (read_settings(config, &settings) && stream->depth != 0 && settings.stream_depth > stream->depth)
+        stream->depth = settings.stream_depth > UINT32_MAX ? 0 : (uint32_t)settings.stream_depth;
 }
 
 int setup_file_store(struct file_store **out, const struct config *config, const char *log_dir, unsigned workers,
                      bool lossless, char error[ENGINE_ERROR_SIZE])
 {
-    const char *folder = log_dir ? log_dir : config_string(config, "log-dir");
-    const char *name = config_string(config, "file-store.dir");
+    struct file_store_settings settings;
+    struct log_options log;
     struct file_store_options options = { .workers = workers, .lossless = lossless };
     char path[PATH_MAX];
     int length;
 
     *out = NULL;
-    if (!store_is_wanted(config))
+    if (!read_settings(config, &settings))
         return 0;
-    length =
-        name[0] == '/' ? snprintf(path, sizeof(path), "%s", name) : snprintf(path, sizeof(path), "%s/%s", folder, name);
+    config_fill(config, output_settings, NULL, &log);
+    length = settings.store_dir[0] == '/'
+                 ? snprintf(path, sizeof(path), "%s", settings.store_dir)
+                 : snprintf(path, sizeof(path), "%s/%s", log_dir ? log_dir : log.dir, settings.store_dir);
     if (length < 0 || (size_t)length >= sizeof(path)) {
         snprintf(error, ENGINE_ERROR_SIZE, "the path of the file store is too long");
         return -ENAMETOOLONG;

@@ -18,6 +18,7 @@
 #include "sluice/dataset.h"
 #include "sluice/detect.h"
 #include "sluice/diag.h"
+#include "sluice/firewall.h"
 #include "sluice/keyword.h"
 #include "sluice/log.h"
 #include "sluice/output.h"
@@ -83,13 +84,13 @@ int setup_rule_variables(struct rule_variables **out, const struct config *confi
     return err;
 }
 
-static int load_files(struct rule_list *list, const struct config *config, const char *const *files, size_t count,
+static int load_files(struct rule_list *list, const char *const *configured, const char *const *files, size_t count,
                       struct diag *diag)
 {
-    size_t configured = config_list_count(config, "rule-files");
+    size_t i = 0;
 
-    for (size_t i = 0; i < configured + count; i++) {
-        const char *path = i < configured ? config_list_get(config, "rule-files", i) : files[i - configured];
+    while (*configured || i < count) {
+        const char *path = *configured ? *configured++ : files[i++];
         size_t read_before = rule_list_read(list);
         int err = rule_list_load(list, path, diag);
 
@@ -101,69 +102,39 @@ static int load_files(struct rule_list *list, const struct config *config, const
     return rule_list_finish(list, diag);
 }
 
-/* Returns the strings of a list with NULL at the end, to be freed; NULL when out of memory. */
-static const char **list_of(const struct config *config, const char *name)
-{
-    size_t count = config_list_count(config, name);
-    const char **list = calloc(count + 1, sizeof(*list));
-
-    for (size_t i = 0; list && i < count; i++)
-        list[i] = config_list_get(config, name, i);
-    return list;
-}
-
 static int parse(struct rule_list **out, const struct rule_load_options *load, struct diag *diag)
 {
     const struct config *config = load->config;
+    const char *protocols[2 * APP_MAX_PROTOCOLS];
+    struct rules_options rules = { .cache = false };
+    struct firewall_settings firewall;
     struct rule_list *list = NULL;
     struct keyword_table *keywords = keyword_table_new(keyword_list, keyword_list_count);
     struct rule_variables *variables = NULL;
-    struct datasets *datasets = NULL;
-    const char **reputations = list_of(config, "reputation.files");
-    const char **classtypes = list_of(config, "nft.blocklist.classtypes");
-    int err = keywords && reputations && classtypes ? setup_rule_variables(&variables, config) : -ENOMEM;
+    int err = keywords ? setup_rule_variables(&variables, config) : -ENOMEM;
 
+    config_fill(config, rules_settings, NULL, &rules);
+    firewall_settings_read(config, &firewall);
+    app_list_names(protocols, sizeof(protocols) / sizeof(protocols[0]));
+    rules.list.applications = protocols;
+    rules.list.keywords = keywords;
+    rules.list.variables = variables;
+    rules.list.names = load->names;
+    rules.list.block_priority = firewall.block_priority;
+    rules.list.block_classtypes = firewall.block_classtypes;
+    rules.list.block_seconds = firewall.block_seconds;
+    rules.list.owns_datasets = true;
     if (!err)
-        err = setup_open_datasets(&datasets, config, load->before, diag);
-    const char *words[2 * APP_MAX_PROTOCOLS];
-
-    app_list_names(words, sizeof(words) / sizeof(words[0]));
-    const struct rule_list_options options = {
-        .applications = words,
-        .keywords = keywords,
-        .variables = variables,
-        .names = load->names,
-        .classification_file = config_string(config, "classification-file"),
-        .reference_file = config_string(config, "reference-config-file"),
-        .threshold_file = config_string(config, "threshold-file"),
-        .policy = {
-            .disable = config_string(config, "rule-policy.disable-file"),
-            .enable = config_string(config, "rule-policy.enable-file"),
-            .drop = config_string(config, "rule-policy.drop-file"),
-            .modify = config_string(config, "rule-policy.modify-file"),
-            .decisions = config_string(config, "rule-policy.file"),
-        },
-        .datasets = datasets,
-        .owns_datasets = true,
-        .reputation_categories = config_string(config, "reputation.categories"),
-        .reputation_files = reputations,
-        .geoip_database = config_string(config, "geoip-database"),
-        .block_priority = (uint8_t)config_number(config, "nft.blocklist.priority"),
-        .block_classtypes = classtypes,
-        .block_seconds = (uint32_t)config_number(config, "nft.blocklist.timeout"),
-    };
-
+        err = setup_open_datasets(&rules.list.datasets, config, load->before, diag);
     if (!err) {
-        err = rule_list_new(&list, &options, diag);
+        err = rule_list_new(&list, &rules.list, diag);
         if (err)
-            datasets_free(datasets);
+            datasets_free(rules.list.datasets);
     }
     if (!err)
-        err = load_files(list, config, load->rule_files, load->rule_file_count, diag);
+        err = load_files(list, rules.files, load->rule_files, load->rule_file_count, diag);
     rule_variables_free(variables);
     keyword_table_free(keywords);
-    free(reputations);
-    free(classtypes);
     if (err)
         rule_list_free(list);
     else
@@ -179,24 +150,17 @@ int setup_parse_rules(struct rule_list **out, const struct config *config, const
     return parse(out, &load, diag);
 }
 
-static void set_cache(struct ruleset_options *options, const struct config *config)
-{
-    if (!config_bool(config, "detect.sgh-mpm-caching"))
-        return;
-    options->cache_path = config_string(config, "detect.sgh-mpm-caching-path");
-    config_duration(config_string(config, "detect.sgh-mpm-caching-max-age"), &options->cache_max_age_seconds);
-    options->cache_max_bytes = (uint64_t)config_number(config, "detect.sgh-mpm-caching-max-size");
-}
-
 static int compile(struct ruleset **out, struct rule_list *list, const struct rule_load_options *load,
                    struct diag *diag)
 {
     const struct config *config = load->config;
     char error[ENGINE_ERROR_SIZE];
     struct ruleset_options options;
+    struct rules_options rules;
     int err;
 
     ruleset_options_default(&options);
+    config_fill(config, rules_settings, NULL, &rules);
     if (load->before) {
         options.before = load->before;
         options.generation = ruleset_generation(load->before) + 1;
@@ -206,7 +170,11 @@ static int compile(struct ruleset **out, struct rule_list *list, const struct ru
         diag_error(diag, config_position(config, "action-order"), "%s", error);
         return err;
     }
-    set_cache(&options, config);
+    if (rules.cache) {
+        options.cache_path = rules.cache_path;
+        options.cache_max_age_seconds = rules.cache_max_age_seconds;
+        options.cache_max_bytes = rules.cache_max_bytes;
+    }
     return ruleset_new(out, list, &options, diag);
 }
 
@@ -253,11 +221,13 @@ static int check_left_out(const struct rule_list *list, const struct rule_load_o
                           char error[ENGINE_ERROR_SIZE])
 {
     char left_out[ENGINE_ERROR_SIZE / 2];
+    struct rules_options rules;
 
     describe_left_out(list, left_out, sizeof(left_out));
     if (!left_out[0])
         return 0;
-    if (config_bool(load->config, "engine.init-failure-fatal") && !load->after_death)
+    config_fill(load->config, rules_settings, NULL, &rules);
+    if (rules.mistakes_are_fatal && !load->after_death)
         snprintf(error, ENGINE_ERROR_SIZE, "the rules could not be loaded: %s (engine.init-failure-fatal)", left_out);
     else if (load->needs_rules && rule_list_count(list) == 0)
         snprintf(error, ENGINE_ERROR_SIZE, "the rules could not be loaded: all of them are left out (%s)", left_out);

@@ -10,8 +10,11 @@
 
 int setup_app_options(const struct config *config, unsigned workers, struct app_options *out, struct diag *diag)
 {
+    struct inspection_options inspection;
+
     app_options_default(out);
-    out->memcap = (size_t)config_number(config, "app-layer.memcap") / (workers > 0 ? workers : 1);
+    config_fill(config, inspection_settings, NULL, &inspection);
+    out->memcap = inspection.app_memcap / (workers > 0 ? workers : 1);
     setup_file_options(config, &out->files);
     return app_options_configure(out, config, diag);
 }
@@ -19,8 +22,6 @@ int setup_app_options(const struct config *config, unsigned workers, struct app_
 /* Selects the protocols whose events are written: all, or those in eve.types. */
 void setup_app_events(const struct config *config, struct eve_options *out)
 {
-    bool chosen = config_has_section(config, "eve.types");
-
     for (size_t i = 0; i < app_list_count; i++) {
         char name[96];
 
@@ -28,8 +29,8 @@ void setup_app_events(const struct config *config, struct eve_options *out)
             continue;
         snprintf(name, sizeof(name), "eve.types.%s",
                  app_list[i]->log_setting ? app_list[i]->log_setting : app_list[i]->log_type);
-        out->app[i] = !chosen || config_has_section(config, name);
+        out->app[i] = !out->types || config_has_section(config, name);
         out->enabled[OUTPUT_APP] |= out->app[i];
     }
-    out->enabled[OUTPUT_FILE] = !chosen || config_has_section(config, "eve.types.files");
+    out->enabled[OUTPUT_FILE] = !out->types || config_has_section(config, "eve.types.files");
 }

@@ -193,13 +193,13 @@ static bool is_one_sided(const struct segment *seg)
            (sender->next_seq == seg->seq || sender->last_ack == sender->isn + 1);
 }
 
-enum position { POSITION_EXPECTED, POSITION_OLD };
+enum segment_position { POSITION_EXPECTED, POSITION_OLD };
 
 /*
  * An old segment passes: the receiver has all of it and only acknowledges again, which its sender may be waiting for.
  * Inline it is compared with the data seen before, as far as that is still stored.
  */
-static enum position check_position(struct segment *seg)
+static enum segment_position check_position(struct segment *seg)
 {
     struct tcp_peer *sender = seg->sender;
     bool is_keepalive = seg->length <= 1 && seg->seq == sender->next_seq - 1;

@@ -30,23 +30,21 @@ static uint16_t order_by_number(const cpu_set_t *allowed, uint16_t *order)
 }
 
 /* Reads a list of CPUs; *count is 0 when it is not set. 0 or -errno. */
-static int read_set(const struct config *config, const char *name, const cpu_set_t *allowed, uint16_t *cpus,
+static int read_set(const char *const *list, const char *name, const cpu_set_t *allowed, uint16_t *cpus,
                     uint16_t *count, char error[ENGINE_ERROR_SIZE])
 {
     uint32_t numbers[ENGINE_MAX_CPUS];
 
     *count = 0;
-    for (size_t i = 0; i < config_list_count(config, name); i++) {
-        const char *text = config_list_get(config, name, i);
-
-        if (strcmp(text, "all") == 0) {
+    for (; *list; list++) {
+        if (strcmp(*list, "all") == 0) {
             *count = order_by_number(allowed, cpus);
             return 0;
         }
-        int named = config_ranges(text, ENGINE_MAX_CPUS - 1, numbers, (size_t)(ENGINE_MAX_CPUS - *count));
+        int named = config_ranges(*list, ENGINE_MAX_CPUS - 1, numbers, (size_t)(ENGINE_MAX_CPUS - *count));
 
         if (named < 0) {
-            snprintf(error, ENGINE_ERROR_SIZE, "%s: '%s' is not a list of CPUs like 0-3,8", name, text);
+            snprintf(error, ENGINE_ERROR_SIZE, "%s: '%s' is not a list of CPUs such as 0-3,8", name, *list);
             return -EINVAL;
         }
         for (int k = 0; k < named; k++) {
@@ -136,27 +134,27 @@ static void choose_senders(struct affinity *out, const cpu_set_t *allowed, unsig
 
 int affinity_plan(struct affinity *out, const struct config *config, unsigned workers, char error[ENGINE_ERROR_SIZE])
 {
-    const char *mode = config_string(config, "threading.affinity");
-    bool automatic = strcmp(mode, "auto") == 0;
+    struct affinity_options options;
     cpu_set_t allowed;
     int err;
 
     memset(out, 0, sizeof(*out));
-    if (strcmp(mode, "none") == 0)
+    config_fill(config, affinity_settings, NULL, &options);
+    if (options.mode == AFFINITY_NONE)
         return 0;
     if (sched_getaffinity(0, sizeof(allowed), &allowed)) {
         snprintf(error, ENGINE_ERROR_SIZE, "cannot read which CPUs this process may use: %s", strerror(errno));
         return -errno;
     }
-    err = read_set(config, "threading.worker-cpu-set", &allowed, out->worker, &out->worker_count, error);
+    err = read_set(options.workers, "threading.worker-cpu-set", &allowed, out->worker, &out->worker_count, error);
     if (!err)
-        err =
-            read_set(config, "threading.management-cpu-set", &allowed, out->management, &out->management_count, error);
+        err = read_set(options.management, "threading.management-cpu-set", &allowed, out->management,
+                       &out->management_count, error);
     if (!err)
-        err = read_set(config, "threading.output-cpu-set", &allowed, out->output, &out->output_count, error);
+        err = read_set(options.output, "threading.output-cpu-set", &allowed, out->output, &out->output_count, error);
     if (err)
         return err;
-    if (strcmp(mode, "exclusive") == 0 && out->worker_count > 0 && out->worker_count < workers) {
+    if (options.mode == AFFINITY_EXCLUSIVE && out->worker_count > 0 && out->worker_count < workers) {
         snprintf(error, ENGINE_ERROR_SIZE,
                  "threading.worker-cpu-set has %u CPUs for %u queues: add CPUs or set threading.affinity to balanced",
                  (unsigned)out->worker_count, workers);
@@ -165,11 +163,12 @@ int affinity_plan(struct affinity *out, const struct config *config, unsigned wo
     uint16_t management = out->management_count;
 
     choose_defaults(out, &allowed, workers);
-    out->mode = strcmp(mode, "balanced") == 0 || (automatic && out->worker_count < workers) ? AFFINITY_BALANCED
-                                                                                            : AFFINITY_EXCLUSIVE;
+    out->mode = options.mode == AFFINITY_BALANCED || (options.mode == AFFINITY_AUTO && out->worker_count < workers)
+                    ? AFFINITY_BALANCED
+                    : AFFINITY_EXCLUSIVE;
     if (out->worker_count == 0)
         out->mode = AFFINITY_NONE;
-    if (strcmp(config_string(config, "threading.verdict-threads"), "no") != 0)
+    if (!options.no_senders)
         choose_senders(out, &allowed, workers, management);
     return 0;
 }

@@ -85,15 +85,16 @@ static int check_twice(const struct host_os_table *table, const struct config *c
 
 int host_os_table_parse(struct host_os_table *out, const struct config *config, struct diag *diag)
 {
+    struct host_os_options options;
+
     memset(out, 0, sizeof(*out));
+    config_fill(config, host_os_settings, NULL, &options);
     for (enum host_os os = 0; os < HOST_OS_COUNT; os++) {
         char setting[64];
 
         snprintf(setting, sizeof(setting), "host-os-policy.%s", names[os]);
-        size_t count = config_list_count(config, setting);
-
-        for (size_t i = 0; i < count; i++) {
-            int err = add_network(out, config, setting, config_list_get(config, setting, i), os, diag);
+        for (const char *const *network = options.networks[os]; *network; network++) {
+            int err = add_network(out, config, setting, *network, os, diag);
 
             if (err)
                 return err;

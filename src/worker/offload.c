@@ -25,39 +25,36 @@
 
 enum { MAX_PORTS = 1024, WORD_BITS = 64 };
 
-static void read_ports(struct offload_options *out, const char *ports)
-{
-    uint32_t numbers[MAX_PORTS];
-    int count = ports ? config_ranges(ports, UINT16_MAX, numbers, MAX_PORTS) : 0;
-
-    for (int i = 0; i < count; i++)
-        out->ports[numbers[i] / WORD_BITS] |= UINT64_C(1) << numbers[i] % WORD_BITS;
-    out->has_ports = count > 0;
-}
-
 void offload_options_read(const struct config *config, bool inline_mode, struct offload_options *out)
 {
-    const char *flows = config_string(config, "nft.offload.flows");
+    struct firewall_settings settings;
+    uint32_t ports[MAX_PORTS];
+    int count;
 
+    firewall_settings_read(config, &settings);
     memset(out, 0, sizeof(*out));
-    out->accept = inline_mode && (strcmp(flows, "accepted") == 0 || strcmp(flows, "both") == 0);
-    out->drop = inline_mode && (strcmp(flows, "dropped") == 0 || strcmp(flows, "both") == 0);
-    out->passed = config_bool(config, "nft.offload.passed");
-    read_ports(out, config_string_or(config, "nft.offload.ports", NULL));
+    out->accept = inline_mode && settings.options.offload.accept;
+    out->drop = inline_mode && settings.options.offload.drop;
+    out->passed = settings.offload_passed;
+    count = settings.offload_ports ? config_ranges(settings.offload_ports, UINT16_MAX, ports, MAX_PORTS) : 0;
+    for (int i = 0; i < count; i++)
+        out->ports[ports[i] / WORD_BITS] |= UINT64_C(1) << ports[i] % WORD_BITS;
+    out->has_ports = count > 0;
 }
 
 void offload_queue_options(const struct config *config, const struct firewall_options *firewall,
                            struct nfqueue_options *out)
 {
-    const char *verdict = config_string(config, "nft.offload.verdict");
+    struct firewall_settings settings;
     const struct firewall_offload *offload = &firewall->offload;
 
     out->offload = QUEUE_OFFLOAD_NONE;
     if (!offload->accept && !offload->drop)
         return;
-    out->offload = strcmp(verdict, "conntrack") == 0     ? QUEUE_OFFLOAD_CONNECTION
-                   : strcmp(verdict, "packet-mark") == 0 ? QUEUE_OFFLOAD_PACKET_MARK
-                                                         : QUEUE_OFFLOAD_AUTO;
+    firewall_settings_read(config, &settings);
+    out->offload = settings.offload_verdict == OFFLOAD_BY_CONNECTION    ? QUEUE_OFFLOAD_CONNECTION
+                   : settings.offload_verdict == OFFLOAD_BY_PACKET_MARK ? QUEUE_OFFLOAD_PACKET_MARK
+                                                                        : QUEUE_OFFLOAD_AUTO;
     out->offload_accept = offload->accept_mark;
     out->offload_accept_mask = offload->accept_mask;
     out->offload_drop = offload->drop_mark;

@@ -50,33 +50,21 @@ void overload_options_default(struct overload_options *options)
     };
 }
 
-static void read_classes(const struct config *config, struct overload_options *out)
+void overload_options_read(const struct config *config, struct overload_options *out)
 {
-    size_t count = config_list_count(config, "overload.shed");
     unsigned seen = 0;
 
+    overload_options_default(out);
+    config_fill(config, overload_settings, NULL, out);
     out->class_count = 0;
-    for (size_t i = 0; i < count; i++) {
-        const char *name = config_list_get(config, "overload.shed", i);
-
+    for (const char *const *name = out->shed; *name; name++) {
         for (enum shed_class class = 0; class < SHED_CLASSES; class ++) {
-            if (strcmp(name, class_names[class]) != 0 || seen >> class & 1)
+            if (strcmp(*name, class_names[class]) != 0 || seen >> class & 1)
                 continue;
             seen |= 1u << class;
             out->classes[out->class_count++] = (uint8_t) class;
         }
     }
-}
-
-void overload_options_read(const struct config *config, struct overload_options *out)
-{
-    overload_options_default(out);
-    out->enabled = config_bool(config, "overload.enabled");
-    out->fill_permille = (unsigned)config_number(config, "overload.queue-fill") * 10;
-    out->age_ns = (uint64_t)config_number(config, "overload.queue-age") * 1000000;
-    out->limits.bulk_bytes = (uint64_t)config_number(config, "overload.bulk-size");
-    out->limits.file_bytes = (uint64_t)config_number(config, "overload.file-size");
-    read_classes(config, out);
 }
 
 /* --- State ---------------------------------------------------------------------------------------- */

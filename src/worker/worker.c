@@ -107,9 +107,11 @@ static int find_connection(void *user, const struct packet *pkt, struct conntrac
 
 void worker_open_connections(struct worker *worker, const struct config *config)
 {
+    struct stream_options stream;
     int err;
 
-    if (strcmp(config_string(config, "stream.midstream-conntrack"), "no") == 0)
+    config_fill(config, stream_settings, NULL, &stream);
+    if (stream.conntrack == STREAM_CONNTRACK_NO)
         return;
     worker->conntrack_attachable =
         worker->conntrack_allowed && nfqueue_probe_flags(worker->queue.queue, NFQA_CFG_F_CONNTRACK) == 0;

@@ -10,11 +10,10 @@
 #include <string.h>
 
 #include "sluice/config.h"
+#include "sluice/daemon.h"
 #include "sluice/text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static const struct setting *const tables[] = { config_settings, NULL };
 
 static void must(bool holds)
 {
@@ -39,7 +38,7 @@ static struct config *parse(const char *text, size_t length, struct diag *diag)
 {
     struct config *config;
 
-    must(config_new(&config, tables) == 0);
+    must(daemon_new_config(&config) == 0);
     must(config_parse(config, "fuzz.yaml", text, length, CONFIG_STRICT, diag) == 0);
     return config;
 }

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "sluice/config.h"
+#include "sluice/daemon.h"
 #include "sluice/decode.h"
 #include "sluice/defrag.h"
 #include "sluice/detect.h"
@@ -82,13 +83,11 @@ static void make_ruleset(void)
 /* Once for the process. */
 static void prepare(void)
 {
-    const struct setting *tables[APP_MAX_PROTOCOLS + 2] = { config_settings };
     struct output_options output;
     char error[256];
 
     f->diag = diag_new();
-    app_setting_tables(tables + 1);
-    MUST(config_new(&f->config, tables) == 0);
+    MUST(daemon_new_config(&f->config) == 0);
     decode_options_default(&f->options.decode);
     defrag_options_default(&f->options.defrag);
     detector_options_default(&f->options.detector);

@@ -18,6 +18,7 @@
 
 #include "daemon/supervisor/supervisor_priv.h"
 #include "sluice/bytes.h"
+#include "sluice/daemon.h"
 #include "sluice/log.h"
 
 enum { QUEUES = 2, SLOTS = 8192, NO_PROCESS = 0x3fffffff, MAX_STEPS = 256, MAX_FILES = 4 };
@@ -54,10 +55,9 @@ static void start_engine(struct engine_process *engine, int *end)
 
 static void setup(bool has_heir)
 {
-    static const struct setting *const tables[] = { config_settings, NULL };
 
     if (!f.config) {
-        require(config_new(&f.config, tables) == 0);
+        require(daemon_new_config(&f.config) == 0);
         log_set_level((enum log_level)(LOG_LEVEL_ERROR - 1));
         f.run.log_dir = "/nonexistent";
         f.run.config = f.config;
@@ -77,6 +77,7 @@ static void setup(bool has_heir)
         .previous_engine.channel = -1,
         .record.engines = 1,
     };
+    config_fill(f.config, daemon_settings, NULL, &f.supervisor.settings);
     for (unsigned i = 0; i < QUEUES; i++) {
         int pair[2];
 

@@ -21,6 +21,7 @@
 #include "app/app_priv.h"
 #include "detect/detect_priv.h"
 #include "sluice/config.h"
+#include "sluice/daemon.h"
 #include "sluice/decode.h"
 #include "sluice/defrag.h"
 #include "sluice/detect.h"
@@ -135,12 +136,10 @@ static void open_output(void)
 
 static void configure_applications(struct app_options *out)
 {
-    const struct setting *tables[APP_MAX_PROTOCOLS + 2] = { config_settings };
     struct config *config = NULL;
     struct diag *diag = diag_new();
 
-    app_setting_tables(tables + 1);
-    MUST(config_new(&config, tables) == 0);
+    MUST(daemon_new_config(&config) == 0);
     app_options_default(out);
     MUST(app_options_configure(out, config, diag) == 0);
     config_free(config);

@@ -11,6 +11,7 @@
 
 #include "sluice/affinity.h"
 #include "sluice/config.h"
+#include "sluice/daemon.h"
 #include "sluice/capture.h"
 #include "sluice/decode.h"
 #include "sluice/output.h"
@@ -134,13 +135,10 @@ static void check_firewall(const struct config *config)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct setting *tables[APP_MAX_PROTOCOLS + 3] = { config_settings };
     struct diag *diag = diag_new();
     struct config *config;
 
-    app_setting_tables(tables + 1);
-
-    must(diag && config_new(&config, tables) == 0);
+    must(diag && daemon_new_config(&config) == 0);
     apply(config, data, size, diag);
     check_queues(config);
     check_pipeline(config, diag);

@@ -22,6 +22,7 @@
 
 #include "app/app_priv.h"
 #include "sluice/text.h"
+#include "sluice/daemon.h"
 
 enum { RIG_MAX_TX = 4096, RIG_FIELDS = 256 << 10 };
 
@@ -67,12 +68,10 @@ static inline void app_rig_start_flow(struct app_rig *rig)
 
 static inline void app_rig_configure(struct app_options *options, const char *yaml)
 {
-    const struct setting *tables[APP_MAX_PROTOCOLS + 3] = { config_settings };
     struct config *config = NULL;
     struct diag *diag = diag_new();
 
-    app_setting_tables(tables + 1);
-    app_rig_require(diag && config_new(&config, tables) == 0, "the tables of settings are broken");
+    app_rig_require(diag && daemon_new_config(&config) == 0, "the tables of settings are broken");
     if (yaml)
         app_rig_require(config_parse(config, "rig.yaml", yaml, strlen(yaml), CONFIG_STRICT, diag) == 0 &&
                             diag_errors(diag) == 0,

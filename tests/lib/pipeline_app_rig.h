@@ -5,17 +5,17 @@
 
 #include "pipeline_rig.h"
 
+#include "sluice/daemon.h"
+
 static struct config *rig_config;
 
 /* Again: the options of before are forgotten. */
 static inline void rig_configure_applications(const char *yaml)
 {
-    const struct setting *tables[APP_MAX_PROTOCOLS + 2] = { config_settings };
     struct diag *diag = diag_new();
 
     config_free(rig_config);
-    app_setting_tables(tables + 1);
-    ck_assert_int_eq(config_new(&rig_config, tables), 0);
+    ck_assert_int_eq(daemon_new_config(&rig_config), 0);
     ck_assert_int_eq(config_parse(rig_config, "test", yaml, strlen(yaml), CONFIG_STRICT, diag), 0);
     ck_assert_uint_eq(diag_errors(diag), 0);
     app_options_default(&rig.options.app);

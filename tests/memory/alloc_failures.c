@@ -47,6 +47,7 @@
 #include "output/output_priv.h"
 #include "refuse.h"
 #include "sluice/config.h"
+#include "sluice/daemon.h"
 #include "sluice/diag.h"
 #include "stream/assembly_priv.h"
 #include "stream/stream_priv.h"
@@ -148,13 +149,11 @@ static void write_settings(char *out, size_t size)
 /* 0 or -errno; the messages go to `diag`. */
 static int load_settings(struct config **out, struct diag *diag)
 {
-    const struct setting *tables[APP_MAX_PROTOCOLS + 2] = { config_settings };
     static char text[16384];
     int err;
 
     write_settings(text, sizeof(text));
-    app_setting_tables(tables + 1);
-    err = config_new(out, tables);
+    err = daemon_new_config(out);
     if (err)
         return err;
     err = config_parse(*out, "test", text, strlen(text), CONFIG_STRICT, diag);

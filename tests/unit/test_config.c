@@ -9,16 +9,15 @@
 #include <unistd.h>
 
 #include "sluice/config.h"
+#include "sluice/daemon.h"
 #include "sluice/text.h"
-
-static const struct setting *const tables[] = { config_settings, NULL };
 
 static struct config *config;
 static struct diag *diag;
 
 static void setup(void)
 {
-    ck_assert_int_eq(config_new(&config, tables), 0);
+    ck_assert_int_eq(daemon_new_config(&config), 0);
     diag = diag_new();
     ck_assert_ptr_nonnull(diag);
 }
@@ -708,7 +707,7 @@ START_TEST(what_is_printed_reads_back)
 
     parse(printed[_i]);
     first = print(config);
-    ck_assert_int_eq(config_new(&again, tables), 0);
+    ck_assert_int_eq(daemon_new_config(&again), 0);
     ck_assert_int_eq(config_parse(again, "again", first, strlen(first), CONFIG_STRICT, diag), 0);
     ck_assert_uint_eq(diag_count(diag), 0);
     second = print(again);
@@ -737,12 +736,26 @@ END_TEST
 /* Each row can be printed and checked. */
 START_TEST(rows_are_complete)
 {
-    for (const struct setting *row = config_settings; row->name; row++) {
-        ck_assert_msg(row->help && row->help[0], "%s", row->name);
-        ck_assert_msg(row->type != SETTING_ENUM || row->choices, "%s", row->name);
-        ck_assert_msg(row->low <= row->high, "%s", row->name);
-        for (const struct setting *other = config_settings; other != row; other++)
-            ck_assert_str_ne(row->name, other->name);
+    const struct setting *tables[DAEMON_MAX_TABLES], *rows[1024];
+    size_t count = 0;
+
+    daemon_list_settings(tables);
+    for (size_t i = 0; tables[i]; i++) {
+        for (const struct setting *row = tables[i]; row->name; row++) {
+            ck_assert_msg(row->help && row->help[0], "%s", row->name);
+            ck_assert_msg(row->type != SETTING_ENUM || row->choices, "%s", row->name);
+            ck_assert_msg(row->low <= row->high, "%s", row->name);
+            if (row->type == SETTING_NUMBER || row->type == SETTING_SIZE) { /* the field has all values of the range */
+                uint64_t high = (uint64_t)row->high * (row->scale ? row->scale : 1);
+
+                ck_assert_msg(row->size == 0 || row->size == 8 || (row->low >= 0 && high >> (8 * row->size) == 0), "%s",
+                              row->name);
+            }
+            for (size_t k = 0; k < count; k++)
+                ck_assert_str_ne(row->name, rows[k]->name);
+            ck_assert_uint_lt(count, sizeof(rows) / sizeof(rows[0]));
+            rows[count++] = row;
+        }
     }
 }
 END_TEST
@@ -795,7 +808,7 @@ static const struct {
     { "stats: {interval: 8}", "stats: {interval: 8}", "" },
     { "", "queue: {numbers: 0}", "" }, /* the default */
     { "stats: {interval: 1}", "stats: {interval: 2}", "stats.interval " },
-    { "stats: {interval: 1}\nqueue: {length: 5}", "", "queue.length stats.interval " },
+    { "stats: {interval: 1}\nqueue: {length: 5}", "", "stats.interval queue.length " },
     { "rule-files: [/a, /b]", "rule-files: [/a]", "rule-files " },
     { "rule-files: [/a, /b]", "rule-files: [/b, /a]", "rule-files " },
     { "vars: {address-groups: {A: 1.2.3.4}}", "vars: {address-groups: {A: 1.2.3.5}}", "vars.address-groups " },
@@ -817,7 +830,7 @@ START_TEST(differences_are_named)
     text_init(&names);
     text_puts(&names, "");
     parse_clean(differences[_i].one);
-    ck_assert_int_eq(config_new(&other, tables), 0);
+    ck_assert_int_eq(daemon_new_config(&other), 0);
     ck_assert_int_eq(
         config_parse(other, "other", differences[_i].other, strlen(differences[_i].other), CONFIG_STRICT, diag), 0);
     config_each_difference(config, other, append_name, &names);

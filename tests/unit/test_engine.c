@@ -11,6 +11,7 @@
 
 #include "sluice/affinity.h"
 #include "sluice/config.h"
+#include "sluice/daemon.h"
 #include "sluice/capture.h"
 #include "sluice/decode.h"
 #include "sluice/defrag.h"
@@ -28,11 +29,10 @@
 
 static struct config *config_of(const char *yaml)
 {
-    static const struct setting *const tables[] = { config_settings, NULL };
     struct diag *diag = diag_new();
     struct config *config = NULL;
 
-    ck_assert_int_eq(config_new(&config, tables), 0);
+    ck_assert_int_eq(daemon_new_config(&config), 0);
     ck_assert_int_eq(config_parse(config, "test.yaml", yaml, strlen(yaml), CONFIG_STRICT, diag), 0);
     diag_print(diag, stderr, false);
     ck_assert_uint_eq(diag_errors(diag), 0);

@@ -21,6 +21,7 @@
 
 #include "firewall/firewall_priv.h"
 #include "sluice/config.h"
+#include "sluice/daemon.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -80,11 +81,10 @@ static const struct {
 
 START_TEST(queues_may_have_gaps_without_a_table)
 {
-    static const struct setting *const tables[] = { config_settings, NULL };
     struct diag *diag = diag_new();
     struct config *config;
 
-    ck_assert_int_eq(config_new(&config, tables), 0);
+    ck_assert_int_eq(daemon_new_config(&config), 0);
     ck_assert_int_eq(config_set(config, "queue.numbers=1,3", diag), 0);
     ck_assert_int_eq(firewall_options_read(&options, config, error), 0);
     ck_assert_int_eq(options.mode, ATTACH_NONE);
@@ -95,11 +95,10 @@ END_TEST
 
 START_TEST(settings_are_read)
 {
-    static const struct setting *const tables[] = { config_settings, NULL };
     struct diag *diag = diag_new();
     struct config *config;
 
-    ck_assert_int_eq(config_new(&config, tables), 0);
+    ck_assert_int_eq(daemon_new_config(&config), 0);
     for (const char *const *set = configurations[_i].settings; *set; set++)
         ck_assert_int_eq(config_set(config, *set, diag), 0);
     ck_assert_int_eq(firewall_options_read(&options, config, error), configurations[_i].err);
@@ -124,13 +123,12 @@ END_TEST
 
 START_TEST(hooks_and_marks_are_read)
 {
-    static const struct setting *const tables[] = { config_settings, NULL };
     static const char *const settings[] = { "nft.hooks=input,output", "queue.mark=0x10/0xf0",
                                             "nft.reject-mark=0x100/0x100", "nft.expression=xt", "nft.attach=repeat" };
     struct diag *diag = diag_new();
     struct config *config;
 
-    ck_assert_int_eq(config_new(&config, tables), 0);
+    ck_assert_int_eq(daemon_new_config(&config), 0);
     for (size_t i = 0; i < COUNT(settings); i++)
         ck_assert_int_eq(config_set(config, settings[i], diag), 0);
     ck_assert_int_eq(firewall_options_read(&options, config, error), 0);

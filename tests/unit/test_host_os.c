@@ -3,9 +3,8 @@
 #include <string.h>
 
 #include "sluice/config.h"
+#include "sluice/daemon.h"
 #include "sluice/host_os_table.h"
-
-static const struct setting *const tables[] = { config_settings, NULL };
 
 /* 0, or the error of reading it; `errors` is how many were reported. */
 static int read_table(struct host_os_table *table, const char *yaml, size_t *errors)
@@ -13,7 +12,7 @@ static int read_table(struct host_os_table *table, const char *yaml, size_t *err
     struct diag *diag = diag_new();
     struct config *config;
 
-    ck_assert_int_eq(config_new(&config, tables), 0);
+    ck_assert_int_eq(daemon_new_config(&config), 0);
     config_parse(config, "test.yaml", yaml, strlen(yaml), CONFIG_STRICT, diag);
     int err = host_os_table_parse(table, config, diag);
 

@@ -11,6 +11,7 @@
 
 #include "daemon/supervisor/supervisor_priv.h"
 #include "sluice/clock.h"
+#include "sluice/daemon.h"
 #include "sluice/log.h"
 
 enum { WAITING = 6, SEQUENCE = 20 };
@@ -38,7 +39,6 @@ static int sealed_file(void)
 
 static void setup(void)
 {
-    static const struct setting *const tables[] = { config_settings, NULL };
     struct nfqueue_options options = options_for(-1);
     int pair[2];
 
@@ -52,7 +52,7 @@ static void setup(void)
     options.length = 100;
     f->queue = (struct supervised_queue){ .options = options, .fd = pair[0], .bound = true, .buffer = 1 << 20 };
     f->run.log_dir = f->folder;
-    ck_assert_int_eq(config_new(&f->config, tables), 0);
+    ck_assert_int_eq(daemon_new_config(&f->config), 0);
     f->supervisor = (struct supervisor){
         .run = &f->run,
         .config = f->config,
@@ -64,6 +64,7 @@ static void setup(void)
         .signal_fd = -1,
         .control_fd = -1,
     };
+    config_fill(f->config, daemon_settings, NULL, &f->supervisor.settings);
     ck_assert_int_eq(engine_memory_open(&f->supervisor.engine.memory_map, 1, nfqueue_slots_size(&options)), 0);
     dprintf(f->supervisor.status_fd, "%5d  12345 %5u 2 65531     0     0 %8u  1\n", QUEUE, WAITING, SEQUENCE);
 }

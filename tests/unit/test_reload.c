@@ -190,12 +190,10 @@ static void write_rules(const char *front, unsigned fillers)
 
 static struct config *make_config(const char *yaml)
 {
-    const struct setting *tables[APP_MAX_PROTOCOLS + 2] = { config_settings };
     struct diag *diag = diag_new();
     struct config *made = NULL;
 
-    app_setting_tables(tables + 1);
-    ck_assert_int_eq(config_new(&made, tables), 0);
+    ck_assert_int_eq(daemon_new_config(&made), 0);
     ck_assert_int_eq(config_parse(made, "test.yaml", yaml, strlen(yaml), CONFIG_STRICT, diag), 0);
     ck_assert_uint_eq(diag_errors(diag), 0);
     diag_free(diag);

@@ -154,7 +154,7 @@ void engine_handover_files_complete(struct supervisor *supervisor)
         restart_handover_store_files(supervisor);
         supervisor->hand_over_ns = 0;
         supervisor->engine.stopped = true;
-        engine_process_set_deadline(&supervisor->engine, config_number(supervisor->config, "engine.stop-timeout"));
+        engine_process_set_deadline(&supervisor->engine, supervisor->settings.stop_timeout);
     } else if (supervisor->next_engine.pid > 0 && supervisor->next_engine_waits) {
         replace_engine(supervisor);
     }

@@ -122,7 +122,7 @@ int engine_process_start(struct supervisor *supervisor, struct engine_process *e
         .credit = CREDIT_MAX,
         .credit_ns = clock_monotonic_ns(),
     };
-    engine_process_set_deadline(engine, config_number(supervisor->config, "engine.load-timeout"));
+    engine_process_set_deadline(engine, supervisor->settings.load_timeout);
     return 0;
 }
 
@@ -224,11 +224,6 @@ bool engine_process_reap(struct supervisor *supervisor, struct engine_process *e
     return true;
 }
 
-static int seconds_of(const struct supervisor *supervisor, const char *name)
-{
-    return (int)config_number(supervisor->config, name);
-}
-
 void engine_death_describe(const struct supervisor *supervisor, const struct engine_death *death,
                            char out[ENGINE_DEATH_TEXT_SIZE])
 {
@@ -242,10 +237,10 @@ void engine_death_describe(const struct supervisor *supervisor, const struct eng
         snprintf(out, ENGINE_DEATH_TEXT_SIZE,
                  "was not ready within %d s (engine.load-timeout) and was killed: check that the rule files and the "
                  "configuration can be read",
-                 seconds_of(supervisor, "engine.load-timeout"));
+                 supervisor->settings.load_timeout);
     } else if (death->late == DEADLINE_MISSED_STOPPING) {
         snprintf(out, ENGINE_DEATH_TEXT_SIZE, "did not stop within %d s (engine.stop-timeout) and was killed",
-                 seconds_of(supervisor, "engine.stop-timeout"));
+                 supervisor->settings.stop_timeout);
     } else if (death->signal) {
         length = snprintf(out, ENGINE_DEATH_TEXT_SIZE, "was killed by signal %d (%s)", death->signal,
                           strsignal(death->signal));
@@ -274,7 +269,7 @@ void engine_process_check_deadline(struct engine_process *engine)
 bool engine_process_check_heartbeats(struct supervisor *supervisor, unsigned passed_ms)
 {
     struct engine_process *engine = &supervisor->engine;
-    unsigned limit_ms = (unsigned)config_number(supervisor->config, "engine.hang-timeout") * 1000;
+    unsigned limit_ms = supervisor->settings.hang_timeout * 1000;
 
     if (engine->pid == 0 || !engine->memory_map.memory)
         return true;

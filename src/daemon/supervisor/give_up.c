@@ -97,6 +97,7 @@ void give_up_at_start(struct supervisor *supervisor)
 {
     const char *setting = engine_failure_setting(ENGINE_FAILURE_START);
 
-    if (strcmp(config_string(supervisor->config, setting), "closed") == 0 && !supervisor->queue_is_taken)
+    if (supervisor->settings.failure_policies[ENGINE_FAILURE_START] == FAILURE_POLICY_CLOSED &&
+        !supervisor->queue_is_taken)
         drop_traffic(supervisor, setting);
 }

@@ -18,6 +18,7 @@
 #include "sluice/clock.h"
 #include "sluice/config.h"
 #include "sluice/log.h"
+#include "sluice/output.h"
 #include "sluice/supervisor_channel.h"
 
 #include "supervisor_priv.h"
@@ -93,13 +94,15 @@ static int write_file(const char *log_dir, const char *name, uint64_t time_ns, c
 
 void quarantine_packet(struct supervisor *supervisor, unsigned queue, const struct current_packet *packet)
 {
-    const char *log_dir =
-        supervisor->run->log_dir ? supervisor->run->log_dir : config_string(supervisor->config, "log-dir");
+    struct log_options log;
+    const char *log_dir;
     uint64_t number = ++supervisor->record.quarantined;
     struct engine_event *event = supervisor_add_event(supervisor, ENGINE_EVENT_QUARANTINE);
     char name[64];
     int err = -EMFILE;
 
+    config_fill(supervisor->config, output_settings, NULL, &log);
+    log_dir = supervisor->run->log_dir ? supervisor->run->log_dir : log.dir;
     event->queue = queue;
     event->length = packet->length;
     snprintf(name, sizeof(name), "%llu-q%u-%llu.pcap", (unsigned long long)(event->time_ns / NS_PER_SECOND), queue,

@@ -102,7 +102,6 @@ int supervisor_open_engine_memory(const struct supervisor *supervisor, struct me
 static int start(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
 {
     static const int handled[] = { SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD };
-    const char *sandbox = config_string(supervisor->config, "security.sandbox");
     char cause[FIREWALL_ERROR_SIZE], sandbox_error[SANDBOX_ERROR_SIZE];
     int err = firewall_options_read(&supervisor->firewall, supervisor->config, cause);
     sigset_t signals;
@@ -114,9 +113,9 @@ static int start(struct supervisor *supervisor, char error[ENGINE_ERROR_SIZE])
     systemd_start(supervisor);
     if (!reexec_has_happened())
         memory_protect_supervisor();
-    if (strcmp(sandbox, "no") != 0) {
-        err = sandbox_enter_supervisor(config_bool(supervisor->config, "security.seccomp"), sandbox_error);
-        if (err && strcmp(sandbox, "yes") == 0) {
+    if (supervisor->settings.sandbox != SETTING_NO) {
+        err = sandbox_enter_supervisor(supervisor->settings.seccomp, sandbox_error);
+        if (err && supervisor->settings.sandbox == SETTING_YES) {
             snprintf(error, ENGINE_ERROR_SIZE, "security.sandbox: %s", sandbox_error);
             return err;
         }
@@ -180,7 +179,7 @@ static void stop_engine(struct supervisor *supervisor)
     else
         return; /* it is stopped as soon as it is ready */
     engine->stop_sent = true;
-    engine_process_set_deadline(engine, config_number(supervisor->config, "engine.stop-timeout"));
+    engine_process_set_deadline(engine, supervisor->settings.stop_timeout);
 }
 
 static void handle_signals(struct supervisor *supervisor)
@@ -326,7 +325,7 @@ static enum step replace_engine(struct supervisor *supervisor, const struct engi
     const bool killed =
         death->signal == SIGKILL && !death->hung && !death->late && !death->shortage && !death->violation;
     const bool worked = engine->ready || (engine->begun && death->signal != 0);
-    unsigned limit = (unsigned)config_number(supervisor->config, "engine.restart-limit");
+    unsigned limit = supervisor->settings.restart_limit;
     uint64_t delay_ms = 0;
     char how[ENGINE_DEATH_TEXT_SIZE];
     struct engine_event *event;
@@ -529,6 +528,8 @@ int supervisor_run(const struct run_options *options, char error[ENGINE_ERROR_SI
         .previous_engine.channel = -1,
     };
     enum step step = END_FAILED;
+
+    config_fill(supervisor.config, daemon_settings, NULL, &supervisor.settings);
 
     if (start(&supervisor, error) == 0) {
         do {

@@ -63,6 +63,7 @@ struct suspect_packet {
 struct supervisor {
     const struct run_options *run;
     const struct config *config;
+    struct daemon_options settings; /* of the configuration */
     struct firewall_options firewall;
     struct supervised_queue *queues;
     int *queue_fds;
