@@ -4,8 +4,7 @@
  * marks, and the listeners of the queues. It is read through netlink dumps and getsockopt, and never changed.
  *
  * Properties that matter to a queue are decoded (queues, verdicts, marks, offload); each rule also keeps a readable
- * text. The messages are parsed with the checked cursor and not by libnftnl, which skips unknown expressions: a rule
- * must not appear unconditional because its condition is newer than a library.
+ * text. libnftnl parses the messages of nf_tables; an expression that it does not know makes the rule conditional.
  *
  * Threads:   one; needs CAP_NET_ADMIN.
  * Ownership: all data is in the ruleset's arena.
@@ -83,21 +82,22 @@ struct netrules_rule {
     const char *target; /* chain of a jump or goto */
     struct netrules_branch *branches;
     struct netrules_queue queue; /* for NETRULES_QUEUE */
+    bool xtables_queue;          /* for NETRULES_QUEUE: by the target NFQUEUE of xtables, not by nft's own statement */
     bool counted;                /* for NETRULES_QUEUE: `packets` is how many packets the rule has sent to the queue */
     uint64_t packets;
-    struct netrules_mark *marks; /* in the order of the rule */
-    const char *flowtable;       /* flow add */
-    unsigned families;           /* families of packets that can match */
-    bool conditional;            /* does not match every packet */
-    bool established;            /* matches established connections */
-    bool only_loopback;          /* matches only packets of the interface lo */
-    bool notrack;
+    struct netrules_mark *marks;  /* in the order of the rule */
+    const char *flowtable;        /* flow add */
+    unsigned families;            /* families of packets that can match */
+    bool conditional;             /* does not match every packet */
+    bool established;             /* matches established connections */
+    bool only_loopback;           /* matches only packets of the interface lo */
     bool matches_connection_mark; /* one of its conditions is a connection mark */
 };
 
 /* --- Tables and chains ------------------------------------------------------------------------------ */
 
 struct netrules_table;
+struct netrules_set; /* private: sets are read for the rules that use them */
 
 struct netrules_chain {
     struct netrules_chain *next;
@@ -123,24 +123,6 @@ struct netrules_flowtable {
     bool hardware;
 };
 
-struct netrules_element {
-    struct netrules_element *next;
-    const uint8_t *key;
-    size_t key_length;
-    bool has_verdict;
-    enum netrules_verdict verdict;
-    const char *target;
-};
-
-struct netrules_set {
-    struct netrules_set *next;
-    const struct netrules_table *table;
-    const char *name;
-    bool anonymous, verdict_map, interval;
-    uint32_t key_length;
-    struct netrules_element *elements; /* of anonymous sets and verdict maps; at most a few thousand */
-};
-
 struct netrules_table {
     struct netrules_table *next;
     uint32_t family; /* NFPROTO_* */
@@ -159,7 +141,7 @@ struct netrules_table {
 /* A rule of policy routing that matches a mark: `ip rule`. */
 struct netrules_route {
     struct netrules_route *next;
-    bool ipv6, inverted;
+    bool ipv6;
     uint32_t priority, mark, mask, table;
     const char *text;
 };
@@ -232,8 +214,8 @@ const char *netrules_hook_name(uint32_t family, uint32_t hook);
 struct netrules *netrules_new(void);
 
 /* Adds the object of one nf_tables message: NFT_MSG_NEWTABLE, NEWCHAIN, NEWFLOWTABLE, NEWSET, NEWSETELEM, NEWRULE;
- * `bytes` is the message with its netlink header. Objects of unknown tables or chains are ignored. Returns 0, -ENOMEM
- * or -E2BIG; -EBADMSG for other messages. */
+ * `bytes` is a message as the kernel sends it: aligned, with its netlink header, and with a NUL after each string.
+ * Objects of unknown tables or chains are ignored. Returns 0, -ENOMEM or -E2BIG; -EBADMSG for other messages. */
 int netrules_add_message(struct netrules *ruleset, const void *bytes, size_t length);
 
 /* Adds a table of ip_tables or ip6_tables, from the results of IPT_SO_GET_INFO (struct ipt_getinfo) and
@@ -241,10 +223,10 @@ int netrules_add_message(struct netrules *ruleset, const void *bytes, size_t len
 int netrules_add_legacy(struct netrules *ruleset, bool ipv6, const void *info, size_t info_length, const void *entries,
                         size_t length);
 
-/* Adds one message RTM_NEWRULE if the rule matches a mark. */
+/* Adds one message RTM_NEWRULE, aligned, if the rule matches a mark. */
 int netrules_add_route(struct netrules *ruleset, const void *bytes, size_t length);
 
-/* Adds one message RTM_NEWLINK if the interface is up. */
+/* Adds one message RTM_NEWLINK, aligned, if the interface is up and not the loopback. */
 int netrules_add_link(struct netrules *ruleset, const void *bytes, size_t length);
 
 #endif

@@ -84,7 +84,7 @@ static void check_shared_base(const struct netrules_chain *base, void *user)
 static void check_spread(struct context *context, const struct feed *feed)
 {
     const struct netrules_rule *rule = feed->rule;
-    bool native = !strstr(rule->text, "NFQUEUE");
+    bool native = !rule->xtables_queue;
 
     switch (rule->queue.spread) {
     case NETRULES_SPREAD_CPU:

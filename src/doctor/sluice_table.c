@@ -64,7 +64,7 @@ static struct firewall_options options_of(const struct context *context, const s
     options.offload = context->offload;
     options.hooks = input->hooks_given ? options.hooks : hooks_of(own->table);
     if (rule) {
-        options.expression = strstr(rule->text, "NFQUEUE") ? QUEUE_EXPRESSION_XT : QUEUE_EXPRESSION_NATIVE;
+        options.expression = rule->xtables_queue ? QUEUE_EXPRESSION_XT : QUEUE_EXPRESSION_NATIVE;
         options.bypass = input->bypass_given ? options.bypass : rule->queue.bypass;
     } else {
         options.expression = QUEUE_EXPRESSION_NATIVE;

@@ -1,17 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Expressions that compare, write or decide. An unknown expression makes the rule conditional, so that it does not
- * appear to match every packet.
- */
+/* Expressions of nf_tables that compare, write or decide, as libnftnl parses them. */
 #include "netrules_priv.h"
 
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
-#include <linux/netfilter/nf_tables_compat.h>
 #include <net/if.h>
 #include <string.h>
 
 enum { LOOPBACK_INDEX = 1, ESTABLISHED = 2 /* NF_CT_STATE_BIT(IP_CT_ESTABLISHED) */, SHOWN_ELEMENTS = 8 };
+
+static const char *const verdict_words[] = {
+    "continue", "accept", "drop", "jump", "goto", "return", "queue", "stolen"
+};
+
+struct cursor expression_bytes(const struct nftnl_expr *expression, uint16_t attribute)
+{
+    uint32_t length = 0;
+    const void *bytes = nftnl_expr_get(expression, attribute, &length);
+
+    return bytes ? cursor_of(bytes, length) : (struct cursor){ .at = NULL };
+}
+
+/* Returns a string attribute in the arena; "" when the expression lacks it. */
+static const char *string_of(struct rule_builder *builder, const struct nftnl_expr *expression, uint16_t attribute)
+{
+    const char *string = nftnl_expr_get_str(expression, attribute);
+
+    return string ? rule_text(builder, "%s", string) : "";
+}
+
+static const struct operand *operand_of(const struct rule_builder *builder, const struct nftnl_expr *expression,
+                                        uint16_t attribute)
+{
+    return rule_operand(builder, nftnl_expr_get_u32(expression, attribute));
+}
 
 /* --- Comparisons ------------------------------------------------------------------------------------ */
 
@@ -22,6 +44,23 @@ static uint32_t host_word(struct cursor bytes)
     if (bytes.at)
         memcpy(&word, bytes.at, cursor_remaining(&bytes) < sizeof(word) ? cursor_remaining(&bytes) : sizeof(word));
     return word;
+}
+
+static size_t field_of(const struct operand *operand)
+{
+    return operand->kind == VALUE_NAME ? IFNAMSIZ : operand->length;
+}
+
+static void evaluate_mark(struct rule_builder *builder, const struct operand *operand, uint32_t value)
+{
+    if (operand->origin == ORIGIN_PACKET_MARK || operand->origin == ORIGIN_CONNECTION_MARK)
+        rule_mark(builder,
+                  (struct netrules_mark){
+                      .kind = operand->origin == ORIGIN_PACKET_MARK ? NETRULES_PACKET_MARK : NETRULES_CONNECTION_MARK,
+                      .use = NETRULES_MARK_MATCH,
+                      .mask = operand->mask,
+                      .value = (value ^ operand->toggle) & operand->mask,
+                  });
 }
 
 /* Derives properties of the rule from a comparison for equality. */
@@ -39,141 +78,76 @@ static void evaluate_equal(struct rule_builder *builder, const struct operand *o
         rule->families &= type == 0x0800 ? NETRULES_IPV4 : type == 0x86dd ? NETRULES_IPV6 : NETRULES_OTHER;
     if (operand->origin == ORIGIN_L4PROTO && length == 1)
         builder->protocol = value.at[0];
-    if ((operand->origin == ORIGIN_IN || operand->origin == ORIGIN_OUT) &&
-        (operand->kind == VALUE_NAME ? length >= 3 && memcmp(value.at, "lo", 3) == 0
-                                     : host_word(value) == LOOPBACK_INDEX))
+    if (operand->origin == ORIGIN_DEVICE && (operand->kind == VALUE_NAME ? length >= 3 && memcmp(value.at, "lo", 3) == 0
+                                                                         : host_word(value) == LOOPBACK_INDEX))
         rule->only_loopback = true;
     if (operand->origin == ORIGIN_STATE && host_word(value) == ESTABLISHED)
         rule->established = true;
 }
 
-static void evaluate_mark(struct rule_builder *builder, const struct operand *operand, uint32_t value)
-{
-    if (operand->origin == ORIGIN_PACKET_MARK || operand->origin == ORIGIN_CONNECTION_MARK)
-        rule_mark(builder,
-                  (struct netrules_mark){
-                      .kind = operand->origin == ORIGIN_PACKET_MARK ? NETRULES_PACKET_MARK : NETRULES_CONNECTION_MARK,
-                      .use = NETRULES_MARK_MATCH,
-                      .mask = operand->mask,
-                      .value = (value ^ operand->toggle) & operand->mask,
-                  });
-}
-
-/* Returns the length of the prefix that the mask is, or -1. */
+/* Returns the length of the prefix that the mask of an address is, or -1. */
 static int prefix_of(const struct operand *operand)
 {
-    int bits = 0;
-    bool ended = false;
+    size_t count = 8 * cursor_remaining(&operand->masked), bits = 0;
 
-    for (size_t i = 0; i < 8 * operand->masked_count; i++) {
-        bool set = operand->masked[i / 8] & 0x80 >> i % 8;
-
-        if (set && ended)
+    if (operand->kind != VALUE_ADDRESS4 && operand->kind != VALUE_ADDRESS6)
+        return -1;
+    while (bits < count && operand->masked.at[bits / 8] & 0x80 >> bits % 8)
+        bits++;
+    for (size_t i = bits; i < count; i++)
+        if (operand->masked.at[i / 8] & 0x80 >> i % 8)
             return -1;
-        ended = !set;
-        bits += set;
-    }
-    return bits;
+    return (int)bits;
 }
 
-static bool is_address(const struct operand *operand)
-{
-    return operand->kind == VALUE_ADDRESS4 || operand->kind == VALUE_ADDRESS6;
-}
-
-static size_t field_of(const struct operand *operand)
-{
-    return operand->kind == VALUE_NAME ? IFNAMSIZ : operand->length;
-}
-
-/* "ct state established,related": nft's syntax for "any of these bits". */
-static bool write_any_bits(struct rule_builder *builder, const struct operand *operand, uint32_t op, uint32_t value)
-{
-    struct text bits;
-
-    if ((operand->kind != VALUE_STATE && operand->kind != VALUE_STATUS) || !operand->masked || op != NFT_CMP_NEQ ||
-        value != 0)
-        return false;
-    text_init(&bits);
-    value_write(&bits, operand->kind, cursor_of(operand->masked, operand->masked_count), 4);
-    rule_word(builder, "%s %s", operand->text, bits.bytes ? bits.bytes : "?");
-    text_clear(&bits);
-    if (operand->origin == ORIGIN_STATE && host_word(cursor_of(operand->masked, operand->masked_count)) & ESTABLISHED)
-        builder->rule->established = true;
-    return true;
-}
-
-/* Returns the text of a comparison, including earlier operations on the register. */
-static const char *compared(struct rule_builder *builder, const struct operand *operand, const char *op,
-                            const char *value)
-{
-    struct arena *arena = builder->ruleset->arena;
-    int prefix = is_address(operand) ? prefix_of(operand) : -1;
-    struct text mask;
-    const char *out;
-
-    if (!operand->masked)
-        return arena_printf(arena, "%s %s%s", operand->text, op, value);
-    if (prefix >= 0)
-        return arena_printf(arena, "%s %s%s/%d", operand->text, op, value, prefix);
-    text_init(&mask);
-    value_write(&mask, operand->kind, cursor_of(operand->masked, operand->masked_count), operand->masked_count);
-    out = arena_printf(arena, "%s & %s %s%s", operand->text, mask.bytes ? mask.bytes : "?", *op ? op : "== ", value);
-    text_clear(&mask);
-    return out;
-}
-
-static bool is_dependency(const struct operand *operand)
-{
-    return operand->origin == ORIGIN_NFPROTO || operand->origin == ORIGIN_L4PROTO ||
-           operand->origin == ORIGIN_ETHERTYPE;
-}
-
-static void compare(struct rule_builder *builder, struct cursor data)
+static void compare(struct rule_builder *builder, const struct nftnl_expr *expression)
 {
     static const char *const ops[] = { "", "!= ", "< ", "<= ", "> ", ">= " };
-    const struct operand *operand = rule_operand(builder, netrules_attribute(data, NFTA_CMP_SREG));
-    struct cursor value = netrules_attribute(netrules_attribute(data, NFTA_CMP_DATA), NFTA_DATA_VALUE);
-    uint32_t op = netrules_be32(netrules_attribute(data, NFTA_CMP_OP), NFT_CMP_EQ);
-    struct text written;
-    const char *text;
+    const struct operand *operand = operand_of(builder, expression, NFTNL_EXPR_CMP_SREG);
+    struct cursor value = expression_bytes(expression, NFTNL_EXPR_CMP_DATA), mask = operand->masked;
+    uint32_t op = nftnl_expr_get_u32(expression, NFTNL_EXPR_CMP_OP);
+    const char *sign = op < sizeof(ops) / sizeof(ops[0]) ? ops[op] : "?? ", *written, *text;
+    bool masked = cursor_remaining(&mask) > 0;
 
-    rule_condition(builder);
     evaluate_mark(builder, operand, host_word(value));
-    if (write_any_bits(builder, operand, op, host_word(value)))
-        return;
-    text_init(&written);
-    value_write(&written, operand->kind, value, field_of(operand));
-    text = compared(builder, operand, op < 6 ? ops[op] : "?? ", written.bytes ? written.bytes : "?");
-    text_clear(&written);
-    if (!text) {
-        builder->failed = true;
+    if ((operand->kind == VALUE_STATE || operand->kind == VALUE_STATUS) && masked && op == NFT_CMP_NEQ &&
+        host_word(value) == 0) { /* "ct state established,related": any of these bits */
+        rule_condition(builder, "%s %s", operand->text, rule_value(builder, operand->kind, mask, 4));
+        if (operand->origin == ORIGIN_STATE && host_word(mask) & ESTABLISHED)
+            builder->rule->established = true;
         return;
     }
+    written = rule_value(builder, operand->kind, value, field_of(operand));
+    if (!masked)
+        text = rule_text(builder, "%s %s%s", operand->text, sign, written);
+    else if (prefix_of(operand) >= 0)
+        text = rule_text(builder, "%s %s%s/%d", operand->text, sign, written, prefix_of(operand));
+    else
+        text =
+            rule_text(builder, "%s & %s %s%s", operand->text,
+                      rule_value(builder, operand->kind, mask, cursor_remaining(&mask)), *sign ? sign : "== ", written);
     if (op == NFT_CMP_EQ)
         evaluate_equal(builder, operand, value);
-    if (op == NFT_CMP_EQ && is_dependency(operand))
+    if (op == NFT_CMP_EQ && (operand->origin == ORIGIN_NFPROTO || operand->origin == ORIGIN_L4PROTO ||
+                             operand->origin == ORIGIN_ETHERTYPE)) {
+        builder->rule->conditional = true;
         rule_dependency(builder, operand->origin, text);
-    else
-        rule_word(builder, "%s", text);
+    } else {
+        rule_condition(builder, "%s", text);
+    }
 }
 
-static void compare_range(struct rule_builder *builder, struct cursor data)
+static void compare_range(struct rule_builder *builder, const struct nftnl_expr *expression)
 {
-    const struct operand *operand = rule_operand(builder, netrules_attribute(data, NFTA_RANGE_SREG));
-    bool inverted = netrules_be32(netrules_attribute(data, NFTA_RANGE_OP), NFT_RANGE_EQ) == NFT_RANGE_NEQ;
-    struct text range;
+    const struct operand *operand = operand_of(builder, expression, NFTNL_EXPR_RANGE_SREG);
+    bool inverted = nftnl_expr_get_u32(expression, NFTNL_EXPR_RANGE_OP) == NFT_RANGE_NEQ;
+    struct cursor from = expression_bytes(expression, NFTNL_EXPR_RANGE_FROM_DATA);
+    struct cursor to = expression_bytes(expression, NFTNL_EXPR_RANGE_TO_DATA);
 
-    rule_condition(builder);
     evaluate_mark(builder, operand, 0);
-    text_init(&range);
-    value_write(&range, operand->kind,
-                netrules_attribute(netrules_attribute(data, NFTA_RANGE_FROM_DATA), NFTA_DATA_VALUE), field_of(operand));
-    text_puts(&range, "-");
-    value_write(&range, operand->kind,
-                netrules_attribute(netrules_attribute(data, NFTA_RANGE_TO_DATA), NFTA_DATA_VALUE), field_of(operand));
-    rule_word(builder, "%s %s%s", operand->text, inverted ? "!= " : "", range.bytes ? range.bytes : "?");
-    text_clear(&range);
+    rule_condition(builder, "%s %s%s-%s", operand->text, inverted ? "!= " : "",
+                   rule_value(builder, operand->kind, from, field_of(operand)),
+                   rule_value(builder, operand->kind, to, field_of(operand)));
 }
 
 /* --- Changes of registers --------------------------------------------------------------------------- */
@@ -186,385 +160,260 @@ static bool is_all(struct cursor bytes, uint8_t value)
     return true;
 }
 
-/* "meta mark | 0x1", "meta mark & 0xff | 0x1": nft's syntax for changes of a mark. */
-static const char *changed_text(struct rule_builder *builder, const struct operand *operand, uint32_t mask,
-                                uint32_t toggle)
+static void change_bits(struct rule_builder *builder, const struct nftnl_expr *expression)
 {
-    struct arena *arena = builder->ruleset->arena;
+    struct operand operand = *operand_of(builder, expression, NFTNL_EXPR_BITWISE_SREG);
+    struct cursor masked = expression_bytes(expression, NFTNL_EXPR_BITWISE_MASK);
+    struct cursor toggled = expression_bytes(expression, NFTNL_EXPR_BITWISE_XOR);
+    uint32_t op = nftnl_expr_get_u32(expression, NFTNL_EXPR_BITWISE_OP);
+    bool one_word = cursor_remaining(&masked) == 4 && cursor_remaining(&toggled) == 4;
+    uint32_t mask = host_word(masked), toggle = host_word(toggled);
 
-    if (!(toggle & mask) && toggle)
-        return mask == ~toggle ? arena_printf(arena, "%s | 0x%x", operand->text, toggle)
-                               : arena_printf(arena, "%s & 0x%x | 0x%x", operand->text, mask, toggle);
-    if (toggle)
-        return arena_printf(arena, "%s & 0x%x ^ 0x%x", operand->text, mask, toggle);
-    return arena_printf(arena, "%s & 0x%x", operand->text, mask);
-}
-
-static void change_bits(struct rule_builder *builder, struct cursor data)
-{
-    struct operand operand = *rule_operand(builder, netrules_attribute(data, NFTA_BITWISE_SREG));
-    struct cursor mask = netrules_attribute(netrules_attribute(data, NFTA_BITWISE_MASK), NFTA_DATA_VALUE);
-    struct cursor toggle = netrules_attribute(netrules_attribute(data, NFTA_BITWISE_XOR), NFTA_DATA_VALUE);
-    uint32_t op = netrules_be32(netrules_attribute(data, NFTA_BITWISE_OP), 0);
-    bool one_word = cursor_remaining(&mask) == 4 && cursor_remaining(&toggle) == 4;
-
-    if (op != 0 || (!one_word && !is_all(toggle, 0))) { /* shifts, and forms that are not written by hand */
+    if (op != 0 || (!one_word && !is_all(toggled, 0))) { /* shifts, and forms that are not written by hand */
         operand.origin = ORIGIN_OTHER;
-        operand.text = arena_printf(builder->ruleset->arena, "%s %s", operand.text, op ? "shifted" : "changed");
+        operand.text = rule_text(builder, "%s %s", operand.text, op ? "shifted" : "changed");
         operand.kind = VALUE_HEX;
-    } else if (one_word && !is_all(toggle, 0)) {
-        operand.mask = operand.mask & host_word(mask);
-        operand.toggle = (operand.toggle & host_word(mask)) ^ host_word(toggle);
-        operand.text = changed_text(builder, &operand, host_word(mask), host_word(toggle));
-    } else if (!is_all(mask, 0xff)) {
-        operand.mask &= one_word ? host_word(mask) : ALL_BITS;
+    } else if (toggle) { /* "meta mark | 0x1", "meta mark & 0xff | 0x1" */
+        operand.mask &= mask;
+        operand.toggle = (operand.toggle & mask) ^ toggle;
+        operand.text = mask == ~toggle ? rule_text(builder, "%s | 0x%x", operand.text, toggle)
+                                       : rule_text(builder, "%s & 0x%x %c 0x%x", operand.text, mask,
+                                                   toggle & mask ? '^' : '|', toggle);
+    } else if (!is_all(masked, 0xff)) {
+        operand.mask &= one_word ? mask : ALL_BITS;
         operand.toggle &= operand.mask;
-        operand.masked = arena_copy(builder->ruleset->arena, mask.at, cursor_remaining(&mask));
-        operand.masked_count = cursor_remaining(&mask);
-        builder->failed |= !operand.masked;
+        operand.masked = rule_bytes(builder, masked);
     }
-    rule_load(builder, netrules_attribute(data, NFTA_BITWISE_DREG), operand);
+    rule_load(builder, nftnl_expr_get_u32(expression, NFTNL_EXPR_BITWISE_DREG), operand);
 }
 
-static void change_order(struct rule_builder *builder, struct cursor data)
+static void change_order(struct rule_builder *builder, const struct nftnl_expr *expression)
 {
-    struct operand operand = *rule_operand(builder, netrules_attribute(data, NFTA_BYTEORDER_SREG));
+    struct operand operand = *operand_of(builder, expression, NFTNL_EXPR_BYTEORDER_SREG);
 
     operand.origin = ORIGIN_OTHER;
     if (operand.kind == VALUE_HOST)
         operand.kind = VALUE_NUMBER;
     else if (operand.kind == VALUE_MARK || operand.kind == VALUE_NUMBER)
         operand.kind = operand.kind == VALUE_NUMBER ? VALUE_HOST : VALUE_HEX;
-    rule_load(builder, netrules_attribute(data, NFTA_BYTEORDER_DREG), operand);
+    rule_load(builder, nftnl_expr_get_u32(expression, NFTNL_EXPR_BYTEORDER_DREG), operand);
 }
 
-/* --- Sets and maps ---------------------------------------------------------------------------------- */
+static void load_immediate(struct rule_builder *builder, const struct nftnl_expr *expression)
+{
+    struct operand operand = { .origin = ORIGIN_IMMEDIATE, .mask = ALL_BITS };
+    enum netrules_verdict verdict;
+    const char *target = NULL;
+
+    if (nftnl_expr_get_u32(expression, NFTNL_EXPR_IMM_DREG) != NFT_REG_VERDICT) {
+        operand.bytes = rule_bytes(builder, expression_bytes(expression, NFTNL_EXPR_IMM_DATA));
+        operand.length = (uint32_t)cursor_remaining(&operand.bytes);
+        operand.text = rule_value(builder, VALUE_HEX, operand.bytes, operand.length);
+        rule_load(builder, nftnl_expr_get_u32(expression, NFTNL_EXPR_IMM_DREG), operand);
+        return;
+    }
+    if (!netrules_verdict_of(nftnl_expr_get_u32(expression, NFTNL_EXPR_IMM_VERDICT), &verdict)) {
+        rule_condition(builder, "?");
+        return;
+    }
+    if (nftnl_expr_is_set(expression, NFTNL_EXPR_IMM_CHAIN))
+        target = string_of(builder, expression, NFTNL_EXPR_IMM_CHAIN);
+    rule_verdict(builder, verdict, target);
+    rule_word(builder, target ? "%s %s" : "%s", verdict_words[verdict], target);
+}
+
+/* --- Sets ------------------------------------------------------------------------------------------- */
 
 static bool is_established_key(const struct operand *operand, const struct netrules_element *element)
 {
     return operand->origin == ORIGIN_STATE && element->key_length == 4 &&
-           host_word(cursor_of(element->key, element->key_length)) & ESTABLISHED;
+           host_word(cursor_of(element->key, 4)) & ESTABLISHED;
 }
 
-static void add_branches(struct rule_builder *builder, const struct operand *operand, const struct netrules_set *set)
-{
-    for (const struct netrules_element *element = set ? set->elements : NULL; element; element = element->next)
-        if (element->has_verdict)
-            rule_branch(builder, (struct netrules_branch){
-                                     .verdict = element->verdict,
-                                     .target = element->target,
-                                     .established = is_established_key(operand, element),
-                                 });
-}
-
-static void write_element(struct text *out, const struct operand *operand, const struct netrules_element *element)
-{
-    static const char *const verdicts[] = { "continue", "accept", "drop", "jump", "goto", "return", "queue", "stolen" };
-
-    value_write(out, operand->kind, cursor_of(element->key, element->key_length), field_of(operand));
-    if (!element->has_verdict)
-        return;
-    text_printf(out, " : %s", verdicts[element->verdict]);
-    if (element->target)
-        text_printf(out, " %s", element->target);
-}
-
-static size_t text_of_elements(struct text *out, const struct operand *operand, const struct netrules_element *element)
-{
-    size_t count = 0;
-
-    for (; element && count < SHOWN_ELEMENTS; element = element->next, count++) {
-        text_puts(out, count ? ", " : " ");
-        write_element(out, operand, element);
-    }
-    text_puts(out, element ? ", ... " : " ");
-    return count;
-}
-
-/* Writes "@name", or the elements of an anonymous set of single values; the kernel's order differs from that of the
+/* Returns "@name", or the elements of an anonymous set of single values; the kernel's order differs from that of the
  * input, but is stable. */
-static void write_set(struct rule_builder *builder, struct text *out, const struct operand *operand, const char *name)
+static const char *set_text(struct rule_builder *builder, const struct operand *operand, const char *name,
+                            const struct netrules_set *set)
 {
-    const struct netrules_set *set = netrules_find_set(builder->table, name);
-    bool simple = set && set->anonymous && !set->interval && set->key_length <= 16 && operand->length &&
-                  set->key_length <= (operand->length + 3) / 4 * 4;
+    const struct netrules_element *element = set ? set->elements : NULL;
+    const char *text = "{";
 
-    if (!set || !set->anonymous) {
-        text_printf(out, "@%s", name);
-        return;
+    if (!set || !set->anonymous)
+        return rule_text(builder, "@%s", name);
+    if (set->interval || set->key_length > 16 || !operand->length || set->key_length > (operand->length + 3) / 4 * 4)
+        return "{ ... }";
+    for (int i = 0; element && i < SHOWN_ELEMENTS; element = element->next, i++) {
+        text = rule_text(
+            builder, "%s%s%s", text, i ? ", " : " ",
+            rule_value(builder, operand->kind, cursor_of(element->key, element->key_length), field_of(operand)));
+        if (element->has_verdict)
+            text = rule_text(builder, "%s : %s%s%s", text, verdict_words[element->verdict], element->target ? " " : "",
+                             element->target ? element->target : "");
     }
-    text_puts(out, "{");
-    if (simple)
-        text_of_elements(out, operand, set->elements);
-    else
-        text_puts(out, " ... ");
-    text_puts(out, "}");
+    return rule_text(builder, "%s%s}", text, element ? ", ... " : " ");
 }
 
-/* Derives properties from an anonymous set: whether it contains the state established. */
-static void evaluate_set(struct rule_builder *builder, const struct operand *operand, const struct netrules_set *set)
+static void look_up(struct rule_builder *builder, const struct nftnl_expr *expression)
 {
-    for (const struct netrules_element *element = set ? set->elements : NULL; element; element = element->next)
-        if (is_established_key(operand, element))
-            builder->rule->established = true;
-}
-
-static void lookup(struct rule_builder *builder, struct cursor data)
-{
-    const char *name = netrules_string(builder->ruleset->arena, netrules_attribute(data, NFTA_LOOKUP_SET));
-    struct cursor source = netrules_attribute(data, NFTA_LOOKUP_SREG),
-                  into = netrules_attribute(data, NFTA_LOOKUP_DREG);
-    const struct netrules_set *set = netrules_find_set(builder->table, name);
+    uint32_t source = nftnl_expr_get_u32(expression, NFTNL_EXPR_LOOKUP_SREG);
+    uint32_t destination = nftnl_expr_get_u32(expression, NFTNL_EXPR_LOOKUP_DREG);
+    const char *name = string_of(builder, expression, NFTNL_EXPR_LOOKUP_SET);
+    const struct netrules_set *set = netrules_find_set(builder->rule->chain->table, name);
     const struct operand *operand = rule_operand(builder, source);
     const char *key = rule_operands(builder, source, set ? set->key_length : operand->length);
-    bool inverted = netrules_be32(netrules_attribute(data, NFTA_LOOKUP_FLAGS), 0) & NFT_LOOKUP_F_INV;
-    bool verdicts = cursor_remaining(&into) && netrules_be32(into, NFT_REG_1) == NFT_REG_VERDICT;
-    struct text text;
+    const char *elements = set_text(builder, operand, name, set);
+    bool inverted = nftnl_expr_get_u32(expression, NFTNL_EXPR_LOOKUP_FLAGS) & NFT_LOOKUP_F_INV;
+    bool map = nftnl_expr_is_set(expression, NFTNL_EXPR_LOOKUP_DREG), verdicts = map && destination == NFT_REG_VERDICT;
 
-    rule_condition(builder);
-    if (!name) {
-        builder->failed = true;
-        return;
-    }
-    text_init(&text);
-    text_printf(&text, "%s %s", key, verdicts ? "vmap " : cursor_remaining(&into) ? "map " : inverted ? "!= " : "");
-    write_set(builder, &text, operand, name);
+    builder->rule->conditional = true;
     evaluate_mark(builder, operand, 0);
-    if (verdicts) {
-        add_branches(builder, operand, set);
-        rule_word(builder, "%s", text.bytes ? text.bytes : "?");
-    } else if (cursor_remaining(&into)) {
-        const char *copy = arena_strdup(builder->ruleset->arena, text.bytes ? text.bytes : "?");
+    for (const struct netrules_element *element = set ? set->elements : NULL; element; element = element->next) {
+        bool established = is_established_key(operand, element);
 
-        rule_load(builder, into, (struct operand){ .origin = ORIGIN_MAP, .text = copy, .length = 4, .mask = ALL_BITS });
-    } else {
-        if (!inverted)
-            evaluate_set(builder, operand, set);
-        rule_word(builder, "%s", text.bytes ? text.bytes : "?");
+        if (verdicts && element->has_verdict)
+            rule_branch(builder, (struct netrules_branch){ .verdict = element->verdict,
+                                                           .target = element->target,
+                                                           .established = established });
+        else if (!map && !inverted && established)
+            builder->rule->established = true;
     }
-    text_clear(&text);
+    if (map && !verdicts)
+        rule_load(
+            builder, destination,
+            (struct operand){ .text = rule_text(builder, "%s map %s", key, elements), .length = 4, .mask = ALL_BITS });
+    else
+        rule_word(builder, "%s %s%s", key, verdicts ? "vmap " : inverted ? "!= " : "", elements);
 }
 
-static void update_set(struct rule_builder *builder, struct cursor data)
+static void update_set(struct rule_builder *builder, const struct nftnl_expr *expression)
 {
     static const char *const ops[] = { "add", "update", "delete" };
-    const char *name = netrules_string(builder->ruleset->arena, netrules_attribute(data, NFTA_DYNSET_SET_NAME));
-    const struct operand *key = rule_operand(builder, netrules_attribute(data, NFTA_DYNSET_SREG_KEY));
-    uint32_t op = netrules_be32(netrules_attribute(data, NFTA_DYNSET_OP), 0);
-    struct cursor expression = netrules_attribute(data, NFTA_DYNSET_EXPR);
+    const struct operand *key = operand_of(builder, expression, NFTNL_EXPR_DYNSET_SREG_KEY);
+    uint32_t op = nftnl_expr_get_u32(expression, NFTNL_EXPR_DYNSET_OP);
 
-    if (cursor_remaining(&expression)) /* a limit for each element */
-        rule_condition(builder);
-    rule_word(builder, "%s @%s { %s }", op < 3 ? ops[op] : "?", name ? name : "?", key->text);
+    if (nftnl_expr_is_set(expression, NFTNL_EXPR_DYNSET_EXPR)) /* a limit for each element */
+        builder->rule->conditional = true;
+    rule_word(builder, "%s @%s { %s }", op < 3 ? ops[op] : "?",
+              string_of(builder, expression, NFTNL_EXPR_DYNSET_SET_NAME), key->text);
 }
 
-/* --- Verdicts --------------------------------------------------------------------------------------- */
+/* --- Statements ------------------------------------------------------------------------------------- */
 
-static void read_verdict(struct rule_builder *builder, struct cursor data)
+static void queue(struct rule_builder *builder, const struct nftnl_expr *expression)
 {
-    static const char *const words[] = { "continue", "accept", "drop", "jump", "goto", "return", "queue", "stolen" };
-    enum netrules_verdict verdict;
-    const char *target;
+    const struct operand *by = operand_of(builder, expression, NFTNL_EXPR_QUEUE_SREG_QNUM);
+    bool chosen = nftnl_expr_is_set(expression, NFTNL_EXPR_QUEUE_SREG_QNUM);
+    uint16_t flags = nftnl_expr_get_u16(expression, NFTNL_EXPR_QUEUE_FLAGS);
+    bool bypass = flags & NFT_QUEUE_FLAG_BYPASS, fanout = flags & NFT_QUEUE_FLAG_CPU_FANOUT;
+    uint32_t first = chosen ? by->offset : nftnl_expr_get_u16(expression, NFTNL_EXPR_QUEUE_NUM);
+    uint32_t total = chosen ? by->modulus : nftnl_expr_get_u16(expression, NFTNL_EXPR_QUEUE_TOTAL);
+    uint64_t last = total ? (uint64_t)first + total - 1 : first;
+    struct netrules_queue queue = { .first = (uint16_t)first,
+                                    .last = last > UINT16_MAX ? UINT16_MAX : (uint16_t)last,
+                                    .bypass = bypass,
+                                    .spread = fanout ? NETRULES_SPREAD_CPU : NETRULES_SPREAD_ADDRESSES };
 
-    if (netrules_read_verdict(builder->ruleset->arena, data, &verdict, &target)) {
-        rule_condition(builder);
-        rule_word(builder, "?");
-        return;
-    }
-    rule_verdict(builder, verdict, target);
-    rule_word(builder, target ? "%s %s" : "%s", words[verdict], target);
-}
-
-static void immediate(struct rule_builder *builder, struct cursor data)
-{
-    struct cursor into = netrules_attribute(data, NFTA_IMMEDIATE_DREG),
-                  what = netrules_attribute(data, NFTA_IMMEDIATE_DATA);
-    struct cursor value = netrules_attribute(what, NFTA_DATA_VALUE);
-    struct operand operand = { .origin = ORIGIN_IMMEDIATE, .mask = ALL_BITS, .byte_count = cursor_remaining(&value) };
-    struct text text;
-
-    if (netrules_be32(into, NFT_REG_1) == NFT_REG_VERDICT) {
-        read_verdict(builder, netrules_attribute(what, NFTA_DATA_VERDICT));
-        return;
-    }
-    text_init(&text);
-    value_write(&text, VALUE_HEX, value, operand.byte_count);
-    operand.bytes = arena_copy(builder->ruleset->arena, value.at, operand.byte_count);
-    operand.text = arena_strdup(builder->ruleset->arena, text.bytes ? text.bytes : "?");
-    operand.length = (uint32_t)operand.byte_count;
-    text_clear(&text);
-    builder->failed |= !operand.bytes;
-    rule_load(builder, into, operand);
-}
-
-static void reject(struct rule_builder *builder, struct cursor data)
-{
-    uint32_t type = netrules_be32(netrules_attribute(data, NFTA_REJECT_TYPE), NFT_REJECT_ICMP_UNREACH);
-
-    rule_verdict(builder, NETRULES_DROP, NULL);
-    rule_word(builder, type == NFT_REJECT_TCP_RST ? "reject with tcp reset" : "reject");
-}
-
-/* --- Queues ----------------------------------------------------------------------------------------- */
-
-static enum netrules_spread spread_of(enum origin origin)
-{
-    switch (origin) {
-    case ORIGIN_SYMHASH:
-    case ORIGIN_ORIGINAL_JHASH:
-        return NETRULES_SPREAD_FLOW;
-    case ORIGIN_CPU:
-        return NETRULES_SPREAD_CPU;
-    default:
-        return NETRULES_SPREAD_OTHER;
-    }
-}
-
-/* Returns the queues that an expression selects: with a modulus a range, otherwise any. */
-static struct netrules_queue chosen_queue(const struct operand *by)
-{
-    struct netrules_queue queue = { .spread = spread_of(by->origin), .last = UINT16_MAX, .unknown = true };
-
-    if (by->modulus && by->offset + (uint64_t)by->modulus - 1 <= UINT16_MAX) {
-        queue.first = (uint16_t)by->offset;
-        queue.last = (uint16_t)(by->offset + by->modulus - 1);
-        queue.unknown = false;
+    if (chosen) {
+        queue.spread = by->origin == ORIGIN_SYMMETRIC_HASH ? NETRULES_SPREAD_FLOW
+                       : by->origin == ORIGIN_CPU          ? NETRULES_SPREAD_CPU
+                                                           : NETRULES_SPREAD_OTHER;
+        if (!total || last > UINT16_MAX) { /* a mark or a map selects any queue */
+            queue.first = 0;
+            queue.last = UINT16_MAX;
+            queue.unknown = true;
+        }
     }
     if (queue.first == queue.last)
         queue.spread = NETRULES_SPREAD_NONE;
-    return queue;
-}
-
-static uint16_t be16_of(struct cursor value, uint16_t otherwise)
-{
-    uint16_t out;
-
-    return cursor_be16(&value, &out) ? out : otherwise;
-}
-
-static struct netrules_queue numbered_queue(struct cursor data, uint16_t flags)
-{
-    uint16_t first = be16_of(netrules_attribute(data, NFTA_QUEUE_NUM), 0);
-    uint16_t total = be16_of(netrules_attribute(data, NFTA_QUEUE_TOTAL), 1);
-    uint32_t last = total ? first + total - 1u : first;
-
-    return (struct netrules_queue){
-        .first = first,
-        .last = last > UINT16_MAX ? UINT16_MAX : (uint16_t)last,
-        .spread = total <= 1                          ? NETRULES_SPREAD_NONE
-                  : flags & NFT_QUEUE_FLAG_CPU_FANOUT ? NETRULES_SPREAD_CPU
-                                                      : NETRULES_SPREAD_ADDRESSES,
-    };
-}
-
-static void queue(struct rule_builder *builder, struct cursor data)
-{
-    struct cursor source = netrules_attribute(data, NFTA_QUEUE_SREG_QNUM);
-    uint16_t flags = be16_of(netrules_attribute(data, NFTA_QUEUE_FLAGS), 0);
-    bool chosen = cursor_remaining(&source) > 0;
-    struct netrules_queue queue = chosen ? chosen_queue(rule_operand(builder, source)) : numbered_queue(data, flags);
-
-    queue.bypass = flags & NFT_QUEUE_FLAG_BYPASS;
     rule_queue(builder, queue);
     rule_word(builder, "queue");
     if (flags)
-        rule_word(builder, "flags %s%s%s", queue.bypass ? "bypass" : "",
-                  queue.bypass && flags & NFT_QUEUE_FLAG_CPU_FANOUT ? "," : "",
-                  flags & NFT_QUEUE_FLAG_CPU_FANOUT ? "fanout" : "");
+        rule_word(builder, "flags %s%s%s", bypass ? "bypass" : "", bypass && fanout ? "," : "", fanout ? "fanout" : "");
     if (chosen)
-        rule_word(builder, "to %s", rule_operand(builder, source)->text);
+        rule_word(builder, "to %s", by->text);
     else if (queue.first == queue.last)
         rule_word(builder, "to %u", (unsigned)queue.first);
     else
         rule_word(builder, "to %u-%u", (unsigned)queue.first, (unsigned)queue.last);
 }
 
-/* --- Other statements ------------------------------------------------------------------------------- */
-
-static void offload(struct rule_builder *builder, struct cursor data)
+static void reject(struct rule_builder *builder, const struct nftnl_expr *expression)
 {
-    const char *name = netrules_string(builder->ruleset->arena, netrules_attribute(data, NFTA_FLOW_TABLE_NAME));
+    bool reset = nftnl_expr_get_u32(expression, NFTNL_EXPR_REJECT_TYPE) == NFT_REJECT_TCP_RST;
 
-    builder->rule->flowtable = name;
-    rule_word(builder, "flow add @%s", name ? name : "?");
-    builder->failed |= !name;
+    rule_verdict(builder, NETRULES_DROP, NULL);
+    rule_word(builder, reset ? "reject with tcp reset" : "reject");
 }
 
-static void log_packet(struct rule_builder *builder, struct cursor data)
+static void offload(struct rule_builder *builder, const struct nftnl_expr *expression)
 {
-    const char *prefix = netrules_string(builder->ruleset->arena, netrules_attribute(data, NFTA_LOG_PREFIX));
-
-    if (prefix && *prefix)
-        rule_word(builder, "log prefix \"%s\"", prefix);
-    else
-        rule_word(builder, "log");
+    builder->rule->flowtable = string_of(builder, expression, NFTNL_EXPR_FLOW_TABLE_NAME);
+    rule_word(builder, "flow add @%s", builder->rule->flowtable);
 }
 
-static void no_track(struct rule_builder *builder, struct cursor data)
+static void log_packet(struct rule_builder *builder, const struct nftnl_expr *expression)
 {
-    (void)data;
-    builder->rule->notrack = true;
-    rule_word(builder, "notrack");
+    const char *prefix = string_of(builder, expression, NFTNL_EXPR_LOG_PREFIX);
+
+    rule_word(builder, *prefix ? "log prefix \"%s\"" : "log", prefix);
 }
 
-static void limit(struct rule_builder *builder, struct cursor data)
+static void limit(struct rule_builder *builder, const struct nftnl_expr *expression)
 {
-    uint64_t rate = netrules_be64(netrules_attribute(data, NFTA_LIMIT_RATE), 0);
-    uint64_t unit = netrules_be64(netrules_attribute(data, NFTA_LIMIT_UNIT), 1);
-    const char *name = unit == 1       ? "second"
-                       : unit == 60    ? "minute"
+    uint64_t rate = nftnl_expr_get_u64(expression, NFTNL_EXPR_LIMIT_RATE);
+    uint64_t unit = nftnl_expr_get_u64(expression, NFTNL_EXPR_LIMIT_UNIT);
+    const char *name = unit == 60      ? "minute"
                        : unit == 3600  ? "hour"
                        : unit == 86400 ? "day"
-                                       : "week";
+                       : unit > 86400  ? "week"
+                                       : "second";
 
-    rule_condition(builder);
-    rule_word(builder, "limit rate %llu/%s", (unsigned long long)rate, name);
+    rule_condition(builder, "limit rate %llu/%s", (unsigned long long)rate, name);
 }
 
-static void nat(struct rule_builder *builder, struct cursor data)
+static void nat(struct rule_builder *builder, const struct nftnl_expr *expression)
 {
-    rule_word(builder, netrules_be32(netrules_attribute(data, NFTA_NAT_TYPE), 0) == NFT_NAT_SNAT ? "snat" : "dnat");
+    rule_word(builder, nftnl_expr_get_u32(expression, NFTNL_EXPR_NAT_TYPE) == NFT_NAT_SNAT ? "snat" : "dnat");
 }
 
-static void object(struct rule_builder *builder, struct cursor data)
+static void object(struct rule_builder *builder, const struct nftnl_expr *expression)
 {
-    const char *name = netrules_string(builder->ruleset->arena, netrules_attribute(data, NFTA_OBJREF_IMM_NAME));
-
-    if (netrules_be32(netrules_attribute(data, NFTA_OBJREF_IMM_TYPE), 0) != NFT_OBJECT_COUNTER)
-        rule_condition(builder); /* quotas and limits */
-    rule_word(builder, "object \"%s\"", name ? name : "");
+    if (nftnl_expr_get_u32(expression, NFTNL_EXPR_OBJREF_IMM_TYPE) != NFT_OBJECT_COUNTER)
+        builder->rule->conditional = true; /* quotas and limits */
+    rule_word(builder, "object \"%s\"", string_of(builder, expression, NFTNL_EXPR_OBJREF_IMM_NAME));
 }
 
-static void match(struct rule_builder *builder, struct cursor data)
+static void match(struct rule_builder *builder, const struct nftnl_expr *expression)
 {
-    const char *name = netrules_string(builder->ruleset->arena, netrules_attribute(data, NFTA_MATCH_NAME));
-
-    if (name)
-        rule_xt_match(builder, name, netrules_be32(netrules_attribute(data, NFTA_MATCH_REV), 0),
-                      netrules_attribute(data, NFTA_MATCH_INFO));
+    rule_xt_match(builder, string_of(builder, expression, NFTNL_EXPR_MT_NAME),
+                  nftnl_expr_get_u32(expression, NFTNL_EXPR_MT_REV), expression_bytes(expression, NFTNL_EXPR_MT_INFO));
 }
 
-static void target(struct rule_builder *builder, struct cursor data)
+static void target(struct rule_builder *builder, const struct nftnl_expr *expression)
 {
-    const char *name = netrules_string(builder->ruleset->arena, netrules_attribute(data, NFTA_TARGET_NAME));
-
-    if (name)
-        rule_xt_target(builder, name, netrules_be32(netrules_attribute(data, NFTA_TARGET_REV), 0),
-                       netrules_attribute(data, NFTA_TARGET_INFO));
+    rule_xt_target(builder, string_of(builder, expression, NFTNL_EXPR_TG_NAME),
+                   nftnl_expr_get_u32(expression, NFTNL_EXPR_TG_REV), expression_bytes(expression, NFTNL_EXPR_TG_INFO));
 }
 
 static const struct {
     const char *name;
-    void (*take)(struct rule_builder *builder, struct cursor data);
+    void (*read)(struct rule_builder *builder, const struct nftnl_expr *expression);
 } expressions[] = {
-    { "cmp", compare },          { "range", compare_range },
-    { "bitwise", change_bits },  { "byteorder", change_order },
-    { "lookup", lookup },        { "dynset", update_set },
-    { "immediate", immediate },  { "reject", reject },
-    { "queue", queue },          { "log", log_packet },
-    { "flow_offload", offload }, { "notrack", no_track },
-    { "limit", limit },          { "nat", nat },
-    { "objref", object },        { "match", match },
+    { "cmp", compare },
+    { "range", compare_range },
+    { "bitwise", change_bits },
+    { "byteorder", change_order },
+    { "lookup", look_up },
+    { "dynset", update_set },
+    { "immediate", load_immediate },
+    { "reject", reject },
+    { "queue", queue },
+    { "log", log_packet },
+    { "flow_offload", offload },
+    { "limit", limit },
+    { "nat", nat },
+    { "objref", object },
+    { "match", match },
     { "target", target },
 };
 
@@ -578,10 +427,18 @@ static const struct {
     { "dup", "dup", false, false },         { "fwd", "fwd", false, true },
     { "tproxy", "tproxy", false, false },   { "synproxy", "synproxy", true, true },
     { "quota", "quota", true, false },      { "connlimit", "ct count", true, false },
+    { "notrack", "notrack", false, false },
 };
 
-static bool write_named(struct rule_builder *builder, const char *name)
+void rule_expression(struct rule_builder *builder, const char *name, const struct nftnl_expr *expression)
 {
+    /* A counter counts for the queue only if nothing but a hash, which every packet passes, is between the two. */
+    if (strcmp(name, "counter") == 0) {
+        builder->counted = expression != NULL;
+        builder->packets = expression ? nftnl_expr_get_u64(expression, NFTNL_EXPR_CTR_PACKETS) : 0;
+    } else if (strcmp(name, "hash") != 0 && strcmp(name, "queue") != 0 && strcmp(name, "target") != 0) {
+        builder->counted = false;
+    }
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         if (strcmp(words[i].name, name) != 0)
             continue;
@@ -589,33 +446,14 @@ static bool write_named(struct rule_builder *builder, const char *name)
         builder->rule->conditional |= words[i].conditional;
         if (words[i].ends)
             rule_verdict(builder, NETRULES_STOLEN, NULL);
-        return true;
-    }
-    return false;
-}
-
-/* A counter counts for the queue only if nothing but a hash, which every packet passes, is between the two. */
-static void track_counter(struct rule_builder *builder, const char *name, struct cursor data)
-{
-    if (strcmp(name, "counter") == 0) {
-        builder->counted = true;
-        builder->packets = netrules_be64(netrules_attribute(data, NFTA_COUNTER_PACKETS), 0);
-    } else if (strcmp(name, "hash") != 0 && strcmp(name, "queue") != 0 && strcmp(name, "target") != 0) {
-        builder->counted = false;
-    }
-}
-
-void rule_expression(struct rule_builder *builder, const char *name, struct cursor data)
-{
-    track_counter(builder, name, data);
-    if (rule_load_expression(builder, name, data) || write_named(builder, name))
         return;
-    for (size_t i = 0; i < sizeof(expressions) / sizeof(expressions[0]); i++) {
+    }
+    for (size_t i = 0; expression && i < sizeof(expressions) / sizeof(expressions[0]); i++) {
         if (strcmp(expressions[i].name, name) != 0)
             continue;
-        expressions[i].take(builder, data);
+        expressions[i].read(builder, expression);
         return;
     }
-    rule_condition(builder);
-    rule_word(builder, "[%s]", name);
+    if (!expression || !rule_load_expression(builder, name, expression))
+        rule_condition(builder, "[%s]", name);
 }

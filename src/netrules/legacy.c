@@ -137,39 +137,38 @@ static int32_t priority_of(const char *table, int hook)
     return hook == NF_INET_PRE_ROUTING || hook == NF_INET_LOCAL_OUT ? -100 : 100;
 }
 
-static int hook_at(const struct reading *reading, size_t offset)
+/* Whether the target marks the start of a user chain, whose name is `data`, or the end of the table. */
+static bool is_error_target(const struct reading *reading, size_t offset, const struct entry *entry,
+                            struct cursor *data)
 {
-    for (int hook = 0; hook < NF_INET_NUMHOOKS; hook++)
-        if (reading->info.valid_hooks & 1u << hook && reading->info.hook_entry[hook] == offset)
-            return hook;
-    return -1;
-}
-
-/* Adds the chain that begins with the entry at `offset`, or after it. */
-static int find_chain(struct reading *reading, size_t offset, const struct entry *entry)
-{
-    static const char *const names[] = { "PREROUTING", "INPUT", "FORWARD", "OUTPUT", "POSTROUTING" };
-    int hook = hook_at(reading, offset);
+    struct cursor target = target_of(reading, offset, entry);
     char name[XT_EXTENSION_MAXNAMELEN + 1];
-    struct cursor target = target_of(reading, offset, entry), data;
     uint8_t revision;
 
-    if (hook >= 0)
-        return add_chain(reading, offset, names[hook], hook, priority_of(reading->table->name, hook));
-    if (!read_extension(&target, name, &revision, &data) || strcmp(name, XT_ERROR_TARGET) != 0)
-        return 0;
-    if (offset + entry->next_offset >= reading->length) /* the end of the table is an entry of this kind, too */
-        return 0;
-    return add_chain(reading, offset + entry->next_offset, netrules_string(reading->ruleset->arena, data), -1, 0);
+    return read_extension(&target, name, &revision, data) && strcmp(name, XT_ERROR_TARGET) == 0;
 }
 
 static int find_chains(struct reading *reading)
 {
+    static const char *const names[] = { "PREROUTING", "INPUT", "FORWARD", "OUTPUT", "POSTROUTING" };
     struct entry entry;
+    struct cursor data;
     int err = 0;
 
-    for (size_t at = 0; !err && read_entry(reading, at, &entry); at += entry.next_offset)
-        err = find_chain(reading, at, &entry);
+    for (size_t at = 0; !err && read_entry(reading, at, &entry); at += entry.next_offset) {
+        int hook = 0;
+
+        while (hook < NF_INET_NUMHOOKS &&
+               !(reading->info.valid_hooks & 1u << hook && reading->info.hook_entry[hook] == at))
+            hook++;
+        if (hook < NF_INET_NUMHOOKS)
+            err = add_chain(reading, at, names[hook], hook, priority_of(reading->table->name, hook));
+        else if (is_error_target(reading, at, &entry, &data) && at + entry.next_offset < reading->length)
+            err = add_chain(reading, at + entry.next_offset,
+                            arena_strndup(reading->ruleset->arena, (const char *)data.at,
+                                          strnlen((const char *)data.at, cursor_remaining(&data))),
+                            -1, 0);
+    }
     return err;
 }
 
@@ -191,19 +190,17 @@ static struct netrules_chain *chain_at(const struct reading *reading, size_t off
 /* --- Header of an entry ----------------------------------------------------------------------------- */
 
 static void write_address(struct rule_builder *builder, int family, const char *option, const void *address,
-                          const uint8_t *mask, bool inverted)
+                          const void *mask, bool inverted)
 {
     char name[INET6_ADDRSTRLEN];
-    size_t size = family == AF_INET ? 4 : 16;
+    const uint8_t *bytes = mask;
     unsigned bits = 0;
 
-    for (size_t i = 0; i < 8 * size; i++)
-        bits += (mask[i / 8] & 0x80 >> i % 8) != 0;
-    if (bits == 0 && !inverted)
-        return;
-    rule_condition(builder);
-    rule_word(builder, "%s%s %s/%u", inverted ? "! " : "", option,
-              inet_ntop(family, address, name, sizeof(name)) ? name : "?", bits);
+    for (size_t i = 0; i < (family == AF_INET ? 4 : 16); i++)
+        bits += (unsigned)__builtin_popcount(bytes[i]);
+    if (bits || inverted)
+        rule_condition(builder, "%s%s %s/%u", inverted ? "! " : "", option,
+                       inet_ntop(family, address, name, sizeof(name)), bits);
 }
 
 /* For "eth+" the mask has three bytes; for "eth0" five, with the NUL. */
@@ -218,9 +215,8 @@ static void write_interface(struct rule_builder *builder, const char *option, co
     prefix = compared <= length && compared < IFNAMSIZ;
     if (compared == 0)
         return;
-    rule_condition(builder);
-    rule_word(builder, "%s%s %.*s%s", inverted ? "! " : "", option, (int)(prefix ? compared : length), name,
-              prefix ? "+" : "");
+    rule_condition(builder, "%s%s %.*s%s", inverted ? "! " : "", option, (int)(prefix ? compared : length), name,
+                   prefix ? "+" : "");
     if (!inverted && !prefix && length == 2 && memcmp(name, "lo", 2) == 0)
         builder->rule->only_loopback = true;
 }
@@ -229,32 +225,27 @@ static void write_protocol(struct rule_builder *builder, unsigned protocol, bool
 {
     const char *name = value_protocol(protocol);
 
-    if (protocol == 0)
-        return;
-    rule_condition(builder);
-    if (name)
-        rule_word(builder, "%s-p %s", inverted ? "! " : "", name);
-    else
-        rule_word(builder, "%s-p %u", inverted ? "! " : "", protocol);
+    if (protocol && name)
+        rule_condition(builder, "%s-p %s", inverted ? "! " : "", name);
+    else if (protocol)
+        rule_condition(builder, "%s-p %u", inverted ? "! " : "", protocol);
 }
 
 static void write_ipv4(struct rule_builder *builder, const struct ipt_ip *ip)
 {
-    write_address(builder, AF_INET, "-s", &ip->src, (const uint8_t *)&ip->smsk, ip->invflags & IPT_INV_SRCIP);
-    write_address(builder, AF_INET, "-d", &ip->dst, (const uint8_t *)&ip->dmsk, ip->invflags & IPT_INV_DSTIP);
+    write_address(builder, AF_INET, "-s", &ip->src, &ip->smsk, ip->invflags & IPT_INV_SRCIP);
+    write_address(builder, AF_INET, "-d", &ip->dst, &ip->dmsk, ip->invflags & IPT_INV_DSTIP);
     write_interface(builder, "-i", ip->iniface, ip->iniface_mask, ip->invflags & IPT_INV_VIA_IN);
     write_interface(builder, "-o", ip->outiface, ip->outiface_mask, ip->invflags & IPT_INV_VIA_OUT);
     write_protocol(builder, ip->proto, ip->invflags & IPT_INV_PROTO);
-    if (ip->flags & IPT_F_FRAG) {
-        rule_condition(builder);
-        rule_word(builder, "%s-f", ip->invflags & IPT_INV_FRAG ? "! " : "");
-    }
+    if (ip->flags & IPT_F_FRAG)
+        rule_condition(builder, "%s-f", ip->invflags & IPT_INV_FRAG ? "! " : "");
 }
 
 static void write_ipv6(struct rule_builder *builder, const struct ip6t_ip6 *ip)
 {
-    write_address(builder, AF_INET6, "-s", &ip->src, (const uint8_t *)&ip->smsk, ip->invflags & IP6T_INV_SRCIP);
-    write_address(builder, AF_INET6, "-d", &ip->dst, (const uint8_t *)&ip->dmsk, ip->invflags & IP6T_INV_DSTIP);
+    write_address(builder, AF_INET6, "-s", &ip->src, &ip->smsk, ip->invflags & IP6T_INV_SRCIP);
+    write_address(builder, AF_INET6, "-d", &ip->dst, &ip->dmsk, ip->invflags & IP6T_INV_DSTIP);
     write_interface(builder, "-i", ip->iniface, ip->iniface_mask, ip->invflags & IP6T_INV_VIA_IN);
     write_interface(builder, "-o", ip->outiface, ip->outiface_mask, ip->invflags & IP6T_INV_VIA_OUT);
     write_protocol(builder, ip->proto, ip->invflags & IP6T_INV_PROTO);
@@ -286,6 +277,7 @@ static void read_standard_target(struct reading *reading, struct rule_builder *b
         rule_word(builder, "%s %s", entry->is_goto ? "-g" : "-j", chain->name);
     } else if (verdict < 0) { /* legacy NF_QUEUE: queue 0 */
         rule_queue(builder, (struct netrules_queue){ .first = 0 });
+        builder->rule->xtables_queue = true;
         rule_word(builder, "-j QUEUE");
     }
 }
@@ -314,60 +306,38 @@ static int read_rule(struct reading *reading, struct netrules_rule *rule, size_t
     return rule_builder_end(&builder);
 }
 
-/* Whether the entry is the policy, the last entry of a built-in chain; the last entry of a user chain returns. */
-static bool is_policy(const struct reading *reading, const struct netrules_chain *chain, size_t offset)
-{
-    return chain->base && reading->info.underflow[chain->hook] == offset;
-}
-
-static bool is_end(const struct reading *reading, size_t offset, const struct entry *entry)
-{
-    char name[XT_EXTENSION_MAXNAMELEN + 1];
-    struct cursor target = target_of(reading, offset, entry), data;
-    uint8_t revision;
-
-    return read_extension(&target, name, &revision, &data) && strcmp(name, XT_ERROR_TARGET) == 0;
-}
-
-static int add_entry(struct reading *reading, struct netrules_chain *chain, size_t offset, const struct entry *entry)
-{
-    struct netrules_rule *rule = netrules_add_rule(reading->ruleset, chain);
-    int err;
-
-    if (!rule)
-        return -ENOMEM;
-    rule->handle = chain->rule_count;
-    err = read_rule(reading, rule, offset, entry);
-    return err ? err : netrules_check_size(reading->ruleset);
-}
-
-/* Whether the entry is the final return of a user chain, directly before the next chain. */
-static bool is_last_return(const struct reading *reading, const struct netrules_chain *chain, size_t next)
-{
-    struct entry following;
-
-    return !chain->base && (!read_entry(reading, next, &following) || is_end(reading, next, &following));
-}
-
 static int read_rules(struct reading *reading)
 {
     struct netrules_chain *chain = NULL;
-    struct entry entry;
+    struct entry entry, next;
+    struct cursor data;
     int err = 0;
 
     for (size_t at = 0; !err && read_entry(reading, at, &entry); at += entry.next_offset) {
         struct netrules_chain *begins = chain_at(reading, at);
-        struct netrules_rule policy = { .chain = begins ? begins : chain };
+        size_t end = at + entry.next_offset;
+        struct netrules_rule *rule;
 
         chain = begins ? begins : chain;
-        if (!chain || is_end(reading, at, &entry))
+        if (!chain || is_error_target(reading, at, &entry, &data))
             continue;
-        if (is_policy(reading, chain, at)) {
+        if (chain->base && reading->info.underflow[chain->hook] == at) { /* the last entry is the policy */
+            struct netrules_rule policy = { .chain = chain };
+
             err = read_rule(reading, &policy, at, &entry);
             chain->policy = policy.verdict == NETRULES_DROP ? NETRULES_DROP : NETRULES_ACCEPT;
-        } else if (!is_last_return(reading, chain, at + entry.next_offset)) {
-            err = add_entry(reading, chain, at, &entry);
+            continue;
         }
+        /* The last entry of a user chain returns. */
+        if (!chain->base && (!read_entry(reading, end, &next) || is_error_target(reading, end, &next, &data)))
+            continue;
+        rule = netrules_add_rule(reading->ruleset, chain);
+        if (!rule)
+            return -ENOMEM;
+        rule->handle = chain->rule_count;
+        err = read_rule(reading, rule, at, &entry);
+        if (!err)
+            err = netrules_check_size(reading->ruleset);
     }
     return err;
 }
@@ -382,7 +352,7 @@ int netrules_add_legacy(struct netrules *ruleset, bool ipv6, const void *info, s
     if (info_length < sizeof(reading.info) || length > NETRULES_MEMORY)
         return -EBADMSG;
     memcpy(&reading.info, info, sizeof(reading.info));
-    name = netrules_string(ruleset->arena, cursor_of(reading.info.name, sizeof(reading.info.name)));
+    name = arena_strndup(ruleset->arena, reading.info.name, strnlen(reading.info.name, sizeof(reading.info.name)));
     reading.table = name ? netrules_add_table(ruleset, ipv6 ? NFPROTO_IPV6 : NFPROTO_IPV4, true, name) : NULL;
     if (!reading.table)
         return -ENOMEM;

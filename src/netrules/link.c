@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Network interfaces: the sizes of their super-packets, from rtnetlink, and whether their GRO merges UDP datagrams,
- * from the features of SIOCETHTOOL, which are found by name.
+/* Whether the GRO of network interfaces merges UDP datagrams: from the features of SIOCETHTOOL, which are found by
+ * name.
  */
 #include "netrules_priv.h"
 
 #include <errno.h>
 #include <linux/ethtool.h>
-#include <linux/if_link.h>
-#include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <stdlib.h>
@@ -16,55 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "live_priv.h"
-
 enum { MAX_FEATURES = 1024, FEATURE_BITS = 32 };
-enum { GSO_IPV4_MAX_SIZE = 63, GRO_IPV4_MAX_SIZE = 64 }; /* IFLA_*, since Linux 6.3 */
-
-/* --- Sizes ------------------------------------------------------------------------------------------ */
-
-static void raise_to(uint32_t *largest, struct cursor message, uint16_t attribute)
-{
-    struct cursor value = netrules_attribute(message, attribute);
-    uint32_t size;
-
-    if (cursor_remaining(&value) != sizeof(size))
-        return;
-    memcpy(&size, value.at, sizeof(size));
-    *largest = size > *largest ? size : *largest;
-}
-
-int netrules_add_link(struct netrules *ruleset, const void *bytes, size_t length)
-{
-    struct cursor message = cursor_of(bytes, length), name;
-    struct netrules_link *link, **last = &ruleset->links;
-    struct ifinfomsg head;
-    const uint8_t *at;
-
-    if (!cursor_skip(&message, NLMSG_HDRLEN) || !(at = cursor_read(&message, sizeof(head))))
-        return -EBADMSG;
-    memcpy(&head, at, sizeof(head));
-    name = netrules_attribute(message, IFLA_IFNAME);
-    if (head.ifi_flags & IFF_LOOPBACK || !(head.ifi_flags & IFF_UP) || cursor_remaining(&name) == 0)
-        return 0;
-    link = arena_alloc(ruleset->arena, sizeof(*link));
-    if (!link)
-        return -ENOMEM;
-    *link = (struct netrules_link){
-        .name = arena_printf(ruleset->arena, "%.*s", (int)strnlen((const char *)name.at, cursor_remaining(&name)),
-                             (const char *)name.at),
-    };
-    raise_to(&link->receive_size, message, IFLA_GRO_MAX_SIZE);
-    raise_to(&link->receive_size, message, GRO_IPV4_MAX_SIZE);
-    raise_to(&link->send_size, message, IFLA_GSO_MAX_SIZE);
-    raise_to(&link->send_size, message, GSO_IPV4_MAX_SIZE);
-    while (*last)
-        last = &(*last)->next;
-    *last = link;
-    return link->name ? netrules_check_size(ruleset) : -ENOMEM;
-}
-
-/* --- Features --------------------------------------------------------------------------------------- */
 
 static bool query_device(int socket, const char *name, void *command)
 {

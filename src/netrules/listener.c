@@ -4,7 +4,7 @@
  * that socket, and the process is the one that has it open. A process of another pid namespace is not found and has no
  * name.
  */
-#include "live_priv.h"
+#include "netrules_priv.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -8,7 +8,11 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <libmnl/libmnl.h>
+#include <libnftnl/gen.h>
 #include <linux/fib_rules.h>
+#include <linux/if.h>
+#include <linux/if_link.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
@@ -22,38 +26,35 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "live_priv.h"
-
-enum { TRIES = 32, RECEIVE_SIZE = 256 * 1024, REQUEST_SIZE = 512, RETRY_NS = 20 * 1000 * 1000 };
+enum { TRIES = 32, RECEIVE_SIZE = 256 * 1024, REQUEST_SIZE = 1024, RETRY_NS = 20 * 1000 * 1000 };
+enum { GSO_IPV4_MAX_SIZE = 63, GRO_IPV4_MAX_SIZE = 64 }; /* IFLA_*, since Linux 6.3 */
 
 /* --- Netlink ---------------------------------------------------------------------------------------- */
 
 struct session {
-    int socket;
+    struct mnl_socket *socket;
     uint32_t sequence;
-    uint8_t *buffer;
-};
-
-struct request {
-    _Alignas(struct nlmsghdr) uint8_t bytes[REQUEST_SIZE];
-    size_t length;
+    char *buffer;    /* of RECEIVE_SIZE bytes */
+    mnl_cb_t handle; /* of the current request */
+    void *user;
+    _Alignas(struct nlmsghdr) char request[REQUEST_SIZE];
 };
 
 static int session_open(struct session *session, int protocol)
 {
-    struct sockaddr_nl address = { .nl_family = AF_NETLINK };
-    int err;
+    int err = 0;
 
-    *session = (struct session){ .socket = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol), .sequence = 1 };
-    if (session->socket < 0)
+    *session = (struct session){ .socket = mnl_socket_open2(protocol, SOCK_CLOEXEC) };
+    if (!session->socket)
         return -errno;
     session->buffer = malloc(RECEIVE_SIZE);
-    err = session->buffer ? 0 : -ENOMEM;
-    if (!err && bind(session->socket, (struct sockaddr *)&address, sizeof(address)) < 0)
+    if (!session->buffer)
+        err = -ENOMEM;
+    else if (mnl_socket_bind(session->socket, 0, MNL_SOCKET_AUTOPID) < 0)
         err = -errno;
     if (err) {
         free(session->buffer);
-        close(session->socket);
+        mnl_socket_close(session->socket);
     }
     return err;
 }
@@ -61,255 +62,168 @@ static int session_open(struct session *session, int protocol)
 static void session_close(struct session *session)
 {
     free(session->buffer);
-    close(session->socket);
+    mnl_socket_close(session->socket);
 }
 
-/* The request fits: names have at most 256 bytes, and there are two. */
-static void put(struct request *request, const void *bytes, size_t length)
+/* Starts a request in session->request; `size` is the length of its header. */
+static struct nlmsghdr *request(struct session *session, uint16_t type, uint16_t flags, uint8_t family, size_t size)
 {
-    if (request->length + NLMSG_ALIGN(length) > sizeof(request->bytes))
-        return;
-    memcpy(request->bytes + request->length, bytes, length);
-    request->length += NLMSG_ALIGN(length);
+    struct nlmsghdr *message = mnl_nlmsg_put_header(session->request);
+
+    message->nlmsg_type = type;
+    message->nlmsg_flags = NLM_F_REQUEST | flags;
+    message->nlmsg_seq = ++session->sequence;
+    *(uint8_t *)mnl_nlmsg_put_extra_header(message, size) = family; /* the first field of all headers */
+    return message;
 }
 
-static void put_string(struct request *request, uint16_t type, const char *value)
+/* Ends after an answer of one message, which no NLMSG_DONE follows. */
+static int handle_answer(const struct nlmsghdr *message, void *user)
 {
-    size_t length = strlen(value) + 1;
-    struct nlattr head = { .nla_len = (uint16_t)(sizeof(head) + length), .nla_type = type };
+    const struct session *session = user;
+    int more = session->handle(message, session->user);
 
-    if (length > 256)
-        return;
-    put(request, &head, sizeof(head));
-    put(request, value, length);
+    return more == MNL_CB_OK && !(message->nlmsg_flags & NLM_F_MULTI) ? MNL_CB_STOP : more;
 }
 
-static void request_start(struct request *request, uint16_t type, uint16_t flags, const void *head, size_t length)
+/* Sends the request and calls `handle` for each message of the answer. Returns 0 or -errno, also from `handle`. */
+static int query(struct session *session, const struct nlmsghdr *message, mnl_cb_t handle, void *user)
 {
-    struct nlmsghdr header = { .nlmsg_type = type, .nlmsg_flags = NLM_F_REQUEST | flags };
+    int more = mnl_socket_sendto(session->socket, message, message->nlmsg_len) < 0 ? MNL_CB_ERROR : MNL_CB_OK;
 
-    *request = (struct request){ .length = 0 };
-    put(request, &header, sizeof(header));
-    put(request, head, length);
-}
-
-static void request_nft(struct request *request, uint16_t type, uint16_t flags, uint32_t family)
-{
-    struct nfgenmsg head = { .nfgen_family = (uint8_t)family };
-
-    request_start(request, (uint16_t)(NFNL_SUBSYS_NFTABLES << 8 | type), flags, &head, sizeof(head));
-}
-
-static int request_send(struct session *session, struct request *request)
-{
-    struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
-    struct nlmsghdr header;
-
-    memcpy(&header, request->bytes, sizeof(header));
-    header.nlmsg_len = (uint32_t)request->length;
-    header.nlmsg_seq = ++session->sequence;
-    memcpy(request->bytes, &header, sizeof(header));
-    if (sendto(session->socket, request->bytes, request->length, 0, (struct sockaddr *)&kernel, sizeof(kernel)) < 0)
-        return -errno;
-    return 0;
-}
-
-/* Handles one message of an answer. Returns ANSWER_MORE to continue, 0 after the last one, or -errno. */
-enum { ANSWER_MORE = 1 };
-
-typedef int message_function(void *user, const void *bytes, size_t length);
-
-static int read_answer(const struct session *session, struct cursor message, const struct nlmsghdr *header,
-                       message_function *handle, void *user)
-{
-    int32_t error = 0;
-    struct cursor body = message;
-
-    if (header->nlmsg_seq != session->sequence)
-        return ANSWER_MORE;
-    if (header->nlmsg_flags & NLM_F_DUMP_INTR)
-        return -EINTR;
-    if (header->nlmsg_type == NLMSG_ERROR || header->nlmsg_type == NLMSG_DONE) {
-        const uint8_t *code;
-
-        cursor_skip(&body, sizeof(*header));
-        code = cursor_read(&body, sizeof(error));
-        if (code)
-            memcpy(&error, code, sizeof(error));
-        return error;
-    }
-
-    int err = handle(user, message.at, cursor_remaining(&message));
-
-    if (err)
-        return err;
-    return header->nlmsg_flags & NLM_F_MULTI ? ANSWER_MORE : 0;
-}
-
-/* Handles the messages of one datagram. */
-static int read_answers(const struct session *session, size_t length, message_function *handle, void *user)
-{
-    struct cursor all = cursor_of(session->buffer, length);
-    struct nlmsghdr header;
-    const uint8_t *bytes;
-    int more = ANSWER_MORE;
-
-    while (more == ANSWER_MORE && (bytes = cursor_peek(&all, sizeof(header)))) {
-        memcpy(&header, bytes, sizeof(header));
-        if (header.nlmsg_len < sizeof(header) || header.nlmsg_len > cursor_remaining(&all))
-            return -EBADMSG;
-        more = read_answer(session, cursor_of(bytes, header.nlmsg_len), &header, handle, user);
-        if (!cursor_skip(&all, NLMSG_ALIGN(header.nlmsg_len)))
-            break;
-    }
-    return more;
-}
-
-static int query(struct session *session, struct request *request, message_function *handle, void *user)
-{
-    int more = request_send(session, request);
-
-    more = more ? more : ANSWER_MORE;
-    while (more == ANSWER_MORE) {
-        ssize_t length = recv(session->socket, session->buffer, RECEIVE_SIZE, MSG_TRUNC);
+    session->handle = handle;
+    session->user = user;
+    while (more > MNL_CB_STOP) {
+        ssize_t length = mnl_socket_recvfrom(session->socket, session->buffer, RECEIVE_SIZE);
 
         if (length < 0 && errno == EINTR) /* a signal: continue */
             continue;
-        if (length < 0)
-            return -errno;
-        if (length > RECEIVE_SIZE)
-            return -EMSGSIZE;
-        more = read_answers(session, (size_t)length, handle, user);
+        more = length < 0 ? MNL_CB_ERROR
+                          : mnl_cb_run(session->buffer, (size_t)length, session->sequence,
+                                       mnl_socket_get_portid(session->socket), handle_answer, session);
     }
-    return more;
+    return more == MNL_CB_ERROR ? -errno : 0;
+}
+
+/* Converts 0 or -errno to the result of a callback. Messages of a later kernel are ignored. */
+static int callback_result(int err)
+{
+    errno = -err;
+    return err && err != -EBADMSG ? MNL_CB_ERROR : MNL_CB_OK;
 }
 
 /* --- nf_tables -------------------------------------------------------------------------------------- */
 
-static int add_message(void *user, const void *bytes, size_t length)
+static int add_message(const struct nlmsghdr *message, void *user)
 {
-    int err = netrules_add_message(user, bytes, length);
-
-    return err == -EBADMSG ? 0 : err; /* kinds of a later kernel */
+    return callback_result(netrules_add_message(user, message, message->nlmsg_len));
 }
 
-static int read_generation(void *user, const void *bytes, size_t length)
+static int read_generation(const struct nlmsghdr *message, void *user)
 {
-    struct cursor message = cursor_of(bytes, length);
+    struct nftnl_gen *generation = nftnl_gen_alloc();
 
-    cursor_skip(&message, NLMSG_HDRLEN);
-    cursor_skip(&message, sizeof(struct nfgenmsg));
-    *(uint32_t *)user = netrules_be32(netrules_attribute(message, NFTA_GEN_ID), 0);
-    return 0;
+    if (!generation)
+        return callback_result(-ENOMEM);
+    if (nftnl_gen_nlmsg_parse(message, generation) == 0)
+        *(uint32_t *)user = nftnl_gen_get_u32(generation, NFTNL_GEN_ID);
+    nftnl_gen_free(generation);
+    return MNL_CB_OK;
+}
+
+static struct nlmsghdr *request_nft(struct session *session, uint16_t type, uint16_t flags, uint32_t family)
+{
+    return request(session, (uint16_t)(NFNL_SUBSYS_NFTABLES << 8 | type), flags, (uint8_t)family,
+                   sizeof(struct nfgenmsg));
 }
 
 static int query_generation(struct session *session, uint32_t *out)
 {
-    struct request request;
-
-    request_nft(&request, NFT_MSG_GETGEN, 0, NFPROTO_UNSPEC);
-    return query(session, &request, read_generation, out);
+    return query(session, request_nft(session, NFT_MSG_GETGEN, 0, NFPROTO_UNSPEC), read_generation, out);
 }
 
 static int dump(struct session *session, struct netrules *ruleset, uint16_t type)
 {
-    struct request request;
-
-    request_nft(&request, type, NLM_F_DUMP, NFPROTO_UNSPEC);
-    return query(session, &request, add_message, ruleset);
+    return query(session, request_nft(session, type, NLM_F_DUMP, NFPROTO_UNSPEC), add_message, ruleset);
 }
 
 /* Reads the elements of the sets that are needed to read rules. */
-static int dump_elements(struct session *session, struct netrules *ruleset, const struct netrules_set *set)
-{
-    struct request request;
-
-    if (!set->anonymous && !set->verdict_map)
-        return 0;
-    request_nft(&request, NFT_MSG_GETSETELEM, NLM_F_DUMP, set->table->family);
-    put_string(&request, NFTA_SET_ELEM_LIST_TABLE, set->table->name);
-    put_string(&request, NFTA_SET_ELEM_LIST_SET, set->name);
-
-    int err = query(session, &request, add_message, ruleset);
-
-    return err == -ENOENT ? -EINTR : err; /* deleted in the meantime */
-}
-
-static int dump_all_elements(struct session *session, struct netrules *ruleset)
+static int dump_elements(struct session *session, struct netrules *ruleset)
 {
     int err = 0;
 
     for (const struct netrules_table *table = ruleset->tables; table && !err; table = table->next)
-        for (const struct netrules_set *set = table->sets; set && !err; set = set->next)
-            err = dump_elements(session, ruleset, set);
+        for (const struct netrules_set *set = table->sets; set && !err; set = set->next) {
+            struct nlmsghdr *message;
+
+            if (!set->anonymous && !set->verdict_map)
+                continue;
+            message = request_nft(session, NFT_MSG_GETSETELEM, NLM_F_DUMP, table->family);
+            mnl_attr_put_strz(message, NFTA_SET_ELEM_LIST_TABLE, table->name);
+            mnl_attr_put_strz(message, NFTA_SET_ELEM_LIST_SET, set->name);
+            err = query(session, message, add_message, ruleset);
+            err = err == -ENOENT ? -EINTR : err; /* deleted in the meantime */
+        }
     return err;
 }
 
-static int read_nft(struct session *session, struct netrules *ruleset)
+/* Reads tables, chains and rules, and with `everything` also what those of the other tables need. */
+static int read_nft(struct session *session, struct netrules *ruleset, bool everything)
 {
+    static const uint16_t types[] = { NFT_MSG_GETTABLE, NFT_MSG_GETCHAIN,   NFT_MSG_GETFLOWTABLE,
+                                      NFT_MSG_GETSET,   NFT_MSG_GETSETELEM, NFT_MSG_GETRULE };
     uint32_t after = 0;
     int err = query_generation(session, &ruleset->generation);
 
-    if (!err)
-        err = dump(session, ruleset, NFT_MSG_GETTABLE);
-    if (!err)
-        err = dump(session, ruleset, NFT_MSG_GETCHAIN);
-    if (!err) {
-        err = dump(session, ruleset, NFT_MSG_GETFLOWTABLE);
-        err = err == -EOPNOTSUPP || err == -EINVAL ? 0 : err; /* a kernel without them */
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]) && !err; i++) {
+        bool needed = types[i] == NFT_MSG_GETTABLE || types[i] == NFT_MSG_GETCHAIN || types[i] == NFT_MSG_GETRULE;
+
+        if (!needed && !everything)
+            continue;
+        err = types[i] == NFT_MSG_GETSETELEM ? dump_elements(session, ruleset) : dump(session, ruleset, types[i]);
+        if (types[i] == NFT_MSG_GETFLOWTABLE && (err == -EOPNOTSUPP || err == -EINVAL))
+            err = 0; /* a kernel without them */
     }
-    if (!err)
-        err = dump(session, ruleset, NFT_MSG_GETSET);
-    if (!err)
-        err = dump_all_elements(session, ruleset);
-    if (!err)
-        err = dump(session, ruleset, NFT_MSG_GETRULE);
     if (!err)
         err = query_generation(session, &after);
     return !err && after != ruleset->generation ? -EINTR : err;
 }
 
-/* Requests one table, one chain, or the rules of one chain. A missing object adds nothing. */
-static int query_place(struct session *session, struct netrules *ruleset, uint16_t type,
-                       const struct netrules_place *place)
+/* Reads one chain with its table and rules. A missing object adds nothing. */
+static int read_place(struct session *session, struct netrules *ruleset, const struct netrules_place *place)
 {
-    struct request request;
-    int err;
+    static const struct {
+        uint16_t type, flags, table, chain;
+    } requests[] = { { NFT_MSG_GETTABLE, 0, NFTA_TABLE_NAME, 0 },
+                     { NFT_MSG_GETCHAIN, 0, NFTA_CHAIN_TABLE, NFTA_CHAIN_NAME },
+                     { NFT_MSG_GETRULE, NLM_F_DUMP, NFTA_RULE_TABLE, NFTA_RULE_CHAIN } };
+    uint32_t after = 0;
+    int err = query_generation(session, &ruleset->generation);
 
-    request_nft(&request, type, type == NFT_MSG_GETRULE ? NLM_F_DUMP : 0, place->family);
-    if (type == NFT_MSG_GETTABLE) {
-        put_string(&request, NFTA_TABLE_NAME, place->table);
-    } else if (type == NFT_MSG_GETCHAIN) {
-        put_string(&request, NFTA_CHAIN_TABLE, place->table);
-        put_string(&request, NFTA_CHAIN_NAME, place->chain);
-    } else {
-        put_string(&request, NFTA_RULE_TABLE, place->table);
-        put_string(&request, NFTA_RULE_CHAIN, place->chain);
+    for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]) && !err; i++) {
+        struct nlmsghdr *message = request_nft(session, requests[i].type, requests[i].flags, place->family);
+
+        mnl_attr_put_strz(message, requests[i].table, place->table);
+        if (requests[i].chain)
+            mnl_attr_put_strz(message, requests[i].chain, place->chain);
+        err = query(session, message, add_message, ruleset);
+        err = err == -ENOENT ? 0 : err;
     }
-    err = query(session, &request, add_message, ruleset);
-    return err == -ENOENT ? 0 : err;
+    if (!err)
+        err = query_generation(session, &after);
+    return !err && after != ruleset->generation ? -EINTR : err;
 }
 
 int netrules_read_rules(struct netrules **out, const struct netrules_place *place)
 {
-    static const uint16_t types[] = { NFT_MSG_GETTABLE, NFT_MSG_GETCHAIN, NFT_MSG_GETRULE };
     struct netrules *ruleset = netrules_new();
     struct session session;
-    uint32_t after = 0;
     int err = ruleset ? session_open(&session, NETLINK_NETFILTER) : -ENOMEM;
 
-    if (err) {
-        netrules_free(ruleset);
-        return err;
+    if (!err) {
+        err = place ? read_place(&session, ruleset, place) : read_nft(&session, ruleset, false);
+        session_close(&session);
     }
-    err = query_generation(&session, &ruleset->generation);
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]) && !err; i++)
-        err = place ? query_place(&session, ruleset, types[i], place) : dump(&session, ruleset, types[i]);
-    if (!err)
-        err = query_generation(&session, &after);
-    if (!err && after != ruleset->generation)
-        err = -EINTR;
-    session_close(&session);
     if (err)
         netrules_free(ruleset);
     else
@@ -322,50 +236,41 @@ int netrules_read_generation(uint32_t *out)
     struct session session;
     int err = session_open(&session, NETLINK_NETFILTER);
 
-    if (err)
-        return err;
-    err = query_generation(&session, out);
-    session_close(&session);
+    if (!err) {
+        err = query_generation(&session, out);
+        session_close(&session);
+    }
     return err;
 }
 
 /* --- Legacy tables ---------------------------------------------------------------------------------- */
 
-static int read_entries(struct netrules *ruleset, int socket, bool ipv6, const struct ipt_getinfo *info)
-{
-    size_t head = offsetof(struct ipt_get_entries, entrytable);
-    socklen_t length = (socklen_t)(head + info->size);
-    struct ipt_get_entries *entries;
-    int err;
-
-    if (info->size > NETRULES_MEMORY)
-        return -E2BIG;
-    entries = calloc(1, length);
-    if (!entries)
-        return -ENOMEM;
-    memcpy(entries->name, info->name, sizeof(entries->name));
-    entries->size = info->size;
-    err =
-        getsockopt(socket, ipv6 ? SOL_IPV6 : SOL_IP, ipv6 ? IP6T_SO_GET_ENTRIES : IPT_SO_GET_ENTRIES, entries, &length)
-            ? -errno
-            : netrules_add_legacy(ruleset, ipv6, info, sizeof(*info), (const uint8_t *)entries + head, info->size);
-    free(entries);
-    return err;
-}
-
 /* Returns -EAGAIN when the size changed between the two requests. */
 static int read_legacy_table(struct netrules *ruleset, int socket, bool ipv6, const char *name)
 {
+    int level = ipv6 ? SOL_IPV6 : SOL_IP;
+    size_t head = offsetof(struct ipt_get_entries, entrytable);
     struct ipt_getinfo info = { .valid_hooks = 0 };
+    struct ipt_get_entries *entries;
     socklen_t length = sizeof(info);
-    int err = -EAGAIN;
+    int err;
 
-    for (int i = 0; i < TRIES && err == -EAGAIN; i++) {
-        snprintf(info.name, sizeof(info.name), "%.*s", (int)sizeof(info.name) - 1, name);
-        if (getsockopt(socket, ipv6 ? SOL_IPV6 : SOL_IP, ipv6 ? IP6T_SO_GET_INFO : IPT_SO_GET_INFO, &info, &length))
-            return errno == ENOENT || errno == ENOPROTOOPT ? 0 : -errno;
-        err = read_entries(ruleset, socket, ipv6, &info);
-    }
+    snprintf(info.name, sizeof(info.name), "%.*s", (int)sizeof(info.name) - 1, name);
+    if (getsockopt(socket, level, ipv6 ? IP6T_SO_GET_INFO : IPT_SO_GET_INFO, &info, &length))
+        return errno == ENOENT || errno == ENOPROTOOPT ? 0 : -errno;
+    if (info.size > NETRULES_MEMORY)
+        return -E2BIG;
+    length = (socklen_t)(head + info.size);
+    entries = calloc(1, length);
+    if (!entries)
+        return -ENOMEM;
+    memcpy(entries->name, info.name, sizeof(entries->name));
+    entries->size = info.size;
+    if (getsockopt(socket, level, ipv6 ? IP6T_SO_GET_ENTRIES : IPT_SO_GET_ENTRIES, entries, &length))
+        err = -errno;
+    else
+        err = netrules_add_legacy(ruleset, ipv6, &info, sizeof(info), (const uint8_t *)entries + head, info.size);
+    free(entries);
     return err;
 }
 
@@ -377,7 +282,9 @@ static int read_legacy(struct netrules *ruleset, bool ipv6)
 
     while (file && one >= 0 && !err && fgets(name, sizeof(name), file)) {
         name[strcspn(name, "\n")] = '\0';
-        err = read_legacy_table(ruleset, one, ipv6, name);
+        err = -EAGAIN;
+        for (int i = 0; i < TRIES && err == -EAGAIN; i++)
+            err = read_legacy_table(ruleset, one, ipv6, name);
     }
     if (file)
         fclose(file);
@@ -386,91 +293,95 @@ static int read_legacy(struct netrules *ruleset, bool ipv6)
     return err;
 }
 
-/* --- Policy routing --------------------------------------------------------------------------------- */
+/* --- Policy routing and links ----------------------------------------------------------------------- */
+
+/* Reads an attribute of 32 bits in host order; false when the message lacks it. */
+static bool read_u32(const struct nlattr *attribute, uint16_t type, uint32_t *out)
+{
+    if (mnl_attr_get_type(attribute) != type || mnl_attr_validate(attribute, MNL_TYPE_U32) < 0)
+        return false;
+    *out = mnl_attr_get_u32(attribute);
+    return true;
+}
 
 int netrules_add_route(struct netrules *ruleset, const void *bytes, size_t length)
 {
-    struct cursor message = cursor_of(bytes, length), mark, value;
+    const struct nlmsghdr *message = bytes;
+    const struct fib_rule_hdr *head;
+    const struct nlattr *attribute;
     struct netrules_route *route, **link;
-    struct fib_rule_hdr head;
-    const uint8_t *at;
+    bool marked = false;
 
-    if (!cursor_skip(&message, NLMSG_HDRLEN) || !(at = cursor_read(&message, sizeof(head))))
+    if (length > INT32_MAX || !mnl_nlmsg_ok(message, (int)length) || mnl_nlmsg_get_payload_len(message) < sizeof(*head))
         return -EBADMSG;
-    memcpy(&head, at, sizeof(head));
-    mark = netrules_attribute(message, FRA_FWMARK);
-    if (cursor_remaining(&mark) != sizeof(route->mark))
-        return 0;
     route = arena_alloc(ruleset->arena, sizeof(*route));
     if (!route)
         return -ENOMEM;
-    *route = (struct netrules_route){
-        .ipv6 = head.family == AF_INET6, .inverted = head.flags & FIB_RULE_INVERT, .mask = ALL_BITS, .table = head.table
-    };
-    memcpy(&route->mark, mark.at, sizeof(route->mark));
-    value = netrules_attribute(message, FRA_FWMASK);
-    if (cursor_remaining(&value) == sizeof(route->mask))
-        memcpy(&route->mask, value.at, sizeof(route->mask));
-    value = netrules_attribute(message, FRA_PRIORITY);
-    if (cursor_remaining(&value) == sizeof(route->priority))
-        memcpy(&route->priority, value.at, sizeof(route->priority));
-    value = netrules_attribute(message, FRA_TABLE);
-    if (cursor_remaining(&value) == sizeof(route->table))
-        memcpy(&route->table, value.at, sizeof(route->table));
+    head = mnl_nlmsg_get_payload(message);
+    *route = (struct netrules_route){ .ipv6 = head->family == AF_INET6, .mask = ALL_BITS, .table = head->table };
+    mnl_attr_for_each(attribute, message, sizeof(*head))
+    {
+        marked |= read_u32(attribute, FRA_FWMARK, &route->mark);
+        read_u32(attribute, FRA_FWMASK, &route->mask);
+        read_u32(attribute, FRA_PRIORITY, &route->priority);
+        read_u32(attribute, FRA_TABLE, &route->table);
+    }
+    if (!marked)
+        return 0;
     route->text = arena_printf(ruleset->arena, "ip%s rule %u: %sfwmark 0x%x/0x%x lookup %u", route->ipv6 ? " -6" : "",
-                               route->priority, route->inverted ? "not " : "", route->mark, route->mask, route->table);
+                               route->priority, head->flags & FIB_RULE_INVERT ? "not " : "", route->mark, route->mask,
+                               route->table);
     for (link = &ruleset->routes; *link;)
         link = &(*link)->next;
     *link = route;
     return route->text ? netrules_check_size(ruleset) : -ENOMEM;
 }
 
-static int add_route(void *user, const void *bytes, size_t length)
+static void raise_to(uint32_t *largest, const struct nlattr *attribute, uint16_t type)
 {
-    int err = netrules_add_route(user, bytes, length);
+    uint32_t size;
 
-    return err == -EBADMSG ? 0 : err;
+    if (read_u32(attribute, type, &size) && size > *largest)
+        *largest = size;
 }
 
-static int read_routes(struct netrules *ruleset, int family)
+int netrules_add_link(struct netrules *ruleset, const void *bytes, size_t length)
 {
-    struct fib_rule_hdr head = { .family = (uint8_t)family };
-    struct session session;
-    struct request request;
-    int err = session_open(&session, NETLINK_ROUTE);
+    const struct nlmsghdr *message = bytes;
+    const struct ifinfomsg *head;
+    const struct nlattr *attribute;
+    struct netrules_link *link, **last = &ruleset->links;
 
-    if (err)
-        return err;
-    request_start(&request, RTM_GETRULE, NLM_F_DUMP, &head, sizeof(head));
-    err = query(&session, &request, add_route, ruleset);
-    session_close(&session);
-    return err == -EOPNOTSUPP || err == -EAFNOSUPPORT ? 0 : err; /* a kernel without policy routing */
+    if (length > INT32_MAX || !mnl_nlmsg_ok(message, (int)length) || mnl_nlmsg_get_payload_len(message) < sizeof(*head))
+        return -EBADMSG;
+    head = mnl_nlmsg_get_payload(message);
+    if (head->ifi_flags & IFF_LOOPBACK || !(head->ifi_flags & IFF_UP))
+        return 0;
+    link = arena_alloc(ruleset->arena, sizeof(*link));
+    if (!link)
+        return -ENOMEM;
+    mnl_attr_for_each(attribute, message, sizeof(*head))
+    {
+        if (mnl_attr_get_type(attribute) == IFLA_IFNAME && mnl_attr_get_payload_len(attribute) > 0)
+            link->name = arena_printf(ruleset->arena, "%.*s", (int)mnl_attr_get_payload_len(attribute),
+                                      (const char *)mnl_attr_get_payload(attribute));
+        raise_to(&link->receive_size, attribute, IFLA_GRO_MAX_SIZE);
+        raise_to(&link->receive_size, attribute, GRO_IPV4_MAX_SIZE);
+        raise_to(&link->send_size, attribute, IFLA_GSO_MAX_SIZE);
+        raise_to(&link->send_size, attribute, GSO_IPV4_MAX_SIZE);
+    }
+    if (!link->name)
+        return 0;
+    while (*last)
+        last = &(*last)->next;
+    *last = link;
+    return netrules_check_size(ruleset);
 }
 
-/* --- Links ------------------------------------------------------------------------------------------ */
-
-static int add_link(void *user, const void *bytes, size_t length)
+static int add_route_or_link(const struct nlmsghdr *message, void *user)
 {
-    int err = netrules_add_link(user, bytes, length);
-
-    return err == -EBADMSG ? 0 : err;
-}
-
-static int read_links(struct netrules *ruleset)
-{
-    struct ifinfomsg head = { .ifi_family = AF_UNSPEC };
-    struct session session;
-    struct request request;
-    int err = session_open(&session, NETLINK_ROUTE);
-
-    if (err)
-        return err;
-    request_start(&request, RTM_GETLINK, NLM_F_DUMP, &head, sizeof(head));
-    err = query(&session, &request, add_link, ruleset);
-    session_close(&session);
-    if (!err)
-        netrules_read_features(ruleset);
-    return err;
+    return callback_result(message->nlmsg_type == RTM_NEWLINK ? netrules_add_link(user, message, message->nlmsg_len)
+                                                              : netrules_add_route(user, message, message->nlmsg_len));
 }
 
 /* --- Connections ------------------------------------------------------------------------------------ */
@@ -481,51 +392,39 @@ struct counting {
 };
 
 /* The kernel sends only matching connections; a kernel without the filter sends all. */
-static int count_connection(void *user, const void *bytes, size_t length)
+static int count_connection(const struct nlmsghdr *message, void *user)
 {
     struct counting *counting = user;
-    struct cursor message = cursor_of(bytes, length);
+    const struct nlattr *attribute;
+    uint32_t mark = 0;
 
-    if (!cursor_skip(&message, NLMSG_HDRLEN) || !cursor_skip(&message, sizeof(struct nfgenmsg)))
-        return 0;
-    counting->count += (netrules_be32(netrules_attribute(message, CTA_MARK), 0) & counting->mask) == counting->mark;
-    return 0;
-}
-
-static void put_be32(struct request *request, uint16_t type, uint32_t value)
-{
-    struct nlattr head = { .nla_len = sizeof(head) + sizeof(value), .nla_type = type };
-    uint32_t sent = htonl(value);
-
-    put(request, &head, sizeof(head));
-    put(request, &sent, sizeof(sent));
+    mnl_attr_for_each(attribute, message, sizeof(struct nfgenmsg)) read_u32(attribute, CTA_MARK, &mark);
+    counting->count += (ntohl(mark) & counting->mask) == counting->mark;
+    return MNL_CB_OK;
 }
 
 int netrules_count_connections(uint32_t mark, uint32_t mask, uint64_t *out)
 {
     struct counting counting = { .mark = mark & mask, .mask = mask };
-    struct nfgenmsg head = { .nfgen_family = AF_UNSPEC };
+    struct nlmsghdr *message;
     struct session session;
-    struct request request;
     int err = 0;
 
-    if (access("/proc/sys/net/netfilter/nf_conntrack_count", F_OK) == 0)
+    if (access("/proc/sys/net/netfilter/nf_conntrack_count", F_OK) == 0) {
         err = session_open(&session, NETLINK_NETFILTER);
-    else
-        session.socket = -1;
-    if (!err && session.socket >= 0) {
-        request_start(&request, NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_GET, NLM_F_DUMP, &head, sizeof(head));
-        put_be32(&request, CTA_MARK, counting.mark);
-        put_be32(&request, CTA_MARK_MASK, mask);
-        err = query(&session, &request, count_connection, &counting);
+        if (err)
+            return err;
+        message = request(&session, NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_GET, NLM_F_DUMP, AF_UNSPEC,
+                          sizeof(struct nfgenmsg));
+        mnl_attr_put_u32(message, CTA_MARK, htonl(counting.mark));
+        mnl_attr_put_u32(message, CTA_MARK_MASK, htonl(mask));
+        err = query(&session, message, count_connection, &counting);
         session_close(&session);
     }
-    if (err == -EOPNOTSUPP || err == -EINVAL ||
-        err == -EINTR) /* no marks; or connections began or ended during the listing */
-        err = 0;
-    if (!err)
-        *out = counting.count;
-    return err;
+    if (err && err != -EOPNOTSUPP && err != -EINVAL && err != -EINTR) /* no marks; or a listing that changed */
+        return err;
+    *out = counting.count;
+    return 0;
 }
 
 /* --- Reading everything ----------------------------------------------------------------------------- */
@@ -536,21 +435,36 @@ static int read_all(struct netrules *ruleset)
     int err = session_open(&session, NETLINK_NETFILTER);
 
     if (!err) {
-        err = read_nft(&session, ruleset);
+        err = read_nft(&session, ruleset, true);
         session_close(&session);
     }
     if (err == -EINVAL || err == -EOPNOTSUPP || err == -EPROTONOSUPPORT) /* a kernel without nf_tables */
         err = ruleset->tables ? err : 0;
-    for (int i = 0; i < 2 && !err; i++)
-        err = read_legacy(ruleset, i == 1);
-    for (int i = 0; i < 2 && !err; i++)
-        err = read_routes(ruleset, i ? AF_INET6 : AF_INET);
     if (!err)
-        err = read_links(ruleset);
+        err = read_legacy(ruleset, false);
+    if (!err)
+        err = read_legacy(ruleset, true);
+    if (!err)
+        err = session_open(&session, NETLINK_ROUTE);
+    if (err)
+        return err;
+    for (int i = 0; i < 2 && !err; i++) {
+        err = query(&session,
+                    request(&session, RTM_GETRULE, NLM_F_DUMP, i ? AF_INET6 : AF_INET, sizeof(struct fib_rule_hdr)),
+                    add_route_or_link, ruleset);
+        if (err == -EOPNOTSUPP || err == -EAFNOSUPPORT) /* a kernel without policy routing */
+            err = 0;
+    }
+    if (!err)
+        err = query(&session, request(&session, RTM_GETLINK, NLM_F_DUMP, AF_UNSPEC, sizeof(struct ifinfomsg)),
+                    add_route_or_link, ruleset);
+    session_close(&session);
     if (!err)
         err = netrules_read_holders(ruleset);
-    if (!err)
+    if (!err) {
+        netrules_read_features(ruleset);
         netrules_read_host(ruleset);
+    }
     return err;
 }
 

@@ -1,57 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Messages of nf_tables: tables, chains, flowtables, sets with their elements, rules. Numbers in attributes are in
- * network order (nf_tables.h), except the bytes of values, which are in the order of the packet or the host.
- */
+/* Messages of nf_tables, parsed by libnftnl: tables, chains, flowtables, sets with their elements, rules. */
 #include "netrules_priv.h"
 
 #include <errno.h>
+#include <libmnl/libmnl.h>
+#include <libnftnl/chain.h>
+#include <libnftnl/flowtable.h>
+#include <libnftnl/rule.h>
+#include <libnftnl/set.h>
+#include <libnftnl/table.h>
+#include <libnftnl/udata.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <string.h>
 
 enum {
-    COMMENT_TYPE = 0, /* the first of each kind of userdata is the comment (libnftnl, udata.h) */
-    VERDICT_TYPE = 0xffffff00,
-    TABLE_OWNED = 1 << 1, /* NFT_TABLE_F_OWNER */
+    VERDICT_TYPE = 0xffffff00, /* type of the data of a verdict map */
+    TABLE_OWNED = 1 << 1,      /* NFT_TABLE_F_OWNER */
+    EXPRESSION_SIZE = 8192,    /* larger expressions are treated as unknown */
 };
 
-/* --- Attributes ------------------------------------------------------------------------------------- */
-
-struct cursor netrules_attribute(struct cursor nest, uint16_t type)
-{
-    struct cursor value;
-    uint16_t found;
-
-    while (netlink_read_attribute(&nest, &found, &value))
-        if (found == type)
-            return value;
-    return (struct cursor){ .at = NULL };
-}
-
-uint32_t netrules_be32(struct cursor value, uint32_t otherwise)
-{
-    uint32_t out;
-
-    return cursor_be32(&value, &out) ? out : otherwise;
-}
-
-uint64_t netrules_be64(struct cursor value, uint64_t otherwise)
-{
-    const uint8_t *bytes = cursor_read(&value, sizeof(uint64_t));
-
-    return bytes ? load_be64(bytes) : otherwise;
-}
-
-const char *netrules_string(struct arena *arena, struct cursor value)
-{
-    size_t length = cursor_remaining(&value);
-
-    return length ? arena_strndup(arena, (const char *)value.at, strnlen((const char *)value.at, length)) : "";
-}
-
-static int verdict_of(uint32_t code, enum netrules_verdict *out)
+bool netrules_verdict_of(uint32_t code, enum netrules_verdict *out)
 {
     static const struct {
         int code;
@@ -66,284 +36,329 @@ static int verdict_of(uint32_t code, enum netrules_verdict *out)
         if ((uint32_t)codes[i].code != code)
             continue;
         *out = codes[i].verdict;
-        return 0;
+        return true;
     }
-    return -EINVAL;
+    return false;
 }
 
-int netrules_read_verdict(struct arena *arena, struct cursor data, enum netrules_verdict *verdict, const char **target)
+static const char *copy_string(struct netrules *ruleset, const char *string)
 {
-    struct cursor chain = netrules_attribute(data, NFTA_VERDICT_CHAIN);
-
-    if (verdict_of(netrules_be32(netrules_attribute(data, NFTA_VERDICT_CODE), NF_MAX_VERDICT + 1), verdict))
-        return -EINVAL;
-    *target = cursor_remaining(&chain) ? netrules_string(arena, chain) : NULL;
-    return cursor_remaining(&chain) && !*target ? -ENOMEM : 0;
+    return arena_strdup(ruleset->arena, string ? string : "");
 }
 
-/* Reads a comment from userdata: type, length, value. */
-static const char *read_comment(struct arena *arena, struct cursor userdata)
+/* Returns the table of an object. Objects of unknown tables are ignored. */
+static struct netrules_table *find_table(const struct netrules *ruleset, uint32_t family, const char *name)
 {
-    uint8_t type, length;
-
-    while (cursor_u8(&userdata, &type) && cursor_u8(&userdata, &length)) {
-        const uint8_t *value = cursor_read(&userdata, length);
-
-        if (!value)
-            break;
-        if (type == COMMENT_TYPE && length > 0)
-            return netrules_string(arena, cursor_of(value, length));
-    }
+    for (struct netrules_table *table = ruleset->tables; table && name; table = table->next)
+        if (table->family == family && !table->legacy && strcmp(table->name, name) == 0)
+            return table;
     return NULL;
 }
 
-/* Returns the names in a nested list, separated by commas; NULL for none. */
-static const char *read_devices(struct arena *arena, struct cursor list)
+/* The first type in the user data of a table and of a rule is the comment. */
+static int store_comment(const struct nftnl_udata *attribute, void *user)
+{
+    const struct nftnl_udata **comment = user;
+
+    if (nftnl_udata_type(attribute) == NFTNL_UDATA_RULE_COMMENT && nftnl_udata_len(attribute) > 0 && !*comment)
+        *comment = attribute;
+    return 0;
+}
+
+static const char *read_comment(struct netrules *ruleset, const void *data, uint32_t length)
+{
+    const struct nftnl_udata *comment = NULL;
+    const char *text;
+
+    if (!data || nftnl_udata_parse(data, length, store_comment, &comment) < 0 || !comment)
+        return NULL;
+    text = nftnl_udata_get(comment);
+    return arena_strndup(ruleset->arena, text, strnlen(text, nftnl_udata_len(comment)));
+}
+
+/* Returns the names separated by commas; NULL for none. */
+static const char *join_devices(struct netrules *ruleset, const char *const *names)
 {
     const char *all = NULL;
-    struct cursor value;
-    uint16_t type;
 
-    while (netlink_read_attribute(&list, &type, &value)) {
-        const char *name = netrules_string(arena, value);
-
-        if (!name || !*name)
-            continue;
-        all = all ? arena_printf(arena, "%s,%s", all, name) : name;
+    for (; names && *names; names++) {
+        all = all ? arena_printf(ruleset->arena, "%s,%s", all, *names) : copy_string(ruleset, *names);
         if (!all || strlen(all) > 1024) /* more names would not be readable */
             break;
     }
     return all;
 }
 
-/* --- Tables, chains, flowtables --------------------------------------------------------------------- */
+/* --- Objects ---------------------------------------------------------------------------------------- */
 
-static struct netrules_table *table_of(const struct netrules *ruleset, uint32_t family, struct cursor name)
+static int add_table(struct netrules *ruleset, const struct nlmsghdr *message)
 {
-    const char *text = netrules_string(ruleset->arena, name);
+    struct nftnl_table *from = nftnl_table_alloc();
+    struct netrules_table *table = NULL;
+    uint32_t family, flags, length = 0;
+    const void *data;
+    const char *name;
+    int err = from ? 0 : -ENOMEM;
 
-    return text ? netrules_find_table(ruleset, family, false, text) : NULL;
+    if (!err && nftnl_table_nlmsg_parse(message, from) < 0)
+        err = -EBADMSG;
+    if (!err) {
+        family = nftnl_table_get_u32(from, NFTNL_TABLE_FAMILY);
+        name = nftnl_table_get_str(from, NFTNL_TABLE_NAME);
+        table = find_table(ruleset, family, name);
+        name = table ? NULL : copy_string(ruleset, name);
+        if (name)
+            table = netrules_add_table(ruleset, family, false, name);
+        err = table ? 0 : -ENOMEM;
+    }
+    if (!err) {
+        flags = nftnl_table_get_u32(from, NFTNL_TABLE_FLAGS);
+        data = nftnl_table_get_data(from, NFTNL_TABLE_USERDATA, &length);
+        table->comment = read_comment(ruleset, data, length);
+        table->dormant = flags & NFT_TABLE_F_DORMANT;
+        table->owned = flags & TABLE_OWNED;
+    }
+    nftnl_table_free(from);
+    return err;
 }
 
-static int add_table(struct netrules *ruleset, uint32_t family, struct cursor message)
+static int add_chain(struct netrules *ruleset, const struct nlmsghdr *message)
 {
-    const char *name = netrules_string(ruleset->arena, netrules_attribute(message, NFTA_TABLE_NAME));
-    uint32_t flags = netrules_be32(netrules_attribute(message, NFTA_TABLE_FLAGS), 0);
-    struct netrules_table *table = name ? netrules_find_table(ruleset, family, false, name) : NULL;
-
-    if (name && !table)
-        table = netrules_add_table(ruleset, family, false, name);
-    if (!table)
-        return -ENOMEM;
-    table->comment = read_comment(ruleset->arena, netrules_attribute(message, NFTA_TABLE_USERDATA));
-    table->dormant = flags & NFT_TABLE_F_DORMANT;
-    table->owned = flags & TABLE_OWNED;
-    return 0;
-}
-
-static void read_hook(struct netrules *ruleset, struct netrules_chain *chain, struct cursor hook)
-{
-    struct cursor one = netrules_attribute(hook, NFTA_HOOK_DEV), several = netrules_attribute(hook, NFTA_HOOK_DEVS);
-
-    chain->base = cursor_remaining(&hook) > 0;
-    chain->hook = netrules_be32(netrules_attribute(hook, NFTA_HOOK_HOOKNUM), 0);
-    chain->priority = (int32_t)netrules_be32(netrules_attribute(hook, NFTA_HOOK_PRIORITY), 0);
-    if (cursor_remaining(&several))
-        chain->devices = read_devices(ruleset->arena, several);
-    else if (cursor_remaining(&one))
-        chain->devices = netrules_string(ruleset->arena, one);
-}
-
-static int add_chain(struct netrules *ruleset, uint32_t family, struct cursor message)
-{
-    struct netrules_table *table = table_of(ruleset, family, netrules_attribute(message, NFTA_CHAIN_TABLE));
-    const char *name = netrules_string(ruleset->arena, netrules_attribute(message, NFTA_CHAIN_NAME));
+    struct nftnl_chain *from = nftnl_chain_alloc();
+    struct netrules_table *table = NULL;
     struct netrules_chain *chain;
+    const char *name, *device;
+    int err = from ? 0 : -ENOMEM;
 
-    if (!table)
-        return 0;
-    chain = name ? netrules_add_chain(ruleset, table, name) : NULL;
-    if (!chain)
-        return -ENOMEM;
-    chain->handle = (uint32_t)netrules_be64(netrules_attribute(message, NFTA_CHAIN_HANDLE), 0);
-    read_hook(ruleset, chain, netrules_attribute(message, NFTA_CHAIN_HOOK));
-    chain->type = netrules_string(ruleset->arena, netrules_attribute(message, NFTA_CHAIN_TYPE));
-    if (netrules_be32(netrules_attribute(message, NFTA_CHAIN_POLICY), NF_ACCEPT) == NF_DROP)
-        chain->policy = NETRULES_DROP;
-    return chain->type ? 0 : -ENOMEM;
+    if (!err && nftnl_chain_nlmsg_parse(message, from) < 0)
+        err = -EBADMSG;
+    if (!err)
+        table = find_table(ruleset, nftnl_chain_get_u32(from, NFTNL_CHAIN_FAMILY),
+                           nftnl_chain_get_str(from, NFTNL_CHAIN_TABLE));
+    if (table) {
+        name = copy_string(ruleset, nftnl_chain_get_str(from, NFTNL_CHAIN_NAME));
+        chain = name ? netrules_add_chain(ruleset, table, name) : NULL;
+        err = chain ? 0 : -ENOMEM;
+    }
+    if (table && !err) {
+        chain->handle = (uint32_t)nftnl_chain_get_u64(from, NFTNL_CHAIN_HANDLE);
+        chain->base = nftnl_chain_is_set(from, NFTNL_CHAIN_HOOKNUM);
+        chain->hook = nftnl_chain_get_u32(from, NFTNL_CHAIN_HOOKNUM);
+        chain->priority = nftnl_chain_get_s32(from, NFTNL_CHAIN_PRIO);
+        device = nftnl_chain_get_str(from, NFTNL_CHAIN_DEV);
+        chain->devices = device ? copy_string(ruleset, device)
+                                : join_devices(ruleset, nftnl_chain_get_array(from, NFTNL_CHAIN_DEVICES));
+        if (nftnl_chain_is_set(from, NFTNL_CHAIN_POLICY) && nftnl_chain_get_u32(from, NFTNL_CHAIN_POLICY) == NF_DROP)
+            chain->policy = NETRULES_DROP;
+        chain->type = copy_string(ruleset, nftnl_chain_get_str(from, NFTNL_CHAIN_TYPE));
+        err = chain->type ? 0 : -ENOMEM;
+    }
+    nftnl_chain_free(from);
+    return err;
 }
 
-static int add_flowtable(struct netrules *ruleset, uint32_t family, struct cursor message)
+static int add_flowtable(struct netrules *ruleset, const struct nlmsghdr *message)
 {
-    struct netrules_table *table = table_of(ruleset, family, netrules_attribute(message, NFTA_FLOWTABLE_TABLE));
-    struct cursor hook = netrules_attribute(message, NFTA_FLOWTABLE_HOOK);
+    struct nftnl_flowtable *from = nftnl_flowtable_alloc();
     struct netrules_flowtable *flowtable, **link;
+    struct netrules_table *table = NULL;
+    int err = from ? 0 : -ENOMEM;
 
-    if (!table)
-        return 0;
-    flowtable = arena_alloc(ruleset->arena, sizeof(*flowtable));
-    if (!flowtable)
-        return -ENOMEM;
-    flowtable->table = table;
-    flowtable->name = netrules_string(ruleset->arena, netrules_attribute(message, NFTA_FLOWTABLE_NAME));
-    flowtable->devices = read_devices(ruleset->arena, netrules_attribute(hook, NFTA_FLOWTABLE_HOOK_DEVS));
-    flowtable->hardware =
-        netrules_be32(netrules_attribute(message, NFTA_FLOWTABLE_FLAGS), 0) & NFT_FLOWTABLE_HW_OFFLOAD;
-    for (link = &table->flowtables; *link;)
-        link = &(*link)->next;
-    *link = flowtable;
-    return flowtable->name ? 0 : -ENOMEM;
+    if (!err && nftnl_flowtable_nlmsg_parse(message, from) < 0)
+        err = -EBADMSG;
+    if (!err)
+        table = find_table(ruleset, nftnl_flowtable_get_u32(from, NFTNL_FLOWTABLE_FAMILY),
+                           nftnl_flowtable_get_str(from, NFTNL_FLOWTABLE_TABLE));
+    flowtable = table ? arena_alloc(ruleset->arena, sizeof(*flowtable)) : NULL;
+    if (table && !flowtable)
+        err = -ENOMEM;
+    if (flowtable) {
+        flowtable->table = table;
+        flowtable->name = copy_string(ruleset, nftnl_flowtable_get_str(from, NFTNL_FLOWTABLE_NAME));
+        flowtable->devices = join_devices(ruleset, nftnl_flowtable_get_array(from, NFTNL_FLOWTABLE_DEVICES));
+        flowtable->hardware = nftnl_flowtable_get_u32(from, NFTNL_FLOWTABLE_FLAGS) & NFT_FLOWTABLE_HW_OFFLOAD;
+        for (link = &table->flowtables; *link;)
+            link = &(*link)->next;
+        *link = flowtable;
+        err = flowtable->name ? 0 : -ENOMEM;
+    }
+    nftnl_flowtable_free(from);
+    return err;
 }
 
 /* --- Sets ------------------------------------------------------------------------------------------- */
 
-static int add_set(struct netrules *ruleset, uint32_t family, struct cursor message)
-{
-    struct netrules_table *table = table_of(ruleset, family, netrules_attribute(message, NFTA_SET_TABLE));
-    uint32_t flags = netrules_be32(netrules_attribute(message, NFTA_SET_FLAGS), 0);
+struct adding {
+    struct netrules *ruleset;
     struct netrules_set *set;
+};
 
-    if (!table)
+static int add_element(struct nftnl_set_elem *from, void *user)
+{
+    const struct adding *adding = user;
+    struct arena *arena = adding->ruleset->arena;
+    struct netrules_set *set = adding->set;
+    struct netrules_element *element;
+    const char *target;
+    uint32_t length = 0;
+    const void *key = nftnl_set_elem_get(from, NFTNL_SET_ELEM_KEY, &length);
+
+    if ((nftnl_set_elem_is_set(from, NFTNL_SET_ELEM_FLAGS) &&
+         nftnl_set_elem_get_u32(from, NFTNL_SET_ELEM_FLAGS) & NFT_SET_ELEM_INTERVAL_END) ||
+        set->element_count++ >= NETRULES_ELEMENTS)
         return 0;
-    set = arena_alloc(ruleset->arena, sizeof(*set));
-    if (!set)
+    element = arena_alloc(arena, sizeof(*element));
+    if (!element)
         return -ENOMEM;
-    set->table = table;
-    set->name = netrules_string(ruleset->arena, netrules_attribute(message, NFTA_SET_NAME));
-    set->anonymous = flags & NFT_SET_ANONYMOUS;
-    set->interval = flags & NFT_SET_INTERVAL;
-    set->key_length = netrules_be32(netrules_attribute(message, NFTA_SET_KEY_LEN), 0);
-    set->verdict_map = (flags & NFT_SET_MAP) &&
-                       netrules_be32(netrules_attribute(message, NFTA_SET_DATA_TYPE), 0) == (uint32_t)VERDICT_TYPE;
-    set->next = table->sets;
-    table->sets = set;
-    return set->name ? 0 : -ENOMEM;
+    element->key_length = key ? length : 0;
+    element->key = arena_copy(arena, key, element->key_length);
+    element->has_verdict = nftnl_set_elem_is_set(from, NFTNL_SET_ELEM_VERDICT) &&
+                           netrules_verdict_of(nftnl_set_elem_get_u32(from, NFTNL_SET_ELEM_VERDICT), &element->verdict);
+    target = nftnl_set_elem_get_str(from, NFTNL_SET_ELEM_CHAIN);
+    element->target = target ? arena_strdup(arena, target) : NULL;
+    element->next = set->elements;
+    set->elements = element;
+    return element->key && (element->target || !target) ? 0 : -ENOMEM;
 }
 
-static int add_element(struct netrules *ruleset, struct netrules_set *set, struct cursor element)
+static int add_set(struct netrules *ruleset, const struct nlmsghdr *message)
 {
-    struct cursor key = netrules_attribute(netrules_attribute(element, NFTA_SET_ELEM_KEY), NFTA_DATA_VALUE);
-    struct cursor verdict = netrules_attribute(netrules_attribute(element, NFTA_SET_ELEM_DATA), NFTA_DATA_VERDICT);
-    struct netrules_element *out;
-    int err = 0;
+    bool elements = (message->nlmsg_type & 0xff) == NFT_MSG_NEWSETELEM;
+    struct nftnl_set *from = nftnl_set_alloc();
+    struct netrules_table *table = NULL;
+    struct netrules_set *set = NULL;
+    int err = from ? 0 : -ENOMEM;
+    const char *name = NULL;
 
-    if (netrules_be32(netrules_attribute(element, NFTA_SET_ELEM_FLAGS), 0) & NFT_SET_ELEM_INTERVAL_END)
-        return 0;
-    out = arena_alloc(ruleset->arena, sizeof(*out));
-    if (!out)
-        return -ENOMEM;
-    out->key = arena_copy(ruleset->arena, key.at, cursor_remaining(&key));
-    out->key_length = cursor_remaining(&key);
-    if (cursor_remaining(&verdict)) {
-        err = netrules_read_verdict(ruleset->arena, verdict, &out->verdict, &out->target);
-        out->has_verdict = err == 0;
+    if (!err && (elements ? nftnl_set_elems_nlmsg_parse(message, from) : nftnl_set_nlmsg_parse(message, from)) < 0)
+        err = -EBADMSG;
+    if (!err) {
+        name = nftnl_set_get_str(from, NFTNL_SET_NAME);
+        table =
+            find_table(ruleset, nftnl_set_get_u32(from, NFTNL_SET_FAMILY), nftnl_set_get_str(from, NFTNL_SET_TABLE));
     }
-    out->next = set->elements;
-    set->elements = out;
-    return err == -ENOMEM || !out->key ? -ENOMEM : 0;
-}
+    if (table && elements) {
+        struct adding adding = { ruleset, netrules_find_set(table, name) };
 
-static size_t count_elements(const struct netrules_set *set)
-{
-    size_t count = 0;
+        if (adding.set)
+            err = nftnl_set_elem_foreach(from, add_element, &adding);
+    } else if (table) {
+        uint32_t flags = nftnl_set_get_u32(from, NFTNL_SET_FLAGS);
 
-    for (const struct netrules_element *element = set->elements; element; element = element->next)
-        count++;
-    return count;
-}
-
-static int add_elements(struct netrules *ruleset, uint32_t family, struct cursor message)
-{
-    struct netrules_table *table = table_of(ruleset, family, netrules_attribute(message, NFTA_SET_ELEM_LIST_TABLE));
-    const char *name = netrules_string(ruleset->arena, netrules_attribute(message, NFTA_SET_ELEM_LIST_SET));
-    struct netrules_set *set = table && name ? (struct netrules_set *)netrules_find_set(table, name) : NULL;
-    struct cursor list = netrules_attribute(message, NFTA_SET_ELEM_LIST_ELEMENTS), element;
-    size_t count = set ? count_elements(set) : 0;
-    uint16_t type;
-    int err = 0;
-
-    while (set && !err && count++ < NETRULES_ELEMENTS && netlink_read_attribute(&list, &type, &element))
-        err = add_element(ruleset, set, element);
+        set = arena_alloc(ruleset->arena, sizeof(*set));
+        name = set ? copy_string(ruleset, name) : NULL;
+        err = name ? 0 : -ENOMEM;
+        if (name) {
+            *set = (struct netrules_set){
+                .next = table->sets,
+                .table = table,
+                .name = name,
+                .anonymous = flags & NFT_SET_ANONYMOUS,
+                .interval = flags & NFT_SET_INTERVAL,
+                .key_length = nftnl_set_get_u32(from, NFTNL_SET_KEY_LEN),
+                .verdict_map =
+                    flags & NFT_SET_MAP && nftnl_set_get_u32(from, NFTNL_SET_DATA_TYPE) == (uint32_t)VERDICT_TYPE,
+            };
+            table->sets = set;
+        }
+    }
+    nftnl_set_free(from);
     return err;
 }
 
 /* --- Rules ------------------------------------------------------------------------------------------ */
 
-static int read_expressions(struct netrules *ruleset, struct netrules_rule *rule, struct cursor list)
+/* libnftnl rejects a rule as a whole if it does not know one of its expressions; therefore each expression is parsed in
+ * a rule of its own. An unknown one must not make the rule appear unconditional. */
+static void read_expression(struct rule_builder *builder, const struct nlattr *element)
 {
-    struct rule_builder builder;
-    struct cursor expression;
-    uint16_t type;
+    _Alignas(struct nlmsghdr) char buffer[EXPRESSION_SIZE] = { 0 };
+    struct nlmsghdr *message = mnl_nlmsg_put_header(buffer);
+    struct nftnl_expr_iter *iterator = NULL;
+    struct nftnl_rule *rule = NULL;
+    const char *name = NULL;
+    struct nlattr *nest;
+    const struct nlattr *attribute;
 
-    rule_builder_start(&builder, ruleset, rule);
-    while (!builder.failed && netlink_read_attribute(&list, &type, &expression)) {
-        const char *name = netrules_string(ruleset->arena, netrules_attribute(expression, NFTA_EXPR_NAME));
-
-        if (!name)
-            builder.failed = true;
-        else
-            rule_expression(&builder, name, netrules_attribute(expression, NFTA_EXPR_DATA));
+    mnl_attr_for_each_nested(attribute, element) if (mnl_attr_get_type(attribute) == NFTA_EXPR_NAME) name = rule_text(
+        builder, "%.*s", (int)mnl_attr_get_payload_len(attribute), (const char *)mnl_attr_get_payload(attribute));
+    mnl_nlmsg_put_extra_header(message, sizeof(struct nfgenmsg));
+    nest = mnl_attr_nest_start(message, NFTA_RULE_EXPRESSIONS);
+    if (name && mnl_attr_put_check(message, EXPRESSION_SIZE - NLMSG_ALIGNTO, NFTA_LIST_ELEM,
+                                   mnl_attr_get_payload_len(element), mnl_attr_get_payload(element))) {
+        mnl_attr_nest_end(message, nest);
+        rule = nftnl_rule_alloc();
+        builder->failed |= !rule;
+        if (rule && nftnl_rule_nlmsg_parse(message, rule) == 0)
+            iterator = nftnl_expr_iter_create(rule);
     }
-    return rule_builder_end(&builder);
+    rule_expression(builder, name ? name : "?", iterator ? nftnl_expr_iter_next(iterator) : NULL);
+    if (iterator)
+        nftnl_expr_iter_destroy(iterator);
+    if (rule)
+        nftnl_rule_free(rule);
 }
 
-/* Returns the chain of a rule; rules arrive chain by chain. */
-static struct netrules_chain *chain_of(struct netrules_table *table, const char *name)
+static int add_rule(struct netrules *ruleset, const struct nlmsghdr *message)
 {
-    if (!table->recent || !name || strcmp(table->recent->name, name) != 0)
-        table->recent = netrules_find_chain(table, name);
-    return (struct netrules_chain *)table->recent;
-}
-
-static int add_rule(struct netrules *ruleset, uint32_t family, struct cursor message)
-{
-    struct netrules_table *table = table_of(ruleset, family, netrules_attribute(message, NFTA_RULE_TABLE));
-    const char *name = netrules_string(ruleset->arena, netrules_attribute(message, NFTA_RULE_CHAIN));
-    struct netrules_chain *chain = table ? chain_of(table, name) : NULL;
+    const struct nfgenmsg *head = mnl_nlmsg_get_payload(message);
+    const struct nlattr *attribute, *attributes[NFTA_RULE_MAX + 1] = { NULL };
+    struct netrules_table *table = NULL;
+    struct netrules_chain *chain = NULL;
     struct netrules_rule *rule;
+    struct rule_builder builder;
+    const char *name;
 
+    mnl_attr_for_each(attribute, message, sizeof(*head)) if (mnl_attr_get_type(attribute) <= NFTA_RULE_MAX)
+        attributes[mnl_attr_get_type(attribute)] = attribute;
+    if (attributes[NFTA_RULE_TABLE])
+        table = find_table(ruleset, head->nfgen_family, mnl_attr_get_str(attributes[NFTA_RULE_TABLE]));
+    if (table && attributes[NFTA_RULE_CHAIN]) { /* rules arrive chain by chain */
+        name = mnl_attr_get_str(attributes[NFTA_RULE_CHAIN]);
+        if (!table->recent || strcmp(table->recent->name, name) != 0)
+            table->recent = netrules_find_chain(table, name);
+        chain = (struct netrules_chain *)table->recent;
+    }
     if (!chain)
         return 0;
     rule = netrules_add_rule(ruleset, chain);
     if (!rule)
         return -ENOMEM;
-    rule->handle = netrules_be64(netrules_attribute(message, NFTA_RULE_HANDLE), 0);
-    rule->comment = read_comment(ruleset->arena, netrules_attribute(message, NFTA_RULE_USERDATA));
-    return read_expressions(ruleset, rule, netrules_attribute(message, NFTA_RULE_EXPRESSIONS));
+    attribute = attributes[NFTA_RULE_HANDLE];
+    if (attribute && mnl_attr_validate(attribute, MNL_TYPE_U64) == 0)
+        rule->handle = be64toh(mnl_attr_get_u64(attribute));
+    attribute = attributes[NFTA_RULE_USERDATA];
+    if (attribute)
+        rule->comment = read_comment(ruleset, mnl_attr_get_payload(attribute), mnl_attr_get_payload_len(attribute));
+    rule_builder_start(&builder, ruleset, rule);
+    if (attributes[NFTA_RULE_EXPRESSIONS])
+        mnl_attr_for_each_nested(attribute, attributes[NFTA_RULE_EXPRESSIONS]) if (!builder.failed)
+            read_expression(&builder, attribute);
+    return rule_builder_end(&builder);
 }
 
 /* --- Message types ---------------------------------------------------------------------------------- */
 
-static const struct {
-    uint16_t type;
-    int (*add)(struct netrules *ruleset, uint32_t family, struct cursor message);
-} kinds[] = {
-    { NFT_MSG_NEWTABLE, add_table }, { NFT_MSG_NEWCHAIN, add_chain },      { NFT_MSG_NEWFLOWTABLE, add_flowtable },
-    { NFT_MSG_NEWSET, add_set },     { NFT_MSG_NEWSETELEM, add_elements }, { NFT_MSG_NEWRULE, add_rule },
-};
-
 int netrules_add_message(struct netrules *ruleset, const void *bytes, size_t length)
 {
-    struct cursor message = cursor_of(bytes, length);
-    const uint8_t *head = cursor_read(&message, sizeof(struct nlmsghdr));
-    struct nlmsghdr header;
-    struct nfgenmsg family;
+    static const struct {
+        uint16_t type;
+        int (*add)(struct netrules *ruleset, const struct nlmsghdr *message);
+    } kinds[] = {
+        { NFT_MSG_NEWTABLE, add_table }, { NFT_MSG_NEWCHAIN, add_chain }, { NFT_MSG_NEWFLOWTABLE, add_flowtable },
+        { NFT_MSG_NEWSET, add_set },     { NFT_MSG_NEWSETELEM, add_set }, { NFT_MSG_NEWRULE, add_rule },
+    };
+    const struct nlmsghdr *message = bytes;
 
-    if (!head)
+    if (length > INT32_MAX || !mnl_nlmsg_ok(message, (int)length) ||
+        mnl_nlmsg_get_payload_len(message) < sizeof(struct nfgenmsg) ||
+        message->nlmsg_type >> 8 != NFNL_SUBSYS_NFTABLES)
         return -EBADMSG;
-    memcpy(&header, head, sizeof(header));
-    if (header.nlmsg_len < sizeof(header) || header.nlmsg_len > length)
-        return -EBADMSG;
-    cursor_limit(&message, header.nlmsg_len - sizeof(header));
-    head = cursor_read(&message, sizeof(family));
-    if (!head || header.nlmsg_type >> 8 != NFNL_SUBSYS_NFTABLES)
-        return -EBADMSG;
-    memcpy(&family, head, sizeof(family));
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (kinds[i].type != (header.nlmsg_type & 0xff))
+        if (kinds[i].type != (message->nlmsg_type & 0xff))
             continue;
 
-        int err = kinds[i].add(ruleset, family.nfgen_family, message);
+        int err = kinds[i].add(ruleset, message);
 
         return err ? err : netrules_check_size(ruleset);
     }

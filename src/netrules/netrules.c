@@ -34,15 +34,6 @@ int netrules_check_size(const struct netrules *ruleset)
 
 /* --- Lookup ----------------------------------------------------------------------------------------- */
 
-struct netrules_table *netrules_find_table(const struct netrules *ruleset, uint32_t family, bool legacy,
-                                           const char *name)
-{
-    for (struct netrules_table *table = ruleset->tables; table; table = table->next)
-        if (table->family == family && table->legacy == legacy && strcmp(table->name, name) == 0)
-            return table;
-    return NULL;
-}
-
 const struct netrules_chain *netrules_find_chain(const struct netrules_table *table, const char *name)
 {
     for (const struct netrules_chain *chain = table->chains; chain && name; chain = chain->next)
@@ -51,9 +42,9 @@ const struct netrules_chain *netrules_find_chain(const struct netrules_table *ta
     return NULL;
 }
 
-const struct netrules_set *netrules_find_set(const struct netrules_table *table, const char *name)
+struct netrules_set *netrules_find_set(const struct netrules_table *table, const char *name)
 {
-    for (const struct netrules_set *set = table->sets; set && name; set = set->next)
+    for (struct netrules_set *set = table->sets; set && name; set = set->next)
         if (strcmp(set->name, name) == 0)
             return set;
     return NULL;
@@ -123,22 +114,12 @@ struct netrules_rule *netrules_add_rule(struct netrules *ruleset, struct netrule
 
 const char *netrules_family_name(uint32_t family)
 {
-    switch (family) {
-    case NFPROTO_IPV4:
-        return "ip";
-    case NFPROTO_IPV6:
-        return "ip6";
-    case NFPROTO_INET:
-        return "inet";
-    case NFPROTO_BRIDGE:
-        return "bridge";
-    case NFPROTO_ARP:
-        return "arp";
-    case NFPROTO_NETDEV:
-        return "netdev";
-    default:
-        return "?";
-    }
+    static const char *const names[NFPROTO_NUMPROTO] = {
+        [NFPROTO_INET] = "inet", [NFPROTO_IPV4] = "ip",       [NFPROTO_ARP] = "arp",
+        [NFPROTO_IPV6] = "ip6",  [NFPROTO_BRIDGE] = "bridge", [NFPROTO_NETDEV] = "netdev",
+    };
+
+    return family < NFPROTO_NUMPROTO && names[family] ? names[family] : "?";
 }
 
 const char *netrules_hook_name(uint32_t family, uint32_t hook)

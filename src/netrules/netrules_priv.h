@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Private to the netrules module: lists in the arena, expressions of nf_tables, matches and targets of xtables, names
- * of values. */
+/* Private to the netrules module: lists in the arena, the rule builder, names of values, and the parts that are read
+ * from /proc and by ioctl. */
 #ifndef SLUICE_NETRULES_PRIV_H
 #define SLUICE_NETRULES_PRIV_H
 
+#include <stdio.h> /* libnftnl needs FILE */
+
+#include <libnftnl/expr.h>
+
 #include "sluice/arena.h"
 #include "sluice/bytes.h"
-#include "sluice/netlink.h"
 #include "sluice/netrules.h"
 #include "sluice/text.h"
 
@@ -16,30 +19,39 @@ enum {
     ALL_BITS = 0xffffffff,
 };
 
+struct netrules_element {
+    struct netrules_element *next;
+    const uint8_t *key;
+    size_t key_length;
+    bool has_verdict;
+    enum netrules_verdict verdict;
+    const char *target;
+};
+
+struct netrules_set {
+    struct netrules_set *next;
+    const struct netrules_table *table;
+    const char *name;
+    bool anonymous, verdict_map, interval;
+    uint32_t key_length;
+    size_t element_count;
+    struct netrules_element *elements; /* of anonymous sets and verdict maps; at most NETRULES_ELEMENTS */
+};
+
 /* Returns 0, or -E2BIG when the arena exceeds its limit. */
 int netrules_check_size(const struct netrules *ruleset);
 
-struct netrules_table *netrules_find_table(const struct netrules *ruleset, uint32_t family, bool legacy,
-                                           const char *name);
-const struct netrules_set *netrules_find_set(const struct netrules_table *table, const char *name);
+struct netrules_set *netrules_find_set(const struct netrules_table *table, const char *name);
 
 /* Add an element at the end of its list. All return NULL when out of memory. */
 struct netrules_table *netrules_add_table(struct netrules *ruleset, uint32_t family, bool legacy, const char *name);
 struct netrules_chain *netrules_add_chain(struct netrules *ruleset, struct netrules_table *table, const char *name);
 struct netrules_rule *netrules_add_rule(struct netrules *ruleset, struct netrules_chain *chain);
 
-/* --- Attributes (message.c) ------------------------------------------------------------------------- */
+/* Translates the code of a verdict (NF_*, NFT_*); false when it is unknown. */
+bool netrules_verdict_of(uint32_t code, enum netrules_verdict *out);
 
-/* Returns one attribute of a nest by its type: an empty cursor (at NULL) when it is missing. */
-struct cursor netrules_attribute(struct cursor nest, uint16_t type);
-uint32_t netrules_be32(struct cursor value, uint32_t otherwise);
-uint64_t netrules_be64(struct cursor value, uint64_t otherwise);
-/* Returns a copy that ends with a NUL; "" when the value is missing, NULL when out of memory. */
-const char *netrules_string(struct arena *arena, struct cursor value);
-/* Reads a verdict and its chain from NFTA_DATA_VERDICT. */
-int netrules_read_verdict(struct arena *arena, struct cursor data, enum netrules_verdict *verdict, const char **target);
-
-/* --- Rule builder (expression.c, xt.c) -------------------------------------------------------------- */
+/* --- Values (value.c) ------------------------------------------------------------------------------- */
 
 /* The kind of value in a register, and its text format. */
 enum value_kind {
@@ -50,7 +62,6 @@ enum value_kind {
     VALUE_ADDRESS4,
     VALUE_ADDRESS6,
     VALUE_ETHER,
-    VALUE_PORT,
     VALUE_PROTOCOL, /* IP protocol number */
     VALUE_NFPROTO,
     VALUE_ETHERTYPE,
@@ -62,6 +73,12 @@ enum value_kind {
     VALUE_TYPE, /* type of an address: fib */
 };
 
+/* Writes `bytes` as a value of this kind; `field` is the length of the whole field. */
+void value_write(struct text *out, enum value_kind kind, struct cursor bytes, size_t field);
+const char *value_protocol(unsigned protocol); /* "tcp", or NULL */
+
+/* --- Rule builder (builder.c) ----------------------------------------------------------------------- */
+
 /* The source of a value. */
 enum origin {
     ORIGIN_OTHER,
@@ -72,26 +89,21 @@ enum origin {
     ORIGIN_NFPROTO,
     ORIGIN_L4PROTO,
     ORIGIN_ETHERTYPE,
-    ORIGIN_IN,
-    ORIGIN_OUT,
+    ORIGIN_DEVICE,
     ORIGIN_CPU,
-    ORIGIN_SYMHASH,
     ORIGIN_ORIGINAL_TUPLE, /* conntrack's original tuple: the same for both directions */
-    ORIGIN_JHASH,          /* of any other fields */
-    ORIGIN_ORIGINAL_JHASH,
-    ORIGIN_MAP,
+    ORIGIN_SYMMETRIC_HASH, /* symhash, or a hash of the original tuple */
 };
 
+/* The content of a register. */
 struct operand {
     enum origin origin;
     enum value_kind kind;
-    const char *text;      /* in the arena; NULL: unknown register */
-    uint32_t length;       /* of the field, in bytes; only a prefix of it may have been loaded */
-    uint32_t mask, toggle; /* of marks: (value & mask) ^ toggle */
-    const uint8_t *masked; /* bytes of a mask, in the order of the value; NULL: none */
-    size_t masked_count;
-    const uint8_t *bytes; /* of an immediate */
-    size_t byte_count;
+    const char *text;         /* in the arena; NULL: unknown register */
+    uint32_t length;          /* of the field, in bytes; only a prefix of it may have been loaded */
+    uint32_t mask, toggle;    /* of marks: (value & mask) ^ toggle */
+    struct cursor masked;     /* a mask, in the byte order of the value; empty: none */
+    struct cursor bytes;      /* of an immediate */
     uint32_t modulus, offset; /* of hashes */
 };
 
@@ -99,7 +111,6 @@ enum { REGISTERS = 16 }; /* of four bytes; without the verdict register */
 
 struct rule_builder {
     struct netrules *ruleset;
-    const struct netrules_table *table;
     struct netrules_rule *rule;
     struct text text;
     struct operand registers[REGISTERS];
@@ -117,38 +128,54 @@ void rule_builder_start(struct rule_builder *builder, struct netrules *ruleset, 
 /* Stores the text in the rule. Returns 0 or -ENOMEM. */
 int rule_builder_end(struct rule_builder *builder);
 
-/* Appends words to the text, separated by a space. */
+/* Appends a part of the text after a space. */
 void rule_word(struct rule_builder *builder, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void rule_condition(struct rule_builder *builder); /* adds a condition */
+/* As rule_word() for a condition: the rule does not match every packet. */
+void rule_condition(struct rule_builder *builder, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Adds a condition that is omitted from the text when the next condition implies it. */
+void rule_dependency(struct rule_builder *builder, enum origin origin, const char *text);
+
+/* Return a text in the arena; "?" when out of memory. */
+const char *rule_text(struct rule_builder *builder, const char *format, ...) __attribute__((format(printf, 2, 3)));
+const char *rule_value(struct rule_builder *builder, enum value_kind kind, struct cursor bytes, size_t field);
+const char *rule_string(struct rule_builder *builder, struct cursor bytes); /* up to a NUL */
+struct cursor rule_bytes(struct rule_builder *builder, struct cursor bytes);
+
 void rule_mark(struct rule_builder *builder, struct netrules_mark mark);
 void rule_verdict(struct rule_builder *builder, enum netrules_verdict verdict, const char *target);
 void rule_queue(struct rule_builder *builder, struct netrules_queue queue);
 void rule_branch(struct rule_builder *builder, struct netrules_branch branch);
 
-/* Stores the value that an expression loads in the register that its attribute names. */
-void rule_load(struct rule_builder *builder, struct cursor destination, struct operand operand);
-/* Returns the content of the register that the attribute names; never NULL: an unknown register has no text. */
-const struct operand *rule_operand(const struct rule_builder *builder, struct cursor source);
+/* Sets a register (NFT_REG_*). */
+void rule_load(struct rule_builder *builder, uint32_t destination, struct operand operand);
+/* Returns the content of a register; never NULL: an unknown register has the text "?". */
+const struct operand *rule_operand(const struct rule_builder *builder, uint32_t source);
 /* Returns the texts of `length` bytes of registers from there, joined by " . "; in the arena. */
-const char *rule_operands(struct rule_builder *builder, struct cursor source, uint32_t length);
-/* Adds a condition that is omitted from the text when what follows implies it. */
-void rule_dependency(struct rule_builder *builder, enum origin origin, const char *text);
+const char *rule_operands(struct rule_builder *builder, uint32_t source, uint32_t length);
 
+/* --- Expressions ------------------------------------------------------------------------------------ */
+
+/* Handles one expression of nf_tables; NULL when libnftnl cannot parse it. An unknown expression is a condition, so
+ * that the rule does not appear to match every packet. */
+void rule_expression(struct rule_builder *builder, const char *name, const struct nftnl_expr *expression);
 /* Handles expressions that load a register (load.c); false when it is none of these. */
-bool rule_load_expression(struct rule_builder *builder, const char *name, struct cursor data);
+bool rule_load_expression(struct rule_builder *builder, const char *name, const struct nftnl_expr *expression);
+struct cursor expression_bytes(const struct nftnl_expr *expression, uint16_t attribute);
 
-/* Handles one expression of nf_tables by its name. */
-void rule_expression(struct rule_builder *builder, const char *name, struct cursor data);
-
-/* Handles a match or target of xtables: decodes known ones, and writes all in the syntax of iptables, as far as that is
- * short. */
+/* Handles a match or target of xtables (xt.c): decodes known ones, and writes all in the syntax of iptables, as far as
+ * that is short. */
 void rule_xt_match(struct rule_builder *builder, const char *name, uint32_t revision, struct cursor data);
 void rule_xt_target(struct rule_builder *builder, const char *name, uint32_t revision, struct cursor data);
 
-/* --- Values (value.c) ------------------------------------------------------------------------------- */
+/* --- Host ------------------------------------------------------------------------------------------- */
 
-/* Writes `bytes` as a value of this kind; `field` is the length of the whole field. */
-void value_write(struct text *out, enum value_kind kind, struct cursor bytes, size_t field);
-const char *value_protocol(unsigned protocol); /* "tcp", or NULL */
+/* Reads the listeners of the queues; none where the kernel has no queues. Returns 0 or -ENOMEM. */
+int netrules_read_holders(struct netrules *ruleset);
+/* Reads one line of /proc/net/netfilter/nfnetlink_queue; other lines are ignored. Returns 0 or -ENOMEM. */
+int netrules_add_holder(struct netrules *ruleset, const char *line);
+/* Sets netrules_link.merges_udp of all links, as far as their drivers report it. */
+void netrules_read_features(struct netrules *ruleset);
+/* Reads whether the host forwards packets and has IPv6, and the kernel version. */
+void netrules_read_host(struct netrules *ruleset);
 
 #endif

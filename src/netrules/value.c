@@ -78,148 +78,90 @@ static void write_bits(struct text *out, const struct name *names, uint32_t valu
     }
 }
 
-static uint32_t host_number(const struct cursor *bytes)
-{
-    uint32_t value = 0;
-    uint16_t two;
-
-    switch (cursor_remaining(bytes)) {
-    case 1:
-        return bytes->at[0];
-    case 2:
-        memcpy(&two, bytes->at, sizeof(two));
-        return two;
-    case 4:
-        memcpy(&value, bytes->at, sizeof(value));
-        return value;
-    default:
-        return 0;
-    }
-}
-
-static uint64_t network_number(const struct cursor *bytes)
-{
-    uint64_t value = 0;
-
-    for (const uint8_t *at = bytes->at; at < bytes->end; at++)
-        value = value << 8 | *at;
-    return value;
-}
-
-static void write_hex(struct text *out, const struct cursor *bytes)
-{
-    text_puts(out, "0x");
-    for (const uint8_t *at = bytes->at; at < bytes->end; at++)
-        text_printf(out, "%02x", *at);
-}
-
-/* A prefix of an address is written as a network. */
-static void write_address(struct text *out, int family, const struct cursor *bytes, size_t size)
-{
-    uint8_t address[16] = { 0 };
-    char name[INET6_ADDRSTRLEN];
-    size_t length = cursor_remaining(bytes);
-
-    if (length > size) {
-        write_hex(out, bytes);
-        return;
-    }
-    memcpy(address, bytes->at, length);
-    text_puts(out, inet_ntop(family, address, name, sizeof(name)) ? name : "?");
-    if (length < size)
-        text_printf(out, "/%zu", 8 * length);
-}
-
-static void write_ether(struct text *out, const struct cursor *bytes)
-{
-    for (const uint8_t *at = bytes->at; at < bytes->end; at++)
-        text_printf(out, "%s%02x", at > bytes->at ? ":" : "", *at);
-}
-
-/* Writes the name of an interface; a value that does not fill its register and has no NUL is a prefix of a name. */
-static void write_name(struct text *out, const struct cursor *bytes, size_t field)
-{
-    size_t length = strnlen((const char *)bytes->at, cursor_remaining(bytes));
-
-    text_puts(out, "\"");
-    text_printable(out, (const char *)bytes->at, length);
-    text_puts(out, length == cursor_remaining(bytes) && length < field ? "*\"" : "\"");
-}
-
-static void write_interface(struct text *out, uint32_t index)
-{
-    char name[IF_NAMESIZE];
-
-    if (index && if_indextoname(index, name))
-        text_printf(out, "\"%s\"", name);
-    else
-        text_printf(out, "%u", index);
-}
-
 void value_write(struct text *out, enum value_kind kind, struct cursor bytes, size_t field)
 {
-    size_t length = cursor_remaining(&bytes);
+    size_t length = cursor_remaining(&bytes), size = kind == VALUE_ADDRESS4 ? 4 : 16;
+    uint32_t host = 0; /* the value in host order */
+    uint64_t network = 0;
+    uint8_t address[16] = { 0 };
+    char name[INET6_ADDRSTRLEN];
+    uint16_t two;
 
     if (!bytes.at || length == 0) {
         text_puts(out, "?");
         return;
     }
+    if (length == sizeof(two)) {
+        memcpy(&two, bytes.at, sizeof(two));
+        host = two;
+    } else if (length == sizeof(host)) {
+        memcpy(&host, bytes.at, sizeof(host));
+    } else if (length == 1) {
+        host = bytes.at[0];
+    }
+    for (const uint8_t *at = bytes.at; at < bytes.end; at++)
+        network = network << 8 | *at;
+    if (kind == VALUE_NAME || kind == VALUE_ETHER)
+        ;
+    else if (length > (kind == VALUE_ADDRESS4 || kind == VALUE_ADDRESS6 ? size : sizeof(network)))
+        kind = VALUE_HEX;
     switch (kind) {
-    case VALUE_ADDRESS4:
-        write_address(out, AF_INET, &bytes, 4);
-        return;
-    case VALUE_ADDRESS6:
-        write_address(out, AF_INET6, &bytes, 16);
-        return;
-    case VALUE_ETHER:
-        write_ether(out, &bytes);
-        return;
-    case VALUE_NAME:
-        write_name(out, &bytes, field);
-        return;
     case VALUE_HEX:
-        write_hex(out, &bytes);
-        return;
-    default:
+        text_puts(out, "0x");
+        for (const uint8_t *at = bytes.at; at < bytes.end; at++)
+            text_printf(out, "%02x", *at);
         break;
-    }
-    if (length > 8) {
-        write_hex(out, &bytes);
-        return;
-    }
-    switch (kind) {
-    case VALUE_PROTOCOL:
-        write_named(out, protocols, (uint32_t)network_number(&bytes));
+    case VALUE_ADDRESS4:
+    case VALUE_ADDRESS6: /* a part of an address is the prefix of a network */
+        memcpy(address, bytes.at, length);
+        text_puts(out, inet_ntop(size == 4 ? AF_INET : AF_INET6, address, name, sizeof(name)));
+        if (length < size)
+            text_printf(out, "/%zu", 8 * length);
         break;
-    case VALUE_NFPROTO:
-        write_named(out, nfprotos, bytes.at[0]);
+    case VALUE_ETHER:
+        for (const uint8_t *at = bytes.at; at < bytes.end; at++)
+            text_printf(out, "%s%02x", at > bytes.at ? ":" : "", *at);
         break;
-    case VALUE_ETHERTYPE:
-        write_named(out, ethertypes, (uint32_t)network_number(&bytes));
-        break;
-    case VALUE_DIRECTION:
-        write_named(out, directions, bytes.at[0]);
-        break;
-    case VALUE_TYPE:
-        write_named(out, types, host_number(&bytes));
-        break;
-    case VALUE_STATE:
-        write_bits(out, states, host_number(&bytes));
-        break;
-    case VALUE_STATUS:
-        write_bits(out, statuses, host_number(&bytes));
-        break;
-    case VALUE_MARK:
-        text_printf(out, "0x%x", host_number(&bytes));
-        break;
-    case VALUE_HOST:
-        text_printf(out, "%u", host_number(&bytes));
+    case VALUE_NAME: /* a value that does not fill its register and has no NUL is the prefix of a name */
+        text_puts(out, "\"");
+        text_printable(out, (const char *)bytes.at, strnlen((const char *)bytes.at, length));
+        text_puts(out, strnlen((const char *)bytes.at, length) == length && length < field ? "*\"" : "\"");
         break;
     case VALUE_INTERFACE:
-        write_interface(out, host_number(&bytes));
+        if (host && if_indextoname(host, name))
+            text_printf(out, "\"%s\"", name);
+        else
+            text_printf(out, "%u", host);
         break;
-    default: /* VALUE_NUMBER, VALUE_PORT */
-        text_printf(out, "%llu", (unsigned long long)network_number(&bytes));
+    case VALUE_PROTOCOL:
+        write_named(out, protocols, (uint32_t)network);
+        break;
+    case VALUE_NFPROTO:
+        write_named(out, nfprotos, (uint32_t)network);
+        break;
+    case VALUE_ETHERTYPE:
+        write_named(out, ethertypes, (uint32_t)network);
+        break;
+    case VALUE_DIRECTION:
+        write_named(out, directions, (uint32_t)network);
+        break;
+    case VALUE_TYPE:
+        write_named(out, types, host);
+        break;
+    case VALUE_STATE:
+        write_bits(out, states, host);
+        break;
+    case VALUE_STATUS:
+        write_bits(out, statuses, host);
+        break;
+    case VALUE_MARK:
+        text_printf(out, "0x%x", host);
+        break;
+    case VALUE_HOST:
+        text_printf(out, "%u", host);
+        break;
+    case VALUE_NUMBER:
+        text_printf(out, "%llu", (unsigned long long)network);
         break;
     }
 }

@@ -34,61 +34,44 @@ static bool copy_struct(struct cursor data, void *out, size_t size)
 
 static bool match_comment(struct rule_builder *builder, uint32_t revision, struct cursor data)
 {
-    const char *comment;
-
     (void)revision;
     cursor_limit(&data, COMMENT_SIZE);
-    comment = netrules_string(builder->ruleset->arena, data);
-    if (!comment)
-        builder->failed = true;
-    builder->rule->comment = comment;
+    builder->rule->comment = rule_string(builder, data);
     return true;
 }
 
-static void match_mark_of(struct rule_builder *builder, enum netrules_mark_kind kind, uint32_t value, uint32_t mask,
-                          bool inverted)
-{
-    const char *name = kind == NETRULES_PACKET_MARK ? "mark" : "connmark";
+_Static_assert(sizeof(struct xt_mark_mtinfo1) == sizeof(struct xt_connmark_mtinfo1), "both have the same fields");
 
-    rule_condition(builder);
-    rule_mark(builder,
-              (struct netrules_mark){ .kind = kind, .use = NETRULES_MARK_MATCH, .value = value & mask, .mask = mask });
-    if (mask == ALL_BITS)
-        rule_word(builder, "-m %s %s--mark 0x%x", name, inverted ? "! " : "", value);
-    else
-        rule_word(builder, "-m %s %s--mark 0x%x/0x%x", name, inverted ? "! " : "", value, mask);
-}
-
-static bool match_mark(struct rule_builder *builder, uint32_t revision, struct cursor data)
+static bool match_any_mark(struct rule_builder *builder, enum netrules_mark_kind kind, uint32_t revision,
+                           struct cursor data)
 {
     struct xt_mark_mtinfo1 info;
 
     if (revision != 1 || !copy_struct(data, &info, sizeof(info)))
         return false;
-    match_mark_of(builder, NETRULES_PACKET_MARK, info.mark, info.mask, info.invert);
+    rule_mark(builder,
+              (struct netrules_mark){
+                  .kind = kind, .use = NETRULES_MARK_MATCH, .value = info.mark & info.mask, .mask = info.mask });
+    rule_condition(builder, info.mask == ALL_BITS ? "-m %s %s--mark 0x%x" : "-m %s %s--mark 0x%x/0x%x",
+                   kind == NETRULES_PACKET_MARK ? "mark" : "connmark", info.invert ? "! " : "", info.mark, info.mask);
     return true;
+}
+
+static bool match_mark(struct rule_builder *builder, uint32_t revision, struct cursor data)
+{
+    return match_any_mark(builder, NETRULES_PACKET_MARK, revision, data);
 }
 
 static bool match_connmark(struct rule_builder *builder, uint32_t revision, struct cursor data)
 {
-    struct xt_connmark_mtinfo1 info;
-
-    if (revision != 1 || !copy_struct(data, &info, sizeof(info)))
-        return false;
-    match_mark_of(builder, NETRULES_CONNECTION_MARK, info.mark, info.mask, info.invert);
-    return true;
+    return match_any_mark(builder, NETRULES_CONNECTION_MARK, revision, data);
 }
 
 static void match_states(struct rule_builder *builder, const char *name, const char *option, uint32_t states,
                          bool inverted)
 {
-    struct text text;
-
-    rule_condition(builder);
-    text_init(&text);
-    value_write(&text, VALUE_STATE, cursor_of(&states, sizeof(states)), sizeof(states));
-    rule_word(builder, "-m %s %s%s %s", name, inverted ? "! " : "", option, text.bytes ? text.bytes : "?");
-    text_clear(&text);
+    rule_condition(builder, "-m %s %s%s %s", name, inverted ? "! " : "", option,
+                   rule_value(builder, VALUE_STATE, cursor_of(&states, sizeof(states)), sizeof(states)));
     if (((states & STATE_ESTABLISHED) != 0) != inverted)
         builder->rule->established = true;
 }
@@ -144,8 +127,7 @@ static bool match_tcp(struct rule_builder *builder, uint32_t revision, struct cu
 
     if (revision != 0 || !copy_struct(data, &info, sizeof(info)))
         return false;
-    rule_condition(builder);
-    rule_word(builder, "-m tcp");
+    rule_condition(builder, "-m tcp");
     write_ports(builder, "--sport", info.spts, info.invflags & XT_TCP_INV_SRCPT);
     write_ports(builder, "--dport", info.dpts, info.invflags & XT_TCP_INV_DSTPT);
     if (info.flg_mask)
@@ -160,8 +142,7 @@ static bool match_udp(struct rule_builder *builder, uint32_t revision, struct cu
 
     if (revision != 0 || !copy_struct(data, &info, sizeof(info)))
         return false;
-    rule_condition(builder);
-    rule_word(builder, "-m udp");
+    rule_condition(builder, "-m udp");
     write_ports(builder, "--sport", info.spts, info.invflags & XT_UDP_INV_SRCPT);
     write_ports(builder, "--dport", info.dpts, info.invflags & XT_UDP_INV_DSTPT);
     return true;
@@ -171,23 +152,23 @@ static bool match_multiport(struct rule_builder *builder, uint32_t revision, str
 {
     static const char *const options[] = { "--sports", "--dports", "--ports" };
     struct xt_multiport_v1 info;
-    struct text ports;
+    const char *ports = "";
 
     if (revision != 1 || !copy_struct(data, &info, sizeof(info)) || info.flags > XT_MULTIPORT_EITHER)
         return false;
-    rule_condition(builder);
-    text_init(&ports);
     for (unsigned i = 0; i < info.count && i < XT_MULTI_PORTS; i++)
-        text_printf(&ports, "%s%u", i == 0 ? "" : info.pflags[i - 1] ? ":" : ",", (unsigned)info.ports[i]);
-    rule_word(builder, "-m multiport %s%s %s", info.invert ? "! " : "", options[info.flags],
-              ports.bytes ? ports.bytes : "");
-    text_clear(&ports);
+        ports = rule_text(builder, "%s%s%u", ports,
+                          i == 0               ? ""
+                          : info.pflags[i - 1] ? ":"
+                                               : ",",
+                          (unsigned)info.ports[i]);
+    rule_condition(builder, "-m multiport %s%s %s", info.invert ? "! " : "", options[info.flags], ports);
     return true;
 }
 
 static const struct {
     const char *name;
-    bool (*copy_struct)(struct rule_builder *builder, uint32_t revision, struct cursor data);
+    bool (*read)(struct rule_builder *builder, uint32_t revision, struct cursor data);
 } matches[] = {
     { "comment", match_comment }, { "mark", match_mark },           { "connmark", match_connmark },
     { "state", match_state },     { "conntrack", match_conntrack }, { "tcp", match_tcp },
@@ -197,32 +178,24 @@ static const struct {
 void rule_xt_match(struct rule_builder *builder, const char *name, uint32_t revision, struct cursor data)
 {
     for (size_t i = 0; i < sizeof(matches) / sizeof(matches[0]); i++)
-        if (strcmp(matches[i].name, name) == 0 && matches[i].copy_struct(builder, revision, data))
+        if (strcmp(matches[i].name, name) == 0 && matches[i].read(builder, revision, data))
             return;
-    rule_condition(builder);
-    rule_word(builder, "-m %s ...", name);
+    rule_condition(builder, "-m %s ...", name);
 }
 
 /* --- Targets ---------------------------------------------------------------------------------------- */
 
 /* Revision 0 has only the number, 1 also a count, 2 a bypass, 3 flags: each is a prefix of the next. */
-static bool read_nfqueue(uint32_t revision, struct cursor data, struct xt_NFQ_info_v3 *out)
+static bool target_nfqueue(struct rule_builder *builder, uint32_t revision, struct cursor data)
 {
     static const size_t sizes[] = { sizeof(struct xt_NFQ_info), sizeof(struct xt_NFQ_info_v1),
                                     sizeof(struct xt_NFQ_info_v2), sizeof(struct xt_NFQ_info_v3) };
-
-    *out = (struct xt_NFQ_info_v3){ .queues_total = 1 };
-    return revision < sizeof(sizes) / sizeof(sizes[0]) && copy_struct(data, out, sizes[revision]);
-}
-
-static bool target_nfqueue(struct rule_builder *builder, uint32_t revision, struct cursor data)
-{
-    struct xt_NFQ_info_v3 info;
+    struct xt_NFQ_info_v3 info = { .queues_total = 1 };
     struct netrules_queue queue;
     uint32_t last;
     bool fanout;
 
-    if (!read_nfqueue(revision, data, &info))
+    if (revision >= sizeof(sizes) / sizeof(sizes[0]) || !copy_struct(data, &info, sizes[revision]))
         return false;
     last = info.queuenum + (info.queues_total ? info.queues_total - 1u : 0);
     fanout = revision == 3 && info.flags & NFQ_FLAG_CPU_FANOUT;
@@ -234,6 +207,7 @@ static bool target_nfqueue(struct rule_builder *builder, uint32_t revision, stru
                   : fanout               ? NETRULES_SPREAD_CPU
                                          : NETRULES_SPREAD_ADDRESSES,
     };
+    builder->rule->xtables_queue = true;
     rule_queue(builder, queue);
     if (info.queues_total > 1)
         rule_word(builder, "-j NFQUEUE --queue-balance %u:%u", (unsigned)queue.first, (unsigned)queue.last);
@@ -304,20 +278,10 @@ static bool target_ct(struct rule_builder *builder, uint32_t revision, struct cu
     uint16_t flags; /* the first field of all revisions */
 
     (void)revision;
-    if (copy_struct(data, &flags, sizeof(flags)) && flags & XT_CT_NOTRACK) {
-        builder->rule->notrack = true;
-        rule_word(builder, "-j CT --notrack");
-        return true;
-    }
-    return false;
-}
-
-static bool target_notrack(struct rule_builder *builder, uint32_t revision, struct cursor data)
-{
-    (void)revision;
-    (void)data;
-    builder->rule->notrack = true;
-    return false;
+    if (!copy_struct(data, &flags, sizeof(flags)) || !(flags & XT_CT_NOTRACK))
+        return false;
+    rule_word(builder, "-j CT --notrack");
+    return true;
 }
 
 static bool target_reject(struct rule_builder *builder, uint32_t revision, struct cursor data)
@@ -339,17 +303,22 @@ static bool target_offload(struct rule_builder *builder, uint32_t revision, stru
 
 static const struct {
     const char *name;
-    bool (*copy_struct)(struct rule_builder *builder, uint32_t revision, struct cursor data);
+    bool (*read)(struct rule_builder *builder, uint32_t revision, struct cursor data);
 } targets[] = {
-    { "NFQUEUE", target_nfqueue }, { "MARK", target_mark },     { "CONNMARK", target_connmark },
-    { "HMARK", target_hmark },     { "CT", target_ct },         { "NOTRACK", target_notrack },
-    { "REJECT", target_reject },   { "TARPIT", target_reject }, { "FLOWOFFLOAD", target_offload },
+    { "NFQUEUE", target_nfqueue },
+    { "MARK", target_mark },
+    { "CONNMARK", target_connmark },
+    { "HMARK", target_hmark },
+    { "CT", target_ct },
+    { "REJECT", target_reject },
+    { "TARPIT", target_reject },
+    { "FLOWOFFLOAD", target_offload },
 };
 
 void rule_xt_target(struct rule_builder *builder, const char *name, uint32_t revision, struct cursor data)
 {
     for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++)
-        if (strcmp(targets[i].name, name) == 0 && targets[i].copy_struct(builder, revision, data))
+        if (strcmp(targets[i].name, name) == 0 && targets[i].read(builder, revision, data))
             return;
     rule_word(builder, "-j %s", name);
 }

@@ -23,7 +23,7 @@
 #include <libnftnl/set.h>
 #include <libnftnl/table.h>
 
-#include "netrules/live_priv.h"
+#include "netrules/netrules_priv.h"
 #include "sluice/netrules.h"
 
 static struct netrules *ruleset;
@@ -498,12 +498,15 @@ static void add_recorded(const char *name)
     size_t size = read_file(name, &bytes), at = 1;
 
     while (bytes[0] < 2 && at < size) {
-        struct nlmsghdr header;
+        struct nlmsghdr header, *message;
 
         memcpy(&header, bytes + at, sizeof(header));
-        ck_assert_int_eq(bytes[0] ? netrules_add_route(ruleset, bytes + at, header.nlmsg_len)
-                                  : netrules_add_message(ruleset, bytes + at, header.nlmsg_len),
+        message = malloc(header.nlmsg_len); /* aligned */
+        memcpy(message, bytes + at, header.nlmsg_len);
+        ck_assert_int_eq(bytes[0] ? netrules_add_route(ruleset, message, header.nlmsg_len)
+                                  : netrules_add_message(ruleset, message, header.nlmsg_len),
                          0);
+        free(message);
         at += NLMSG_ALIGN(header.nlmsg_len);
     }
     if (bytes[0] >= 2)
@@ -603,7 +606,8 @@ START_TEST(routes_are_read)
 {
     add_recorded("route");
     ck_assert(ruleset->routes && ruleset->routes->next && !ruleset->routes->next->next);
-    ck_assert(ruleset->routes->inverted && !ruleset->routes->ipv6 && ruleset->routes->next->ipv6);
+    ck_assert(!ruleset->routes->ipv6 && ruleset->routes->next->ipv6);
+    ck_assert_ptr_nonnull(strstr(ruleset->routes->text, "not fwmark"));
     ck_assert_uint_eq(ruleset->routes->mark, 51820);
     ck_assert_uint_eq(ruleset->routes->mask, 0xffffffff);
     ck_assert_str_eq(ruleset->routes->next->text, "ip -6 rule 32765: fwmark 0xca6c/0xffffffff lookup 3");
