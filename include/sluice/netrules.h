@@ -204,6 +204,8 @@ int netrules_read_generation(uint32_t *out);
  * no connection tracking. */
 int netrules_count_connections(uint32_t mark, uint32_t mask, uint64_t *out);
 
+/* Iterates over all rules: returns the rule after `rule`, the first one for NULL, and NULL after the last one. */
+const struct netrules_rule *netrules_next_rule(const struct netrules *ruleset, const struct netrules_rule *rule);
 const struct netrules_chain *netrules_find_chain(const struct netrules_table *table, const char *name);
 const char *netrules_family_name(uint32_t family); /* "inet" for NFPROTO_INET */
 const char *netrules_hook_name(uint32_t family, uint32_t hook);

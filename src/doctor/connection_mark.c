@@ -15,53 +15,41 @@ bool is_next_queue(const struct context *context, const struct netrules_rule *ru
 
 /* --- Configured and installed marks ----------------------------------------------------------------- */
 
-static const struct netrules_mark *connection_mark(const struct netrules_rule *rule)
-{
-    for (const struct netrules_mark *mark = rule->marks; mark; mark = mark->next)
-        if (mark->kind == NETRULES_CONNECTION_MARK && mark->use == NETRULES_MARK_MATCH)
-            return mark;
-    return NULL;
-}
-
-static void read_offload_rule(struct firewall_offload *out, const struct netrules_rule *rule)
-{
-    const struct netrules_mark *mark = connection_mark(rule);
-
-    if (!mark)
-        return;
-    if (rule->flowtable) {
-        out->devices[0] = "?"; /* the device names are not compared */
-        out->device_count = 1;
-    } else if (rule->verdict == NETRULES_DROP) {
-        out->drop = true;
-        out->drop_mark = mark->value;
-        out->drop_mask = mark->mask;
-    } else {
-        out->accept = true;
-        out->accept_mark = mark->value;
-        out->accept_mask = mark->mask;
-        out->has_next = rule->verdict == NETRULES_QUEUE;
-        out->next_queue = rule->queue.first;
-        out->next_bypass = rule->queue.bypass;
-    }
-}
-
-static void read_offload_table(struct firewall_offload *out, const struct netrules_table *table)
-{
-    *out = (struct firewall_offload){ .accept = false };
-    for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next) {
-        out->saves |= strncmp(chain->name, "save_", strlen("save_")) == 0 ||
-                      strncmp(chain->name, "sluice_save", strlen("sluice_save")) == 0;
-        for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next)
-            read_offload_rule(out, rule);
-    }
-}
-
 void find_offload(struct context *context)
 {
-    context->offload = context->input->options.offload;
-    if (context->own)
-        read_offload_table(&context->offload, context->own->table);
+    struct firewall_offload *out = &context->offload;
+
+    *out = context->input->options.offload;
+    if (!context->own)
+        return;
+    *out = (struct firewall_offload){ .accept = false };
+    for (const struct netrules_chain *chain = context->own->table->chains; chain; chain = chain->next) {
+        out->saves |= strncmp(chain->name, "save_", strlen("save_")) == 0 ||
+                      strncmp(chain->name, "sluice_save", strlen("sluice_save")) == 0;
+        for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next) {
+            const struct netrules_mark *mark = rule->marks;
+
+            while (mark && !(mark->kind == NETRULES_CONNECTION_MARK && mark->use == NETRULES_MARK_MATCH))
+                mark = mark->next;
+            if (!mark)
+                continue;
+            if (rule->flowtable) {
+                out->devices[0] = "?"; /* the device names are not compared */
+                out->device_count = 1;
+            } else if (rule->verdict == NETRULES_DROP) {
+                out->drop = true;
+                out->drop_mark = mark->value;
+                out->drop_mask = mark->mask;
+            } else {
+                out->accept = true;
+                out->accept_mark = mark->value;
+                out->accept_mask = mark->mask;
+                out->has_next = rule->verdict == NETRULES_QUEUE;
+                out->next_queue = rule->queue.first;
+                out->next_bypass = rule->queue.bypass;
+            }
+        }
+    }
 }
 
 /* --- Rules of other programs ------------------------------------------------------------------------ */
@@ -71,44 +59,32 @@ struct offload_mark {
     uint32_t value, mask;
 };
 
-static bool may_forge(const struct netrules_mark *mark, const struct offload_mark *ours)
-{
-    uint32_t common = mark->mask & ours->mask;
-
-    if (mark->use == NETRULES_MARK_COPY)
-        return (mark->source & ours->mask) != 0;
-    return common && ((mark->value ^ ours->value) & common) == 0 && (mark->value & common) != 0;
-}
-
-static void report_forged(struct context *context, const struct netrules_rule *rule, const struct netrules_mark *mark,
-                          const struct offload_mark *ours)
-{
-    bool copies = mark->use == NETRULES_MARK_COPY;
-
-    set_finding_rule(add_finding(context, copies ? DOCTOR_WARNING : DOCTOR_BROKEN, "offload.forged",
-                                 "The kernel treats such a connection as one with a verdict: its packets pass "
-                                 "uninspected, or are dropped.",
-                                 "Choose bits for the marks of nft.offload that no other program uses, or restrict the "
-                                 "other rule by a mask that excludes these bits.",
-                                 "a rule of another program %s bits of Sluice's connection mark 0x%x/0x%x (%s)",
-                                 copies ? "may copy other values to" : "sets", ours->value, ours->mask, ours->name),
-                     rule);
-}
-
 static void check_mark(struct context *context, const struct netrules_rule *rule, const struct netrules_mark *mark,
                        const struct offload_mark *ours)
 {
-    bool of_packets = mark->kind == NETRULES_PACKET_MARK;
+    bool of_packets = mark->kind == NETRULES_PACKET_MARK, copies = mark->use == NETRULES_MARK_COPY, forges;
+    uint32_t common = mark->mask & ours->mask;
 
-    if (mark->use == NETRULES_MARK_MATCH || !(mark->mask & ours->mask) || (of_packets && !context->offload.saves))
+    if (mark->use == NETRULES_MARK_MATCH || !common || (of_packets && !context->offload.saves))
         return;
-    if (mark->use != NETRULES_MARK_ANY && may_forge(mark, ours)) {
-        if (!(of_packets &&
-              mark->use == NETRULES_MARK_COPY)) /* copies the mark of a connection to its own packet: no new value */
-            report_forged(context, rule, mark, ours);
-        return;
-    }
-    if (!of_packets)
+    if (copies)
+        forges = (mark->source & ours->mask) != 0;
+    else
+        forges = mark->use == NETRULES_MARK_SET && ((mark->value ^ ours->value) & common) == 0 &&
+                 (mark->value & common) != 0;
+    if (forges && of_packets && copies)
+        return; /* copies the mark of a connection to its own packet: no new value */
+    if (forges)
+        set_finding_rule(
+            add_finding(context, copies ? DOCTOR_WARNING : DOCTOR_BROKEN, "offload.forged",
+                        "The kernel treats such a connection as one with a verdict: its packets pass "
+                        "uninspected, or are dropped.",
+                        "Choose bits for the marks of nft.offload that no other program uses, or restrict the "
+                        "other rule by a mask that excludes these bits.",
+                        "a rule of another program %s bits of Sluice's connection mark 0x%x/0x%x (%s)",
+                        copies ? "may copy other values to" : "sets", ours->value, ours->mask, ours->name),
+            rule);
+    else if (!of_packets)
         set_finding_rule(
             add_finding(
                 context, DOCTOR_NOTE, "offload.cleared",
@@ -122,12 +98,9 @@ static void check_mark(struct context *context, const struct netrules_rule *rule
 
 static void check_rules(struct context *context, const struct offload_mark *ours)
 {
-    for (const struct netrules_table *table = context->ruleset->tables; table; table = table->next)
-        for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
-            for (const struct netrules_rule *rule = chain->rules; rule && !find_own_table(context, table);
-                 rule = rule->next)
-                for (const struct netrules_mark *mark = rule->marks; mark; mark = mark->next)
-                    check_mark(context, rule, mark, ours);
+    for (const struct netrules_rule *rule = NULL; (rule = netrules_next_rule(context->ruleset, rule));)
+        for (const struct netrules_mark *mark = rule->marks; mark && !is_sluice_rule(context, rule); mark = mark->next)
+            check_mark(context, rule, mark, ours);
 }
 
 void check_offload_marks(struct context *context)

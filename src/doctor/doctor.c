@@ -81,6 +81,14 @@ bool is_sluice_rule(const struct context *context, const struct netrules_rule *r
     return find_own_table(context, rule->chain->table) != NULL;
 }
 
+bool is_feed(const struct context *context, const struct netrules_rule *rule)
+{
+    for (const struct feed *feed = context->feeds; feed; feed = feed->next)
+        if (feed->rule == rule)
+            return true;
+    return false;
+}
+
 bool replaces_accept(const struct context *context, const struct netrules_rule *rule)
 {
     const struct doctor_input *input = context->input;
@@ -88,44 +96,40 @@ bool replaces_accept(const struct context *context, const struct netrules_rule *
     return (input->attach_given && input->options.mode == ATTACH_CHAIN) || strcmp(rule->chain->name, "sluice_ips") == 0;
 }
 
-/* Calls `each` for every rule of the ruleset. */
-static void for_each_rule(struct context *context,
-                          void (*each)(struct context *context, const struct netrules_rule *rule))
-{
-    for (const struct netrules_table *table = context->ruleset->tables; table; table = table->next)
-        for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
-            for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next)
-                each(context, rule);
-}
-
 /* Takes the queue numbers from the sluice table unless the caller gave some. */
-static void find_own_queues(struct context *context, const struct netrules_rule *rule)
+static void find_own_queues(struct context *context)
 {
-    bool first = !context->own_queues;
+    for (const struct netrules_rule *rule = NULL; (rule = netrules_next_rule(context->ruleset, rule));) {
+        bool first = !context->own_queues;
 
-    if (context->input->queues_given || rule->verdict != NETRULES_QUEUE || rule->queue.unknown ||
-        !is_sluice_rule(context, rule) || is_next_queue(context, rule))
-        return;
-    context->own_queues = true;
-    context->first = first || rule->queue.first < context->first ? rule->queue.first : context->first;
-    context->last_queue = first || rule->queue.last > context->last_queue ? rule->queue.last : context->last_queue;
+        if (context->input->queues_given || rule->verdict != NETRULES_QUEUE || rule->queue.unknown ||
+            !is_sluice_rule(context, rule) || is_next_queue(context, rule))
+            continue;
+        context->own_queues = true;
+        context->first = first || rule->queue.first < context->first ? rule->queue.first : context->first;
+        context->last_queue = first || rule->queue.last > context->last_queue ? rule->queue.last : context->last_queue;
+    }
 }
 
-static void add_feed(struct context *context, const struct netrules_rule *rule)
+static void find_feeds(struct context *context)
 {
-    bool ours = rule->verdict == NETRULES_QUEUE && !is_next_queue(context, rule) &&
-                rule->queue.first <= context->last_queue && rule->queue.last >= context->first;
-    struct feed *feed = ours ? arena_alloc(context->arena, sizeof(*feed)) : NULL;
+    struct feed **last = &context->feeds;
 
-    if (!ours)
-        return;
-    if (!feed) {
-        context->failed = true;
-        return;
+    for (const struct netrules_rule *rule = NULL; (rule = netrules_next_rule(context->ruleset, rule));) {
+        struct feed *feed;
+
+        if (rule->verdict != NETRULES_QUEUE || is_next_queue(context, rule) ||
+            rule->queue.first > context->last_queue || rule->queue.last < context->first)
+            continue;
+        feed = arena_alloc(context->arena, sizeof(*feed));
+        if (!feed) {
+            context->failed = true;
+            return;
+        }
+        *feed = (struct feed){ .rule = rule, .own = is_sluice_rule(context, rule) };
+        *last = feed;
+        last = &feed->next;
     }
-    *feed = (struct feed){ .rule = rule, .own = is_sluice_rule(context, rule) };
-    *context->last_feed = feed;
-    context->last_feed = &feed->next;
 }
 
 /* Takes the mark of repeat mode from the configuration, otherwise from a queue rule that excludes a mark. */
@@ -215,51 +219,43 @@ static void sort_findings(struct doctor_report *report)
     report->findings = sorted;
 }
 
-static int examine(struct doctor_report *report, const struct netrules *ruleset, const struct doctor_input *input)
+int doctor_examine(struct doctor_report **out, const struct netrules *ruleset, const struct doctor_input *input)
 {
     static void (*const checks[])(struct context * context) = {
         check_own_table, check_queues,        check_order,    check_priorities, check_offload, check_listeners,
         check_marks,     check_offload_marks, check_families, check_managers,   check_links,   check_kernel,
     };
+    struct arena *arena = arena_new(0);
+    struct doctor_report *report = arena ? arena_alloc(arena, sizeof(*report)) : NULL;
     struct context context = {
         .ruleset = ruleset,
         .input = input,
         .report = report,
-        .arena = report->arena,
-        .last = &report->findings,
+        .arena = arena,
         .first = input->options.queue_first,
         .last_queue = input->options.queue_last,
     };
 
-    context.last_feed = &context.feeds;
-    find_own_tables(&context);
-    for_each_rule(&context, find_own_queues);
-    for_each_rule(&context, add_feed);
-    find_mark(&context);
-    find_offload(&context);
-    report->queue_first = context.first;
-    report->queue_last = context.last_queue;
-    for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)
-        checks[i](&context);
-    sort_findings(report);
-    return context.failed ? -ENOMEM : 0;
-}
-
-int doctor_examine(struct doctor_report **out, const struct netrules *ruleset, const struct doctor_input *input)
-{
-    struct arena *arena = arena_new(0);
-    struct doctor_report *report = arena ? arena_alloc(arena, sizeof(*report)) : NULL;
-    int err = report ? 0 : -ENOMEM;
-
-    if (!err) {
+    if (report) {
         report->arena = arena;
-        err = examine(report, ruleset, input);
+        context.last = &report->findings;
+        find_own_tables(&context);
+        find_own_queues(&context);
+        find_feeds(&context);
+        find_mark(&context);
+        find_offload(&context);
+        report->queue_first = context.first;
+        report->queue_last = context.last_queue;
+        for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)
+            checks[i](&context);
+        sort_findings(report);
     }
-    if (err)
+    if (!report || context.failed) {
         arena_free(arena);
-    else
-        *out = report;
-    return err;
+        return -ENOMEM;
+    }
+    *out = report;
+    return 0;
 }
 
 void doctor_report_free(struct doctor_report *report)

@@ -27,18 +27,18 @@ struct context {
     struct arena *arena; /* the report's arena */
     struct doctor_finding **last;
     struct sluice_table *own;
-    struct feed *feeds, **last_feed; /* in the order of the ruleset */
-    uint16_t first, last_queue;      /* queue numbers of Sluice */
-    bool own_queues;                 /* the queue numbers are from the sluice table */
-    uint32_t mark, mark_mask;        /* mark of inspected packets in repeat mode; mask 0: none */
+    struct feed *feeds;         /* in the order of the ruleset */
+    uint16_t first, last_queue; /* queue numbers of Sluice */
+    bool own_queues;            /* the queue numbers are from the sluice table */
+    uint32_t mark, mark_mask;   /* mark of inspected packets in repeat mode; mask 0: none */
     bool repeats;
     struct firewall_offload offload; /* of the sluice table, otherwise of the configuration */
     struct doctor_finding scratch;
     bool failed; /* out of memory */
 };
 
-/* Adds a finding: `what` is a format, `why` and `remedy` are constants. Returns the finding, which the caller
- * completes; a scratch object when out of memory, never NULL. */
+/* Adds a finding: `what` is a format; `why` and `remedy` are constants or in the arena. Returns the finding, which the
+ * caller completes; a scratch object when out of memory, never NULL. */
 struct doctor_finding *add_finding(struct context *context, enum doctor_severity severity, const char *id,
                                    const char *why, const char *remedy, const char *what, ...)
     __attribute__((format(printf, 6, 7)));
@@ -46,6 +46,8 @@ void set_finding_rule(struct doctor_finding *finding, const struct netrules_rule
 
 /* Returns the entry of `table` if it is a sluice table, otherwise NULL. */
 const struct sluice_table *find_own_table(const struct context *context, const struct netrules_table *table);
+/* Whether the rule is one of context->feeds. */
+bool is_feed(const struct context *context, const struct netrules_rule *rule);
 bool is_sluice_rule(const struct context *context, const struct netrules_rule *rule);
 
 /* Whether the rule replaces an accept (mode chain): the firewall has accepted the packets that it matches, even without

@@ -20,17 +20,15 @@ static void record_coverage(const struct netrules_chain *base, void *user)
     coverage->rules[base->hook] = coverage->rule;
 }
 
-/* Whether the host handles such packets at that hook. */
-static bool has_packets(const struct netrules *ruleset, unsigned hook, unsigned missing)
-{
-    if (missing == NETRULES_IPV4)
-        return hook != NF_INET_FORWARD || ruleset->forwards_ipv4;
-    return hook == NF_INET_FORWARD ? ruleset->forwards_ipv6 : ruleset->has_ipv6;
-}
-
 static void report(struct context *context, unsigned hook, unsigned missing, const struct netrules_rule *rule)
 {
-    bool six = missing == NETRULES_IPV6, alive = has_packets(context->ruleset, hook, missing);
+    const struct netrules *ruleset = context->ruleset;
+    bool six = missing == NETRULES_IPV6, forward = hook == NF_INET_FORWARD, alive; /* handles such packets there */
+
+    if (six)
+        alive = forward ? ruleset->forwards_ipv6 : ruleset->has_ipv6;
+    else
+        alive = !forward || ruleset->forwards_ipv4;
 
     set_finding_rule(
         add_finding(

@@ -7,31 +7,27 @@ enum { COPIED = 65536 }; /* super-packets of up to 64 KiB are copied whole */
 
 /* --- Interfaces ------------------------------------------------------------------------------------- */
 
-static void check_link(struct context *context, const struct netrules_link *link)
-{
-    uint32_t size = link->receive_size > link->send_size ? link->receive_size : link->send_size;
-
-    if (size > COPIED)
-        add_finding(context, DOCTOR_NOTE, "link.big-tcp",
-                    "The kernel copies at most 65531 bytes of a packet. Sluice has the kernel segment larger "
-                    "super-packets (BIG TCP), so all bytes are inspected, but for 10 s after each one "
-                    "throughput drops to that without super-packets.",
-                    "Run `ip link set dev DEVICE gso_max_size 65536 gro_max_size 65536 gso_ipv4_max_size 65536 "
-                    "gro_ipv4_max_size 65536` (the last two need iproute2 6.3).",
-                    "interface %s builds super-packets of up to %u bytes", link->name, size);
-    if (link->merges_udp)
-        add_finding(context, DOCTOR_NOTE, "link.udp-gro",
-                    "The kernel does not report where the datagrams in a super-packet end. Sluice has the "
-                    "kernel segment them, so each datagram is inspected, but for 10 s after each one "
-                    "throughput drops to that without super-packets.",
-                    "Run `ethtool -K DEVICE rx-udp-gro-forwarding off rx-gro-list off`.",
-                    "interface %s merges UDP datagrams (rx-udp-gro-forwarding or rx-gro-list)", link->name);
-}
-
 void check_links(struct context *context)
 {
-    for (const struct netrules_link *link = context->ruleset->links; link; link = link->next)
-        check_link(context, link);
+    for (const struct netrules_link *link = context->ruleset->links; link; link = link->next) {
+        uint32_t size = link->receive_size > link->send_size ? link->receive_size : link->send_size;
+
+        if (size > COPIED)
+            add_finding(context, DOCTOR_NOTE, "link.big-tcp",
+                        "The kernel copies at most 65531 bytes of a packet. Sluice has the kernel segment larger "
+                        "super-packets (BIG TCP), so all bytes are inspected, but for 10 s after each one "
+                        "throughput drops to that without super-packets.",
+                        "Run `ip link set dev DEVICE gso_max_size 65536 gro_max_size 65536 gso_ipv4_max_size 65536 "
+                        "gro_ipv4_max_size 65536` (the last two need iproute2 6.3).",
+                        "interface %s builds super-packets of up to %u bytes", link->name, size);
+        if (link->merges_udp)
+            add_finding(context, DOCTOR_NOTE, "link.udp-gro",
+                        "The kernel does not report where the datagrams in a super-packet end. Sluice has the "
+                        "kernel segment them, so each datagram is inspected, but for 10 s after each one "
+                        "throughput drops to that without super-packets.",
+                        "Run `ethtool -K DEVICE rx-udp-gro-forwarding off rx-gro-list off`.",
+                        "interface %s merges UDP datagrams (rx-udp-gro-forwarding or rx-gro-list)", link->name);
+    }
 }
 
 /* --- Kernel ----------------------------------------------------------------------------------------- */
@@ -61,7 +57,7 @@ static const struct series drops[] = { { 6, 11, 0, 0 }, { 6, 12, 0, 75 }, { 6, 1
                                        { 6, 14, 0, 0 }, { 6, 15, 0, 0 },  { 6, 16, 0, 0 },
                                        { 6, 17, 0, 0 }, { 6, 18, 0, 14 }, { 6, 19, 0, 4 } };
 
-static void check_drops(struct context *context)
+void check_kernel(struct context *context)
 {
     const struct netrules_kernel *kernel = &context->ruleset->kernel;
     const struct netrules_link *link = context->ruleset->links;
@@ -78,13 +74,6 @@ static void check_drops(struct context *context)
                     "7.0 have the correction.",
                     "kernel %u.%u.%u drops UDP super-packets of new flows, and interface %s merges datagrams",
                     kernel->major, kernel->minor, kernel->patch, link->name);
-}
-
-void check_kernel(struct context *context)
-{
-    const struct netrules_kernel *kernel = &context->ruleset->kernel;
-
-    check_drops(context);
     if (is_any(kernel, crashes, sizeof(crashes) / sizeof(crashes[0])))
         add_finding(context, DOCTOR_WARNING, "kernel.queue-crash",
                     "Kernels of this version can crash when packets of several queues get their verdicts at "

@@ -126,18 +126,15 @@ static const struct manager managers[] = {
 
 enum { MANAGERS = sizeof(managers) / sizeof(managers[0]) };
 
-static bool is_named(const char *name, const char *pattern)
-{
-    size_t length = strlen(pattern);
-
-    return pattern[length - 1] == '*' ? strncmp(name, pattern, length - 1) == 0 : strcmp(name, pattern) == 0;
-}
-
+/* Whether the name is one of the patterns; "*" at the end of a pattern stands for any characters. */
 static bool is_any(const char *name, const char *const *patterns, size_t count)
 {
-    for (size_t i = 0; i < count && patterns[i]; i++)
-        if (is_named(name, patterns[i]))
+    for (size_t i = 0; i < count && patterns[i]; i++) {
+        size_t prefix = strcspn(patterns[i], "*");
+
+        if (strncmp(name, patterns[i], prefix) == 0 && (patterns[i][prefix] == '*' || name[prefix] == '\0'))
             return true;
+    }
     return false;
 }
 
@@ -156,40 +153,29 @@ const char *manager_of(const struct netrules_chain *chain)
     return NULL;
 }
 
-static const struct netrules_chain *first_chain(const struct context *context, const struct manager *manager)
-{
-    for (const struct netrules_table *table = context->ruleset->tables; table; table = table->next)
-        for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
-            if (!find_own_table(context, table) && writes(manager, chain))
-                return chain;
-    return NULL;
-}
-
 /* Reports a queue rule in a table of another program, which removes the rule when it rewrites the table. */
 static void check_guest(struct context *context, const struct feed *feed)
 {
     const char *manager = manager_of(feed->rule->chain);
+    struct doctor_finding *finding;
 
     for (const struct netrules_chain *chain = feed->rule->chain->table->chains; chain && !manager && !feed->own;
          chain = chain->next)
         manager = manager_of(chain);
     if (feed->own || !manager)
         return;
-    if (replaces_accept(context, feed->rule)) {
-        set_finding_rule(
-            add_finding(
-                context, DOCTOR_NOTE, "manager.guest",
-                "While that program reloads its rules, the queue rule is missing: packets that it accepts in the "
-                "meantime are not inspected.",
-                OWN_TABLE, "the queue rule is in a table that %s writes", manager),
-            feed->rule);
-        return;
-    }
-    set_finding_rule(add_finding(context, DOCTOR_WARNING, "manager.guest",
-                                 "The next reload of that program may remove the rule or move it behind other rules, "
-                                 "without a message.",
-                                 OWN_TABLE, "the queue rule is in a table that %s writes", manager),
-                     feed->rule);
+    if (replaces_accept(context, feed->rule))
+        finding = add_finding(
+            context, DOCTOR_NOTE, "manager.guest",
+            "While that program reloads its rules, the queue rule is missing: packets that it accepts in the "
+            "meantime are not inspected.",
+            OWN_TABLE, "the queue rule is in a table that %s writes", manager);
+    else
+        finding = add_finding(context, DOCTOR_WARNING, "manager.guest",
+                              "The next reload of that program may remove the rule or move it behind other rules, "
+                              "without a message.",
+                              OWN_TABLE, "the queue rule is in a table that %s writes", manager);
+    set_finding_rule(finding, feed->rule);
 }
 
 void check_managers(struct context *context)
@@ -197,14 +183,19 @@ void check_managers(struct context *context)
     for (const struct feed *feed = context->feeds; feed; feed = feed->next)
         check_guest(context, feed);
     for (size_t i = 0; i < MANAGERS; i++) {
-        const struct netrules_chain *chain = first_chain(context, &managers[i]);
-        const char *id = chain ? arena_printf(context->arena, "manager.%s", managers[i].id) : NULL;
+        const struct netrules_chain *first = NULL;
+        const char *id;
 
-        if (!chain)
+        for (const struct netrules_table *table = context->ruleset->tables; table && !first; table = table->next)
+            for (const struct netrules_chain *chain = table->chains; chain && !first; chain = chain->next)
+                if (!find_own_table(context, table) && writes(&managers[i], chain))
+                    first = chain;
+        if (!first)
             continue;
+        id = arena_printf(context->arena, "manager.%s", managers[i].id);
         context->failed |= !id;
         add_finding(context, DOCTOR_NOTE, id ? id : "", managers[i].why, managers[i].remedy,
                     "%s manages rules on this host", managers[i].name)
-            ->chain = chain;
+            ->chain = first;
     }
 }

@@ -56,21 +56,15 @@ static const char *user_of(const struct netrules_rule *rule, const struct netrul
 
 /* --- Writers ---------------------------------------------------------------------------------------- */
 
-/* Whether the written value may contain the mark: the packet is then taken for an inspected one, or for one that Sluice
- * sent. */
-static bool may_forge(const struct netrules_mark *mark, const struct our_mark *ours)
-{
-    uint32_t common = mark->mask & ours->mask;
-
-    return common && ((mark->value ^ ours->value) & common) == 0 && (mark->value & common) != 0;
-}
-
 static void report_set(struct context *context, const struct netrules_rule *rule, const struct netrules_mark *mark,
                        const struct our_mark *ours)
 {
     const char *user = user_of(rule, mark);
+    uint32_t common = mark->mask & ours->mask;
 
-    if (may_forge(mark, ours))
+    /* The written value may contain the mark: the packet is then taken for an inspected one, or for one that Sluice
+     * sent. */
+    if (((mark->value ^ ours->value) & common) == 0 && (mark->value & common) != 0)
         set_finding_rule(
             add_finding(context, DOCTOR_BROKEN, "mark.forged",
                         "The sluice table treats a packet with this mark as already inspected, or as sent by "
@@ -100,24 +94,16 @@ static void report_set(struct context *context, const struct netrules_rule *rule
             rule);
 }
 
-/* Whether a rule saves bits of the mask from packets to connections. */
-static bool is_saved(const struct context *context, uint32_t mask)
-{
-    for (const struct netrules_table *table = context->ruleset->tables; table; table = table->next)
-        for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
-            for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next)
-                for (const struct netrules_mark *mark = rule->marks; mark; mark = mark->next)
-                    if (mark->kind == NETRULES_CONNECTION_MARK && mark->use == NETRULES_MARK_COPY &&
-                        (mark->source & mask))
-                        return true;
-    return false;
-}
-
 static void report_copy(struct context *context, const struct netrules_rule *rule, const struct netrules_mark *mark,
                         const struct our_mark *ours)
 {
-    bool both = is_saved(context, ours->mask) && (mark->source & ours->mask);
+    bool saved = false, both;
 
+    for (const struct netrules_rule *other = NULL; (other = netrules_next_rule(context->ruleset, other));)
+        for (const struct netrules_mark *each = other->marks; each; each = each->next)
+            saved |= each->kind == NETRULES_CONNECTION_MARK && each->use == NETRULES_MARK_COPY &&
+                     (each->source & ours->mask);
+    both = saved && (mark->source & ours->mask);
     if (!both && !ours->inspected)
         return;
     set_finding_rule(
@@ -130,42 +116,6 @@ static void report_copy(struct context *context, const struct netrules_rule *rul
                     "%s restores bits of Sluice's mark 0x%x/0x%x (%s) from connections", user_of(rule, mark),
                     ours->value, ours->mask, ours->name),
         rule);
-}
-
-/* --- Readers ---------------------------------------------------------------------------------------- */
-
-static void report_match(struct context *context, const struct netrules_rule *rule, const struct netrules_mark *mark,
-                         const struct our_mark *ours)
-{
-    bool whole = mark->mask == ALL;
-
-    if (whole && !ours->inspected) /* packets that Sluice sends are not meant for such a rule and do not match it */
-        return;
-    set_finding_rule(
-        add_finding(context, whole ? DOCTOR_NOTE : DOCTOR_WARNING, "mark.matched",
-                    whole ? "The rule compares the whole mark: a packet that also has Sluice's bit no longer matches."
-                          : "The rule uses the same bits: it may match packets with Sluice's mark.",
-                    "Choose other bits for queue.mark and nft.reject-mark, or compare under a mask that excludes them.",
-                    "%s matches bits of Sluice's mark 0x%x/0x%x (%s): 0x%x under 0x%x", user_of(rule, mark),
-                    ours->value, ours->mask, ours->name, mark->value, mark->mask),
-        rule);
-}
-
-static bool is_feed(const struct context *context, const struct netrules_rule *rule)
-{
-    for (const struct feed *feed = context->feeds; feed; feed = feed->next)
-        if (feed->rule == rule)
-            return true;
-    return false;
-}
-
-/* Whether the rule belongs to the setup of Sluice: "match the mark, accept" in a chain of the administrator is how
- * repeat mode is set up. */
-static bool is_ours(const struct context *context, const struct netrules_rule *rule, const struct netrules_mark *mark,
-                    const struct our_mark *ours)
-{
-    return is_sluice_rule(context, rule) || is_feed(context, rule) ||
-           (mark->use == NETRULES_MARK_MATCH && mark->mask == ours->mask && mark->value == ours->value);
 }
 
 /* --- The rule that clears the mark ------------------------------------------------------------------ */
@@ -200,33 +150,15 @@ static bool is_clearing_rule(struct context *context, const struct netrules_rule
     return !early;
 }
 
-static bool has_clearing_rule(struct context *context, const struct our_mark *ours)
-{
-    for (const struct netrules_table *table = context->ruleset->tables; table; table = table->next)
-        for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
-            for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next)
-                if (is_clearing_rule(context, rule, ours))
-                    return true;
-    return false;
-}
-
-static void check_clearing(struct context *context, const struct our_mark *ours)
-{
-    if (ours->inspected && context->feeds && !has_clearing_rule(context, ours))
-        add_finding(context, DOCTOR_NOTE, "mark.kept",
-                    "Where a tunnel begins or ends on this host, the inner packet inherits the mark of the "
-                    "outer packet (or the reverse), and passes uninspected.",
-                    "Add a rule to postrouting: `meta mark & MASK == MARK meta mark set meta mark & ~MASK`, "
-                    "or `iptables -t mangle -A POSTROUTING -m mark --mark MARK/MASK -j MARK --set-xmark "
-                    "0x0/MASK`.",
-                    "no rule clears Sluice's mark 0x%x/0x%x (%s) after the inspection", ours->value, ours->mask,
-                    ours->name);
-}
-
 static void check_mark(struct context *context, const struct netrules_rule *rule, const struct netrules_mark *mark,
                        const struct our_mark *ours)
 {
-    if (!(mark->mask & ours->mask) || mark->kind != NETRULES_PACKET_MARK || is_ours(context, rule, mark, ours) ||
+    /* "match the mark, accept" in a chain of the administrator is how repeat mode is set up. */
+    bool of_sluice = is_sluice_rule(context, rule) || is_feed(context, rule) ||
+                     (mark->use == NETRULES_MARK_MATCH && mark->mask == ours->mask && mark->value == ours->value);
+    bool whole = mark->mask == ALL;
+
+    if (!(mark->mask & ours->mask) || mark->kind != NETRULES_PACKET_MARK || of_sluice ||
         (mark->use == NETRULES_MARK_SET && is_clearing_rule(context, rule, ours)))
         return;
     switch (mark->use) {
@@ -237,7 +169,17 @@ static void check_mark(struct context *context, const struct netrules_rule *rule
         report_copy(context, rule, mark, ours);
         break;
     case NETRULES_MARK_MATCH:
-        report_match(context, rule, mark, ours);
+        if (whole && !ours->inspected) /* packets that Sluice sends are not meant for such a rule */
+            break;
+        set_finding_rule(
+            add_finding(
+                context, whole ? DOCTOR_NOTE : DOCTOR_WARNING, "mark.matched",
+                whole ? "The rule compares the whole mark: a packet that also has Sluice's bit no longer matches."
+                      : "The rule uses the same bits: it may match packets with Sluice's mark.",
+                "Choose other bits for queue.mark and nft.reject-mark, or compare under a mask that excludes them.",
+                "%s matches bits of Sluice's mark 0x%x/0x%x (%s): 0x%x under 0x%x", user_of(rule, mark), ours->value,
+                ours->mask, ours->name, mark->value, mark->mask),
+            rule);
         break;
     case NETRULES_MARK_ANY:
         set_finding_rule(
@@ -252,46 +194,18 @@ static void check_mark(struct context *context, const struct netrules_rule *rule
     }
 }
 
-static void check_route(struct context *context, const struct netrules_route *route, const struct our_mark *ours)
-{
-    const char *known = known_user(route->mark, route->mask);
-    bool whole = route->mask == ALL;
-    struct doctor_finding *finding;
-
-    if (!(route->mask & ours->mask) || (whole && !ours->inspected))
-        return;
-    finding =
-        add_finding(context, whole ? DOCTOR_NOTE : DOCTOR_WARNING, "mark.routed",
-                    whole ? "The routing rule compares the whole mark: a packet that also has Sluice's bit is routed "
-                            "as if it had no mark."
-                          : "The routing rule uses the same bits: it may route packets with Sluice's mark.",
-                    "Choose other bits for queue.mark and nft.reject-mark, or route under a mask that "
-                    "excludes them (`ip rule ... fwmark MARK/MASK`).",
-                    "%s routes by bits of Sluice's mark 0x%x/0x%x (%s)", known ? known : "policy routing", ours->value,
-                    ours->mask, ours->name);
-    finding->other = route->text;
-}
-
-/* Returns the mark bits that no rule and no routing rule reads or writes; comparisons of whole marks use only the bits
- * of their value. */
-static uint32_t free_bits(const struct context *context)
-{
-    uint32_t used = 0;
-
-    for (const struct netrules_table *table = context->ruleset->tables; table; table = table->next)
-        for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
-            for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next)
-                for (const struct netrules_mark *mark = rule->marks; mark; mark = mark->next)
-                    used |= mark->mask != ALL ? mark->mask : mark->value;
-    for (const struct netrules_route *route = context->ruleset->routes; route; route = route->next)
-        used |= route->mask != ALL ? route->mask : route->mark;
-    return ~used;
-}
-
+/* Reports the mark bits that no rule and no routing rule reads or writes, when a finding about marks needs them. */
 static void suggest_bits(struct context *context)
 {
-    uint32_t bits = free_bits(context);
+    uint32_t used = 0, bits;
 
+    /* Comparisons of whole marks use only the bits of their value. */
+    for (const struct netrules_rule *rule = NULL; (rule = netrules_next_rule(context->ruleset, rule));)
+        for (const struct netrules_mark *mark = rule->marks; mark; mark = mark->next)
+            used |= mark->mask != ALL ? mark->mask : mark->value;
+    for (const struct netrules_route *route = context->ruleset->routes; route; route = route->next)
+        used |= route->mask != ALL ? route->mask : route->mark;
+    bits = ~used;
     for (const struct doctor_finding *finding = context->report->findings; finding; finding = finding->next) {
         if (strncmp(finding->id, "mark.", strlen("mark.")) != 0 || finding->severity == DOCTOR_NOTE || bits == 0)
             continue;
@@ -303,8 +217,10 @@ static void suggest_bits(struct context *context)
     }
 }
 
-static void check_connections(struct context *context, const struct our_mark *ours)
+static void check_ours(struct context *context, const struct our_mark *ours)
 {
+    bool cleared = false;
+
     if (ours->connections)
         add_finding(context, DOCTOR_WARNING, "mark.connections",
                     "Another program has saved Sluice's mark, or the same bits for its own purpose, to "
@@ -312,19 +228,38 @@ static void check_connections(struct context *context, const struct our_mark *ou
                     "Choose bits that no other program uses for queue.mark and nft.reject-mark.",
                     "%llu connections have Sluice's mark 0x%x/0x%x (%s)", (unsigned long long)ours->connections,
                     ours->value, ours->mask, ours->name);
-}
+    for (const struct netrules_rule *rule = NULL; (rule = netrules_next_rule(context->ruleset, rule));)
+        cleared |= is_clearing_rule(context, rule, ours);
+    if (ours->inspected && context->feeds && !cleared)
+        add_finding(context, DOCTOR_NOTE, "mark.kept",
+                    "Where a tunnel begins or ends on this host, the inner packet inherits the mark of the "
+                    "outer packet (or the reverse), and passes uninspected.",
+                    "Add a rule to postrouting: `meta mark & MASK == MARK meta mark set meta mark & ~MASK`, "
+                    "or `iptables -t mangle -A POSTROUTING -m mark --mark MARK/MASK -j MARK --set-xmark "
+                    "0x0/MASK`.",
+                    "no rule clears Sluice's mark 0x%x/0x%x (%s) after the inspection", ours->value, ours->mask,
+                    ours->name);
+    for (const struct netrules_rule *rule = NULL; (rule = netrules_next_rule(context->ruleset, rule));)
+        for (const struct netrules_mark *mark = rule->marks; mark; mark = mark->next)
+            check_mark(context, rule, mark, ours);
+    for (const struct netrules_route *route = context->ruleset->routes; route; route = route->next) {
+        const char *known = known_user(route->mark, route->mask);
+        bool whole = route->mask == ALL;
+        struct doctor_finding *finding;
 
-static void check_ours(struct context *context, const struct our_mark *ours)
-{
-    check_connections(context, ours);
-    check_clearing(context, ours);
-    for (const struct netrules_table *table = context->ruleset->tables; table; table = table->next)
-        for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
-            for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next)
-                for (const struct netrules_mark *mark = rule->marks; mark; mark = mark->next)
-                    check_mark(context, rule, mark, ours);
-    for (const struct netrules_route *route = context->ruleset->routes; route; route = route->next)
-        check_route(context, route, ours);
+        if (!(route->mask & ours->mask) || (whole && !ours->inspected))
+            continue;
+        finding = add_finding(
+            context, whole ? DOCTOR_NOTE : DOCTOR_WARNING, "mark.routed",
+            whole ? "The routing rule compares the whole mark: a packet that also has Sluice's bit is routed "
+                    "as if it had no mark."
+                  : "The routing rule uses the same bits: it may route packets with Sluice's mark.",
+            "Choose other bits for queue.mark and nft.reject-mark, or route under a mask that "
+            "excludes them (`ip rule ... fwmark MARK/MASK`).",
+            "%s routes by bits of Sluice's mark 0x%x/0x%x (%s)", known ? known : "policy routing", ours->value,
+            ours->mask, ours->name);
+        finding->other = route->text;
+    }
 }
 
 void check_marks(struct context *context)

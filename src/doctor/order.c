@@ -61,47 +61,29 @@ static bool is_expected(const struct ahead *ahead, const struct netrules_rule *r
 
 /* --- Established connections ------------------------------------------------------------------------ */
 
-static bool is_feed(const struct context *context, const struct netrules_rule *rule)
-{
-    for (const struct feed *feed = context->feeds; feed; feed = feed->next)
-        if (feed->rule == rule)
-            return true;
-    return false;
-}
-
-static bool has_feed(const struct context *context, const struct netrules_chain *chain)
-{
-    for (const struct feed *feed = context->feeds; chain && feed; feed = feed->next)
-        if (feed->rule->chain == chain)
-            return true;
-    return false;
-}
-
 /* Records a rule that sends established connections to a queue of Sluice, by its verdict or by a jump. */
 static void record_coverage(struct ahead *ahead, const struct netrules_rule *rule, bool established, bool in_branch)
 {
     bool jumps = rule->verdict == NETRULES_JUMP || rule->verdict == NETRULES_GOTO;
+    const struct netrules_chain *target = jumps ? netrules_find_chain(rule->chain->table, rule->target) : NULL;
+    bool feeds = is_feed(ahead->context, rule);
 
-    if (!established || !(is_feed(ahead->context, rule) ||
-                          (jumps && has_feed(ahead->context, netrules_find_chain(rule->chain->table, rule->target)))))
+    for (const struct feed *feed = ahead->context->feeds; target && feed; feed = feed->next)
+        feeds |= feed->rule->chain == target;
+    if (!established || !feeds)
         return;
     ahead->covers_all |= !in_branch;
     if (ahead->covered_count < MAX_COVERED)
         ahead->covered[ahead->covered_count++] = rule->chain;
 }
 
-static bool is_covered(const struct ahead *ahead, const struct netrules_rule *rule)
-{
-    for (size_t i = 0; i < ahead->covered_count; i++)
-        if (ahead->covered[i] == rule->chain)
-            return true;
-    return ahead->covers_all;
-}
-
 static bool accepts_established(const struct ahead *ahead, const struct step *step)
 {
-    return step->accepts && step->established && !step->only_loopback && !is_expected(ahead, step->rule) &&
-           !is_covered(ahead, step->rule);
+    bool covered = ahead->covers_all;
+
+    for (size_t i = 0; i < ahead->covered_count; i++)
+        covered |= ahead->covered[i] == step->rule->chain;
+    return step->accepts && step->established && !step->only_loopback && !is_expected(ahead, step->rule) && !covered;
 }
 
 static void record_after(const struct step *step, void *user)
@@ -127,22 +109,6 @@ static void record_ahead(const struct step *step, void *user)
     if (!ahead->first)
         ahead->first = step->rule;
     ahead->count++;
-}
-
-static void report_unreachable(struct context *context, const struct feed *feed, const struct netrules_rule *blocker)
-{
-    for (const struct feed *other = context->feeds; other; other = other->next)
-        if (other->rule == blocker) /* its packets are in a queue of Sluice already */
-            return;
-    set_finding_rule(
-        add_finding(context, DOCTOR_BROKEN, "order.unreachable",
-                    "The rule's verdict ends this chain for every packet, so no packet reaches the queue "
-                    "rule after it: nothing at this hook is inspected.",
-                    "Put the queue rule before it. Better: give Sluice its own base chain, which no verdict "
-                    "of another chain ends: `sluice nft install --mode after`.",
-                    "a rule ahead of the queue ends the chain for every packet (queue rule: chain %s, `%s`)",
-                    feed->rule->chain->name, feed->rule->text),
-        blocker);
 }
 
 static void report_ahead(struct context *context, const struct ahead *ahead)
@@ -199,46 +165,45 @@ static void check_base(const struct netrules_chain *base, void *user)
         order->context->failed = true;
         return;
     }
-    if (path.blocker)
-        report_unreachable(order->context, order->feed, path.blocker);
+    if (path.blocker && !is_feed(order->context, path.blocker)) /* else its packets are in a queue of Sluice already */
+        set_finding_rule(
+            add_finding(order->context, DOCTOR_BROKEN, "order.unreachable",
+                        "The rule's verdict ends this chain for every packet, so no packet reaches the queue "
+                        "rule after it: nothing at this hook is inspected.",
+                        "Put the queue rule before it. Better: give Sluice its own base chain, which no verdict "
+                        "of another chain ends: `sluice nft install --mode after`.",
+                        "a rule ahead of the queue ends the chain for every packet (queue rule: chain %s, `%s`)",
+                        order->feed->rule->chain->name, order->feed->rule->text),
+            path.blocker);
     report_ahead(order->context, &ahead);
-}
-
-static void check_unused(struct context *context, const struct feed *feed)
-{
-    bool chain_mode = feed->own && find_own_table(context, feed->rule->chain->table)->mode == ATTACH_CHAIN;
-
-    set_finding_rule(
-        add_finding(context, DOCTOR_BROKEN, "order.unused",
-                    "A chain without a hook receives packets only from rules that jump to it. No packet "
-                    "reaches such a rule, or a rule before the queue rule ends the chain for every packet.",
-                    chain_mode
-                        ? "Put base chains that `jump sluice_ips` in place of `accept` into this table, or include "
-                          "the output of `sluice nft print --mode chain` in your ruleset."
-                        : "Jump to it from a base chain, or use `sluice nft install --mode after`.",
-                    "no packet reaches the queue rule in chain %s", feed->rule->chain->name),
-        feed->rule);
 }
 
 void check_order(struct context *context)
 {
     for (const struct feed *feed = context->feeds; feed; feed = feed->next) {
+        bool chain_mode = feed->own && find_own_table(context, feed->rule->chain->table)->mode == ATTACH_CHAIN;
         struct order order = { .context = context, .feed = feed };
 
-        if (for_each_base(context->ruleset, feed->rule, check_base, &order))
+        if (for_each_base(context->ruleset, feed->rule, check_base, &order)) {
             context->failed = true;
-        else if (order.bases == 0)
-            check_unused(context, feed);
+            continue;
+        }
+        if (order.bases > 0)
+            continue;
+        set_finding_rule(
+            add_finding(context, DOCTOR_BROKEN, "order.unused",
+                        "A chain without a hook receives packets only from rules that jump to it. No packet "
+                        "reaches such a rule, or a rule before the queue rule ends the chain for every packet.",
+                        chain_mode
+                            ? "Put base chains that `jump sluice_ips` in place of `accept` into this table, or include "
+                              "the output of `sluice nft print --mode chain` in your ruleset."
+                            : "Jump to it from a base chain, or use `sluice nft install --mode after`.",
+                        "no packet reaches the queue rule in chain %s", feed->rule->chain->name),
+            feed->rule);
     }
 }
 
 /* --- Priorities ------------------------------------------------------------------------------------- */
-
-static bool is_filter(const struct netrules_chain *chain)
-{
-    return chain->base && strcmp(chain->type, "filter") == 0 && (chain->rules || chain->policy == NETRULES_DROP) &&
-           !chain->table->dormant && (!chain->table->legacy || strcmp(chain->table->name, "nat") != 0);
-}
 
 static bool may_drop(const struct netrules_chain *chain)
 {
@@ -289,20 +254,13 @@ static void check_own_chain(struct context *context, const struct netrules_chain
         if (find_own_table(context, table) ||
             firewall_is_sluice_table(table->comment, &ignored)) /* table of another sluice instance */
             continue;
+        if (table->dormant || (table->legacy && strcmp(table->name, "nat") == 0))
+            continue;
         for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
-            if (is_filter(chain) && same_hook(ours, chain))
+            if (same_hook(ours, chain) && strcmp(chain->type, "filter") == 0 &&
+                (chain->rules || chain->policy == NETRULES_DROP))
                 compare_priorities(context, ours, mode, chain);
     }
-}
-
-static bool has_nat(const struct context *context, const struct netrules_chain *base)
-{
-    for (const struct netrules_table *table = context->ruleset->tables; table; table = table->next)
-        for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
-            if (chain->base && chain->rules && (families_of(chain) & families_of(base)) &&
-                (strcmp(chain->type, "nat") == 0 || (table->legacy && strcmp(table->name, "nat") == 0)))
-                return true;
-    return false;
 }
 
 /* Reports queue rules outside the range from DNAT (-100) to SNAT (100), in which both directions have the inside
@@ -312,9 +270,14 @@ static void check_place(const struct netrules_chain *base, void *user)
     struct order *order = user;
     const struct netrules_rule *rule = order->feed->rule;
     bool first = base->hook == NF_INET_PRE_ROUTING || base->hook == NF_INET_LOCAL_OUT;
+    bool translates = false; /* a chain translates addresses of this family */
 
     if (base->table->family == NFPROTO_BRIDGE || base->table->family == NFPROTO_NETDEV)
         return;
+    for (const struct netrules_table *table = order->context->ruleset->tables; table; table = table->next)
+        for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
+            translates |= chain->base && chain->rules && (families_of(chain) & families_of(base)) &&
+                          (strcmp(chain->type, "nat") == 0 || (table->legacy && strcmp(table->name, "nat") == 0));
     if (first && base->priority < CONNTRACK)
         set_finding_rule(
             add_finding(order->context, DOCTOR_WARNING, "order.before-conntrack",
@@ -327,7 +290,7 @@ static void check_place(const struct netrules_chain *base, void *user)
             rule);
     else if (((base->hook == NF_INET_PRE_ROUTING && base->priority < NAT_DESTINATION) ||
               (base->hook == NF_INET_POST_ROUTING && base->priority >= NAT_SOURCE)) &&
-             has_nat(order->context, base))
+             translates)
         set_finding_rule(
             add_finding(order->context, DOCTOR_WARNING, "order.nat",
                         "Addresses are translated at this hook: Sluice receives one direction before and the "

@@ -13,7 +13,6 @@ struct shared {
     struct context *context;
     const struct feed *feed;
     size_t rules, drops; /* after the queue rule */
-    bool told;
 };
 
 static void count_after(const struct step *step, void *user)
@@ -37,27 +36,39 @@ bool repeats(const struct context *context, const struct netrules_rule *rule)
 }
 
 /* Reports rules that packets skip: by bypass when there is no listener, and by every accept outside repeat mode. */
-static void report_shared(struct shared *shared, const struct netrules_chain *base, bool always)
+static void check_shared_base(const struct netrules_chain *base, void *user)
 {
+    struct shared *shared = user;
+    struct context *context = shared->context;
     const struct netrules_rule *rule = shared->feed->rule;
-    bool denies = shared->drops > 0 || base->policy == NETRULES_DROP;
-    enum doctor_severity severity = denies ? DOCTOR_BROKEN : DOCTOR_WARNING;
+    struct path path = { .base = base, .goal = rule, .after = count_after, .user = shared };
     const char *policy = base->policy == NETRULES_DROP ? ", and the policy drop" : "";
+    enum doctor_severity severity = DOCTOR_BROKEN;
 
-    if ((!denies && shared->rules == 0) || (!always && replaces_accept(shared->context, rule)))
+    shared->rules = shared->drops = 0;
+    if (walk(context->ruleset, &path)) {
+        context->failed = true;
         return;
+    }
+    if (!path.always && replaces_accept(context, rule))
+        return;
+    if (shared->drops == 0 && base->policy != NETRULES_DROP) {
+        if (shared->rules == 0)
+            return;
+        severity = DOCTOR_WARNING;
+    }
     if (rule->queue.bypass)
         set_finding_rule(
-            add_finding(shared->context, severity, "queue.bypass-shared",
+            add_finding(context, severity, "queue.bypass-shared",
                         "Without a listener, or with fail-open when the queue is full, the kernel accepts the "
                         "packet for the rest of this base chain: bypass then disables not only the inspection "
                         "but also the firewall rules after the queue.",
                         OWN_CHAIN, "bypass skips the rules after the queue in %s %s: %zu, of which %zu deny%s",
                         base->table->name, base->name, shared->rules, shared->drops, policy),
             rule);
-    if (!repeats(shared->context, rule))
+    if (!repeats(context, rule))
         set_finding_rule(
-            add_finding(shared->context, severity, "queue.accept-shared",
+            add_finding(context, severity, "queue.accept-shared",
                         "A packet that Sluice accepts leaves the base chain: the rules after the queue are never "
                         "evaluated for it.",
                         OWN_CHAIN
@@ -65,18 +76,6 @@ static void report_shared(struct shared *shared, const struct netrules_chain *ba
                         "an accepted packet skips the rules after the queue in %s %s: %zu, of which %zu deny%s",
                         base->table->name, base->name, shared->rules, shared->drops, policy),
             rule);
-}
-
-static void check_shared_base(const struct netrules_chain *base, void *user)
-{
-    struct shared *shared = user;
-    struct path path = { .base = base, .goal = shared->feed->rule, .after = count_after, .user = shared };
-
-    shared->rules = shared->drops = 0;
-    if (walk(shared->context->ruleset, &path))
-        shared->context->failed = true;
-    else
-        report_shared(shared, base, path.always);
 }
 
 /* --- Distribution over queues ----------------------------------------------------------------------- */
@@ -123,24 +122,6 @@ static void check_spread(struct context *context, const struct feed *feed)
     }
 }
 
-static void check_bypass(struct context *context, const struct feed *feed)
-{
-    if (feed->rule->queue.bypass)
-        return;
-    set_finding_rule(
-        add_finding(
-            context, context->input->bypass_given && context->input->options.bypass ? DOCTOR_WARNING : DOCTOR_NOTE,
-            "queue.no-bypass",
-            "Without a running daemon the kernel drops every packet that matches this rule: no "
-            "packet passes uninspected, and none passes at all.",
-            feed->own ? "This is the setting nft.bypass: no. With bypass, packets continue with the next chain; "
-                        "in the sluice table this skips no firewall rule."
-                      : "If this is not intended, use the sluice table with nft.bypass: yes. In a chain with "
-                        "other rules, bypass would skip them.",
-            "the kernel drops queued packets while there is no listener"),
-        feed->rule);
-}
-
 /* --- Queues of other programs ----------------------------------------------------------------------- */
 
 static const struct netrules_listener *holder_of(const struct context *context, unsigned queue)
@@ -149,40 +130,6 @@ static const struct netrules_listener *holder_of(const struct context *context, 
         if (holder->queue == queue)
             return holder;
     return NULL;
-}
-
-static void check_second_user(struct context *context, const struct feed *feed)
-{
-    if (!context->own || feed->own)
-        return;
-    set_finding_rule(
-        add_finding(context, DOCTOR_WARNING, "queue.second-rule",
-                    "Packets that match both rules are inspected twice. This rule may also queue packets "
-                    "before the firewall has decided, and an accept of Sluice skips the rest of its chain.",
-                    "Use other queue numbers for one of them, or delete the rule.",
-                    "a rule outside the sluice table sends packets to %s",
-                    queues_text(context, feed->rule->queue.first, feed->rule->queue.last)),
-        feed->rule);
-}
-
-static void check_other_user(struct context *context, const struct netrules_rule *rule)
-{
-    const struct netrules_queue *queue = &rule->queue;
-    const struct netrules_listener *holder = holder_of(context, queue->first);
-
-    if (rule->verdict != NETRULES_QUEUE || is_next_queue(context, rule) ||
-        (queue->first <= context->last_queue && queue->last >= context->first))
-        return;
-    set_finding_rule(
-        add_finding(context, DOCTOR_NOTE, "queue.other-user",
-                    "The other program's verdict accept passes the packet to the next base chain, Sluice's "
-                    "if that is later; its verdict repeat traverses the chain again.",
-                    "None, as long as the queue numbers differ. To pass packets through both programs, see mode route.",
-                    "another program uses %s (%s)", queues_text(context, queue->first, queue->last),
-                    !holder        ? "no listener"
-                    : holder->name ? holder->name
-                                   : "process of another namespace"),
-        rule);
 }
 
 /* Whether an equal rule of the table was checked before: in a chain of another hook it adds no information about the
@@ -198,82 +145,107 @@ static bool is_repeated(const struct context *context, const struct feed *feed)
 
 void check_queues(struct context *context)
 {
+    bool bypass_wanted = context->input->bypass_given && context->input->options.bypass;
+
     for (const struct feed *feed = context->feeds; feed; feed = feed->next) {
         struct shared shared = { .context = context, .feed = feed };
+        const struct netrules_queue *queue = &feed->rule->queue;
 
         if (!feed->own && for_each_base(context->ruleset, feed->rule, check_shared_base, &shared))
             context->failed = true;
-        check_second_user(context, feed);
+        if (context->own && !feed->own)
+            set_finding_rule(
+                add_finding(context, DOCTOR_WARNING, "queue.second-rule",
+                            "Packets that match both rules are inspected twice. This rule may also queue packets "
+                            "before the firewall has decided, and an accept of Sluice skips the rest of its chain.",
+                            "Use other queue numbers for one of them, or delete the rule.",
+                            "a rule outside the sluice table sends packets to %s",
+                            queues_text(context, queue->first, queue->last)),
+                feed->rule);
         if (is_repeated(context, feed))
             continue;
         check_spread(context, feed);
-        check_bypass(context, feed);
+        if (!queue->bypass)
+            set_finding_rule(
+                add_finding(
+                    context, bypass_wanted ? DOCTOR_WARNING : DOCTOR_NOTE, "queue.no-bypass",
+                    "Without a running daemon the kernel drops every packet that matches this rule: no "
+                    "packet passes uninspected, and none passes at all.",
+                    feed->own
+                        ? "This is the setting nft.bypass: no. With bypass, packets continue with the next chain; "
+                          "in the sluice table this skips no firewall rule."
+                        : "If this is not intended, use the sluice table with nft.bypass: yes. In a chain with "
+                          "other rules, bypass would skip them.",
+                    "the kernel drops queued packets while there is no listener"),
+                feed->rule);
     }
-    for (const struct netrules_table *table = context->ruleset->tables; table; table = table->next)
-        for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
-            for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next)
-                check_other_user(context, rule);
+    for (const struct netrules_rule *rule = NULL; (rule = netrules_next_rule(context->ruleset, rule));) {
+        const struct netrules_queue *queue = &rule->queue;
+        const struct netrules_listener *holder = holder_of(context, queue->first);
+
+        if (rule->verdict != NETRULES_QUEUE || is_next_queue(context, rule) ||
+            (queue->first <= context->last_queue && queue->last >= context->first))
+            continue;
+        set_finding_rule(
+            add_finding(
+                context, DOCTOR_NOTE, "queue.other-user",
+                "The other program's verdict accept passes the packet to the next base chain, Sluice's "
+                "if that is later; its verdict repeat traverses the chain again.",
+                "None, as long as the queue numbers differ. To pass packets through both programs, see mode route.",
+                "another program uses %s (%s)", queues_text(context, queue->first, queue->last),
+                !holder        ? "no listener"
+                : holder->name ? holder->name
+                               : "process of another namespace"),
+            rule);
+    }
 }
 
 /* --- Listeners -------------------------------------------------------------------------------------- */
 
-static bool is_fed(const struct feed *feed, unsigned queue)
-{
-    return !feed->rule->queue.unknown && feed->rule->queue.first <= queue && queue <= feed->rule->queue.last;
-}
-
-static bool lacks_listener(const struct context *context, const struct feed *feed, unsigned queue)
-{
-    return is_fed(feed, queue) && !holder_of(context, queue);
-}
-
-static void report_no_listener(struct context *context, const struct feed *feed, unsigned first, unsigned last)
-{
-    bool bypass = feed->rule->queue.bypass;
-
-    set_finding_rule(add_finding(context, bypass ? DOCTOR_WARNING : DOCTOR_BROKEN, "queue.no-listener",
-                                 bypass ? "Because of bypass, packets pass uninspected."
-                                        : "Without bypass the kernel drops every packet that matches this rule.",
-                                 "Start the daemon with all these queue numbers: `sluice run --queue FIRST-LAST`.",
-                                 "%s: no listener", queues_text(context, first, last)),
-                     feed->rule);
-}
-
 /* Reports each range of queues without a listener. */
 static void check_queue_listeners(struct context *context, const struct feed *feed)
 {
+    bool bypass = feed->rule->queue.bypass;
     unsigned last = feed->rule->queue.last, ranges = 0;
 
     for (unsigned queue = feed->rule->queue.first; queue <= last && ranges < MAX_RANGES; queue++) {
         unsigned first = queue;
 
-        while (queue <= last && lacks_listener(context, feed, queue))
+        while (queue <= last && !holder_of(context, queue))
             queue++;
         if (queue == first)
             continue;
-        report_no_listener(context, feed, first, queue - 1);
+        set_finding_rule(add_finding(context, bypass ? DOCTOR_WARNING : DOCTOR_BROKEN, "queue.no-listener",
+                                     bypass ? "Because of bypass, packets pass uninspected."
+                                            : "Without bypass the kernel drops every packet that matches this rule.",
+                                     "Start the daemon with all these queue numbers: `sluice run --queue FIRST-LAST`.",
+                                     "%s: no listener", queues_text(context, first, queue - 1)),
+                         feed->rule);
         ranges++;
     }
 }
 
-static bool is_ours(const struct netrules_listener *holder)
-{
-    return !holder->name || strncmp(holder->name, "sluice", strlen("sluice")) == 0;
-}
-
+/* Checks the listener of a queue of Sluice. */
 static void check_holder(struct context *context, const struct netrules_listener *holder)
 {
     struct doctor_finding *finding;
 
-    if (holder->queue < context->first || holder->queue > context->last_queue || is_ours(holder))
-        return;
-    finding = add_finding(
-        context, DOCTOR_BROKEN, "queue.foreign-listener",
-        "A queue has only one listener. That program receives the packets, and Sluice cannot open the queue.",
-        "Choose other queue numbers for Sluice (queue.numbers), or stop that program.", "queue %u is in use by %s (%u)",
-        (unsigned)holder->queue, holder->name, holder->process);
-    finding->other = arena_printf(context->arena, "process %u (%s)", holder->process, holder->name);
-    context->failed |= !finding->other;
+    if (holder->name && strncmp(holder->name, "sluice", strlen("sluice")) != 0) {
+        finding = add_finding(
+            context, DOCTOR_BROKEN, "queue.foreign-listener",
+            "A queue has only one listener. That program receives the packets, and Sluice cannot open the queue.",
+            "Choose other queue numbers for Sluice (queue.numbers), or stop that program.",
+            "queue %u is in use by %s (%u)", (unsigned)holder->queue, holder->name, holder->process);
+        finding->other = arena_printf(context->arena, "process %u (%s)", holder->process, holder->name);
+        context->failed |= !finding->other;
+    }
+    if (holder->dropped)
+        add_finding(context, DOCTOR_NOTE, "queue.dropped",
+                    "The queue or its socket buffer was full: the kernel has dropped these packets since the "
+                    "queue was opened.",
+                    "Configure more queues (queue.numbers), a longer queue (queue.length) or a larger buffer "
+                    "(queue.receive-buffer).",
+                    "queue %u has dropped %u packets", (unsigned)holder->queue, holder->dropped);
 }
 
 /* Reports one queue that receives nearly all packets of several. */
@@ -302,41 +274,26 @@ static void check_load(struct context *context)
                 queues_text(context, context->first, context->last_queue));
 }
 
-static void check_full(struct context *context, const struct netrules_listener *holder)
-{
-    if (holder->dropped && holder->queue >= context->first && holder->queue <= context->last_queue)
-        add_finding(context, DOCTOR_NOTE, "queue.dropped",
-                    "The queue or its socket buffer was full: the kernel has dropped these packets since the "
-                    "queue was opened.",
-                    "Configure more queues (queue.numbers), a longer queue (queue.length) or a larger buffer "
-                    "(queue.receive-buffer).",
-                    "queue %u has dropped %u packets", (unsigned)holder->queue, holder->dropped);
-}
-
-/* Checks that the queue of the next consumer, which gets every accepted packet, has a listener. */
-static void check_next_queue(struct context *context, const struct doctor_next_queue *next)
-{
-    if (holder_of(context, next->queue))
-        return;
-    add_finding(context, next->bypass ? DOCTOR_WARNING : DOCTOR_BROKEN, "route.no-listener",
-                next->bypass
-                    ? "Because of queue.route-bypass, packets that Sluice accepts pass without the next consumer."
-                    : "Without queue.route-bypass the kernel drops every packet that Sluice accepts.",
-                next->bypass ? "Start the program that reads this queue."
-                             : "Start the program that reads this queue, or set queue.route-bypass: yes.",
-                "accepted packets are routed to queue %u, which has no listener", (unsigned)next->queue);
-}
-
 void check_listeners(struct context *context)
 {
-    for (unsigned i = 0; i < context->input->next_count; i++)
-        check_next_queue(context, &context->input->next[i]);
+    for (unsigned i = 0; i < context->input->next_count; i++) { /* queues of the next consumer, for accepted packets */
+        const struct doctor_next_queue *next = &context->input->next[i];
+
+        if (holder_of(context, next->queue))
+            continue;
+        add_finding(context, next->bypass ? DOCTOR_WARNING : DOCTOR_BROKEN, "route.no-listener",
+                    next->bypass
+                        ? "Because of queue.route-bypass, packets that Sluice accepts pass without the next consumer."
+                        : "Without queue.route-bypass the kernel drops every packet that Sluice accepts.",
+                    next->bypass ? "Start the program that reads this queue."
+                                 : "Start the program that reads this queue, or set queue.route-bypass: yes.",
+                    "accepted packets are routed to queue %u, which has no listener", (unsigned)next->queue);
+    }
     for (const struct feed *feed = context->feeds; feed; feed = feed->next)
         if (!feed->rule->queue.unknown && !is_repeated(context, feed))
             check_queue_listeners(context, feed);
-    for (const struct netrules_listener *holder = context->ruleset->holders; holder; holder = holder->next) {
-        check_holder(context, holder);
-        check_full(context, holder);
-    }
+    for (const struct netrules_listener *holder = context->ruleset->holders; holder; holder = holder->next)
+        if (holder->queue >= context->first && holder->queue <= context->last_queue)
+            check_holder(context, holder);
     check_load(context);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The report as text and as JSON, with the same content and, for one ruleset, always in the same order. */
+#include <linux/netfilter.h>
 #include <string.h>
 
 #include "doctor_priv.h"
@@ -28,41 +29,36 @@ static void write_wrapped(struct text *out, const char *label, const char *words
     text_puts(out, "\n");
 }
 
-static const char *tool_of(const struct netrules_table *table)
-{
-    return !table->legacy ? "" : table->family == 10 /* NFPROTO_IPV6 */ ? "ip6tables-legacy " : "iptables-legacy ";
-}
-
-static void write_place(struct text *out, const struct doctor_finding *finding)
-{
-    const struct netrules_chain *chain = finding->chain;
-
-    if (finding->other)
-        text_printf(out, "    in: %s\n", finding->other);
-    if (!chain)
-        return;
-    text_printf(out, "    in: %stable %s %s, chain %s", tool_of(chain->table),
-                netrules_family_name(chain->table->family), chain->table->name, chain->name);
-    if (chain->base)
-        text_printf(out, " (%s, priority %d)", netrules_hook_name(chain->table->family, chain->hook),
-                    (int)chain->priority);
-    text_puts(out, "\n");
-    if (!finding->rule)
-        return;
-    text_printf(out, "    %s %llu: %s", chain->table->legacy ? "number" : "handle",
-                (unsigned long long)finding->rule->handle, finding->rule->text);
-    if (finding->rule->comment) {
-        text_puts(out, " comment \"");
-        text_printable(out, finding->rule->comment, strlen(finding->rule->comment));
-        text_puts(out, "\"");
-    }
-    text_puts(out, "\n");
-}
-
 static void write_finding(struct text *out, const struct doctor_finding *finding)
 {
+    const struct netrules_chain *chain = finding->chain;
+    const struct netrules_rule *rule = finding->rule;
+
     text_printf(out, "%s %s: %s\n", doctor_severity_name(finding->severity), finding->id, finding->what);
-    write_place(out, finding);
+    if (finding->other)
+        text_printf(out, "    in: %s\n", finding->other);
+    if (chain) {
+        const char *tool = !chain->table->legacy                  ? ""
+                           : chain->table->family == NFPROTO_IPV6 ? "ip6tables-legacy "
+                                                                  : "iptables-legacy ";
+
+        text_printf(out, "    in: %stable %s %s, chain %s", tool, netrules_family_name(chain->table->family),
+                    chain->table->name, chain->name);
+        if (chain->base)
+            text_printf(out, " (%s, priority %d)", netrules_hook_name(chain->table->family, chain->hook),
+                        (int)chain->priority);
+        text_puts(out, "\n");
+    }
+    if (chain && rule) {
+        text_printf(out, "    %s %llu: %s", chain->table->legacy ? "number" : "handle",
+                    (unsigned long long)rule->handle, rule->text);
+        if (rule->comment) {
+            text_puts(out, " comment \"");
+            text_printable(out, rule->comment, strlen(rule->comment));
+            text_puts(out, "\"");
+        }
+        text_puts(out, "\n");
+    }
     write_wrapped(out, "why:", finding->why);
     write_wrapped(out, "remedy:", finding->remedy);
 }
@@ -89,27 +85,6 @@ void doctor_print(struct text *out, const struct doctor_report *report)
     write_count(out, report->counts[DOCTOR_NOTE], "note");
 }
 
-static void write_rule(struct text *out, const struct doctor_finding *finding)
-{
-    const struct netrules_chain *chain = finding->chain;
-
-    json_object_open(out, "rule");
-    json_string(out, "source", chain->table->legacy ? "iptables-legacy" : "nft");
-    json_string(out, "family", netrules_family_name(chain->table->family));
-    json_string(out, "table", chain->table->name);
-    json_string(out, "chain", chain->name);
-    if (chain->base) {
-        json_string(out, "hook", netrules_hook_name(chain->table->family, chain->hook));
-        json_int(out, "priority", chain->priority);
-    }
-    if (finding->rule) {
-        json_uint(out, chain->table->legacy ? "number" : "handle", finding->rule->handle);
-        json_string(out, "text", finding->rule->text);
-        json_string(out, "comment", finding->rule->comment);
-    }
-    json_object_close(out);
-}
-
 void doctor_print_json(struct text *out, const struct doctor_report *report)
 {
     static const char *const verdicts[] = { "clean", "warnings", "broken" };
@@ -127,12 +102,29 @@ void doctor_print_json(struct text *out, const struct doctor_report *report)
     json_object_close(out);
     json_array_open(out, "findings");
     for (const struct doctor_finding *finding = report->findings; finding; finding = finding->next) {
+        const struct netrules_chain *chain = finding->chain;
+
         json_object_open(out, NULL);
         json_string(out, "severity", doctor_severity_name(finding->severity));
         json_string(out, "id", finding->id);
         json_string(out, "what", finding->what);
-        if (finding->chain)
-            write_rule(out, finding);
+        if (chain) {
+            json_object_open(out, "rule");
+            json_string(out, "source", chain->table->legacy ? "iptables-legacy" : "nft");
+            json_string(out, "family", netrules_family_name(chain->table->family));
+            json_string(out, "table", chain->table->name);
+            json_string(out, "chain", chain->name);
+            if (chain->base) {
+                json_string(out, "hook", netrules_hook_name(chain->table->family, chain->hook));
+                json_int(out, "priority", chain->priority);
+            }
+            if (finding->rule) {
+                json_uint(out, chain->table->legacy ? "number" : "handle", finding->rule->handle);
+                json_string(out, "text", finding->rule->text);
+                json_string(out, "comment", finding->rule->comment);
+            }
+            json_object_close(out);
+        }
         json_string(out, "other", finding->other);
         json_string(out, "why", finding->why);
         json_string(out, "remedy", finding->remedy);

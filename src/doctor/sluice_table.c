@@ -13,61 +13,44 @@
 
 /* --- Options of the installed table ----------------------------------------------------------------- */
 
-static const struct netrules_rule *queue_rule(const struct netrules_table *table)
-{
-    for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
-        for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next)
-            if (rule->verdict == NETRULES_QUEUE && !rule->matches_connection_mark)
-                return rule;
-    return NULL;
-}
-
-static unsigned hooks_of(const struct netrules_table *table)
-{
-    unsigned hooks = 0;
-
-    for (unsigned i = 0; i < FIREWALL_HOOK_COUNT; i++) {
-        const struct netrules_chain *chain = netrules_find_chain(table, firewall_hook_name(1u << i));
-
-        hooks |= chain && chain->base ? 1u << i : 0;
-    }
-    return hooks;
-}
-
-static enum firewall_family family_of(uint32_t family)
-{
-    switch (family) {
-    case NFPROTO_IPV4:
-        return FIREWALL_IPV4;
-    case NFPROTO_IPV6:
-        return FIREWALL_IPV6;
-    case NFPROTO_BRIDGE:
-        return FIREWALL_BRIDGE;
-    default:
-        return FIREWALL_INET;
-    }
-}
-
 /* Returns the options that would have created this table: those given explicitly, otherwise those of the live table. */
 static struct firewall_options options_of(const struct context *context, const struct sluice_table *own)
 {
+    static const struct {
+        uint32_t protocol;
+        enum firewall_family family;
+    } families[] = { { NFPROTO_IPV4, FIREWALL_IPV4 },
+                     { NFPROTO_IPV6, FIREWALL_IPV6 },
+                     { NFPROTO_BRIDGE, FIREWALL_BRIDGE } };
     const struct doctor_input *input = context->input;
-    const struct netrules_rule *rule = queue_rule(own->table);
+    const struct netrules_rule *queue_rule = NULL;
     struct firewall_options options = input->options;
 
     options.mode = own->mode;
-    options.family = family_of(own->table->family);
+    options.family = FIREWALL_INET;
+    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
+        if (families[i].protocol == own->table->family)
+            options.family = families[i].family;
     options.queue_first = context->first;
     options.queue_last = context->last_queue;
     options.mark = context->mark;
     options.mark_mask = context->mark_mask;
     options.offload = context->offload;
-    options.hooks = input->hooks_given ? options.hooks : hooks_of(own->table);
-    if (rule) {
-        options.expression = rule->xtables_queue ? QUEUE_EXPRESSION_XT : QUEUE_EXPRESSION_NATIVE;
-        options.bypass = input->bypass_given ? options.bypass : rule->queue.bypass;
-    } else {
-        options.expression = QUEUE_EXPRESSION_NATIVE;
+    if (!input->hooks_given)
+        options.hooks = 0;
+    for (unsigned i = 0; i < FIREWALL_HOOK_COUNT && !input->hooks_given; i++) {
+        const struct netrules_chain *chain = netrules_find_chain(own->table, firewall_hook_name(1u << i));
+
+        options.hooks |= chain && chain->base ? 1u << i : 0;
+    }
+    for (const struct netrules_chain *chain = own->table->chains; chain && !queue_rule; chain = chain->next)
+        for (const struct netrules_rule *rule = chain->rules; rule && !queue_rule; rule = rule->next)
+            if (rule->verdict == NETRULES_QUEUE && !rule->matches_connection_mark)
+                queue_rule = rule;
+    options.expression = QUEUE_EXPRESSION_NATIVE;
+    if (queue_rule) {
+        options.expression = queue_rule->xtables_queue ? QUEUE_EXPRESSION_XT : QUEUE_EXPRESSION_NATIVE;
+        options.bypass = input->bypass_given ? options.bypass : queue_rule->queue.bypass;
     }
     return options;
 }
@@ -82,36 +65,6 @@ static int add_expected(void *user, const void *bytes, size_t length)
 static bool same_rule(const struct netrules_rule *one, const struct netrules_rule *other)
 {
     return strcmp(one->text, other->text) == 0;
-}
-
-static void report_missing_rule(struct context *context, const struct netrules_chain *chain,
-                                const struct netrules_rule *rule, bool feeds)
-{
-    bool queues = rule->verdict == NETRULES_QUEUE && !rule->matches_connection_mark;
-    struct doctor_finding *finding;
-
-    if (queues && !feeds)
-        finding = add_finding(context, DOCTOR_BROKEN, "own.not-feeding",
-                              "Packets at this hook are not inspected. A stopping daemon removes the rule first; if "
-                              "none is stopping, another program removed it.",
-                              REINSTALL, "chain %s of the sluice table feeds no queue", chain->name);
-    else
-        finding = add_finding(context, DOCTOR_WARNING, "own.altered",
-                              "Another program changed the sluice table, or it was installed with options other than "
-                              "the configured ones.",
-                              REINSTALL, "chain %s of the sluice table lacks the rule `%s`", chain->name, rule->text);
-    finding->chain = chain;
-}
-
-static void report_extra_rule(struct context *context, const struct netrules_rule *rule)
-{
-    set_finding_rule(
-        add_finding(context, rule->verdict == NETRULES_QUEUE ? DOCTOR_NOTE : DOCTOR_WARNING, "own.altered",
-                    "The next installation replaces the sluice table, including this rule. An accept here "
-                    "lets packets pass uninspected.",
-                    "Put the rule into another table; exceptions of mode chain belong into sluice_exceptions.",
-                    "the sluice table has a rule that Sluice did not create"),
-        rule);
 }
 
 static bool feeds(const struct netrules_chain *chain)
@@ -136,6 +89,7 @@ static void compare_rules(struct context *context, const struct netrules_chain *
                           const struct netrules_chain *expected_chain)
 {
     const struct netrules_rule *live_rule = live->rules, *expected_rule = expected_chain->rules;
+    struct doctor_finding *finding;
 
     while (expected_rule && !live->rules &&
            (expected_rule->verdict != NETRULES_QUEUE ||
@@ -146,10 +100,30 @@ static void compare_rules(struct context *context, const struct netrules_chain *
             live_rule = live_rule->next;
             expected_rule = expected_rule->next;
         } else if (expected_rule && (!live_rule || !has_rule(live_rule, expected_rule))) {
-            report_missing_rule(context, live, expected_rule, feeds(live));
+            bool queues = expected_rule->verdict == NETRULES_QUEUE && !expected_rule->matches_connection_mark;
+
+            if (queues && !feeds(live))
+                finding =
+                    add_finding(context, DOCTOR_BROKEN, "own.not-feeding",
+                                "Packets at this hook are not inspected. A stopping daemon removes the rule first; if "
+                                "none is stopping, another program removed it.",
+                                REINSTALL, "chain %s of the sluice table feeds no queue", live->name);
+            else
+                finding = add_finding(
+                    context, DOCTOR_WARNING, "own.altered",
+                    "Another program changed the sluice table, or it was installed with options other than "
+                    "the configured ones.",
+                    REINSTALL, "chain %s of the sluice table lacks the rule `%s`", live->name, expected_rule->text);
+            finding->chain = live;
             expected_rule = expected_rule->next;
         } else {
-            report_extra_rule(context, live_rule);
+            finding =
+                add_finding(context, live_rule->verdict == NETRULES_QUEUE ? DOCTOR_NOTE : DOCTOR_WARNING, "own.altered",
+                            "The next installation replaces the sluice table, including this rule. An accept here "
+                            "lets packets pass uninspected.",
+                            "Put the rule into another table; exceptions of mode chain belong into sluice_exceptions.",
+                            "the sluice table has a rule that Sluice did not create");
+            set_finding_rule(finding, live_rule);
             live_rule = live_rule->next;
         }
     }
@@ -184,12 +158,23 @@ static void compare_chain(struct context *context, const struct sluice_table *ow
         compare_rules(context, live, expected_chain);
 }
 
-static void compare_table(struct context *context, const struct sluice_table *own)
+static void check_installed_table(struct context *context, const struct sluice_table *own)
 {
+    const char *family = netrules_family_name(own->table->family), *remedy;
     struct firewall_options options = options_of(context, own);
-    struct netrules *expected = netrules_new();
-    int err = expected ? firewall_expect(&options, false, add_expected, expected) : -ENOMEM;
+    struct netrules *expected;
+    int err;
 
+    if (own->table->dormant) {
+        remedy = arena_printf(context->arena, "Run `nft add table %s %s` to activate it, or `sluice nft install`.",
+                              family, own->table->name);
+        context->failed |= !remedy;
+        add_finding(context, DOCTOR_BROKEN, "own.dormant",
+                    "A dormant table is not attached to its hooks: nothing is inspected.", remedy ? remedy : "",
+                    "Sluice's table %s %s is dormant", family, own->table->name);
+    }
+    expected = netrules_new();
+    err = expected ? firewall_expect(&options, false, add_expected, expected) : -ENOMEM;
     context->failed |= err == -ENOMEM;
     for (const struct netrules_chain *chain = err ? NULL : expected->tables->chains; chain; chain = chain->next)
         compare_chain(context, own, chain);
@@ -198,47 +183,23 @@ static void compare_table(struct context *context, const struct sluice_table *ow
 
 /* --- Presence --------------------------------------------------------------------------------------- */
 
-static void check_dormant(struct context *context, const struct sluice_table *own)
-{
-    if (own->table->dormant)
-        add_finding(context, DOCTOR_BROKEN, "own.dormant",
-                    "A dormant table is not attached to its hooks: nothing is inspected.",
-                    "Run `nft add table inet sluice` to activate it, or `sluice nft install`.",
-                    "Sluice's table %s %s is dormant", netrules_family_name(own->table->family), own->table->name);
-}
-
-/* Whether a rule feeds a queue of another program, which may route packets to Sluice. */
-static bool has_other_consumer(const struct context *context)
-{
-    for (const struct netrules_table *table = context->ruleset->tables; table; table = table->next)
-        for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
-            for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next)
-                for (const struct netrules_listener *holder = context->ruleset->holders; holder; holder = holder->next)
-                    if (rule->verdict == NETRULES_QUEUE && rule->queue.first <= holder->queue &&
-                        holder->queue <= rule->queue.last)
-                        return true;
-    return false;
-}
-
-static bool has_packets(const struct context *context)
-{
-    for (const struct netrules_listener *holder = context->ruleset->holders; holder; holder = holder->next)
-        if (holder->queue >= context->first && holder->queue <= context->last_queue && holder->delivered > 0)
-            return true;
-    return false;
-}
-
 /* Sluice behind another consumer needs no rule: the other program's verdict queues to it. */
 static void check_no_rule(struct context *context)
 {
     const char *queues = queues_text(context, context->first, context->last_queue);
+    bool received = false, routed = false; /* a rule feeds a queue of another program, which may route to Sluice */
 
-    if (has_other_consumer(context))
-        add_finding(context, has_packets(context) ? DOCTOR_NOTE : DOCTOR_WARNING, "queue.routed",
+    for (const struct netrules_listener *holder = context->ruleset->holders; holder; holder = holder->next)
+        received |= holder->queue >= context->first && holder->queue <= context->last_queue && holder->delivered > 0;
+    for (const struct netrules_rule *rule = NULL; (rule = netrules_next_rule(context->ruleset, rule));)
+        for (const struct netrules_listener *holder = context->ruleset->holders; holder; holder = holder->next)
+            routed |= rule->verdict == NETRULES_QUEUE && rule->queue.first <= holder->queue &&
+                      holder->queue <= rule->queue.last;
+    if (routed)
+        add_finding(context, received ? DOCTOR_NOTE : DOCTOR_WARNING, "queue.routed",
                     "Packets reach Sluice only by the verdict of another program that reads queues (mode route).",
                     "Check that this program routes to Sluice's queue (Suricata: nfq.mode: route, nfq.route-queue).",
-                    "no rule sends packets to %s, which has received %s", queues,
-                    has_packets(context) ? "some" : "none");
+                    "no rule sends packets to %s, which has received %s", queues, received ? "some" : "none");
     else
         add_finding(context, DOCTOR_BROKEN, "queue.no-rule", "No packet reaches Sluice: nothing is inspected.",
                     "Attach Sluice with `sluice nft install --mode after` or `sluice run --attach after`, or "
@@ -246,40 +207,27 @@ static void check_no_rule(struct context *context)
                     "no rule sends packets to %s", queues);
 }
 
-static void check_missing(struct context *context)
+void check_own_table(struct context *context)
 {
     const struct doctor_input *input = context->input;
 
-    if (input->attach_given && input->options.mode != ATTACH_NONE &&
-        !(input->options.mode == ATTACH_CHAIN && context->feeds)) /* in mode chain the chain may be in another table */
-        add_finding(context, DOCTOR_BROKEN, "own.missing",
-                    "The configuration uses the sluice table (nft.attach), but it is not installed: packets "
-                    "that only this table would queue are not inspected.",
-                    REINSTALL, "there is no table '%s' created by sluice", input->options.table);
-    else if (!context->feeds)
-        check_no_rule(context);
-}
-
-static void check_foreign(struct context *context)
-{
     for (const struct netrules_table *table = context->ruleset->tables; table; table = table->next)
-        if (!table->legacy && strcmp(table->name, context->input->options.table) == 0 &&
-            !find_own_table(context, table))
+        if (!table->legacy && strcmp(table->name, input->options.table) == 0 && !find_own_table(context, table))
             add_finding(context, DOCTOR_WARNING, "own.foreign",
                         "Sluice does not change tables that it did not create, so it cannot install its table "
                         "under this name in this family.",
                         "Choose another name by --table NAME (nft.table), or delete that table.",
                         "table %s %s has the name of the sluice table but was not created by sluice",
                         netrules_family_name(table->family), table->name);
-}
-
-void check_own_table(struct context *context)
-{
-    check_foreign(context);
-    if (!context->own)
-        check_missing(context);
-    for (const struct sluice_table *own = context->own; own; own = own->next) {
-        check_dormant(context, own);
-        compare_table(context, own);
-    }
+    if (context->own)
+        for (const struct sluice_table *own = context->own; own; own = own->next)
+            check_installed_table(context, own);
+    else if (input->attach_given && input->options.mode != ATTACH_NONE &&
+             !(input->options.mode == ATTACH_CHAIN && context->feeds)) /* the chain may be in another table */
+        add_finding(context, DOCTOR_BROKEN, "own.missing",
+                    "The configuration uses the sluice table (nft.attach), but it is not installed: packets "
+                    "that only this table would queue are not inspected.",
+                    REINSTALL, "there is no table '%s' created by sluice", input->options.table);
+    else if (!context->feeds)
+        check_no_rule(context);
 }

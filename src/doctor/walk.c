@@ -24,15 +24,6 @@ struct caller {
     unsigned depth;
 };
 
-static struct caller add_conditions(struct caller caller, const struct netrules_rule *rule)
-{
-    caller.conditional |= rule->conditional;
-    caller.established |= rule->established;
-    caller.only_loopback |= rule->only_loopback;
-    caller.depth++;
-    return caller;
-}
-
 static bool continues(enum netrules_verdict verdict)
 {
     return verdict == NETRULES_CONTINUE || verdict == NETRULES_JUMP || verdict == NETRULES_GOTO ||
@@ -82,35 +73,29 @@ static void walk_jump(struct walker *walker, const struct netrules_rule *rule, c
                       const struct caller *caller)
 {
     const struct netrules_chain *target = netrules_find_chain(rule->chain->table, name);
-    struct caller next = add_conditions(*caller, rule);
+    struct caller next = *caller;
 
-    next.conditional |= conditional;
+    next.conditional |= rule->conditional || conditional;
+    next.established |= rule->established;
+    next.only_loopback |= rule->only_loopback;
+    next.depth++;
     if (target)
         walk_chain(walker, target, next);
-}
-
-/* Whether no packet reaches this rule. In a base chain the blocker covers that case, and after a queue verdict the
- * packets are in a queue already. */
-static bool is_unreachable(const struct walker *walker, const struct caller *caller)
-{
-    return caller->ender && !walker->blocked && caller->ender->verdict != NETRULES_QUEUE;
-}
-
-static bool leads_to(const struct netrules_rule *rule, const struct netrules_rule *goal)
-{
-    return rule == goal || ((rule->verdict == NETRULES_JUMP || rule->verdict == NETRULES_GOTO) &&
-                            netrules_find_chain(rule->chain->table, rule->target) == goal->chain);
 }
 
 /* Processes one rule. Returns true when no packet continues with the next rule. */
 static bool walk_rule(struct walker *walker, const struct netrules_rule *rule, const struct caller *caller)
 {
-    bool always = !rule->conditional;
+    bool always = !rule->conditional, jumps = rule->verdict == NETRULES_JUMP || rule->verdict == NETRULES_GOTO, leads;
+    const struct netrules_rule *goal = walker->path->goal;
 
-    if (is_unreachable(walker, caller))
+    /* No packet reaches this rule. In a base chain the blocker covers that case, and after a queue verdict the packets
+     * are in a queue already. */
+    if (caller->ender && !walker->blocked && caller->ender->verdict != NETRULES_QUEUE)
         return true;
-    walker->path->always |= always && !caller->conditional && leads_to(rule, walker->path->goal);
-    if (rule == walker->path->goal) {
+    leads = rule == goal || (jumps && netrules_find_chain(rule->chain->table, rule->target) == goal->chain);
+    walker->path->always |= always && !caller->conditional && leads;
+    if (rule == goal) {
         report_step(walker, rule, caller);
         walker->path->reached = true;
         if (!walker->blocked)
@@ -118,7 +103,7 @@ static bool walk_rule(struct walker *walker, const struct netrules_rule *rule, c
         return false;
     }
     report_step(walker, rule, caller);
-    if (rule->verdict == NETRULES_JUMP || rule->verdict == NETRULES_GOTO)
+    if (jumps)
         walk_jump(walker, rule, rule->target, false, caller);
     for (const struct netrules_branch *branch = rule->branches; branch; branch = branch->next)
         if (branch->target)

@@ -67,6 +67,7 @@ static const struct key meta_keys[] = {
     { NFT_META_OIF, "oif", VALUE_INTERFACE, 4, ORIGIN_DEVICE },
     { NFT_META_IIFNAME, "iifname", VALUE_NAME, 16, ORIGIN_DEVICE },
     { NFT_META_OIFNAME, "oifname", VALUE_NAME, 16, ORIGIN_DEVICE },
+    { NFT_META_IFTYPE, "iiftype", VALUE_HOST, 2, ORIGIN_OTHER },
     { NFT_META_SKUID, "meta skuid", VALUE_HOST, 4, ORIGIN_OTHER },
     { NFT_META_SKGID, "meta skgid", VALUE_HOST, 4, ORIGIN_OTHER },
     { NFT_META_NFPROTO, "meta nfproto", VALUE_NFPROTO, 1, ORIGIN_NFPROTO },

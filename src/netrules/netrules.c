@@ -34,6 +34,24 @@ int netrules_check_size(const struct netrules *ruleset)
 
 /* --- Lookup ----------------------------------------------------------------------------------------- */
 
+const struct netrules_rule *netrules_next_rule(const struct netrules *ruleset, const struct netrules_rule *rule)
+{
+    const struct netrules_table *table = rule ? rule->chain->table : ruleset->tables;
+    const struct netrules_chain *chain = rule ? rule->chain->next : table ? table->chains : NULL;
+
+    if (rule && rule->next)
+        return rule->next;
+    while (table && !(chain && chain->rules)) {
+        if (chain) {
+            chain = chain->next;
+        } else {
+            table = table->next;
+            chain = table ? table->chains : NULL;
+        }
+    }
+    return table ? chain->rules : NULL;
+}
+
 const struct netrules_chain *netrules_find_chain(const struct netrules_table *table, const char *name)
 {
     for (const struct netrules_chain *chain = table->chains; chain && name; chain = chain->next)

@@ -83,6 +83,7 @@ NFT
 if grep -q dormant <<<"$(nft list table "$family" sluice)"; then
 	examine "dormant"
 	found own.dormant broken
+	grep -q "nft add table $family sluice" "$WORK/found.json" || fail "the remedy names another table: $(cat "$WORK/found.json")"
 fi
 clear
 install --hook forward,input
