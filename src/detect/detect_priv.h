@@ -15,7 +15,6 @@
  *   search.h            search of literals
  *     prefilter.c         all literals of a buffer, and the scans that yield candidates
  *     matcher.c           Hyperscan databases; anchored.c  literals with a fixed offset
- *     gram_table.c        literals in short buffers; gram_counts.c  frequency of their bytes
  *   transaction_priv.h  rules on transactions: transaction_groups.c, transaction.c
  *   detector_priv.h     the detector
  *     detect.c            inspection of a packet

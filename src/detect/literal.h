@@ -23,6 +23,9 @@ enum { LITERAL_MAX = STREAM_BEFORE_MAX }; /* at most the bytes that a chunk prov
  * offset instead of searched. */
 enum { LITERAL_ANYWHERE = UINT32_MAX, LITERAL_NEAR = 128 };
 
+/* Longer literals of streams are cut to this length. */
+enum { LITERAL_STREAM_PART = 16 };
+
 enum { LITERAL_STRONG = 18 /* strength of six letters: seldom found by chance */ };
 
 /* The conditions after a literal that its position alone decides. */

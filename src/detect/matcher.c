@@ -38,7 +38,7 @@ enum {
 struct matcher {
     struct entry *entries; /* until compilation */
     uint32_t entry_count, entry_capacity;
-    bool is_trimmed, is_merged;
+    bool is_trimmed;
 
     hs_database_t *database;
     bool cached;     /* the database was read from the cache */
@@ -46,9 +46,8 @@ struct matcher {
     struct pattern_target *targets;
     uint32_t pattern_count;
     size_t shortest, longest;
-    uint32_t reach;                /* largest reach of all literals */
-    struct literal *literals;      /* per pattern; their bytes belong to the rules */
-    struct gram_table *gram_table; /* over the literals */
+    uint32_t reach;           /* largest reach of all literals */
+    struct literal *literals; /* per pattern; their bytes belong to the rules */
 };
 
 int matcher_new(struct matcher **out)
@@ -70,7 +69,6 @@ void matcher_free(struct matcher *matcher)
     free(matcher->first);
     free(matcher->targets);
     free(matcher->literals);
-    gram_table_free(matcher->gram_table);
     free(matcher);
 }
 
@@ -370,10 +368,7 @@ static int make_patterns(struct matcher *matcher, struct pattern_arrays *arrays)
     if (err)
         return err;
     number_patterns(matcher, arrays);
-    if (matcher->is_merged)
-        return 0; /* short buffers are searched with each of the two matchers */
-    return gram_table_new(&matcher->gram_table, arrays->literals, matcher->entry_count, matcher->literals,
-                          matcher->pattern_count);
+    return 0;
 }
 
 int matcher_compile(struct matcher *matcher, struct cache *cache, char error[256])
@@ -422,7 +417,7 @@ int matcher_merge(struct matcher **out, struct matcher *of_stream, struct matche
         err = add_part(*out, growing, true);
     if (err)
         return err;
-    (*out)->is_merged = (*out)->is_trimmed = true;
+    (*out)->is_trimmed = true;
     (*out)->reach = LITERAL_ANYWHERE; /* offsets in the chunk differ from those in the growing buffer */
     return 0;
 }
@@ -506,13 +501,6 @@ static int on_match(unsigned id, unsigned long long from, unsigned long long to,
     return 0;
 }
 
-static void on_gram_match(void *user, uint32_t pattern, uint32_t end)
-{
-    const struct scan *scan = user;
-
-    add_signatures(scan, pattern, scan->base + end);
-}
-
 static void search_database(const struct scan *scan, const uint8_t *bytes, uint32_t length, match_event_handler handler)
 {
     hs_scan(scan->matcher->database, (const char *)bytes, length, 0, scan->detector->scratch, handler, (void *)scan);
@@ -532,10 +520,6 @@ void matcher_scan(const struct matcher *matcher, struct detector *detector, cons
     detector->counters.scans++;
     detector->counters.bytes_scanned += length;
     scan.length = length;
-    if (length <= GRAM_TABLE_LENGTH) {
-        gram_table_search(matcher->gram_table, bytes, length, on_gram_match, &scan);
-        return;
-    }
     search_database(&scan, bytes, length, on_match);
 }
 
@@ -562,15 +546,6 @@ static int on_border_match(unsigned id, unsigned long long from, unsigned long l
     return 0;
 }
 
-/* Called for each occurrence. */
-static void on_border_gram(void *user, uint32_t pattern, uint32_t end)
-{
-    const struct scan *scan = user;
-
-    if (end > scan->border)
-        add_signatures(scan, pattern, 0);
-}
-
 void matcher_scan_border(const struct matcher *matcher, struct detector *detector, const uint8_t *before,
                          uint32_t before_length, const uint8_t *bytes, uint32_t length)
 {
@@ -584,9 +559,5 @@ void matcher_scan_border(const struct matcher *matcher, struct detector *detecto
         return;
     memcpy(border, before + before_length - old, old);
     memcpy(border + old, bytes, new);
-    if (old + new <= GRAM_TABLE_LENGTH) {
-        gram_table_search_border(matcher->gram_table, border, old + new, old, on_border_gram, &scan);
-        return;
-    }
     search_database(&scan, border, old + new, on_border_match);
 }

@@ -13,6 +13,8 @@
 
 #include "detect_priv.h"
 
+enum { NEAR_REACH = 32 };
+
 struct prefilter {
     struct anchored *anchored; /* NULL if not needed, like the next two */
     struct matcher *matcher, *near;
@@ -41,7 +43,7 @@ void prefilter_free(struct prefilter *prefilter)
 
 static bool is_near(const struct literal *literal)
 {
-    return literal->grows && literal->reach <= GRAM_TABLE_LENGTH;
+    return literal->grows && literal->reach <= NEAR_REACH;
 }
 
 int prefilter_add(struct prefilter *prefilter, const struct literal *literal, uint32_t signature)
@@ -158,7 +160,7 @@ static uint32_t length_in_reach(const struct stream_chunk *chunk, uint32_t reach
 static void search_bytes(const struct prefilter *prefilter, const struct prefilter *merged, struct detector *detector,
                          const uint8_t *bytes, uint32_t length)
 {
-    if (!merged || length <= GRAM_TABLE_LENGTH) {
+    if (!merged) {
         matcher_scan(prefilter->matcher, detector, bytes, length, 0);
         return;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Search of literals in bytes. A prefilter uses Hyperscan databases (matcher), a table of literals with a fixed offset
- * (anchored) and a table for short buffers (gram table).
+ * Search of literals in bytes. A prefilter uses Hyperscan databases (matcher) and a table of literals with a fixed
+ * offset (anchored).
  *
  * Ownership: the bytes of literals belong to the rules.
  */
@@ -68,8 +68,7 @@ int matcher_new(struct matcher **out);
 void matcher_free(struct matcher *matcher);
 int matcher_add(struct matcher *matcher, const struct literal *literal, uint32_t signature);
 bool matcher_equal(const struct matcher *a, const struct matcher *b);
-/* As prefilter_merge(). Matches of matcher_scan() in the growing buffer are written to detector->joined; only for more
- * than GRAM_TABLE_LENGTH bytes. */
+/* As prefilter_merge(). Matches of matcher_scan() in the growing buffer are written to detector->merged. */
 int matcher_merge(struct matcher **out, struct matcher *of_stream, struct matcher *growing);
 int matcher_compile(struct matcher *matcher, struct cache *cache, char error[256]);
 bool matcher_is_cached(const struct matcher *matcher); /* its database was read from the cache */
@@ -82,28 +81,6 @@ void matcher_scan(const struct matcher *matcher, struct detector *detector, cons
 /* Finds literals that begin in the bytes before those of matcher_scan() and end in them. */
 void matcher_scan_border(const struct matcher *matcher, struct detector *detector, const uint8_t *before,
                          uint32_t before_length, const uint8_t *bytes, uint32_t length);
-
-/* --- gram_table.c --------------------------------------------------------------------------------- */
-
-enum { GRAM_TABLE_LENGTH = 32 }; /* longest buffer for the gram table; Hyperscan is faster for longer ones */
-/* Longer literals of streams are cut to this length: at a segment border, two times this length less one byte is
- * searched. */
-enum { LITERAL_STREAM_PART = GRAM_TABLE_LENGTH / 2 + 1 };
-
-/* Builds the table. `literals` (any number) are the sample for byte frequencies; `patterns` are searched, have at least
- * one byte each, and stay the caller's. Returns 0 or -ENOMEM. */
-struct gram_table;
-int gram_table_new(struct gram_table **out, struct literal *const *literals, uint32_t count,
-                   const struct literal *patterns, uint32_t pattern_count);
-void gram_table_free(struct gram_table *table);
-/* Calls `found` with the number and end offset of each occurrence of a pattern in the bytes; at most GRAM_TABLE_LENGTH
- * bytes. */
-typedef void pattern_found(void *user, uint32_t pattern, uint32_t end);
-void gram_table_search(const struct gram_table *table, const uint8_t *bytes, uint32_t length, pattern_found *found,
-                       void *user);
-/* As above for patterns that begin before the border and end behind it. May report others, too. */
-void gram_table_search_border(const struct gram_table *table, const uint8_t *bytes, uint32_t length, uint32_t border,
-                              pattern_found *found, void *user);
 
 /* --- anchored.c ----------------------------------------------------------------------------------- */
 

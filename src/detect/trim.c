@@ -4,42 +4,103 @@
  * may find the rule: a part is chosen that is fast to search and rare.
  *
  * Hyperscan matches eight bytes at once and has to confirm the rest of a longer literal: literals with the same end
- * ("HTTP/1.1") are all confirmed at each occurrence of that end. Therefore the eight bytes are kept that the fewest
- * others contain.
+ * ("HTTP/1.1") are all confirmed at each occurrence of that end. Therefore the eight bytes are kept that are the rarest
+ * in traffic, as estimated by their four-byte sequences: sequences that are part of many literals are frequent in
+ * traffic, too, and the common values of a buffer (struct keyword.common) even more so.
  *
  * For a stream twice as much is kept: there the part may be found in one segment, and the rule then waits for the rest
- * in the next one (struct signature.may_span_segments). The part is not longer than what is searched at once at a
- * segment border (matcher.c).
+ * in the next one (struct signature.may_span_segments).
  */
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "detect_priv.h"
-#include "gram_counts.h"
 
-enum { PART_LENGTH = 8 };
+enum {
+    PART_LENGTH = 8,
+    SEQUENCE_LENGTH = 4,
+    MIN_BITS = 8,
+    MAX_BITS = 18,
+    COMMON_WEIGHT = 1 << 16, /* weight of a common value, in literals */
+};
 
-static uint64_t count_grams(const struct gram_counts *counts, const uint8_t *part, uint32_t length)
+/* Occurrences of four-byte sequences, by hash, so a collision may make a count too high. */
+struct sequence_counts {
+    uint32_t *of;
+    unsigned shift;
+};
+
+/* Ignores the case of letters. */
+static uint32_t *count_of(const struct sequence_counts *counts, const uint8_t *bytes)
 {
-    uint64_t sum = 0;
+    uint32_t sequence;
 
-    for (unsigned at = 0; at + GRAM_LENGTH <= length; at++)
-        sum += gram_counts_get(counts, part + at);
-    return sum;
+    memcpy(&sequence, bytes, sizeof(sequence));
+    return &counts->of[(sequence & UINT32_C(0xdfdfdfdf)) * UINT32_C(0x9e3779b1) >> counts->shift];
+}
+
+/* Returns the literal's common values if they are not counted yet; equal lists are mostly adjacent. */
+static const char *const *new_common_values(struct literal *const *literals, uint32_t i)
+{
+    static const char *const none[] = { NULL };
+    const char *const *common = literals[i]->buffer ? literals[i]->buffer->common : NULL;
+    const struct keyword *before = i > 0 ? literals[i - 1]->buffer : NULL;
+
+    return common && (!before || before->common != common) ? common : none;
+}
+
+static int count_sequences(struct sequence_counts *counts, struct literal *const *literals, uint32_t count)
+{
+    unsigned bits = MIN_BITS;
+    uint64_t total = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        total += literals[i]->length;
+        for (const char *const *text = new_common_values(literals, i); *text; text++)
+            total += strlen(*text);
+    }
+    while (bits < MAX_BITS && (UINT64_C(1) << bits) < total * 2)
+        bits++;
+    counts->shift = 32 - bits;
+    counts->of = calloc(UINT64_C(1) << bits, sizeof(*counts->of));
+    if (!counts->of)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < count; i++) {
+        for (size_t at = 0; at + SEQUENCE_LENGTH <= literals[i]->length; at++)
+            ++*count_of(counts, literals[i]->bytes + at);
+        for (const char *const *text = new_common_values(literals, i); *text; text++) {
+            size_t length = strlen(*text);
+
+            for (size_t at = 0; at + SEQUENCE_LENGTH <= length; at++) {
+                uint32_t *common = count_of(counts, (const uint8_t *)*text + at);
+
+                *common += *common < COMMON_WEIGHT ? COMMON_WEIGHT : 0;
+            }
+        }
+    }
+    return 0;
 }
 
 /* Keeps the rarest part; of equal ones the last, because words differ at their end more often than at their start. */
-static void cut_literal(struct literal *literal, uint32_t length, const struct gram_counts *counts)
+static void cut_literal(struct literal *literal, uint32_t length, const struct sequence_counts *counts)
 {
     uint64_t lowest = UINT64_MAX;
     size_t best = 0;
 
-    for (size_t at = 0; at + length <= literal->length; at++) {
-        uint64_t sum = count_grams(counts, literal->bytes + at, length);
+    for (size_t start = 0; start + length <= literal->length; start++) {
+        uint64_t sum = 0;
 
+        for (size_t at = start; at + SEQUENCE_LENGTH <= start + length; at++) {
+            const uint8_t *bytes = literal->bytes + at;
+            bool is_padding = memcmp(bytes, bytes + 1, SEQUENCE_LENGTH - 1) == 0; /* frequent in any traffic */
+
+            sum += is_padding ? UINT32_MAX : *count_of(counts, bytes);
+        }
         if (sum > lowest)
             continue;
         lowest = sum;
-        best = at;
+        best = start;
     }
     literal->bytes += best;
     literal->length = length;
@@ -48,16 +109,17 @@ static void cut_literal(struct literal *literal, uint32_t length, const struct g
 
 int literals_trim(struct literal *const *literals, uint32_t count)
 {
-    struct gram_counts counts;
-    int err = gram_counts_make(&counts, literals, count);
+    struct sequence_counts counts;
+    int err = count_sequences(&counts, literals, count);
 
-    for (uint32_t i = 0; i < count && !err; i++) {
+    if (err)
+        return err;
+    for (uint32_t i = 0; i < count; i++) {
         uint32_t part = literals[i]->is_whole ? PART_LENGTH : LITERAL_STREAM_PART;
 
         if (!literals[i]->grows && literals[i]->length > part)
             cut_literal(literals[i], part, &counts);
     }
-    if (!err)
-        gram_counts_clear(&counts);
-    return err;
+    free(counts.of);
+    return 0;
 }
