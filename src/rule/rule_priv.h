@@ -11,7 +11,7 @@
  *   parser.c         one rule; builder.c  functions that keywords call while a rule is parsed
  *   plausibility.c   warnings about a missing ';' and about rules that drop everything
  *   applications.c   application protocols and directions of a rule
- *   keyword_table.c  keywords by name; known_keywords.c  names known to Suricata and Snort
+ *   keyword_table.c  keywords by name; known_keywords.c  keywords of Suricata and Snort that are not supported
  */
 #ifndef SLUICE_RULE_PRIV_H
 #define SLUICE_RULE_PRIV_H
