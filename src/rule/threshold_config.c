@@ -93,7 +93,7 @@ static int parse_line(struct rule_parser *parser, struct threshold_line *out)
         rest.at++;
         rest.length--;
         if (span_trim(rest).length == 0)
-            return rule_parser_error(parser, rest, "something is missing here");
+            return rule_parser_error(parser, rest, "an argument is missing");
     }
     return rule_parser_threshold(parser, rest, line_kinds[kind].form, &out->threshold);
 }

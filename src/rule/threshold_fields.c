@@ -260,7 +260,7 @@ static int parse_field(struct fields *fields, struct span *rest)
         return field_table[i].parse(fields, value);
     }
     if (name.length == 0)
-        return rule_parser_error(fields->parser, whole, "something is missing here");
+        return rule_parser_error(fields->parser, whole, "an argument is missing");
     return rule_parser_error(fields->parser, name, "'" SPAN_FORMAT "' is not allowed here",
                              SPAN_ARGS(span_shown(name)));
 }

@@ -48,7 +48,7 @@ static int parse_wanted(struct rule_parser *parser, struct span text, const stru
     if (flags->wanted == 0 && !flags->none)
         return rule_parser_error(parser, text, "expected at least one flag");
     if (flags->none && (flags->wanted || (flags->modifier && !strchr("!-=", flags->modifier))))
-        return rule_parser_error(parser, text, "0 means no flag at all, so it must stand alone");
+        return rule_parser_error(parser, text, "0 means that no flag is set and can't be combined with flags");
     return 0;
 }
 
@@ -61,9 +61,9 @@ static int parse_ignored(struct rule_parser *parser, struct span text, const str
         return rule_parser_error(parser, text, "expected the flags to ignore after ','");
     for (size_t i = 0; i < text.length; i++) {
         if (!find_letter(letters, text.at[i], &bits) || bits == 0)
-            return rule_parser_error(parser, one(text, i), "'%c' is no flag that can be ignored", text.at[i]);
+            return rule_parser_error(parser, one(text, i), "flag '%c' can't be ignored", text.at[i]);
         if (flags->wanted & bits)
-            return rule_parser_error(parser, one(text, i), "'%c' is both wanted and ignored", text.at[i]);
+            return rule_parser_error(parser, one(text, i), "'%c' is both required and ignored", text.at[i]);
         flags->ignored |= bits;
     }
     return 0;

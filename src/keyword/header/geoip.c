@@ -74,9 +74,9 @@ static int parse_code(struct rule_parser *parser, struct span code, struct count
         code = span_trim((struct span){ code.at + 1, code.length - 1 });
     }
     if (code.length != 2 || !isupper((unsigned char)code.at[0]) || !isupper((unsigned char)code.at[1]))
-        return rule_parser_error(parser, code, "a country is two capital letters (ISO 3166), like DE");
+        return rule_parser_error(parser, code, "a country must be two upper-case letters (ISO 3166), such as DE");
     if (countries->count == MAX_COUNTRIES)
-        return rule_parser_error(parser, code, "at most %d countries may stand in one list", MAX_COUNTRIES);
+        return rule_parser_error(parser, code, "a list can have at most %d countries", MAX_COUNTRIES);
     memcpy(countries->codes[countries->count++], code.at, 2);
     return 0;
 }

@@ -28,7 +28,7 @@ static int parse_interface(struct rule_parser *parser, struct span text, uint32_
         return 0;
     }
     if (text.length == 0 || text.length >= sizeof(name))
-        return rule_parser_error(parser, text, "'" SPAN_FORMAT "' is no name of an interface", SPAN_ARGS(text));
+        return rule_parser_error(parser, text, "'" SPAN_FORMAT "' is not an interface name", SPAN_ARGS(text));
     snprintf(name, sizeof(name), SPAN_FORMAT, SPAN_ARGS(text));
     *out = if_nametoindex(name);
     if (*out == 0)

@@ -122,7 +122,7 @@ static int check_earlier(struct rule_parser *parser, struct span value, const st
         if (!earlier->direction_only)
             return rule_parser_error(parser, value, "a rule can have only one 'flow'; write its words in one list");
         if ((earlier->value ^ added->value) & earlier->mask & added->mask)
-            return rule_parser_error(parser, value, "the 'flow' before this asks for the other direction");
+            return rule_parser_error(parser, value, "an earlier 'flow' selects the other direction");
     }
     return 0;
 }

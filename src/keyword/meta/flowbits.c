@@ -101,7 +101,7 @@ static int check_contradiction(struct rule_parser *parser, struct span value, co
     if (bits->count != 1 || (bits->command != BIT_IS_SET && bits->command != BIT_IS_NOT_SET) ||
         !has_command(rule_parser_rule(parser)->packet_conditions, opposite, bits->numbers[0]))
         return 0;
-    return rule_parser_error(parser, value, "the rule can't match: it asks for isset and isnotset of the same bit");
+    return rule_parser_error(parser, value, "the rule can't match: it tests the same bit with both isset and isnotset");
 }
 
 static int add_command(struct rule_parser *parser, struct span value, struct span names, size_t row)
@@ -113,7 +113,7 @@ static int add_command(struct rule_parser *parser, struct span value, struct spa
     if (is_action && count > 1)
         return rule_parser_error(parser, names, "'%s' takes one name; write a 'flowbits' for each", commands[row].name);
     if (count > MAX_NAMES)
-        return rule_parser_error(parser, names, "at most %d names may stand in one list", MAX_NAMES);
+        return rule_parser_error(parser, names, "a list can have at most %d names", MAX_NAMES);
     bits = arena_alloc(rule_parser_arena(parser), sizeof(*bits) + count * sizeof(bits->numbers[0]));
     if (!bits)
         return -ENOMEM;
@@ -152,7 +152,8 @@ static int flowbits_parse(struct rule_parser *parser, struct span value, bool ne
         return add_command(parser, value, span_trim(names), row);
     }
     return rule_parser_error(parser, command,
-                             "unknown command '" SPAN_FORMAT "'; flowbits has set, unset, toggle, isset, isnotset and "
+                             "unknown command '" SPAN_FORMAT
+                             "'; flowbits supports set, unset, toggle, isset, isnotset and "
                              "noalert",
                              SPAN_ARGS(command));
 }

@@ -119,7 +119,7 @@ static int parse_right_side(struct rule_parser *parser, struct span text, struct
     uint64_t value = 0;
 
     if (text.length == 0)
-        return rule_parser_error(parser, text, "a number, or the name of another one, is missing here");
+        return rule_parser_error(parser, text, "a number or a variable name is missing");
     if (isalpha((unsigned char)text.at[0]))
         return state_name_number(parser, RULE_NAME_FLOWINT, text, 0, &out->other);
     if (!isdigit((unsigned char)text.at[0]) || !span_to_uint(text, 0, UINT32_MAX, &value))

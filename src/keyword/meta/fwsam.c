@@ -110,7 +110,7 @@ static int fwsam_parse(struct rule_parser *parser, struct span value, bool negat
     if (!err && span_next(&rest, ',', &part))
         err = parse_time(parser, part, &seconds);
     if (!err && rest.at)
-        err = rule_parser_error(parser, value, "'fwsam' needs who, and for how long: src, 10 minutes");
+        err = rule_parser_error(parser, value, "'fwsam' needs an address and a duration: src, 10 minutes");
     if (err)
         return err;
     rule->block = who;

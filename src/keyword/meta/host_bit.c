@@ -41,7 +41,7 @@ int host_bit_parse_command(struct rule_parser *parser, struct span *rest, enum h
         return 0;
     }
     return rule_parser_error(
-        parser, word, "unknown command '" SPAN_FORMAT "'; there are set, unset, toggle, isset, isnotset and noalert",
+        parser, word, "unknown command '" SPAN_FORMAT "'; expected set, unset, toggle, isset, isnotset or noalert",
         SPAN_ARGS(word));
 }
 

@@ -10,8 +10,7 @@ static int parse_track(struct rule_parser *parser, struct span text, enum host_b
     if (!text.at || span_equal(text, "src"))
         return 0;
     if (!span_equal(text, "dst"))
-        return rule_parser_error(parser, text, "a bit is of the 'src' or the 'dst' address, got '" SPAN_FORMAT "'",
-                                 SPAN_ARGS(text));
+        return rule_parser_error(parser, text, "expected src or dst, got '" SPAN_FORMAT "'", SPAN_ARGS(text));
     *track = HOST_BIT_DESTINATION;
     return 0;
 }

@@ -7,7 +7,7 @@
 static int check_name(struct rule_parser *parser, struct span name)
 {
     if (name.length == 0)
-        return rule_parser_error(parser, name, "a name is missing here");
+        return rule_parser_error(parser, name, "a name is missing");
     for (size_t i = 0; i < name.length; i++) {
         if (isspace((unsigned char)name.at[i]))
             return rule_parser_error(parser, (struct span){ name.at + i, 1 }, "a name can't have spaces");

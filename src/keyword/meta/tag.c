@@ -14,8 +14,8 @@ static int parse_scope(struct rule_parser *parser, struct span text, struct rule
     else if (span_equal(text, "host"))
         tag->scope = TAG_HOST;
     else
-        return rule_parser_error(parser, text, "'tag' begins with session or host, not '" SPAN_FORMAT "'",
-                                 SPAN_ARGS(text));
+        return rule_parser_error(
+            parser, text, "'tag' needs session or host as its first argument, got '" SPAN_FORMAT "'", SPAN_ARGS(text));
     return 0;
 }
 
@@ -50,7 +50,7 @@ static int parse_count(struct rule_parser *parser, struct span count, struct spa
         return err;
     tag->count = (uint32_t)number;
     if (tag->unit == TAG_PACKETS && tag->count > RULE_TAG_MAX_PACKETS) {
-        rule_parser_warning(parser, count, "at most %d packets are tagged", RULE_TAG_MAX_PACKETS);
+        rule_parser_warning(parser, count, "the count is limited to %d packets", RULE_TAG_MAX_PACKETS);
         tag->count = RULE_TAG_MAX_PACKETS;
     }
     return 0;
@@ -67,7 +67,7 @@ static int parse_side(struct rule_parser *parser, struct span text, struct rule_
                                  SPAN_ARGS(text));
     tag->of_source = span_equal(text, "src");
     if (tag->scope == TAG_SESSION)
-        rule_parser_warning(parser, text, "'" SPAN_FORMAT "' has no meaning for a session", SPAN_ARGS(text));
+        rule_parser_warning(parser, text, "'" SPAN_FORMAT "' has no effect for a session", SPAN_ARGS(text));
     return 0;
 }
 
@@ -81,7 +81,7 @@ static int parse_fields(struct rule_parser *parser, struct span rest, struct rul
     if (err || !span_next(&rest, ',', &count))
         return err;
     if (!span_next(&rest, ',', &unit))
-        return rule_parser_error(parser, count, "a unit is missing behind this: packets, seconds or bytes");
+        return rule_parser_error(parser, count, "a unit must follow the count: packets, seconds or bytes");
     err = parse_count(parser, count, unit, tag);
     while (!err && span_next(&rest, ',', &side))
         err = parse_side(parser, side, tag);

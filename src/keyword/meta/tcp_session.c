@@ -56,7 +56,7 @@ static int add_phase(struct rule_parser *parser, struct span part, unsigned *out
         if (!span_equal(part, phases[i].name))
             continue;
         if (*out & phases[i].phase)
-            return rule_parser_error(parser, part, "'%s' stands here twice", phases[i].name);
+            return rule_parser_error(parser, part, "'%s' is given twice", phases[i].name);
         *out |= phases[i].phase;
         return 0;
     }

@@ -30,7 +30,7 @@ static int set_track(struct rule_parser *parser, struct span value, void *data, 
     }
     if (span_equal(value, "tx"))
         return rule_parser_unsupported(parser, value, "xbits track tx", "bits of transactions are not supported");
-    return rule_parser_error(parser, value, "a bit is tracked by ip_src, ip_dst or ip_pair, got '" SPAN_FORMAT "'",
+    return rule_parser_error(parser, value, "'track' must be ip_src, ip_dst or ip_pair, got '" SPAN_FORMAT "'",
                              SPAN_ARGS(value));
 }
 
@@ -66,7 +66,7 @@ static int xbits_parse(struct rule_parser *parser, struct span value, bool negat
     span_next(&rest, ',', &name);
     err = option_list(parser, rest, options, sizeof(options) / sizeof(options[0]), &xbits);
     if (!err && !xbits.has_track)
-        err = rule_parser_error(parser, value, "what does the bit belong to? 'track ip_src', 'ip_dst' or 'ip_pair'");
+        err = rule_parser_error(parser, value, "'xbits' needs 'track ip_src', 'track ip_dst' or 'track ip_pair'");
     return err ? err : host_bit_add(parser, name, &xbits.bit);
 }
 

@@ -241,7 +241,7 @@ static int asn1_parse(struct rule_parser *parser, struct span value, bool negate
             return err;
     }
     if (!asn1.bitstring_overflow && !asn1.double_overflow && !asn1.has_oversize)
-        return rule_parser_error(parser, value, "asn1 needs something to look for, such as oversize_length 1024");
+        return rule_parser_error(parser, value, "asn1 needs a condition, such as oversize_length 1024");
     if (asn1.absolute && asn1.relative)
         return rule_parser_error(parser, value, "absolute_offset and relative_offset exclude each other");
     const void *copy = arena_copy(rule_parser_arena(parser), &asn1, sizeof(asn1));

@@ -88,7 +88,7 @@ static enum inspect_result byte_math_inspect(struct inspection *in, const struct
 static int take_part(struct rule_parser *parser, struct span value, struct byte_math *math, enum math_part part)
 {
     if (math->parts & part)
-        return rule_parser_error(parser, value, "this is given twice");
+        return rule_parser_error(parser, value, "duplicate option");
     math->parts |= part;
     return 0;
 }

@@ -35,7 +35,7 @@ int byte_source_set_base(struct rule_parser *parser, struct span value, void *da
     struct byte_source *source = data;
 
     if (source->base)
-        return rule_parser_error(parser, value, "there is a base already");
+        return rule_parser_error(parser, value, "the base is given twice");
     source->base = (uint8_t)base;
     return 0;
 }

@@ -53,7 +53,7 @@ static int parse_hex(struct literal *literal)
         high = high < 0 ? digit : -1;
     }
     return rule_parser_error(literal->parser, piece(literal, start, 1),
-                             "this bar has no second one; a bar itself is |7C|");
+                             "the bar that ends the hexadecimal bytes is missing; write |7C| for a literal bar");
 }
 
 static int parse_escape(struct literal *literal)
@@ -94,7 +94,7 @@ static int parse_literal(struct literal *literal)
 static int unquote(struct rule_parser *parser, struct span value, struct span *text)
 {
     if (value.length < 2 || value.at[0] != '"')
-        return rule_parser_error(parser, value, "the bytes to look for must stand in double quotes");
+        return rule_parser_error(parser, value, "the bytes to search for must be in double quotes");
     if (value.at[value.length - 1] == '"') {
         *text = (struct span){ .at = value.at + 1, .length = value.length - 2 };
         return 0;

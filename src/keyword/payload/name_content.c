@@ -33,7 +33,7 @@ static int parse_bytes(struct rule_parser *parser, struct span value, uint8_t **
         return literal_parse(parser, value, bytes, length);
     if (value.length == 0 || value.length >= UINT16_MAX || memchr(value.at, '|', value.length) ||
         memchr(value.at, '\\', value.length))
-        return rule_parser_error(parser, value, "a value with | or \\ must stand in double quotes");
+        return rule_parser_error(parser, value, "a value with | or \\ must be in double quotes");
     *bytes = arena_alloc(rule_parser_arena(parser), value.length);
     if (!*bytes)
         return -ENOMEM;
@@ -77,7 +77,7 @@ int name_content_parse(struct rule_parser *parser, struct span value, bool negat
     if (!data)
         return -ENOMEM;
     if (!buffer)
-        return rule_parser_error(parser, value, "there is no 'file.name' in this program");
+        return rule_parser_error(parser, value, "this build does not support 'file.name'");
     int err = parse_bytes(parser, value, &bytes, &length);
 
     if (!err)

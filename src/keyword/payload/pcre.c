@@ -268,7 +268,7 @@ static int add_capture(struct rule_parser *parser, struct span name, enum rule_n
     struct pcre_capture *capture = &data->captures[data->capture_count];
 
     if (group > PCRE_GROUPS_MAX || data->capture_count == PCRE_GROUPS_MAX)
-        return rule_parser_error(parser, name, "a pcre can take out the text of its first %d groups only",
+        return rule_parser_error(parser, name, "pcre can capture the text of the first %d groups only",
                                  PCRE_GROUPS_MAX);
     *capture = (struct pcre_capture){ .kind = (uint8_t)kind, .group = (uint8_t)group };
     capture->number = rule_parser_state(parser, kind, name, RULE_STATE_WRITES);
@@ -300,8 +300,7 @@ static int list_captures(struct rule_parser *parser, struct span names, struct p
         if (span_equal(word, "pkt:key") || span_equal(word, "pkt:value"))
             return rule_parser_unsupported(parser, word, "pcre pkt:key", "names out of the packet are not supported");
         if (group++ == groups)
-            return rule_parser_error(parser, word, "the pattern has only %u groups whose text could be taken out",
-                                     groups);
+            return rule_parser_error(parser, word, "the pattern has only %u groups whose text can be captured", groups);
         if (!cut_owner(&word, ':', &kind))
             return rule_parser_error(parser, word, "expected flow:NAME, pkt:NAME or alert:NAME, got '" SPAN_FORMAT "'",
                                      SPAN_ARGS(word));
@@ -350,7 +349,7 @@ static int find_captures(struct rule_parser *parser, const struct pcre_text *tex
     if (!err)
         err = named_captures(parser, text->pattern, data);
     if (!err && data->negated && data->capture_count > 0)
-        err = rule_parser_error(parser, text->pattern, "a negated pcre has no text to take out");
+        err = rule_parser_error(parser, text->pattern, "a negated pcre has no text to capture");
     return err;
 }
 
@@ -391,7 +390,7 @@ static int check_letter(struct rule_parser *parser, const struct pcre_text *text
                                  "/%c is for '%s', but '%s' has selected a buffer; 'pkt_data;' ends that", letter,
                                  flags->letter->buffer, rule_parser_current_buffer(parser)->name);
     if (letter == 'W' && !(flags->options & PCRE2_CASELESS) && has_capital(text->pattern))
-        return rule_parser_error(parser, text->pattern, "the host is in small letters, so a capital never matches");
+        return rule_parser_error(parser, text->pattern, "the host is lower case: an upper-case letter never matches");
     return rule_parser_require_applications(parser, http1);
 }
 

@@ -46,7 +46,7 @@ int replacement_finish(struct rule_parser *parser, const struct content_conditio
     if (rule->payload == RULE_PAYLOAD_PACKET_ONLY && !rule->protocol.stream_only)
         return 0;
     return rule_parser_error(parser, condition->replacement->value,
-                             "'replace' can't be used in a stream, of which the bytes before have gone on already; "
+                             "'replace' can't be used in a stream, whose earlier bytes have been forwarded already; "
                              "it needs single packets: tcp, tcp-pkt, udp or icmp, without flow:only_stream");
 }
 
@@ -72,13 +72,13 @@ static uint8_t count_replacements(const struct rule *rule)
 static int check_place(struct rule_parser *parser, struct span value, const struct content_condition *condition)
 {
     if (!condition || rule_parser_current_buffer(parser))
-        return rule_parser_error(parser, value, "'replace' needs a content of the payload before it");
+        return rule_parser_error(parser, value, "'replace' must follow a content on the payload");
     if (condition->content.negated)
         return rule_parser_error(parser, value, "a negated content can't be replaced");
     if (condition->replacement)
-        return rule_parser_error(parser, value, "the content has a replace already");
+        return rule_parser_error(parser, value, "the content already has a replacement");
     if (!protocol_can(rule_parser_rule(parser)))
-        return rule_parser_error(parser, value, "'replace' is for tcp, udp and icmp, packet by packet");
+        return rule_parser_error(parser, value, "'replace' requires a rule for single packets of tcp, udp or icmp");
     return 0;
 }
 
@@ -97,8 +97,9 @@ static int replace_parse(struct rule_parser *parser, struct span value, bool neg
     if (err)
         return err;
     if (replacement->length != condition->content.length)
-        return rule_parser_error(parser, value, "the content has %u bytes, and these are %u: they must be as many",
-                                 condition->content.length, replacement->length);
+        return rule_parser_error(parser, value,
+                                 "the replacement must have the length of the content: it has %u bytes, the content %u",
+                                 replacement->length, condition->content.length);
     replacement->rule = rule;
     replacement->bytes = bytes;
     replacement->value = value;

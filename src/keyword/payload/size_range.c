@@ -20,7 +20,10 @@ static int parse_between(struct rule_parser *parser, struct span text, uint64_t 
     if (number_range_number(parser, first, limit, &low) || number_range_number(parser, second, limit, &high))
         return -EINVAL;
     if (high <= low || high - low == 1)
-        return rule_parser_error(parser, text, "no size lies between %" PRIu64 " and %" PRIu64, low, high);
+        return rule_parser_error(parser, text,
+                                 "no size can match: the bounds are exclusive, and there is none between %" PRIu64
+                                 " and %" PRIu64,
+                                 low, high);
     range->low = low + 1;
     range->high = high - 1;
     return 0;
@@ -41,7 +44,7 @@ static int parse_compared(struct rule_parser *parser, struct span text, uint64_t
     if (err)
         return err;
     if ((less && number == 0) || (more && number == limit))
-        return rule_parser_error(parser, text, "no size is like this");
+        return rule_parser_error(parser, text, "no size can match this comparison");
     range->low = more ? number + 1 : less || at_most ? 0 : number;
     range->high = less ? number - 1 : more || at_least ? limit : number;
     return 0;
