@@ -203,8 +203,11 @@ struct keyword {
      * occurs in one of them is not selective. */
     const char *const *common;
 
+    /* KEYWORD_MODIFIER without parse(): the buffer to which it moves the last content, as http_uri does. */
+    const struct keyword *moves_to;
+
     /* Returns 0, or -errno after rule_parser_error(). `value` is trimmed and without quotes and `!`; value.at is never
-     * NULL. */
+     * NULL. KEYWORD_BUFFER without parse(): the keyword takes no value and selects the buffer. */
     int (*parse)(struct rule_parser *parser, struct span value, bool negated);
 
     /* KEYWORD_PACKET: whether the condition matches. The caller applies condition->negated. */
@@ -299,8 +302,8 @@ struct span rule_parser_rule_span(const struct rule_parser *parser); /* the whol
 struct arena *rule_parser_arena(struct rule_parser *parser);
 /* Returns the keyword being parsed: for a parse() shared by several keywords. */
 const struct keyword *rule_parser_keyword(const struct rule_parser *parser);
-/* Parses the value as that of another keyword: uricontent is a content in another buffer. Arguments and result of
- * keyword->parse. */
+/* Parses the value as that of a keyword, also of another one: uricontent is a content in another buffer. Arguments and
+ * result of keyword->parse. */
 int rule_parser_parse_as(struct rule_parser *parser, const struct keyword *keyword, struct span value, bool negated);
 
 /* Reports an error at `where`, which lies inside the value passed to parse() (or is the whole value). Returns -EINVAL.

@@ -9,8 +9,6 @@
 
 #include "app_priv.h"
 
-extern const struct keyword keyword_app_layer_event;
-
 struct event_condition {
     unsigned proto; /* id of the protocol; 0: an event of protocol detection */
     unsigned event; /* event of the protocol, or enum app_layer_event */

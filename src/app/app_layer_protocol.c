@@ -10,8 +10,6 @@
 
 #include "app_priv.h"
 
-extern const struct keyword keyword_app_layer_protocol;
-
 enum protocol_mode { MODE_DIRECTION, MODE_FINAL, MODE_ORIGINAL, MODE_EITHER, MODE_TO_SERVER, MODE_TO_CLIENT };
 
 struct protocol_condition {

@@ -2,13 +2,6 @@
 /* file.data: the content of files of all protocols. Bodies that do not form a file are not included. */
 #include "app_priv.h"
 
-static int file_data_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_file_data);
-}
-
 bool app_file_data(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {
     static const uint8_t nothing[1];
@@ -69,9 +62,8 @@ const struct keyword keyword_file_data = {
     .manual = "The content after decoding (chunked coding, gzip, base64). It is inspected as it arrives: the first 100 "
               "kB as a whole, then in a sliding window.",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE | KEYWORD_STATE | KEYWORD_MULTI,
+    .flags = KEYWORD_STATE | KEYWORD_MULTI,
     .applications = app_file_protocols,
     .directions = APP_BOTH,
     .common = app_common_bodies,
-    .parse = file_data_parse,
 };

@@ -53,13 +53,6 @@ static bool get_magic(const struct app_tx *tx, enum flow_direction direction, un
     return true;
 }
 
-static int file_name_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_file_name);
-}
-
 static int file_magic_parse(struct rule_parser *parser, struct span value, bool negated)
 {
     (void)value;
@@ -72,10 +65,9 @@ const struct keyword keyword_file_name = {
     .name = "file.name",
     .help = "selects the names of files",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE | KEYWORD_STATE | KEYWORD_MULTI,
+    .flags = KEYWORD_STATE | KEYWORD_MULTI,
     .applications = app_file_protocols,
     .directions = APP_BOTH,
-    .parse = file_name_parse,
 };
 
 const struct keyword keyword_file_magic = {

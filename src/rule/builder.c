@@ -44,10 +44,15 @@ const struct keyword *rule_parser_keyword(const struct rule_parser *parser)
 int rule_parser_parse_as(struct rule_parser *parser, const struct keyword *keyword, struct span value, bool negated)
 {
     const struct keyword *own = parser->keyword;
-    int err;
+    int err = 0;
 
     parser->keyword = keyword;
-    err = keyword->parse(parser, value, negated);
+    if (keyword->parse)
+        err = keyword->parse(parser, value, negated);
+    else if (keyword->kind == KEYWORD_BUFFER)
+        err = rule_parser_select_buffer(parser, keyword);
+    else if (keyword->moves_to)
+        err = rule_parser_move_last_content(parser, keyword->moves_to);
     parser->keyword = own;
     return err;
 }
@@ -517,8 +522,11 @@ int rule_parser_move_last_content(struct rule_parser *parser, const struct keywo
 {
     struct condition *condition = parser->last_content;
     struct rule_buffer *to;
-    int err;
+    const struct content *content = rule_parser_last_content(parser);
 
+    if (content && content->rawbytes)
+        return rule_parser_error(parser, parser->keyword_value, "'%s' can't be used with rawbytes for the same content",
+                                 parser->keyword->name);
     if (parser->buffer && parser->buffer->keyword == &unsupported_buffer)
         return 0;
     if (buffer_is_selected(parser))
@@ -527,7 +535,8 @@ int rule_parser_move_last_content(struct rule_parser *parser, const struct keywo
                                  parser->keyword->name, parser->buffer->keyword->name);
     if (!condition || parser->content_buffer->keyword)
         return rule_parser_error(parser, parser->keyword_name, "'%s' needs a content before it", parser->keyword->name);
-    err = applications_take(parser, keyword);
+    int err = applications_take(parser, keyword);
+
     if (err)
         return err;
     to = get_buffer(parser, keyword);

@@ -139,13 +139,14 @@ static int strip_quotes(struct rule_parser *parser, struct span *value)
 static int prepare_value(struct rule_parser *parser, struct span *value, bool *negated)
 {
     const struct keyword *keyword = parser->keyword;
+    bool no_value = keyword->flags & KEYWORD_NO_VALUE || (!keyword->parse && keyword->kind == KEYWORD_BUFFER);
 
     if (value->length == 0) {
-        if (keyword->flags & (KEYWORD_NO_VALUE | KEYWORD_OPTIONAL_VALUE))
+        if (no_value || keyword->flags & KEYWORD_OPTIONAL_VALUE)
             return 0;
         return rule_parser_error(parser, parser->keyword_name, "'%s' needs a value", keyword->name);
     }
-    if (keyword->flags & KEYWORD_NO_VALUE)
+    if (no_value)
         return rule_parser_error(parser, *value, "'%s' takes no value", keyword->name);
     if (keyword->flags & KEYWORD_NEGATABLE && value->at[0] == '!') {
         *negated = true;
@@ -185,7 +186,7 @@ static int parse_option(struct rule_parser *parser, struct span option)
     if (span_equal(span_of(keyword->name), "sid"))
         parser->sid_text = value;
 
-    int err = keyword->parse ? keyword->parse(parser, value, negated) : 0;
+    int err = rule_parser_parse_as(parser, keyword, value, negated);
 
     if (err && err != -ENOMEM && parser->mistakes + parser->unsupported == reported)
         rule_parser_error(parser, name, "'%s' can't be used here: %s", keyword->name, strerror(-err));

@@ -234,13 +234,6 @@ bool dce_get_stub(const struct app_tx *tx, enum flow_direction direction, unsign
     return true;
 }
 
-static int dcerpc_stub_data_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_dcerpc_stub_data);
-}
-
 const struct keyword keyword_dcerpc_stub_data = {
     .name = "dcerpc.stub_data",
     .aliases = { "dce_stub_data" },
@@ -248,8 +241,6 @@ const struct keyword keyword_dcerpc_stub_data = {
     .manual =
         "With `dce`, byte_test, byte_jump, byte_extract and byte_math read numbers in the byte order of the call.",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_BOTH,
-    .parse = dcerpc_stub_data_parse,
 };

@@ -61,8 +61,6 @@ bool dhcp_number(const struct dhcp_tx *tx, enum dhcp_option code, uint32_t *out)
 enum { DHCP_BUFFERS = 2, DHCP_CONDITIONS = 6 };
 extern const struct app_buffer dhcp_buffers[DHCP_BUFFERS];
 extern const struct app_condition dhcp_conditions[DHCP_CONDITIONS];
-extern const struct keyword keyword_dhcp_leasetime, keyword_dhcp_rebinding_time, keyword_dhcp_renewal_time,
-    keyword_dhcp_hostname;
 
 void dhcp_log(const struct app_tx *tx, const void *settings, struct fields *out);
 bool dhcp_wants_log(const struct app_tx *tx, const void *settings);

@@ -86,21 +86,12 @@ static bool get_hostname(const struct app_tx *tx, enum flow_direction direction,
     return value != NULL;
 }
 
-static int hostname_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_dhcp_hostname);
-}
-
 const struct keyword keyword_dhcp_hostname = {
     .name = "dhcp.hostname",
     .help = "host name (option 12) in a DHCP message",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_BOTH,
-    .parse = hostname_parse,
 };
 
 const struct app_buffer dhcp_buffers[DHCP_BUFFERS] = {

@@ -151,13 +151,6 @@ enum app_probe_result dns_probe_weak(const struct app_probe *in);
 enum { DNS_BUFFERS = 12, DNS_CONDITIONS = 6, MDNS_BUFFERS = 10, LLMNR_BUFFERS = 10 };
 extern const struct app_buffer dns_buffers[DNS_BUFFERS], mdns_buffers[MDNS_BUFFERS], llmnr_buffers[LLMNR_BUFFERS];
 extern const struct app_condition dns_conditions[DNS_CONDITIONS];
-extern const struct keyword keyword_dns_query, keyword_dns_query_name, keyword_dns_queries_rrname,
-    keyword_dns_answer_name, keyword_dns_answers_rrname, keyword_dns_authorities_rrname, keyword_dns_additionals_rrname,
-    keyword_dns_response_rrname, keyword_mdns_queries_rrname, keyword_mdns_answers_rrname,
-    keyword_mdns_authorities_rrname, keyword_mdns_additionals_rrname, keyword_mdns_response_rrname,
-    keyword_llmnr_queries_rrname, keyword_llmnr_answers_rrname, keyword_llmnr_authorities_rrname,
-    keyword_llmnr_additionals_rrname, keyword_llmnr_response_rrname, keyword_dns_opcode, keyword_dns_rcode,
-    keyword_dns_rrtype;
 
 /* --- types.c ----------------------------------------------------------------------------------------- */
 

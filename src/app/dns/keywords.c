@@ -91,179 +91,210 @@ static const char *const dns_applications[] = { "dns", NULL };
 static const char *const mdns_applications[] = { "mdns", NULL };
 static const char *const llmnr_applications[] = { "llmnr", NULL };
 
-/* Defines the parse function of a buffer keyword. */
-#define NAME_KEYWORD_PARSE(identifier)                                                                                 \
-    static int identifier##_parse(struct rule_parser *parser, struct span value, bool negated)                         \
-    {                                                                                                                  \
-        (void)value;                                                                                                   \
-        (void)negated;                                                                                                 \
-        return rule_parser_select_buffer(parser, &keyword_##identifier);                                               \
-    }
-
-#define NAME_KEYWORD_REST(identifier, words, where)                                                                    \
-    .kind = KEYWORD_BUFFER, .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI, .applications = words, .directions = where,     \
-    .parse = identifier##_parse
-
-NAME_KEYWORD_PARSE(dns_query)
 const struct keyword keyword_dns_query = {
     .name = "dns.query",
     .aliases = { "dns_query" },
     .help = "name in the query section of a DNS request",
     .manual = "Each query has a separate buffer. Names are without length bytes: www.example.com.",
-    NAME_KEYWORD_REST(dns_query, dns_applications, APP_TO_SERVER),
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_MULTI,
+    .applications = dns_applications,
+    .directions = APP_TO_SERVER,
 };
 
-NAME_KEYWORD_PARSE(dns_query_name)
 const struct keyword keyword_dns_query_name = {
     .name = "dns.query.name",
     .help = "name in the query section of a DNS message in either direction",
-    NAME_KEYWORD_REST(dns_query_name, dns_applications, APP_BOTH),
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_MULTI,
+    .applications = dns_applications,
+    .directions = APP_BOTH,
 };
 
-NAME_KEYWORD_PARSE(dns_queries_rrname)
 const struct keyword keyword_dns_queries_rrname = {
     .name = "dns.queries.rrname",
     .help = "name in the query section of a DNS message in either direction",
-    NAME_KEYWORD_REST(dns_queries_rrname, dns_applications, APP_BOTH),
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_MULTI,
+    .applications = dns_applications,
+    .directions = APP_BOTH,
 };
 
-NAME_KEYWORD_PARSE(dns_answer_name)
 const struct keyword keyword_dns_answer_name = {
     .name = "dns.answer.name",
     .help = "name of an answer record in a DNS message in either direction",
-    NAME_KEYWORD_REST(dns_answer_name, dns_applications, APP_BOTH),
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_MULTI,
+    .applications = dns_applications,
+    .directions = APP_BOTH,
 };
 
-NAME_KEYWORD_PARSE(dns_answers_rrname)
 const struct keyword keyword_dns_answers_rrname = {
     .name = "dns.answers.rrname",
     .help = "name of an answer record in a DNS message in either direction",
-    NAME_KEYWORD_REST(dns_answers_rrname, dns_applications, APP_BOTH),
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_MULTI,
+    .applications = dns_applications,
+    .directions = APP_BOTH,
 };
 
-NAME_KEYWORD_PARSE(dns_authorities_rrname)
 const struct keyword keyword_dns_authorities_rrname = {
     .name = "dns.authorities.rrname",
     .help = "name of an authority record in a DNS response",
-    NAME_KEYWORD_REST(dns_authorities_rrname, dns_applications, APP_TO_CLIENT),
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_MULTI,
+    .applications = dns_applications,
+    .directions = APP_TO_CLIENT,
 };
 
-NAME_KEYWORD_PARSE(dns_additionals_rrname)
 const struct keyword keyword_dns_additionals_rrname = {
     .name = "dns.additionals.rrname",
     .help = "name of an additional record in a DNS response",
-    NAME_KEYWORD_REST(dns_additionals_rrname, dns_applications, APP_TO_CLIENT),
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_MULTI,
+    .applications = dns_applications,
+    .directions = APP_TO_CLIENT,
 };
 
-NAME_KEYWORD_PARSE(dns_response_rrname)
 const struct keyword keyword_dns_response_rrname = {
     .name = "dns.response.rrname",
     .help = "any name in a DNS response, including names in record data",
     .manual = "Names of queries and records, and names in the data of CNAME, NS, PTR, MX and SOA records (MNAME).",
-    NAME_KEYWORD_REST(dns_response_rrname, dns_applications, APP_TO_CLIENT),
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_MULTI,
+    .applications = dns_applications,
+    .directions = APP_TO_CLIENT,
 };
 
-NAME_KEYWORD_PARSE(mdns_queries_rrname)
 const struct keyword keyword_mdns_queries_rrname = {
     .name = "mdns.queries.rrname",
     .help = "name in the query section of an mDNS message",
-    NAME_KEYWORD_REST(mdns_queries_rrname, mdns_applications, APP_BOTH),
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_MULTI,
+    .applications = mdns_applications,
+    .directions = APP_BOTH,
 };
 
-NAME_KEYWORD_PARSE(mdns_answers_rrname)
 const struct keyword keyword_mdns_answers_rrname = {
     .name = "mdns.answers.rrname",
     .help = "name of an answer record in an mDNS message",
-    NAME_KEYWORD_REST(mdns_answers_rrname, mdns_applications, APP_BOTH),
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_MULTI,
+    .applications = mdns_applications,
+    .directions = APP_BOTH,
 };
 
-NAME_KEYWORD_PARSE(mdns_authorities_rrname)
 const struct keyword keyword_mdns_authorities_rrname = {
     .name = "mdns.authorities.rrname",
     .help = "name of an authority record in an mDNS message",
-    NAME_KEYWORD_REST(mdns_authorities_rrname, mdns_applications, APP_BOTH),
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_MULTI,
+    .applications = mdns_applications,
+    .directions = APP_BOTH,
 };
 
-NAME_KEYWORD_PARSE(mdns_additionals_rrname)
 const struct keyword keyword_mdns_additionals_rrname = {
     .name = "mdns.additionals.rrname",
     .help = "name of an additional record in an mDNS message",
-    NAME_KEYWORD_REST(mdns_additionals_rrname, mdns_applications, APP_BOTH),
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_MULTI,
+    .applications = mdns_applications,
+    .directions = APP_BOTH,
 };
 
-NAME_KEYWORD_PARSE(mdns_response_rrname)
 const struct keyword keyword_mdns_response_rrname = {
     .name = "mdns.response.rrname",
     .help = "any name in an mDNS response; see dns.response.rrname",
-    NAME_KEYWORD_REST(mdns_response_rrname, mdns_applications, APP_BOTH),
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_MULTI,
+    .applications = mdns_applications,
+    .directions = APP_BOTH,
 };
 
-NAME_KEYWORD_PARSE(llmnr_queries_rrname)
 const struct keyword keyword_llmnr_queries_rrname = {
     .name = "llmnr.queries.rrname",
     .help = "name in the query section of an LLMNR message",
-    NAME_KEYWORD_REST(llmnr_queries_rrname, llmnr_applications, APP_BOTH),
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_MULTI,
+    .applications = llmnr_applications,
+    .directions = APP_BOTH,
 };
 
-NAME_KEYWORD_PARSE(llmnr_answers_rrname)
 const struct keyword keyword_llmnr_answers_rrname = {
     .name = "llmnr.answers.rrname",
     .help = "name of an answer record in an LLMNR message",
-    NAME_KEYWORD_REST(llmnr_answers_rrname, llmnr_applications, APP_BOTH),
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_MULTI,
+    .applications = llmnr_applications,
+    .directions = APP_BOTH,
 };
 
-NAME_KEYWORD_PARSE(llmnr_authorities_rrname)
 const struct keyword keyword_llmnr_authorities_rrname = {
     .name = "llmnr.authorities.rrname",
     .help = "name of an authority record in an LLMNR message",
-    NAME_KEYWORD_REST(llmnr_authorities_rrname, llmnr_applications, APP_BOTH),
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_MULTI,
+    .applications = llmnr_applications,
+    .directions = APP_BOTH,
 };
 
-NAME_KEYWORD_PARSE(llmnr_additionals_rrname)
 const struct keyword keyword_llmnr_additionals_rrname = {
     .name = "llmnr.additionals.rrname",
     .help = "name of an additional record in an LLMNR message",
-    NAME_KEYWORD_REST(llmnr_additionals_rrname, llmnr_applications, APP_BOTH),
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_MULTI,
+    .applications = llmnr_applications,
+    .directions = APP_BOTH,
 };
 
-NAME_KEYWORD_PARSE(llmnr_response_rrname)
 const struct keyword keyword_llmnr_response_rrname = {
     .name = "llmnr.response.rrname",
     .help = "any name in an LLMNR response; see dns.response.rrname",
-    NAME_KEYWORD_REST(llmnr_response_rrname, llmnr_applications, APP_BOTH),
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_MULTI,
+    .applications = llmnr_applications,
+    .directions = APP_BOTH,
 };
 
-#define NAME_TO_SERVER(identifier, getter)                                                                             \
-    {                                                                                                                  \
-        &keyword_##identifier, FLOW_TO_SERVER, DNS_COMPLETE, false, getter                                             \
-    }
-#define NAME_TO_CLIENT(identifier, getter)                                                                             \
-    {                                                                                                                  \
-        &keyword_##identifier, FLOW_TO_CLIENT, DNS_COMPLETE, false, getter                                             \
-    }
-#define NAME_BOTH(identifier, getter) NAME_TO_SERVER(identifier, getter), NAME_TO_CLIENT(identifier, getter)
-
 const struct app_buffer dns_buffers[DNS_BUFFERS] = {
-    NAME_TO_SERVER(dns_query, get_query),
-    NAME_BOTH(dns_query_name, get_query),
-    NAME_BOTH(dns_queries_rrname, get_query),
-    NAME_BOTH(dns_answer_name, get_answer),
-    NAME_BOTH(dns_answers_rrname, get_answer),
-    NAME_TO_CLIENT(dns_authorities_rrname, get_authority),
-    NAME_TO_CLIENT(dns_additionals_rrname, get_additional),
-    NAME_TO_CLIENT(dns_response_rrname, get_response),
+    { &keyword_dns_query, FLOW_TO_SERVER, DNS_COMPLETE, false, get_query },
+    { &keyword_dns_query_name, FLOW_TO_SERVER, DNS_COMPLETE, false, get_query },
+    { &keyword_dns_query_name, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_query },
+    { &keyword_dns_queries_rrname, FLOW_TO_SERVER, DNS_COMPLETE, false, get_query },
+    { &keyword_dns_queries_rrname, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_query },
+    { &keyword_dns_answer_name, FLOW_TO_SERVER, DNS_COMPLETE, false, get_answer },
+    { &keyword_dns_answer_name, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_answer },
+    { &keyword_dns_answers_rrname, FLOW_TO_SERVER, DNS_COMPLETE, false, get_answer },
+    { &keyword_dns_answers_rrname, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_answer },
+    { &keyword_dns_authorities_rrname, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_authority },
+    { &keyword_dns_additionals_rrname, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_additional },
+    { &keyword_dns_response_rrname, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_response },
 };
 
 const struct app_buffer mdns_buffers[MDNS_BUFFERS] = {
-    NAME_BOTH(mdns_queries_rrname, get_query),         NAME_BOTH(mdns_answers_rrname, get_answer),
-    NAME_BOTH(mdns_authorities_rrname, get_authority), NAME_BOTH(mdns_additionals_rrname, get_additional),
-    NAME_BOTH(mdns_response_rrname, get_response),
+    { &keyword_mdns_queries_rrname, FLOW_TO_SERVER, DNS_COMPLETE, false, get_query },
+    { &keyword_mdns_queries_rrname, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_query },
+    { &keyword_mdns_answers_rrname, FLOW_TO_SERVER, DNS_COMPLETE, false, get_answer },
+    { &keyword_mdns_answers_rrname, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_answer },
+    { &keyword_mdns_authorities_rrname, FLOW_TO_SERVER, DNS_COMPLETE, false, get_authority },
+    { &keyword_mdns_authorities_rrname, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_authority },
+    { &keyword_mdns_additionals_rrname, FLOW_TO_SERVER, DNS_COMPLETE, false, get_additional },
+    { &keyword_mdns_additionals_rrname, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_additional },
+    { &keyword_mdns_response_rrname, FLOW_TO_SERVER, DNS_COMPLETE, false, get_response },
+    { &keyword_mdns_response_rrname, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_response },
 };
 
 const struct app_buffer llmnr_buffers[LLMNR_BUFFERS] = {
-    NAME_BOTH(llmnr_queries_rrname, get_query),         NAME_BOTH(llmnr_answers_rrname, get_answer),
-    NAME_BOTH(llmnr_authorities_rrname, get_authority), NAME_BOTH(llmnr_additionals_rrname, get_additional),
-    NAME_BOTH(llmnr_response_rrname, get_response),
+    { &keyword_llmnr_queries_rrname, FLOW_TO_SERVER, DNS_COMPLETE, false, get_query },
+    { &keyword_llmnr_queries_rrname, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_query },
+    { &keyword_llmnr_answers_rrname, FLOW_TO_SERVER, DNS_COMPLETE, false, get_answer },
+    { &keyword_llmnr_answers_rrname, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_answer },
+    { &keyword_llmnr_authorities_rrname, FLOW_TO_SERVER, DNS_COMPLETE, false, get_authority },
+    { &keyword_llmnr_authorities_rrname, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_authority },
+    { &keyword_llmnr_additionals_rrname, FLOW_TO_SERVER, DNS_COMPLETE, false, get_additional },
+    { &keyword_llmnr_additionals_rrname, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_additional },
+    { &keyword_llmnr_response_rrname, FLOW_TO_SERVER, DNS_COMPLETE, false, get_response },
+    { &keyword_llmnr_response_rrname, FLOW_TO_CLIENT, DNS_COMPLETE, false, get_response },
 };
 
 /* --- Numbers ----------------------------------------------------------------------------------------- */
@@ -365,14 +396,8 @@ const struct keyword keyword_dns_rrtype = {
     .match_transaction = dns_rrtype_match,
 };
 
-#define NUMBER_BOTH(identifier)                                                                                        \
-    { &keyword_##identifier, FLOW_TO_SERVER, DNS_COMPLETE },                                                           \
-    {                                                                                                                  \
-        &keyword_##identifier, FLOW_TO_CLIENT, DNS_COMPLETE                                                            \
-    }
-
 const struct app_condition dns_conditions[DNS_CONDITIONS] = {
-    NUMBER_BOTH(dns_opcode),
-    NUMBER_BOTH(dns_rcode),
-    NUMBER_BOTH(dns_rrtype),
+    { &keyword_dns_opcode, FLOW_TO_SERVER, DNS_COMPLETE }, { &keyword_dns_opcode, FLOW_TO_CLIENT, DNS_COMPLETE },
+    { &keyword_dns_rcode, FLOW_TO_SERVER, DNS_COMPLETE },  { &keyword_dns_rcode, FLOW_TO_CLIENT, DNS_COMPLETE },
+    { &keyword_dns_rrtype, FLOW_TO_SERVER, DNS_COMPLETE }, { &keyword_dns_rrtype, FLOW_TO_CLIENT, DNS_COMPLETE },
 };

@@ -129,9 +129,6 @@ enum { FTP_BUFFERS = 4, FTP_CONDITIONS = 6, FTP_DATA_BUFFERS = 2, FTP_DATA_CONDI
 extern const struct app_buffer ftp_buffers[FTP_BUFFERS];
 extern const struct app_condition ftp_conditions[FTP_CONDITIONS];
 extern const struct app_condition ftp_data_conditions[FTP_DATA_CONDITIONS];
-extern const struct keyword keyword_ftp_command, keyword_ftp_command_data, keyword_ftp_reply,
-    keyword_ftp_completion_code, keyword_ftp_mode, keyword_ftp_dynamic_port, keyword_ftp_reply_received,
-    keyword_ftpbounce, keyword_ftpdata_command;
 
 void ftp_log(const struct app_tx *tx, const void *settings, struct fields *out);
 void ftp_data_log(const struct app_tx *tx, const void *settings, struct fields *out);

@@ -84,72 +84,40 @@ static bool get_code(const struct app_tx *tx, enum flow_direction direction, uns
     return true;
 }
 
-static int ftp_command_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_ftp_command);
-}
-
 const struct keyword keyword_ftp_command = {
     .name = "ftp.command",
     .help = "command of an FTP client as sent: RETR",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
+    .flags = KEYWORD_MULTI,
     .applications = applications,
     .directions = APP_TO_SERVER,
-    .parse = ftp_command_parse,
 };
-
-static int ftp_command_data_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_ftp_command_data);
-}
 
 const struct keyword keyword_ftp_command_data = {
     .name = "ftp.command_data",
     .help = "argument of an FTP command",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
+    .flags = KEYWORD_MULTI,
     .applications = applications,
     .directions = APP_TO_SERVER,
-    .parse = ftp_command_data_parse,
 };
-
-static int ftp_reply_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_ftp_reply);
-}
 
 const struct keyword keyword_ftp_reply = {
     .name = "ftp.reply",
     .help = "line of an FTP reply, without the code",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
+    .flags = KEYWORD_MULTI,
     .applications = applications,
     .directions = APP_TO_CLIENT,
-    .parse = ftp_reply_parse,
 };
-
-static int ftp_completion_code_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_ftp_completion_code);
-}
 
 const struct keyword keyword_ftp_completion_code = {
     .name = "ftp.completion_code",
     .help = "code of an FTP reply line: 230",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
+    .flags = KEYWORD_MULTI,
     .applications = applications,
     .directions = APP_TO_CLIENT,
-    .parse = ftp_completion_code_parse,
 };
 
 const struct app_buffer ftp_buffers[FTP_BUFFERS] = {

@@ -18,8 +18,8 @@
  *   decode.c       content encodings
  *   multipart.c    files in forms
  *   content.c      the buffers for rules
- *   buffers.c      the table of these buffers
- *   keywords.c, modifiers.c, urilen.c   rule keywords
+ *   buffers.c      their keywords and the table of buffers
+ *   urilen.c, common.c   conditions on lengths; common texts for the prefilter
  *   transfer.c     transfer of open messages to another process
  *   log.c          the object "http" of events
  *   settings.c     settings

@@ -149,9 +149,7 @@ const char *ike_transform_name(unsigned type, uint16_t id);
 enum { IKE_BUFFERS = 7, IKE_CONDITIONS = 7 };
 extern const struct app_buffer ike_buffers[IKE_BUFFERS];
 extern const struct app_condition ike_conditions[IKE_CONDITIONS];
-extern const struct keyword keyword_ike_init_spi, keyword_ike_resp_spi, keyword_ike_vendor,
-    keyword_ike_key_exchange_payload, keyword_ike_nonce_payload, keyword_ike_key_exchange_payload_length,
-    keyword_ike_nonce_payload_length, keyword_ike_exchtype, keyword_ike_chosen_sa_attribute;
+extern const struct keyword keyword_ike_exchtype;
 
 void ike_log(const struct app_tx *tx, const void *settings, struct fields *out);
 

@@ -66,61 +66,45 @@ static bool get_nonce(const struct app_tx *tx, enum flow_direction direction, un
     return set_bytes(&((const struct ike_tx *)tx)->in_message.nonce, out);
 }
 
-static int buffer_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, rule_parser_keyword(parser));
-}
-
 const struct keyword keyword_ike_init_spi = {
     .name = "ike.init_spi",
     .help = "initiator's SPI in an IKE message: 16 lower-case hexadecimal digits",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_TO_SERVER,
-    .parse = buffer_parse,
 };
 
 const struct keyword keyword_ike_resp_spi = {
     .name = "ike.resp_spi",
     .help = "responder's SPI in an IKE message: 16 lower-case hexadecimal digits",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_TO_CLIENT,
-    .parse = buffer_parse,
 };
 
 const struct keyword keyword_ike_vendor = {
     .name = "ike.vendor",
     .help = "vendor ID in an IKE version 1 message, in lower-case hexadecimal digits",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
+    .flags = KEYWORD_MULTI,
     .applications = applications,
     .directions = APP_TO_SERVER,
-    .parse = buffer_parse,
 };
 
 const struct keyword keyword_ike_key_exchange_payload = {
     .name = "ike.key_exchange_payload",
     .help = "key exchange payload of an IKE version 1 message",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_BOTH,
-    .parse = buffer_parse,
 };
 
 const struct keyword keyword_ike_nonce_payload = {
     .name = "ike.nonce_payload",
     .help = "nonce payload of an IKE version 1 message",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_BOTH,
-    .parse = buffer_parse,
 };
 
 const struct app_buffer ike_buffers[IKE_BUFFERS] = {

@@ -36,23 +36,15 @@ static bool get_server(const struct app_tx *tx, enum flow_direction direction, u
     return get_component(krb5, &krb5->server, index, out);
 }
 
-static int name_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, rule_parser_keyword(parser));
-}
-
 const struct keyword keyword_krb5_cname = {
     .name = "krb5.cname",
     .aliases = { "krb5_cname" },
     .help = "component of the client principal name (cname) in a Kerberos message",
     .manual = "Each component has a separate buffer: user/admin has two.",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
+    .flags = KEYWORD_MULTI,
     .applications = applications,
     .directions = APP_BOTH,
-    .parse = name_parse,
 };
 
 const struct keyword keyword_krb5_sname = {
@@ -61,10 +53,9 @@ const struct keyword keyword_krb5_sname = {
     .help = "component of the server principal name (sname) in a Kerberos message",
     .manual = "Each component has a separate buffer: krbtgt/EXAMPLE.COM has two.",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
+    .flags = KEYWORD_MULTI,
     .applications = applications,
     .directions = APP_BOTH,
-    .parse = name_parse,
 };
 
 const struct app_buffer krb5_buffers[KRB5_BUFFERS] = {

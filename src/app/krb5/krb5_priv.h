@@ -73,8 +73,6 @@ const char *krb5_type_name(uint8_t type); /* KRB_AS_REQ and so on, or "UNKNOWN" 
 enum { KRB5_BUFFERS = 4, KRB5_CONDITIONS = 6 };
 extern const struct app_buffer krb5_buffers[KRB5_BUFFERS];
 extern const struct app_condition krb5_conditions[KRB5_CONDITIONS];
-extern const struct keyword keyword_krb5_cname, keyword_krb5_sname, keyword_krb5_msg_type, keyword_krb5_err_code,
-    keyword_krb5_ticket_encryption;
 
 void krb5_log(const struct app_tx *tx, const void *settings, struct fields *out);
 

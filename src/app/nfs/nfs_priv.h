@@ -133,7 +133,6 @@ const char *nfs_auth_name(uint32_t type, char text[NFS_NUMBER_TEXT]);
 
 enum { NFS_CONDITIONS = 2 };
 extern const struct app_condition nfs_conditions[NFS_CONDITIONS];
-extern const struct keyword keyword_nfs_procedure, keyword_nfs_version;
 
 void nfs_log(const struct app_tx *tx, const void *settings, struct fields *out);
 void nfs_log_rpc(const struct app_tx *tx, const void *settings, struct fields *out);

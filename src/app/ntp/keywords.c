@@ -93,21 +93,12 @@ static bool get_reference(const struct app_tx *tx, enum flow_direction direction
     return ntp->parsed;
 }
 
-static int reference_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_ntp_reference_id);
-}
-
 const struct keyword keyword_ntp_reference_id = {
     .name = "ntp.reference_id",
     .help = "reference identifier of an NTP message (four bytes)",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_BOTH,
-    .parse = reference_parse,
 };
 
 const struct app_buffer ntp_buffers[NTP_BUFFERS] = {

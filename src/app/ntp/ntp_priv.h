@@ -26,6 +26,6 @@ struct ntp_tx {
 enum { NTP_BUFFERS = 2, NTP_CONDITIONS = 6 };
 extern const struct app_buffer ntp_buffers[NTP_BUFFERS];
 extern const struct app_condition ntp_conditions[NTP_CONDITIONS];
-extern const struct keyword keyword_ntp_version, keyword_ntp_mode, keyword_ntp_stratum, keyword_ntp_reference_id;
+extern const struct keyword keyword_ntp_mode;
 
 #endif

@@ -73,13 +73,6 @@ static bool get_domain(const struct app_tx *tx, enum flow_direction direction, u
     return get_ntlmssp(tx, SMB_TEXT_DOMAIN, out);
 }
 
-static int smb_named_pipe_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_smb_named_pipe);
-}
-
 const struct keyword keyword_smb_named_pipe = {
     .name = "smb.named_pipe",
     .aliases = { "smb_named_pipe" },
@@ -87,62 +80,33 @@ const struct keyword keyword_smb_named_pipe = {
     .manual = "The share type in the response tells whether a share is one of pipes; before the response, a name that "
               "ends in IPC$ does.",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_TO_SERVER,
-    .parse = smb_named_pipe_parse,
 };
-
-static int smb_share_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_smb_share);
-}
 
 const struct keyword keyword_smb_share = {
     .name = "smb.share",
     .aliases = { "smb_share" },
     .help = "name of the file share that a client connects to: \\\\HOST\\C$",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_TO_SERVER,
-    .parse = smb_share_parse,
 };
-
-static int smb_ntlmssp_user_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_smb_ntlmssp_user);
-}
 
 const struct keyword keyword_smb_ntlmssp_user = {
     .name = "smb.ntlmssp_user",
     .help = "user name in an NTLMSSP login",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_TO_SERVER,
-    .parse = smb_ntlmssp_user_parse,
 };
-
-static int smb_ntlmssp_domain_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_smb_ntlmssp_domain);
-}
 
 const struct keyword keyword_smb_ntlmssp_domain = {
     .name = "smb.ntlmssp_domain",
     .help = "domain in an NTLMSSP login",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_TO_SERVER,
-    .parse = smb_ntlmssp_domain_parse,
 };
 
 /* --- smb.version ------------------------------------------------------------------------------------- */

@@ -107,8 +107,6 @@ extern const struct app_event smb_events[SMB_EVENTS];
 enum { SMB_BUFFERS = 8, SMB_CONDITIONS = 6 };
 extern const struct app_buffer smb_buffers[SMB_BUFFERS];
 extern const struct app_condition smb_conditions[SMB_CONDITIONS];
-extern const struct keyword keyword_smb_named_pipe, keyword_smb_share, keyword_smb_ntlmssp_user,
-    keyword_smb_ntlmssp_domain, keyword_smb_version;
 
 extern const struct setting smb_setting_rows[];
 const struct smb_settings *smb_get_settings(const struct app_context *context); /* the defaults if there are none */

@@ -147,208 +147,105 @@ static bool get_received(const struct app_tx *tx, enum flow_direction direction,
 
 /* --- Keyword definitions -------------------------------------------------------------------------- */
 
-static int smtp_helo_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_smtp_helo);
-}
-
 const struct keyword keyword_smtp_helo = {
     .name = "smtp.helo",
     .help = "argument of HELO or EHLO: first the one that started the session, then differing ones of the transaction",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
+    .flags = KEYWORD_MULTI,
     .applications = smtp_applications,
     .directions = APP_TO_SERVER,
-    .parse = smtp_helo_parse,
 };
-
-static int smtp_mail_from_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_smtp_mail_from);
-}
 
 const struct keyword keyword_smtp_mail_from = {
     .name = "smtp.mail_from",
     .help = "envelope sender (MAIL FROM): <a@example.com>",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
+    .flags = KEYWORD_MULTI,
     .applications = smtp_applications,
     .directions = APP_TO_SERVER,
-    .parse = smtp_mail_from_parse,
 };
-
-static int smtp_rcpt_to_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_smtp_rcpt_to);
-}
 
 const struct keyword keyword_smtp_rcpt_to = {
     .name = "smtp.rcpt_to",
     .help = "each envelope recipient (RCPT TO)",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
+    .flags = KEYWORD_MULTI,
     .applications = smtp_applications,
     .directions = APP_TO_SERVER,
-    .parse = smtp_rcpt_to_parse,
 };
-
-static int email_from_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_email_from);
-}
 
 const struct keyword keyword_email_from = {
     .name = "email.from",
     .help = "From header of the message",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
     .applications = smtp_applications,
     .directions = APP_TO_SERVER,
-    .parse = email_from_parse,
 };
-
-static int email_to_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_email_to);
-}
 
 const struct keyword keyword_email_to = {
     .name = "email.to",
     .help = "To header of the message",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
     .applications = smtp_applications,
     .directions = APP_TO_SERVER,
-    .parse = email_to_parse,
 };
-
-static int email_cc_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_email_cc);
-}
 
 const struct keyword keyword_email_cc = {
     .name = "email.cc",
     .help = "Cc header of the message",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
     .applications = smtp_applications,
     .directions = APP_TO_SERVER,
-    .parse = email_cc_parse,
 };
-
-static int email_subject_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_email_subject);
-}
 
 const struct keyword keyword_email_subject = {
     .name = "email.subject",
     .help = "Subject header of the message",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
     .applications = smtp_applications,
     .directions = APP_TO_SERVER,
-    .parse = email_subject_parse,
 };
-
-static int email_date_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_email_date);
-}
 
 const struct keyword keyword_email_date = {
     .name = "email.date",
     .help = "Date header of the message",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
     .applications = smtp_applications,
     .directions = APP_TO_SERVER,
-    .parse = email_date_parse,
 };
-
-static int email_message_id_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_email_message_id);
-}
 
 const struct keyword keyword_email_message_id = {
     .name = "email.message_id",
     .help = "Message-ID header of the message",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
     .applications = smtp_applications,
     .directions = APP_TO_SERVER,
-    .parse = email_message_id_parse,
 };
-
-static int email_x_mailer_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_email_x_mailer);
-}
 
 const struct keyword keyword_email_x_mailer = {
     .name = "email.x_mailer",
     .help = "X-Mailer header of the message",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
     .applications = smtp_applications,
     .directions = APP_TO_SERVER,
-    .parse = email_x_mailer_parse,
 };
-
-static int email_received_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_email_received);
-}
 
 const struct keyword keyword_email_received = {
     .name = "email.received",
     .help = "each Received header of the message",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
+    .flags = KEYWORD_MULTI,
     .applications = smtp_applications,
     .directions = APP_TO_SERVER,
-    .parse = email_received_parse,
 };
-
-static int email_url_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_email_url);
-}
 
 const struct keyword keyword_email_url = {
     .name = "email.url",
     .help = "each URL in the text of the message (setting mime.extract-urls)",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
+    .flags = KEYWORD_MULTI,
     .applications = smtp_applications,
     .directions = APP_TO_SERVER,
-    .parse = email_url_parse,
 };
 
 static int email_body_md5_parse(struct rule_parser *parser, struct span value, bool negated)

@@ -221,9 +221,7 @@ void smtp_abort_message(struct smtp_feed *f, struct smtp_tx *tx);
 
 /* --- keywords.c, log.c, settings.c ---------------------------------------------------------------- */
 
-extern const struct keyword keyword_smtp_helo, keyword_smtp_mail_from, keyword_smtp_rcpt_to, keyword_email_from,
-    keyword_email_to, keyword_email_cc, keyword_email_subject, keyword_email_date, keyword_email_message_id,
-    keyword_email_x_mailer, keyword_email_url, keyword_email_received, keyword_email_body_md5;
+extern const struct keyword keyword_email_body_md5;
 enum { SMTP_BUFFERS = 14 };
 extern const struct app_buffer smtp_buffers[SMTP_BUFFERS];
 

@@ -62,112 +62,58 @@ static bool get_hassh_string(const struct app_tx *tx, enum flow_direction direct
     return true;
 }
 
-static int ssh_proto_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_ssh_proto);
-}
-
 const struct keyword keyword_ssh_proto = {
     .name = "ssh.proto",
     .aliases = { "ssh_proto" },
     .help = "protocol version in an SSH banner: 2.0",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_BOTH,
-    .parse = ssh_proto_parse,
 };
-
-static int ssh_software_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_ssh_software);
-}
 
 const struct keyword keyword_ssh_software = {
     .name = "ssh.software",
     .aliases = { "ssh_software" },
     .help = "software in an SSH banner, without the comment: OpenSSH_9.6",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_BOTH,
-    .parse = ssh_software_parse,
 };
-
-static int ssh_hassh_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_ssh_hassh);
-}
 
 const struct keyword keyword_ssh_hassh = {
     .name = "ssh.hassh",
     .aliases = { "ssh-hassh" },
     .help = "HASSH of an SSH client: 32 lower-case hexadecimal digits",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_TO_SERVER,
-    .parse = ssh_hassh_parse,
 };
-
-static int ssh_hassh_string_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_ssh_hassh_string);
-}
 
 const struct keyword keyword_ssh_hassh_string = {
     .name = "ssh.hassh.string",
     .aliases = { "ssh-hassh-string" },
     .help = "algorithms that the HASSH of an SSH client is computed from",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_TO_SERVER,
-    .parse = ssh_hassh_string_parse,
 };
-
-static int ssh_hassh_server_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_ssh_hassh_server);
-}
 
 const struct keyword keyword_ssh_hassh_server = {
     .name = "ssh.hassh.server",
     .aliases = { "ssh-hassh-server" },
     .help = "HASSH of an SSH server: 32 lower-case hexadecimal digits",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_TO_CLIENT,
-    .parse = ssh_hassh_server_parse,
 };
-
-static int ssh_hassh_server_string_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_ssh_hassh_server_string);
-}
 
 const struct keyword keyword_ssh_hassh_server_string = {
     .name = "ssh.hassh.server.string",
     .aliases = { "ssh-hassh-server-string" },
     .help = "algorithms that the HASSH of an SSH server is computed from",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_TO_CLIENT,
-    .parse = ssh_hassh_server_string_parse,
 };
 
 const struct app_buffer ssh_buffers[SSH_BUFFERS] = {

@@ -46,8 +46,6 @@ int ssh_hassh(struct heap *heap, struct ssh_side *side, enum flow_direction dire
 enum { SSH_BUFFERS = 8, SSH_CONDITIONS = 4 };
 extern const struct app_buffer ssh_buffers[SSH_BUFFERS];
 extern const struct app_condition ssh_conditions[SSH_CONDITIONS];
-extern const struct keyword keyword_ssh_proto, keyword_ssh_software, keyword_ssh_hassh, keyword_ssh_hassh_string,
-    keyword_ssh_hassh_server, keyword_ssh_hassh_server_string, keyword_ssh_softwareversion, keyword_ssh_protoversion;
 
 /* --- log.c ------------------------------------------------------------------------------------------- */
 

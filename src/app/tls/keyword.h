@@ -78,11 +78,6 @@ int tls_finish_serial(struct rule_parser *parser, const struct condition *condit
 
 extern const char *const tls_applications[]; /* keyword.applications */
 
-extern const struct keyword keyword_tls_sni, keyword_tls_cert_subject, keyword_tls_cert_issuer, keyword_tls_cert_serial,
-    keyword_tls_cert_fingerprint, keyword_tls_certs, keyword_tls_subjectaltname, keyword_tls_alpn, keyword_tls_random,
-    keyword_tls_random_time, keyword_tls_random_bytes;
-extern const struct keyword keyword_ja3_hash, keyword_ja3_string, keyword_ja3s_hash, keyword_ja3s_string,
-    keyword_ja4_hash;
 extern const struct keyword keyword_tls_version, keyword_ssl_version, keyword_ssl_state;
 extern const struct keyword keyword_tls_subject, keyword_tls_issuerdn, keyword_tls_fingerprint,
     keyword_tls_cert_chain_len, keyword_tls_cert_notbefore, keyword_tls_cert_notafter, keyword_tls_cert_expired,

@@ -8,10 +8,10 @@
  *   hello.c        ClientHello and ServerHello
  *   certificate.c  Certificate message
  *   fingerprint.c  JA3, JA3S and JA4
- *   buffers.c      rule buffers
+ *   buffers.c      rule buffers and their keywords
  *   log.c          EVE object
  *   settings.c     settings
- *   keyword_*.c    keywords
+ *   keyword_*.c    conditions on versions and certificates
  *   contents.c     checks of content patterns on fingerprints and serial numbers
  *   der.c x509.c   certificate decoding
  *   transfer.c     state transfer to another process

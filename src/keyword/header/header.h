@@ -11,9 +11,6 @@
 #include "sluice/bytes.h"
 #include "sluice/keyword.h"
 
-extern const struct keyword keyword_ether_hdr, keyword_icmpv4_hdr, keyword_icmpv6_hdr, keyword_igmp_hdr,
-    keyword_ipv4_hdr, keyword_ipv6_hdr, keyword_sctp_chunk_data, keyword_sctp_hdr, keyword_tcp_hdr, keyword_udp_hdr;
-
 static inline bool header_is(const struct packet *pkt, uint8_t protocol)
 {
     return pkt->transport && pkt->protocol == protocol;

@@ -30,20 +30,11 @@ static const uint8_t *icmpv4_hdr_buffer(const struct match_input *in, uint32_t *
     return header;
 }
 
-static int icmpv4_hdr_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_icmpv4_hdr);
-}
-
 const struct keyword keyword_icmpv4_hdr = {
     .name = "icmpv4.hdr",
     .help = "ICMP header",
     .manual = "The header has eight bytes, plus the addresses of a router advertisement or the three times "
               "of a timestamp message.",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
-    .parse = icmpv4_hdr_parse,
     .buffer = icmpv4_hdr_buffer,
 };

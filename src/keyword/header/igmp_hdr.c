@@ -11,18 +11,9 @@ static const uint8_t *igmp_hdr_buffer(const struct match_input *in, uint32_t *le
     return pkt->transport;
 }
 
-static int igmp_hdr_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_igmp_hdr);
-}
-
 const struct keyword keyword_igmp_hdr = {
     .name = "igmp.hdr",
     .help = "IGMP header",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
-    .parse = igmp_hdr_parse,
     .buffer = igmp_hdr_buffer,
 };

@@ -2,8 +2,6 @@
 /* ip.dst; the destination address as a buffer of 4 or 16 bytes, for dataset. */
 #include "header.h"
 
-extern const struct keyword keyword_ip_dst;
-
 static const uint8_t *ip_dst_buffer(const struct match_input *in, uint32_t *length)
 {
     const struct packet *pkt = in->packet;
@@ -14,18 +12,9 @@ static const uint8_t *ip_dst_buffer(const struct match_input *in, uint32_t *leng
     return pkt->destination_address.bytes;
 }
 
-static int ip_dst_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_ip_dst);
-}
-
 const struct keyword keyword_ip_dst = {
     .name = "ip.dst",
     .help = "destination address: 4 bytes for IPv4, 16 bytes for IPv6",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
-    .parse = ip_dst_parse,
     .buffer = ip_dst_buffer,
 };

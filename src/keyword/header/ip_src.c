@@ -2,8 +2,6 @@
 /* ip.src; the source address as a buffer of 4 or 16 bytes, for dataset. */
 #include "header.h"
 
-extern const struct keyword keyword_ip_src;
-
 static const uint8_t *ip_src_buffer(const struct match_input *in, uint32_t *length)
 {
     const struct packet *pkt = in->packet;
@@ -14,18 +12,9 @@ static const uint8_t *ip_src_buffer(const struct match_input *in, uint32_t *leng
     return pkt->source_address.bytes;
 }
 
-static int ip_src_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_ip_src);
-}
-
 const struct keyword keyword_ip_src = {
     .name = "ip.src",
     .help = "source address: 4 bytes for IPv4, 16 bytes for IPv6",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
-    .parse = ip_src_parse,
     .buffer = ip_src_buffer,
 };

@@ -13,18 +13,9 @@ static const uint8_t *ipv6_hdr_buffer(const struct match_input *in, uint32_t *le
     return cursor_read(&cur, *length);
 }
 
-static int ipv6_hdr_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_ipv6_hdr);
-}
-
 const struct keyword keyword_ipv6_hdr = {
     .name = "ipv6.hdr",
     .help = "IPv6 header with extension headers",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
-    .parse = ipv6_hdr_parse,
     .buffer = ipv6_hdr_buffer,
 };

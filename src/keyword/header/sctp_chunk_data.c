@@ -15,18 +15,9 @@ static const uint8_t *sctp_chunk_data_buffer(const struct match_input *in, uint3
     return NULL;
 }
 
-static int sctp_chunk_data_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_sctp_chunk_data);
-}
-
 const struct keyword keyword_sctp_chunk_data = {
     .name = "sctp.chunk_data",
     .help = "user data of the first DATA chunk of an SCTP packet",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
-    .parse = sctp_chunk_data_parse,
     .buffer = sctp_chunk_data_buffer,
 };

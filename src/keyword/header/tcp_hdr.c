@@ -11,18 +11,9 @@ static const uint8_t *tcp_hdr_buffer(const struct match_input *in, uint32_t *len
     return pkt->transport;
 }
 
-static int tcp_hdr_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_tcp_hdr);
-}
-
 const struct keyword keyword_tcp_hdr = {
     .name = "tcp.hdr",
     .help = "TCP header with options",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
-    .parse = tcp_hdr_parse,
     .buffer = tcp_hdr_buffer,
 };

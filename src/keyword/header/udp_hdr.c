@@ -11,18 +11,9 @@ static const uint8_t *udp_hdr_buffer(const struct match_input *in, uint32_t *len
     return pkt->transport;
 }
 
-static int udp_hdr_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)value;
-    (void)negated;
-    return rule_parser_select_buffer(parser, &keyword_udp_hdr);
-}
-
 const struct keyword keyword_udp_hdr = {
     .name = "udp.hdr",
     .help = "UDP header",
     .kind = KEYWORD_BUFFER,
-    .flags = KEYWORD_NO_VALUE,
-    .parse = udp_hdr_parse,
     .buffer = udp_hdr_buffer,
 };

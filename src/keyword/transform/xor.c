@@ -43,7 +43,7 @@ static int parse_hex(struct rule_parser *parser, struct span text, struct xor_ke
         uint64_t byte = 0;
 
         if (!text_to_uint(digits, sizeof(digits), 0, UINT8_MAX, &byte))
-            return rule_parser_error(parser, (struct span){ text.at + i, 2 }, "this is no hexadecimal number");
+            return rule_parser_error(parser, (struct span){ text.at + i, 2 }, "expected a hexadecimal number");
         key->bytes[key->length++] = (uint8_t)byte;
     }
     return 0;
