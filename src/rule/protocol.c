@@ -156,13 +156,14 @@ static struct rule_protocol make_application(const char *name, unsigned over)
     return protocol;
 }
 
-static bool is_supported(const char *const *applications, struct span word)
+/* Returns the name of a supported application protocol; NULL: not supported. */
+static const char *find_supported(const char *const *applications, struct span word)
 {
     for (; applications && *applications; applications++) {
         if (span_equal_nocase(word, *applications))
-            return true;
+            return *applications;
     }
-    return false;
+    return NULL;
 }
 
 bool rule_parser_knows_protocol(struct span name)
@@ -180,6 +181,8 @@ bool rule_parser_knows_protocol(struct span name)
 
 enum protocol_result protocol_parse(struct span word, const char *const *applications, struct rule_protocol *out)
 {
+    const char *supported = find_supported(applications, word);
+
     for (size_t i = 0; i < PROTOCOL_COUNT; i++) {
         if (span_equal_nocase(word, protocols[i].name)) {
             *out = make_protocol(i);
@@ -189,9 +192,14 @@ enum protocol_result protocol_parse(struct span word, const char *const *applica
     for (size_t i = 0; i < APPLICATION_COUNT; i++) {
         if (!span_equal_nocase(word, applications_known[i].name))
             continue;
-        if (!is_supported(applications, word))
+        if (!supported)
             return PROTOCOL_NOT_SUPPORTED;
         *out = make_application(applications_known[i].name, applications_known[i].over);
+        return PROTOCOL_OK;
+    }
+    /* Suricata has no such protocol: the flow's protocol alone decides. */
+    if (supported) {
+        *out = make_application(supported, OVER_BOTH);
         return PROTOCOL_OK;
     }
     return rule_parser_knows_protocol(word) ? PROTOCOL_NOT_SUPPORTED : PROTOCOL_UNKNOWN;
