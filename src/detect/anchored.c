@@ -5,6 +5,8 @@
  * compared. The offsets are chosen so that few of them suffice: each literal must contain one of them.
  *
  * The lookup ignores the case of letters, so caseless literals are in the same buckets.
+ *
+ * Gain (docs/detection.md), instructions without it / with it: captures of many protocols 1.23.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -11,6 +11,9 @@
  * packets need one scan.
  *
  * Each group is divided by the direction of the `flow` keyword.
+ *
+ * Gain (docs/detection.md), instructions without it / with it: groups by port: captures of many protocols 1.27;
+ * rare literals in the generic group: W6 1.10.
  */
 #include <errno.h>
 #include <stdlib.h>

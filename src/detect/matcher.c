@@ -404,7 +404,10 @@ static int add_part(struct matcher *merged, struct matcher *part, bool of_growin
     return err;
 }
 
-/* Both are trimmed before the merge, so that the merged database and the stream's matcher, which still searches segment
+/* One scan instead of two for the body of a response. Gain (docs/detection.md), instructions without it / with it: W6
+ * 1.15.
+ *
+ * Both are trimmed before the merge, so that the merged database and the stream's matcher, which still searches segment
  * borders, use the same part of a long literal. With different parts, a literal across a border might be missed by
  * both. */
 int matcher_merge(struct matcher **out, struct matcher *of_stream, struct matcher *growing)

@@ -7,6 +7,8 @@
  *
  * The precheck evaluates conditions as inspect.c does, so a rule that fails here also fails there. A condition that
  * holds and has further possible positions ends the precheck: only inspect.c backtracks.
+ *
+ * Gain (docs/detection.md), instructions without it / with it: random TCP super-packets 4.0; other traffic 1.00.
  */
 #include <string.h>
 

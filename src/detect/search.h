@@ -51,9 +51,9 @@ struct stream_start {
     const uint8_t *bytes;
     uint32_t length, chunk_at;
 };
-/* Adds signatures whose literal ends in the chunk, and those of the packet if the chunk is its payload. `joined`: NULL,
- * or the merged pattern database of this prefilter and detector->joined.growing; its matches are written to
- * detector->joined. */
+/* Adds signatures whose literal ends in the chunk, and those of the packet if the chunk is its payload. `merged`: NULL,
+ * or the merged pattern database of this prefilter and detector->merged.growing; its matches are written to
+ * detector->merged. */
 void prefilter_scan_chunk(const struct prefilter *prefilter, const struct prefilter *merged, struct detector *detector,
                           const struct stream_chunk *chunk, const struct stream_start *start);
 /* As prefilter_scan() for the whole inspection window of a stream, which begins at stream offset `offset`. */

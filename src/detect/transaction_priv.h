@@ -117,7 +117,7 @@ void transaction_groups_clear(struct ruleset *ruleset);
 /* --- transaction.c -------------------------------------------------------------------------------- */
 
 /* Returns the prefilter with which to search the packet's chunk if the chunk ends with the new bytes of a growing
- * transaction buffer, and writes these bytes to detector->joined. Otherwise NULL. */
+ * transaction buffer, and writes these bytes to detector->merged. Otherwise NULL. */
 const struct prefilter *transaction_merged_prefilter(const struct evaluation *ev);
 /* Maps the state of a transaction (NULL: none) to this ruleset. */
 void transaction_state_update(struct detector *detector, const struct ruleset *ruleset, struct app_detection *state);

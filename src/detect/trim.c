@@ -10,6 +10,8 @@
  *
  * For a stream twice as much is kept: there the part may be found in one segment, and the rule then waits for the rest
  * in the next one (struct signature.may_span_segments).
+ *
+ * Gain (docs/detection.md), instructions without it / with it: W6 1.07; without common values in the estimate: 1.07.
  */
 #include <errno.h>
 #include <stdlib.h>
