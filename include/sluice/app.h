@@ -315,11 +315,13 @@ struct app_proto {
     bool (*header)(const struct app_tx *tx, const char *name, struct app_bytes *out);
 
     /* Settings of the protocol below "app-layer.protocols.NAME." and "eve.types.TYPE.", terminated by a row without a
-     * name; or NULL. The framework provides "app-layer.protocols.NAME.enabled". configure creates the object that
-     * app_get_settings() returns, and returns 0, -ENOMEM, or -EINVAL with a message in `diag`; unconfigure frees it. */
+     * name; or NULL. The framework provides "app-layer.protocols.NAME.enabled". It fills an object of settings_size
+     * bytes from the rows, which app_get_settings() returns; strings in it are valid only in `configure`. */
     const struct setting *settings;
-    int (*configure)(const struct config *config, struct diag *diag, void **out);
-    void (*unconfigure)(void *settings);
+    size_t settings_size; /* 0: no row has a field */
+    /* Optional: completes the object. 0 or -ENOMEM. */
+    int (*configure)(const struct config *config, void *settings);
+    void (*unconfigure)(void *settings); /* optional: frees what configure allocated */
 
     /* Optional: frees bodies of the transaction that are not in its files and that rules have inspected. */
     void (*shed)(struct app_context *context, struct app_tx *tx);
@@ -342,8 +344,7 @@ const struct app_proto *app_proto_by_id(unsigned id); /* NULL for id 0 and unkno
 
 struct heap *app_heap(struct app_context *context);
 struct file_engine *app_files(struct app_context *context);
-const void *
-app_get_settings(const struct app_context *context); /* the object created by configure; NULL if there is none */
+const void *app_get_settings(const struct app_context *context); /* the settings; NULL if there are none */
 const struct flow *app_context_flow(const struct app_context *context);
 uint64_t app_packet_time_ns(const struct app_context *context); /* time of the current packet */
 unsigned app_get_needs(const struct app_context *context); /* needs of the loaded rules, as passed to app_set_needs() */
@@ -478,10 +479,10 @@ struct app_options {
     uint32_t expectation_seconds; /* lifetime of an expectation */
 };
 void app_options_default(struct app_options *options);
-/* Reads the settings common to all protocols and calls configure of each protocol. Returns 0, -ENOMEM, or -EINVAL with
+/* Reads the settings common to all protocols and those of each protocol. Returns 0, -ENOMEM, or -EINVAL with
  * a message in `diag`; on failure nothing is allocated. */
 int app_options_configure(struct app_options *options, const struct config *config, struct diag *diag);
-void app_options_clear(struct app_options *options); /* frees what configure created */
+void app_options_clear(struct app_options *options); /* frees the settings */
 
 struct app_shared; /* shared by all workers: expectations and counter names */
 int app_shared_new(struct app_shared **out);

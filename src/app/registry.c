@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The table of protocols, by name and by id. */
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -70,8 +72,18 @@ int app_options_configure(struct app_options *options, const struct config *conf
     int err = app_options_read(options, config, diag);
 
     for (size_t i = 0; i < app_list_count && !err; i++) {
-        if (app_list[i]->configure)
-            err = app_list[i]->configure(config, diag, &options->settings[i]);
+        const struct app_proto *proto = app_list[i];
+
+        if (proto->settings_size == 0)
+            continue;
+        options->settings[i] = calloc(1, proto->settings_size);
+        if (!options->settings[i]) {
+            err = -ENOMEM;
+            continue;
+        }
+        config_fill(config, proto->settings, NULL, options->settings[i]);
+        if (proto->configure)
+            err = proto->configure(config, options->settings[i]);
     }
     if (err)
         app_options_clear(options);
@@ -83,6 +95,7 @@ void app_options_clear(struct app_options *options)
     for (size_t i = 0; i < app_list_count; i++) {
         if (app_list[i]->unconfigure && options->settings[i])
             app_list[i]->unconfigure(options->settings[i]);
+        free(options->settings[i]);
         options->settings[i] = NULL;
     }
 }

@@ -372,12 +372,14 @@ static const struct setting setting_rows[] = {
       .type = SETTING_SECTION,
       .help = "Event type dcerpc: a DCERPC call with its response" },
     { .name = "app-layer.protocols.dcerpc.max-stub-size",
+      SETTING_FIELD(dcerpc_settings, stub_max),
       .type = SETTING_SIZE,
       .default_value = "1mb",
       .low = 1024,
       .high = 4 << 20,
       .help = "Maximum number of bytes of a call's arguments or results that are reassembled from fragments" },
     { .name = "app-layer.protocols.dcerpc.max-tx",
+      SETTING_FIELD(dcerpc_settings, tx_max),
       .type = SETTING_NUMBER,
       .default_value = "1024",
       .low = 1,
@@ -385,24 +387,6 @@ static const struct setting setting_rows[] = {
       .help = "Maximum number of calls without a response; beyond it the oldest is closed" },
     { .name = NULL },
 };
-
-static int dcerpc_configure(const struct config *config, struct diag *diag, void **out)
-{
-    struct dcerpc_settings *settings = calloc(1, sizeof(*settings));
-
-    (void)diag;
-    if (!settings)
-        return -ENOMEM;
-    settings->stub_max = (uint32_t)config_number(config, "app-layer.protocols.dcerpc.max-stub-size");
-    settings->tx_max = (uint32_t)config_number(config, "app-layer.protocols.dcerpc.max-tx");
-    *out = settings;
-    return 0;
-}
-
-static void dcerpc_unconfigure(void *settings)
-{
-    free(settings);
-}
 
 static const struct app_buffer buffers[] = {
     { &keyword_dcerpc_stub_data, FLOW_TO_SERVER, DCE_COMPLETE, false, dce_get_stub },
@@ -447,6 +431,5 @@ const struct app_proto app_dcerpc = {
     .log_key = "dcerpc",
     .log = dce_log,
     .settings = setting_rows,
-    .configure = dcerpc_configure,
-    .unconfigure = dcerpc_unconfigure,
+    .settings_size = sizeof(struct dcerpc_settings),
 };

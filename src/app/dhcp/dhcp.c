@@ -56,28 +56,12 @@ static bool dhcp_logs_from_server(const struct app_tx *tx, const void *settings)
 static const struct setting setting_rows[] = {
     { .name = "eve.types.dhcp", .type = SETTING_SECTION, .help = "Event type dhcp: a DHCP message" },
     { .name = "eve.types.dhcp.extended",
+      SETTING_FIELD(dhcp_settings, extended),
       .type = SETTING_BOOL,
       .default_value = "no",
       .help = "Write all messages with all fields; otherwise acknowledgements only, with few fields" },
     { .name = NULL },
 };
-
-static int dhcp_configure(const struct config *config, struct diag *diag, void **out)
-{
-    struct dhcp_settings *settings = calloc(1, sizeof(*settings));
-
-    (void)diag;
-    if (!settings)
-        return -ENOMEM;
-    settings->extended = config_bool(config, "eve.types.dhcp.extended");
-    *out = settings;
-    return 0;
-}
-
-static void dhcp_unconfigure(void *settings)
-{
-    free(settings);
-}
 
 const struct app_proto app_dhcp = {
     .name = "dhcp",
@@ -101,6 +85,5 @@ const struct app_proto app_dhcp = {
     .wants_log = dhcp_wants_log,
     .logs_from_server = dhcp_logs_from_server,
     .settings = setting_rows,
-    .configure = dhcp_configure,
-    .unconfigure = dhcp_unconfigure,
+    .settings_size = sizeof(struct dhcp_settings),
 };

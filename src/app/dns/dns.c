@@ -396,6 +396,6 @@ const struct app_proto app_dns = {
     .wants_log = dns_wants_log,
     .logs_from_server = dns_logs_from_server,
     .settings = dns_setting_rows,
+    .settings_size = sizeof(struct dns_settings),
     .configure = dns_configure,
-    .unconfigure = dns_unconfigure,
 };

@@ -179,11 +179,11 @@ struct dns_settings {
     bool requests, responses;
     bool grouped, detailed;
     unsigned version;
+    const char *const *formats, *const *type_names; /* as configured */
     bool all_types;
     bool types[DNS_LOG_TYPES];
 };
 extern const struct setting dns_setting_rows[], mdns_setting_rows[], llmnr_setting_rows[];
-int dns_configure(const struct config *config, struct diag *diag, void **out);
-void dns_unconfigure(void *settings);
+int dns_configure(const struct config *config, void *settings);
 
 #endif

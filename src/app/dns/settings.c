@@ -36,19 +36,30 @@ const struct setting llmnr_setting_rows[] = {
 
 const struct setting dns_setting_rows[] = {
     { .name = "eve.types.dns", .type = SETTING_SECTION, .help = "Event type dns: a DNS request or response" },
-    { .name = "eve.types.dns.requests", .type = SETTING_BOOL, .default_value = "yes", .help = "Log DNS requests" },
-    { .name = "eve.types.dns.responses", .type = SETTING_BOOL, .default_value = "yes", .help = "Log DNS responses" },
+    { .name = "eve.types.dns.requests",
+      SETTING_FIELD(dns_settings, requests),
+      .type = SETTING_BOOL,
+      .default_value = "yes",
+      .help = "Log DNS requests" },
+    { .name = "eve.types.dns.responses",
+      SETTING_FIELD(dns_settings, responses),
+      .type = SETTING_BOOL,
+      .default_value = "yes",
+      .help = "Log DNS responses" },
     { .name = "eve.types.dns.version",
+      SETTING_FIELD(dns_settings, version),
       .type = SETTING_NUMBER,
       .default_value = "3",
       .low = 2,
       .high = 3,
       .help = "Version of the event format: 3 (Suricata 8) or 2 (Suricata 7)" },
     { .name = "eve.types.dns.types",
+      SETTING_FIELD(dns_settings, type_names),
       .type = SETTING_LIST,
       .check = check_type,
       .help = "Log only messages with a query of these record types; unset: all types" },
     { .name = "eve.types.dns.formats",
+      SETTING_FIELD(dns_settings, formats),
       .type = SETTING_LIST,
       .default_value = "detailed, grouped",
       .choices = formats,
@@ -56,41 +67,23 @@ const struct setting dns_setting_rows[] = {
     { .name = NULL },
 };
 
-static bool list_has(const struct config *config, const char *name, const char *value)
+int dns_configure(const struct config *config, void *data)
 {
-    for (size_t i = 0; i < config_list_count(config, name); i++)
-        if (strcmp(config_list_get(config, name, i), value) == 0)
-            return true;
-    return false;
-}
+    struct dns_settings *settings = data;
 
-int dns_configure(const struct config *config, struct diag *diag, void **out)
-{
-    struct dns_settings *settings = calloc(1, sizeof(*settings));
-    size_t types = config_list_count(config, "eve.types.dns.types");
-
-    (void)diag;
-    if (!settings)
-        return -ENOMEM;
-    settings->requests = config_bool(config, "eve.types.dns.requests");
-    settings->responses = config_bool(config, "eve.types.dns.responses");
-    settings->version = (unsigned)config_number(config, "eve.types.dns.version");
-    settings->detailed = list_has(config, "eve.types.dns.formats", "detailed");
-    settings->grouped = list_has(config, "eve.types.dns.formats", "grouped");
+    (void)config;
+    for (const char *const *format = settings->formats; *format; format++) {
+        settings->detailed |= strcmp(*format, "detailed") == 0;
+        settings->grouped |= strcmp(*format, "grouped") == 0;
+    }
     if (!settings->detailed && !settings->grouped)
         settings->detailed = settings->grouped = true;
-    settings->all_types = types == 0;
-    for (size_t i = 0; i < types; i++) {
-        const struct number_name *type = find_type(config_list_get(config, "eve.types.dns.types", i));
+    settings->all_types = !*settings->type_names;
+    for (const char *const *name = settings->type_names; *name; name++) {
+        const struct number_name *type = find_type(*name);
 
         if (type)
             settings->types[type->value] = true;
     }
-    *out = settings;
     return 0;
-}
-
-void dns_unconfigure(void *settings)
-{
-    free(settings);
 }

@@ -607,12 +607,14 @@ static const struct setting setting_rows[] = {
       .type = SETTING_SECTION,
       .help = "Event types ftp and ftp_data: an FTP command with its reply, and a data connection" },
     { .name = "app-layer.protocols.ftp.max-line-length",
+      SETTING_FIELD(ftp_settings, line_max),
       .type = SETTING_SIZE,
       .default_value = "4096",
       .low = 64,
       .high = 32768,
       .help = "Maximum length of a command or of a line of a reply, in bytes; the rest is cut off" },
     { .name = "app-layer.protocols.ftp.max-tx",
+      SETTING_FIELD(ftp_settings, tx_max),
       .type = SETTING_NUMBER,
       .default_value = "1024",
       .low = 1,
@@ -620,24 +622,6 @@ static const struct setting setting_rows[] = {
       .help = "Maximum number of commands without a reply; beyond it the connection is no longer parsed" },
     { .name = NULL },
 };
-
-static int ftp_configure(const struct config *config, struct diag *diag, void **out)
-{
-    struct ftp_settings *settings = calloc(1, sizeof(*settings));
-
-    (void)diag;
-    if (!settings)
-        return -ENOMEM;
-    settings->line_max = (uint32_t)config_number(config, "app-layer.protocols.ftp.max-line-length");
-    settings->tx_max = (uint32_t)config_number(config, "app-layer.protocols.ftp.max-tx");
-    *out = settings;
-    return 0;
-}
-
-static void ftp_unconfigure(void *settings)
-{
-    free(settings);
-}
 
 const struct app_proto app_ftp = {
     .name = "ftp",
@@ -664,6 +648,5 @@ const struct app_proto app_ftp = {
     .log_key = "ftp",
     .log = ftp_log,
     .settings = setting_rows,
-    .configure = ftp_configure,
-    .unconfigure = ftp_unconfigure,
+    .settings_size = sizeof(struct ftp_settings),
 };

@@ -184,6 +184,6 @@ const struct app_proto app_http = {
     .describe_alert = http_describe_alert,
     .header = http_get_named,
     .settings = http_setting_table,
+    .settings_size = sizeof(struct http_settings),
     .configure = http_configure,
-    .unconfigure = http_unconfigure,
 };

@@ -23,8 +23,7 @@
 
 extern const struct setting http_setting_table[];
 extern const struct app_event http_event_table[HTTP_EVENT_COUNT];
-int http_configure(const struct config *config, struct diag *diag, void **out);
-void http_unconfigure(void *settings);
+int http_configure(const struct config *config, void *settings);
 const struct http_settings *http_settings_of(const struct app_context *context);
 /* Returns the default settings. */
 const struct http_settings *http_default_settings(void);

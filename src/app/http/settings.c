@@ -4,7 +4,6 @@
  * names below app-layer.http.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,10 +22,15 @@ static const char *const personalities[] = { "Minimal",  "Generic",    "IDS",   
                                              "IIS_5_1",  "IIS_6_0",    "IIS_7_0", "IIS_7_5", "Apache",
                                              "Apache_2", "Apache_2_2", NULL };
 static const char *const invalid_handling[] = { "preserve_percent", "remove_percent", "decode_invalid", NULL };
-static const char *const dump_choices[] = { "none", "both", "request", "response", NULL };
+static const char *const dump_choices[] = { "none", "request", "response", "both", NULL };
 static const char *const yes_no_auto[] = { "auto", "yes", "no", "true", "false", NULL };
 
 static const char *const ambiguous_choices[] = { "inspect", "drop", "pass", NULL };
+
+static void store_personality(const char *value, void *settings)
+{
+    ((struct http_settings *)settings)->personality_name = value;
+}
 
 static const char not_needed[] = "Accepted without effect: bodies are inspected as they arrive";
 
@@ -37,48 +41,58 @@ static const char *check_custom(const char *value)
 }
 
 const struct setting http_setting_table[] = {
-    OPTION("personality", .type = SETTING_ENUM, .default_value = "IDS", .choices = personalities,
-           .help = "Server whose interpretation of URIs is used"),
-    OPTION("request-body-limit", .type = SETTING_SIZE, .default_value = "100k", .low = 0, .high = UINT32_MAX,
+    OPTION("personality", .store = store_personality, .type = SETTING_ENUM, .default_value = "IDS",
+           .choices = personalities, .help = "Server whose interpretation of URIs is used"),
+    OPTION("request-body-limit", SETTING_FIELD(http_settings, body_limit[FLOW_TO_SERVER]), .type = SETTING_SIZE,
+           .default_value = "100k", .low = 0, .high = UINT32_MAX,
            .help = "Bytes of a request body that are decoded and inspected; 0: all"),
-    OPTION("response-body-limit", .type = SETTING_SIZE, .default_value = "100k", .low = 0, .high = UINT32_MAX,
+    OPTION("response-body-limit", SETTING_FIELD(http_settings, body_limit[FLOW_TO_CLIENT]), .type = SETTING_SIZE,
+           .default_value = "100k", .low = 0, .high = UINT32_MAX,
            .help = "Bytes of a response body that are decoded and inspected; 0: all"),
-    OPTION("response-body-decompress-layer-limit", .type = SETTING_NUMBER, .default_value = "2", .low = 0, .high = 8,
+    OPTION("response-body-decompress-layer-limit", SETTING_FIELD(http_settings, decoder_layers), .type = SETTING_NUMBER,
+           .default_value = "2", .low = 0, .high = 8,
            .help = "Maximum number of nested content encodings that are decoded; 0: 8"),
-    OPTION("compression-bomb-limit", .type = SETTING_SIZE, .default_value = "1M", .low = 0, .high = UINT32_MAX,
+    OPTION("compression-bomb-limit", SETTING_FIELD(http_settings, bomb_limit), .type = SETTING_SIZE,
+           .default_value = "1M", .low = 0, .high = UINT32_MAX,
            .help = "Decoded size from which a body counts as a compression bomb, when it is 2048 times as large as its "
                    "encoded size"),
-    OPTION("lzma-enabled", .type = SETTING_BOOL, .default_value = "no", .help = "Decode bodies in LZMA"),
-    OPTION("lzma-memlimit", .type = SETTING_SIZE, .default_value = "1M", .low = 0, .high = 64 << 20,
-           .help = "Memory for a body in LZMA"),
-    OPTION("meta-field-limit", .type = SETTING_SIZE, .default_value = "18000", .low = 256, .high = HTTP_FIELD_LIMIT,
+    OPTION("lzma-enabled", SETTING_FIELD(http_settings, lzma), .type = SETTING_BOOL, .default_value = "no",
+           .help = "Decode bodies in LZMA"),
+    OPTION("lzma-memlimit", SETTING_FIELD(http_settings, lzma_memory), .type = SETTING_SIZE, .default_value = "1M",
+           .low = 0, .high = 64 << 20, .help = "Memory for a body in LZMA"),
+    OPTION("meta-field-limit", SETTING_FIELD(http_settings, field_limit), .type = SETTING_SIZE,
+           .default_value = "18000", .low = 256, .high = HTTP_FIELD_LIMIT,
            .help = "Maximum length of a header line, in bytes; a longer one ends the parsing of the flow"),
-    OPTION("headers-limit", .type = SETTING_NUMBER, .default_value = "1024", .low = 1, .high = 16384,
+    OPTION("headers-limit", SETTING_FIELD(http_settings, headers_limit), .type = SETTING_NUMBER,
+           .default_value = "1024", .low = 1, .high = 16384,
            .help = "Maximum number of headers of a message; more end the parsing of the flow"),
-    OPTION("double-decode-path", .type = SETTING_BOOL, .default_value = "no",
-           .help = "Decode paths twice for http.uri"),
-    OPTION("double-decode-query", .type = SETTING_BOOL, .default_value = "no",
-           .help = "Decode queries twice for http.uri"),
-    OPTION("uri-include-all", .type = SETTING_BOOL, .default_value = "no",
+    OPTION("double-decode-path", SETTING_FIELD(http_settings, double_decode_path), .type = SETTING_BOOL,
+           .default_value = "no", .help = "Decode paths twice for http.uri"),
+    OPTION("double-decode-query", SETTING_FIELD(http_settings, double_decode_query), .type = SETTING_BOOL,
+           .default_value = "no", .help = "Decode queries twice for http.uri"),
+    OPTION("uri-include-all", SETTING_FIELD(http_settings, uri_is_whole), .type = SETTING_BOOL, .default_value = "no",
            .help = "Include scheme and host of the URI in http.uri"),
-    OPTION("query-plusspace-decode", .type = SETTING_BOOL, .default_value = "no",
-           .help = "Decode + in a query as a space"),
-    OPTION("path-convert-backslash-separators", .type = SETTING_BOOL,
-           .help = "Convert \\ in a path to /; unset: as the personality does"),
-    OPTION("path-convert-lowercase", .type = SETTING_BOOL, .default_value = "no",
-           .help = "Convert paths to lower case"),
-    OPTION("path-separators-compress", .type = SETTING_BOOL,
+    OPTION("query-plusspace-decode", SETTING_FIELD(http_settings, personality.plus_is_space), .type = SETTING_BOOL,
+           .default_value = "no", .help = "Decode + in a query as a space"),
+    OPTION("path-convert-backslash-separators", SETTING_FIELD(http_settings, personality.backslash_is_slash),
+           .type = SETTING_BOOL, .help = "Convert \\ in a path to /; unset: as the personality does"),
+    OPTION("path-convert-lowercase", SETTING_FIELD(http_settings, personality.lower_case), .type = SETTING_BOOL,
+           .default_value = "no", .help = "Convert paths to lower case"),
+    OPTION("path-separators-compress", SETTING_FIELD(http_settings, personality.compress_slashes), .type = SETTING_BOOL,
            .help = "Reduce several / in a path to one; unset: as the personality does"),
-    OPTION("path-separators-decode", .type = SETTING_BOOL,
+    OPTION("path-separators-decode", SETTING_FIELD(http_settings, personality.decode_slashes), .type = SETTING_BOOL,
            .help = "Decode an encoded / in a path; unset: as the personality does"),
-    OPTION("path-u-encoding-decode", .type = SETTING_BOOL, .help = "Decode %uXXXX; unset: as the personality does"),
-    OPTION("path-utf8-convert-bestfit", .type = SETTING_BOOL,
+    OPTION("path-u-encoding-decode", SETTING_FIELD(http_settings, personality.decode_u), .type = SETTING_BOOL,
+           .help = "Decode %uXXXX; unset: as the personality does"),
+    OPTION("path-utf8-convert-bestfit", SETTING_FIELD(http_settings, personality.best_fit), .type = SETTING_BOOL,
            .help = "Convert UTF-8 in paths to single bytes; unset: as the personality does"),
-    OPTION("path-nul-encoded-terminates", .type = SETTING_BOOL, .default_value = "no",
-           .help = "End a path at an encoded NUL byte"),
-    OPTION("path-nul-raw-terminates", .type = SETTING_BOOL, .default_value = "no", .help = "End a path at a NUL byte"),
-    OPTION("path-url-encoding-invalid-handling", .type = SETTING_ENUM, .default_value = "preserve_percent",
-           .choices = invalid_handling, .help = "Treatment of a % without two hexadecimal digits"),
+    OPTION("path-nul-encoded-terminates", SETTING_FIELD(http_settings, personality.nul_encoded_ends),
+           .type = SETTING_BOOL, .default_value = "no", .help = "End a path at an encoded NUL byte"),
+    OPTION("path-nul-raw-terminates", SETTING_FIELD(http_settings, personality.nul_raw_ends), .type = SETTING_BOOL,
+           .default_value = "no", .help = "End a path at a NUL byte"),
+    OPTION("path-url-encoding-invalid-handling", SETTING_FIELD(http_settings, personality.invalid_percent),
+           .type = SETTING_ENUM, .default_value = "preserve_percent", .choices = invalid_handling,
+           .help = "Treatment of a % without two hexadecimal digits"),
     OPTION("decompression-time-limit", .type = SETTING_NUMBER, .low = 0, .high = UINT32_MAX,
            .help = "Accepted without effect: decoding is limited by the decoded size, not by time"),
     OPTION("request-body-minimal-inspect-size", .type = SETTING_SIZE, .low = 0, .high = UINT32_MAX, .help = not_needed),
@@ -98,14 +112,18 @@ const struct setting http_setting_table[] = {
     OPTION("swf-decompression.decompress-depth", .type = SETTING_SIZE, .low = 0, .high = UINT32_MAX,
            .help = "Accepted without effect: Flash files are not decoded"),
     { .name = "eve.types.alert.http-body",
+      SETTING_FIELD(http_settings, alert_body),
       .type = SETTING_BOOL,
       .default_value = "no",
       .help = "Add the first 16 KiB of HTTP bodies in Base64" },
     { .name = "eve.types.alert.http-body-printable",
+      SETTING_FIELD(http_settings, alert_body_printable),
       .type = SETTING_BOOL,
       .default_value = "no",
       .help = "Add the first 16 KiB of HTTP bodies as text, with dots for unprintable bytes" },
     { .name = "app-layer.protocols.http.byterange.timeout",
+      SETTING_FIELD(http_settings, range_timeout_ns),
+      .scale = UINT64_C(1000000000),
       .type = SETTING_NUMBER,
       .default_value = "60",
       .low = 1,
@@ -117,12 +135,14 @@ const struct setting http_setting_table[] = {
       .high = UINT32_MAX,
       .help = "Accepted without effect: the reassembly of byte ranges may use one eighth of app-layer.memcap" },
     { .name = "app-layer.protocols.http.ambiguous-request-policy",
+      SETTING_FIELD(http_settings, ambiguous_policy[FLOW_TO_SERVER]),
       .type = SETTING_ENUM,
       .default_value = "inspect",
       .choices = ambiguous_choices,
       .help = "Treatment of requests whose body or chunks servers read in different ways; inspect: all readings are "
               "inspected; drop: inline the flow is dropped; pass: the most usual reading is inspected" },
     { .name = "app-layer.protocols.http.ambiguous-response-policy",
+      SETTING_FIELD(http_settings, ambiguous_policy[FLOW_TO_CLIENT]),
       .type = SETTING_ENUM,
       .default_value = "inspect",
       .choices = ambiguous_choices,
@@ -130,11 +150,17 @@ const struct setting http_setting_table[] = {
               "inspected; drop: inline the flow is dropped; pass: the reading of browsers is inspected" },
     { .name = "eve.types.http", .type = SETTING_SECTION, .help = "Event type http: an HTTP request with its response" },
     { .name = "eve.types.http.extended",
+      SETTING_FIELD(http_settings, log_extended),
       .type = SETTING_BOOL,
       .default_value = "no",
       .help = "Add method, status, referer and length" },
-    { .name = "eve.types.http.custom", .type = SETTING_LIST, .check = check_custom, .help = "Headers to add" },
+    { .name = "eve.types.http.custom",
+      SETTING_FIELD(http_settings, custom_names),
+      .type = SETTING_LIST,
+      .check = check_custom,
+      .help = "Headers to add" },
     { .name = "eve.types.http.dump-all-headers",
+      SETTING_FIELD(http_settings, dump_headers),
       .type = SETTING_ENUM,
       .default_value = "none",
       .choices = dump_choices,
@@ -190,128 +216,25 @@ const struct http_settings *http_settings_of(const struct app_context *context)
     return settings ? settings : &defaults;
 }
 
-/* --- Reading -------------------------------------------------------------------------------------- */
+/* --- Completion ----------------------------------------------------------------------------------- */
 
-enum { NAME_SIZE = 128 };
-
-/* Returns the name under which an option was set, or the long one. */
-static const char *option_name(const struct config *config, const char *option, char *name)
+int http_configure(const struct config *config, void *data)
 {
-    snprintf(name, NAME_SIZE, SHORT_NAME "%s", option);
-    if (!config_is_set(config, name))
-        snprintf(name, NAME_SIZE, LONG_NAME "%s", option);
-    return name;
-}
+    struct http_settings *settings = data;
+    enum { REQUEST_HEADERS = 1, RESPONSE_HEADERS = 2 };
 
-static uint32_t get_number(const struct config *config, const char *option)
-{
-    char name[NAME_SIZE];
-
-    return (uint32_t)config_number(config, option_name(config, option, name));
-}
-
-static bool get_bool(const struct config *config, const char *option)
-{
-    char name[NAME_SIZE];
-
-    return config_bool(config, option_name(config, option, name));
-}
-
-static const char *get_string(const struct config *config, const char *option)
-{
-    char name[NAME_SIZE];
-
-    return config_string(config, option_name(config, option, name));
-}
-
-/* Replaces the value of the personality if the option is set. */
-static void override_bool(const struct config *config, const char *option, bool *value)
-{
-    char name[NAME_SIZE];
-
-    if (config_is_set(config, option_name(config, option, name)))
-        *value = config_bool(config, name);
-}
-
-static void read_personality(const struct config *config, struct http_personality *p)
-{
-    const char *invalid = get_string(config, "path-url-encoding-invalid-handling");
-
-    *p = parse_personality(get_string(config, "personality"));
-    override_bool(config, "path-convert-backslash-separators", &p->backslash_is_slash);
-    override_bool(config, "path-separators-compress", &p->compress_slashes);
-    override_bool(config, "path-separators-decode", &p->decode_slashes);
-    override_bool(config, "path-u-encoding-decode", &p->decode_u);
-    override_bool(config, "path-utf8-convert-bestfit", &p->best_fit);
-    p->lower_case = get_bool(config, "path-convert-lowercase");
-    p->plus_is_space = get_bool(config, "query-plusspace-decode");
-    p->nul_encoded_ends = get_bool(config, "path-nul-encoded-terminates");
-    p->nul_raw_ends = get_bool(config, "path-nul-raw-terminates");
-    if (strcmp(invalid, "remove_percent") == 0)
-        p->invalid_percent = HTTP_PERCENT_REMOVE;
-    else if (strcmp(invalid, "decode_invalid") == 0)
-        p->invalid_percent = HTTP_PERCENT_DECODE;
-}
-
-static void read_log(const struct config *config, struct http_settings *settings)
-{
-    const char *dump = config_string(config, "eve.types.http.dump-all-headers");
-
-    settings->log_extended = config_bool(config, "eve.types.http.extended");
-    settings->alert_body = config_bool(config, "eve.types.alert.http-body");
-    settings->alert_body_printable = config_bool(config, "eve.types.alert.http-body-printable");
-    settings->dump_request_headers = strcmp(dump, "both") == 0 || strcmp(dump, "request") == 0;
-    settings->dump_response_headers = strcmp(dump, "both") == 0 || strcmp(dump, "response") == 0;
-    for (size_t i = 0; i < config_list_count(config, "eve.types.http.custom"); i++) {
-        int field = http_log_field(config_list_get(config, "eve.types.http.custom", i));
+    /* The settings of single transformations replace those of the personality. */
+    settings->personality = parse_personality(settings->personality_name);
+    config_fill(config, http_setting_table, NULL, settings);
+    if (settings->decoder_layers == 0)
+        settings->decoder_layers = 8;
+    settings->dump_request_headers = settings->dump_headers & REQUEST_HEADERS;
+    settings->dump_response_headers = settings->dump_headers & RESPONSE_HEADERS;
+    for (const char *const *name = settings->custom_names; *name; name++) {
+        int field = http_log_field(*name);
 
         if (field >= 0)
             settings->custom |= UINT64_C(1) << field;
     }
-}
-
-static enum http_ambiguous_policy ambiguous_policy(const struct config *config, const char *name)
-{
-    const char *value = config_string(config, name);
-
-    if (strcmp(value, "drop") == 0)
-        return HTTP_AMBIGUOUS_DROP;
-    return strcmp(value, "pass") == 0 ? HTTP_AMBIGUOUS_PASS : HTTP_AMBIGUOUS_INSPECT;
-}
-
-int http_configure(const struct config *config, struct diag *diag, void **out)
-{
-    struct http_settings *settings = calloc(1, sizeof(*settings));
-
-    (void)diag;
-    if (!settings)
-        return -ENOMEM;
-    read_personality(config, &settings->personality);
-    settings->body_limit[FLOW_TO_SERVER] = get_number(config, "request-body-limit");
-    settings->body_limit[FLOW_TO_CLIENT] = get_number(config, "response-body-limit");
-    settings->decoder_layers = get_number(config, "response-body-decompress-layer-limit");
-    if (settings->decoder_layers == 0)
-        settings->decoder_layers = 8;
-    settings->bomb_limit = get_number(config, "compression-bomb-limit");
-    settings->lzma = get_bool(config, "lzma-enabled");
-    settings->lzma_memory = get_number(config, "lzma-memlimit");
-    settings->field_limit = get_number(config, "meta-field-limit");
-    settings->headers_limit = get_number(config, "headers-limit");
-    settings->double_decode_path = get_bool(config, "double-decode-path");
-    settings->double_decode_query = get_bool(config, "double-decode-query");
-    settings->uri_is_whole = get_bool(config, "uri-include-all");
-    settings->ambiguous_policy[FLOW_TO_SERVER] =
-        ambiguous_policy(config, "app-layer.protocols.http.ambiguous-request-policy");
-    settings->ambiguous_policy[FLOW_TO_CLIENT] =
-        ambiguous_policy(config, "app-layer.protocols.http.ambiguous-response-policy");
-    settings->range_timeout_ns =
-        (uint64_t)config_number(config, "app-layer.protocols.http.byterange.timeout") * UINT64_C(1000000000);
-    read_log(config, settings);
-    *out = settings;
     return 0;
-}
-
-void http_unconfigure(void *settings)
-{
-    free(settings);
 }

@@ -198,7 +198,11 @@ struct http_settings {
     uint64_t range_timeout_ns;
     bool alert_body, alert_body_printable;
     bool dump_request_headers, dump_response_headers;
-    uint64_t custom; /* bit set of rows of the table in log.c */
+    /* The settings that http_configure() reads: */
+    const char *personality_name;
+    const char *const *custom_names;
+    unsigned dump_headers; /* bits: 1 requests, 2 responses */
+    uint64_t custom;       /* bit set of rows of the table in log.c */
 };
 
 #endif

@@ -255,28 +255,12 @@ static const char *const aliases[] = { "ikev2", NULL };
 static const struct setting setting_rows[] = {
     { .name = "eve.types.ike", .type = SETTING_SECTION, .help = "Event type ike: an IKE message, version 1 or 2" },
     { .name = "eve.types.ike.extended",
+      SETTING_FIELD(ike_settings, extended),
       .type = SETTING_BOOL,
       .default_value = "no",
       .help = "Log the name of the exchange type of version 1 messages (exchange_type_verbose)" },
     { .name = NULL },
 };
-
-static int ike_configure(const struct config *config, struct diag *diag, void **out)
-{
-    struct ike_settings *settings = calloc(1, sizeof(*settings));
-
-    (void)diag;
-    if (!settings)
-        return -ENOMEM;
-    settings->extended = config_bool(config, "eve.types.ike.extended");
-    *out = settings;
-    return 0;
-}
-
-static void ike_unconfigure(void *settings)
-{
-    free(settings);
-}
 
 /* The negotiated attributes are not transferred: they are parsed again with the next exchange. */
 static void ike_transfer(struct app_context *context, void *data, struct transfer *t)
@@ -315,6 +299,5 @@ const struct app_proto app_ike = {
     .log = ike_log,
     .logs_from_server = ike_logs_from_server,
     .settings = setting_rows,
-    .configure = ike_configure,
-    .unconfigure = ike_unconfigure,
+    .settings_size = sizeof(struct ike_settings),
 };

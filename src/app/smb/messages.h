@@ -110,7 +110,6 @@ extern const struct app_condition smb_conditions[SMB_CONDITIONS];
 
 extern const struct setting smb_setting_rows[];
 const struct smb_settings *smb_get_settings(const struct app_context *context); /* the defaults if there are none */
-int smb_configure(const struct config *config, struct diag *diag, void **out);
-void smb_unconfigure(void *settings);
+int smb_configure(const struct config *config, void *settings);
 
 #endif

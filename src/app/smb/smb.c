@@ -366,6 +366,6 @@ const struct app_proto app_smb = {
     .log = smb_log,
     .wants_log = smb_wants_log,
     .settings = smb_setting_rows,
+    .settings_size = sizeof(struct smb_settings),
     .configure = smb_configure,
-    .unconfigure = smb_unconfigure,
 };

@@ -119,6 +119,7 @@ struct smb_settings {
     uint32_t max_read_size, max_write_size, max_read_queue_count, max_write_queue_count, max_tx;
     uint64_t max_read_queue_size, max_write_queue_size;
     uint32_t max_names, max_reads, max_trees, max_fragments, max_pending;
+    const char *const *types; /* names of the kinds to log; empty: all */
     bool logs[SMB_KINDS];
 };
 

@@ -335,6 +335,7 @@ const struct app_proto app_smtp = {
     .log = smtp_log,
     .log_top_level = smtp_log_email,
     .settings = smtp_setting_rows,
+    .settings_size = sizeof(struct smtp_settings),
     .configure = smtp_configure,
     .unconfigure = smtp_unconfigure,
 };

@@ -137,13 +137,15 @@ struct smtp_state {
     struct buffer unread;             /* of an alternative instance: bytes not consumed yet */
 };
 
-enum smtp_md5 { SMTP_MD5_NEVER, SMTP_MD5_ALWAYS, SMTP_MD5_AUTO };
+/* In the order of setting_auto_choices. */
+enum smtp_md5 { SMTP_MD5_AUTO, SMTP_MD5_ALWAYS, SMTP_MD5_NEVER };
 
 struct smtp_settings {
     bool decode, raw;
     enum smtp_md5 body_md5;
     struct mime_options mime;
-    char **schemes;
+    char **schemes;                                                   /* of `mime`; owned */
+    const char *const *scheme_names, *const *custom, *const *digests; /* as configured */
     bool log_extended, log_body_md5, log_subject_md5;
     uint32_t log_fields; /* bits in the order of the table in log.c */
 };
@@ -230,7 +232,7 @@ void smtp_log_email(const struct app_tx *tx, const void *settings, struct fields
 uint32_t smtp_log_field(const char *name); /* returns the bit of a field, or 0 */
 
 extern const struct setting smtp_setting_rows[];
-int smtp_configure(const struct config *config, struct diag *diag, void **out);
+int smtp_configure(const struct config *config, void *settings);
 void smtp_unconfigure(void *settings);
 
 #endif

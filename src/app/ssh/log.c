@@ -35,7 +35,7 @@ bool ssh_wants_log(const struct app_tx *tx, const void *settings)
     const struct ssh_settings *log_settings = settings;
     bool banner = ssh->side[FLOW_TO_SERVER].proto_length || ssh->side[FLOW_TO_CLIENT].proto_length;
 
-    if (!banner || (log_settings && !log_settings->hassh))
+    if (!banner || (log_settings && log_settings->hassh == SETTING_NO))
         return banner;
     return tx->progress[FLOW_TO_SERVER] >= SSH_FINISHED && tx->progress[FLOW_TO_CLIENT] >= SSH_FINISHED;
 }

@@ -153,7 +153,7 @@ static bool is_hassh_enabled(const struct app_context *context)
 {
     const struct ssh_settings *settings = app_get_settings(context);
 
-    return !settings || settings->hassh;
+    return !settings || settings->hassh != SETTING_NO;
 }
 
 /* Parses the record that begins at `bytes`. */
@@ -325,7 +325,6 @@ static void ssh_transfer(struct app_context *context, void *data, struct transfe
 
 /* --- Settings ---------------------------------------------------------------------------------------- */
 
-static const char *const hassh_choices[] = { "auto", "yes", "no", "true", "false", NULL };
 static const char *const encryption_choices[] = { "track-only", "bypass", "full", NULL };
 
 static const struct setting setting_rows[] = {
@@ -333,11 +332,13 @@ static const struct setting setting_rows[] = {
       .type = SETTING_SECTION,
       .help = "Event type ssh: an SSH connection with versions, software and fingerprints" },
     { .name = "app-layer.protocols.ssh.hassh",
+      SETTING_FIELD(ssh_settings, hassh),
       .type = SETTING_ENUM,
       .default_value = "auto",
-      .choices = hassh_choices,
+      .choices = setting_auto_choices,
       .help = "Compute HASSH fingerprints of the algorithms that both sides offer; auto: yes" },
     { .name = "app-layer.protocols.ssh.encryption-handling",
+      SETTING_FIELD(ssh_settings, encryption),
       .type = SETTING_ENUM,
       .default_value = "track-only",
       .choices = encryption_choices,
@@ -345,29 +346,6 @@ static const struct setting setting_rows[] = {
               "bypassed), full (inspected)" },
     { .name = NULL },
 };
-
-static int ssh_configure(const struct config *config, struct diag *diag, void **out)
-{
-    struct ssh_settings *settings = calloc(1, sizeof(*settings));
-    const char *hassh = config_string(config, "app-layer.protocols.ssh.hassh");
-    const char *encryption = config_string(config, "app-layer.protocols.ssh.encryption-handling");
-
-    (void)diag;
-    if (!settings)
-        return -ENOMEM;
-    settings->hassh = !hassh || (strcmp(hassh, "no") != 0 && strcmp(hassh, "false") != 0);
-    if (encryption && strcmp(encryption, "full") == 0)
-        settings->encryption = SSH_FULL;
-    if (encryption && strcmp(encryption, "bypass") == 0)
-        settings->encryption = SSH_BYPASS;
-    *out = settings;
-    return 0;
-}
-
-static void ssh_unconfigure(void *settings)
-{
-    free(settings);
-}
 
 static const struct app_pattern patterns[] = {
     { .bytes = "SSH-", .length = 4, .direction = FLOW_TO_SERVER },
@@ -402,6 +380,5 @@ const struct app_proto app_ssh = {
     .log = ssh_log,
     .wants_log = ssh_wants_log,
     .settings = setting_rows,
-    .configure = ssh_configure,
-    .unconfigure = ssh_unconfigure,
+    .settings_size = sizeof(struct ssh_settings),
 };

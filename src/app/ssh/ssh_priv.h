@@ -31,7 +31,7 @@ struct ssh_tx {
 
 enum ssh_encryption { SSH_TRACK_ONLY, SSH_BYPASS, SSH_FULL };
 struct ssh_settings {
-    bool hassh;
+    enum setting_auto hassh;
     enum ssh_encryption encryption;
 };
 

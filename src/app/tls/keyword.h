@@ -47,18 +47,19 @@ enum tls_encrypted {
     TLS_ENCRYPTED_BYPASS, /* ... and the flow is bypassed */
     TLS_ENCRYPTED_FULL,   /* encrypted data is inspected */
 };
+/* In the order of setting_auto_choices. */
 enum tls_fingerprint_mode { TLS_FINGERPRINT_AUTO, TLS_FINGERPRINT_ALWAYS, TLS_FINGERPRINT_NEVER };
 
 struct tls_settings {
     enum tls_encrypted encrypted;
     enum tls_fingerprint_mode ja3, ja4;
     unsigned fields, computed; /* computed: fingerprint fields computed for the event even if no rule needs them */
-    bool log_resumed;
+    bool log_resumed, log_ja4, extended;
+    const char *const *custom; /* names of fields, from which `fields` is made */
 };
 
 extern const struct setting tls_settings_table[];
-int tls_configure(const struct config *config, struct diag *diag, void **out);
-void tls_unconfigure(void *settings);
+int tls_configure(const struct config *config, void *settings);
 void tls_log(const struct app_tx *tx, const void *settings, struct fields *out);
 bool tls_is_logged(const struct app_tx *tx, const void *settings);
 

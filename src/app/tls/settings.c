@@ -12,7 +12,6 @@
 #define EVENTS "eve.types.tls."
 
 static const char *const encrypted_choices[] = { "track-only", "default", "bypass", "full", NULL };
-static const char *const fingerprint_choices[] = { "auto", "yes", "no", "true", "false", "on", "off", NULL };
 
 /* In the order of the bits TLS_FIELD_*. */
 static const char *const field_choices[] = {
@@ -49,52 +48,60 @@ enum {
     FINGERPRINT_FIELDS = TLS_FIELD_JA3 | TLS_FIELD_JA3S | TLS_FIELD_JA4,
 };
 
+static void store_encryption(const char *value, void *data)
+{
+    struct tls_settings *settings = data;
+
+    settings->encrypted = strcmp(value, "bypass") == 0 ? TLS_ENCRYPTED_BYPASS
+                          : strcmp(value, "full") == 0 ? TLS_ENCRYPTED_FULL
+                                                       : TLS_ENCRYPTED_TRACK;
+}
+
 const struct setting tls_settings_table[] = {
     { .name = PROTOCOL "encryption-handling",
+      .store = store_encryption,
       .type = SETTING_ENUM,
       .default_value = "track-only",
       .choices = encrypted_choices,
       .help = "Treatment of a connection after the handshake: track-only or default (encrypted data is not inspected), "
               "bypass (the flow is bypassed), full (encrypted data is inspected)" },
     { .name = PROTOCOL "ja3-fingerprints",
+      SETTING_FIELD(tls_settings, ja3),
       .type = SETTING_ENUM,
       .default_value = "auto",
-      .choices = fingerprint_choices,
+      .choices = setting_auto_choices,
       .help = "Compute JA3 and JA3S fingerprints: no, yes (and write them in every event), auto (when a rule or "
               "eve.types.tls.custom needs them)" },
     { .name = PROTOCOL "ja4-fingerprints",
+      SETTING_FIELD(tls_settings, ja4),
       .type = SETTING_ENUM,
       .default_value = "auto",
-      .choices = fingerprint_choices,
+      .choices = setting_auto_choices,
       .help = "Compute JA4 fingerprints: no, yes (and write them in every event), auto (when a rule or the fields of "
               "eve.types.tls need them, as they do by default)" },
     { .name = "eve.types.tls", .type = SETTING_SECTION, .help = "Event type tls: a TLS handshake" },
     { .name = EVENTS "extended",
+      SETTING_FIELD(tls_settings, extended),
       .type = SETTING_BOOL,
       .default_value = "yes",
       .help = "Write all usual fields; otherwise subject, issuer and alternative names only" },
     { .name = EVENTS "session-resumption",
+      SETTING_FIELD(tls_settings, log_resumed),
       .type = SETTING_BOOL,
       .default_value = "yes",
       .help = "Write events of resumed sessions, too, which have no certificate" },
     { .name = EVENTS "custom",
+      SETTING_FIELD(tls_settings, custom),
       .type = SETTING_LIST,
       .choices = field_choices,
       .help = "Fields to write, instead of those that extended selects" },
     { .name = EVENTS "ja4",
+      SETTING_FIELD(tls_settings, log_ja4),
       .type = SETTING_BOOL,
       .default_value = "no",
       .help = "Write the JA4 fingerprint even if extended is no" },
     { 0 },
 };
-
-static enum tls_fingerprint_mode fingerprint_mode(const char *value)
-{
-    if (!strcmp(value, "auto"))
-        return TLS_FINGERPRINT_AUTO;
-    return !strcmp(value, "yes") || !strcmp(value, "true") || !strcmp(value, "on") ? TLS_FINGERPRINT_ALWAYS
-                                                                                   : TLS_FINGERPRINT_NEVER;
-}
 
 static unsigned field_bit(const char *name)
 {
@@ -105,19 +112,20 @@ static unsigned field_bit(const char *name)
     return 0;
 }
 
-static void configure_fields(const struct config *config, struct tls_settings *settings)
+int tls_configure(const struct config *config, void *data)
 {
-    size_t count = config_list_count(config, EVENTS "custom");
+    struct tls_settings *settings = data;
 
-    if (count > 0) {
-        for (size_t i = 0; i < count; i++)
-            settings->fields |= field_bit(config_list_get(config, EVENTS "custom", i));
+    (void)config;
+    if (*settings->custom) {
+        for (const char *const *name = settings->custom; *name; name++)
+            settings->fields |= field_bit(*name);
         if (settings->fields & (TLS_FIELD_CLIENT_CERTIFICATE | TLS_FIELD_CLIENT_CHAIN))
             settings->fields |= TLS_FIELD_CLIENT;
         settings->computed = settings->fields & FINGERPRINT_FIELDS;
     } else {
-        settings->fields = config_bool(config, EVENTS "extended") ? EXTENDED_FIELDS : BASIC_FIELDS;
-        if (config_bool(config, EVENTS "ja4"))
+        settings->fields = settings->extended ? EXTENDED_FIELDS : BASIC_FIELDS;
+        if (settings->log_ja4)
             settings->fields |= TLS_FIELD_JA4;
         settings->computed = settings->fields & TLS_FIELD_JA4;
     }
@@ -125,31 +133,7 @@ static void configure_fields(const struct config *config, struct tls_settings *s
         settings->computed |= TLS_FIELD_JA3 | TLS_FIELD_JA3S;
     if (settings->ja4 == TLS_FINGERPRINT_ALWAYS)
         settings->computed |= TLS_FIELD_JA4;
-    settings->log_resumed = config_bool(config, EVENTS "session-resumption");
     if (settings->log_resumed)
         settings->fields |= TLS_FIELD_SESSION_RESUMED;
-}
-
-int tls_configure(const struct config *config, struct diag *diag, void **out)
-{
-    const char *encryption = config_string(config, PROTOCOL "encryption-handling");
-    struct tls_settings *settings = calloc(1, sizeof(*settings));
-
-    (void)diag;
-    if (!settings)
-        return -ENOMEM;
-    if (!strcmp(encryption, "bypass"))
-        settings->encrypted = TLS_ENCRYPTED_BYPASS;
-    else
-        settings->encrypted = !strcmp(encryption, "full") ? TLS_ENCRYPTED_FULL : TLS_ENCRYPTED_TRACK;
-    settings->ja3 = fingerprint_mode(config_string(config, PROTOCOL "ja3-fingerprints"));
-    settings->ja4 = fingerprint_mode(config_string(config, PROTOCOL "ja4-fingerprints"));
-    configure_fields(config, settings);
-    *out = settings;
     return 0;
-}
-
-void tls_unconfigure(void *settings)
-{
-    free(settings);
 }

@@ -258,6 +258,6 @@ const struct app_proto app_tls = {
     .log = tls_log,
     .wants_log = tls_is_logged,
     .settings = tls_settings_table,
+    .settings_size = sizeof(struct tls_settings),
     .configure = tls_configure,
-    .unconfigure = tls_unconfigure,
 };
