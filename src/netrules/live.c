@@ -461,10 +461,8 @@ static int read_all(struct netrules *ruleset)
     session_close(&session);
     if (!err)
         err = netrules_read_holders(ruleset);
-    if (!err) {
-        netrules_read_features(ruleset);
+    if (!err)
         netrules_read_host(ruleset);
-    }
     return err;
 }
 

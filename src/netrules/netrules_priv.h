@@ -173,9 +173,7 @@ void rule_xt_target(struct rule_builder *builder, const char *name, uint32_t rev
 int netrules_read_holders(struct netrules *ruleset);
 /* Reads one line of /proc/net/netfilter/nfnetlink_queue; other lines are ignored. Returns 0 or -ENOMEM. */
 int netrules_add_holder(struct netrules *ruleset, const char *line);
-/* Sets netrules_link.merges_udp of all links, as far as their drivers report it. */
-void netrules_read_features(struct netrules *ruleset);
-/* Reads whether the host forwards packets and has IPv6, and the kernel version. */
+/* Reads which links merge UDP datagrams, whether the host forwards packets and has IPv6, and the kernel version. */
 void netrules_read_host(struct netrules *ruleset);
 
 #endif
