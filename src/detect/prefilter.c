@@ -159,18 +159,6 @@ static uint32_t length_in_reach(const struct stream_chunk *chunk, uint32_t reach
     return chunk->length < reach - chunk->offset ? chunk->length : (uint32_t)(reach - chunk->offset);
 }
 
-static void search_bytes(const struct prefilter *prefilter, const struct prefilter *merged, struct detector *detector,
-                         const uint8_t *bytes, uint32_t length)
-{
-    if (!merged) {
-        matcher_scan(prefilter->matcher, detector, bytes, length, 0);
-        return;
-    }
-    detector->merged.growing = merged->growing;
-    detector->merged.count = 0;
-    matcher_scan(merged->matcher, detector, bytes, length, 0);
-}
-
 static void search_chunk(const struct prefilter *prefilter, const struct prefilter *merged, struct detector *detector,
                          const struct stream_chunk *chunk)
 {
@@ -183,7 +171,13 @@ static void search_chunk(const struct prefilter *prefilter, const struct prefilt
         merged = NULL;
     if (reach == LITERAL_ANYWHERE || chunk->offset < reach)
         matcher_scan_border(matcher, detector, chunk->before, chunk->before_length, chunk->data, length);
-    search_bytes(prefilter, merged, detector, chunk->data, length);
+    if (!merged) {
+        matcher_scan(matcher, detector, chunk->data, length, 0);
+        return;
+    }
+    detector->merged.growing = merged->growing;
+    detector->merged.count = 0;
+    matcher_scan(merged->matcher, detector, chunk->data, length, 0);
 }
 
 void prefilter_scan_chunk(const struct prefilter *prefilter, const struct prefilter *merged, struct detector *detector,
