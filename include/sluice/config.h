@@ -71,7 +71,8 @@ enum config_strictness { CONFIG_STRICT, CONFIG_LENIENT };
 int config_new(struct config **out, const struct setting *const *tables);
 void config_free(struct config *config);
 
-/* Reads a file on top of what is there. 0, or -errno when it can't be read (reported too); mistakes are in `diag`. */
+/* Reads a file; its values replace earlier ones. 0, or -errno if it cannot be read (reported, too). Mistakes are in
+ * `diag`. */
 int config_load(struct config *config, const char *path, enum config_strictness strictness, struct diag *diag);
 int config_parse(struct config *config, const char *name, const char *text, size_t length,
                  enum config_strictness strictness, struct diag *diag);
@@ -80,36 +81,36 @@ int config_set(struct config *config, const char *assignment, struct diag *diag)
 
 /*
  * Writes the values of the rows to their fields of `options`. A setting that has neither a value nor a default leaves
- * its field unchanged. Rows with a `*` in their name are read only for a part that replaces it: config_fill(c, rows,
- * "0-3", &options) reads "queues.0-3.mark" for "queues.*.mark", and no row without `*`. The rows must be in a table of
- * config_new().
+ * its field unchanged; of several settings for a field the last one that is set counts. Rows with a `*` in their name
+ * are read only for a part that replaces it: config_fill(c, rows, "0-3", &options) reads "queues.0-3.mark" for
+ * "queues.*.mark", and no row without `*`. The rows must be in a table of config_new().
  */
 void config_fill(const struct config *config, const struct setting *rows, const char *part, void *options);
 
-/* Getters. The name must be in a table (asserted): with its default if the file does not set it. A number that has no
- * default is 0, a list is empty. */
+/* Getters, for the setup of modules: value or default of a setting, whose name must be in a table (asserted). Without
+ * both a number is 0, and a list is empty. */
 bool config_is_set(const struct config *config, const char *name);        /* by a file or config_set */
-bool config_bool(const struct config *config, const char *name);          /* of a section: whether it is there */
+bool config_bool(const struct config *config, const char *name);          /* of a section: whether it is present */
 int64_t config_number(const struct config *config, const char *name);     /* numbers and sizes */
 const char *config_string(const struct config *config, const char *name); /* strings, enums, paths; NULL when unset */
 size_t config_list_count(const struct config *config, const char *name);
 const char *config_list_get(const struct config *config, const char *name, size_t index);
-/* The same with a default of the caller, for names below a `*`: config_string_or(c, "queues.0-3.verdict", NULL). */
+/* The same with a default of the caller: config_string_or(c, "queues.0-3.verdict", NULL). */
 const char *config_string_or(const struct config *config, const char *name, const char *otherwise);
 int64_t config_number_or(const struct config *config, const char *name, int64_t otherwise);
 bool config_bool_or(const struct config *config, const char *name, bool otherwise);
-/* The files that were read, as they were named; NULL past the last. */
+/* The paths of the files that were read, as they were given; NULL past the last. */
 const char *config_file(const struct config *config, size_t index);
-/* Where a setting was written, for diagnostics of its meaning; line 0 when it was not. */
+/* The position of a value, for diagnostics; line 0 if it is not set. */
 struct position config_position(const struct config *config, const char *name);
 
-/* The free parts below a name, in the order of the file: config_each(c, "vars.address-groups", i) gives "HOME_NET"...
- * NULL past the last. A null or empty mapping has none, but config_has_section() knows that it is there. */
+/* The members of a section in the order of the file: config_each(c, "vars.address-groups", i) returns "HOME_NET" ...;
+ * NULL past the last. config_has_section() is true for an empty section, too. */
 const char *config_each(const struct config *config, const char *name, size_t index);
 bool config_has_section(const struct config *config, const char *name);
 
-/* The rule variables: those of the file in its order, then the defaults of the names that it does not define (HOME_NET
- * and so on, as Suricata ships them). False past the last. */
+/* The rule variables: those of the files in their order, then Suricata's defaults for names that they do not define
+ * (HOME_NET ...). False past the last. */
 enum config_variable_kind { CONFIG_ADDRESS_VARIABLE, CONFIG_PORT_VARIABLE };
 struct config_variable {
     const char *name, *value;
@@ -117,13 +118,13 @@ struct config_variable {
 bool config_variable(const struct config *config, enum config_variable_kind kind, size_t index,
                      struct config_variable *out);
 
-/* The ports that a setting names: "any", numbers, and port variables ("[4789,$VXLAN_PORTS]"). Returns how many were
+/* Reads a setting with ports: "any", numbers, and port variables ("[4789,$VXLAN_PORTS]"). Returns the number of ports
  * written (0 with *any), or -EINVAL after a report. */
 int config_ports(const struct config *config, const char *name, uint16_t *out, size_t max, bool *any,
                  struct diag *diag);
 
-/* Forms that values have. Queues and CPUs: "0-3,8" gives 0 1 2 3 8; returns how many, or -EINVAL when it is no such
- * list, a number is above `high` or more than `max` are named. */
+/* Formats of values. Queues and CPUs: "0-3,8" gives 0 1 2 3 8. Returns the number of numbers, or -EINVAL for another
+ * format, a number above `high`, one that is listed twice, or more than `max` numbers. */
 int config_ranges(const char *value, uint32_t high, uint32_t *out, size_t max);
 /* "90" (seconds), "90s", "15m", "12h", "7d", "2w". */
 bool config_duration(const char *value, uint64_t *seconds);
@@ -132,11 +133,11 @@ bool config_mode(const char *value, unsigned *mode);
 /* "0x1/0x1": a mark within a mask that is not 0. */
 bool config_mark(const char *value, uint32_t *mark, uint32_t *mask);
 const char *config_check_mark(const char *value); /* for rows */
-/* "10.0.0.0/8", or an address alone: its version, with the bits behind the prefix zero; -EINVAL when it is neither. */
+/* "10.0.0.0/8", or an address. Returns its IP version and clears the bits after the prefix; -EINVAL for another format.
+ */
 int config_network(const char *value, struct address *network, unsigned *prefix);
 
-/* Reports contradictions between settings of config_settings: repeat without a mark, a route to a queue of our own...
- */
+/* Reports conflicts between settings: the verdict repeat without a mark, a route to a queue of queue.numbers ... */
 void config_check(const struct config *config, struct diag *diag);
 
 /* Calls `each` for every setting (or the section of those with a `*`) whose value differs. */
@@ -146,11 +147,11 @@ void config_each_difference(const struct config *one, const struct config *other
 /* The effective configuration as YAML, for `sluice check`. */
 struct text;
 void config_print(const struct config *config, struct text *out);
-/* All settings as YAML, commented out, with their defaults and help: the shipped sluice.yaml. `config` is one that was
- * just made. */
+/* All settings as YAML, commented out, with their defaults and help: the installed sluice.yaml. `config` has no values.
+ */
 void config_print_example(const struct config *config, struct text *out);
 
-/* The type of a setting, "yes or no", and the values that it may have: "accept, drop", "number 1 to 255". */
+/* The type of a setting ("yes or no"), and its values ("accept, drop", "number 1 to 255"). */
 const char *config_type_name(const struct setting *setting);
 void config_describe_values(const struct setting *setting, struct text *out);
 

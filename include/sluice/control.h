@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Control: a socket by which a running daemon is asked. One line of JSON is a request, one line is the answer, as on
- * the field's command socket, so that its clients work:
+ * Control: the control socket of a running daemon. A request is one line of JSON, and so is its answer. The protocol
+ * is that of Suricata's command socket, so that its clients work:
  *
  *     {"command": "stats", "arguments": {"all": true}}
  *     {"return": "OK", "message": {...}}            {"return": "NOK", "message": "what is wrong"}
  *
- * {"version": "..."} is answered OK. Who may ask is who may write to the socket: its mode and group. Everything is
- * bounded: clients, the length of a line, what waits for a client that does not read (nothing of it is asked
- * meanwhile), and how long it may take.
+ * {"version": "..."} is answered with OK. Mode and group of the socket determine who may send requests. Limited are
+ * the number of clients, the length of a request, the size of the answer that waits for a client (no further request of
+ * it is read meanwhile), and the time that a client may take.
  *
- * Threads:   a server belongs to one thread, which waits for control_server_fd() with its other descriptors; nothing
- * here blocks. Ownership: a request is lent for the call; text is the server's.
+ * Threads:   a server belongs to one thread, which waits for control_server_fd() with its other descriptors. No
+ * function of the server blocks. Ownership: a request is valid during the call of its command; the server owns the
+ * texts.
  */
 #ifndef SLUICE_CONTROL_H
 #define SLUICE_CONTROL_H
@@ -25,10 +26,10 @@
 enum {
     CONTROL_ERROR_SIZE = 512,
     CONTROL_MAX_LINE = 16 << 10,   /* of a request */
-    CONTROL_MAX_ANSWER = 16 << 20, /* past it the answer is a failure */
-    CONTROL_PATIENCE_SECONDS = 10, /* for a client that has begun a line, or does not read its answer */
-    CONTROL_IDLE_SECONDS = 600,    /* for one that asks nothing */
-    CONTROL_MAX_CONNECTIONS = 128, /* beyond it a new one replaces one that has sent no whole request */
+    CONTROL_MAX_ANSWER = 16 << 20, /* a longer answer becomes a failure */
+    CONTROL_PATIENCE_SECONDS = 10, /* for a client with an incomplete request, or one that does not read its answer */
+    CONTROL_IDLE_SECONDS = 600,    /* for a client without a request */
+    CONTROL_MAX_CONNECTIONS = 128, /* a further one replaces one without a complete request */
 };
 
 /* --- Requests ------------------------------------------------------------------------------------- */
@@ -37,21 +38,22 @@ struct control_request;
 
 struct control_command {
     const char *name;
-    const char *alias; /* the field's name for it; NULL */
+    const char *alias; /* Suricata's name of the command; or NULL */
     const char *help;
-    /* Answers: by control_answer(), control_fail(), or later after control_defer(). */
+    /* Answers by control_answer() or control_fail(), or defers the answer by control_defer(). */
     void (*run)(void *user, struct control_request *request);
 };
 
-/* Arguments; NULL and the default when there is none of that name, or it is of another type. */
+/* Return an argument; NULL, false or the default if it is missing or has another type. */
 const char *control_string(const struct control_request *request, const char *name);
 int64_t control_number(const struct control_request *request, const char *name, int64_t otherwise);
 bool control_bool(const struct control_request *request, const char *name);
 
-/* The text to write the message to, one JSON value with a NULL key; the answer goes when the command returns. */
+/* Returns the text to which the command writes its message, one JSON value with a NULL key. It is sent when the command
+ * returns. */
 struct text *control_answer(struct control_request *request);
 void control_fail(struct control_request *request, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The answer comes later; a ticket for control_answer_later(). The client waits, and may go. */
+/* Defers the answer and returns a ticket for control_answer_later(). The client may close its connection before. */
 uint64_t control_defer(struct control_request *request);
 
 /* Parses one line and runs the command; writes the answer line to `out`. For tests and the fuzz target. */
@@ -63,45 +65,43 @@ void control_handle_line(const struct control_command *commands, void *user, con
 struct control_options {
     const char *path;
     unsigned mode;                          /* of the socket */
-    const char *group;                      /* NULL: as it is */
-    unsigned max_clients;                   /* whose requests are being answered at a time */
-    const struct control_command *commands; /* ends with a row without a name; lent for good */
+    const char *group;                      /* NULL: unchanged */
+    unsigned max_clients;                   /* requests that are answered at the same time */
+    const struct control_command *commands; /* ends with a row without a name; must outlive the server */
     void *user;
-    bool inherits; /* listen_fd is a socket that control_listen() made: it is served, and its path stays the maker's */
+    bool inherits; /* use listen_fd, a socket of control_listen(); another process removes its path */
     int listen_fd;
 };
 
 struct control_server;
 
-/* Opens the socket, in the place of one that nobody listens on any more. Its descriptor, -EADDRINUSE when somebody
- * does, or -errno; with a line in `error`. Whoever made it removes it from its path. */
+/* Opens the socket; replaces one on which no process listens. Returns its descriptor, -EADDRINUSE if another process
+ * listens on it, or -errno, with a line in `error`. The caller removes the path. */
 int control_listen(const struct control_options *options, char error[CONTROL_ERROR_SIZE]);
 
-/* Opens the socket, or takes the one that was inherited (and closes it with the server, or when this fails). 0 or as
- * control_listen().
- */
+/* Opens the socket, or uses the inherited one, which it then owns, also after an error. 0 or as control_listen(). */
 int control_server_new(struct control_server **out, const struct control_options *options,
                        char error[CONTROL_ERROR_SIZE]);
 void control_server_free(struct control_server *server); /* removes the socket; NULL is allowed */
 
-int control_server_fd(const struct control_server *server); /* readable when there is something to do */
-/* Does it; also now and then when there is nothing, for the clients' time limits. */
+int control_server_fd(const struct control_server *server); /* readable when control_server_run() has work */
+/* Handles events and requests. Call it regularly without events, too: it enforces the time limits of clients. */
 void control_server_run(struct control_server *server);
 
-/* The answer to a deferred request; NULL when its client has gone. control_finish_later() sends it. */
+/* Returns the text of a deferred answer; NULL if the client has disconnected. control_finish_later() sends it. */
 struct text *control_answer_later(struct control_server *server, uint64_t ticket, bool ok);
 void control_finish_later(struct control_server *server, uint64_t ticket);
 
 /* --- Client --------------------------------------------------------------------------------------- */
 
-/* What an answer says. NULL is a value that is not there: it has no members, is no text and no number. Values that are
- * asked for are lent by the one that they are in. */
+/* A JSON value of an answer. NULL is a missing value: it has no members, and is neither a string nor a number. A member
+ * is owned by the value that contains it. */
 struct control_value;
 void control_value_free(struct control_value *value);
 const struct control_value *control_value_member(const struct control_value *value, const char *name);
 const struct control_value *control_value_item(const struct control_value *value, size_t index);
-size_t control_value_count(const struct control_value *value);       /* of an array */
-const char *control_value_string(const struct control_value *value); /* NULL when it is none */
+size_t control_value_count(const struct control_value *value);       /* items of an array */
+const char *control_value_string(const struct control_value *value); /* NULL for another type */
 bool control_value_number(const struct control_value *value, int64_t *out);
 bool control_value_real(const struct control_value *value, double *out);
 bool control_value_bool(const struct control_value *value);
@@ -110,15 +110,15 @@ bool control_value_is_array(const struct control_value *value);
 void control_value_each(const struct control_value *value,
                         void (*each)(const char *key, const struct control_value *member, void *user), void *user);
 
-/* Sends the request (one JSON value) and waits for the answer. 0; -EREMOTEIO when the daemon said no,
- * or another -errno; with a line in `error`. */
+/* Sends the request (one JSON value) and waits for the answer. 0, -EREMOTEIO if the request failed, or another -errno;
+ * with a line in `error`. */
 struct control_reply {
-    struct control_value *whole;         /* the answer's line, to be freed */
-    const struct control_value *message; /* in it */
+    struct control_value *whole;         /* the answer; the caller frees it */
+    const struct control_value *message; /* its member; owned by `whole` */
 };
 int control_ask(const char *path, const struct text *request, unsigned seconds, struct control_reply *out,
                 char error[CONTROL_ERROR_SIZE]);
-/* The message as JSON text, lent until the reply is freed. */
+/* Returns the message as JSON text, valid until the reply is freed. */
 const char *control_reply_text(const struct control_reply *reply);
 
 #endif

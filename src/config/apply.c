@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A file's tree into the configuration: every member is looked up in the table of settings, its value checked and
- * stored under its path. Later files replace what earlier ones set; within one file a setting may be written once.
+ * Applies the tree of a file to the configuration: finds the row of each member, checks its value and stores it under
+ * its path. Later files replace values of earlier ones; within a file a setting may be set once.
  *
  * Dots in keys are levels: `queue.length: 100` is the same as `queue: {length: 100}`.
  */
@@ -36,8 +36,8 @@ static void report_memory(struct walk *walk, struct position at)
 
 /* --- One member ----------------------------------------------------------------------------------- */
 
-/* Positions lend the file's name, which is one string for all of a file and another for every other. */
-static bool set_before(struct walk *walk, const struct node *old, const struct node *new, const char *path)
+/* All positions in a file refer to the same string with its name. */
+static bool is_set_twice(struct walk *walk, const struct node *old, const struct node *new, const char *path)
 {
     if (!old || old->kind == NODE_MAP || !old->at.file || old->at.file != new->at.file)
         return false;
@@ -54,9 +54,9 @@ static bool is_off(const struct node *in)
 
 static void apply_value(struct walk *walk, const struct setting *setting, const char *path, const struct node *in)
 {
-    struct node *value = value_take(walk, setting, path, in);
+    struct node *value = value_parse_node(walk, setting, path, in);
 
-    if (!value || set_before(walk, node_find(walk->config->root, path), in, path))
+    if (!value || is_set_twice(walk, node_find(walk->config->root, path), in, path))
         return;
 
     struct node *place = node_make(walk->config, walk->config->root, path);
@@ -76,7 +76,7 @@ static void apply_value(struct walk *walk, const struct setting *setting, const 
         diag_warning(walk->diag, in->key_at, "'%s' %s", path, setting->warning);
 }
 
-/* The place of a section; what a file before said about it ("no") is over. */
+/* Adds a section, also if an earlier file has removed it (`no`). */
 static void open_section(struct walk *walk, const char *path, const struct node *in)
 {
     struct node *place = node_make(walk->config, walk->config->root, path);
@@ -91,8 +91,9 @@ static void open_section(struct walk *walk, const char *path, const struct node 
     place->key_at = in->key_at;
 }
 
-/* `drop: no` takes a section away, `drop: yes` is the section without settings. */
-static void apply_switch(struct walk *walk, const struct setting *setting, const char *path, const struct node *in)
+/* `drop: no` removes a section; `drop: yes` is the section without settings. */
+static void apply_section_switch(struct walk *walk, const struct setting *setting, const char *path,
+                                 const struct node *in)
 {
     bool on;
 
@@ -114,7 +115,7 @@ static void apply_switch(struct walk *walk, const struct setting *setting, const
 
 static void apply_member(struct walk *walk, const char *parent, const struct node *member);
 
-/* The field's way to write types: a list of names and of mappings with one name. */
+/* Suricata's notation of sections: a list of names, and of mappings with one name. */
 static void apply_list(struct walk *walk, const struct setting *setting, const char *path, const struct node *list)
 {
     if (!setting) {
@@ -138,7 +139,7 @@ static void apply_list(struct walk *walk, const struct setting *setting, const c
 static void apply_section(struct walk *walk, const struct setting *setting, const char *path, const struct node *in)
 {
     if (in->kind == NODE_SCALAR) {
-        apply_switch(walk, setting, path, in);
+        apply_section_switch(walk, setting, path, in);
     } else if (in->kind == NODE_LIST) {
         apply_list(walk, setting, path, in);
     } else {
@@ -175,10 +176,10 @@ static void apply_include(struct walk *walk, const struct node *in)
         include_one(walk, item);
 }
 
-/* --- The walk ------------------------------------------------------------------------------------- */
+/* --- Tree ----------------------------------------------------------------------------------------- */
 
-/* Empty parts ("a..b", ".a") are no names. */
-static bool good_path(const char *path)
+/* Whether no part is empty ("a..b", ".a"). */
+static bool is_valid_path(const char *path)
 {
     size_t length = strlen(path);
 
@@ -186,13 +187,14 @@ static bool good_path(const char *path)
 }
 
 /* "app-layer.tls" is short for "app-layer.protocols.tls". False when the name is too long. */
-static bool path_of(const struct walk *walk, const char *parent, const struct node *member, char path[CONFIG_MAX_PATH])
+static bool write_path(const struct walk *walk, const char *parent, const struct node *member,
+                       char path[CONFIG_MAX_PATH])
 {
     int length = snprintf(path, CONFIG_MAX_PATH, "%s%s%s", parent, parent[0] ? "." : "", member->key);
 
     if (length < 0 || length >= CONFIG_MAX_PATH)
         return false;
-    if (strcmp(parent, "app-layer") != 0 || !good_path(path) || schema_find(walk->config, path) ||
+    if (strcmp(parent, "app-layer") != 0 || !is_valid_path(path) || schema_find(walk->config, path) ||
         schema_is_section(walk->config, path))
         return true;
     length = snprintf(path, CONFIG_MAX_PATH, "app-layer.protocols.%s", member->key);
@@ -205,7 +207,7 @@ static void apply_member(struct walk *walk, const char *parent, const struct nod
 {
     char path[CONFIG_MAX_PATH];
 
-    if (!path_of(walk, parent, member, path)) {
+    if (!write_path(walk, parent, member, path)) {
         diag_error(walk->diag, member->key_at, "the name of this setting is longer than %d characters",
                    CONFIG_MAX_PATH);
         return;
@@ -222,11 +224,11 @@ static void apply_member(struct walk *walk, const char *parent, const struct nod
         apply_include(walk, member);
         return;
     }
-    const struct schema_row *row = good_path(path) ? schema_find(walk->config, path) : NULL;
+    const struct schema_row *row = is_valid_path(path) ? schema_find(walk->config, path) : NULL;
 
     if (row && row->setting->type != SETTING_SECTION)
         apply_value(walk, row->setting, path, member);
-    else if (row || (good_path(path) && schema_is_section(walk->config, path)))
+    else if (row || (is_valid_path(path) && schema_is_section(walk->config, path)))
         apply_section(walk, row ? row->setting : NULL, path, member);
     else
         report_unknown(walk, path, member);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The configuration itself: the rows of all tables with their defaults, one tree of what was set, and the getters.
+ * The configuration: the rows of all tables with their defaults, one tree of the values that were set, the options that
+ * are filled from both, and the getters.
  *
- * Values are checked when they are set, so a getter can't fail: what it finds is of the row's type. A name that no
- * table has is a mistake of ours and asserted.
+ * Values are checked when they are set, so a getter cannot fail. The name of a getter must be in a table (asserted).
  */
 #include "config_priv.h"
 
@@ -13,75 +13,58 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t count_rows(const struct setting *const *tables)
+/* Adds a row with its default, which is parsed like a value of a file. An invalid default is a mistake in the table. */
+static int add_row(struct config *config, const struct setting *setting, struct diag *diag)
 {
-    size_t count = 0;
-
-    for (; *tables; tables++)
-        for (const struct setting *row = *tables; row->name; row++)
-            count++;
-    return count;
-}
-
-/* A default is a value like any other; one that its own row refuses is a mistake in the table. */
-static int parse_default(struct config *config, struct schema_row *row, struct diag *diag)
-{
-    const struct setting *setting = row->setting;
+    struct schema_row *row = &config->rows[config->row_count++];
     struct walk walk = { .config = config, .diag = diag, .folder = "" };
+    struct node *written;
 
+    row->setting = setting;
     if (!setting->default_value)
         return 0;
-
-    struct node *written = node_new(config, NODE_SCALAR);
-
+    written = node_new(config, NODE_SCALAR);
     if (!written)
         return -ENOMEM;
     written->value = setting->default_value;
-    row->default_node = value_take(&walk, setting, setting->name, written);
+    row->default_node = value_parse_node(&walk, setting, setting->name, written);
     if (walk.out_of_memory)
         return -ENOMEM;
     assert(row->default_node);
     return 0;
 }
 
-static int add_rows(struct config *config, const struct setting *const *tables)
-{
-    struct diag *diag = diag_new();
-    int err = diag ? 0 : -ENOMEM;
-
-    for (size_t i = 0; tables[i] && !err; i++) {
-        for (const struct setting *row = tables[i]; row->name && !err; row++) {
-            struct schema_row *place = &config->rows[config->row_count++];
-
-            place->setting = row;
-            err = parse_default(config, place, diag);
-        }
-    }
-    diag_free(diag);
-    return err;
-}
-
 int config_new(struct config **out, const struct setting *const *tables)
 {
     struct config *config = calloc(1, sizeof(*config));
+    struct diag *diag = diag_new();
+    size_t count = 0;
     int err = -ENOMEM;
 
-    if (!config)
-        return -ENOMEM;
+    if (!config || !diag)
+        goto free_config;
     config->arena = arena_new(0);
     if (!config->arena)
         goto free_config;
-    config->rows = arena_alloc(config->arena, count_rows(tables) * sizeof(*config->rows) + 1);
+    for (size_t i = 0; tables[i]; i++)
+        for (const struct setting *row = tables[i]; row->name; row++)
+            count++;
+    config->rows = arena_alloc(config->arena, count * sizeof(*config->rows) + 1);
     config->root = node_new(config, NODE_MAP);
     if (!config->rows || !config->root)
         goto free_config;
-    err = add_rows(config, tables);
+    err = 0;
+    for (size_t i = 0; tables[i] && !err; i++)
+        for (const struct setting *row = tables[i]; row->name && !err; row++)
+            err = add_row(config, row, diag);
     if (err)
         goto free_config;
     *out = config;
+    diag_free(diag);
     return 0;
 
 free_config:
+    diag_free(diag);
     config_free(config);
     return err;
 }
@@ -94,7 +77,7 @@ void config_free(struct config *config)
     free(config);
 }
 
-/* --- What is set ---------------------------------------------------------------------------------- */
+/* --- Nodes ---------------------------------------------------------------------------------------- */
 
 static const struct node *set_node(const struct config *config, const char *name)
 {
@@ -103,7 +86,7 @@ static const struct node *set_node(const struct config *config, const char *name
     return node && node->kind != NODE_NULL ? node : NULL;
 }
 
-/* What is set, or the default; NULL for neither. */
+/* The value that is set, or the default; NULL without both. */
 static const struct node *effective_node(const struct config *config, const char *name)
 {
     const struct schema_row *row = schema_find(config, name);
@@ -226,70 +209,70 @@ static void store_number(const struct setting *row, uint64_t value, char *field)
     memcpy(field, from, row->size);
 }
 
-static void store_value(const struct config *config, const struct setting *row, const char *name, void *options)
+static void store_value(const struct setting *row, const struct node *node, void *options)
 {
-    static const char *const no_strings[] = { NULL };
-    const struct node *node = effective_node(config, name);
-    const char *const *strings = node && node->kind == NODE_LIST && node->strings ? node->strings : no_strings;
     char *field = (char *)options + row->offset;
     uint64_t index = 0;
 
-    switch (row->type) {
-    case SETTING_SECTION:
-        store_number(row, config_has_section(config, name), field);
+    if (row->type == SETTING_LIST || row->type == SETTING_PATHS) {
+        memcpy(field, &node->strings, sizeof(node->strings));
+    } else if (node->kind != NODE_SCALAR) {
         return;
-    case SETTING_LIST:
-    case SETTING_PATHS:
-        memcpy(field, &strings, sizeof(strings));
-        return;
-    default:
-        break;
-    }
-    if (!node || node->kind != NODE_SCALAR)
-        return;
-    if (row->store) {
+    } else if (row->store) {
         row->store(node->value, options);
-        return;
-    }
-    switch (row->type) {
-    case SETTING_BOOL:
+    } else if (row->type == SETTING_BOOL) {
         store_number(row, node_bool(node), field);
-        return;
-    case SETTING_NUMBER:
-    case SETTING_SIZE:
+    } else if (row->type == SETTING_NUMBER || row->type == SETTING_SIZE) {
         store_number(row, (uint64_t)node_number(node) * (row->scale ? row->scale : 1), field);
-        return;
-    case SETTING_ENUM:
+    } else if (row->type == SETTING_ENUM) {
         while (strcmp(row->choices[index], node->value) != 0)
             index++;
         store_number(row, index, field);
-        return;
-    default:
+    } else {
         memcpy(field, &node->value, sizeof(node->value));
-        return;
     }
 }
 
+/* Stores the default of a row, or the value that a file or the command line has set. */
+static void store_setting(const struct config *config, const struct setting *row, const char *name, bool is_default,
+                          void *options)
+{
+    static const char *const no_strings[] = { NULL };
+    static const struct node empty_list = { .kind = NODE_LIST, .strings = no_strings };
+    const struct node *node = is_default ? schema_find(config, name)->default_node : set_node(config, name);
+
+    if (row->type == SETTING_SECTION)
+        store_number(row, config_has_section(config, name), (char *)options + row->offset);
+    else if (node && (node->kind != NODE_LIST || node->strings))
+        store_value(row, node, options);
+    else if (is_default && (row->type == SETTING_LIST || row->type == SETTING_PATHS))
+        store_value(row, &empty_list, options);
+}
+
+/* First all defaults, so that of two settings for one field the default of one does not replace the value of the
+ * other. */
 void config_fill(const struct config *config, const struct setting *rows, const char *part, void *options)
 {
     char name[CONFIG_MAX_PATH];
 
-    for (const struct setting *row = rows; row->name; row++) {
-        const char *star = strchr(row->name, '*');
+    for (unsigned pass = 0; pass < 2; pass++) {
+        for (const struct setting *row = rows; row->name; row++) {
+            const char *star = strchr(row->name, '*');
 
-        if ((row->size == 0 && !row->store) || !star != !part)
-            continue;
-        if (!star)
-            store_value(config, row, row->name, options);
-        else if (snprintf(name, sizeof(name), "%.*s%s%s", (int)(star - row->name), row->name, part, star + 1) <
-                 (int)sizeof(name))
-            store_value(config, row, name, options);
+            if ((row->size == 0 && !row->store) || !star != !part)
+                continue;
+            if (!star)
+                store_setting(config, row, row->name, pass == 0, options);
+            else if (snprintf(name, sizeof(name), "%.*s%s%s", (int)(star - row->name), row->name, part, star + 1) <
+                     (int)sizeof(name))
+                store_setting(config, row, name, pass == 0, options);
+        }
     }
 }
 
 /* --- Sections ------------------------------------------------------------------------------------- */
 
-/* The members that a section has by itself; NULL when a file has set it or it has none. */
+/* The default members of a section; NULL if a file sets the section. */
 static const char *const *default_members(const struct config *config, const char *name)
 {
     const struct schema_row *row = schema_find(config, name);
@@ -315,11 +298,19 @@ const char *config_each(const struct config *config, const char *name, size_t in
     return member ? member->key : NULL;
 }
 
-static bool is_default_member(const struct config *config, const char *name)
+bool config_has_section(const struct config *config, const char *name)
 {
-    char parent[CONFIG_MAX_PATH];
+    const struct node *node = node_find(config->root, name);
+    const struct schema_row *row = schema_find(config, name);
     const char *dot = strrchr(name, '.');
+    char parent[CONFIG_MAX_PATH];
 
+    if (node)
+        return node->kind != NODE_SCALAR || node_bool(node);
+    if (default_members(config, name))
+        return true;
+    if (row && row->setting->type == SETTING_SECTION && row->default_node)
+        return node_bool(row->default_node);
     if (!dot || (size_t)(dot - name) >= sizeof(parent))
         return false;
     memcpy(parent, name, (size_t)(dot - name));
@@ -328,18 +319,4 @@ static bool is_default_member(const struct config *config, const char *name)
         if (strcmp(*member, dot + 1) == 0)
             return true;
     return false;
-}
-
-bool config_has_section(const struct config *config, const char *name)
-{
-    const struct node *node = node_find(config->root, name);
-    const struct schema_row *row = schema_find(config, name);
-
-    if (node)
-        return node->kind != NODE_SCALAR || node_bool(node);
-    if (default_members(config, name))
-        return true;
-    if (row && row->setting->type == SETTING_SECTION && row->default_node)
-        return node_bool(row->default_node);
-    return is_default_member(config, name);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside of config: the tree of nodes that the YAML reader makes, the table of settings and the walk that checks. */
+/* Private to config: the tree of nodes that the YAML reader builds, the table of settings, and the pass over a tree
+ * that checks values. */
 #ifndef SLUICE_CONFIG_PRIV_H
 #define SLUICE_CONFIG_PRIV_H
 
@@ -7,14 +8,14 @@
 #include "sluice/config.h"
 #include "sluice/text.h"
 
-/* Bounds of what a file may hold: enough for any real one, and a hostile one ends in a message. */
+/* Limits of a configuration; beyond them it is refused. */
 enum {
     CONFIG_MAX_FILE_SIZE = 16 << 20,
-    CONFIG_MAX_NODES = 100000, /* of all files together, aliases counted where they are used */
+    CONFIG_MAX_NODES = 100000, /* of all files together; each use of an alias counts */
     CONFIG_MAX_MEMBERS = 4096, /* of one mapping */
     CONFIG_MAX_DEPTH = 32,
     CONFIG_MAX_FILES = 64,   /* included ones */
-    CONFIG_MAX_INCLUDES = 8, /* an include within an include ... */
+    CONFIG_MAX_INCLUDES = 8, /* nesting of includes */
     CONFIG_MAX_KEY = 256,
     CONFIG_MAX_PATH = 1024,
 };
@@ -23,7 +24,7 @@ enum node_kind { NODE_NULL, NODE_SCALAR, NODE_LIST, NODE_MAP };
 
 struct node {
     enum node_kind kind;
-    bool quoted;       /* NODE_SCALAR: stood in quotes, so "no" is text */
+    bool quoted;       /* NODE_SCALAR: was in quotes, so "no" is a string */
     const char *key;   /* in a mapping */
     const char *value; /* NODE_SCALAR */
     struct position key_at, at;
@@ -43,21 +44,21 @@ struct config {
     struct schema_row *rows;
     size_t row_count;
     struct node *root;
-    size_t nodes; /* made so far */
+    size_t nodes; /* allocated so far */
     size_t files; /* read so far */
     const char *file_names[CONFIG_MAX_FILES];
 };
 
 /* --- node.c: trees -------------------------------------------------------------------------------- */
 
-/* Counted against CONFIG_MAX_NODES; NULL when that or the memory is used up. */
+/* Counts towards CONFIG_MAX_NODES; NULL at that limit or without memory. */
 struct node *node_new(struct config *config, enum node_kind kind);
 void node_add(struct node *parent, struct node *child);
 struct node *node_member(const struct node *map, const char *key, size_t key_length);
 struct node *node_item(const struct node *parent, size_t index);
 /* The node at a path ("a.b.c") below `root`, or NULL. */
 struct node *node_find(const struct node *root, const char *path);
-/* The same, made as far as it is missing; what is no mapping on the way becomes one. NULL when out of memory. */
+/* The same, but adds the missing nodes of the path, and replaces nodes that are not mappings. NULL without memory. */
 struct node *node_make(struct config *config, struct node *root, const char *path);
 
 /* --- yaml.c: text to tree ------------------------------------------------------------------------- */
@@ -71,46 +72,47 @@ int yaml_read(struct config *config, struct node **out, const char *name, const 
 
 /* The row of a path, or NULL. */
 struct schema_row *schema_find(const struct config *config, const char *path);
-/* Whether rows lie below the path. */
+/* Whether there are settings below the path. */
 bool schema_is_section(const struct config *config, const char *path);
-/* For "did you mean": a full name near to `path`, or NULL. `out` has CONFIG_MAX_PATH bytes and may be what is returned.
- */
+/* Returns the full name nearest to `path`, for "did you mean"; or NULL. It may be written to `out`, of CONFIG_MAX_PATH
+ * bytes. */
 const char *schema_nearest(const struct config *config, const char *path, char *out);
 
-/* --- apply.c, value.c: a file's tree into the config's -------------------------------------------- */
+/* --- apply.c, value.c: values of a file into the configuration ------------------------------------ */
 
 struct walk {
     struct config *config;
     struct diag *diag;
     enum config_strictness strictness;
-    const char *folder; /* what relative paths start from; "" is the working directory */
-    unsigned includes;  /* how deep */
+    const char *folder; /* of relative paths; "": the working directory */
+    unsigned includes;  /* nesting */
     bool out_of_memory;
 };
 
-/* All members of a tree. 0 or -ENOMEM; mistakes are in the diag and leave the config without that member. */
+/* Applies all members of a tree. 0 or -ENOMEM. A mistake is reported in the diag, and its member is skipped. */
 int apply_tree(struct walk *walk, const struct node *tree);
 
-/* One value for a row: a new node with the value in canonical form, or NULL after a report. */
-struct node *value_take(struct walk *walk, const struct setting *setting, const char *path, const struct node *in);
+/* Parses a value of a setting. Returns a new node with the value in canonical form, or NULL after a report. */
+struct node *value_parse_node(struct walk *walk, const struct setting *setting, const char *path,
+                              const struct node *in);
 
-/* The scalars' forms; false when it is none. */
+/* Parse scalars; false for another format. */
 bool value_to_bool(const char *value, bool *out);
 bool value_to_size(const char *value, int64_t *out);
 
 /* --- load.c --------------------------------------------------------------------------------------- */
 
-/* Reads a file and applies it; `at` is the include that named it, with file NULL for the first. */
+/* Reads a file and applies it. `at` is the include that names it; its file is NULL for the first file. */
 int load_file(struct walk *walk, const char *path, struct position at);
 
 /* --- print.c -------------------------------------------------------------------------------------- */
 
-/* Whether the sections above `path` are on: options of an event type that is not written have no effect. */
+/* Whether all sections above `path` are present: the settings of an event type that is not written have no effect. */
 bool config_is_within_sections(const struct config *config, const char *path);
-/* A value in one line, as it would stand behind a key. */
+/* Writes a value in one line, as it follows a key. */
 void config_write_value(struct text *out, const struct node *node);
 
-/* --- defaults.c ----------------------------------------------------------------------------------- */
+/* --- variables.c ---------------------------------------------------------------------------------- */
 
 /* The default of a rule variable by index; false past the last. */
 bool default_variable(enum config_variable_kind kind, size_t index, struct config_variable *out);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The example configuration: a line for every setting, commented out, with its default; above it its help. A line is
- * uncommented by removing the
- * `#` in front of it. Names are written with dots, so that a line means the same wherever it stands.
+ * The example configuration: for each setting its help and a line with its default, commented out by `#`. Names are
+ * full paths with dots, so that a line has the same meaning anywhere in the file.
  *
- * Uncommenting all lines changes nothing, which a test proves. What would change something has `##` in front: settings
- * of a section that is off by default, which any line of it would switch on, and names that are to be chosen. Settings
- * that have no effect are left out.
+ * Uncommenting all these lines changes nothing, as a test verifies. Lines that would change something begin with `##`:
+ * settings of a section that is off by default, because any of them would enable it, and settings with a name of the
+ * user's choice. Settings without effect are left out.
  */
 #include "config_priv.h"
 
@@ -18,7 +17,7 @@ enum { WIDTH = 110 };
 
 /* --- Text ----------------------------------------------------------------------------------------- */
 
-/* Words of a comment, in lines of at most WIDTH characters. */
+/* Writes a comment in lines of at most WIDTH characters. */
 static void put_comment(struct text *out, const char *words)
 {
     size_t column = 0;
@@ -56,7 +55,7 @@ const char *config_type_name(const struct setting *setting)
     return type_name(setting->type);
 }
 
-/* A size in the largest unit that it is a multiple of. */
+/* Writes a size in the largest unit of which it is a multiple. */
 static void put_size(struct text *out, int64_t bytes)
 {
     static const char *const units[] = { "", " KiB", " MiB", " GiB", " TiB" };
@@ -109,7 +108,7 @@ static void put_help(struct text *out, const struct setting *setting)
 
 /* --- Settings ------------------------------------------------------------------------------------- */
 
-/* `*` stands for a name that the administrator chooses. */
+/* Writes NAME for `*`. */
 static void put_name(struct text *out, const char *name)
 {
     for (; *name; name++)
@@ -140,7 +139,7 @@ static void put_variables(struct text *out, const struct config *config, enum co
     }
 }
 
-/* The members that a section has by default, but for those that have a row of their own. */
+/* Writes the default members of a section that have no row. */
 static void put_members(struct text *out, const struct config *config, const struct setting *section)
 {
     char path[CONFIG_MAX_PATH];
@@ -196,7 +195,7 @@ void config_print_example(const struct config *config, struct text *out)
         size_t length = strcspn(name, ".");
 
         if (config->rows[i].setting->type == SETTING_ANY || config->rows[i].setting->warning)
-            continue; /* what has no effect */
+            continue; /* without effect */
         if (strncmp(name, before, length) != 0 || strcspn(before, ".") != length)
             text_puts(out, "\n");
         put_row(out, config, &config->rows[i]);

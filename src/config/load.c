@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files and single assignments on top of a configuration.
+ * Reads files and single assignments into a configuration.
  *
- * A file's text stays in the config's arena: positions lend its lines. Values are not parsed twice for the command
- * line:
- * `--set key=value` takes the value as it stands, unless it opens with [ or { for a setting that can have a list or a
- * mapping, which is YAML again.
+ * The text of a file stays in the arena of the configuration, because positions refer to its lines. The value of
+ * `--set key=value` is a plain string, not YAML, unless it begins with [ or { and the setting can be a list or a
+ * mapping.
  */
 #include "config_priv.h"
 
@@ -25,7 +24,7 @@ static int parse_text(struct walk *walk, const char *name, const char *text, siz
     return err ? err : apply_tree(walk, tree);
 }
 
-/* What relative paths in a file start from. */
+/* The folder of relative paths in a file. */
 static const char *folder_of(struct arena *arena, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -71,20 +70,9 @@ static int read_file(struct arena *arena, const char *path, char **out, size_t *
         err = -EISDIR;
     else if (st.st_size > CONFIG_MAX_FILE_SIZE)
         err = -EFBIG;
-    else /* a pipe has no size */
+    else /* the size of a pipe is unknown */
         err = read_all(arena, fd, S_ISREG(st.st_mode) ? (size_t)st.st_size : CONFIG_MAX_FILE_SIZE, out, length);
     close(fd);
-    return err;
-}
-
-static int report_file(struct walk *walk, const char *path, struct position at, int err)
-{
-    struct position whole = { .file = path };
-
-    if (at.file)
-        diag_error(walk->diag, at, "can't read '%s': %s", path, strerror(-err));
-    else
-        diag_error(walk->diag, whole, "can't be read: %s", strerror(-err));
     return err;
 }
 
@@ -99,14 +87,18 @@ int load_file(struct walk *walk, const char *path, struct position at)
         return -ENOMEM;
     if (walk->includes > CONFIG_MAX_INCLUDES || walk->config->files >= CONFIG_MAX_FILES) {
         diag_error(walk->diag, at,
-                   "more than %d files, or an include within more than %d others: does it include itself?",
+                   "more than %d files, or includes nested more than %d deep; a file may include itself",
                    CONFIG_MAX_FILES, CONFIG_MAX_INCLUDES);
         return -ELOOP;
     }
     int err = read_file(arena, path, &text, &length);
 
+    if (err && at.file)
+        diag_error(walk->diag, at, "cannot read '%s': %s", name, strerror(-err));
+    else if (err)
+        diag_error(walk->diag, (struct position){ .file = name }, "cannot be read: %s", strerror(-err));
     if (err)
-        return report_file(walk, name, at, err);
+        return err;
     walk->config->file_names[walk->config->files++] = name;
     walk->folder = folder;
     return parse_text(walk, name, text, length);
@@ -140,22 +132,14 @@ int config_parse(struct config *config, const char *name, const char *text, size
 
 /* --- key=value ------------------------------------------------------------------------------------ */
 
-static bool wants_yaml(const struct setting *setting, const char *value)
+static int parse_value(struct config *config, const struct setting *setting, const char *value, struct position at,
+                       struct node **out, struct diag *diag)
 {
-    if (value[0] != '[' && value[0] != '{')
-        return false;
-    return setting->type == SETTING_LIST || setting->type == SETTING_PATHS || setting->type == SETTING_SECTION ||
-           setting->type == SETTING_ANY;
-}
+    bool may_be_yaml = setting->type == SETTING_LIST || setting->type == SETTING_PATHS ||
+                       setting->type == SETTING_SECTION || setting->type == SETTING_ANY;
 
-static int value_node(struct config *config, const struct setting *setting, const char *value, struct position at,
-                      struct node **out, struct diag *diag)
-{
-    if (wants_yaml(setting, value)) {
-        int err = yaml_read(config, out, at.file, value, strlen(value), diag);
-
-        return err ? err : 0;
-    }
+    if (may_be_yaml && (value[0] == '[' || value[0] == '{'))
+        return yaml_read(config, out, at.file, value, strlen(value), diag);
     *out = node_new(config, value[0] ? NODE_SCALAR : NODE_NULL);
     if (!*out)
         return -ENOMEM;
@@ -164,14 +148,14 @@ static int value_node(struct config *config, const struct setting *setting, cons
     return 0;
 }
 
-/* A tree of one member with the whole path as its key: apply_tree() takes dots as levels. */
+/* Applies a tree of one member with the whole path as its key: apply_tree() treats dots as levels. */
 static int assign(struct walk *walk, const char *key, const char *value, struct position key_at,
                   struct position value_at)
 {
     struct node *root, *member = NULL;
     const struct schema_row *row = schema_find(walk->config, key);
     const struct setting any = { .type = SETTING_STRING };
-    int err = value_node(walk->config, row ? row->setting : &any, value, value_at, &member, walk->diag);
+    int err = parse_value(walk->config, row ? row->setting : &any, value, value_at, &member, walk->diag);
 
     if (err || !member)
         return err;
@@ -197,7 +181,7 @@ int config_set(struct config *config, const char *assignment, struct diag *diag)
     struct position at = { .file = file, .line_text = text, .line = 1, .column = 1, .width = (uint32_t)strlen(text) };
 
     if (!equals || equals == assignment || equals - assignment > CONFIG_MAX_KEY) {
-        diag_error(diag, at, "a setting is given as NAME=VALUE");
+        diag_error(diag, at, "the format of a setting is NAME=VALUE");
         return -EINVAL;
     }
     size_t length = (size_t)(equals - assignment);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Trees of a configuration: what a YAML file holds, and what all files together set.
+ * Trees of values: the content of a YAML file, and the settings of all files together.
  *
- * Members are a list in the order of the file: it is printed in that order, mappings have few members, and nothing is
- * looked up on a packet's way. All nodes live in the config's arena and are counted, so that aliases and includes can't
- * make much out of little.
+ * Members are a list in the order of the file, because they are printed in that order, and mappings have few members.
+ * All nodes are allocated from the arena of the configuration and counted, so that a small file with aliases and
+ * includes cannot use much memory.
  */
 #include "config_priv.h"
 

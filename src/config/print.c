@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The effective configuration as YAML: every setting with its value, set or default; settings without either are left
- * out.
+ * Prints the effective configuration as YAML: each setting that has a value or a default.
  *
- * First a tree is laid out in the order of the tables, then written. What is written reads back to the same
+ * First a tree in the order of the tables is built, then it is written. Reading the output gives the same
  * configuration.
  */
 #include "config_priv.h"
@@ -11,7 +10,7 @@
 #include <string.h>
 
 struct plan {
-    struct config scratch; /* an arena and a count of its own: printing leaves the configuration as it is */
+    struct config scratch; /* a separate arena and count of nodes: printing does not change the configuration */
     const struct config *config;
     bool failed;
 };
@@ -51,7 +50,6 @@ static void place(struct plan *plan, const char *path, const struct node *value)
     *at = *copy;
 }
 
-/* Whether the sections above `path` are there: options of an event type that is not written are not printed. */
 bool config_is_within_sections(const struct config *config, const char *path)
 {
     char parent[CONFIG_MAX_PATH];
@@ -68,7 +66,7 @@ bool config_is_within_sections(const struct config *config, const char *path)
     return true;
 }
 
-/* `no` is written only where leaving it out would mean yes. */
+/* Writes `no` only if the section is present by default. */
 static void place_section(struct plan *plan, const struct schema_row *row)
 {
     const struct node empty = { .kind = NODE_MAP };
@@ -114,8 +112,7 @@ static void place_variables(struct plan *plan, enum config_variable_kind kind, c
     }
 }
 
-/* Members that the tables name by `*` only: those that the files brought and that are not placed yet. A member without
- * a value is not set. */
+/* Adds the members of the files that match only rows with `*`. A member without a value is not set. */
 static void place_rest(struct plan *plan, const struct node *map, struct node *to)
 {
     for (const struct node *node = map->first; node && !plan->failed; node = node->next) {
@@ -156,7 +153,7 @@ static void lay_out(struct plan *plan)
 
 /* --- Writing -------------------------------------------------------------------------------------- */
 
-/* Text that YAML and every type of setting take as it stands, without quotes. */
+/* Whether a string needs no quotes, whatever the type of its setting is. */
 static bool is_plain(const char *value)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
@@ -167,7 +164,7 @@ static bool is_plain(const char *value)
     return strcmp(value, "null") != 0 && strcmp(value, "Null") != 0 && strcmp(value, "NULL") != 0;
 }
 
-/* The character at `at` and its length in UTF-8; a byte that is none stands for itself. */
+/* Decodes the UTF-8 character at `at`; an invalid byte is returned as it is. */
 static uint32_t character(const char *at, size_t *length)
 {
     static const uint32_t lowest[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -186,7 +183,8 @@ static uint32_t character(const char *at, size_t *length)
     return code >= lowest[size] ? code : lead;
 }
 
-/* What may stand in double quotes as it is: no controls, line breaks of Unicode, byte order marks, halves of pairs. */
+/* Whether a character needs no escape in double quotes: no control character, Unicode line break, byte order mark or
+ * surrogate. */
 static bool is_written_raw(uint32_t code, size_t length)
 {
     if (code < 0x80)
@@ -196,7 +194,7 @@ static bool is_written_raw(uint32_t code, size_t length)
     return (code < 0xd800 || code > 0xdfff) && code != 0xfffe && code != 0xffff && code <= 0x10ffff;
 }
 
-/* Double quotes with YAML's escapes. */
+/* Writes a string, in double quotes with YAML's escapes if necessary. */
 static void write_text(struct text *out, const char *value)
 {
     size_t length;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table of settings: which row a path belongs to, and which known name an unknown one is nearest to.
+ * The table of settings: finds the row of a path, and the known name that is nearest to an unknown one.
  *
- * Paths are matched against every row: a file has some hundred settings, and each is looked up a few times in a
- * process's life.
+ * A search compares the path with every row: a file has some hundred settings, and each is searched a few times.
  */
 #include "config_priv.h"
 
@@ -11,15 +10,7 @@
 
 enum { MAX_SIBLINGS = 512, MAX_NEAREST_LENGTH = 128 };
 
-static bool choice_has(const char *const *choices, const char *name)
-{
-    for (; choices && *choices; choices++)
-        if (strcmp(*choices, name) == 0)
-            return true;
-    return false;
-}
-
-/* Whether the next parts of both are the same; moves both past them. */
+/* Compares the next parts of both, and advances both. */
 static bool part_matches(const char **pattern, const char **path)
 {
     size_t wanted = strcspn(*pattern, "."), length = strcspn(*path, ".");
@@ -45,7 +36,10 @@ static bool name_matches(const struct setting *setting, const char *path)
         return false;
     if (setting->type != SETTING_ANY || !setting->choices)
         return true;
-    return choice_has(setting->choices, last); /* the free part is one of some names */
+    for (const char *const *choice = setting->choices; *choice; choice++)
+        if (strcmp(*choice, last) == 0)
+            return true;
+    return false;
 }
 
 struct schema_row *schema_find(const struct config *config, const char *path)
@@ -59,8 +53,8 @@ struct schema_row *schema_find(const struct config *config, const char *path)
     return NULL;
 }
 
-/* What follows `path` in a row's name, or NULL when the row does not lie below it. */
-static const char *rest_below(const char *pattern, const char *path)
+/* Returns the rest of a row's name after `path`, or NULL if the row is not below it. */
+static const char *rest_of_name(const char *pattern, const char *path)
 {
     while (*path) {
         if (!*pattern || strcmp(pattern, "**") == 0 || !part_matches(&pattern, &path))
@@ -72,15 +66,15 @@ static const char *rest_below(const char *pattern, const char *path)
 bool schema_is_section(const struct config *config, const char *path)
 {
     for (size_t i = 0; i < config->row_count; i++)
-        if (rest_below(config->rows[i].setting->name, path))
+        if (rest_of_name(config->rows[i].setting->name, path))
             return true;
     return false;
 }
 
 /* --- "did you mean" ------------------------------------------------------------------------------- */
 
-/* What people look for who know Suricata's names. */
-static const char *const field_names[][2] = {
+/* Settings of Suricata with another name here. */
+static const char *const suricata_names[][2] = {
     { "default-log-dir", "log-dir" },
     { "default-rule-path", "rule-files" },
     { "reference-file", "reference-config-file" },
@@ -103,11 +97,11 @@ static const char *const field_names[][2] = {
     { "decoder.erspan", "decoder.erspan-type1" },
 };
 
-static const char *field_name(const char *path)
+static const char *find_suricata_name(const char *path)
 {
-    for (size_t i = 0; i < sizeof(field_names) / sizeof(field_names[0]); i++)
-        if (strcmp(field_names[i][0], path) == 0)
-            return field_names[i][1];
+    for (size_t i = 0; i < sizeof(suricata_names) / sizeof(suricata_names[0]); i++)
+        if (strcmp(suricata_names[i][0], path) == 0)
+            return suricata_names[i][1];
     return NULL;
 }
 
@@ -133,12 +127,12 @@ static void add_sibling(struct siblings *siblings, const char *name, size_t leng
     siblings->used += length + 1;
 }
 
-/* Names that may follow `parent`. */
+/* Collects the names of the members of `parent`. */
 static void find_siblings(const struct config *config, const char *parent, struct siblings *siblings)
 {
     for (size_t i = 0; i < config->row_count; i++) {
         const struct setting *setting = config->rows[i].setting;
-        const char *rest = parent[0] ? rest_below(setting->name, parent) : setting->name;
+        const char *rest = parent[0] ? rest_of_name(setting->name, parent) : setting->name;
 
         if (rest)
             add_sibling(siblings, rest, strcspn(rest, "."));
@@ -148,7 +142,7 @@ static void find_siblings(const struct config *config, const char *parent, struc
     }
 }
 
-/* A name of two parts that ends in the same one: "fail-open" is known as "queue.fail-open". */
+/* Returns a name whose second part is the key: "queue.fail-open" for "fail-open". */
 static const char *same_ending(const struct config *config, const char *key)
 {
     for (size_t i = 0; i < config->row_count; i++) {
@@ -166,8 +160,8 @@ const char *schema_nearest(const struct config *config, const char *path, char *
     const char *dot = strrchr(path, '.'), *key = dot ? dot + 1 : path;
     size_t parent_length = dot ? (size_t)(dot - path) : 0;
 
-    if (field_name(path))
-        return field_name(path);
+    if (find_suricata_name(path))
+        return find_suricata_name(path);
     if (strlen(key) > MAX_NEAREST_LENGTH || strlen(path) >= CONFIG_MAX_PATH)
         return NULL;
     memcpy(out, path, parent_length);

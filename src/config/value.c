@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Values: one function per type of setting takes what the file has and makes the canonical node of it, or reports.
+ * Values: one function for each type of setting parses a value of a file into a node in canonical form, or reports why
+ * it is invalid.
  *
- * YAML says little about types here: `no` is a boolean or the text "no" as the row wants it, and a single value is a
- * list of one where the row wants a list.
+ * The row determines the type, not YAML: `no` is a boolean or the string "no", and a single value is a list of one if
+ * the row is a list.
  */
 #include "config_priv.h"
 
@@ -13,7 +14,7 @@
 #include <string.h>
 #include <strings.h>
 
-struct take {
+struct parse {
     struct walk *walk;
     const struct setting *setting;
     const char *path;
@@ -38,7 +39,7 @@ bool value_to_bool(const char *value, bool *out)
     return false;
 }
 
-/* The shift that a unit stands for, or -1: k, kb, KiB; all powers of 1024, as the field has it. */
+/* Returns the exponent of two of a unit (k, kb, KiB: powers of 1024, as in Suricata), or -1. */
 static int unit_shift(const char *unit, size_t length)
 {
     static const char letters[] = "kmg";
@@ -75,7 +76,7 @@ bool value_to_size(const char *value, int64_t *out)
 
 /* --- Reports -------------------------------------------------------------------------------------- */
 
-static const char *got(const struct node *in)
+static const char *kind_name(const struct node *in)
 {
     switch (in->kind) {
     case NODE_LIST:
@@ -90,79 +91,79 @@ static const char *got(const struct node *in)
 }
 
 /* "'queue.length' needs a number, got 'abc'" */
-static bool refuse(const struct take *take, const struct node *in, const char *wanted)
+static bool report_invalid(const struct parse *parse, const struct node *in, const char *wanted)
 {
-    if (got(in))
-        diag_error(take->walk->diag, in->at, "'%s' needs %s, got %s", take->path, wanted, got(in));
+    if (kind_name(in))
+        diag_error(parse->walk->diag, in->at, "'%s' needs %s, got %s", parse->path, wanted, kind_name(in));
     else
-        diag_error(take->walk->diag, in->at, "'%s' needs %s, got '%s'", take->path, wanted, in->value);
+        diag_error(parse->walk->diag, in->at, "'%s' needs %s, got '%s'", parse->path, wanted, in->value);
     return false;
 }
 
-static bool out_of_memory(const struct take *take)
+static bool out_of_memory(const struct parse *parse)
 {
-    if (take->walk->config->nodes >= CONFIG_MAX_NODES)
-        diag_error(take->walk->diag, take->in->at, "more than %d values in the configuration", CONFIG_MAX_NODES);
+    if (parse->walk->config->nodes >= CONFIG_MAX_NODES)
+        diag_error(parse->walk->diag, parse->in->at, "more than %d values in the configuration", CONFIG_MAX_NODES);
     else
-        take->walk->out_of_memory = true;
+        parse->walk->out_of_memory = true;
     return false;
 }
 
-static bool check_form(const struct take *take, const struct node *in, const char *value)
+static bool check_form(const struct parse *parse, const struct node *in, const char *value)
 {
-    const char *wanted = take->setting->check ? take->setting->check(value) : NULL;
+    const char *wanted = parse->setting->check ? parse->setting->check(value) : NULL;
 
-    return wanted ? refuse(take, in, wanted) : true;
+    return wanted ? report_invalid(parse, in, wanted) : true;
 }
 
-static bool set_scalar(const struct take *take, struct node *out, const char *value)
+static bool set_scalar(const struct parse *parse, struct node *out, const char *value)
 {
     out->kind = NODE_SCALAR;
     out->value = value;
-    return value ? true : out_of_memory(take);
+    return value ? true : out_of_memory(parse);
 }
 
 /* --- Scalars -------------------------------------------------------------------------------------- */
 
-static bool take_bool(const struct take *take)
+static bool parse_bool(const struct parse *parse)
 {
     bool value;
 
-    if (take->in->kind != NODE_SCALAR || !value_to_bool(take->in->value, &value))
-        return refuse(take, take->in, "yes or no");
-    return set_scalar(take, take->out, value ? "yes" : "no");
+    if (parse->in->kind != NODE_SCALAR || !value_to_bool(parse->in->value, &value))
+        return report_invalid(parse, parse->in, "yes or no");
+    return set_scalar(parse, parse->out, value ? "yes" : "no");
 }
 
-static bool take_number(const struct take *take)
+static bool parse_number(const struct parse *parse)
 {
-    const struct setting *setting = take->setting;
+    const struct setting *setting = parse->setting;
     bool size = setting->type == SETTING_SIZE, bounded = setting->low != 0 || setting->high != 0;
     char wanted[160];
     int64_t value = 0;
-    bool known = take->in->kind == NODE_SCALAR &&
-                 (size ? value_to_size(take->in->value, &value)
-                       : text_to_int(take->in->value, strlen(take->in->value), INT64_MIN, INT64_MAX, &value));
+    bool known = parse->in->kind == NODE_SCALAR &&
+                 (size ? value_to_size(parse->in->value, &value)
+                       : text_to_int(parse->in->value, strlen(parse->in->value), INT64_MIN, INT64_MAX, &value));
 
     if (known && (!bounded || (value >= setting->low && value <= setting->high)))
-        return set_scalar(take, take->out, arena_printf(take->walk->config->arena, "%" PRId64, value));
+        return set_scalar(parse, parse->out, arena_printf(parse->walk->config->arena, "%" PRId64, value));
     if (bounded)
         snprintf(wanted, sizeof(wanted), "a %s from %" PRId64 " to %" PRId64 "%s", size ? "size" : "number",
                  setting->low, setting->high, size ? " bytes" : "");
     else
         snprintf(wanted, sizeof(wanted), "a %s", size ? "size such as 65536 or 16 MiB" : "number");
-    return refuse(take, take->in, wanted);
+    return report_invalid(parse, parse->in, wanted);
 }
 
-static bool take_string(const struct take *take)
+static bool parse_string(const struct parse *parse)
 {
-    if (take->in->kind != NODE_SCALAR)
-        return refuse(take, take->in, "a single value");
-    if (!check_form(take, take->in, take->in->value))
+    if (parse->in->kind != NODE_SCALAR)
+        return report_invalid(parse, parse->in, "a single value");
+    if (!check_form(parse, parse->in, parse->in->value))
         return false;
-    return set_scalar(take, take->out, take->in->value);
+    return set_scalar(parse, parse->out, parse->in->value);
 }
 
-/* The choice as the table spells it; booleans are `yes` and `no` where the table has them. NULL when it is none. */
+/* Returns the choice in the spelling of the table, or NULL. Other booleans match `yes` and `no`. */
 static const char *find_choice(const char *const *choices, const char *value, bool quoted)
 {
     bool flag;
@@ -177,25 +178,25 @@ static const char *find_choice(const char *const *choices, const char *value, bo
     return NULL;
 }
 
-static bool refuse_choice(const struct take *take, const struct node *in)
+static bool report_choices(const struct parse *parse, const struct node *in)
 {
     struct text wanted;
 
     text_init(&wanted);
-    for (const char *const *choice = take->setting->choices; *choice; choice++)
-        text_printf(&wanted, "%s%s", choice == take->setting->choices ? "" : choice[1] ? ", " : " or ", *choice);
-    refuse(take, in, wanted.failed || !wanted.bytes ? "one of its choices" : wanted.bytes);
+    for (const char *const *choice = parse->setting->choices; *choice; choice++)
+        text_printf(&wanted, "%s%s", choice == parse->setting->choices ? "" : choice[1] ? ", " : " or ", *choice);
+    report_invalid(parse, in, wanted.failed || !wanted.bytes ? "one of its choices" : wanted.bytes);
     text_clear(&wanted);
     return false;
 }
 
-static bool take_enum(const struct take *take)
+static bool parse_enum(const struct parse *parse)
 {
     const char *choice = NULL;
 
-    if (take->in->kind == NODE_SCALAR)
-        choice = find_choice(take->setting->choices, take->in->value, take->in->quoted);
-    return choice ? set_scalar(take, take->out, choice) : refuse_choice(take, take->in);
+    if (parse->in->kind == NODE_SCALAR)
+        choice = find_choice(parse->setting->choices, parse->in->value, parse->in->quoted);
+    return choice ? set_scalar(parse, parse->out, choice) : report_choices(parse, parse->in);
 }
 
 static const char *resolve_path(const struct walk *walk, const char *path)
@@ -205,87 +206,87 @@ static const char *resolve_path(const struct walk *walk, const char *path)
     return arena_printf(walk->config->arena, "%s/%s", walk->folder, path);
 }
 
-static bool take_path(const struct take *take)
+static bool parse_path(const struct parse *parse)
 {
-    if (take->in->kind != NODE_SCALAR || take->in->value[0] == '\0')
-        return refuse(take, take->in, "a path");
-    return set_scalar(take, take->out, resolve_path(take->walk, take->in->value));
+    if (parse->in->kind != NODE_SCALAR || parse->in->value[0] == '\0')
+        return report_invalid(parse, parse->in, "a path");
+    return set_scalar(parse, parse->out, resolve_path(parse->walk, parse->in->value));
 }
 
 /* --- Lists ---------------------------------------------------------------------------------------- */
 
-static bool add_item(const struct take *take, const struct node *in, const char *value)
+static bool add_item(const struct parse *parse, const struct node *in, const char *value)
 {
-    struct node *item = node_new(take->walk->config, NODE_SCALAR);
+    struct node *item = node_new(parse->walk->config, NODE_SCALAR);
 
     if (!item || !value)
-        return out_of_memory(take);
+        return out_of_memory(parse);
     item->value = value;
     item->at = in->at;
-    node_add(take->out, item);
+    node_add(parse->out, item);
     return true;
 }
 
-static bool take_item(const struct take *take, const struct node *in, const char *value)
+static bool parse_item(const struct parse *parse, const struct node *in, const char *value)
 {
-    if (take->setting->type == SETTING_PATHS)
-        return add_item(take, in, resolve_path(take->walk, value));
-    if (take->setting->choices) {
-        const char *choice = find_choice(take->setting->choices, value, in->quoted);
+    if (parse->setting->type == SETTING_PATHS)
+        return add_item(parse, in, resolve_path(parse->walk, value));
+    if (parse->setting->choices) {
+        const char *choice = find_choice(parse->setting->choices, value, in->quoted);
 
-        return choice ? add_item(take, in, choice) : refuse_choice(take, in);
+        return choice ? add_item(parse, in, choice) : report_choices(parse, in);
     }
-    return check_form(take, in, value) && add_item(take, in, value);
+    return check_form(parse, in, value) && add_item(parse, in, value);
 }
 
-/* "forward, input" where names of a table are wanted. */
-static bool take_words(const struct take *take)
+/* Parses names in one string: "forward, input". */
+static bool parse_words(const struct parse *parse)
 {
-    struct span rest = span_of(take->in->value);
+    struct span rest = span_of(parse->in->value);
 
     for (struct span word; span_next(&rest, ',', &word);) {
-        char *name = arena_strndup(take->walk->config->arena, word.at, word.length);
+        char *name = arena_strndup(parse->walk->config->arena, word.at, word.length);
 
         if (!name)
-            return out_of_memory(take);
-        if (!take_item(take, take->in, name))
+            return out_of_memory(parse);
+        if (!parse_item(parse, parse->in, name))
             return false;
     }
     return true;
 }
 
-static bool take_list(const struct take *take)
+static bool parse_list(const struct parse *parse)
 {
     const char **strings;
     bool good = true;
     size_t count = 0;
 
-    take->out->kind = NODE_LIST;
-    if (take->in->kind == NODE_MAP)
-        return refuse(take, take->in, "a list");
-    if (take->in->kind == NODE_SCALAR)
-        good = take->setting->choices ? take_words(take) : take_item(take, take->in, take->in->value);
-    for (const struct node *item = take->in->first; take->in->kind == NODE_LIST && item; item = item->next) {
+    parse->out->kind = NODE_LIST;
+    if (parse->in->kind == NODE_MAP)
+        return report_invalid(parse, parse->in, "a list");
+    if (parse->in->kind == NODE_SCALAR)
+        good = parse->setting->choices ? parse_words(parse) : parse_item(parse, parse->in, parse->in->value);
+    for (const struct node *item = parse->in->first; parse->in->kind == NODE_LIST && item; item = item->next) {
         if (item->kind != NODE_SCALAR)
-            good = refuse(take, item, "single values in its list");
+            good = report_invalid(parse, item, "single values in its list");
         else
-            good = take_item(take, item, item->value) && good;
+            good = parse_item(parse, item, item->value) && good;
     }
     if (!good)
         return false;
-    strings = arena_alloc(take->walk->config->arena, (take->out->count + 1) * sizeof(*strings));
+    strings = arena_alloc(parse->walk->config->arena, (parse->out->count + 1) * sizeof(*strings));
     if (!strings)
-        return out_of_memory(take);
-    for (const struct node *item = take->out->first; item; item = item->next)
+        return out_of_memory(parse);
+    for (const struct node *item = parse->out->first; item; item = item->next)
         strings[count++] = item->value;
     strings[count] = NULL;
-    take->out->strings = strings;
+    parse->out->strings = strings;
     return true;
 }
 
-/* --- The rule language's own form: a list in YAML is a group there -------------------------------- */
+/* --- Variables: a list in YAML is a group in the syntax of rules ---------------------------------- */
 
-static bool join_group(const struct take *take, const struct node *list, struct text *text)
+static bool join_group(const struct parse *parse, const struct node *list, struct text *text)
 {
     text_puts(text, "[");
     for (const struct node *item = list->first; item; item = item->next) {
@@ -294,57 +295,57 @@ static bool join_group(const struct take *take, const struct node *list, struct 
         if (item->kind == NODE_SCALAR)
             text_puts(text, item->value);
         else if (item->kind != NODE_LIST)
-            return refuse(take, item, "single values in its list");
-        else if (!join_group(take, item, text))
+            return report_invalid(parse, item, "single values in its list");
+        else if (!join_group(parse, item, text))
             return false;
     }
     text_puts(text, "]");
     return true;
 }
 
-static bool take_variable(const struct take *take)
+static bool parse_variable(const struct parse *parse)
 {
     struct text text;
     bool good;
 
-    if (take->in->kind != NODE_LIST)
-        return take_string(take);
+    if (parse->in->kind != NODE_LIST)
+        return parse_string(parse);
     text_init(&text);
-    good = join_group(take, take->in, &text);
+    good = join_group(parse, parse->in, &text);
     if (good)
-        good = text.failed ? out_of_memory(take)
-                           : set_scalar(take, take->out, arena_strdup(take->walk->config->arena, text.bytes));
+        good = text.failed ? out_of_memory(parse)
+                           : set_scalar(parse, parse->out, arena_strdup(parse->walk->config->arena, text.bytes));
     text_clear(&text);
     return good;
 }
 
-static bool take_any(const struct take *take)
+static bool parse_any(const struct parse *parse)
 {
-    struct node *out = take->out;
+    struct node *out = parse->out;
 
-    *out = *take->in;
+    *out = *parse->in;
     out->next = NULL;
     return true;
 }
 
-static bool (*const takers[])(const struct take *take) = {
-    [SETTING_BOOL] = take_bool,     [SETTING_NUMBER] = take_number, [SETTING_SIZE] = take_number,
-    [SETTING_STRING] = take_string, [SETTING_ENUM] = take_enum,     [SETTING_PATH] = take_path,
-    [SETTING_LIST] = take_list,     [SETTING_PATHS] = take_list,    [SETTING_VARIABLE] = take_variable,
-    [SETTING_SECTION] = take_any,   [SETTING_ANY] = take_any,
+static bool (*const parsers[])(const struct parse *parse) = {
+    [SETTING_BOOL] = parse_bool,     [SETTING_NUMBER] = parse_number, [SETTING_SIZE] = parse_number,
+    [SETTING_STRING] = parse_string, [SETTING_ENUM] = parse_enum,     [SETTING_PATH] = parse_path,
+    [SETTING_LIST] = parse_list,     [SETTING_PATHS] = parse_list,    [SETTING_VARIABLE] = parse_variable,
+    [SETTING_SECTION] = parse_any,   [SETTING_ANY] = parse_any,
 };
 
-struct node *value_take(struct walk *walk, const struct setting *setting, const char *path, const struct node *in)
+struct node *value_parse_node(struct walk *walk, const struct setting *setting, const char *path, const struct node *in)
 {
-    struct take take = { .walk = walk, .setting = setting, .path = path, .in = in };
+    struct parse parse = { .walk = walk, .setting = setting, .path = path, .in = in };
 
-    take.out = node_new(walk->config, NODE_NULL);
-    if (!take.out) {
-        out_of_memory(&take);
+    parse.out = node_new(walk->config, NODE_NULL);
+    if (!parse.out) {
+        out_of_memory(&parse);
         return NULL;
     }
-    take.out->at = in->at;
+    parse.out->at = in->at;
     if (in->kind == NODE_NULL && setting->type != SETTING_ANY)
-        return take.out; /* a name without a value: as if it was not written */
-    return takers[setting->type](&take) ? take.out : NULL;
+        return parse.out; /* a name without a value sets nothing */
+    return parsers[setting->type](&parse) ? parse.out : NULL;
 }

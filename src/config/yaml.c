@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * YAML text to a tree, by libyaml's events.
+ * Parses YAML into a tree, from the events of libyaml.
  *
- * libyaml's document loader is not used: it has no bounds, and a mapping's duplicate keys would be gone before anybody
- * could complain. Positions: libyaml counts lines and columns from 0 and in characters; the line's text comes from an
- * own index of line starts, by the same line breaks.
+ * libyaml's document loader is not used, because it has no limits and hides duplicate keys. libyaml counts lines and
+ * columns from 0, in characters; the text of a line comes from an index of line starts, with the same line breaks.
  *
- * Aliases are copied where they stand, counted against the bound of nodes. A value that begins with `!` is a tag to
- * YAML and one with `*` an alias; rule variables are often meant, so both messages say that quotes help.
+ * An alias is replaced by a copy of its node, which counts towards the limit of nodes. To YAML a value that begins with
+ * `!` is a tag, and one with `*` an alias; users often mean rule variables, so both errors suggest quotes.
  */
 #include "config_priv.h"
 
@@ -39,7 +38,8 @@ struct reader {
 
 /* --- Positions ------------------------------------------------------------------------------------ */
 
-/* The length of the line break at `at`, or 0: those that libyaml knows (CR LF, CR, LF, NEL, LS, PS). */
+/* Returns the length of the line break at `at`, or 0. The line breaks are those of libyaml: CR LF, CR, LF, NEL, LS, PS.
+ */
 static size_t line_break(const char *at, const char *end)
 {
     size_t left = (size_t)(end - at);
@@ -89,7 +89,7 @@ static struct position position_of(const struct reader *reader, yaml_mark_t star
                            .line = (uint32_t)start.line + 1,
                            .column = (uint32_t)start.column + 1 };
 
-    if (start.line >= reader->line_count) { /* libyaml ends a text in the line after it */
+    if (start.line >= reader->line_count) { /* libyaml reports the end of the text in the line after the last one */
         at.line = (uint32_t)reader->line_count;
         at.column = (uint32_t)strlen(reader->lines[reader->line_count - 1]) + 1;
     }
@@ -115,7 +115,7 @@ static int report_parser(const struct reader *reader)
         return -ENOMEM;
     if (parser->error == YAML_READER_ERROR) {
         at = (struct position){ .file = reader->name };
-        diag_error(reader->diag, at, "not a YAML text in UTF-8: %s at byte %zu",
+        diag_error(reader->diag, at, "not YAML in UTF-8: %s at byte %zu",
                    parser->problem ? parser->problem : "wrong character", parser->problem_offset);
         return -EINVAL;
     }
@@ -127,7 +127,7 @@ static int report_parser(const struct reader *reader)
     return -EINVAL;
 }
 
-static int report_bound(const struct reader *reader, struct position at)
+static int report_limit(const struct reader *reader, struct position at)
 {
     if (reader->config->nodes < CONFIG_MAX_NODES)
         return -ENOMEM;
@@ -144,8 +144,8 @@ static int next_event(struct reader *reader, yaml_event_t *event)
 
 static int read_node(struct reader *reader, const yaml_event_t *event, struct node **out);
 
-/* A bare ! is YAML's "take it as it is"; tags of YAML itself (!!str) are harmless. Reading goes on: the rest may have
- * mistakes too. */
+/* Reports tags, except a bare `!`, which means a plain string, and those of YAML (!!str). Parsing continues, to report
+ * further mistakes. */
 static void check_tag(const struct reader *reader, const char *tag, struct position at)
 {
     if (tag && tag[0] == '!' && tag[1] != '\0')
@@ -203,15 +203,15 @@ static int read_alias(struct reader *reader, const yaml_event_t *event, struct n
         if (*out)
             return 0;
         if (reader->config->nodes >= CONFIG_MAX_NODES)
-            return report_bound(reader, at);
-        diag_error(reader->diag, at, "alias '*%s' makes more than %d levels", name, CONFIG_MAX_DEPTH);
+            return report_limit(reader, at);
+        diag_error(reader->diag, at, "alias '*%s' exceeds %d levels of nesting", name, CONFIG_MAX_DEPTH);
         return -EINVAL;
     }
     diag_error(reader->diag, at, "no anchor '&%s' before this alias (a value that begins with * must stand in quotes)",
                name);
-    *out = node_new(reader->config, NODE_NULL); /* and the rest is read */
+    *out = node_new(reader->config, NODE_NULL); /* continue with the rest */
     if (!*out)
-        return report_bound(reader, at);
+        return report_limit(reader, at);
     (*out)->at = at;
     return 0;
 }
@@ -293,7 +293,7 @@ static int check_key(const struct reader *reader, const struct node *map, const 
     return 0;
 }
 
-/* The value that belongs to the key in `event`. A duplicate's value is read over, so that the rest is looked at too. */
+/* Reads the value of the key in `event`. The value of an invalid key is skipped, so that the rest is checked, too. */
 static int read_member(struct reader *reader, const yaml_event_t *key_event, struct node *map)
 {
     bool usable = check_key(reader, map, key_event) == 0;
@@ -305,7 +305,7 @@ static int read_member(struct reader *reader, const yaml_event_t *key_event, str
     if (!key)
         return -ENOMEM;
     if (key_event->type != YAML_SCALAR_EVENT && key_event->type != YAML_ALIAS_EVENT) {
-        int err = read_node(reader, key_event, &ignored); /* a mapping or list as key: over it */
+        int err = read_node(reader, key_event, &ignored); /* skip a mapping or list */
 
         if (err)
             return err;
@@ -343,7 +343,7 @@ static int read_map(struct reader *reader, struct node *map)
     return err;
 }
 
-/* The anchor is known only when its node is complete, so an alias can't make a ring. */
+/* An anchor is added when its node is complete, so an alias cannot refer to a node that contains it. */
 static int read_collection(struct reader *reader, const yaml_event_t *event, struct node *node)
 {
     if (reader->depth >= CONFIG_MAX_DEPTH) {
@@ -368,7 +368,7 @@ static int read_node(struct reader *reader, const yaml_event_t *event, struct no
         return read_alias(reader, event, out);
     node = node_new(reader->config, NODE_NULL);
     if (!node)
-        return report_bound(reader, at);
+        return report_limit(reader, at);
     node->at = at;
     if (event->type == YAML_SCALAR_EVENT) {
         anchor = (const char *)event->data.scalar.anchor;
@@ -410,7 +410,7 @@ static int read_stream(struct reader *reader, struct node **out)
         if (err)
             return err;
         if (event.type == YAML_DOCUMENT_START_EVENT && ++documents > 1) {
-            diag_error(reader->diag, event_position(reader, &event), "a second document: one file is one document");
+            diag_error(reader->diag, event_position(reader, &event), "a second document: a file may have only one");
             err = -EINVAL;
         } else if (event.type == YAML_ALIAS_EVENT || event.type == YAML_SCALAR_EVENT ||
                    event.type == YAML_SEQUENCE_START_EVENT || event.type == YAML_MAPPING_START_EVENT) {

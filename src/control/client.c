@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who asks: one connection, one request, one answer, with a time limit. */
+/* Client of the control socket: sends one request and receives its answer within a time limit. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 enum { PIECE = 64 << 10, MS_PER_SECOND = 1000 };
 
-static int refuse(char error[CONTROL_ERROR_SIZE], int err, const char *path)
+static int set_error(char error[CONTROL_ERROR_SIZE], int err, const char *path)
 {
     if (err == -ENOENT || err == -ECONNREFUSED)
         snprintf(error, CONTROL_ERROR_SIZE,
@@ -62,29 +62,22 @@ static int send_all(int fd, const char *bytes, size_t length)
     return 0;
 }
 
-static int wait_readable(int fd, uint64_t until_ns)
-{
-    uint64_t now_ns = clock_monotonic_ns();
-    struct pollfd wait = { .fd = fd, .events = POLLIN };
-    int ready;
-
-    if (now_ns >= until_ns)
-        return -ETIMEDOUT;
-    ready = poll(&wait, 1, (int)((until_ns - now_ns) / (NS_PER_SECOND / MS_PER_SECOND)) + 1);
-    return ready < 0 && errno != EINTR ? -errno : 0;
-}
-
 static int receive_line(int fd, unsigned seconds, struct text *line)
 {
     uint64_t until_ns = clock_monotonic_ns() + seconds * NS_PER_SECOND;
 
     while (line->length == 0 || line->bytes[line->length - 1] != '\n') {
-        int err = wait_readable(fd, until_ns);
+        struct pollfd wait = { .fd = fd, .events = POLLIN };
+        uint64_t now_ns = clock_monotonic_ns();
         char *room = text_reserve(line, PIECE);
         ssize_t n;
 
-        if (err || !room)
-            return err ? err : -ENOMEM;
+        if (!room)
+            return -ENOMEM;
+        if (now_ns >= until_ns)
+            return -ETIMEDOUT;
+        if (poll(&wait, 1, (int)((until_ns - now_ns) / (NS_PER_SECOND / MS_PER_SECOND)) + 1) < 0 && errno != EINTR)
+            return -errno;
         n = recv(fd, room, PIECE, MSG_DONTWAIT);
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
             continue;
@@ -97,7 +90,7 @@ static int receive_line(int fd, unsigned seconds, struct text *line)
     return 0;
 }
 
-/* A failure's message is for who asked. */
+/* The message of a failed request becomes the error text. */
 static int read_answer(const struct text *line, struct control_reply *out, char error[CONTROL_ERROR_SIZE])
 {
     const char *cause, *word, *message;
@@ -126,15 +119,15 @@ int control_ask(const char *path, const struct text *request, unsigned seconds, 
     struct text line;
 
     if (fd < 0)
-        return refuse(error, fd, path);
+        return set_error(error, fd, path);
     text_init(&line);
     err = request->failed ? -ENOMEM : send_all(fd, request->bytes, request->length);
     if (!err)
         err = send_all(fd, "\n", 1);
-    if (!err || err == -EPIPE) /* who was turned away may have been told why */
+    if (!err || err == -EPIPE) /* a rejected client may have received the reason */
         err = receive_line(fd, seconds, &line);
     if (err)
-        refuse(error, err, path);
+        set_error(error, err, path);
     else
         err = read_answer(&line, out, error);
     text_clear(&line);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside of control: request.c reads lines and runs commands, server.c has the socket and its clients, client.c asks.
- */
+/* Private to control: request.c parses requests and runs commands, server.c has the socket and its clients, client.c
+ * sends requests. */
 #ifndef SLUICE_CONTROL_PRIV_H
 #define SLUICE_CONTROL_PRIV_H
 
@@ -9,16 +9,16 @@
 struct control_request {
     const struct control_value *arguments; /* NULL: none */
     struct text *out;
-    uint64_t ticket; /* for who defers */
-    size_t begun_at; /* of the answer in `out` */
+    uint64_t ticket; /* for control_answer_later() */
+    size_t begun_at; /* offset of the answer in `out` */
     bool answered, failed, deferred;
 };
 
-/* The beginning and the end of an answer line. */
+/* Write the beginning and the end of an answer line. */
 void answer_begin(struct text *out, bool ok);
 void answer_end(struct text *out);
 
-/* Runs the command of a line; true when the answer comes later. */
+/* Runs the command of a line. Returns true if its answer is deferred. */
 bool request_run(const struct control_command *commands, void *user, const char *line, size_t length, uint64_t ticket,
                  struct text *out);
 

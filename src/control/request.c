@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A request: its line, read by json-c with bounds on what it may hold, the command that it names, and the answer. */
+/* A request: parses its line, runs its command, and writes the answer. */
 #include "control_priv.h"
 #include "value.h"
 
@@ -36,7 +36,7 @@ struct text *control_answer(struct control_request *request)
 
 static void fail(struct control_request *request, const char *message)
 {
-    request->out->length = request->begun_at; /* what was begun is taken back */
+    request->out->length = request->begun_at; /* discards the incomplete answer */
     request->out->failed = false;
     answer_begin(request->out, false);
     json_string(request->out, NULL, message);
@@ -81,42 +81,33 @@ bool control_bool(const struct control_request *request, const char *name)
 
 /* --- Commands ------------------------------------------------------------------------------------- */
 
-static const struct control_command *find_command(const struct control_command *commands, const char *name)
-{
-    for (const struct control_command *command = commands; command->name; command++) {
-        if (strcmp(command->name, name) == 0 || (command->alias && strcmp(command->alias, name) == 0))
-            return command;
-    }
-    return NULL;
-}
-
-static void unknown_command(struct control_request *request, const struct control_command *commands, const char *name)
-{
-    const char *names[MAX_COMMANDS], *near;
-    size_t count = 0;
-
-    for (const struct control_command *command = commands; command->name && count < MAX_COMMANDS; command++)
-        names[count++] = command->name;
-    near = text_nearest(name, names, count);
-    control_fail(request, "unknown command '%.*s'%s%s%s", MAX_NAME_SHOWN, name, near ? ", did you mean '" : "",
-                 near ? near : "", near ? "'?" : "");
-}
-
 static void run_command(struct control_request *request, const struct control_command *commands, void *user,
                         const struct control_value *line)
 {
     const char *name = control_value_string(control_value_member(line, "command"));
-    const struct control_command *command = name ? find_command(commands, name) : NULL;
     const struct control_value *arguments = control_value_member(line, "arguments");
+    const struct control_command *command = commands;
+    const char *names[MAX_COMMANDS], *near;
+    size_t count = 0;
 
     if (!name && control_value_string(control_value_member(line, "version"))) {
-        json_string(control_answer(request), NULL, SLUICE_VERSION); /* how the field's clients begin */
+        json_string(control_answer(request), NULL, SLUICE_VERSION); /* the first request of Suricata's clients */
         return;
     }
     if (!name) {
         control_fail(request, "a request must be an object with \"command\"");
-    } else if (!command) {
-        unknown_command(request, commands, name);
+        return;
+    }
+    for (; command->name; command++) {
+        if (strcmp(command->name, name) == 0 || (command->alias && strcmp(command->alias, name) == 0))
+            break;
+        if (count < MAX_COMMANDS)
+            names[count++] = command->name;
+    }
+    if (!command->name) {
+        near = text_nearest(name, names, count);
+        control_fail(request, "unknown command '%.*s'%s%s%s", MAX_NAME_SHOWN, name, near ? ", did you mean '" : "",
+                     near ? near : "", near ? "'?" : "");
     } else if (arguments && !control_value_is_object(arguments)) {
         control_fail(request, "\"arguments\" must be an object");
     } else {
@@ -135,7 +126,7 @@ bool request_run(const struct control_command *commands, void *user, const char 
     if (value)
         run_command(&request, commands, user, value);
     else
-        control_fail(&request, "no JSON: %s", cause);
+        control_fail(&request, "the request is not valid JSON: %s", cause);
     control_value_free(value);
     if (request.deferred)
         return true;

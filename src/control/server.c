@@ -35,54 +35,54 @@
 enum {
     BACKLOG = 128,
     EVENTS = CONTROL_MAX_CONNECTIONS + 2,
-    ACCEPTS =
-        48, /* per round; with the requests that are being answered (at most 64) fewer than there may be connections */
+    /* Accepted per round: together with the requests in progress (at most 64) less than CONTROL_MAX_CONNECTIONS. */
+    ACCEPTS = 48,
     TICKET_SLOTS = 256,
     FOLDER_MODE = 0755,
     PATH_SIZE = sizeof(((struct sockaddr_un *)0)->sun_path)
 };
 
-/* What is no client's number. */
+/* epoll ids that are not the index of a client. */
 #define LISTEN_ID UINT64_MAX
 #define WAKE_ID (UINT64_MAX - 1)
 
 struct client {
     int fd;       /* -1: free */
-    bool waits;   /* for an answer that comes later */
-    bool closing; /* when its answer has been sent */
-    bool served;  /* it has sent at least one whole request, and the server has handled it */
-    bool is_new;  /* the server has not tried to read from it */
+    bool waits;   /* for a deferred answer */
+    bool closing; /* close it when its answer has been sent */
+    bool served;  /* the server has handled at least one request */
+    bool is_new;  /* the server has not read from it */
     uid_t uid;    /* of the process that connected */
     uint64_t ticket;
-    uint64_t since_ns; /* of what it is doing */
-    size_t length;     /* of the line that it has begun */
-    size_t sent;
+    uint64_t since_ns; /* time of the last progress */
+    size_t length;     /* bytes in `line` */
+    size_t sent;       /* bytes of `out` */
     struct text out;
     char line[CONTROL_MAX_LINE];
 };
 
-/* In which order clients give way, the lowest first. */
+/* The order in which clients are closed in favour of others, the lowest rank first; NO_RANK: never. */
 enum { NO_RANK = 9 };
 typedef unsigned (*rank_function)(const struct client *client);
 
 struct control_server {
     struct control_options options;
-    char path[PATH_SIZE]; /* to be removed; "": somebody else's */
+    char path[PATH_SIZE]; /* removed with the server; "": another process removes it */
     int listen_fd, epoll_fd;
-    int wake_fd; /* readable while there are lines that were read and not answered */
+    int wake_fd; /* readable while a client has a further request in `line` */
     uint64_t next_ticket;
     struct client clients[CONTROL_MAX_CONNECTIONS];
 };
 
 /* --- The socket ----------------------------------------------------------------------------------- */
 
-static int refuse(char error[CONTROL_ERROR_SIZE], int err, const char *path, const char *what)
+static int set_error(char error[CONTROL_ERROR_SIZE], int err, const char *path, const char *what)
 {
     snprintf(error, CONTROL_ERROR_SIZE, "control socket %s: %s: %s", path, what, strerror(-err));
     return err;
 }
 
-/* 0 when no process listens on the socket; -EADDRINUSE when one does: *pid is its id, 0 when it is not known. */
+/* Returns 0 if no process listens on the socket, or -EADDRINUSE with the process id in *pid (0: unknown). */
 static int probe(const struct sockaddr_un *address, pid_t *pid)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -100,44 +100,14 @@ static int probe(const struct sockaddr_un *address, pid_t *pid)
     return err == -ECONNREFUSED || err == -ENOENT ? 0 : err == -EAGAIN ? -EADDRINUSE : err;
 }
 
-/* Of somebody who died; what is no socket is not ours to remove. */
-static void remove_stale(const char *path)
-{
-    struct stat status;
-
-    if (lstat(path, &status) == 0 && S_ISSOCK(status.st_mode))
-        unlink(path);
-}
-
-static void make_folder(const char *path)
-{
-    char folder[PATH_SIZE];
-    char *slash;
-
-    snprintf(folder, sizeof(folder), "%s", path);
-    slash = strrchr(folder, '/');
-    if (!slash || slash == folder)
-        return;
-    *slash = '\0';
-    mkdir(folder, FOLDER_MODE); /* what is wrong with it bind() will say */
-}
-
-static int set_group(const char *path, const char *name)
-{
-    const struct group *group = name ? getgrnam(name) : NULL;
-
-    if (!name)
-        return 0;
-    if (!group)
-        return -ENOENT;
-    return chown(path, (uid_t)-1, group->gr_gid) ? -errno : 0;
-}
-
-/* Nobody may connect before its mode and group are what they should be. *made: the path is ours to remove. */
+/* The umask prevents connections until mode and group are set. *made: the path exists, and the caller removes it after
+ * an error. */
 static int bind_socket(int fd, const struct sockaddr_un *address, const struct control_options *options, bool *made,
                        char error[CONTROL_ERROR_SIZE])
 {
+    const struct group *group = options->group ? getgrnam(options->group) : NULL;
     const char *path = address->sun_path;
+    struct stat status;
     mode_t before;
     pid_t pid = 0;
     int err;
@@ -151,19 +121,21 @@ static int bind_socket(int fd, const struct sockaddr_un *address, const struct c
         return err;
     }
     if (err)
-        return refuse(error, err, path, "connect");
-    remove_stale(path);
+        return set_error(error, err, path, "connect");
+    if (lstat(path, &status) == 0 && S_ISSOCK(status.st_mode))
+        unlink(path); /* of a process that has died */
     before = umask(0177);
     err = bind(fd, (const struct sockaddr *)address, sizeof(*address)) ? -errno : 0;
     umask(before);
     if (err)
-        return refuse(error, err, path, "bind");
+        return set_error(error, err, path, "bind");
     *made = true;
-    err = set_group(path, options->group);
-    if (err)
-        return refuse(error, err, path, "group");
+    if (options->group && !group)
+        return set_error(error, -ENOENT, path, "group");
+    if (group && chown(path, (uid_t)-1, group->gr_gid))
+        return set_error(error, -errno, path, "group");
     if (chmod(path, options->mode) || listen(fd, BACKLOG))
-        return refuse(error, -errno, path, "listen");
+        return set_error(error, -errno, path, "listen");
     return 0;
 }
 
@@ -171,16 +143,22 @@ int control_listen(const struct control_options *options, char error[CONTROL_ERR
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     const char *path = options->path;
+    char folder[PATH_SIZE], *slash;
     bool made = false;
     int fd, err;
 
     if (strlen(path) >= sizeof(address.sun_path))
-        return refuse(error, -ENAMETOOLONG, path, "path");
+        return set_error(error, -ENAMETOOLONG, path, "path");
     strcpy(address.sun_path, path);
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
-        return refuse(error, -errno, path, "socket");
-    make_folder(path);
+        return set_error(error, -errno, path, "socket");
+    snprintf(folder, sizeof(folder), "%s", path);
+    slash = strrchr(folder, '/');
+    if (slash && slash != folder) {
+        *slash = '\0';
+        mkdir(folder, FOLDER_MODE); /* bind() reports an error */
+    }
     err = bind_socket(fd, &address, options, &made, error);
     if (!err)
         return fd;
@@ -206,15 +184,15 @@ static int open_socket(struct control_server *server, char error[CONTROL_ERROR_S
     if (server->listen_fd < 0)
         return server->listen_fd;
     if (!options->inherits)
-        strcpy(server->path, options->path); /* it fits, or it could not be listened on */
+        strcpy(server->path, options->path); /* control_listen() has checked its length */
     server->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     server->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (server->epoll_fd < 0 || server->wake_fd < 0)
-        return refuse(error, -errno, options->path, "socket");
+        return set_error(error, -errno, options->path, "socket");
     err = watch(server, EPOLL_CTL_ADD, server->wake_fd, EPOLLIN, WAKE_ID);
     if (!err)
         err = watch(server, EPOLL_CTL_ADD, server->listen_fd, EPOLLIN, LISTEN_ID);
-    return err ? refuse(error, err, options->path, "socket") : 0;
+    return err ? set_error(error, err, options->path, "socket") : 0;
 }
 
 int control_server_new(struct control_server **out, const struct control_options *options,
@@ -240,10 +218,10 @@ int control_server_new(struct control_server **out, const struct control_options
     return err;
 }
 
-static void drop_client(struct client *client)
+static void close_client(struct client *client)
 {
     if (client->fd >= 0)
-        close(client->fd); /* epoll forgets it */
+        close(client->fd); /* also removes it from epoll */
     text_clear(&client->out);
     client->fd = -1;
     client->waits = client->closing = client->served = false;
@@ -255,7 +233,7 @@ void control_server_free(struct control_server *server)
     if (!server)
         return;
     for (unsigned i = 0; i < CONTROL_MAX_CONNECTIONS; i++)
-        drop_client(&server->clients[i]);
+        close_client(&server->clients[i]);
     if (server->path[0])
         unlink(server->path);
     if (server->listen_fd >= 0)
@@ -278,10 +256,10 @@ static void wait_for(struct control_server *server, struct client *client, uint3
 {
     client->since_ns = clock_monotonic_ns();
     if (watch(server, EPOLL_CTL_MOD, client->fd, events, (uint64_t)(client - server->clients)))
-        drop_client(client);
+        close_client(client);
 }
 
-/* What there is of the answer; the rest when the client has read. */
+/* Sends as much of the answer as the socket accepts; the rest when it is writable again. */
 static void send_answer(struct control_server *server, struct client *client)
 {
     while (client->sent < client->out.length) {
@@ -295,7 +273,7 @@ static void send_answer(struct control_server *server, struct client *client)
             return;
         }
         if (n <= 0) {
-            drop_client(client);
+            close_client(client);
             return;
         }
         client->sent += (size_t)n;
@@ -304,7 +282,7 @@ static void send_answer(struct control_server *server, struct client *client)
     text_clear(&client->out);
     client->sent = 0;
     if (client->closing)
-        drop_client(client);
+        close_client(client);
     else
         wait_for(server, client, EPOLLIN);
 }
@@ -319,7 +297,7 @@ static bool has_line(const struct client *client)
     return !is_busy(client) && memchr(client->line, '\n', client->length);
 }
 
-static void refuse_request(struct control_server *server, struct client *client, const char *why)
+static void reject_request(struct control_server *server, struct client *client, const char *why)
 {
     answer_begin(&client->out, false);
     json_string(&client->out, NULL, why);
@@ -335,17 +313,17 @@ static void read_client(struct control_server *server, struct client *client)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n <= 0) {
-        drop_client(client);
+        close_client(client);
         return;
     }
     if (client->length == 0)
         client->since_ns = clock_monotonic_ns();
     client->length += (size_t)n;
     if (!has_line(client) && client->length == sizeof(client->line))
-        refuse_request(server, client, "the request is too long");
+        reject_request(server, client, "the request is too long");
 }
 
-/* --- Clients that give way ------------------------------------------------------------------------ */
+/* --- Eviction ------------------------------------------------------------------------------------- */
 
 static unsigned count_connections(const struct control_server *server, uid_t uid)
 {
@@ -356,8 +334,8 @@ static unsigned count_connections(const struct control_server *server, uid_t uid
     return count;
 }
 
-/* Connections in the order in which they give way: without a whole request, between requests, with further requests.
- * NO_RANK: its first request has arrived, or it is being answered. */
+/* Rank of a connection: 0 without a complete request, 1 between requests, 2 with further requests. NO_RANK: its first
+ * request has arrived, or it is being answered. */
 static unsigned rank_connection(const struct client *client)
 {
     if (is_busy(client) || client->is_new || (has_line(client) && !client->served))
@@ -367,7 +345,7 @@ static unsigned rank_connection(const struct client *client)
     return client->served && client->length == 0;
 }
 
-/* Requests that are being answered: those whose client does not read, then those that wait for a deferred answer. */
+/* Rank of a request that is being answered: 0 if the client does not read, 1 if it waits for a deferred answer. */
 static unsigned rank_request(const struct client *client)
 {
     if (client->fd < 0 || !is_busy(client))
@@ -375,7 +353,7 @@ static unsigned rank_request(const struct client *client)
     return client->waits;
 }
 
-static bool gives_way_before(const struct control_server *server, const struct client *one, const struct client *other,
+static bool is_closed_before(const struct control_server *server, const struct client *one, const struct client *other,
                              rank_function rank)
 {
     unsigned count = count_connections(server, one->uid), others = count_connections(server, other->uid);
@@ -387,8 +365,8 @@ static bool gives_way_before(const struct control_server *server, const struct c
     return rank(one) != rank(other) ? rank(one) < rank(other) : one->since_ns < other->since_ns;
 }
 
-/* The connection that gives way to one of this user. A user replaces its own connections, but none that waits for an
- * answer, and those of users with more connections. NULL if there is none. */
+/* Returns the client to close in favour of one of this user, or NULL: one of the user itself that does not wait for an
+ * answer, or one of a user with more connections. */
 static struct client *find_victim(struct control_server *server, uid_t uid, rank_function rank)
 {
     unsigned own = count_connections(server, uid);
@@ -400,7 +378,7 @@ static struct client *find_victim(struct control_server *server, uid_t uid, rank
         if (client->fd < 0 || rank(client) == NO_RANK || (client->uid == uid && client->waits) ||
             (uid != 0 && client->uid != uid && (client->uid == 0 || count_connections(server, client->uid) <= own)))
             continue;
-        if (!victim || gives_way_before(server, client, victim, rank))
+        if (!victim || is_closed_before(server, client, victim, rank))
             victim = client;
     }
     return victim;
@@ -408,31 +386,23 @@ static struct client *find_victim(struct control_server *server, uid_t uid, rank
 
 /* --- Requests ------------------------------------------------------------------------------------- */
 
-static bool may_be_answered(struct control_server *server, const struct client *client)
-{
-    unsigned count = 0;
-    struct client *victim;
-
-    for (unsigned i = 0; i < CONTROL_MAX_CONNECTIONS; i++)
-        count += server->clients[i].fd >= 0 && is_busy(&server->clients[i]);
-    if (count < server->options.max_clients)
-        return true;
-    victim = find_victim(server, client->uid, rank_request);
-    if (!victim)
-        return false;
-    drop_client(victim);
-    return true;
-}
-
-/* Handles the first request of its buffer. */
-static void take_line(struct control_server *server, struct client *client)
+/* Runs the first request in the buffer of the client. */
+static void run_request(struct control_server *server, struct client *client)
 {
     char *end = memchr(client->line, '\n', client->length);
     size_t length = (size_t)(end - client->line);
+    unsigned count = 0;
 
-    if (!may_be_answered(server, client)) {
-        refuse_request(server, client, "too many clients (control.clients)");
-        return;
+    for (unsigned i = 0; i < CONTROL_MAX_CONNECTIONS; i++)
+        count += server->clients[i].fd >= 0 && is_busy(&server->clients[i]);
+    if (count >= server->options.max_clients) {
+        struct client *victim = find_victim(server, client->uid, rank_request);
+
+        if (!victim) {
+            reject_request(server, client, "too many clients (control.clients)");
+            return;
+        }
+        close_client(victim);
     }
     client->ticket = server->next_ticket++ * TICKET_SLOTS + (uint64_t)(client - server->clients);
     client->waits =
@@ -448,24 +418,7 @@ static void take_line(struct control_server *server, struct client *client)
 
 /* --- New connections ------------------------------------------------------------------------------ */
 
-static void turn_away(int fd)
-{
-    static const char answer[] = "{\"return\":\"NOK\",\"message\":\"too many clients (control.clients)\"}\n";
-
-    if (send(fd, answer, sizeof(answer) - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-        errno = 0;
-    close(fd);
-}
-
-static uid_t find_uid(int fd)
-{
-    struct ucred peer;
-    socklen_t size = sizeof(peer);
-
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) ? (uid_t)-1 : peer.uid;
-}
-
-static struct client *find_place(struct control_server *server, uid_t uid)
+static struct client *get_slot(struct control_server *server, uid_t uid)
 {
     struct client *victim;
 
@@ -475,69 +428,76 @@ static struct client *find_place(struct control_server *server, uid_t uid)
     }
     victim = find_victim(server, uid, rank_connection);
     if (victim)
-        drop_client(victim);
+        close_client(victim);
     return victim;
 }
 
 static void accept_clients(struct control_server *server)
 {
+    static const char too_many[] = "{\"return\":\"NOK\",\"message\":\"too many clients (control.clients)\"}\n";
+
     for (int i = 0; i < ACCEPTS; i++) {
         int fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        uid_t uid = fd < 0 ? (uid_t)-1 : find_uid(fd);
+        struct ucred peer = { .uid = (uid_t)-1 };
+        socklen_t size = sizeof(peer);
         struct client *client;
 
         if (fd < 0)
             return;
-        client = find_place(server, uid);
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size))
+            peer.uid = (uid_t)-1;
+        client = get_slot(server, peer.uid);
         if (!client) {
-            turn_away(fd);
+            if (send(fd, too_many, sizeof(too_many) - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+                errno = 0;
+            close(fd);
             continue;
         }
         client->fd = fd;
-        client->uid = uid;
+        client->uid = peer.uid;
         client->is_new = true;
         client->since_ns = clock_monotonic_ns();
         text_init(&client->out);
         if (watch(server, EPOLL_CTL_ADD, fd, EPOLLIN, (uint64_t)(client - server->clients)))
-            drop_client(client);
+            close_client(client);
     }
 }
 
-static void serve(struct control_server *server, struct client *client, uint32_t events)
+static void handle_event(struct control_server *server, struct client *client, uint32_t events)
 {
     if (client->fd < 0)
         return;
-    if (client->waits || events & EPOLLERR) /* it went while it waited */
-        drop_client(client);
+    if (client->waits || events & EPOLLERR) /* it closed the connection while it waited */
+        close_client(client);
     else if (client->out.length > 0)
         send_answer(server, client);
     else if (!has_line(client))
         read_client(server, client);
 }
 
-/* Whether control_server_run() is wanted again at once. */
-static void wake(struct control_server *server, bool wanted)
+/* Sets or clears wake_fd. */
+static void set_wake(struct control_server *server, bool wanted)
 {
     uint64_t count = 1;
     ssize_t n = wanted ? write(server->wake_fd, &count, sizeof(count)) : read(server->wake_fd, &count, sizeof(count));
 
-    (void)n; /* it is so already */
+    (void)n; /* an error means that it has this state already */
 }
 
-/* One of each client. */
-static void answer_lines(struct control_server *server)
+/* Runs one request of each client. */
+static void run_requests(struct control_server *server)
 {
     bool more = false;
 
     for (unsigned i = 0; i < CONTROL_MAX_CONNECTIONS; i++) {
         if (has_line(&server->clients[i]))
-            take_line(server, &server->clients[i]);
+            run_request(server, &server->clients[i]);
         more |= has_line(&server->clients[i]);
     }
-    wake(server, more);
+    set_wake(server, more);
 }
 
-static void drop_slow_clients(struct control_server *server)
+static void close_slow_clients(struct control_server *server)
 {
     uint64_t now_ns = clock_monotonic_ns();
 
@@ -547,7 +507,7 @@ static void drop_slow_clients(struct control_server *server)
         uint64_t patience = has_begun ? CONTROL_PATIENCE_SECONDS : CONTROL_IDLE_SECONDS;
 
         if (client->fd >= 0 && !client->waits && now_ns - client->since_ns > patience * NS_PER_SECOND)
-            drop_client(client);
+            close_client(client);
     }
 }
 
@@ -555,25 +515,25 @@ void control_server_run(struct control_server *server)
 {
     struct epoll_event events[EVENTS];
     int count = epoll_wait(server->epoll_fd, events, EVENTS, 0);
-    bool is_called = false;
+    bool has_connections = false;
 
     for (int i = 0; i < count; i++) {
         if (events[i].data.u64 == LISTEN_ID)
-            is_called = true;
+            has_connections = true;
         else if (events[i].data.u64 != WAKE_ID)
-            serve(server, &server->clients[events[i].data.u64], events[i].events);
+            handle_event(server, &server->clients[events[i].data.u64], events[i].events);
     }
     for (unsigned i = 0; i < CONTROL_MAX_CONNECTIONS; i++)
         server->clients[i].is_new = false;
-    answer_lines(server);
-    if (is_called) /* only now, since a new client may get the place of one that has an event */
+    run_requests(server);
+    if (has_connections) /* last, because a new client may get the slot of one that has an event */
         accept_clients(server);
-    drop_slow_clients(server);
+    close_slow_clients(server);
 }
 
-/* --- Answers that come later ---------------------------------------------------------------------- */
+/* --- Deferred answers ----------------------------------------------------------------------------- */
 
-static struct client *client_of(struct control_server *server, uint64_t ticket)
+static struct client *find_waiting_client(struct control_server *server, uint64_t ticket)
 {
     struct client *client =
         ticket % TICKET_SLOTS < CONTROL_MAX_CONNECTIONS ? &server->clients[ticket % TICKET_SLOTS] : NULL;
@@ -583,7 +543,7 @@ static struct client *client_of(struct control_server *server, uint64_t ticket)
 
 struct text *control_answer_later(struct control_server *server, uint64_t ticket, bool ok)
 {
-    struct client *client = client_of(server, ticket);
+    struct client *client = find_waiting_client(server, ticket);
 
     if (!client)
         return NULL;
@@ -593,12 +553,12 @@ struct text *control_answer_later(struct control_server *server, uint64_t ticket
 
 void control_finish_later(struct control_server *server, uint64_t ticket)
 {
-    struct client *client = client_of(server, ticket);
+    struct client *client = find_waiting_client(server, ticket);
 
     if (!client)
         return;
     answer_end(&client->out);
     client->waits = false;
     send_answer(server, client);
-    wake(server, has_line(client));
+    set_wake(server, has_line(client));
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Values by json-c: strict JSON, UTF-8 that is checked, and a bound on how deep it nests, so that what a client sends
- * costs no more than its length. Handles are json-c's objects; those of members are lent by the value that they are
- * part of.
+ * JSON values, parsed by json-c: strict JSON, validated UTF-8, and limited nesting, so that the cost of a request is
+ * bounded by its length. A struct control_value is an object of json-c; a member is owned by the value that contains
+ * it.
  *
- * sluice/text.h has names that json-c has too, so this file alone includes json-c and not it.
+ * json-c and sluice/text.h define the same names, so only this file includes json-c.
  */
 #include <errno.h>
 #include <json-c/json.h>
@@ -57,7 +57,7 @@ struct control_value *value_parse(const char *bytes, size_t length, const char *
     json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
     object = json_tokener_parse_ex(tokener, bytes, (int)length);
     error = json_tokener_get_error(tokener);
-    if (error == json_tokener_continue && length > 0) /* a number or a word may go on: it does not */
+    if (error == json_tokener_continue && length > 0) /* a number or word could continue: complete it */
         object = json_tokener_parse_ex(tokener, "\n", 1);
     error = json_tokener_get_error(tokener);
     *cause = error == json_tokener_success ? NULL : json_tokener_error_desc(error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* JSON values that somebody sent. value.c alone knows json-c, whose names are like ours. */
+/* Parser of JSON values. Only value.c includes json-c, whose names collide with those of sluice/text.h. */
 #ifndef SLUICE_CONTROL_VALUE_H
 #define SLUICE_CONTROL_VALUE_H
 
@@ -9,9 +9,9 @@ struct control_value;
 
 enum { VALUE_MAX_DEPTH = 16 };
 
-/* One value, strictly JSON and nothing behind it; NULL with what is wrong in *cause. The caller frees. */
+/* Parses one value in strict JSON without trailing bytes; the caller frees it. NULL with the reason in *cause. */
 struct control_value *value_parse(const char *bytes, size_t length, const char **cause);
-/* Its text, lent until the value is freed or asked again. */
+/* Returns the value as text, valid until the next call or until the value is freed. */
 const char *value_text(struct control_value *value);
 
 #endif

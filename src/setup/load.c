@@ -60,23 +60,16 @@ void setup_print_diagnostics(const struct diag *diag)
         log_warning("%zu more diagnostics: run `sluice check` to see all of them", diag_count(diag) - picked);
 }
 
-static int set_variables(struct rule_variables *variables, const struct config *config)
+int setup_rule_variables(struct rule_variables **out, const struct config *config)
 {
+    struct rule_variables *variables = rule_variables_new();
     struct config_variable variable;
-    int err = 0;
+    int err = variables ? 0 : -ENOMEM;
 
     for (size_t i = 0; !err && config_variable(config, CONFIG_ADDRESS_VARIABLE, i, &variable); i++)
         err = rule_variables_set_address(variables, variable.name, variable.value);
     for (size_t i = 0; !err && config_variable(config, CONFIG_PORT_VARIABLE, i, &variable); i++)
         err = rule_variables_set_port(variables, variable.name, variable.value);
-    return err;
-}
-
-int setup_rule_variables(struct rule_variables **out, const struct config *config)
-{
-    struct rule_variables *variables = rule_variables_new();
-    int err = variables ? set_variables(variables, config) : -ENOMEM;
-
     if (err)
         rule_variables_free(variables);
     else

@@ -36,29 +36,21 @@ enum { CONNTRACK_SECONDS = 600 };
 
 /* --- Queues --------------------------------------------------------------------------------------- */
 
-static bool parse_range(struct span text, uint16_t *low, uint16_t *high)
-{
-    struct span rest = text, part;
-    uint64_t first, last;
-
-    if (!span_next(&rest, '-', &part) || !span_to_uint(part, 0, UINT16_MAX, &first))
-        return false;
-    last = first;
-    if (rest.at && !span_to_uint(span_trim(rest), first, UINT16_MAX, &last))
-        return false;
-    *low = (uint16_t)first;
-    *high = (uint16_t)last;
-    return true;
-}
-
-/* Returns the range below `queues` that contains this queue, or NULL. */
+/* Returns the name of the entry below `queues` that contains the queue ("3", "0-3"), or NULL. */
 static const char *range_of(const struct config *config, uint16_t queue)
 {
     const char *name;
-    uint16_t low, high;
 
     for (size_t i = 0; (name = config_each(config, "queues", i)); i++) {
-        if (parse_range(span_of(name), &low, &high) && queue >= low && queue <= high)
+        struct span rest = span_of(name), part;
+        uint64_t first, last;
+
+        if (!span_next(&rest, '-', &part) || !span_to_uint(part, 0, UINT16_MAX, &first))
+            continue;
+        last = first;
+        if (rest.at && !span_to_uint(span_trim(rest), first, UINT16_MAX, &last))
+            continue;
+        if (queue >= first && queue <= last)
             return name;
     }
     return NULL;

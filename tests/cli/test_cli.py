@@ -187,7 +187,7 @@ class WrongFiles(Files):
     def test_contradictions_stop_run(self):
         self.fails(1, "repeat needs a mark: set 'queue.mark'", "run", "--config", self.clean, "--verdict", "repeat")
         self.fails(1, "set 'queue.route-to'", "run", "--config", self.clean, "--attach", "route")
-        self.fails(1, "a queue of our own", "run", "--config", self.clean, "--verdict", "route", "--route-to", "0")
+        self.fails(1, "which is in 'queue.numbers'", "run", "--config", self.clean, "--verdict", "route", "--route-to", "0")
 
 
 class Check(Files):

@@ -169,7 +169,7 @@ static const struct {
     { "<<: {a: b}", 1, 1, "merge keys" },
     { "? [a]\n: b", 1, 3, "a key must be a plain name" },
     { "include: [[a]]", 1, 11, "'include' needs the name of a file" },
-    { "include: /nonexistent/file.yaml", 1, 10, "can't read '/nonexistent/file.yaml': No such file" },
+    { "include: /nonexistent/file.yaml", 1, 10, "cannot read '/nonexistent/file.yaml': No such file" },
     { "queue: {length: \"1\\0\"}", 1, 17, "NUL" },
 };
 
@@ -638,21 +638,21 @@ START_TEST(durations_have_units)
 }
 END_TEST
 
-/* --- Contradictions ------------------------------------------------------------------------------- */
+/* --- Conflicts ------------------------------------------------------------------------------------ */
 
 static const struct {
     const char *text;
     size_t errors;
     const char *message;
-} contradictions[] = {
+} conflicts[] = {
     { "", 0, NULL },
     { "queue: {verdict: repeat, mark: 0x1/0x1}\nnft: {attach: repeat}", 0, NULL },
     { "queue: {verdict: repeat, mark: 0x1/0x1}", 0, NULL },
     { "queue: {verdict: repeat}", 1, "needs a mark" },
     { "queue: {verdict: repeat, mark: 0x0/0x1}", 1, "is 0 under its mask" },
     { "queue: {verdict: repeat, mark: 0x40000000/0x40000000}", 1, "shares bits" },
-    { "queue: {verdict: route}", 1, "next consumer's queue" },
-    { "queue: {verdict: route, route-to: 1, numbers: 0-3}", 1, "a queue of our own" },
+    { "queue: {verdict: route}", 1, "queue of the next consumer" },
+    { "queue: {verdict: route, route-to: 1, numbers: 0-3}", 1, "which is in 'queue.numbers'" },
     { "queue: {verdict: route, route-to: 4, numbers: 0-3}", 0, NULL },
     { "queue: {numbers: 0-3}\nqueues: {\"0-1\": {verdict: repeat, mark: 0x1/0x1}, \"2\": {verdict: route, route-to: "
       "9}}",
@@ -660,21 +660,21 @@ static const struct {
     { "queue: {numbers: 0-3}\nqueues: {\"0-1\": {verdict: repeat}}", 1, "set 'queue.mark'" },
     { "queue: {numbers: 0-3}\nqueues: {\"0-1\": {length: 5}, \"1\": {length: 6}}", 1, "in another range too" },
     { "queue: {numbers: 0-3}\nqueues: {\"4\": {length: 5}}", 0, "queue 4 is not in 'queue.numbers'" },
-    { "queue: {numbers: 0-3}\nqueues: {\"0,2\": {length: 5}}", 1, "needs one queue or range" },
-    { "queues: {x: {length: 5}}", 1, "needs one queue or range" },
+    { "queue: {numbers: 0-3}\nqueues: {\"0,2\": {length: 5}}", 1, "the name must be one queue or range" },
+    { "queues: {x: {length: 5}}", 1, "the name must be one queue or range" },
     { "queue: {numbers: '0,2'}\nnft: {attach: after}", 1, "queues in one range" },
     { "nft: {attach: repeat}", 1, "needs 'queue.verdict' repeat" },
-    { "queue: {verdict: repeat, mark: 0x1/0x1}\nnft: {attach: after}", 1, "for ever" },
-    { "decoder: {vxlan: {ports: $NO}}", 1, "is no port variable" },
+    { "queue: {verdict: repeat, mark: 0x1/0x1}\nnft: {attach: after}", 1, "in a loop" },
+    { "decoder: {vxlan: {ports: $NO}}", 1, "is not a port variable" },
 };
 
-START_TEST(contradictions_are_found)
+START_TEST(conflicts_are_found)
 {
-    parse_clean(contradictions[_i].text);
+    parse_clean(conflicts[_i].text);
     config_check(config, diag);
-    ck_assert_uint_eq(diag_errors(diag), contradictions[_i].errors);
-    if (contradictions[_i].message)
-        ck_assert_msg(strstr(diag_get(diag, 0)->message, contradictions[_i].message), "%s", diag_get(diag, 0)->message);
+    ck_assert_uint_eq(diag_errors(diag), conflicts[_i].errors);
+    if (conflicts[_i].message)
+        ck_assert_msg(strstr(diag_get(diag, 0)->message, conflicts[_i].message), "%s", diag_get(diag, 0)->message);
 }
 END_TEST
 
@@ -867,7 +867,7 @@ static void add_meaning_tests(Suite *suite)
     tcase_add_loop_test(tcase, ports_of_tunnels, 0, ROWS(port_lists));
     tcase_add_test(tcase, ranges_and_marks);
     tcase_add_loop_test(tcase, durations_have_units, 0, ROWS(durations));
-    tcase_add_loop_test(tcase, contradictions_are_found, 0, ROWS(contradictions));
+    tcase_add_loop_test(tcase, conflicts_are_found, 0, ROWS(conflicts));
     tcase_add_loop_test(tcase, what_is_printed_reads_back, 0, ROWS(printed));
     tcase_add_test(tcase, prints_what_is_in_effect);
     tcase_add_loop_test(tcase, differences_are_named, 0, ROWS(differences));

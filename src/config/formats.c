@@ -6,26 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "3" or "0-3". */
-static bool read_range(struct span part, uint32_t high, uint64_t *first, uint64_t *last)
-{
-    struct span rest = part, low;
-
-    if (!span_next(&rest, '-', &low) || !span_to_uint(low, 0, high, first))
-        return false;
-    *last = *first;
-    return !rest.at || span_to_uint(span_trim(rest), *first, high, last);
-}
-
 int config_ranges(const char *value, uint32_t high, uint32_t *out, size_t max)
 {
     struct span rest = span_of(value);
     size_t count = 0;
 
     for (struct span part; span_next(&rest, ',', &part);) {
+        struct span range = part, low;
         uint64_t first, last;
 
-        if (!read_range(part, high, &first, &last) || last - first >= max - count)
+        if (!span_next(&range, '-', &low) || !span_to_uint(low, 0, high, &first))
+            return -EINVAL;
+        last = first;
+        if ((range.at && !span_to_uint(span_trim(range), first, high, &last)) || last - first >= max - count)
             return -EINVAL;
         for (uint64_t number = first; number <= last; number++) {
             for (size_t i = 0; i < count; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rule variables that hold where the configuration does not define them: the names and values that rulesets of the
- * field are written for. A file that defines a name replaces that one only.
+ * Rule variables: those of the configuration, and defaults for the names that it does not define, with the names and
+ * values that Suricata's rulesets expect.
  */
 #include "config_priv.h"
 
@@ -63,14 +63,6 @@ bool default_variable(enum config_variable_kind kind, size_t index, struct confi
     return false;
 }
 
-static const struct node *defined(const struct config *config, enum config_variable_kind kind, const char *name)
-{
-    const struct node *section = node_find(config->root, kinds[kind].section);
-    const struct node *node = section ? node_member(section, name, strlen(name)) : NULL;
-
-    return node && node->kind == NODE_SCALAR ? node : NULL;
-}
-
 bool config_variable(const struct config *config, enum config_variable_kind kind, size_t index,
                      struct config_variable *out)
 {
@@ -84,7 +76,9 @@ bool config_variable(const struct config *config, enum config_variable_kind kind
         return true;
     }
     for (size_t i = 0; default_variable(kind, i, &row); i++) {
-        if (defined(config, kind, row.name) || index-- > 0)
+        const struct node *node = section ? node_member(section, row.name, strlen(row.name)) : NULL;
+
+        if ((node && node->kind == NODE_SCALAR) || index-- > 0)
             continue;
         *out = row;
         return true;
@@ -118,13 +112,13 @@ static int add_ports(struct ports *ports, struct span part)
     uint64_t first, last;
 
     if (!span_next(&low, ':', &high) || !span_to_uint(high, 0, UINT16_MAX, &first))
-        return refuse_ports(ports, part, "is no port, range (LOW:HIGH), $NAME or any");
+        return refuse_ports(ports, part, "is not a port, a range (LOW:HIGH), $NAME or any");
     last = first;
     if (low.at && !span_to_uint(span_trim(low), first, UINT16_MAX, &last))
-        return refuse_ports(ports, part, "is no range of ports");
+        return refuse_ports(ports, part, "is not a range of ports");
     for (uint64_t port = first; port <= last; port++) {
         if (ports->count >= ports->max)
-            return refuse_ports(ports, part, "makes too many ports");
+            return refuse_ports(ports, part, "exceeds the maximum number of ports");
         ports->out[ports->count++] = (uint16_t)port;
     }
     return 0;
@@ -139,8 +133,8 @@ static int read_variable(struct ports *ports, struct span part, unsigned depth)
     for (size_t i = 0; config_variable(ports->config, CONFIG_PORT_VARIABLE, i, &row); i++)
         if (span_equal((struct span){ part.at + 1, part.length - 1 }, row.name))
             return depth < MAX_NESTED ? read_ports(ports, span_of(row.value), depth + 1)
-                                      : refuse_ports(ports, part, "is defined by itself");
-    return refuse_ports(ports, part, "is no port variable (vars.port-groups)");
+                                      : refuse_ports(ports, part, "refers to itself");
+    return refuse_ports(ports, part, "is not a port variable (vars.port-groups)");
 }
 
 static int read_ports(struct ports *ports, struct span text, unsigned depth)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* In which settings two configurations of the same tables differ. */
+/* Finds the settings in which two configurations with the same tables differ. */
 #include "config_priv.h"
 
 #include <string.h>
@@ -32,39 +32,28 @@ static const struct node *effective(const struct config *config, const struct sc
     return node && node->kind != NODE_NULL ? node : row->default_node;
 }
 
-/* The part of a name before what is free in it, and what lies below. */
-static void fixed_part(const char *name, char out[CONFIG_MAX_PATH])
-{
-    size_t length = strcspn(name, "*");
-
-    if (name[length] == '*' && length > 0)
-        length--; /* the dot */
-    memcpy(out, name, length);
-    out[length] = '\0';
-}
-
-/* A section that was told stands for what is in it; rows of one section stand together. */
-static bool is_below(const char *path, const char *told)
-{
-    size_t length = strlen(told);
-
-    return length > 0 && strncmp(path, told, length) == 0 && (path[length] == '.' || path[length] == '\0');
-}
-
 void config_each_difference(const struct config *one, const struct config *other,
                             void (*each)(const char *name, void *user), void *user)
 {
-    char path[CONFIG_MAX_PATH], told[CONFIG_MAX_PATH] = "";
+    char path[CONFIG_MAX_PATH], reported[CONFIG_MAX_PATH] = "";
 
     for (size_t i = 0; i < one->row_count; i++) {
         const struct schema_row *row = &one->rows[i];
+        const char *name = row->setting->name;
+        size_t length = strcspn(name, "*"), before = strlen(reported);
 
-        if (strlen(row->setting->name) >= sizeof(path))
+        if (strlen(name) >= sizeof(path))
             continue;
-        fixed_part(row->setting->name, path);
-        if (is_below(path, told) || is_equal_node(effective(one, row, path), effective(other, row, path)))
+        if (name[length] == '*' && length > 0)
+            length--; /* the dot */
+        memcpy(path, name, length);
+        path[length] = '\0';
+        /* A section that was reported covers all its settings; the rows of one with a `*` are adjacent. */
+        if (before > 0 && strncmp(path, reported, before) == 0 && (path[before] == '.' || path[before] == '\0'))
             continue;
-        strcpy(told, path);
+        if (is_equal_node(effective(one, row, path), effective(other, row, path)))
+            continue;
+        strcpy(reported, path);
         each(path, user);
     }
 }
