@@ -193,8 +193,8 @@ static const struct {
     { "iprep:src,bad,~,1;", "the third part", true },
     { "iprep:src,bad,>,128;", "from 0 to 127", true },
     { "iprep:src,bad,>,1;", "set reputation.categories", false },
-    { "geoip:germany;", "two capital letters", true },
-    { "geoip:src;", "two capital letters", true },
+    { "geoip:germany;", "two upper-case letters", true },
+    { "geoip:src;", "two upper-case letters", true },
     { "geoip:DE;", "set geoip-database", false },
 };
 

@@ -296,10 +296,10 @@ END_TEST
 static const struct {
     const char *options, *message;
 } bad[] = {
-    { "replace:\"a\";", "needs a content" },
-    { "ipv4.hdr; content:\"a\"; replace:\"b\";", "content of the payload" },
+    { "replace:\"a\";", "must follow a content" },
+    { "ipv4.hdr; content:\"a\"; replace:\"b\";", "must follow a content on the payload" },
     { "content:!\"a\"; replace:\"b\";", "negated" },
-    { "content:\"a\"; replace:\"bc\";", "must be as many" },
+    { "content:\"a\"; replace:\"bc\";", "must have the length of the content" },
     { "content:\"a\"; replace:\"\";", "empty" },
     { "content:\"a\"; replace:b;", "double quotes" },
     { "content:\"a\"; replace:\"b\"; replace:\"c\";", "already" },
