@@ -129,7 +129,6 @@ struct netrules_table {
     bool legacy;     /* table of ip_tables or ip6_tables */
     const char *name, *comment;
     bool dormant;
-    bool owned; /* owned by the process that created it: no other process may change it */
     struct netrules_chain *chains;
     struct netrules_flowtable *flowtables;
     struct netrules_set *sets;

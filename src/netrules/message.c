@@ -17,7 +17,6 @@
 
 enum {
     VERDICT_TYPE = 0xffffff00, /* type of the data of a verdict map */
-    TABLE_OWNED = 1 << 1,      /* NFT_TABLE_F_OWNER */
     EXPRESSION_SIZE = 8192,    /* larger expressions are treated as unknown */
 };
 
@@ -95,7 +94,7 @@ static int add_table(struct netrules *ruleset, const struct nlmsghdr *message)
 {
     struct nftnl_table *from = nftnl_table_alloc();
     struct netrules_table *table = NULL;
-    uint32_t family, flags, length = 0;
+    uint32_t family, length = 0;
     const void *data;
     const char *name;
     int err = from ? 0 : -ENOMEM;
@@ -112,11 +111,9 @@ static int add_table(struct netrules *ruleset, const struct nlmsghdr *message)
         err = table ? 0 : -ENOMEM;
     }
     if (!err) {
-        flags = nftnl_table_get_u32(from, NFTNL_TABLE_FLAGS);
         data = nftnl_table_get_data(from, NFTNL_TABLE_USERDATA, &length);
         table->comment = read_comment(ruleset, data, length);
-        table->dormant = flags & NFT_TABLE_F_DORMANT;
-        table->owned = flags & TABLE_OWNED;
+        table->dormant = nftnl_table_get_u32(from, NFTNL_TABLE_FLAGS) & NFT_TABLE_F_DORMANT;
     }
     nftnl_table_free(from);
     return err;
