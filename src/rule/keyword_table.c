@@ -19,15 +19,6 @@ static int add_name(struct keyword_table *table, const char *name, const struct 
     return map_put(&table->map, span_of(name), (void *)keyword);
 }
 
-static int add_keyword(struct keyword_table *table, const struct keyword *keyword)
-{
-    int err = add_name(table, keyword->name, keyword);
-
-    for (size_t i = 0; !err && i < MAX_ALIASES && keyword->aliases[i]; i++)
-        err = add_name(table, keyword->aliases[i], keyword);
-    return err;
-}
-
 struct keyword_table *keyword_table_new(const struct keyword *const *keywords, size_t count)
 {
     struct keyword_table *table = calloc(1, sizeof(*table));
@@ -39,7 +30,11 @@ struct keyword_table *keyword_table_new(const struct keyword *const *keywords, s
     if (!table->names)
         goto free_table;
     for (size_t i = 0; i < count; i++) {
-        if (add_keyword(table, keywords[i]))
+        int err = add_name(table, keywords[i]->name, keywords[i]);
+
+        for (size_t k = 0; !err && k < MAX_ALIASES && keywords[i]->aliases[k]; k++)
+            err = add_name(table, keywords[i]->aliases[k], keywords[i]);
+        if (err)
             goto free_table;
     }
     return table;

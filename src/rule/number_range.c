@@ -141,17 +141,6 @@ static int parse_compared(struct rule_parser *parser, struct span text, uint64_t
     return 0;
 }
 
-static bool parse_name(struct span text, const struct number_name *names, struct number_range *range)
-{
-    for (; names && names->name; names++) {
-        if (span_equal_nocase(text, names->name)) {
-            range->low = names->value;
-            return true;
-        }
-    }
-    return false;
-}
-
 static int parse_negatable(struct rule_parser *parser, struct span text, uint64_t limit,
                            const struct number_name *names, struct number_range *range)
 {
@@ -159,8 +148,12 @@ static int parse_negatable(struct rule_parser *parser, struct span text, uint64_
     struct span rest = text;
 
     range->negated = number_range_skip_prefix(&rest, "!");
-    if (parse_name(rest, names, range))
-        return 0;
+    for (; names && names->name; names++) {
+        if (span_equal_nocase(rest, names->name)) {
+            range->low = names->value;
+            return 0;
+        }
+    }
     size_t separator = number_range_separator(rest, &separator_length);
 
     if (separator > 0)

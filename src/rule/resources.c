@@ -10,19 +10,6 @@
 #include "sluice/geoip.h"
 #include "sluice/reputation.h"
 
-static int open_datasets(struct rule_list *list)
-{
-    struct datasets_options options;
-
-    list->datasets = list->options.datasets;
-    if (list->datasets)
-        return 0; /* the list becomes the owner last: on an earlier failure they stay the caller's */
-    datasets_options_default(&options);
-    options.data_dir = list->options.data_dir;
-    list->own_datasets = true;
-    return datasets_new(&list->datasets, &options);
-}
-
 static int open_reputation(struct rule_list *list, struct diag *diag)
 {
     const char *categories = list->options.reputation_categories;
@@ -41,8 +28,16 @@ static int open_reputation(struct rule_list *list, struct diag *diag)
 
 int rule_resources_open(struct rule_list *list, struct diag *diag)
 {
-    int err = open_datasets(list);
+    struct datasets_options options;
+    int err = 0;
 
+    list->datasets = list->options.datasets; /* the list owns them only if the rest succeeds */
+    if (!list->datasets) {
+        datasets_options_default(&options);
+        options.data_dir = list->options.data_dir;
+        list->own_datasets = true;
+        err = datasets_new(&list->datasets, &options);
+    }
     if (!err)
         err = open_reputation(list, diag);
     if (!err && list->options.owns_datasets)
