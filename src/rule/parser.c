@@ -57,30 +57,7 @@ static int stand_in(struct rule_parser *parser, enum known_kind kind)
     return 0;
 }
 
-/* Whether the keyword modifies an unsupported content, and so has no effect. */
-static bool modifies_stand_in(const struct rule_parser *parser, const struct keyword *keyword)
-{
-    return keyword->kind == KEYWORD_MODIFIER && parser->last_content &&
-           parser->last_content->keyword == &unsupported_content;
-}
-
 /* --- Options -------------------------------------------------------------------------------------- */
-
-/* Returns the keyword that may have been meant. The search compares all names, so it is done once per word and for the
- * first words only: a file without rules has many unknown words. */
-static const char *find_nearest(struct rule_parser *parser, struct span name, const char *tag)
-{
-    struct rule_list *list = parser->list;
-    bool fresh;
-    struct missing *missing = rule_list_missing(list, tag, &fresh);
-
-    if (missing && fresh && list->missing.count <= MAX_NEAREST) {
-        missing->nearest = keyword_table_nearest(list->options.keywords, name);
-        if (!missing->nearest)
-            missing->nearest = known_keyword_nearest(name);
-    }
-    return missing ? missing->nearest : NULL;
-}
 
 static int unknown_keyword(struct rule_parser *parser, struct span name)
 {
@@ -88,6 +65,7 @@ static int unknown_keyword(struct rule_parser *parser, struct span name)
     const char *nearest;
     char tag[64];
     size_t length = name.length < sizeof(tag) ? name.length : sizeof(tag) - 1;
+    bool fresh;
 
     if (known) {
         rule_parser_unsupported(parser, name, known->name, "keyword '%s' is not supported", known->name);
@@ -96,7 +74,17 @@ static int unknown_keyword(struct rule_parser *parser, struct span name)
     for (size_t i = 0; i < length; i++)
         tag[i] = (char)(name.at[i] >= 'A' && name.at[i] <= 'Z' ? name.at[i] + 32 : name.at[i]);
     tag[length] = '\0';
-    nearest = find_nearest(parser, name, tag);
+
+    struct missing *missing = rule_list_missing(parser->list, tag, &fresh);
+
+    /* The search for a similar name compares all names, so it is done once per word and for the first words only: a
+     * file without rules has many unknown words. */
+    if (missing && fresh && parser->list->missing.count <= MAX_NEAREST) {
+        missing->nearest = keyword_table_nearest(parser->list->options.keywords, name);
+        if (!missing->nearest)
+            missing->nearest = known_keyword_nearest(name);
+    }
+    nearest = missing ? missing->nearest : NULL;
     rule_parser_unknown(parser, name, tag, "unknown keyword '" SPAN_FORMAT "'%s%s%s", SPAN_ARGS(span_shown(name)),
                         nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
     return 0;
@@ -179,8 +167,10 @@ static int parse_option(struct rule_parser *parser, struct span option)
     parser->keyword_value = (struct span){ .at = "" };
     if (plausibility_check_value(parser, value))
         return keyword->kind == KEYWORD_CONTENT ? stand_in(parser, KNOWN_CONTENT) : 0;
-    if (modifies_stand_in(parser, keyword) || check_once(parser) || applications_cut_direction(parser, &value) ||
-        prepare_value(parser, &value, &negated))
+    if (keyword->kind == KEYWORD_MODIFIER && parser->last_content &&
+        parser->last_content->keyword == &unsupported_content)
+        return 0; /* the modifier of an unsupported content has no effect */
+    if (check_once(parser) || applications_cut_direction(parser, &value) || prepare_value(parser, &value, &negated))
         return 0;
     parser->keyword_value = value;
     if (span_equal(span_of(keyword->name), "sid"))
@@ -401,36 +391,18 @@ static const struct {
     { "destination ports", parse_destination_port },
 };
 
-static void check_header(struct rule_parser *parser)
-{
-    struct rule *rule = parser->rule;
-    bool has_ports = rule->protocol.has_ports;
-
-    if (!has_ports && !(rule->source_port->any && rule->destination_port->any))
-        rule_parser_warning(parser, parser->statement->text, "the rule can't match: protocol '%s' has no ports",
-                            rule->protocol.name);
-    if (rule->source == rule->destination && rule->source_port == rule->destination_port)
-        rule->bidirectional = false; /* with a transaction, both directions are inspected together */
-}
-
-/* Whether the line is not a rule, so that one error is enough: its first word is no action and its second no protocol.
- */
-static bool is_no_rule(const struct rule_parser *parser, struct span rest)
-{
-    struct span protocol = take_word(&rest);
-    struct rule_protocol ignored;
-
-    return protocol_parse(protocol, parser->list->options.applications, &ignored) == PROTOCOL_UNKNOWN;
-}
-
 /* Returns false if the rest of the rule cannot be parsed: a word is missing, or the line is not a rule. */
 static bool parse_header(struct rule_parser *parser, struct span *rest)
 {
     unsigned mistakes = parser->mistakes, reported = mistakes + parser->unsupported;
-    struct span action = take_word(rest);
+    struct span action = take_word(rest), after = *rest;
+    struct rule *rule = parser->rule;
+    struct rule_protocol ignored;
 
     parse_action(parser, action);
-    if (parser->mistakes > mistakes && is_no_rule(parser, *rest))
+    /* The first word is no action and the second no protocol: the line is not a rule, so one error is enough. */
+    if (parser->mistakes > mistakes &&
+        protocol_parse(take_word(&after), parser->list->options.applications, &ignored) == PROTOCOL_UNKNOWN)
         return false;
     for (size_t i = 0; i < sizeof(header) / sizeof(header[0]); i++) {
         struct span word = take_word(rest);
@@ -446,8 +418,13 @@ static bool parse_header(struct rule_parser *parser, struct span *rest)
         }
         header[i].parse(parser, word);
     }
-    if (parser->mistakes + parser->unsupported == reported)
-        check_header(parser);
+    if (parser->mistakes + parser->unsupported == reported) {
+        if (!rule->protocol.has_ports && !(rule->source_port->any && rule->destination_port->any))
+            rule_parser_warning(parser, parser->statement->text, "the rule can't match: protocol '%s' has no ports",
+                                rule->protocol.name);
+        if (rule->source == rule->destination && rule->source_port == rule->destination_port)
+            rule->bidirectional = false; /* with a transaction, both directions are inspected together */
+    }
     applications_start(parser);
     return true;
 }
@@ -520,15 +497,6 @@ static int check_absence(struct rule_parser *parser, const struct rule_buffer *b
     return 0;
 }
 
-/* Lets the buffer's keyword check the conditions on it. */
-static int finish_buffer(struct rule_parser *parser, const struct rule_buffer *buffer)
-{
-    if (!buffer->keyword || !buffer->keyword->finish || !buffer->conditions)
-        return 0;
-    parser->keyword = buffer->keyword;
-    return buffer->keyword->finish(parser, buffer->conditions);
-}
-
 /* A content that cannot occur in the buffer after its transforms is a mistake, unless it is negated. */
 static int check_transforms(struct rule_parser *parser, const struct rule_buffer *buffer)
 {
@@ -561,8 +529,11 @@ static int finish_buffers(struct rule_parser *parser)
         mark_next_relative(buffer);
         if (finish_conditions(parser, buffer->transforms) || finish_conditions(parser, buffer->conditions))
             return -ENOMEM;
-        if (finish_buffer(parser, buffer) == -ENOMEM)
-            return -ENOMEM;
+        if (buffer->keyword && buffer->keyword->finish && buffer->conditions) {
+            parser->keyword = buffer->keyword;
+            if (buffer->keyword->finish(parser, buffer->conditions) == -ENOMEM)
+                return -ENOMEM;
+        }
         if (check_absence(parser, buffer) || check_transforms(parser, buffer))
             return -EINVAL;
         link = &buffer->next;
