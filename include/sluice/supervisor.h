@@ -5,8 +5,8 @@
  *
  * Threads: one; further threads are not allowed, because it forks.
  */
-#ifndef SLUICE_KEEPER_H
-#define SLUICE_KEEPER_H
+#ifndef SLUICE_SUPERVISOR_H
+#define SLUICE_SUPERVISOR_H
 
 #include <sys/types.h>
 

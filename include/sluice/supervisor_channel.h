@@ -13,8 +13,8 @@
  *            fields that both processes access while an engine runs are atomic.
  * Ownership: the supervisor owns struct engine_memory_map; an engine inherits the mapping by fork().
  */
-#ifndef SLUICE_LIFELINE_H
-#define SLUICE_LIFELINE_H
+#ifndef SLUICE_SUPERVISOR_CHANNEL_H
+#define SLUICE_SUPERVISOR_CHANNEL_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -185,7 +185,7 @@ int engine_memory_open(struct memory_map *out, unsigned workers, size_t slots_si
     if (workers > ENGINE_MEMORY_MAX_WORKERS)
         return -EINVAL;
     own.size = own.slots_at + workers * own.slots_size;
-    own.fd = memfd_create("sluice-lifeline", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    own.fd = memfd_create("sluice-supervisor", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (own.fd < 0)
         return -errno;
     err = ftruncate(own.fd, (off_t)own.size) || fcntl(own.fd, F_ADD_SEALS, SEALS) ? -errno : 0;

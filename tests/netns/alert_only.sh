@@ -28,7 +28,7 @@ stats() { ask stats "$1" | awk '{ print $2 }'; }
 restarted() { # restarted ENGINE: waits for the next one, and until it answers
 	for _ in $(seq 200); do
 		local next
-		next=$(engine_of "$keeper")
+		next=$(engine_of "$supervisor")
 		[ -n "$next" ] && [ "$next" != "$1" ] && ask status >/dev/null 2>&1 && return
 		sleep 0.05
 	done
@@ -49,7 +49,7 @@ for _ in $(seq 100); do grep -q before "$WORK/answers" && break; sleep 0.05; don
 config drop
 start_sluice ips --config "$WORK/sluice.yaml" --queue 0,4 --rules "$WORK/t.rules" --set unix-command.filename="$WORK/control" \
 	--set stream.midstream-grace=0 --set stats.interval=0
-keeper=$LAST_PID
+supervisor=$LAST_PID
 
 # --- By queue range ---
 equal "mode" "$(mode)" mixed
@@ -95,7 +95,7 @@ equal "mode after the reload" "$(mode)" alert-only
 equal "EVIL after the reload" "$(tcp 7001 EVIL)" EVIL
 # A crash does not switch to drop, although the file cannot be read any more.
 echo "ips: { mode: nonsense" >"$WORK/sluice.yaml"
-engine=$(engine_of "$keeper")
+engine=$(engine_of "$supervisor")
 kill -9 "$engine"
 restarted "$engine"
 equal "mode after the crash" "$(mode)" alert-only
@@ -111,11 +111,11 @@ ask mode alert-only --for 1h | grep -q "mode: alert-only.*until" || fail "sluice
 equal "EVIL in alert-only" "$(tcp 7001 EVIL)" EVIL
 ask status | grep -q "^mode: alert-only.*until.*left" || fail "status does not say it: $(ask status)"
 until=$(ask mode --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["until"][:16])')
-engine=$(engine_of "$keeper")
+engine=$(engine_of "$supervisor")
 kill -9 "$engine"
 restarted "$engine"
 equal "EVIL after a crash" "$(tcp 7001 EVIL)" EVIL
-engine=$(engine_of "$keeper")
+engine=$(engine_of "$supervisor")
 ask upgrade >"$WORK/upgrade.out" 2>&1 || fail "upgrade: $(cat "$WORK/upgrade.out")"
 restarted "$engine"
 equal "EVIL after an upgrade" "$(tcp 7001 EVIL)" EVIL
@@ -125,7 +125,7 @@ equal "EVIL as configured" "$(tcp 7001 EVIL)" RESET
 # The configured mode returns after that time, even if the engine that got the command died.
 ask mode alert-only --for 3s >/dev/null
 equal "EVIL for three seconds" "$(tcp 7001 EVIL)" EVIL
-engine=$(engine_of "$keeper")
+engine=$(engine_of "$supervisor")
 kill -9 "$engine"
 log_has "mode mixed (expired)"
 equal "EVIL after three seconds" "$(tcp 7001 EVIL)" RESET
@@ -138,7 +138,7 @@ ask mode silent 2>"$WORK/wrong" && fail "a mode that does not exist"
 ask mode alert-only --for never 2>"$WORK/wrong" && fail "a time that is none"
 ask mode --for 1m 2>"$WORK/wrong" && fail "a time without a mode"
 equal "mode after wrong words" "$(mode)" mixed
-stop_process "$keeper" || fail "exit code $?"
+stop_process "$supervisor" || fail "exit code $?"
 
 # --- Connections that the kernel drops by itself ---
 for ipt in iptables ip6tables; do gateway $ipt -t mangle -F FORWARD; done
@@ -146,7 +146,7 @@ config drop
 echo 'drop tcp any any -> any any (msg:"dropped"; flow:to_server,established; content:"DROPPED"; sid:3;)' >>"$WORK/t.rules"
 start_sluice kernel --config "$WORK/sluice.yaml" --queue 0 --rules "$WORK/t.rules" --set unix-command.filename="$WORK/control" \
 	--attach after --set nft.offload.flows=dropped --set stats.interval=0
-keeper=$LAST_PID
+supervisor=$LAST_PID
 mkfifo "$WORK/more"
 client python3 -u "$HERE/traffic.py" tcp-steps 10.66.2.4 7001 <"$WORK/more" >"$WORK/heard" 2>&1 &
 exec 4>"$WORK/more"
@@ -170,4 +170,4 @@ config alert-only
 ask upgrade >"$WORK/upgrade.out" 2>&1 || fail "upgrade: $(cat "$WORK/upgrade.out")"
 for _ in $(seq 100); do [ "$(grep -c "removed nft.offload.drop-mark" "$WORK/kernel.log")" = 2 ] && break; sleep 0.05; done
 equal "times that the mark was removed" "$(grep -c "removed nft.offload.drop-mark" "$WORK/kernel.log")" 2
-stop_process "$keeper" || fail "exit code $?"
+stop_process "$supervisor" || fail "exit code $?"

@@ -105,7 +105,7 @@ if grep -q "Landlock on" "$WORK/ips.log"; then
 	mkdir "$WORK/ips"
 	ln -s "$WORK/elsewhere" "$WORK/ips/eve.json"
 	for _ in 1 2 3; do judged link; sleep 0.6; done
-	[ ! -e "$WORK/elsewhere" ] || fail "the keeper opened what a link led to"
+	[ ! -e "$WORK/elsewhere" ] || fail "the supervisor opened what a link led to"
 	rm "$WORK/ips/eve.json"
 	written "no link" "$WORK/ips/eve.json"
 fi

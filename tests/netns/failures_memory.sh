@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Too little memory, by the limit of a control group: at the start, at a reload, while it runs, and for good. The engine dies of it and never the
-# keeper, who says why; traffic goes on, and when there is no memory for an engine it is treated by the policy.
+# supervisor, who says why; traffic goes on, and when there is no memory for an engine it is treated by the policy.
 . "$(dirname "$0")/lib.sh"
 
 # A group of our own below ours, of the version that this kernel has memory in.
@@ -57,7 +57,7 @@ pings || fail "reload: traffic does not pass"
 
 # --- While it runs: the kernel takes the engine, of all that are in the group; another one goes on -----------------------------------------
 engine=$(engine_of "$ips")
-[ "$(score "$engine")" -gt "$(score "$ips")" ] || fail "the engine counts no more than its keeper: $(score "$engine"), $(score "$ips")"
+[ "$(score "$engine")" -gt "$(score "$ips")" ] || fail "the engine counts no more than its supervisor: $(score "$engine"), $(score "$ips")"
 # hog PID MIB: takes four times so much in the group, by processes that are each smaller than an engine, until that process is gone.
 hog() {
 	python3 - "$1" "$GROUP" "$2" <<'PYTHON' &
@@ -84,12 +84,12 @@ wait "$HOG" || fail "the hog did not end well"
 tells ips "the engine was killed by signal 9 (Killed), because it ran out of memory: control group .*sluice-test.* raise the limit (MemoryMax=)"
 for _ in $(seq 200); do [ "$(grep -c "^sluice: ready" "$WORK/ips.log")" = 2 ] && break; sleep 0.05; done
 equal "engines that became ready" "$(grep -c "^sluice: ready" "$WORK/ips.log")" 2
-kill -0 "$ips" || fail "the keeper is gone"
+kill -0 "$ips" || fail "the supervisor is gone"
 wait "$PINGS" || true
 grep -q " 0% packet loss" "$WORK/pings" || fail "packets were lost: $(cat "$WORK/pings")"
 wait_events ips 1 event_type=engine engine.signal=9
 
-# --- For good: after the limit the keeper ends, and the policy holds -------------------------------------------------------------------------
+# --- For good: after the limit the supervisor ends, and the policy holds -------------------------------------------------------------------------
 hog "$ips" 40 # more than there is even when the cache of files gives way
 code=0
 wait "$ips" || code=$?

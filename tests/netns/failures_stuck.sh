@@ -67,7 +67,7 @@ tells stops "did not stop within 1 s (engine.stop-timeout) and was killed"
 grep -q sluice <<<"$(gateway nft list tables)" && fail "stop: the table is left"
 pings || fail "stop: traffic does not pass"
 
-# The keeper dies while the engine stands still: it goes, too.
+# The supervisor dies while the engine stands still: it goes, too.
 stuck
 mkdir "$WORK/orphan"
 ip netns exec "$P-gw" "$SLUICE" run --set run-as.user=root --log-dir "$WORK/orphan" "${options[@]}" --set engine.load-timeout=0 >"$WORK/orphan.log" 2>&1 &

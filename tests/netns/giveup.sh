@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Engines that keep dying: after the limit the keeper ends, loudly, and traffic passes or is dropped as configured.
+# Engines that keep dying: after the limit the supervisor ends, loudly, and traffic passes or is dropped as configured.
 . "$(dirname "$0")/lib.sh"
 . "$HERE/continuity_lib.sh"
 topology
 continuity_rules "$WORK/t.rules"
 
-# give_up NAME ARGS...: until the keeper has ended.
+# give_up NAME ARGS...: until the supervisor has ended.
 give_up() {
 	local name=$1 engine code=0
 	start_sluice "$name" --queue 0-1 --rules "$WORK/t.rules" --set engine.restart-limit=3 "${@:2}"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Preloaded into the daemon: makes an engine behave as if it had been taken over. When a file $HOSTILE/NAME is there,
- * the engine's main thread removes it and does what NAME says to the keeper: to the memory and the channel that they
- * share, and to the sockets of the queues.
+ * Preloaded into the daemon: makes an engine behave as if an attacker had taken it over. When a file $HOSTILE/NAME
+ * exists, the engine's main thread removes it and runs the attack NAME on the supervisor: on the memory and the channel
+ * that both processes share, and on the sockets of the queues.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -50,7 +50,7 @@ static void spoil_memory(void)
     char line[512];
 
     while (maps && fgets(line, sizeof(line), maps)) {
-        if (strstr(line, "memfd:sluice-lifeline") && sscanf(line, "%lx-%lx", &from, &to) == 2)
+        if (strstr(line, "memfd:sluice-supervisor") && sscanf(line, "%lx-%lx", &from, &to) == 2)
             memset((void *)from, 0xff, to - from);
     }
     for (int fd = 3; fd < MAX_FD; fd++) {

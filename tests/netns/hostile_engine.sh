@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# An engine that was taken over does its worst to the keeper (hostile.c): garbage in the shared memory, floods of messages, messages that are
-# none, descriptors, a channel that it does not read or closes, queues that it gives up. The keeper replaces it each time, and is neither
+# An engine that was taken over does its worst to the supervisor (hostile.c): garbage in the shared memory, floods of messages, messages that are
+# none, descriptors, a channel that it does not read or closes, queues that it gives up. The supervisor replaces it each time, and is neither
 # killed nor blocked; when that happens too often, the configured policy decides.
 . "$(dirname "$0")/lib.sh"
 : "${SLUICE_HOSTILE:?path of the library}"
@@ -13,24 +13,24 @@ hostile_start() {
 	export LD_PRELOAD=$SLUICE_HOSTILE HOSTILE=$WORK/orders ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0:detect_leaks=0"
 	start_sluice "$@" "${options[@]}"
 	unset LD_PRELOAD
-	keeper=$LAST_PID
+	supervisor=$LAST_PID
 }
 background srv python3 "$HERE/traffic.py" udp-sink 7003 "$WORK/got"
 for _ in $(seq 50); do [ -s "$WORK/got" ] && break; sleep 0.05; done
-descriptors() { find "/proc/$keeper/fd" -mindepth 1 | wc -l; }
+descriptors() { find "/proc/$supervisor/fd" -mindepth 1 | wc -l; }
 
-# hostile NAME PATTERN: the keeper says that, another engine comes, and inspects.
+# hostile NAME PATTERN: the supervisor says that, another engine comes, and inspects.
 hostile() {
 	local before lines
-	before=$(engine_of "$keeper")
+	before=$(engine_of "$supervisor")
 	lines=$(wc -l <"$WORK/ips.log")
 	: >"$WORK/orders/$1"
 	for _ in $(seq 400); do tail -n "+$((lines + 1))" "$WORK/ips.log" | grep -q "sluice: ready" && break; sleep 0.05; done
 	tail -n "+$((lines + 1))" "$WORK/ips.log" >"$WORK/said"
 	grep -q "sluice: ready" "$WORK/said" || fail "$1: no other engine: $(cat "$WORK/said")"
-	grep -q "$2" "$WORK/said" || fail "$1: the keeper does not say '$2': $(cat "$WORK/said")"
-	[ "$(engine_of "$keeper")" != "$before" ] || fail "$1: it is the same engine"
-	kill -0 "$keeper" || fail "$1: the keeper has died"
+	grep -q "$2" "$WORK/said" || fail "$1: the supervisor does not say '$2': $(cat "$WORK/said")"
+	[ "$(engine_of "$supervisor")" != "$before" ] || fail "$1: it is the same engine"
+	kill -0 "$supervisor" || fail "$1: the supervisor has died"
 	udp_send cli 10.66.2.2 7003 "before $1" "EVIL $1" "after $1"
 	for _ in $(seq 200); do grep -q "after $1" "$WORK/got" && break; sleep 0.05; done
 	grep -q "after $1" "$WORK/got" || fail "$1: traffic does not pass"
@@ -50,9 +50,9 @@ hostile files "killed by signal"
 hostile queues "killed by signal"
 hostile close "the engine closed its channel"
 equal "restarts in sluice status" "$("$SLUICE" status --json --socket "$WORK/ips.control" | sed -E 's/.*"restarts":([0-9]+).*/\1/')" 8
-equal "descriptors of the keeper" "$(descriptors)" "$had"
+equal "descriptors of the supervisor" "$(descriptors)" "$had"
 "$SLUICE" upgrade --socket "$WORK/ips.control" >"$WORK/out" 2>&1 || fail "no upgrade afterwards: $(cat "$WORK/out")"
-stop_process "$keeper" || fail "exit code $?"
+stop_process "$supervisor" || fail "exit code $?"
 
 # Too many of them: violations are closed, everything else would be open. No datagram passes from the last death on.
 hostile_start closed --set engine.restart-limit=1 --set engine.failure-policy=open --set engine.violation-policy=closed
@@ -61,12 +61,12 @@ for _ in 1 2; do
 	: >"$WORK/orders/flood"
 	for _ in $(seq 400); do
 		tail -n "+$((lines + 1))" "$WORK/closed.log" | grep -q "sluice: ready" && break
-		kill -0 "$keeper" 2>/dev/null || break
+		kill -0 "$supervisor" 2>/dev/null || break
 		sleep 0.05
 	done
 done
 code=0
-wait "$keeper" || code=$?
+wait "$supervisor" || code=$?
 equal "exit code" "$code" 1
 grep -q "traffic is dropped from now on (engine.violation-policy: closed)" "$WORK/closed.log" || fail "$(cat "$WORK/closed.log")"
 client ping -c 2 -i 0.2 -W 1 -q 10.66.2.2 >/dev/null && fail "traffic passes"

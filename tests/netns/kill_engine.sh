@@ -14,22 +14,22 @@ options=(--attach "${MODE:-after}")
 [ -z "${RULES:-}" ] || options+=(--rules "$RULES")
 start_sluice ips --queue 0-1 --rules "$WORK/t.rules" "${options[@]}" --set engine.restart-limit=1000 --set nft.blocklist.enabled=yes \
 	--set "unix-command.filename=$WORK/control"
-keeper=$LAST_PID
+supervisor=$LAST_PID
 gateway "$SLUICE" blocklist add 192.0.2.7 --permanent || fail "the blocklist"
 traffic_start
 signals=(KILL SEGV ABRT BUS KILL)
 for i in $(seq "${KILLS:-10}"); do
 	sleep "$((RANDOM % ${PAUSE:-1})).$((RANDOM % 8))$((RANDOM % 10))"
-	[ $((i % 5)) = 4 ] && kill -HUP "$keeper" # in a reload
-	engine=$(next_engine "$keeper" "${engine:-}") # not the one that was killed and is not yet cleared away
+	[ $((i % 5)) = 4 ] && kill -HUP "$supervisor" # in a reload
+	engine=$(next_engine "$supervisor" "${engine:-}") # not the one that was killed and is not yet cleared away
 	kill "-${signals[$((i % 5))]}" "$engine" || fail "no engine to kill"
 	[ $((i % 7)) = 6 ] || continue
-	engine=$(next_engine "$keeper" "$engine") # the next one while it starts
+	engine=$(next_engine "$supervisor" "$engine") # the next one while it starts
 	kill -9 "$engine" || fail "no engine to kill"
 done
 sleep 1
 traffic_stop
-kill -USR1 "$keeper"
+kill -USR1 "$supervisor"
 died=$(grep -c "the engine was killed" "$WORK/ips.log")
 [ "$died" -ge "${KILLS:-10}" ] || fail "only $died engines died"
 # One that was killed after it wrote what the one before died of, and before it knew that it had, leaves it to the next.
@@ -40,6 +40,6 @@ for _ in $(seq 50); do [ "$(last_stats ips engine.restarts)" = "$died" ] && brea
 equal "restarts" "$(last_stats ips engine.restarts)" "$died"
 grep -q 192.0.2.7 <<<"$(gateway "$SLUICE" blocklist list)" || fail "the blocklist is empty"
 equal "in quarantine" "$(last_stats ips engine.quarantined)" 0
-stop_process "$keeper" || fail "exit code $?"
+stop_process "$supervisor" || fail "exit code $?"
 grep -q sluice <<<"$(gateway nft list tables)" && fail "the table is still there"
 [ "$(gateway cat /proc/net/netfilter/nfnetlink_queue | wc -l)" = 0 ] || fail "a queue is still bound"

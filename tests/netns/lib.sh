@@ -123,7 +123,7 @@ stop_process() {
 	wait "$1"
 }
 
-# engine_of PID: the engine that `sluice run` (the keeper) has now; empty when it has none.
+# engine_of PID: the engine that `sluice run` (the supervisor) has now; empty when it has none.
 engine_of() {
 	local children=
 	# A line without an end: read gives it, and fails.
@@ -167,7 +167,7 @@ kill_process() {
 		[ -n "$engine" ] && kill -0 "$engine" 2>/dev/null || return 0
 		sleep 0.05
 	done
-	fail "the engine $engine lives on without its keeper"
+	fail "the engine $engine lives on without its supervisor"
 }
 
 # background cli|gw|srv COMMAND...: on that host, in the background until the test ends.

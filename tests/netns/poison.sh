@@ -9,7 +9,7 @@ topology
 continuity_rules "$WORK/t.rules"
 export LD_PRELOAD=$SLUICE_POISON ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0:detect_leaks=0"
 start_sluice ips --queue 0-1 --rules "$WORK/t.rules" --attach after --set engine.hang-timeout=3 # less, and a machine that is busy looks like it
-keeper=$LAST_PID
+supervisor=$LAST_PID
 unset LD_PRELOAD
 background srv python3 "$HERE/traffic.py" udp-sink 7003 "$WORK/got"
 for _ in $(seq 50); do [ -s "$WORK/got" ] && break; sleep 0.05; done
@@ -51,6 +51,6 @@ for path in glob.glob(sys.argv[1] + '/*.pcap'):
     found.add(data[68:])
 assert found == {text.encode() for text in sys.argv[2:]}, found
 PY
-stop_process "$keeper" || fail "exit code $?"
+stop_process "$supervisor" || fail "exit code $?"
 equal "in quarantine" "$(last_stats ips engine.quarantined)" 3
 equal "hangs" "$(last_stats ips engine.hangs)" 2

@@ -53,7 +53,7 @@ wait_file() { # wait_file PATTERN: until there is one
 	for _ in $(seq 100); do compgen -G "$1" >/dev/null && return; sleep 0.05; done
 	fail "no $1"
 }
-keeper_of() { awk '$1 == "PPid:" { print $2 }' "/proc/$ENGINE/status"; }
+supervisor_of() { awk '$1 == "PPid:" { print $2 }' "/proc/$ENGINE/status"; }
 # each_thread FIELD VALUE: of all threads of the process $ENGINE.
 each_thread() {
 	local status got
@@ -95,14 +95,14 @@ each_thread Seccomp 2
 for status in /proc/"$ENGINE"/task/*/status; do
 	grep -q "^Name:.*worker" "$status" && equal "filters of a worker" "$(awk '$1 == "Seccomp_filters:" { print $2 }' "$status")" 3
 done
-# The keeper, which is root still, has what it needs: CHOWN DAC_OVERRIDE DAC_READ_SEARCH KILL SETGID SETUID SETPCAP NET_ADMIN NET_RAW.
-ENGINE=$(keeper_of)
+# The supervisor, which is root still, has what it needs: CHOWN DAC_OVERRIDE DAC_READ_SEARCH KILL SETGID SETUID SETPCAP NET_ADMIN NET_RAW.
+ENGINE=$(supervisor_of)
 each_thread Uid 0
 for field in CapEff CapPrm CapBnd; do each_thread $field 00000000000031e7; done
 for field in CapInh CapAmb; do each_thread $field 0000000000000000; done
 each_thread NoNewPrivs 1
 each_thread Seccomp 2
-equal "owner of the keeper's files in /proc" "$(owner "/proc/$ENGINE/maps")" 0
+equal "owner of the supervisor's files in /proc" "$(owner "/proc/$ENGINE/maps")" 0
 grep -q "sandbox: user sluice, CAP_NET_ADMIN only" <<<"$(ask status)" || fail "status does not show the sandbox"
 
 udp_send cli 10.66.2.2 7000 hello
@@ -211,7 +211,7 @@ wait_ready off
 ENGINE=$(ask status --json | sed -E 's/.*"engine_pid":([0-9]+).*/\1/')
 each_thread Uid 0
 each_thread Seccomp 0
-ENGINE=$(keeper_of)
+ENGINE=$(supervisor_of)
 each_thread Seccomp 0
 each_thread NoNewPrivs 0
 grep -q "no sandbox" <<<"$(ask status)" || fail "status does not tell that there is none"
@@ -224,7 +224,7 @@ ENGINE=$(ask status --json | sed -E 's/.*"engine_pid":([0-9]+).*/\1/')
 each_thread Uid $USER_ID
 each_thread CapEff 0000000000001000
 each_thread Seccomp 0
-ENGINE=$(keeper_of)
+ENGINE=$(supervisor_of)
 each_thread CapEff 00000000000031e7
 each_thread NoNewPrivs 1
 each_thread Seccomp 0
@@ -241,8 +241,8 @@ each_thread Uid 65534
 each_thread CapEff 0000000000001000
 each_thread NoNewPrivs 1
 each_thread Seccomp 2
-# Its keeper can execute another version of the program, which needs the capability as well.
-ENGINE=$(keeper_of)
+# Its supervisor can execute another version of the program, which needs the capability as well.
+ENGINE=$(supervisor_of)
 for field in CapEff CapPrm CapBnd CapInh CapAmb; do each_thread $field 0000000000001000; done
 each_thread Seccomp 2
 before=$(ask status --json | sed -E 's/.*"engine_pid":([0-9]+).*/\1/')

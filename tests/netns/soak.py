@@ -7,7 +7,7 @@
     soak.py ask ADDRESS ADDRESS6 PORT RATE SECONDS       RATE datagrams a second, and the rest in proportion; prints a line of JSON
     soak.py raw RATE SECONDS SEED CLI SRV [FILE...]      packets that no program would send: broken ones, and captures that are played
                                                          again; CLI and SRV are NAMESPACE,DEVICE,MAC of the next hop
-    soak.py watch KEEPER EVE SOCKET FILE INTERVAL        asks the daemon (SLUICE) each INTERVAL seconds for its counters, rotates its events and
+    soak.py watch SUPERVISOR EVE SOCKET FILE INTERVAL    asks the daemon (SLUICE) each INTERVAL seconds for its counters, rotates its events and
                                                          counts them; until SIGTERM, then waits until no flow is left. Prints JSON; FILE has a line
                                                          for each look
     soak.py judge FOLDER                                 reads what those have printed: asked, raw, served, watched, looks, kernel, and
@@ -369,8 +369,8 @@ def count_events(path, lines):
 class Watch:
     POOLS = ('flow.active', 'flow.memuse', 'tcp.active_sessions', 'tcp.memuse', 'tcp.reassembly_memuse', 'app_layer.memuse', 'defrag.memuse')
 
-    def __init__(self, keeper, eve, sock, path):
-        self.keeper, self.eve, self.sock = int(keeper), eve, sock
+    def __init__(self, supervisor, eve, sock, path):
+        self.supervisor, self.eve, self.sock = int(supervisor), eve, sock
         self.looks, self.lines, self.wrong, self.begin = open(path, 'w', buffering=1), collections.Counter(), [], time.monotonic()
 
     def stats(self):
@@ -378,7 +378,7 @@ class Watch:
         return json.loads(done.stdout)
 
     def engine(self):
-        return int(open(f'/proc/{self.keeper}/task/{self.keeper}/children').read().split()[0])
+        return int(open(f'/proc/{self.supervisor}/task/{self.supervisor}/children').read().split()[0])
 
     def rss(self, pid):
         for line in open(f'/proc/{pid}/status'):
@@ -405,7 +405,7 @@ class Watch:
     def rotate(self):
         old = self.eve + '.old'
         os.rename(self.eve, old)
-        os.kill(self.keeper, signal.SIGUSR2)
+        os.kill(self.supervisor, signal.SIGUSR2)
         for _ in range(100):
             if os.path.exists(self.eve):
                 break
@@ -421,7 +421,7 @@ class Watch:
         judged, packets = get('ips.accepted') + get('ips.blocked'), get('capture.kernel_packets')
         if judged != packets:
             self.wrong.append(f'{packets} packets, {judged} judged')
-        found = {'seconds': round(time.monotonic() - self.begin), 'keeper_kb': self.rss(self.keeper), 'engine_kb': self.rss(engine), 'cpu': self.cpu(f'/proc/{engine}/stat')[1],
+        found = {'seconds': round(time.monotonic() - self.begin), 'supervisor_kb': self.rss(self.supervisor), 'engine_kb': self.rss(engine), 'cpu': self.cpu(f'/proc/{engine}/stat')[1],
                  'workers': self.workers(engine), 'idle': self.idle(), 'exact': time.monotonic() - self.begin,
                  'packets': packets, 'lost': sum(v for k, v in flat(stats) if k.endswith(('_dropped', '.lost', 'overruns')) and 'kernel' not in k),
                  **{pool: get(pool) for pool in self.POOLS}}
@@ -477,7 +477,7 @@ def flat_memory(looks, wrong):
     """After a third of the time pools have been as full as they get: from then on nothing may grow but by 2 % and 2 MiB."""
     settled = looks[len(looks) // 3:]
     part = max(len(settled) // 4, 1)
-    for process in 'keeper_kb', 'engine_kb':
+    for process in 'supervisor_kb', 'engine_kb':
         begin, end = median([l[process] for l in settled[:part]]), median([l[process] for l in settled[-part:]])
         print(f'{process}: {looks[0][process]} at the start, {begin} after a third of the time, {end} at the end, {max(l[process] for l in looks)} at most')
         if end > begin * 1.02 + (2048 if looks[-1]['seconds'] >= 300 else 32768):
@@ -559,8 +559,8 @@ def judge(folder):
         sys.exit('\n'.join(wrong))
 
 
-def watch(keeper, eve, sock, path, interval):
-    Watch(keeper, eve, sock, path).run(interval)
+def watch(supervisor, eve, sock, path, interval):
+    Watch(supervisor, eve, sock, path).run(interval)
 
 
 if __name__ == '__main__':

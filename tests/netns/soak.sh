@@ -42,7 +42,7 @@ rules=${SOAK_RULES:-}
 [ ! -f "${rules%/*}/classification.config" ] || options+=(--set "classification-file=${rules%/*}/classification.config")
 
 READY_SECONDS=300 start_sluice ips --queue 0-1 --attach after --no-console "${options[@]}"
-keeper=$LAST_PID
+supervisor=$LAST_PID
 gateway nft -f - <<'NFT'
 table inet soak {
 	counter before { }
@@ -71,7 +71,7 @@ for _ in $(seq 100); do grep -qs listening "$WORK/served" && break; sleep 0.1; d
 ip netns exec "$P-srv" "$SOAK_LOAD" serve 80 "${places[@]}" >"$WORK/bulk_served" 2>"$WORK/bulk_served.log" &
 bulk_serving=$!
 for _ in $(seq 100); do grep -qs listening "$WORK/bulk_served" && break; sleep 0.1; done
-python3 "$HERE/soak.py" watch "$keeper" "$WORK/ips/eve.json" "$WORK/socket" "$WORK/looks" "$((seconds >= 120 ? 10 : 2))" \
+python3 "$HERE/soak.py" watch "$supervisor" "$WORK/ips/eve.json" "$WORK/socket" "$WORK/looks" "$((seconds >= 120 ? 10 : 2))" \
 	>"$WORK/watched" 2>"$WORK/watched.log" &
 watching=$!
 for _ in $(seq 100); do [ -s "$WORK/looks" ] && break; sleep 0.1; done
@@ -95,7 +95,7 @@ done
 kill $watching
 wait $watching || fail "the books"
 echo "{\"before\": $(counted before), \"after\": $(counted after), \"ramp\": $ramp}" >"$WORK/kernel"
-stop_process "$keeper" || fail "exit code $?"
+stop_process "$supervisor" || fail "exit code $?"
 [ -z "${SOAK_REPORT:-}" ] || { mkdir -p "$SOAK_REPORT"; cp -r "$WORK"/{asked,bulk,raw,served,bulk_served,watched,looks,kernel,ips,*.log} "$SOAK_REPORT"; }
 python3 "$HERE/soak.py" judge "$WORK" || fail "the books do not agree"
 pings_judge

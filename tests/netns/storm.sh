@@ -32,7 +32,7 @@ table inet firewall {
 NFT
 gateway nft -f "$WORK/firewall.nft"
 READY_SECONDS=300 start_sluice ips --queue 0-1 "${options[@]}"
-keeper=$LAST_PID
+supervisor=$LAST_PID
 gateway nft -f - <<'NFT'
 table inet books {
 	counter before { }
@@ -44,7 +44,7 @@ NFT
 counted() { gateway nft list counter inet books "$1" | awk '/packets/ { print $2 }'; }
 ask() { gateway "$program" "$@" --socket "$WORK/control"; }
 rest() { sleep "$(awk "BEGIN { srand($RANDOM); print rand() * ${PAUSE:-1} }")"; }
-rss() { awk '/^VmRSS/ { print $2 }' "/proc/$(engine_of "$keeper")/status" 2>/dev/null || echo 0; }
+rss() { awk '/^VmRSS/ { print $2 }' "/proc/$(engine_of "$supervisor")/status" 2>/dev/null || echo 0; }
 engine_answers() { # within a minute
 	for _ in $(seq 1200); do ask status >/dev/null 2>&1 && return; sleep 0.05; done
 	fail "no engine answers"
@@ -52,28 +52,28 @@ engine_answers() { # within a minute
 
 signals=(KILL SEGV ABRT BUS KILL)
 kill_engine() { # kill_engine N: each seventh time the next one, too, while it starts. One that an upgrade replaces may be gone.
-	engine=$(next_engine "$keeper" "${engine:-}") # not the one that was killed and is not yet cleared away
+	engine=$(next_engine "$supervisor" "${engine:-}") # not the one that was killed and is not yet cleared away
 	kill "-${signals[$(($1 % 5))]}" "$engine" 2>/dev/null || true
 	[ $(($1 % 7)) = 6 ] || return 0
-	engine=$(next_engine "$keeper" "$engine")
+	engine=$(next_engine "$supervisor" "$engine")
 	kill -9 "$engine" 2>/dev/null || true
 }
 
 reload() { # and wait until it is over
 	local had
 	had=$(grep -c "reloaded:" "$WORK/ips.log" || true)
-	kill -HUP "$keeper"
+	kill -HUP "$supervisor"
 	for _ in $(seq 1200); do [ "$(grep -c "reloaded:" "$WORK/ips.log")" -gt "$had" ] && return; sleep 0.05; done
 	fail "a reload did not end"
 }
 
 upgrade() {
 	local engine next
-	engine=$(engine_of "$keeper")
+	engine=$(engine_of "$supervisor")
 	cp "$program" "$WORK/sluice.new" && mv "$WORK/sluice.new" "$WORK/sluice"
 	ask upgrade >"$WORK/upgrade.out" 2>&1 || fail "upgrade: $(cat "$WORK/upgrade.out")"
 	for _ in $(seq 1200); do
-		next=$(engine_of "$keeper")
+		next=$(engine_of "$supervisor")
 		[ -n "$next" ] && [ "$next" != "$engine" ] && ask status >/dev/null 2>&1 && return
 		sleep 0.05
 	done
@@ -117,7 +117,7 @@ for i in $(seq "${MIXED:-4}"); do
 	engine_answers
 	rest
 	case $((i % 3)) in
-	0) kill -HUP "$keeper" ;;
+	0) kill -HUP "$supervisor" ;;
 	1) ask upgrade >/dev/null 2>&1 & ;;
 	2) firewall ;;
 	esac
@@ -148,6 +148,6 @@ died=$(grep -c "the engine was killed" "$WORK/ips.log" || true)
 [ "$died" -ge $((${KILLS:-4} + ${MIXED:-4} / 2)) ] || fail "only $died engines died"
 echo "engines that died: $died, reloads: $(grep -c "reloaded:" "$WORK/ips.log"), hand-overs: $(ask stats --all engine.handovers | awk '{ print $2 }')"
 equal "in quarantine" "$(ask stats --all engine.quarantined | awk '{ print $2 }')" 0
-stop_process "$keeper" || fail "exit code $?"
+stop_process "$supervisor" || fail "exit code $?"
 grep -q sluice <<<"$(gateway nft list tables)" && fail "the table is still there"
 [ "$(gateway cat /proc/net/netfilter/nfnetlink_queue | wc -l)" = 0 ] || fail "a queue is still bound"

@@ -12,23 +12,23 @@ cp "$program" "$WORK/sluice"
 SLUICE=$WORK/sluice
 start_sluice ips --queue 0-1 --rules "$WORK/t.rules" --attach after --set unix-command.filename="$WORK/control" \
 	--set stream.midstream-grace=0
-keeper=$LAST_PID
+supervisor=$LAST_PID
 ask() { gateway "$program" "$@" --socket "$WORK/control"; }
 traffic_start
 packets=0
 for i in $(seq "${UPGRADES:-4}"); do
 	sleep "0.$((RANDOM % 8))$((RANDOM % 10))"
-	engine=$(engine_of "$keeper")
+	engine=$(engine_of "$supervisor")
 	# another file under the same name, as a package manager leaves it
 	cp "$program" "$WORK/sluice.new" && mv "$WORK/sluice.new" "$WORK/sluice"
 	ask upgrade >"$WORK/upgrade.out" 2>&1 || fail "upgrade $i: $(cat "$WORK/upgrade.out"; tail -5 "$WORK/ips.log")"
 	for _ in $(seq 100); do
-		next=$(engine_of "$keeper")
+		next=$(engine_of "$supervisor")
 		[ -n "$next" ] && [ "$next" != "$engine" ] && ask status >/dev/null 2>&1 && break
 		sleep 0.05
 	done
 	[ "$next" != "$engine" ] || fail "the engine is the same"
-	kill -0 "$keeper" || fail "the keeper is gone"
+	kill -0 "$supervisor" || fail "the supervisor is gone"
 	# Counters go on: what one engine had judged is part of what the next one says.
 	before=$packets
 	packets=$(ask stats capture.kernel_packets | awk '{print $2}')
@@ -36,21 +36,21 @@ for i in $(seq "${UPGRADES:-4}"); do
 done
 
 # What would not start takes over nothing.
-engine=$(engine_of "$keeper")
+engine=$(engine_of "$supervisor")
 printf '#!/bin/sh\necho "it needs a library that is not there" >&2\nexit 1\n' >"$WORK/sluice.new" && chmod +x "$WORK/sluice.new" && mv "$WORK/sluice.new" "$WORK/sluice"
 ask upgrade >"$WORK/upgrade.out" 2>&1 && fail "a broken program took over"
 grep -q "would not start: it needs a library that is not there" "$WORK/upgrade.out" || fail "no reason: $(cat "$WORK/upgrade.out")"
-equal "engine" "$(engine_of "$keeper")" "$engine"
+equal "engine" "$(engine_of "$supervisor")" "$engine"
 cp "$program" "$WORK/sluice.new" && mv "$WORK/sluice.new" "$WORK/sluice"
 # Nor one that lacks its rules.
 mv "$WORK/t.rules" "$WORK/t.rules.kept"
 ask upgrade >"$WORK/upgrade.out" 2>&1 && fail "a program without rules took over"
 mv "$WORK/t.rules.kept" "$WORK/t.rules"
-equal "engine" "$(engine_of "$keeper")" "$engine"
+equal "engine" "$(engine_of "$supervisor")" "$engine"
 
 sleep 0.5
 traffic_stop
-kill -USR1 "$keeper"
+kill -USR1 "$supervisor"
 for _ in $(seq 50); do [ "$(last_stats ips engine.handovers)" = "${UPGRADES:-4}" ] && break; sleep 0.1; done
 equal "hand-overs" "$(last_stats ips engine.handovers)" "${UPGRADES:-4}"
 equal "restarts" "$(last_stats ips engine.restarts)" 0
@@ -58,6 +58,6 @@ wait_events ips "${UPGRADES:-4}" event_type=engine engine.action=handed_over
 sessions=$(last_stats ips tcp.sessions)
 [ "$sessions" -ge "${UPGRADES:-4}" ] || fail "$sessions connections were counted"
 equal "connections picked up in their midst" "$(last_stats ips tcp.midstream_pickups)" 0
-stop_process "$keeper" || fail "exit code $?"
+stop_process "$supervisor" || fail "exit code $?"
 grep -q sluice <<<"$(gateway nft list tables)" && fail "the table is still there"
 [ "$(gateway cat /proc/net/netfilter/nfnetlink_queue | wc -l)" = 0 ] || fail "a queue is still bound"

@@ -568,7 +568,7 @@ START_TEST(settings_are_kept)
 }
 END_TEST
 
-/* --- Finding it ----------------------------------------------------------------------------------- */
+/* --- Protocol detection ----------------------------------------------------------------------------------- */
 
 static const struct {
     uint16_t client, server;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* FTP: commands and their replies, ports, announced connections and their files, limits, finding it. */
+/* FTP: commands and their replies, ports, announced connections and their files, limits, detection. */
 #include <check.h>
 
 #include "../lib/app_rig.h"
@@ -438,7 +438,7 @@ START_TEST(tls_takes_over)
 }
 END_TEST
 
-/* --- Finding it ----------------------------------------------------------------------------------- */
+/* --- Protocol detection ----------------------------------------------------------------------------------- */
 
 static const struct {
     uint16_t port;

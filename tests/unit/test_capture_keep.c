@@ -167,7 +167,7 @@ START_TEST(judges_in_place_of_the_dead)
 END_TEST
 
 /* Of a socket that is kept nothing is repeated by its reader, and nothing is asked before it is bound. */
-START_TEST(a_kept_queue_is_left_to_its_keeper)
+START_TEST(a_held_queue_is_left_to_its_owner)
 {
     struct nfqueue_options options = options_for(-1);
     uint8_t *slots = malloc(nfqueue_slots_size(&options));
@@ -202,7 +202,7 @@ int main(void)
     tcase_add_test(tcase, a_long_packet_is_no_shorter_for_looking);
     tcase_add_test(tcase, a_queue_that_is_not_there_is_told);
     tcase_add_loop_test(tcase, judges_in_place_of_the_dead, 0, (int)(sizeof(judgments) / sizeof(judgments[0])));
-    tcase_add_test(tcase, a_kept_queue_is_left_to_its_keeper);
+    tcase_add_test(tcase, a_held_queue_is_left_to_its_owner);
     suite_add_tcase(suite, tcase);
 
     SRunner *runner = srunner_create(suite);

@@ -424,7 +424,7 @@ static int set_timeout(const struct rig *rig)
     return result_of(setsockopt(rig->socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)));
 }
 
-/* What the keeper does. */
+/* Operations of the supervisor. */
 static int start_and_kill(const struct rig *rig)
 {
     pid_t pid = fork();
@@ -661,9 +661,9 @@ START_TEST(worker)
 }
 END_TEST
 
-/* --- The keeper ----------------------------------------------------------------------------------- */
+/* --- The supervisor ----------------------------------------------------------------------------------- */
 
-static const struct row keeper_rows[] = {
+static const struct row supervisor_rows[] = {
     { "starts and kills processes", start_and_kill, 0, false },
     { "executes programs", execute_program, 0, false },
     { "starts engines, which enter their sandbox", start_engine, 0, false },
@@ -679,7 +679,7 @@ static const struct row keeper_rows[] = {
     { "types nothing into its terminal", push_input, EPERM, false },
 };
 
-static _Noreturn void enter_keeper_and_try(const struct row *row, const struct rig *rig)
+static _Noreturn void enter_supervisor_and_try(const struct row *row, const struct rig *rig)
 {
     char error[SANDBOX_ERROR_SIZE];
 
@@ -692,7 +692,7 @@ static _Noreturn void enter_keeper_and_try(const struct row *row, const struct r
 
 START_TEST(supervisor)
 {
-    const struct row *row = &keeper_rows[_i];
+    const struct row *row = &supervisor_rows[_i];
     struct rig rig = { .socket = -1 };
     int status;
     pid_t pid;
@@ -700,7 +700,7 @@ START_TEST(supervisor)
     make_folders(&rig);
     pid = fork();
     if (pid == 0)
-        enter_keeper_and_try(row, &rig);
+        enter_supervisor_and_try(row, &rig);
     ck_assert_int_eq(waitpid(pid, &status, 0), pid);
     remove_folders(&rig);
     if (SANDBOX_IS_CHECKED && row->attempt == trace_child)
@@ -872,7 +872,7 @@ int main(void)
 
     tcase_add_loop_test(walls, process, 0, sizeof(process_rows) / sizeof(process_rows[0]));
     tcase_add_loop_test(walls, worker, 0, sizeof(worker_rows) / sizeof(worker_rows[0]));
-    tcase_add_loop_test(walls, supervisor, 0, sizeof(keeper_rows) / sizeof(keeper_rows[0]));
+    tcase_add_loop_test(walls, supervisor, 0, sizeof(supervisor_rows) / sizeof(supervisor_rows[0]));
     tcase_add_test(walls, unix_clients);
     tcase_add_loop_test(walls, lesser_sandboxes, 0, sizeof(lesser) / sizeof(lesser[0]));
     tcase_add_test(users, users_that_are_not_there);

@@ -15,10 +15,10 @@ fail() {
 equal() { [ "$2" = "$3" ] || fail "$1: got '$2', wanted '$3'"; }
 field() { awk -v field="$2:" '$1 == field { print $2 }' "/proc/$1/status"; }
 show() { systemctl show -P "$1" sluice.service; }
-engine() { # of the keeper: its only child
-	local keeper
-	keeper=$(show MainPID)
-	awk '{ print $1 }' "/proc/$keeper/task/$keeper/children"
+engine() { # of the supervisor: its only child
+	local supervisor
+	supervisor=$(show MainPID)
+	awk '{ print $1 }' "/proc/$supervisor/task/$supervisor/children"
 }
 wait_for() { # wait_for WHAT COMMAND...
 	local what=$1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `systemctl restart`: nothing is lost, flows go on, nothing passes uninspected; and whatever keeps the next keeper from coming makes a stop
+# `systemctl restart`: nothing is lost, flows go on, nothing passes uninspected; and whatever keeps the next supervisor from coming makes a stop
 # of it, which takes everything down.
 . "$(dirname "$0")/lib_systemd.sh"
 one_client
@@ -8,13 +8,13 @@ one_client
 configure 300
 start_service
 
-# A restart: systemd keeps the queues and what is known of flows, the table stays, and the next keeper goes on with all of it. A literal of
+# A restart: systemd keeps the queues and what is known of flows, the table stays, and the next supervisor goes on with all of it. A literal of
 # which one half came before and the other one afterwards is found, so the flow's state went along.
 queues() { awk '{ print $1, $2, $6, $7 }' /proc/net/netfilter/nfnetlink_queue; } # who has them, and what was dropped
 table() { nft -a list tables | grep sluice; }
 python3 /source/tests/netns/traffic.py tcp-echo 7001 >$WORK/echo 2>&1 &
 wait_for "a server" grep -q listening $WORK/echo
-keeper=$(show MainPID)
+supervisor=$(show MainPID)
 before="$(queues) $(table) $(stat -c %i $CONTROL) $(show NFileDescriptorStore)"
 mkfifo $WORK/steps
 client python3 -u /source/tests/netns/traffic.py tcp-steps 10.66.1.1 7001 30 <$WORK/steps >$WORK/answers 2>&1 &
@@ -27,7 +27,7 @@ large=$!
 sleep 1
 systemctl restart sluice.service || fail "no restart"
 is_ready || fail "no answer after the restart"
-[ "$(show MainPID)" != "$keeper" ] || fail "the keeper is the same after a restart"
+[ "$(show MainPID)" != "$supervisor" ] || fail "the supervisor is the same after a restart"
 echo "IL text" >&3
 wait_for "another answer" grep -q RESET $WORK/answers
 exec 3>&-

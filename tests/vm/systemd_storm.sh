@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The service under load: engine and keeper are killed again and again, and its rules reloaded. systemd has the sockets of the queues
+# The service under load: engine and supervisor are killed again and again, and its rules reloaded. systemd has the sockets of the queues
 # meanwhile. Nothing is lost, no request fails, nothing passes uninspected.
 . "$(dirname "$0")/lib_systemd.sh"
 HERE=/source/tests/netns P=vm
@@ -42,7 +42,7 @@ table inet books {
 }
 NFT
 counted() { nft list counter inet books "$1" | awk '/packets/ { print $2 }'; }
-another() { # another WHAT BEFORE: the engine, or the keeper, is not that one any more, and answers
+another() { # another WHAT BEFORE: the engine, or the supervisor, is not that one any more, and answers
 	local now
 	if [ "$1" = engine ]; then now=$(engine); else now=$(show MainPID); fi
 	[ -n "$now" ] && [ "$now" != 0 ] && [ "$now" != "$2" ] && is_ready
@@ -62,10 +62,10 @@ for i in 1 2 3 4; do
 	before=$(show MainPID)
 	[ $((i % 2)) = 0 ] && kill -9 "$(engine)" # both
 	kill -9 "$before"
-	wait_for "another keeper" another keeper "$before"
+	wait_for "another supervisor" another supervisor "$before"
 	sleep "0.$((RANDOM % 10))"
 done
-stall "the keeper killed 4 times"
+stall "the supervisor killed 4 times"
 for i in 1 2; do
 	systemctl reload sluice.service || fail "no reload"
 	wait_for "the reload" grep -q "reloaded: generation $((1 + i))" $WORK/log
@@ -79,7 +79,7 @@ echo "packets: $packets, of them $(answered evil_sent) for a rule to drop; $(($p
 grep -a '"event_type":"drop"' /var/log/sluice/eve.json | grep -av '"signature_id":1,' >$WORK/other.log || true
 cat $WORK/other.log
 equal "packets that did not go out" $(($(counted before) - $(counted after))) "$(answered evil_sent)"
-[ "$(grep -c "took over the queues" $WORK/log)" -ge 4 ] || fail "keepers did not take over"
+[ "$(grep -c "took over the queues" $WORK/log)" -ge 4 ] || fail "supervisors did not take over"
 for queue in 0 1; do
 	[ "$(awk -v q=$queue '$1 == q { print $8 }' /proc/net/netfilter/nfnetlink_queue)" -gt 100 ] || fail "queue $queue has no traffic"
 done

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The service as it is installed, under systemd: it starts as the user sluice, is ready when packets are inspected, reloads, survives the
-# death of engine and keeper without losing a packet, and takes its table along when it is stopped.
+# death of engine and supervisor without losing a packet, and takes its table along when it is stopped.
 . "$(dirname "$0")/lib_systemd.sh"
 one_client
 
@@ -10,10 +10,10 @@ echo 'security: {sandbox: auto}' >>"$ETC/sluice.yaml"
 start_service WatchdogSec=10s
 
 # Who runs, with what.
-keeper=$(show MainPID)
+supervisor=$(show MainPID)
 user=$(awk -F: '$1 == "sluice" { print $3 }' /etc/passwd)
-equal "user of the keeper" "$(field "$keeper" Uid)" "$user"
-equal "capabilities of the keeper" "$(field "$keeper" CapEff)" 0000000000001004
+equal "user of the supervisor" "$(field "$supervisor" Uid)" "$user"
+equal "capabilities of the supervisor" "$(field "$supervisor" CapEff)" 0000000000001004
 for status in /proc/"$(engine)"/task/*; do
 	thread=${status#/proc/}
 	equal "user" "$(field "$thread" Uid)" "$user"
@@ -37,25 +37,25 @@ systemctl reload sluice.service || fail "no reload"
 wait_for "the reload" grep -q "reloaded: generation 2" $WORK/log
 client ping -c 1 -W 1 -q -s 400 10.66.1.1 >/dev/null && fail "the new rule does not drop"
 
-# Death, first of the engine, then of the keeper: pings go on all the time, and none is lost.
+# Death, first of the engine, then of the supervisor: pings go on all the time, and none is lost.
 pings_begin
 sleep 1
 before=$(engine)
 kill -9 "$before"
 another_engine() { [ -n "$(engine)" ] && [ "$(engine)" != "$before" ] && is_ready; }
 wait_for "another engine" another_engine
-equal "the keeper" "$(show MainPID)" "$keeper"
-kill -9 "$keeper"
-another_keeper() { [ "$(show MainPID)" != 0 ] && [ "$(show MainPID)" != "$keeper" ] && is_ready; }
-wait_for "another keeper" another_keeper
+equal "the supervisor" "$(show MainPID)" "$supervisor"
+kill -9 "$supervisor"
+another_supervisor() { [ "$(show MainPID)" != 0 ] && [ "$(show MainPID)" != "$supervisor" ] && is_ready; }
+wait_for "another supervisor" another_supervisor
 pings_end
 client ping -c 1 -W 1 -q -s 800 10.66.1.1 >/dev/null && fail "large pings are not dropped any more"
 equal "bad text" "$(client python3 /source/tests/netns/traffic.py tcp-ask 10.66.1.1 7001 'some EVIL text')" RESET
 
-# A keeper that stands still is noticed by systemd.
-keeper=$(show MainPID)
-kill -STOP "$keeper"
-wait_for "the watchdog" another_keeper
+# A supervisor that stands still is noticed by systemd.
+supervisor=$(show MainPID)
+kill -STOP "$supervisor"
+wait_for "the watchdog" another_supervisor
 client ping -c 1 -W 2 -q 10.66.1.1 >/dev/null || fail "no ping after the watchdog"
 
 systemctl stop sluice.service || fail "no stop"

@@ -209,7 +209,7 @@ static void keep_all(const struct supervisor *supervisor, int state, bool open)
 /* Writes the state of the supervisor to memory files and executes the program; returns only if that fails. */
 static int execute(struct supervisor *supervisor, struct command_line *line)
 {
-    int fd = memfd_create("sluice-keeper", MFD_CLOEXEC), err;
+    int fd = memfd_create("sluice-supervisor-state", MFD_CLOEXEC), err;
     int record = memfd_create("sluice-record", MFD_CLOEXEC);
     char number[16];
 

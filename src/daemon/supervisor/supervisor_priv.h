@@ -16,8 +16,8 @@
  *   systemd_notify.c    readiness, watchdog, and the sockets that systemd stores
  *   socket_preopen.c    sockets that root opens for a service of another user
  */
-#ifndef SLUICE_KEEPER_PRIV_H
-#define SLUICE_KEEPER_PRIV_H
+#ifndef SLUICE_SUPERVISOR_PRIV_H
+#define SLUICE_SUPERVISOR_PRIV_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the keeper does with queues and packets of an engine that died. */
+/* The supervisor handles the queues and packets of an engine that died. */
 #include "nfqueue_rig.h"
 
 #include <dirent.h>
@@ -16,7 +16,7 @@
 
 enum { WAITING = 6, SEQUENCE = 20 };
 
-/* A keeper with one queue, the kernel's end of which is ours. */
+/* A supervisor with one queue; the test plays the kernel's side of it. */
 struct fixture {
     struct rig rig;
     struct supervisor supervisor;
@@ -45,7 +45,7 @@ static void setup(void)
     f = calloc(1, sizeof(*f));
     ck_assert_ptr_nonnull(f);
     log_set_level(LOG_LEVEL_ERROR);
-    strcpy(f->folder, "/tmp/test_keeper.XXXXXX");
+    strcpy(f->folder, "/tmp/test_supervisor.XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(f->folder));
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
     f->rig.kernel = pair[1];
@@ -83,7 +83,7 @@ static void teardown(void)
     free(f);
 }
 
-/* Verdicts that the keeper sent, without the configuration around them. */
+/* Verdicts that the supervisor sent, without the configuration around them. */
 static void verdicts(char text[TEXT_SIZE])
 {
     uint8_t bytes[4096];
@@ -385,7 +385,7 @@ START_TEST(does_not_leave_what_nobody_keeps)
 }
 END_TEST
 
-START_TEST(names_files_for_the_next_keeper)
+START_TEST(names_files_for_the_next_supervisor)
 {
     static const int files[] = { 0, 7, ENGINE_MEMORY_MAX_WORKERS - 1, CHANNEL_SHARED_FILE };
     static const char *const others[] = { "sluice-q0",       "sluice-flows-",    "sluice-flows-x", "sluice-flows-1x",
@@ -456,8 +456,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("keeper");
-    TCase *tcase = tcase_create("keeper");
+    Suite *suite = suite_create("supervisor");
+    TCase *tcase = tcase_create("supervisor");
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, repeats_what_was_taken);
@@ -469,7 +469,7 @@ int main(void)
     tcase_add_test(tcase, accepts_all_at_the_end);
     tcase_add_test(tcase, tells_a_restart_from_a_stop);
     tcase_add_test(tcase, does_not_leave_what_nobody_keeps);
-    tcase_add_test(tcase, names_files_for_the_next_keeper);
+    tcase_add_test(tcase, names_files_for_the_next_supervisor);
     tcase_add_test(tcase, has_the_engine_hand_over_once);
     tcase_add_test(tcase, gives_on_what_was_left);
     tcase_add_test(tcase, says_how_it_died);

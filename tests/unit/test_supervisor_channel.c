@@ -95,7 +95,7 @@ static const struct {
     { 0, UINT32_MAX, false },
 };
 
-/* Of what the dead engine wrote the keeper takes only what lies in the slots of the worker. */
+/* The supervisor reads only those records of a dead engine that lie in the slots of the worker. */
 START_TEST(shows_what_a_worker_held)
 {
     struct memory_map memory_map;
@@ -209,7 +209,7 @@ static const struct {
     { "no workers", ENGINE_MEMORY_VERSION, 0, 0, SIZE_MAX, 0 },
 };
 
-/* After an upgrade the new keeper finds sizes in the memory, and has none of its own. */
+/* After an upgrade the new supervisor reads the sizes from the shared memory and must validate them. */
 START_TEST(adopts_possible_sizes_only)
 {
     struct memory_map memory_map, adopted = { .fd = -1 };
@@ -349,8 +349,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("lifeline");
-    TCase *tcase = tcase_create("lifeline");
+    Suite *suite = suite_create("supervisor_channel");
+    TCase *tcase = tcase_create("supervisor_channel");
 
     tcase_add_test(tcase, messages_arrive_whole_and_in_order);
     tcase_add_test(tcase, last_words_are_heard);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The keeper is killed, and somebody like systemd has the sockets: nothing is lost, and nothing passes uninspected.
+# The supervisor is killed, and somebody like systemd has the sockets: nothing is lost, and nothing passes uninspected.
 #   KILLS  how many times (5)
 . "$(dirname "$0")/lib.sh"
 . "$HERE/continuity_lib.sh"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What an engine can do to the keeper: writes to the shared memory, and messages on the channel, as they are or broken,
- * with descriptors. The input is a sequence of such steps, and of what the keeper does meanwhile. The contract:
+ * Attacks of an engine on the supervisor: writes to the shared memory, and valid or broken messages on the channel,
+ * with descriptors. The input is a sequence of such steps and of steps of the supervisor. The contract:
  *
- *   - the keeper's own record changes only by what the keeper does
+ *   - the supervisor's own record changes only by steps of the supervisor
  *   - its handle of the memory stays as it was
  *   - descriptors do not pile up
  *
- * Messages that make the keeper start a process (UPGRADE, WANT_EVENTS) are left out.
+ * Messages that make the supervisor start a process (UPGRADE, WANT_EVENTS) are left out.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -188,7 +188,7 @@ static void send_message(struct cursor *in)
         close(file);
 }
 
-/* --- The keeper's --------------------------------------------------------------------------------- */
+/* --- Steps of the supervisor ----------------------------------------------------------------------------- */
 
 static void take_death(struct cursor *in)
 {
