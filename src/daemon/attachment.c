@@ -70,7 +70,7 @@ struct budget {
 
 /* A difference between the table and what was installed. */
 struct breach {
-    bool open, told;
+    bool open, reported;
     uint64_t noticed_ns, good_ns; /* monotonic */
     unsigned damage;
     bool dropped;
@@ -98,7 +98,7 @@ struct attachment {
     uint64_t removal_ns, verdict_lost;
     bool after_death;
     bool remember;
-    struct firewall_misplaced_chain intruder; /* told already */
+    struct firewall_misplaced_chain intruder; /* the last one that was reported */
 
     /* written by the thread */
     _Atomic uint64_t changes, reasserted, failed, moved, uninspected_us, flushed, notifications_lost;
@@ -141,7 +141,7 @@ static struct output_firewall event_of(const struct attachment *attachment, enum
 }
 
 /* Writes an event about the open breach. */
-static void tell_breach(struct attachment *attachment, enum output_firewall_action action, const char *error)
+static void report_breach(struct attachment *attachment, enum output_firewall_action action, const char *error)
 {
     const struct breach *breach = &attachment->breach;
     uint64_t now_ns = clock_monotonic_ns();
@@ -158,20 +158,9 @@ static void tell_breach(struct attachment *attachment, enum output_firewall_acti
     output_firewall(attachment->output, &event);
 }
 
-static void log_breach(const struct attachment *attachment, const char *what)
-{
-    const struct breach *breach = &attachment->breach;
-
-    log_warning("table %s %s: %s%s%s%s; %.3f ms after the change was noticed", attachment->firewall->table, what,
-                breach->damage & FIREWALL_DAMAGE_TABLE ? "it had been removed or replaced" : "it had been altered",
-                breach->change.process[0] ? " by " : "", breach->change.process,
-                breach->damage & ~(unsigned)FIREWALL_DAMAGE_SETS ? ", and packets could pass uninspected" : "",
-                (double)(clock_monotonic_ns() - breach->noticed_ns) / 1e6);
-}
-
 /* --- Packets that the kernel dropped -------------------------------------------------------------- */
 
-static void hear_removal(struct attachment *attachment, const struct firewall_change *change)
+static void record_removal(struct attachment *attachment, const struct firewall_change *change)
 {
     uint64_t now_ns = clock_monotonic_ns();
 
@@ -181,42 +170,28 @@ static void hear_removal(struct attachment *attachment, const struct firewall_ch
         set(&attachment->workers[i].exact_until_ns, now_ns + EXACT_SECONDS * NS_PER_SECOND);
 }
 
-static void count_flushed(struct attachment *attachment)
-{
-    uint64_t sum = 0, lost;
-    struct output_firewall event;
-
-    for (unsigned i = 0; i < attachment->worker_count; i++)
-        sum += atomic_load_explicit(&attachment->workers[i].verdict_lost, memory_order_relaxed);
-    lost = sum - attachment->verdict_lost;
-    attachment->verdict_lost = sum;
-    if (lost == 0 || attachment->removal_ns == 0 ||
-        clock_monotonic_ns() - attachment->removal_ns > FLUSH_SECONDS * NS_PER_SECOND)
-        return; /* a device that went down, say */
-    count(&attachment->flushed, lost);
-    event = event_of(attachment, OUTPUT_FIREWALL_FLUSHED, &attachment->removal);
-    event.packets = lost;
-    output_firewall(attachment->output, &event);
-    log_warning("the kernel dropped %llu packets that waited in the queues, because a base chain was removed%s%s",
-                (unsigned long long)lost, attachment->removal.process[0] ? " by " : "", attachment->removal.process);
-}
-
 /* --- Table ---------------------------------------------------------------------------------------- */
 
+/* The table is complete again: it was restored by this thread or by another process. */
 static void close_breach(struct attachment *attachment, enum output_firewall_action action)
 {
     struct breach *breach = &attachment->breach;
+    const bool passed = breach->damage & ~(unsigned)FIREWALL_DAMAGE_SETS;
     uint64_t now_ns = clock_monotonic_ns();
 
-    tell_breach(attachment, action, NULL);
-    log_breach(attachment, action == OUTPUT_FIREWALL_REASSERTED ? "was restored" : "is complete again");
-    if (breach->damage & ~(unsigned)FIREWALL_DAMAGE_SETS)
+    report_breach(attachment, action, NULL);
+    log_warning("table %s %s: %s%s%s%s; %.3f ms after the change was noticed", attachment->firewall->table,
+                action == OUTPUT_FIREWALL_REASSERTED ? "was restored" : "is complete again",
+                breach->damage & FIREWALL_DAMAGE_TABLE ? "it had been removed or replaced" : "it had been altered",
+                breach->change.process[0] ? " by " : "", breach->change.process,
+                passed ? ", and packets could pass uninspected" : "", (double)(now_ns - breach->noticed_ns) / 1e6);
+    if (passed)
         count(&attachment->uninspected_us, (now_ns - breach->noticed_ns) / 1000);
     *breach = (struct breach){ .open = false };
     attachment->good_ns = now_ns;
 }
 
-static bool take_budget(struct budget *budget, uint64_t most, uint64_t refill_ns)
+static bool spend(struct budget *budget, uint64_t most, uint64_t refill_ns)
 {
     uint64_t now_ns = clock_monotonic_ns();
     uint64_t refill = (now_ns - budget->filled_ns) / refill_ns;
@@ -236,53 +211,34 @@ static void reassert(struct attachment *attachment)
     struct breach *breach = &attachment->breach;
     char error[FIREWALL_ERROR_SIZE];
 
-    if (!take_budget(&attachment->budget, BUDGET, BUDGET_REFILL_MS * NS_PER_MS))
+    if (!spend(&attachment->budget, BUDGET, BUDGET_REFILL_MS * NS_PER_MS))
         return;
     if (breach->damage & (FIREWALL_DAMAGE_TABLE | FIREWALL_DAMAGE_CHAINS))
-        hear_removal(attachment, &breach->change); /* our own chains may have to go for it */
+        record_removal(attachment, &breach->change); /* restoring may remove chains of Sluice */
     if (firewall_watch_reinstall(attachment->watch, breach->damage, error) == 0) {
         count(&attachment->reasserted, 1);
         close_breach(attachment, OUTPUT_FIREWALL_REASSERTED);
         return;
     }
     count(&attachment->failed, 1);
-    if (breach->told)
+    if (breach->reported)
         return;
-    breach->told = true;
-    tell_breach(attachment, OUTPUT_FIREWALL_FAILED, error);
+    breach->reported = true;
+    report_breach(attachment, OUTPUT_FIREWALL_FAILED, error);
     log_error("cannot restore table %s, packets may pass uninspected: %s; trying again", attachment->firewall->table,
               error);
-}
-
-static void open_breach(struct attachment *attachment, const struct firewall_check *check,
-                        const struct firewall_change *change, uint64_t noticed_ns)
-{
-    struct breach *breach = &attachment->breach;
-
-    if (!breach->open) {
-        *breach = (struct breach){ .open = true, .noticed_ns = noticed_ns, .good_ns = attachment->good_ns };
-        breach->change = *change;
-    }
-    breach->damage |= check->damage;
-    breach->dropped |= check->drops;
-    if (attachment->mode != MONITOR_REPORT || breach->told)
-        return;
-    breach->told = true;
-    tell_breach(attachment, OUTPUT_FIREWALL_ALTERED, NULL);
-    log_warning("table %s was altered by another process, and packets may pass uninspected; nft.monitor: report does "
-                "not restore it",
-                attachment->firewall->table);
 }
 
 /* Compares the table with what was installed. True: there is no difference. */
 static bool check(struct attachment *attachment, const struct firewall_change *change, uint64_t noticed_ns)
 {
+    struct breach *breach = &attachment->breach;
     char error[FIREWALL_ERROR_SIZE];
     struct firewall_check found;
     uint64_t begun_ns = clock_monotonic_ns();
 
     if (firewall_watch_check(attachment->watch, &found, error))
-        return false; /* the next look is not far */
+        return false; /* checked again soon */
     set(&attachment->blocked_packets, found.blocked_packets);
     set(&attachment->blocked_bytes, found.blocked_bytes);
     set(&attachment->accepted_packets, found.accepted_packets);
@@ -292,7 +248,20 @@ static bool check(struct attachment *attachment, const struct firewall_change *c
     if (attachment->mode == MONITOR_OFF)
         return false;
     if (found.damage) {
-        open_breach(attachment, &found, change, noticed_ns);
+        if (!breach->open)
+            *breach = (struct breach){
+                .open = true, .noticed_ns = noticed_ns, .good_ns = attachment->good_ns, .change = *change
+            };
+        breach->damage |= found.damage;
+        breach->dropped |= found.drops;
+        if (attachment->mode == MONITOR_REPORT && !breach->reported) {
+            breach->reported = true;
+            report_breach(attachment, OUTPUT_FIREWALL_ALTERED, NULL);
+            log_warning(
+                "table %s was altered by another process, and packets may pass uninspected; nft.monitor: report "
+                "does not restore it",
+                attachment->firewall->table);
+        }
     } else if (attachment->breach.open) {
         close_breach(attachment, OUTPUT_FIREWALL_RESTORED);
     } else {
@@ -310,8 +279,8 @@ static bool may_move(const struct attachment *attachment)
     return attachment->mode == MONITOR_REASSERT && !attachment->firewall->has_priority;
 }
 
-static void tell_intruder(struct attachment *attachment, enum output_firewall_action action,
-                          const struct firewall_change *change)
+static void report_misplaced(struct attachment *attachment, enum output_firewall_action action,
+                             const struct firewall_change *change)
 {
     const struct firewall_misplaced_chain *chain = &change->intruder;
     struct output_firewall event = event_of(attachment, action, change);
@@ -325,41 +294,13 @@ static void tell_intruder(struct attachment *attachment, enum output_firewall_ac
                                                 : ": set nft.priority and restart to move the sluice table");
 }
 
-/* Logs a misplaced chain once, until another one is misplaced. */
-static bool hear_intruder(struct attachment *attachment, const struct firewall_change *change)
+/* Reads the notifications of changes to the ruleset, and checks the table after a change. */
+static void handle_changes(struct attachment *attachment)
 {
-    const struct firewall_misplaced_chain *chain = &change->intruder, *told = &attachment->intruder;
-
-    if (told->found && strcmp(told->table, chain->table) == 0 && strcmp(told->chain, chain->chain) == 0 &&
-        told->priority == chain->priority)
-        return false;
-    attachment->intruder = *chain;
-    tell_intruder(attachment, OUTPUT_FIREWALL_MISPLACED, change);
-    return true;
-}
-
-/* Moves the sluice chain to its place among the current chains, in one transaction. */
-static void move(struct attachment *attachment, const struct firewall_change *change)
-{
-    char error[FIREWALL_ERROR_SIZE];
-
-    if (!may_move(attachment) || !take_budget(&attachment->moves, MOVES, MOVE_SECONDS * NS_PER_SECOND))
-        return;
-    if (attachment->ports)
-        firewall_watch_remember_hosts(attachment->watch);
-    hear_removal(attachment, change); /* our own chains go for it */
-    if (firewall_watch_reinstall(attachment->watch, FIREWALL_DAMAGE_TABLE, error)) {
-        log_error("cannot move table %s: %s", attachment->firewall->table, error);
-        return;
-    }
-    count(&attachment->moved, 1);
-    tell_intruder(attachment, OUTPUT_FIREWALL_MOVED, change);
-}
-
-static void hear(struct attachment *attachment)
-{
+    const struct firewall_misplaced_chain *last = &attachment->intruder, *chain;
     uint64_t now_ns = clock_monotonic_ns();
     struct firewall_change change;
+    char error[FIREWALL_ERROR_SIZE];
     bool misplaced;
 
     firewall_watch_receive(attachment->watch, &change);
@@ -369,10 +310,32 @@ static void hear(struct attachment *attachment)
     count(&attachment->notifications_lost, change.lost);
     attachment->remember |= change.elements || change.lost;
     if (change.removals || change.lost)
-        hear_removal(attachment, &change);
-    misplaced = change.intruder.found && attachment->mode != MONITOR_OFF && hear_intruder(attachment, &change);
-    if (check(attachment, &change, now_ns) && misplaced) /* put back it has its place */
-        move(attachment, &change);
+        record_removal(attachment, &change);
+
+    /* A misplaced chain is reported once, until another one is misplaced. */
+    chain = &change.intruder;
+    misplaced = chain->found && attachment->mode != MONITOR_OFF &&
+                !(last->found && strcmp(last->table, chain->table) == 0 && strcmp(last->chain, chain->chain) == 0 &&
+                  last->priority == chain->priority);
+    if (misplaced) {
+        attachment->intruder = *chain;
+        report_misplaced(attachment, OUTPUT_FIREWALL_MISPLACED, &change);
+    }
+    /* A table that was restored is in its place. */
+    if (!check(attachment, &change, now_ns) || !misplaced || !may_move(attachment) ||
+        !spend(&attachment->moves, MOVES, MOVE_SECONDS * NS_PER_SECOND))
+        return;
+
+    /* Move the sluice chain to its place among the current chains, in one transaction, which removes it first. */
+    if (attachment->ports)
+        firewall_watch_remember_hosts(attachment->watch);
+    record_removal(attachment, &change);
+    if (firewall_watch_reinstall(attachment->watch, FIREWALL_DAMAGE_TABLE, error)) {
+        log_error("cannot move table %s: %s", attachment->firewall->table, error);
+        return;
+    }
+    count(&attachment->moved, 1);
+    report_misplaced(attachment, OUTPUT_FIREWALL_MOVED, &change);
 }
 
 /* --- Hosts to block ------------------------------------------------------------------------------- */
@@ -401,76 +364,79 @@ static void add_request(struct attachment *attachment, struct block_group *group
     };
 }
 
-static void collect_requests(struct attachment *attachment, struct block_group *group)
-{
-    const struct block_request *request;
-    size_t size;
-
-    group->count = 0;
-    for (unsigned i = 0; i < attachment->worker_count; i++) {
-        struct ring *ring = attachment->ports[i].ring;
-
-        while (group->count < FIREWALL_WATCH_HOSTS && (request = ring_peek(ring, &size))) {
-            add_request(attachment, group, request);
-            ring_release(ring);
-        }
-    }
-}
-
-static void tell_blocked(struct attachment *attachment, const struct block_request *request)
-{
-    struct output_firewall event = event_of(attachment, OUTPUT_FIREWALL_BLOCKED, NULL);
-
-    count(&attachment->added, 1);
-    event.host = request->address;
-    event.host_version = request->version;
-    event.host_seconds = request->seconds;
-    event.gid = request->gid;
-    event.sid = request->sid;
-    output_firewall(attachment->output, &event);
-}
-
-static void block_group(struct attachment *attachment, const struct block_group *group)
-{
-    bool added[FIREWALL_WATCH_HOSTS];
-    char error[FIREWALL_ERROR_SIZE];
-    int err = firewall_watch_block(attachment->watch, group->hosts, group->count, added, error);
-
-    if (err) {
-        if (atomic_load_explicit(&attachment->full, memory_order_relaxed) == 0)
-            log_warning("cannot block hosts: %s", error);
-        count(&attachment->full, group->count);
-        return;
-    }
-    for (size_t i = 0; i < group->count; i++)
-        if (added[i])
-            tell_blocked(attachment, &group->requests[i]);
-}
-
+/* Blocks the hosts that workers have requested, a group in each transaction. */
 static void block_hosts(struct attachment *attachment)
 {
-    struct block_group group;
-
     for (int round = 0; round < ROUNDS; round++) {
-        collect_requests(attachment, &group);
+        const struct block_request *request;
+        bool added[FIREWALL_WATCH_HOSTS];
+        char error[FIREWALL_ERROR_SIZE];
+        struct block_group group;
+        size_t size;
+
+        group.count = 0;
+        for (unsigned i = 0; i < attachment->worker_count; i++) {
+            struct ring *ring = attachment->ports[i].ring;
+
+            while (group.count < FIREWALL_WATCH_HOSTS && (request = ring_peek(ring, &size))) {
+                add_request(attachment, &group, request);
+                ring_release(ring);
+            }
+        }
         if (group.count == 0)
             return;
-        block_group(attachment, &group);
+        if (firewall_watch_block(attachment->watch, group.hosts, group.count, added, error)) {
+            if (atomic_load_explicit(&attachment->full, memory_order_relaxed) == 0)
+                log_warning("cannot block hosts: %s", error);
+            count(&attachment->full, group.count);
+            continue;
+        }
+        for (size_t i = 0; i < group.count; i++) {
+            struct output_firewall event = event_of(attachment, OUTPUT_FIREWALL_BLOCKED, NULL);
+
+            if (!added[i])
+                continue;
+            request = &group.requests[i];
+            count(&attachment->added, 1);
+            event.host = request->address;
+            event.host_version = request->version;
+            event.host_seconds = request->seconds;
+            event.gid = request->gid;
+            event.sid = request->sid;
+            output_firewall(attachment->output, &event);
+        }
     }
 }
 
 /* --- Thread --------------------------------------------------------------------------------------- */
 
-static void tick(struct attachment *attachment)
+/* The periodic checks: of the table, of packets that the kernel dropped, and of the blocked hosts. */
+static void check_periodically(struct attachment *attachment)
 {
-    static const struct firewall_change nobody = { .lost = true };
-    uint64_t now_ns = clock_monotonic_ns();
+    static const struct firewall_change unknown = { .lost = true };
+    uint64_t now_ns = clock_monotonic_ns(), sum = 0, lost;
 
     if (now_ns < attachment->tick_ns)
         return;
     attachment->tick_ns = now_ns + TICK_MS * NS_PER_MS;
-    check(attachment, &nobody, now_ns);
-    count_flushed(attachment);
+    check(attachment, &unknown, now_ns);
+
+    for (unsigned i = 0; i < attachment->worker_count; i++)
+        sum += atomic_load_explicit(&attachment->workers[i].verdict_lost, memory_order_relaxed);
+    lost = sum - attachment->verdict_lost;
+    attachment->verdict_lost = sum;
+    /* Without a recent removal of a chain the cause is another one, for example a network device that went down. */
+    if (lost > 0 && attachment->removal_ns != 0 &&
+        clock_monotonic_ns() - attachment->removal_ns <= FLUSH_SECONDS * NS_PER_SECOND) {
+        struct output_firewall event = event_of(attachment, OUTPUT_FIREWALL_FLUSHED, &attachment->removal);
+
+        count(&attachment->flushed, lost);
+        event.packets = lost;
+        output_firewall(attachment->output, &event);
+        log_warning("the kernel dropped %llu packets that waited in the queues, because a base chain was removed%s%s",
+                    (unsigned long long)lost, attachment->removal.process[0] ? " by " : "",
+                    attachment->removal.process);
+    }
     if (!attachment->ports)
         return;
     if (attachment->remember && !attachment->breach.open && firewall_watch_remember_hosts(attachment->watch) == 0)
@@ -490,14 +456,7 @@ static int wait_ms(const struct attachment *attachment)
     return (int)left;
 }
 
-/* While the table is incomplete, checks it again and restores it as often as the limit permits. */
-static void try_again(struct attachment *attachment)
-{
-    if (attachment->breach.open && attachment->mode == MONITOR_REASSERT)
-        check(attachment, &attachment->breach.change, clock_monotonic_ns());
-}
-
-static void *run(void *argument)
+static void *run_thread(void *argument)
 {
     struct attachment *attachment = argument;
     struct pollfd fds[] = {
@@ -510,20 +469,23 @@ static void *run(void *argument)
     while (!stop) {
         poll(fds, sizeof(fds) / sizeof(fds[0]), wait_ms(attachment));
         stop = fds[0].revents != 0;
-        hear(attachment);
-        try_again(attachment);
+        handle_changes(attachment);
+        /* While the table is incomplete, check it again and restore it as often as the limit permits. */
+        if (attachment->breach.open && attachment->mode == MONITOR_REASSERT)
+            check(attachment, &attachment->breach.change, clock_monotonic_ns());
         if (attachment->ports)
             block_hosts(attachment);
         if (stop)
             attachment->tick_ns = 0;
-        tick(attachment);
+        check_periodically(attachment);
     }
     return NULL;
 }
 
 /* --- Life cycle ----------------------------------------------------------------------------------- */
 
-static int open_never(struct attachment *attachment, const struct config *config, char error[ENGINE_ERROR_SIZE])
+/* Reads the exemptions, and creates the ports for requests of the workers. */
+static int make_ports(struct attachment *attachment, const struct config *config, char error[ENGINE_ERROR_SIZE])
 {
     struct diag *diag = diag_new();
     int err = diag ? block_exemptions_new(&attachment->never, config, diag) : -ENOMEM;
@@ -534,13 +496,6 @@ static int open_never(struct attachment *attachment, const struct config *config
     else if (block_exemptions_are_all(attachment->never))
         log_warning("nft.blocklist.never is any: no host will be blocked");
     diag_free(diag);
-    return err;
-}
-
-static int make_ports(struct attachment *attachment, const struct config *config, char error[ENGINE_ERROR_SIZE])
-{
-    int err = open_never(attachment, config, error);
-
     if (err)
         return err;
     attachment->ports = calloc(attachment->worker_count, sizeof(*attachment->ports));
@@ -553,12 +508,6 @@ static int make_ports(struct attachment *attachment, const struct config *config
     return 0;
 }
 
-/* Somebody has to read the counters. */
-static bool offloads(const struct firewall_options *firewall)
-{
-    return firewall->offload.accept || firewall->offload.drop;
-}
-
 int attachment_new(struct attachment **out, const struct attachment_options *options, char error[ENGINE_ERROR_SIZE])
 {
     struct firewall_settings settings;
@@ -568,7 +517,9 @@ int attachment_new(struct attachment **out, const struct attachment_options *opt
 
     *out = NULL;
     firewall_settings_read(options->config, &settings);
-    if (!attaches || (settings.monitor == MONITOR_OFF && !options->firewall->blocklist && !offloads(options->firewall)))
+    /* With offload, the thread reads its counters. */
+    if (!attaches || (settings.monitor == MONITOR_OFF && !options->firewall->blocklist &&
+                      !options->firewall->offload.accept && !options->firewall->offload.drop))
         return 0;
     attachment = calloc(1, sizeof(*attachment));
     if (!attachment) {
@@ -599,16 +550,6 @@ int attachment_new(struct attachment **out, const struct attachment_options *opt
     return err;
 }
 
-/* Another process may have removed a chain while no engine ran: then only messages are left of the packets that waited.
- */
-static void look_for_flushed(struct attachment *attachment)
-{
-    static const struct firewall_change unheard = { .lost = true };
-
-    if (attachment->after_death)
-        hear_removal(attachment, &unheard);
-}
-
 int attachment_start(struct attachment *attachment, char error[ENGINE_ERROR_SIZE])
 {
     char cause[FIREWALL_ERROR_SIZE];
@@ -619,12 +560,15 @@ int attachment_start(struct attachment *attachment, char error[ENGINE_ERROR_SIZE
         snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
         return err;
     }
-    look_for_flushed(attachment);
+    /* Another process may have removed a chain while no engine ran: packets that it flushed have left only messages in
+     * the queue. */
+    if (attachment->after_death)
+        record_removal(attachment, &(const struct firewall_change){ .lost = true });
     attachment->good_ns = clock_monotonic_ns();
     attachment->budget.filled_ns = attachment->moves.filled_ns = attachment->good_ns;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    err = -pthread_create(&attachment->thread, NULL, run, attachment);
+    err = -pthread_create(&attachment->thread, NULL, run_thread, attachment);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (err) {
         snprintf(error, ENGINE_ERROR_SIZE, "cannot start a thread: %s", strerror(-err));

@@ -70,8 +70,8 @@ struct reload {
     struct ruleset *old;           /* to be freed when the output has drained */
     uint64_t ticket, begun_ns;
     struct reload_result result;
-    bool stuck;                /* the builder stands still: that was told as a failure, and there is no other end */
-    struct diag *nothing_said; /* for that; what the builder has to say is not ours yet */
+    bool stuck;           /* the builder stands still: that was told as a failure, and there is no other end */
+    struct diag *no_diag; /* for that; what the builder has to say is not ours yet */
 };
 
 /* --- Memory --------------------------------------------------------------------------------------- */
@@ -83,41 +83,28 @@ size_t reload_memory_used(void)
     return info.uordblks + info.hblkhd;
 }
 
-static uint64_t machine_available(void)
-{
-    FILE *file = fopen("/proc/meminfo", "re");
-    unsigned long long kib;
-    uint64_t available = UINT64_MAX;
-    char line[LINE_SIZE];
-
-    while (file && fgets(line, sizeof(line), file)) {
-        if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1)
-            available = (uint64_t)kib << 10;
-    }
-    if (file)
-        fclose(file);
-    return available;
-}
-
 static const struct config *config_in_use(const struct reload *reload)
 {
     return reload->config ? reload->config : reload->options.run->config;
 }
 
-static uint64_t memory_limit(const struct reload *reload)
-{
-    uint64_t machine = machine_available(), group = memory_group_available();
-    uint64_t available = machine < group ? machine : group;
-    uint64_t configured = reload->settings.reload_memory_max;
-
-    return configured > 0 && configured < available ? configured : available;
-}
-
 /* Checks before loading that as much memory as for the current ruleset is available, and a quarter more. */
 static int check_memory(struct reload *reload)
 {
-    uint64_t needed = (uint64_t)reload->rules_memory * MEMORY_MARGIN_PERCENT / 100, limit = memory_limit(reload);
+    uint64_t needed = (uint64_t)reload->rules_memory * MEMORY_MARGIN_PERCENT / 100;
+    uint64_t limit = memory_group_available(), configured = reload->settings.reload_memory_max;
+    FILE *file = fopen("/proc/meminfo", "re");
+    unsigned long long kib;
+    char line[LINE_SIZE];
 
+    while (file && fgets(line, sizeof(line), file)) {
+        if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1 && (uint64_t)kib << 10 < limit)
+            limit = (uint64_t)kib << 10;
+    }
+    if (file)
+        fclose(file);
+    if (configured > 0 && configured < limit)
+        limit = configured;
     if (needed <= limit)
         return 0;
     snprintf(reload->cause, sizeof(reload->cause),
@@ -168,7 +155,7 @@ static int read_config(struct reload *reload)
 }
 
 /* Explains that the sandbox is the reason, where the error of the system would only be "Permission denied". */
-static int check_walls(struct reload *reload)
+static int check_sandbox(struct reload *reload)
 {
     const char *path = reload->new_config ? confinement_blocks_file(reload->new_config) : NULL;
 
@@ -202,23 +189,6 @@ static int read_rules(struct reload *reload)
                : refuse_mistakes(reload, reload->rule_errors, "the rules (reload.mistakes)");
 }
 
-static bool wants_magic(const struct reload *reload)
-{
-    return ruleset_file_needs(reload->new_ruleset) & RULE_FILE_MAGIC &&
-           !(ruleset_file_needs(reload->before) & RULE_FILE_MAGIC);
-}
-
-/* Reads the settings that a reload applies. */
-static void fill_settings(const struct reload *reload, struct worker_update *update)
-{
-    if (!reload->new_config)
-        return;
-    update->has_settings = true;
-    setup_flow_options(reload->new_config, reload->options.worker_count, &update->flow);
-    setup_exception_policies(reload->new_config, true, update->exceptions);
-    overload_options_read(reload->new_config, &update->overload);
-}
-
 static void clear_updates(struct reload *reload)
 {
     for (unsigned i = 0; reload->updates && i < reload->options.worker_count; i++) {
@@ -229,23 +199,32 @@ static void clear_updates(struct reload *reload)
     }
 }
 
-static int make_rooms(struct reload *reload)
+/* Prepares the update of each worker: the memory of its detector, and the settings that a reload applies. */
+static int make_updates(struct reload *reload)
 {
+    bool needs_magic = ruleset_file_needs(reload->new_ruleset) & ~ruleset_file_needs(reload->before) & RULE_FILE_MAGIC;
     int err = 0;
 
     for (unsigned i = 0; i < reload->options.worker_count && !err; i++) {
-        reload->updates[i] = (struct worker_update){ .ruleset = reload->new_ruleset };
-        fill_settings(reload, &reload->updates[i]);
-        if (wants_magic(reload))
-            reload->updates[i].magic = file_magic_new();
-        err = detector_memory_new(&reload->updates[i].room, reload->new_ruleset);
+        struct worker_update *update = &reload->updates[i];
+
+        *update = (struct worker_update){ .ruleset = reload->new_ruleset };
+        if (reload->new_config) {
+            update->has_settings = true;
+            setup_flow_options(reload->new_config, reload->options.worker_count, &update->flow);
+            setup_exception_policies(reload->new_config, true, update->exceptions);
+            overload_options_read(reload->new_config, &update->overload);
+        }
+        if (needs_magic)
+            update->magic = file_magic_new();
+        err = detector_memory_new(&update->room, reload->new_ruleset);
     }
     if (err)
         snprintf(reload->cause, sizeof(reload->cause), "out of memory");
     return err;
 }
 
-static void throw_away(struct reload *reload)
+static void discard_build(struct reload *reload)
 {
     clear_updates(reload);
     ruleset_free(reload->new_ruleset);
@@ -267,30 +246,18 @@ static void *build(void *argument)
     if (!err)
         err = read_config(reload);
     if (!err)
-        err = check_walls(reload);
+        err = check_sandbox(reload);
     if (!err)
         err = read_rules(reload);
     if (!err)
-        err = make_rooms(reload);
+        err = make_updates(reload);
     if (!err)
         err = check_growth(reload, used);
     if (err)
-        throw_away(reload);
+        discard_build(reload);
     reload->error = err;
     atomic_store_explicit(&reload->built, true, memory_order_release);
     return NULL;
-}
-
-static int start_builder(struct reload *reload)
-{
-    sigset_t all, before;
-    int err;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    err = -pthread_create(&reload->builder, NULL, build, reload);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return err;
 }
 
 /* --- Main thread ---------------------------------------------------------------------------------- */
@@ -306,8 +273,8 @@ int reload_new(struct reload **out, const struct reload_options *options)
     reload->rules_memory = options->rules_memory;
     reload->rule_errors = options->rule_errors;
     reload->updates = calloc(options->worker_count + 1u, sizeof(*reload->updates));
-    reload->nothing_said = diag_new();
-    if (!reload->updates || !reload->nothing_said) {
+    reload->no_diag = diag_new();
+    if (!reload->updates || !reload->no_diag) {
         reload_free(reload);
         return -ENOMEM;
     }
@@ -321,14 +288,14 @@ void reload_free(struct reload *reload)
         return;
     if (reload->state == RELOAD_BUILDING) {
         pthread_join(reload->builder, NULL);
-        throw_away(reload);
+        discard_build(reload);
     }
     clear_updates(reload);
     ruleset_free(reload->old);
     config_free(reload->config);
     config_free(reload->new_config);
     diag_free(reload->diag);
-    diag_free(reload->nothing_said);
+    diag_free(reload->no_diag);
     free(reload->updates);
     free(reload);
 }
@@ -343,13 +310,14 @@ bool reload_end(struct reload *reload)
     until.tv_sec += END_SECONDS;
     if (pthread_timedjoin_np(reload->builder, NULL, &until) != 0)
         return false;
-    throw_away(reload);
+    discard_build(reload);
     reload->state = RELOAD_IDLE;
     return true;
 }
 
 int reload_start(struct reload *reload, const struct ruleset *before)
 {
+    sigset_t all, previous;
     int err;
 
     if (reload->state != RELOAD_IDLE)
@@ -362,7 +330,10 @@ int reload_start(struct reload *reload, const struct ruleset *before)
     reload->begun_ns = clock_monotonic_ns();
     reload->cause[0] = '\0';
     atomic_store(&reload->built, false);
-    err = start_builder(reload);
+    sigfillset(&all); /* signals are for the main thread */
+    pthread_sigmask(SIG_SETMASK, &all, &previous);
+    err = -pthread_create(&reload->builder, NULL, build, reload);
+    pthread_sigmask(SIG_SETMASK, &previous, NULL);
     if (err)
         return err;
     reload->state = RELOAD_BUILDING;
@@ -383,43 +354,35 @@ static void fill_result(struct reload *reload, int error, const char *cause)
         .seconds = (double)(clock_monotonic_ns() - reload->begun_ns) / NS_PER_SECOND,
         .time_ns = clock_realtime_ns(),
         .cause = cause,
-        .diag = reload->stuck ? reload->nothing_said : reload->diag,
+        .diag = reload->stuck ? reload->no_diag : reload->diag,
     };
 }
 
-/* A hung builder thread cannot be ended: the reload is reported as failed, and a later result is discarded. */
-static enum reload_event watch_builder(struct reload *reload)
+/* Passes the result of the builder thread to the workers. A hung builder thread cannot be ended: the reload is reported
+ * as failed, and a later result is discarded. */
+static enum reload_event send_updates(struct reload *reload)
 {
-    uint64_t limit = reload->settings.load_timeout;
+    const uint64_t limit = reload->settings.load_timeout;
 
-    if (limit == 0 || reload->stuck || clock_monotonic_ns() - reload->begun_ns < limit * NS_PER_SECOND)
-        return RELOAD_NOTHING;
-    reload->stuck = true;
-    snprintf(
-        reload->late, sizeof(reload->late),
-        "not done within %u s (engine.load-timeout): check that the rule files and the configuration can be read, then "
-        "run `sluice upgrade` to replace the engine without packet loss",
-        (unsigned)limit);
-    fill_result(reload, -ETIMEDOUT, reload->late);
-    return RELOAD_FAILED;
-}
-
-static enum reload_event forget_builder(struct reload *reload)
-{
-    reload->stuck = false;
-    reload->state = RELOAD_IDLE;
-    if (!reload->error)
-        throw_away(reload);
-    return RELOAD_NOTHING;
-}
-
-static enum reload_event give_updates(struct reload *reload)
-{
-    if (!atomic_load_explicit(&reload->built, memory_order_acquire))
-        return watch_builder(reload);
+    if (!atomic_load_explicit(&reload->built, memory_order_acquire)) {
+        if (limit == 0 || reload->stuck || clock_monotonic_ns() - reload->begun_ns < limit * NS_PER_SECOND)
+            return RELOAD_NOTHING;
+        reload->stuck = true;
+        snprintf(reload->late, sizeof(reload->late),
+                 "not done within %u s (engine.load-timeout): check that the rule files and the configuration can be "
+                 "read, then run `sluice upgrade` to replace the engine without packet loss",
+                 (unsigned)limit);
+        fill_result(reload, -ETIMEDOUT, reload->late);
+        return RELOAD_FAILED;
+    }
     pthread_join(reload->builder, NULL);
-    if (reload->stuck)
-        return forget_builder(reload);
+    if (reload->stuck) { /* reported as failed before */
+        reload->stuck = false;
+        reload->state = RELOAD_IDLE;
+        if (!reload->error)
+            discard_build(reload);
+        return RELOAD_NOTHING;
+    }
     if (reload->error) {
         fill_result(reload, reload->error, reload->cause);
         reload->state = RELOAD_IDLE;
@@ -483,7 +446,8 @@ static void note_unused(const char *name, void *user)
                      "'%s' has changed: it takes effect with `sluice upgrade`, or at the next start", name);
 }
 
-/* What is not reloaded stays as it was at the start, so it is that one that the new one is compared with. */
+/* Uses the new configuration. It is compared with that of the start, because settings that a reload does not apply are
+ * still those. */
 static void use_config(struct reload *reload)
 {
     if (!reload->new_config)
@@ -495,22 +459,15 @@ static void use_config(struct reload *reload)
     reload->new_config = NULL;
 }
 
-/* A worker whose thread has ended applies no update and uses no ruleset. */
-static bool all_have_taken(const struct reload *reload)
+static enum reload_event finish_updates(struct reload *reload, struct ruleset **current)
 {
     for (unsigned i = 0; i < reload->options.worker_count; i++) {
         const struct worker *worker = &reload->options.workers[i];
 
+        /* A worker whose thread has ended applies no update and uses no ruleset. */
         if (worker_has_update(worker) && !atomic_load(&worker->error))
-            return false;
+            return RELOAD_NOTHING;
     }
-    return true;
-}
-
-static enum reload_event finish_taking(struct reload *reload, struct ruleset **current)
-{
-    if (!all_have_taken(reload))
-        return RELOAD_NOTHING;
     clear_updates(reload);
     reload->rule_errors = diag_errors(reload->diag);
     use_config(reload);
@@ -529,7 +486,7 @@ static void free_old(struct reload *reload)
     if (!output_drained(reload->options.output, reload->ticket))
         return;
     ruleset_free(reload->old);
-    malloc_trim(0); /* as much as the rules themselves; workers take nothing from malloc */
+    malloc_trim(0); /* return the memory to the system */
     reload->old = NULL;
     reload->state = RELOAD_IDLE;
 }
@@ -538,9 +495,9 @@ enum reload_event reload_poll(struct reload *reload, struct ruleset **current)
 {
     switch (reload->state) {
     case RELOAD_BUILDING:
-        return give_updates(reload);
+        return send_updates(reload);
     case RELOAD_TAKING:
-        return finish_taking(reload, current);
+        return finish_updates(reload, current);
     case RELOAD_DRAINING:
         free_old(reload);
         break;

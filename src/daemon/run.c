@@ -70,13 +70,13 @@ enum {
 struct engine {
     const struct run_options *options;
     const struct engine_inputs *inherited;
-    struct config *newer;     /* a later one than that of the options, for the rules; NULL: none */
+    struct config *newer;     /* configuration of the last reload of a dead engine, for the rules; NULL: none */
     struct rule_names *names; /* outlive the rulesets */
     struct ruleset *ruleset;
     size_t rules_memory, rule_errors;
     struct reload *reload;
     struct service *service;
-    bool reload_wanted; /* again, when the one that is on its way is over */
+    bool reload_wanted; /* another reload, after the current one */
     struct output *output;
     struct pipeline_shared shared;
     struct stats *stats;
@@ -84,11 +84,11 @@ struct engine {
     struct firewall_options firewall;
     bool attached;
     bool orphaned;                             /* the supervisor has died */
-    bool hands_over;                           /* to the next engine, which is prepared */
-    struct attachment *attachment;             /* NULL: the table is not looked after */
-    struct offload_follower *offload_follower; /* NULL: no flows are the kernel's, or it does not tell */
+    bool hands_over;                           /* the next engine is ready to take over */
+    struct attachment *attachment;             /* NULL: the sluice table is not monitored */
+    struct offload_follower *offload_follower; /* NULL: no flows are offloaded, or the kernel does not report them */
     struct confinement confinement;
-    int queues_fd; /* the kernel's list of queues, which root alone may open; negative: none */
+    int queues_fd; /* the kernel's list of queues, which only root may open; negative: none */
     struct queue_monitor *monitor;
     struct overload_report *overload;
     struct mode_control mode;
@@ -102,24 +102,6 @@ struct engine {
 };
 
 /* --- Start ---------------------------------------------------------------------------------------- */
-
-/* A previous engine that died had newer settings by a reload: load the rules with these; the other settings follow by a
- * reload. */
-static void load_newer_config(struct engine *engine)
-{
-    const struct run_options *options = engine->options;
-    struct diag *diag;
-
-    if (!options->load_config || !atomic_load(&engine->inherited->memory->reload_wanted))
-        return;
-    diag = diag_new();
-    if (!diag || options->load_config(options->load_config_user, &engine->newer, diag) || diag_errors(diag) > 0) {
-        log_warning("the configuration file has mistakes: using the rules and settings that the daemon started with");
-        config_free(engine->newer);
-        engine->newer = NULL;
-    }
-    diag_free(diag);
-}
 
 static int try_rules(struct engine *engine, const struct config *config, struct diag *diag,
                      char error[ENGINE_ERROR_SIZE])
@@ -138,6 +120,7 @@ static int try_rules(struct engine *engine, const struct config *config, struct 
 
 static int load_rules(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
+    const struct run_options *options = engine->options;
     uint64_t begin = clock_monotonic_ns();
     struct load_progress progress;
     struct diag *diag = diag_new();
@@ -146,12 +129,25 @@ static int load_rules(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 
     snprintf(error, ENGINE_ERROR_SIZE, "the rules could not be loaded: out of memory");
     engine->names = rule_names_new();
-    load_newer_config(engine);
+    if (diag && options->load_config && atomic_load(&engine->inherited->memory->reload_wanted)) {
+        /* A previous engine that died had newer settings by a reload: load the rules with these. The other settings
+         * follow by a reload. */
+        struct diag *mistakes = diag_new();
+
+        if (!mistakes || options->load_config(options->load_config_user, &engine->newer, mistakes) ||
+            diag_errors(mistakes) > 0) {
+            log_warning("the configuration file has mistakes: using the rules and settings that the daemon started "
+                        "with");
+            config_free(engine->newer);
+            engine->newer = NULL;
+        }
+        diag_free(mistakes);
+    }
     if (diag && engine->names) {
         load_progress_start(&progress, diag);
         err = engine->newer ? try_rules(engine, engine->newer, diag, error) : -ENOENT;
         if (err)
-            err = try_rules(engine, engine->options->config, diag, error);
+            err = try_rules(engine, options->config, diag, error);
         load_progress_stop(&progress);
         setup_print_diagnostics(diag);
         engine->rule_errors = diag_errors(diag);
@@ -160,7 +156,7 @@ static int load_rules(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     engine->rules_memory = reload_memory_used() - used;
     if (err)
         return err;
-    malloc_trim(0); /* what parsing and compiling took */
+    malloc_trim(0); /* return the memory used for parsing and compiling */
 
     const struct rule_list *rules = ruleset_rules(engine->ruleset);
     const struct ruleset_databases databases = ruleset_databases(engine->ruleset);
@@ -334,7 +330,7 @@ static int open_overload_report(struct engine *engine, char error[ENGINE_ERROR_S
     return err;
 }
 
-static void tell_file_store(const struct engine *engine)
+static void warn_about_file_store(const struct engine *engine)
 {
     if (!engine->shared.files && ruleset_file_needs(engine->ruleset) & RULE_FILE_STORE)
         log_warning("rules with filestore store nothing: file-store is not configured");
@@ -375,26 +371,10 @@ static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     err = setup_file_store(&engine->shared.files, engine->options->config, engine->options->log_dir,
                            engine->worker_count, false, error);
     if (!err)
-        tell_file_store(engine);
+        warn_about_file_store(engine);
     for (unsigned i = 0; i < engine->worker_count && !err; i++)
         err = prepare_worker(engine, &engine->workers[i], &options, error);
     return err;
-}
-
-/* Prepares everything that needs no bound queue. */
-static int open_captures(struct engine *engine, char error[ENGINE_ERROR_SIZE])
-{
-    char cause[CAPTURE_ERROR_SIZE];
-
-    for (unsigned i = 0; i < engine->worker_count; i++) {
-        int err = nfqueue_open(&engine->workers[i].capture, &engine->workers[i].queue, cause);
-
-        if (err) {
-            snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
-            return err;
-        }
-    }
-    return 0;
 }
 
 /* Called after the sandbox has started, like all functions that start threads: its restrictions apply to this thread
@@ -413,7 +393,7 @@ static int start_output(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     return err;
 }
 
-static struct engine_state succession_of(struct engine *engine)
+static struct engine_state get_engine_state(struct engine *engine)
 {
     return (struct engine_state){
         .workers = engine->workers,
@@ -432,7 +412,7 @@ static struct engine_state succession_of(struct engine *engine)
 static int bind_queues(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     const struct engine_inputs *inherited = engine->inherited;
-    const struct engine_state succession = succession_of(engine);
+    const struct engine_state state = get_engine_state(engine);
     struct channel_message message;
     enum channel_kind kind;
     int file;
@@ -443,7 +423,7 @@ static int bind_queues(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         do { /* signals come later */
             kind = channel_receive_file(inherited->channel, &message, &file, -1);
             if (file >= 0)
-                engine_state_receive(&succession, message.value, file);
+                engine_state_receive(&state, message.value, file);
         } while (kind != CHANNEL_BOUND && kind != CHANNEL_CLOSED);
     if (kind == CHANNEL_CLOSED) {
         snprintf(error, ENGINE_ERROR_SIZE, "the supervisor has died");
@@ -453,12 +433,19 @@ static int bind_queues(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     return message.value;
 }
 
-/* The configuration of the last reload stays in use, even if its file cannot be read any more. */
-static void start_mode(struct engine *engine)
+static int start_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
-    bool reloaded = atomic_load(&engine->inherited->memory->reload_wanted);
+    /* The configuration of the last reload stays in use, even if its file cannot be read any more. */
+    const bool reloaded = atomic_load(&engine->inherited->memory->reload_wanted);
     const struct config *config = engine->newer || reloaded ? engine->newer : engine->options->config;
+    char pinned[512];
 
+    for (unsigned i = 0; i < engine->worker_count; i++)
+        nfqueue_confirm_bound(engine->workers[i].capture, atomic_load(&engine->inherited->memory->flags[i]),
+                              engine->inherited->takes_over);
+    conntrack_data_log(engine->workers, engine->worker_count, engine->options->config, engine->ruleset);
+    offload_probe_kernel(engine->workers, engine->worker_count, &engine->firewall.offload, &engine->shared.offload);
+    queue_monitor_load(engine->monitor);
     engine->mode = (struct mode_control){
         .workers = engine->workers,
         .worker_count = engine->worker_count,
@@ -472,19 +459,6 @@ static void start_mode(struct engine *engine)
             engine->mode.opens |= 1U << i;
     }
     mode_start(&engine->mode, config);
-}
-
-static int start_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
-{
-    char pinned[512];
-
-    for (unsigned i = 0; i < engine->worker_count; i++)
-        nfqueue_confirm_bound(engine->workers[i].capture, atomic_load(&engine->inherited->memory->flags[i]),
-                              engine->inherited->takes_over);
-    conntrack_data_log(engine->workers, engine->worker_count, engine->options->config, engine->ruleset);
-    offload_probe_kernel(engine->workers, engine->worker_count, &engine->firewall.offload, &engine->shared.offload);
-    queue_monitor_load(engine->monitor);
-    start_mode(engine);
     for (unsigned i = 0; i < engine->worker_count; i++) {
         int err;
 
@@ -528,24 +502,9 @@ static int attach(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 
 /* --- Main loop ------------------------------------------------------------------------------------ */
 
-static int prepare_reload(struct engine *engine)
+static void notify_supervisor(const struct engine *engine, enum channel_kind kind, int32_t value)
 {
-    const struct reload_options options = {
-        .run = engine->options,
-        .workers = engine->workers,
-        .worker_count = engine->worker_count,
-        .output = engine->output,
-        .names = engine->names,
-        .rules_memory = engine->rules_memory,
-        .rule_errors = engine->rule_errors,
-    };
-
-    return reload_new(&engine->reload, &options);
-}
-
-static void tell_keeper(const struct engine *engine, enum channel_kind kind, int32_t value)
-{
-    channel_send(engine->inherited->channel, kind, value, NULL); /* that it has died is seen where it is listened to */
+    channel_send(engine->inherited->channel, kind, value, NULL); /* service_wait() notices its death */
 }
 
 static void begin_reload(struct engine *engine)
@@ -561,11 +520,11 @@ static void begin_reload(struct engine *engine)
         return;
     }
     engine->reload_wanted = false;
-    tell_keeper(engine, CHANNEL_RELOADING, 0);
+    notify_supervisor(engine, CHANNEL_RELOADING, 0);
     err = reload_start(engine->reload, engine->ruleset);
     if (err) {
         log_error("reload failed, rules and settings unchanged: %s", strerror(-err));
-        tell_keeper(engine, CHANNEL_RELOADED, err);
+        notify_supervisor(engine, CHANNEL_RELOADED, err);
     }
 }
 
@@ -590,49 +549,21 @@ static void poll_reload(struct engine *engine)
             setup_exception_policies(config, true, engine->shared.exceptions);
             mode_reload(&engine->mode, config);
             set_stats_interval(engine, config);
-            tell_file_store(engine);
+            warn_about_file_store(engine);
             conntrack_data_check(engine->workers, engine->worker_count, engine->ruleset);
             setup_log_skipped_rules(ruleset_rules(engine->ruleset));
             setup_report_skipped_rules(ruleset_rules(engine->ruleset), engine->output);
         }
         service_tell_reload(engine->service, reload_last(engine->reload));
-        tell_keeper(engine, CHANNEL_RELOADED, reload_last(engine->reload)->error);
+        notify_supervisor(engine, CHANNEL_RELOADED, reload_last(engine->reload)->error);
     }
     if (engine->reload_wanted && reload_state(engine->reload) == RELOAD_IDLE)
         begin_reload(engine);
 }
 
-static void write_stats(struct engine *engine)
-{
-    for (unsigned i = 0; i < engine->worker_count; i++)
-        worker_request_snapshot(&engine->workers[i]);
-    for (unsigned i = 0; i < engine->worker_count; i++) {
-        if (!worker_wait_snapshot(&engine->workers[i]))
-            log_warning("the worker of queue %u does not answer: its statistics are those of the last interval",
-                        (unsigned)engine->workers[i].queue.queue);
-    }
-    packet_warnings_log(&engine->packet_warnings, engine->worker_list, engine->worker_count);
-    stats_write(engine->stats, engine->worker_list, engine->worker_count, engine->ruleset, engine->output,
-                stats_uptime(engine->stats, engine->started_ns), clock_realtime_ns());
-}
-
-/* Returns the error of the first worker that has ended; 0 when all run. */
-static int worker_error(const struct engine *engine, uint16_t *queue)
-{
-    for (unsigned i = 0; i < engine->worker_count; i++) {
-        int err = atomic_load(&engine->workers[i].error);
-
-        if (err) {
-            *queue = engine->workers[i].queue.queue;
-            return err;
-        }
-    }
-    return 0;
-}
-
 static int main_loop(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
-    uint64_t last_stats = clock_monotonic_ns();
+    uint64_t last_stats_ns = clock_monotonic_ns(), now_ns;
 
     set_stats_interval(engine, engine->options->config);
     if (atomic_load(&engine->inherited->memory->reload_wanted))
@@ -641,12 +572,15 @@ static int main_loop(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     for (;;) {
         bool reloading = reload_state(engine->reload) != RELOAD_IDLE && !reload_is_stuck(engine->reload);
         int signal_number = service_wait(engine->service, reloading ? RELOAD_POLL_MS : POLL_MS);
-        uint16_t queue = 0;
-        int err = worker_error(engine, &queue);
 
-        if (err) {
-            snprintf(error, ENGINE_ERROR_SIZE, "the worker of queue %u ended: %s", (unsigned)queue, strerror(-err));
-            return err;
+        for (unsigned i = 0; i < engine->worker_count; i++) {
+            int err = atomic_load(&engine->workers[i].error);
+
+            if (err) {
+                snprintf(error, ENGINE_ERROR_SIZE, "the worker of queue %u ended: %s",
+                         (unsigned)engine->workers[i].queue.queue, strerror(-err));
+                return err;
+            }
         }
         engine->orphaned = signal_number == -EPIPE;
         engine->hands_over = signal_number == SERVICE_HAND_OVER;
@@ -659,40 +593,33 @@ static int main_loop(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         poll_reload(engine);
         mode_poll(&engine->mode);
         output_errors_log(&engine->output_errors, engine->output, engine->inherited->channel);
-        overload_report_poll(engine->overload, clock_monotonic_ns(), false);
-        queue_monitor_poll(engine->monitor, clock_monotonic_ns(), false);
-        if (signal_number == SIGUSR1 ||
-            (engine->stats_interval_ns > 0 && clock_monotonic_ns() - last_stats >= engine->stats_interval_ns)) {
-            write_stats(engine);
-            last_stats = clock_monotonic_ns();
+        now_ns = clock_monotonic_ns();
+        overload_report_poll(engine->overload, now_ns, false);
+        queue_monitor_poll(engine->monitor, now_ns, false);
+        if (signal_number != SIGUSR1 &&
+            (engine->stats_interval_ns == 0 || now_ns - last_stats_ns < engine->stats_interval_ns))
+            continue;
+        for (unsigned i = 0; i < engine->worker_count; i++)
+            worker_request_snapshot(&engine->workers[i]);
+        for (unsigned i = 0; i < engine->worker_count; i++) {
+            if (!worker_wait_snapshot(&engine->workers[i]))
+                log_warning("the worker of queue %u does not answer: its statistics are those of the last interval",
+                            (unsigned)engine->workers[i].queue.queue);
         }
+        packet_warnings_log(&engine->packet_warnings, engine->worker_list, engine->worker_count);
+        stats_write(engine->stats, engine->worker_list, engine->worker_count, engine->ruleset, engine->output,
+                    stats_uptime(engine->stats, engine->started_ns), clock_realtime_ns());
+        last_stats_ns = clock_monotonic_ns();
     }
 }
 
 /* --- Stop ----------------------------------------------------------------------------------------- */
 
-static void stop_workers(struct engine *engine)
-{
-    for (unsigned i = 0; i < engine->worker_count && engine->hands_over; i++)
-        atomic_store(&engine->workers[i].leave, true);
-    for (unsigned i = 0; i < engine->worker_count; i++)
-        atomic_store(&engine->workers[i].stop, true);
-    for (unsigned i = 0; i < engine->worker_count; i++) {
-        struct worker *worker = &engine->workers[i];
-
-        if (!worker->started)
-            continue;
-        worker_join(worker);
-        worker_copy_counters(worker);
-        worker->started = false;
-    }
-}
-
 static void detach(struct engine *engine)
 {
     char cause[FIREWALL_ERROR_SIZE];
 
-    attachment_stop(engine->attachment); /* or it would put back what we take out */
+    attachment_stop(engine->attachment); /* otherwise it would install the table again */
     if (!engine->attached)
         return;
     if (firewall_quiesce(engine->firewall.table, cause))
@@ -762,7 +689,7 @@ static int open_service(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 }
 
 /* Exits when the supervisor dies during the start, while this thread may be blocked by reading files. */
-static void die_with_keeper(bool die)
+static void die_with_supervisor(bool die)
 {
     prctl(PR_SET_PDEATHSIG, die ? SIGKILL : 0);
 }
@@ -774,7 +701,7 @@ static int start(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 
     if (err)
         return err;
-    die_with_keeper(true);
+    die_with_supervisor(true);
     err = firewall_options_read(&engine->firewall, engine->options->config, cause);
     if (err)
         snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
@@ -789,15 +716,31 @@ static int start(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         err = prepare_workers(engine, error);
     if (err)
         return err;
-    if (prepare_reload(engine)) {
+
+    const struct reload_options reload = {
+        .run = engine->options,
+        .workers = engine->workers,
+        .worker_count = engine->worker_count,
+        .output = engine->output,
+        .names = engine->names,
+        .rules_memory = engine->rules_memory,
+        .rule_errors = engine->rule_errors,
+    };
+
+    if (reload_new(&engine->reload, &reload)) {
         snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
         return -ENOMEM;
     }
     engine->started_ns = clock_monotonic_ns();
     err = open_service(engine, error);
-    if (!err)
-        err = open_captures(engine, error);
-    die_with_keeper(false);
+    for (unsigned i = 0; i < engine->worker_count && !err; i++) { /* without binding the queues */
+        char reason[CAPTURE_ERROR_SIZE];
+
+        err = nfqueue_open(&engine->workers[i].capture, &engine->workers[i].queue, reason);
+        if (err)
+            snprintf(error, ENGINE_ERROR_SIZE, "%s", reason);
+    }
+    die_with_supervisor(false);
     if (!err)
         err = confinement_start(&engine->confinement, engine->options, engine->newer, error);
     if (!err)
@@ -814,17 +757,8 @@ static int start(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     return attach(engine, error);
 }
 
-/* Logs the summary of all workers after an orderly end. */
-static void write_end(struct engine *engine)
-{
-    setup_save_datasets(engine->ruleset);
-    if (!engine->hands_over) /* else they go on */
-        stats_write(engine->stats, engine->worker_list, engine->worker_count, engine->ruleset, engine->output,
-                    stats_uptime(engine->stats, engine->started_ns), clock_realtime_ns());
-}
-
 /* A reload is still reading files, for an unknown time: exits without freeing what it uses. */
-static void leave(void)
+static void exit_without_cleanup(void)
 {
     fflush(NULL);
     _exit(EXIT_SUCCESS);
@@ -833,7 +767,7 @@ static void leave(void)
 /* After an error the table stays for the next engine. */
 static void stop(struct engine *engine, bool well)
 {
-    const struct engine_state succession = succession_of(engine);
+    const struct engine_state state = get_engine_state(engine);
 
     if (well) { /* while the table is still installed; two readings must agree */
         queue_monitor_poll(engine->monitor, clock_monotonic_ns(), true);
@@ -842,21 +776,35 @@ static void stop(struct engine *engine, bool well)
     if (well && !engine->orphaned && !engine->hands_over)
         detach(engine);
     attachment_stop(engine->attachment);
-    offload_follower_stop(
-        engine->offload_follower); /* what it says last belongs into the records of the flows that end now */
-    stop_workers(engine);
+    offload_follower_stop(engine->offload_follower); /* its last reports are for the flows that end now */
+    for (unsigned i = 0; i < engine->worker_count && engine->hands_over; i++)
+        atomic_store(&engine->workers[i].leave, true);
+    for (unsigned i = 0; i < engine->worker_count; i++)
+        atomic_store(&engine->workers[i].stop, true);
+    for (unsigned i = 0; i < engine->worker_count; i++) {
+        struct worker *worker = &engine->workers[i];
+
+        if (!worker->started)
+            continue;
+        worker_join(worker);
+        worker_copy_counters(worker);
+        worker->started = false;
+    }
     if (well && engine->hands_over) {
-        engine_state_send(&succession);
+        engine_state_send(&state);
         service_tell_hand_over(engine->service);
     } else if (well) {
-        tell_keeper(engine, CHANNEL_STOPPING, 0);
+        notify_supervisor(engine, CHANNEL_STOPPING, 0);
     }
     packet_warnings_log(&engine->packet_warnings, engine->worker_list, engine->worker_count);
     overload_report_poll(engine->overload, clock_monotonic_ns(), true);
     if (engine->shared.files)
         file_store_stop(engine->shared.files);
     if (well)
-        write_end(engine);
+        setup_save_datasets(engine->ruleset);
+    if (well && !engine->hands_over) /* otherwise the counters continue in the next engine */
+        stats_write(engine->stats, engine->worker_list, engine->worker_count, engine->ruleset, engine->output,
+                    stats_uptime(engine->stats, engine->started_ns), clock_realtime_ns());
     if (engine->output)
         output_stop(engine->output);
     if (well)
@@ -864,7 +812,7 @@ static void stop(struct engine *engine, bool well)
     if (reload_end(engine->reload))
         engine_clear(engine);
     else if (well)
-        leave();
+        exit_without_cleanup();
 }
 
 int engine_run(const struct run_options *options, const struct engine_inputs *inheritance,
@@ -881,7 +829,7 @@ int engine_run(const struct run_options *options, const struct engine_inputs *in
         engine_events_report(inheritance->memory, engine.output);
         setup_report_skipped_rules(ruleset_rules(engine.ruleset), engine.output);
         log_notice("ready");
-        tell_keeper(&engine, CHANNEL_READY, (int32_t)engine.worker_count);
+        notify_supervisor(&engine, CHANNEL_READY, (int32_t)engine.worker_count);
         err = main_loop(&engine, error);
     }
     stop(&engine, !err);

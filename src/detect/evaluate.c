@@ -104,26 +104,17 @@ static bool ends_match(const struct signature *signature, const struct packet *p
            (!destination || address_set_has(destination, pkt->ip_version, &pkt->destination_address));
 }
 
-static bool has_same_ends(const struct signature *one, const struct signature *other)
-{
-    return one->source == other->source && one->destination == other->destination &&
-           one->source_port == other->source_port && one->destination_port == other->destination_port;
-}
-
 /* Most rules are from $HOME_NET to $EXTERNAL_NET or vice versa: the result of the previous comparison is reused. */
 static bool direction_matches(struct evaluation *ev, const struct signature *signature, bool swapped)
 {
     struct header_match *previous = &ev->header_matches[swapped];
 
-    if (!previous->signature || !has_same_ends(previous->signature, signature))
+    const struct signature *last = previous->signature;
+
+    if (!last || last->source != signature->source || last->destination != signature->destination ||
+        last->source_port != signature->source_port || last->destination_port != signature->destination_port)
         *previous = (struct header_match){ signature, ends_match(signature, ev->input->packet, swapped) };
     return previous->match;
-}
-
-/* Whether the flow's protocol is one of the rule's. */
-static bool application_matches(const struct signature *signature, const struct packet *pkt)
-{
-    return pkt->flow && signature->applications & app_protocols(pkt->flow);
 }
 
 bool evaluate_header(struct evaluation *ev, const struct signature *signature)
@@ -132,7 +123,8 @@ bool evaluate_header(struct evaluation *ev, const struct signature *signature)
 
     if (!protocol_matches(signature, pkt))
         return false;
-    if (signature->applications && !signature->of_transaction && !application_matches(signature, pkt))
+    if (signature->applications && !signature->of_transaction &&
+        !(pkt->flow && signature->applications & app_protocols(pkt->flow)))
         return false;
     if (signature->transactional)
         return signature->any_ends || direction_matches(ev, signature, ev->direction == FLOW_TO_CLIENT);
@@ -165,15 +157,6 @@ static bool may_have_matched_before(const struct evaluation *ev, const struct si
            pending_is_muted(ev, (uint32_t)(signature - ev->ruleset->signatures));
 }
 
-/* Whether a match in the window also exists without the chunk, and not in the chunk alone. */
-static bool has_matched_before(const struct evaluation *ev, const struct signature *signature,
-                               const struct inspection *inspection, uint32_t chunk_at,
-                               const struct condition *conditions)
-{
-    return may_have_matched_before(ev, signature) && matches_part(inspection, 0, chunk_at, conditions) &&
-           !matches_part(inspection, chunk_at, inspection->length - chunk_at, conditions);
-}
-
 /* Matches the payload conditions in the stream's inspection window. */
 static bool matches_stream(struct evaluation *ev, const struct signature *signature, struct inspection *inspection,
                            const struct condition *conditions)
@@ -187,8 +170,12 @@ static bool matches_stream(struct evaluation *ev, const struct signature *signat
         return false;
     inspection->start_is_cut = offset > 0;
     inspection->end_is_cut = !ev->chunk->end;
-    ev->match.in_stream =
-        inspect_buffer(inspection, conditions) && !has_matched_before(ev, signature, &start, chunk_at, conditions);
+    ev->match.in_stream = inspect_buffer(inspection, conditions);
+    /* A match that also exists without the chunk, and not in the chunk alone, was reported with an earlier chunk. */
+    if (ev->match.in_stream && may_have_matched_before(ev, signature) &&
+        matches_part(&start, 0, chunk_at, conditions) &&
+        !matches_part(&start, chunk_at, start.length - chunk_at, conditions))
+        ev->match.in_stream = false;
     return ev->match.in_stream;
 }
 
@@ -315,37 +302,22 @@ bool evaluate_packet_conditions(struct evaluation *ev, const struct signature *s
     return true;
 }
 
-/* Returns the index of the hit, or -1. */
-static int find_hit(const struct detector *detector, uint32_t index, const struct app_tx *tx)
-{
-    for (uint32_t i = 0; i < detector->hit_count; i++) {
-        if (detector->hit_signatures[i] == index && detector->hits[i].tx == tx)
-            return (int)i;
-    }
-    return -1;
-}
-
-static struct rule_capture *find_capture(struct rule_captures *texts, const struct rule_capture *like)
-{
-    for (uint32_t i = 0; i < texts->count; i++) {
-        if (texts->list[i].kind == like->kind && texts->list[i].number == like->number)
-            return &texts->list[i];
-    }
-    return NULL;
-}
-
 /* Stores a captured text: one per name for a packet, separate ones for each alert. A text that does not fit is dropped.
  */
 static void store_capture(struct evaluation *ev, const struct rule_capture *text, struct hit *hit)
 {
     struct rule_captures *texts = &ev->detector->texts;
-    struct rule_capture *slot = text->kind == RULE_NAME_PACKET_TEXT ? find_capture(texts, text) : NULL;
+    struct rule_capture *slot = NULL;
     struct flow *flow = ev->input->packet->flow;
 
     if (text->kind == RULE_NAME_FLOW_TEXT) {
         if (flow && ev->match.flows)
             flow_text_set(ev->match.flows, flow, text->number, text->bytes, text->length);
         return;
+    }
+    for (uint32_t i = 0; text->kind == RULE_NAME_PACKET_TEXT && i < texts->count && !slot; i++) {
+        if (texts->list[i].kind == text->kind && texts->list[i].number == text->number)
+            slot = &texts->list[i];
     }
     if (!slot && texts->count == RULE_TEXTS_MAX)
         return;
@@ -371,31 +343,20 @@ static void store_captures(struct evaluation *ev, struct hit *hit)
     }
 }
 
-/* Whether drop and pass apply to the flow. */
-static bool acts_on_flow(const struct evaluation *ev, const struct signature *signature)
-{
-    switch ((enum rule_type)signature->type) {
-    case RULE_TYPE_PACKET:
-        return false;
-    case RULE_TYPE_STREAM:
-    case RULE_TYPE_PACKET_STREAM:
-        return ev->match.in_stream;
-    default:
-        return true;
-    }
-}
-
 /* Adds a hit. Returns false if the rule has matched in another chunk of the same packet, or if the list is full because
  * a packet ends more transactions than there are rules. */
 static bool add_hit(struct evaluation *ev, uint32_t index, const struct app_tx *tx)
 {
+    const struct signature *signature = &ev->ruleset->signatures[index];
+    const enum rule_type type = (enum rule_type)signature->type;
     struct detector *detector = ev->detector;
-    int old = find_hit(detector, index, tx);
     uint32_t at = detector->hit_count;
 
-    if (old >= 0) { /* matched in another chunk of the same packet; a match in the stream applies to the flow */
-        detector->hits[old].in_stream |= ev->match.in_stream;
-        detector->hits[old].of_flow |= ev->match.in_stream;
+    for (uint32_t i = 0; i < detector->hit_count; i++) {
+        if (detector->hit_signatures[i] != index || detector->hits[i].tx != tx)
+            continue;
+        detector->hits[i].in_stream |= ev->match.in_stream; /* a match in the stream applies to the flow */
+        detector->hits[i].of_flow |= ev->match.in_stream;
         return false;
     }
     if (at > detector->capacity)
@@ -405,9 +366,11 @@ static bool add_hit(struct evaluation *ev, uint32_t index, const struct app_tx *
         detector->hit_signatures[at] = detector->hit_signatures[at - 1];
     }
     detector->hits[at] = (struct hit){
-        .rule = ev->ruleset->signatures[index].rule,
+        .rule = signature->rule,
         .in_stream = ev->match.in_stream,
-        .of_flow = acts_on_flow(ev, &ev->ruleset->signatures[index]),
+        /* Whether drop and pass apply to the flow. */
+        .of_flow = type == RULE_TYPE_STREAM || type == RULE_TYPE_PACKET_STREAM ? ev->match.in_stream
+                                                                               : type != RULE_TYPE_PACKET,
         .tx = tx,
     };
     detector->hit_signatures[at] = index;

@@ -76,19 +76,6 @@ static inline bool next_value(const struct transaction_scan *scan, const struct 
     return !transforms || transform(scan, transforms, out);
 }
 
-static bool value_matches(struct transaction_scan *scan, struct inspection *inspection, const struct app_bytes *value,
-                          const struct condition *conditions)
-{
-    inspection->data = value->bytes;
-    inspection->length = value->length;
-    inspection->start_is_cut = value->offset > 0;
-    inspection->end_is_cut = value->partial;
-    inspection->little = value->little;
-    inspection->steps_left = INSPECT_STEPS;
-    (void)scan;
-    return inspect_buffer(inspection, conditions);
-}
-
 static enum outcome inspect_transaction_buffer(struct transaction_scan *scan, struct inspection *inspection,
                                                const struct rule_buffer *buffer, const struct app_buffer *access)
 {
@@ -102,7 +89,13 @@ static enum outcome inspect_transaction_buffer(struct transaction_scan *scan, st
     if (first > 0 && (!is_of_files(access->keyword) || access->direction != scan->direction))
         first = 0;
     for (index = first; next_value(scan, access, buffer->transforms, index, &value); index++) {
-        if (buffer->absence != BUFFER_ABSENT && value_matches(scan, inspection, &value, buffer->conditions))
+        inspection->data = value.bytes;
+        inspection->length = value.length;
+        inspection->start_is_cut = value.offset > 0;
+        inspection->end_is_cut = value.partial;
+        inspection->little = value.little;
+        inspection->steps_left = INSPECT_STEPS;
+        if (buffer->absence != BUFFER_ABSENT && inspect_buffer(inspection, buffer->conditions))
             return OUTCOME_YES;
         partial |= value.partial;
     }
@@ -131,40 +124,29 @@ static bool is_excluded(const struct transaction_plan *plan, uint8_t directions)
     return plan->half && !(directions >> plan->direction & 1);
 }
 
-/* Whether the buffer has matched before and need not be evaluated again. Captures of a pcre exist only after an
- * evaluation, so a buffer of a rule that captures is evaluated again. */
-static bool has_matched_before(const struct signature *signature, const struct transaction_plan *plan,
-                               const struct transaction_candidate *candidate, unsigned at)
-{
-    if (at >= 32 || !(candidate->matched >> at & 1))
-        return false;
-    return !signature->rule->captures_text || !plan->access[at] || plan->access[at]->grows;
-}
-
-/* A buffer outside of the transaction may be the stream's inspection window, which takes longer than all others
- * together: it is evaluated last, unless one buffer of the rule depends on another. */
-static bool is_in_round(const struct signature *signature, const struct transaction_plan *plan, unsigned at, bool late)
-{
-    bool in_order = signature->rule->extracts_values || signature->rule->captures_text;
-
-    return (!plan->access[at] && !in_order) == late;
-}
-
+/* Inspects the buffers of a rule. A buffer outside of the transaction may be the stream's inspection window, which
+ * takes longer than all others together: such buffers are inspected in a second round (`late`), unless one buffer of
+ * the rule depends on another. */
 static enum outcome inspect_round(struct transaction_scan *scan, struct inspection *inspection,
                                   const struct signature *signature, const struct transaction_plan *plan,
                                   struct transaction_candidate *candidate, bool late)
 {
+    const bool in_order = signature->rule->extracts_values || signature->rule->captures_text;
     enum outcome all = OUTCOME_YES;
     unsigned at = 0;
 
     for (const struct rule_buffer *buffer = signature->buffers; buffer; buffer = buffer->next, at++) {
+        const struct app_buffer *access = plan->access[at];
         enum outcome result;
 
-        if (!is_in_round(signature, plan, at, late) || is_excluded(plan, buffer->directions) ||
-            has_matched_before(signature, plan, candidate, at))
+        if ((!access && !in_order) != late || is_excluded(plan, buffer->directions))
             continue;
-        result = plan->access[at] ? inspect_transaction_buffer(scan, inspection, buffer, plan->access[at])
-                                  : inspect_packet_buffer(scan, inspection, signature, buffer);
+        /* A buffer that has matched before is not inspected again, unless the rule captures text: captures of a pcre
+         * exist only after an evaluation. */
+        if (at < 32 && candidate->matched >> at & 1 && (!signature->rule->captures_text || !access || access->grows))
+            continue;
+        result = access ? inspect_transaction_buffer(scan, inspection, buffer, access)
+                        : inspect_packet_buffer(scan, inspection, signature, buffer);
         if (result == OUTCOME_NO)
             return OUTCOME_NO;
         if (result == OUTCOME_LATER)
@@ -296,15 +278,6 @@ static enum outcome match_files(struct transaction_scan *scan, const struct sign
     return all;
 }
 
-static const struct transaction_plan *find_plan(const struct transaction_scan *scan, const struct signature *signature)
-{
-    const struct transaction_plan *plan = signature->plans;
-
-    while (plan && (plan->direction != scan->direction || plan->proto != scan->tx->protocol))
-        plan = plan->next;
-    return plan;
-}
-
 static enum outcome evaluate(struct transaction_scan *scan, const struct transaction_plan *plan,
                              struct transaction_candidate *candidate)
 {
@@ -334,49 +307,42 @@ static enum outcome evaluate(struct transaction_scan *scan, const struct transac
 
 /* --- Candidates ----------------------------------------------------------------------------------- */
 
-/* Returns the scan position of a growing buffer's value; NULL: not stored. */
-static uint64_t *get_scan_position(struct app_detection *state, uint32_t buffer, unsigned index)
-{
-    for (uint32_t i = 0; i < state->grown_count; i++) {
-        if (state->grown[i].buffer == buffer && state->grown[i].index == index)
-            return &state->grown[i].to;
-    }
-    if (state->grown_count == TRANSACTION_POSITIONS)
-        return NULL;
-    state->grown[state->grown_count] =
-        (struct transaction_grown){ .buffer = (uint8_t)buffer, .index = (uint16_t)index };
-    return &state->grown[state->grown_count++].to;
-}
-
-static bool is_same_value(const struct app_bytes *result, const struct app_bytes *other)
-{
-    return result->bytes == other->bytes && result->length == other->length && result->offset == other->offset;
-}
-
 /* Scans the new bytes of a growing buffer, and literals that begin before them. */
 static void scan_growing(struct transaction_scan *scan, uint32_t buffer, unsigned index, const struct app_bytes *value)
 {
     const struct transaction_buffer *scanned = &scan->group->buffers[buffer];
-    uint64_t *to = scanned->transforms ? NULL : get_scan_position(scan->state, buffer, index);
-    uint64_t end = value->offset + value->length;
-    bool is_same = !scanned->transforms && is_same_value(value, &scan->grown);
-    uint64_t done = to && *to > value->offset ? *to - value->offset : 0;
+    struct detector *detector = scan->ev->detector;
+    struct app_detection *state = scan->state;
+    const struct app_bytes *grown = &scan->grown;
+    struct transaction_grown *position = NULL;
+    uint64_t done = 0;
+    uint32_t before, from;
 
+    if (scanned->transforms) { /* the transformed bytes may differ from their start on */
+        prefilter_scan(scanned->prefilter, detector, value->bytes, value->length, 0);
+        return;
+    }
+    for (uint32_t i = 0; i < state->grown_count && !position; i++) {
+        if (state->grown[i].buffer == buffer && state->grown[i].index == index)
+            position = &state->grown[i];
+    }
+    if (!position && state->grown_count < TRANSACTION_POSITIONS) {
+        position = &state->grown[state->grown_count++];
+        *position = (struct transaction_grown){ .buffer = (uint8_t)buffer, .index = (uint16_t)index };
+    }
+    if (position && position->to > value->offset)
+        done = position->to - value->offset;
     if (done > 0 && done >= value->length)
         return;
-    if (to)
-        *to = end;
-    if (is_same)
-        return;
-    if (!scanned->transforms)
-        scan->grown = *value;
-    uint32_t before = done < LITERAL_MAX ? (uint32_t)done : LITERAL_MAX, from = (uint32_t)done - before;
-
-    if (scanned->transforms)
-        prefilter_scan(scanned->prefilter, scan->ev->detector, value->bytes, value->length, 0);
-    else
-        prefilter_scan_grown(scanned->prefilter, scan->ev->detector, value->bytes + from, value->length - from, before,
-                             value->offset + from);
+    if (position)
+        position->to = value->offset + value->length;
+    if (value->bytes == grown->bytes && value->length == grown->length && value->offset == grown->offset)
+        return; /* the same bytes as the buffer before: two names of one buffer */
+    scan->grown = *value;
+    before = done < LITERAL_MAX ? (uint32_t)done : LITERAL_MAX;
+    from = (uint32_t)done - before;
+    prefilter_scan_grown(scanned->prefilter, detector, value->bytes + from, value->length - from, before,
+                         value->offset + from);
 }
 
 static void scan_buffer(struct transaction_scan *scan, uint32_t at)
@@ -399,44 +365,6 @@ static void scan_buffer(struct transaction_scan *scan, uint32_t at)
         state->scanned[at / 64] |= UINT64_C(1) << (at % 64);
 }
 
-static bool has_events(const struct app_tx *tx)
-{
-    uint64_t any = 0;
-
-    for (unsigned i = 0; i < APP_EVENT_WORDS; i++)
-        any |= tx->events[i];
-    return any != 0;
-}
-
-/* Adds the rules without a literal. Most transactions have no event, so the hundred rules that require one are skipped.
- */
-static void collect_unfiltered(struct transaction_scan *scan)
-{
-    uint8_t progress = scan->tx->progress[scan->direction];
-    uint32_t count = has_events(scan->tx) ? scan->group->unfiltered_count : scan->group->unfiltered_always;
-
-    for (uint32_t i = 0; i < count; i++) {
-        const struct transaction_unfiltered *rule = &scan->group->unfiltered[i];
-
-        if (progress < rule->progress && !scan->complete)
-            continue;
-        if (rule->always || scan->state->rescan || !scan->state->was_scanned || rule->progress > scan->state->progress)
-            detector_add_candidate(scan->ev->detector, rule->signature);
-    }
-}
-
-/* Adds the rules whose literal was found in the payload; the others cannot match. */
-static void collect_by_payload(struct transaction_scan *scan)
-{
-    struct detector *detector = scan->ev->detector;
-    const struct signature_list *all = &scan->group->by_payload;
-
-    for (uint32_t i = 0; i < detector->payload_seen_count; i++)
-        detector_add_candidate(detector, detector->payload_seen[i]);
-    for (uint32_t i = 0; i < all->count && detector->payload_seen_more; i++)
-        detector_add_candidate(detector, all->index[i]);
-}
-
 static uint16_t file_count(const struct transaction_scan *scan)
 {
     uint32_t count = scan->tx->files[scan->direction].count;
@@ -449,21 +377,6 @@ static bool has_new_file(const struct transaction_scan *scan, const struct trans
 {
     return file_count(scan) > candidate->files &&
            has_file_conditions(scan, &scan->ev->ruleset->signatures[candidate->signature], scan->direction);
-}
-
-/* Resets a candidate for a new file: conditions on the transaction still hold, conditions on files are evaluated for
- * the new file. */
-static void reset_for_new_file(const struct transaction_scan *scan, struct transaction_candidate *candidate)
-{
-    unsigned at = 0;
-
-    candidate->done = false;
-    candidate->files_hold &= scan->direction != FLOW_TO_SERVER;
-    for (const struct rule_buffer *buffer = scan->ev->ruleset->signatures[candidate->signature].buffers;
-         buffer && at < 32; buffer = buffer->next, at++) {
-        if (is_of_files(buffer->keyword) && direction_of(scan, buffer->directions) == scan->direction)
-            candidate->matched &= ~(UINT32_C(1) << at);
-    }
 }
 
 static struct transaction_candidate *find_candidate(struct app_detection *state, uint32_t signature)
@@ -479,18 +392,43 @@ static struct transaction_candidate *find_candidate(struct app_detection *state,
 
 static void collect_candidates(struct transaction_scan *scan)
 {
+    const struct transaction_group *group = scan->group;
+    struct detector *detector = scan->ev->detector;
     struct app_detection *state = scan->state;
+    uint8_t progress = scan->tx->progress[scan->direction];
+    uint32_t count = group->unfiltered_always;
+    uint64_t events = 0;
 
     if (state->rescan)
         memset(state->scanned, 0, sizeof(state->scanned));
-    for (uint32_t i = 0; i < scan->group->buffer_count; i++)
+    for (uint32_t i = 0; i < group->buffer_count; i++)
         scan_buffer(scan, i);
-    collect_unfiltered(scan);
-    collect_by_payload(scan);
+
+    /* Rules without a literal. Most transactions have no event, so the hundred rules that require one are skipped. */
+    for (unsigned i = 0; i < APP_EVENT_WORDS; i++)
+        events |= scan->tx->events[i];
+    if (events != 0)
+        count = group->unfiltered_count;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct transaction_unfiltered *rule = &group->unfiltered[i];
+
+        if (progress < rule->progress && !scan->complete)
+            continue;
+        if (rule->always || state->rescan || !state->was_scanned || rule->progress > state->progress)
+            detector_add_candidate(detector, rule->signature);
+    }
+
+    /* Rules whose literal was found in the payload; the others cannot match. */
+    for (uint32_t i = 0; i < detector->payload_seen_count; i++)
+        detector_add_candidate(detector, detector->payload_seen[i]);
+    for (uint32_t i = 0; i < group->by_payload.count && detector->payload_seen_more; i++)
+        detector_add_candidate(detector, group->by_payload.index[i]);
+
+    /* Candidates that were not decided at earlier progress. */
     for (const struct app_detection *block = state; block; block = block->more) {
         for (uint32_t i = 0; i < block->count; i++) {
             if (!block->list[i].done || has_new_file(scan, &block->list[i]))
-                detector_add_candidate(scan->ev->detector, block->list[i].signature);
+                detector_add_candidate(detector, block->list[i].signature);
         }
     }
 }
@@ -529,23 +467,16 @@ static struct app_detection *get_block_with_space(struct detector *detector, str
     return block;
 }
 
-/* Stores a candidate that cannot be decided yet, or one that has matched and might be found again. */
-static void add_candidate(struct transaction_scan *scan, const struct transaction_candidate *candidate)
+/* After a reload all present data is scanned for the new ruleset; what has matched does not match again. */
+void transaction_state_update(struct detector *detector, const struct ruleset *ruleset, struct app_detection *state)
 {
-    struct app_detection *block = get_block_with_space(scan->ev->detector, scan->state);
-
-    if (!block) {
-        scan->state->rescan = true;
-        scan->ev->detector->counters.flow_memcap_hits++;
+    if (!state || state->generation == ruleset->generation)
         return;
+    if (!state_map_covers(ruleset, state->generation)) {
+        free_blocks(detector, state->more);
+        state->more = NULL;
+        state->count = 0;
     }
-    block->list[block->count++] = *candidate;
-    scan->ev->detector->counters.waiting++;
-}
-
-/* Maps the candidates of the previous ruleset; removed rules are dropped. */
-static void map_candidates(const struct ruleset *ruleset, struct app_detection *state)
-{
     for (struct app_detection *block = state; block; block = block->more) {
         for (uint32_t i = 0; i < block->count;) {
             uint32_t signature = state_map_signature(ruleset, block->list[i].signature);
@@ -555,20 +486,6 @@ static void map_candidates(const struct ruleset *ruleset, struct app_detection *
             else
                 block->list[i++].signature = signature;
         }
-    }
-}
-
-/* After a reload all present data is scanned for the new ruleset; what has matched does not match again. */
-void transaction_state_update(struct detector *detector, const struct ruleset *ruleset, struct app_detection *state)
-{
-    if (!state || state->generation == ruleset->generation)
-        return;
-    if (state_map_covers(ruleset, state->generation)) {
-        map_candidates(ruleset, state);
-    } else {
-        free_blocks(detector, state->more);
-        state->more = NULL;
-        state->count = 0;
     }
     state->generation = ruleset->generation;
     state->grown_count = 0;
@@ -611,18 +528,6 @@ static struct app_detection *get_opposite_state(struct transaction_scan *scan)
     return *slot;
 }
 
-/* A match on an event is a match of the transaction: marks the rule as matched in the opposite direction, so that it
- * does not match there again when that direction completes. */
-static void mark_done_in_opposite(struct transaction_scan *scan, uint32_t index)
-{
-    struct app_detection *state = get_opposite_state(scan);
-
-    if (state)
-        state = get_block_with_space(scan->ev->detector, state);
-    if (state)
-        state->list[state->count++] = (struct transaction_candidate){ .signature = index, .done = true };
-}
-
 /* The half plan of a transactional rule matched: makes it a candidate in the direction to the client. If that cannot be
  * stored, it is found there by the data left of the other direction. */
 static void store_half_match(struct transaction_scan *scan, const struct transaction_candidate *half)
@@ -661,26 +566,36 @@ static bool held_at_completion(struct transaction_scan *scan, const struct signa
     return held;
 }
 
-/* A completed direction is evaluated again only for new events; everything else was decided when it completed. */
-static bool is_settled(struct transaction_scan *scan, const struct signature *signature,
-                       const struct transaction_plan *plan)
-{
-    return scan->tx->settled[scan->direction] && (!plan->events || held_at_completion(scan, signature));
-}
-
+/* Evaluates a candidate, and stores it if it cannot be decided yet, or if it has matched and might be found again. */
 static void decide_candidate(struct transaction_scan *scan, uint32_t index)
 {
+    struct detector *detector = scan->ev->detector;
     struct transaction_candidate *stored = find_candidate(scan->state, index);
     struct transaction_candidate candidate = stored ? *stored : (struct transaction_candidate){ .signature = index };
     const struct signature *signature = &scan->ev->ruleset->signatures[index];
-    const struct transaction_plan *plan = find_plan(scan, signature);
+    const struct transaction_plan *plan = signature->plans;
     enum outcome outcome;
 
-    if ((candidate.done && !has_new_file(scan, &candidate)) ||
-        (!stored && (!plan || is_settled(scan, signature, plan))))
+    while (plan && (plan->direction != scan->direction || plan->proto != scan->tx->protocol))
+        plan = plan->next;
+    if (candidate.done && !has_new_file(scan, &candidate))
         return;
-    if (candidate.done)
-        reset_for_new_file(scan, &candidate);
+    if (!stored && !plan)
+        return;
+    /* A completed direction is evaluated again only for new events: everything else was decided when it completed. */
+    if (!stored && scan->tx->settled[scan->direction] && (!plan->events || held_at_completion(scan, signature)))
+        return;
+    if (candidate.done) {
+        /* A new file: conditions on the transaction still hold, conditions on files are evaluated for this file. */
+        unsigned at = 0;
+
+        candidate.done = false;
+        candidate.files_hold &= scan->direction != FLOW_TO_SERVER;
+        for (const struct rule_buffer *buffer = signature->buffers; buffer && at < 32; buffer = buffer->next, at++) {
+            if (is_of_files(buffer->keyword) && direction_of(scan, buffer->directions) == scan->direction)
+                candidate.matched &= ~(UINT32_C(1) << at);
+        }
+    }
     scan->first_file = candidate.files;
     scan->matched_file = 0;
     outcome = plan ? evaluate(scan, plan, &candidate) : OUTCOME_NO;
@@ -688,8 +603,16 @@ static void decide_candidate(struct transaction_scan *scan, uint32_t index)
         store_half_match(scan, &candidate);
     else if (outcome == OUTCOME_YES)
         evaluate_transaction_hit(scan->ev, index, scan->tx);
-    if (outcome == OUTCOME_YES && plan->events && app_tx_is_complete(scan->tx, !scan->direction))
-        mark_done_in_opposite(scan, index);
+    if (outcome == OUTCOME_YES && plan->events && app_tx_is_complete(scan->tx, !scan->direction)) {
+        /* A match on an event is a match of the transaction: mark the rule as matched in the opposite direction, so
+         * that it does not match there again when that direction completes. */
+        struct app_detection *opposite = get_opposite_state(scan);
+
+        if (opposite)
+            opposite = get_block_with_space(detector, opposite);
+        if (opposite)
+            opposite->list[opposite->count++] = (struct transaction_candidate){ .signature = index, .done = true };
+    }
     candidate.done = outcome == OUTCOME_YES || (outcome == OUTCOME_NO && candidate.files > 0);
     if (candidate.done) /* files behind the matching one may be incomplete yet */
         candidate.files = outcome == OUTCOME_YES && scan->matched_file < UINT16_MAX ? (uint16_t)(scan->matched_file + 1)
@@ -697,51 +620,22 @@ static void decide_candidate(struct transaction_scan *scan, uint32_t index)
     if (scan->complete || (outcome == OUTCOME_NO && !candidate.done)) {
         if (stored)
             remove_candidate(scan->state, stored);
-        return;
-    }
-    if (stored)
+    } else if (stored) {
         *stored = candidate;
-    else
-        add_candidate(scan, &candidate);
+    } else {
+        struct app_detection *block = get_block_with_space(detector, scan->state);
+
+        if (block) {
+            block->list[block->count++] = candidate;
+            detector->counters.waiting++;
+        } else {
+            scan->state->rescan = true;
+            detector->counters.flow_memcap_hits++;
+        }
+    }
 }
 
 /* --- Transaction scan ----------------------------------------------------------------------------- */
-
-/* Returns the state of the transaction; `own`, cleared, if there is none yet. */
-static struct app_detection *load_state(struct transaction_scan *scan, struct app_detection *temporary)
-{
-    struct app_detection *state = scan->tx->detection[scan->direction];
-
-    if (state) {
-        transaction_state_update(scan->ev->detector, scan->ev->ruleset, state);
-        return state;
-    }
-    memset(temporary, 0, offsetof(struct app_detection, list));
-    temporary->generation = scan->ev->ruleset->generation;
-    return temporary;
-}
-
-static void store_state(struct transaction_scan *scan, const struct app_detection *temporary)
-{
-    struct app_detection **slot = &scan->tx->detection[scan->direction];
-
-    scan->state->was_scanned = true;
-    scan->state->progress = scan->tx->progress[scan->direction];
-    if (scan->state != temporary)
-        return;
-    if (!scan->complete && !*slot) {
-        *slot = pool_alloc(scan->ev->detector->transactions);
-        if (*slot)
-            (*slot)->more = NULL;
-        else
-            scan->ev->detector->counters.flow_memcap_hits++;
-    }
-    if (scan->complete || !*slot) {
-        free_blocks(scan->ev->detector, temporary->more);
-        return;
-    }
-    memcpy(*slot, temporary, sizeof(*temporary));
-}
 
 /* Decides all candidates and books their time on the rules. */
 static __attribute__((noinline, cold)) void decide_timed(struct transaction_scan *scan)
@@ -763,15 +657,22 @@ static __attribute__((noinline, cold)) void decide_timed(struct transaction_scan
 static void scan_transaction(struct evaluation *ev, struct app_tx *tx, const struct transaction_group *group)
 {
     struct detector *detector = ev->detector;
+    struct app_detection *temporary = &detector->transaction_state, **stored = &tx->detection[ev->direction];
     struct transaction_scan scan = {
         .ev = ev,
         .tx = tx,
         .direction = ev->direction,
         .group = group,
+        .state = *stored ? *stored : temporary,
         .complete = app_tx_is_complete(tx, ev->direction),
     };
 
-    scan.state = load_state(&scan, &detector->transaction_state);
+    if (*stored) {
+        transaction_state_update(detector, ev->ruleset, *stored);
+    } else {
+        memset(temporary, 0, offsetof(struct app_detection, list));
+        temporary->generation = ev->ruleset->generation;
+    }
     scan.state->rescan |= tx->settled[ev->direction];
     detector_next_serial(detector);
     collect_candidates(&scan);
@@ -783,7 +684,23 @@ static void scan_transaction(struct evaluation *ev, struct app_tx *tx, const str
     else
         for (uint32_t i = 0; i < detector->candidate_count; i++)
             decide_candidate(&scan, detector->candidates[i]);
-    store_state(&scan, &detector->transaction_state);
+
+    scan.state->was_scanned = true;
+    scan.state->progress = tx->progress[ev->direction];
+    if (scan.state != temporary)
+        return;
+    /* Store the state, unless the direction is complete. A rule that matched may have stored one meanwhile. */
+    if (!scan.complete && !*stored) {
+        *stored = pool_alloc(detector->transactions);
+        if (*stored)
+            (*stored)->more = NULL;
+        else
+            detector->counters.flow_memcap_hits++;
+    }
+    if (scan.complete || !*stored)
+        free_blocks(detector, temporary->more);
+    else
+        memcpy(*stored, temporary, sizeof(*temporary));
 }
 
 /* Returns the bytes by which the buffer has grown since its last scan. */
@@ -810,17 +727,6 @@ static struct app_bytes get_new_bytes(const struct evaluation *ev, const struct 
     return value;
 }
 
-/* Whether the merged scan pays: the chunk ends with the new bytes, and they are a large enough part of it. Their first
- * LITERAL_MAX bytes are searched again in any case. */
-static bool is_merge_worthwhile(const struct stream_chunk *chunk, const struct app_bytes *part)
-{
-    enum { MOST_VIEWS = 8 }; /* searching a chunk with both kinds of literals costs a tenth more */
-
-    return part->bytes && part->length <= chunk->length && part->length >= chunk->length / MOST_VIEWS &&
-           part->length > LITERAL_MAX &&
-           memcmp(chunk->data + (chunk->length - part->length), part->bytes, part->length) == 0;
-}
-
 const struct prefilter *transaction_merged_prefilter(const struct evaluation *ev)
 {
     const struct flow *flow = ev->input->packet->flow;
@@ -832,9 +738,15 @@ const struct prefilter *transaction_merged_prefilter(const struct evaluation *ev
     if (!group || !group->merged)
         return NULL;
 
+    /* The merged scan pays if the chunk ends with the new bytes of the buffer, and if they are a large enough part of
+     * it: searching a chunk with both kinds of literals costs a tenth more. Their first LITERAL_MAX bytes are searched
+     * again in any case. */
+    enum { MIN_SHARE = 8 };
+    const struct stream_chunk *chunk = ev->chunk;
     const struct app_bytes part = get_new_bytes(ev, tx, group);
 
-    if (!is_merge_worthwhile(ev->chunk, &part))
+    if (!part.bytes || part.length > chunk->length || part.length < chunk->length / MIN_SHARE ||
+        part.length <= LITERAL_MAX || memcmp(chunk->data + (chunk->length - part.length), part.bytes, part.length) != 0)
         return NULL;
     merged->bytes = part.bytes;
     merged->length = part.length;
