@@ -50,19 +50,7 @@ static struct ends ends_of(const struct packet *pkt, enum reject_kind to)
     return (struct ends){ source, destination, pkt->source_port, pkt->destination_port };
 }
 
-/* --- Bytes ------------------------------------------------------------------------------------------ */
-
-static void store16(uint8_t *at, uint32_t value)
-{
-    at[0] = (uint8_t)(value >> 8);
-    at[1] = (uint8_t)value;
-}
-
-static void store32(uint8_t *at, uint32_t value)
-{
-    store16(at, value >> 16);
-    store16(at + 2, value);
-}
+/* --- Headers and checksums -------------------------------------------------------------------------- */
 
 /* Computes the sum of RFC 1071, without the final complement. */
 static uint32_t sum_bytes(uint32_t sum, const uint8_t *bytes, size_t length)
@@ -93,17 +81,18 @@ static size_t put_ip(uint8_t *out, int version, const struct ends *ends, uint8_t
     if (version == 4) {
         memset(out, 0, IPV4_HEADER);
         out[0] = 4 << 4 | IPV4_HEADER / 4;
-        store16(out + 2, (uint32_t)length);
-        store16(out + 6, 0x4000); /* do not fragment: then the id need not be unique (RFC 6864 §4.1) */
+        store_be16(out + 2, (uint32_t)length);
+        store_be16(out + 6, 0x4000); /* do not fragment: then the id need not be unique (RFC 6864 §4.1) */
         out[8] = ANSWER_TTL;
         out[9] = protocol;
         memcpy(out + 12, ends->from->bytes, 4);
         memcpy(out + 16, ends->to->bytes, 4);
-        store16(out + 10, ~sum_bytes(0, out, IPV4_HEADER));
+        store_be16(out + 10, ~sum_bytes(0, out, IPV4_HEADER));
         return IPV4_HEADER;
     }
-    store32(out, 6U << 28);
-    store16(out + 4, (uint32_t)length - IPV6_HEADER);
+    store_be16(out, 6U << 12);
+    store_be16(out + 2, 0);
+    store_be16(out + 4, (uint32_t)length - IPV6_HEADER);
     out[6] = protocol;
     out[7] = ANSWER_TTL;
     memcpy(out + 8, ends->from->bytes, 16);
@@ -112,14 +101,6 @@ static size_t put_ip(uint8_t *out, int version, const struct ends *ends, uint8_t
 }
 
 /* --- TCP -------------------------------------------------------------------------------------------- */
-
-/* Returns the length of the segment in sequence space (RFC 9293: SEG.LEN), truncated bytes included. */
-static uint32_t segment_length(const struct packet *pkt)
-{
-    uint32_t cut = pkt->wire_length > pkt->length ? pkt->wire_length - pkt->length : 0;
-
-    return pkt->payload_length + cut + ((pkt->tcp.flags & TCP_SYN) != 0) + ((pkt->tcp.flags & TCP_FIN) != 0);
-}
 
 static size_t build_reset(const struct packet *pkt, enum reject_kind to, uint8_t *out)
 {
@@ -135,8 +116,11 @@ static size_t build_reset(const struct packet *pkt, enum reject_kind to, uint8_t
     if (to == REJECT_SOURCE && acknowledges) {
         sequence = tcp->acknowledgment;
     } else if (to == REJECT_SOURCE) {
+        uint32_t cut = pkt->wire_length > pkt->length ? pkt->wire_length - pkt->length : 0;
+
         sequence = 0;
-        acknowledgment = tcp->sequence + segment_length(pkt);
+        acknowledgment = tcp->sequence + pkt->payload_length + cut + ((tcp->flags & TCP_SYN) != 0) +
+                         ((tcp->flags & TCP_FIN) != 0); /* + SEG.LEN (RFC 9293) */
         flags |= TCP_ACK;
     } else { /* a receiver that already has state has counted the SYN */
         sequence = tcp->sequence + ((tcp->flags & TCP_SYN) != 0);
@@ -145,79 +129,59 @@ static size_t build_reset(const struct packet *pkt, enum reject_kind to, uint8_t
     }
 
     memset(reset, 0, TCP_HEADER);
-    store16(reset, ends.from_port);
-    store16(reset + 2, ends.to_port);
-    store32(reset + 4, sequence);
-    store32(reset + 8, acknowledgment);
+    store_be16(reset, ends.from_port);
+    store_be16(reset + 2, ends.to_port);
+    store_be16(reset + 4, sequence >> 16);
+    store_be16(reset + 6, sequence);
+    store_be16(reset + 8, acknowledgment >> 16);
+    store_be16(reset + 10, acknowledgment);
     reset[12] = TCP_HEADER / 4 << 4;
     reset[13] = flags;
-    store16(reset + 16, ~transport_sum(pkt->ip_version, &ends, IPPROTO_TCP, reset, TCP_HEADER));
+    store_be16(reset + 16, ~transport_sum(pkt->ip_version, &ends, IPPROTO_TCP, reset, TCP_HEADER));
     return at + TCP_HEADER;
 }
 
 /* --- ICMP ------------------------------------------------------------------------------------------- */
 
-/* Returns the packet from its IP header on, as far as it was captured and belongs to it. */
-static struct cursor quotable(const struct packet *pkt)
-{
-    size_t before = (size_t)(pkt->ip - pkt->data);
-    struct cursor quote = cursor_of(pkt->ip, before < pkt->length ? pkt->length - before : 0);
-
-    if (pkt->ip_total_length >= pkt->ip_header_length)
-        cursor_limit(&quote, pkt->ip_total_length);
-    return quote;
-}
-
-/* Imitates the receiver's own datagram: an IP header without options, and the ends exchanged. */
-static size_t put_swapped_udp(const struct packet *pkt, uint8_t *out)
-{
-    struct ends ends = ends_of(pkt, REJECT_SOURCE);
-    size_t at = put_ip(out, pkt->ip_version, &ends, pkt->protocol,
-                       (pkt->ip_version == 4 ? IPV4_HEADER : IPV6_HEADER) + UDP_HEADER);
-
-    store16(out + at, ends.from_port);
-    store16(out + at + 2, ends.to_port);
-    store16(out + at + 4, UDP_HEADER);
-    store16(out + at + 6, 0);
-    store16(out + at + 6, ~transport_sum(pkt->ip_version, &ends, pkt->protocol, out + at, UDP_HEADER));
-    return at + UDP_HEADER;
-}
-
-static size_t put_quote(const struct packet *pkt, enum reject_kind to, uint8_t *out, size_t room)
-{
-    if (to == REJECT_DESTINATION)
-        return put_swapped_udp(pkt, out);
-
-    struct cursor quote = quotable(pkt);
-
-    cursor_limit(&quote, room);
-
-    size_t length = cursor_remaining(&quote);
-
-    memcpy(out, quote.at, length);
-    return length;
-}
-
 static size_t build_unreachable(const struct packet *pkt, enum reject_kind to, uint8_t *out)
 {
     bool four = pkt->ip_version == 4;
     struct ends ends = ends_of(pkt, to);
-    size_t at = four ? IPV4_HEADER : IPV6_HEADER;
-    uint8_t *icmp = out + at;
-    size_t room = (four ? IPV4_MAX_ANSWER : IPV6_MAX_ANSWER) - at - ICMP_HEADER;
+    size_t at = four ? IPV4_HEADER : IPV6_HEADER, before = (size_t)(pkt->ip - pkt->data), quoted, length;
+    uint8_t *icmp = out + at, *quote = icmp + ICMP_HEADER;
     uint8_t protocol = four ? IPPROTO_ICMP : IPPROTO_ICMPV6;
 
     memset(icmp, 0, ICMP_HEADER);
     icmp[0] = four ? ICMP_DEST_UNREACH : ICMP6_DST_UNREACH;
     icmp[1] = four ? ICMP_PKT_FILTERED : ICMP6_DST_UNREACH_ADMIN;
+    if (to == REJECT_DESTINATION) {
+        /* The receiver expects a quote of a datagram that it has sent: an IP header without options, and the ends
+         * exchanged. */
+        struct ends swapped = ends_of(pkt, REJECT_SOURCE);
 
-    size_t quoted = put_quote(pkt, to, icmp + ICMP_HEADER, room);
-    size_t length = ICMP_HEADER + quoted;
+        quoted = put_ip(quote, pkt->ip_version, &swapped, pkt->protocol, at + UDP_HEADER);
+        store_be16(quote + quoted, swapped.from_port);
+        store_be16(quote + quoted + 2, swapped.to_port);
+        store_be16(quote + quoted + 4, UDP_HEADER);
+        store_be16(quote + quoted + 6, 0);
+        store_be16(quote + quoted + 6,
+                   ~transport_sum(pkt->ip_version, &swapped, pkt->protocol, quote + quoted, UDP_HEADER));
+        quoted += UDP_HEADER;
+    } else {
+        /* Quote the packet from its IP header on, as far as it was captured and as there is space. */
+        struct cursor bytes = cursor_of(pkt->ip, before < pkt->length ? pkt->length - before : 0);
 
+        if (pkt->ip_total_length >= pkt->ip_header_length)
+            cursor_limit(&bytes, pkt->ip_total_length);
+        cursor_limit(&bytes, (four ? IPV4_MAX_ANSWER : IPV6_MAX_ANSWER) - at - ICMP_HEADER);
+        quoted = cursor_remaining(&bytes);
+        memcpy(quote, bytes.at, quoted);
+    }
     if (quoted < at) /* without an IP header the receiver cannot assign the message */
         return 0;
+    length = ICMP_HEADER + quoted;
     put_ip(out, pkt->ip_version, &ends, protocol, at + length);
-    store16(icmp + 2, ~(four ? sum_bytes(0, icmp, length) : transport_sum(6, &ends, protocol, icmp, length)));
+    store_be16(icmp + 2, ~(four ? sum_bytes(0, icmp, length) : transport_sum(6, &ends, protocol, icmp, length)));
     return at + length;
 }
 
@@ -235,34 +199,24 @@ static bool is_unicast(int version, const struct address *address)
     return bytes[0] != 0 && (bytes[0] & 0xf0) != 0xe0 && load_be32(bytes) != 0xffffffff;
 }
 
-/* RFC 1122 §3.2.2: nor for a frame with a group address. */
-static bool is_group_frame(const struct packet *pkt)
-{
-    return pkt->ethernet && pkt->ethernet[0] & 1;
-}
-
-static bool is_icmp_error(const struct packet *pkt)
-{
-    uint8_t type = pkt->icmp.type;
-
-    if (pkt->ip_version == 6) /* RFC 4443 §2.1: errors have the high bit clear */
-        return type < 128 || type == ICMP6_REDIRECT;
-    return type == ICMP_DEST_UNREACH || type == ICMP_SOURCE_QUENCH || type == ICMP_REDIRECT ||
-           type == ICMP_TIME_EXCEEDED || type == ICMP_PARAMETERPROB;
-}
-
-static bool is_icmp(const struct packet *pkt)
-{
-    return pkt->protocol == (pkt->ip_version == 4 ? IPPROTO_ICMP : IPPROTO_ICMPV6);
-}
-
 /* Packets from a tunnel are not answered: the answer would leave outside the tunnel, perhaps to another host with that
- * address. */
+ * address. Frames with a group address are not answered, either (RFC 1122 §3.2.2), nor are ICMP errors. */
 static bool may_answer(const struct packet *pkt)
 {
+    const bool is_icmp = pkt->protocol == (pkt->ip_version == 4 ? IPPROTO_ICMP : IPPROTO_ICMPV6);
+    const uint8_t type = pkt->icmp.type;
+
     if ((pkt->ip_version != 4 && pkt->ip_version != 6) || !pkt->ip || pkt->fragment_offset > 0)
         return false;
-    if (pkt->flags & PACKET_TUNNELED || is_group_frame(pkt))
+    if (pkt->flags & PACKET_TUNNELED || (pkt->ethernet && pkt->ethernet[0] & 1))
+        return false;
+    if (is_icmp && !pkt->transport)
+        return false;
+    if (is_icmp && pkt->ip_version == 6 && (type < 128 || type == ICMP6_REDIRECT)) /* RFC 4443 §2.1 */
+        return false;
+    if (is_icmp && pkt->ip_version == 4 &&
+        (type == ICMP_DEST_UNREACH || type == ICMP_SOURCE_QUENCH || type == ICMP_REDIRECT ||
+         type == ICMP_TIME_EXCEEDED || type == ICMP_PARAMETERPROB))
         return false;
     return is_unicast(pkt->ip_version, &pkt->source_address) && is_unicast(pkt->ip_version, &pkt->destination_address);
 }
@@ -273,8 +227,6 @@ size_t inject_build(const struct packet *pkt, enum reject_kind to, uint8_t out[I
         return 0;
     if (pkt->protocol == IPPROTO_TCP)
         return !pkt->transport || pkt->tcp.flags & TCP_RST ? 0 : build_reset(pkt, to, out);
-    if (is_icmp(pkt) && (!pkt->transport || is_icmp_error(pkt)))
-        return 0;
     if (to == REJECT_DESTINATION && (!pkt->transport || pkt->protocol != IPPROTO_UDP))
         return 0;
     return build_unreachable(pkt, to, out);

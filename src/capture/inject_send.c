@@ -76,47 +76,30 @@ int inject_open(int out[INJECT_SOCKETS], char error[INJECT_ERROR_SIZE])
     return 0;
 }
 
-static int duplicate(const int from[INJECT_SOCKETS], int out[INJECT_SOCKETS], char error[INJECT_ERROR_SIZE])
-{
-    for (int i = 0; i < INJECT_SOCKETS; i++) {
-        if (from[i] == NO_SOCKET)
-            continue;
-        out[i] = fcntl(from[i], F_DUPFD_CLOEXEC, 0);
-        if (out[i] < 0)
-            return fail(error, -errno, "cannot duplicate a socket", "");
-    }
-    return 0;
-}
-
-static bool has_any(const int *fds)
-{
-    for (int i = 0; fds && i < INJECT_SOCKETS; i++)
-        if (fds[i] != NO_SOCKET)
-            return true;
-    return false;
-}
-
-static int set_marks(const int fds[INJECT_SOCKETS], uint32_t mark, char error[INJECT_ERROR_SIZE])
-{
-    for (int i = 0; i < INJECT_SOCKETS; i++) {
-        if (fds[i] != NO_SOCKET && setsockopt(fds[i], SOL_SOCKET, SO_MARK, &mark, sizeof(mark)) < 0)
-            return fail(error, -errno, "cannot set the mark of sent packets",
-                        "; it needs CAP_NET_ADMIN: run as root or with that capability");
-    }
-    return 0;
-}
-
 int injector_new(struct injector **out, const int *sockets, uint32_t mark, char error[INJECT_ERROR_SIZE])
 {
     struct injector *injector = malloc(sizeof(*injector));
-    int err;
+    bool inherited = false;
+    int err = 0;
 
     if (!injector)
         return fail(error, -ENOMEM, "cannot start", "");
     *injector = (struct injector){ .fd = { NO_SOCKET, NO_SOCKET, NO_SOCKET } };
-    err = has_any(sockets) ? duplicate(sockets, injector->fd, error) : inject_open(injector->fd, error);
-    if (!err)
-        err = set_marks(injector->fd, mark, error);
+    for (int i = 0; sockets && i < INJECT_SOCKETS && !err; i++) {
+        if (sockets[i] == NO_SOCKET)
+            continue;
+        inherited = true;
+        injector->fd[i] = fcntl(sockets[i], F_DUPFD_CLOEXEC, 0);
+        if (injector->fd[i] < 0)
+            err = fail(error, -errno, "cannot duplicate a socket", "");
+    }
+    if (!inherited)
+        err = inject_open(injector->fd, error);
+    for (int i = 0; i < INJECT_SOCKETS && !err; i++) {
+        if (injector->fd[i] != NO_SOCKET && setsockopt(injector->fd[i], SOL_SOCKET, SO_MARK, &mark, sizeof(mark)) < 0)
+            err = fail(error, -errno, "cannot set the mark of sent packets",
+                       "; it needs CAP_NET_ADMIN: run as root or with that capability");
+    }
     if (err) {
         injector_free(injector);
         return err;
@@ -138,69 +121,48 @@ const struct inject_counters *injector_counters(const struct injector *injector)
     return &injector->counters;
 }
 
-static int send4(const struct injector *injector, const uint8_t *answer, size_t length)
-{
-    struct sockaddr_in to = { .sin_family = AF_INET };
-
-    memcpy(&to.sin_addr, answer + 16, sizeof(to.sin_addr));
-    return sendto(injector->fd[INJECT_IPV4], answer, length, MSG_DONTWAIT, (struct sockaddr *)&to, sizeof(to)) < 0
-               ? -errno
-               : 0;
-}
-
-/* `ifindex` distinguishes links for addresses that are valid on several. */
-static int send6(const struct injector *injector, const uint8_t *answer, size_t length, uint32_t ifindex)
-{
-    struct sockaddr_in6 to = { .sin6_family = AF_INET6 };
-
-    memcpy(&to.sin6_addr, answer + 24, sizeof(to.sin6_addr));
-    if (IN6_IS_ADDR_LINKLOCAL(&to.sin6_addr))
-        to.sin6_scope_id = ifindex;
-    return sendto(injector->fd[INJECT_IPV6], answer, length, MSG_DONTWAIT, (struct sockaddr *)&to, sizeof(to)) < 0
-               ? -errno
-               : 0;
-}
-
-static int send_packet(const struct injector *injector, const struct packet *pkt, enum reject_kind to,
-                       const uint8_t *answer, size_t length)
-{
-    bool four = pkt->ip_version == 4;
-
-    if ((four ? injector->fd[INJECT_IPV4] : injector->fd[INJECT_IPV6]) == NO_SOCKET)
-        return -EAFNOSUPPORT;
-    if (four)
-        return send4(injector, answer, length);
-    return send6(injector, answer, length, to == REJECT_SOURCE ? pkt->meta.in_ifindex : pkt->meta.out_ifindex);
-}
-
-static int send_frame(const struct injector *injector, const uint8_t *frame, size_t length, uint32_t port)
-{
-    struct sockaddr_ll link = { .sll_family = AF_PACKET, .sll_ifindex = (int)port };
-
-    if (injector->fd[INJECT_FRAMES] == NO_SOCKET)
-        return -EAFNOSUPPORT;
-    return sendto(injector->fd[INJECT_FRAMES], frame, length, MSG_DONTWAIT, (struct sockaddr *)&link, sizeof(link)) < 0
-               ? -errno
-               : 0;
-}
-
 static int send_answer(struct injector *injector, const struct packet *pkt, enum reject_kind to)
 {
     uint8_t bytes[INJECT_MAX_LINK_HEADER + INJECT_MAX_PACKET], header[INJECT_MAX_LINK_HEADER];
     uint8_t *answer = bytes + INJECT_MAX_LINK_HEADER;
     size_t length = inject_build(pkt, to, answer), link;
     uint32_t port = inject_port(pkt, to);
-    int err;
+    union {
+        struct sockaddr any;
+        struct sockaddr_ll frame;
+        struct sockaddr_in ipv4;
+        struct sockaddr_in6 ipv6;
+    } target = { 0 };
+    socklen_t size;
+    int fd, err = 0;
 
     if (length == 0)
         return 0;
     link = port ? inject_link_header(pkt, to, header) : 0;
-    if (link > 0) {
-        memcpy(answer - link, header, link);
-        err = send_frame(injector, answer - link, link + length, port);
+    if (link > 0) { /* on a bridge, a whole frame */
+        answer -= link;
+        length += link;
+        memcpy(answer, header, link);
+        target.frame = (struct sockaddr_ll){ .sll_family = AF_PACKET, .sll_ifindex = (int)port };
+        size = sizeof(target.frame);
+        fd = injector->fd[INJECT_FRAMES];
+    } else if (pkt->ip_version == 4) {
+        target.ipv4.sin_family = AF_INET;
+        memcpy(&target.ipv4.sin_addr, answer + 16, sizeof(target.ipv4.sin_addr));
+        size = sizeof(target.ipv4);
+        fd = injector->fd[INJECT_IPV4];
     } else {
-        err = send_packet(injector, pkt, to, answer, length);
+        target.ipv6.sin6_family = AF_INET6;
+        memcpy(&target.ipv6.sin6_addr, answer + 24, sizeof(target.ipv6.sin6_addr));
+        if (IN6_IS_ADDR_LINKLOCAL(&target.ipv6.sin6_addr)) /* the same address may be valid on several links */
+            target.ipv6.sin6_scope_id = to == REJECT_SOURCE ? pkt->meta.in_ifindex : pkt->meta.out_ifindex;
+        size = sizeof(target.ipv6);
+        fd = injector->fd[INJECT_IPV6];
     }
+    if (fd == NO_SOCKET)
+        err = -EAFNOSUPPORT;
+    else if (sendto(fd, answer, length, MSG_DONTWAIT, &target.any, size) < 0)
+        err = -errno;
     injector->counters.sent += err == 0;
     injector->counters.failed += err != 0;
     return err;
