@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Builds the packets of the conformance cases: IP packets in conversations, and the protocol messages that have a binary form."""
+import os
+import struct
+import sys
+import uuid
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../replay'))
+from run import checksum, fragment, ip_packet  # noqa: E402
+
+CLIENT, SERVER = '192.0.2.1', '198.51.100.1'
+CLIENT6, SERVER6 = '2001:db8::1', '2001:db8:1::1'
+FIN, SYN, RST, PSH, ACK, URG = 1, 2, 4, 8, 16, 32
+ICMP, TCP, UDP, GRE = 1, 6, 17, 47
+
+
+# --- Conversations. A list of packets may hold numbers, too: seconds that pass before the next packet.
+
+def client(data):
+    return 'client', data
+
+
+def server(data):
+    return 'server', data
+
+
+def tcp_packet(payload=b'', flags=PSH | ACK, seq=1, ack=1, ports=(40000, 80), ends=(CLIENT, SERVER), options=b'', window=8192, **ip):
+    header = struct.pack('!HHIIBBHHH', *ports, seq, ack, (20 + len(options)) // 4 << 4, flags, window, 0, 0)
+    return ip_packet(*ends, TCP, header + options + payload, 16, ip)
+
+
+def udp_packet(payload, ports=(40000, 53), ends=(CLIENT, SERVER), **ip):
+    return ip_packet(*ends, UDP, struct.pack('!HHHH', *ports, 8 + len(payload), 0) + payload, 6, ip)
+
+
+def icmp_packet(kind=8, code=0, number=1, sequence=1, payload=b'ping', ends=(CLIENT, SERVER), **ip):
+    return ip_packet(*ends, ICMP, struct.pack('!BBHHH', kind, code, 0, number, sequence) + payload, 2, ip)
+
+
+def tcp(port, *turns, client_port=40000, ends=(CLIENT, SERVER), cut=1400, finished=True):
+    """A whole connection: handshake, the turns, each acknowledged, and an orderly end."""
+    here, there, packets = 1000, 5000, []
+
+    def send(to_server, flags, payload=b''):
+        nonlocal here, there
+        direction = 1 if to_server else -1
+        packets.append(tcp_packet(payload, flags, *((here, there) if to_server else (there, here)),
+                                  ports=(client_port, port)[::direction], ends=ends[::direction]))
+        size = len(payload) + bool(flags & (SYN | FIN))
+        here, there = (here + size, there) if to_server else (here, there + size)
+
+    packets.append(tcp_packet(b'', SYN, here, 0, (client_port, port), ends))
+    here += 1
+    send(False, SYN | ACK)
+    send(True, ACK)
+    for who, data in turns:
+        for at in range(0, len(data), cut):
+            send(who == 'client', PSH | ACK, data[at:at + cut])
+            send(who != 'client', ACK)
+    if finished:
+        send(True, FIN | ACK)
+        send(False, FIN | ACK)
+        send(True, ACK)
+    return packets
+
+
+def udp(port, *turns, client_port=40000, ends=(CLIENT, SERVER)):
+    return [udp_packet(data, (client_port, port) if who == 'client' else (port, client_port), ends if who == 'client' else ends[::-1])
+            for who, data in turns]
+
+
+def fragments(packet, size, number=7):
+    """The packet in fragments of `size` bytes, a multiple of eight."""
+    length = len(packet) - (40 if packet[0] >> 4 == 6 else 20)
+    return [fragment(packet, at, min(at + size, length), False, number) for at in range(0, length, size)]
+
+
+def ipv4(protocol, payload, ends=('203.0.113.1', '203.0.113.2'), ttl=64, options=b''):
+    """An IPv4 packet with a payload that has no checksum of its own, such as a tunnel."""
+    import ipaddress
+    length = 20 + len(options)
+    header = struct.pack('!BBHHHBBH', 0x40 | length // 4, 0, length + len(payload), 1, 0, ttl, protocol, 0)
+    header += b''.join(ipaddress.ip_address(end).packed for end in ends) + options
+    return header[:10] + struct.pack('!H', checksum(header)) + header[12:] + payload
+
+
+# --- HTTP and DNS
+
+def request(line='GET / HTTP/1.1', body=b'', **headers):
+    fields = {'Host': 'example.org', **{name.replace('_', '-'): text for name, text in headers.items()}}
+    if body:
+        fields['Content-Length'] = len(body)
+    return client((line + '\r\n' + ''.join(f'{name}: {text}\r\n' for name, text in fields.items()) + '\r\n').encode() + body)
+
+
+def response(body=b'', line='HTTP/1.1 200 OK', **headers):
+    fields = {'Content-Length': len(body), **{name.replace('_', '-'): text for name, text in headers.items()}}
+    return server((line + '\r\n' + ''.join(f'{name}: {text}\r\n' for name, text in fields.items()) + '\r\n').encode() + body)
+
+
+def dns_name(name):
+    return b''.join(bytes([len(label)]) + label.encode() for label in name.split('.')) + b'\0'
+
+
+def dns_query(name, kind=1, number=0x1234, opcode=0):
+    return struct.pack('!HHHHHH', number, 0x0100 | opcode << 11, 1, 0, 0, 0) + dns_name(name) + struct.pack('!HH', kind, 1)
+
+
+def dns_answer(name, address=bytes([203, 0, 113, 9]), kind=1, number=0x1234, rcode=0):
+    """A reply with one answer; without an address, none."""
+    record = b'\xc0\x0c' + struct.pack('!HHIH', kind, 1, 300, len(address)) + address if address else b''
+    return struct.pack('!HHHHHH', number, 0x8180 | rcode, 1, 1 if address else 0, 0, 0) + dns_name(name) + struct.pack('!HH', kind, 1) + record
+
+
+# --- DER, for certificates and Kerberos
+
+def der(tag, *parts):
+    body = b''.join(parts)
+    size = bytes([len(body)]) if len(body) < 128 else b'\x82' + struct.pack('!H', len(body))
+    return bytes([tag]) + size + body
+
+
+def der_number(value):
+    return der(2, value.to_bytes(value.bit_length() // 8 + 1, 'big'))
+
+
+def sequence(*parts):
+    return der(0x30, *parts)
+
+
+def x509_name(common_name):
+    return sequence(der(0x31, sequence(der(6, b'\x55\x04\x03'), der(12, common_name.encode()))))
+
+
+def certificate(subject, issuer, serial, names=()):
+    """An X.509 certificate, valid from 2020 to 2040, with a signature that nobody verifies."""
+    algorithm = sequence(der(6, bytes.fromhex('2a864886f70d01010b')), der(5))
+    key = sequence(sequence(der(6, bytes.fromhex('2a864886f70d010101')), der(5)), der(3, b'\0' + sequence(der_number(65537 << 16 | 1), der_number(65537))))
+    more = b''
+    if names:
+        alternatives = sequence(*[der(0x82, name.encode()) for name in names])
+        more = der(0xa3, sequence(sequence(der(6, b'\x55\x1d\x11'), der(4, alternatives))))
+    body = sequence(der(0xa0, der_number(2)), der_number(serial), algorithm, x509_name(issuer),
+                    sequence(der(23, b'200101000000Z'), der(23, b'400101000000Z')), x509_name(subject), key, more)
+    return sequence(body, algorithm, der(3, b'\0' + bytes(32)))
+
+
+# --- TLS
+
+def vector(size, data):
+    return len(data).to_bytes(size, 'big') + data
+
+
+def tls_record(kind, data, version=0x0303):
+    return struct.pack('!BH', kind, version) + vector(2, data)
+
+
+def tls_handshake(kind, body):
+    return bytes([kind]) + vector(3, body)
+
+
+def tls_extension(kind, data):
+    return struct.pack('!H', kind) + vector(2, data)
+
+
+def client_hello(name, ciphers=(0xc02b, 0x002f), alpn=b'http/1.1', random=bytes(range(32))):
+    extensions = tls_extension(0, vector(2, b'\0' + vector(2, name.encode()))) + tls_extension(10, vector(2, struct.pack('!HH', 29, 23))) + \
+        tls_extension(11, vector(1, b'\0')) + tls_extension(16, vector(2, vector(1, alpn)))
+    body = struct.pack('!H', 0x0303) + random + vector(1, b'') + vector(2, struct.pack(f'!{len(ciphers)}H', *ciphers)) + vector(1, b'\0') + vector(2, extensions)
+    return tls_record(22, tls_handshake(1, body), 0x0301)
+
+
+def server_hello(*certificates):
+    hello = struct.pack('!H', 0x0303) + bytes(range(32, 64)) + vector(1, b'') + struct.pack('!HB', 0xc02b, 0) + vector(2, tls_extension(11, vector(1, b'\0')))
+    chain = vector(3, b''.join(vector(3, each) for each in certificates))
+    return tls_record(22, tls_handshake(2, hello)) + tls_record(22, tls_handshake(11, chain)) + tls_record(22, tls_handshake(14, b''))
+
+
+# --- SSH
+
+def ssh_kex(lists):
+    """SSH_MSG_KEXINIT with ten name lists, in a binary packet."""
+    payload = b'\x14' + bytes(16) + b''.join(vector(4, each.encode()) for each in lists) + bytes(5)
+    padding = 8 - (5 + len(payload)) % 8 + 8
+    return struct.pack('!IB', 1 + len(payload) + padding, padding) + payload + bytes(padding)
+
+
+# --- DCE/RPC and SMB
+
+NDR = uuid.UUID('8a885d04-1ceb-11c9-9fe8-08002b104860').bytes_le + struct.pack('<I', 2)
+
+
+def dcerpc(kind, body, call=1):
+    return struct.pack('<BBBBIHHI', 5, 0, kind, 3, 0x10, 16 + len(body), 0, call) + body
+
+
+def dcerpc_bind(interface, version=3, call=1):
+    return dcerpc(11, struct.pack('<HHIB3xHBx', 4280, 4280, 0, 1, 0, 1) + uuid.UUID(interface).bytes_le + struct.pack('<HH', version, 0) + NDR, call)
+
+
+def dcerpc_bind_ack(call=1, result=0):
+    return dcerpc(12, struct.pack('<HHIH', 4280, 4280, 1, 4) + b'135\0' + bytes(2) + struct.pack('<B3xHH', 1, result, 0) + NDR, call)
+
+
+def dcerpc_request(opnum, stub, call=2):
+    return dcerpc(0, struct.pack('<IHH', len(stub), 0, opnum) + stub, call)
+
+
+def dcerpc_response(stub, call=2):
+    return dcerpc(2, struct.pack('<IHBB', len(stub), 0, 0, 0) + stub, call)
+
+
+def smb2(command, body, number, answer=False, tree=1):
+    header = b'\xfeSMB' + struct.pack('<HHIHHIIQIIQ', 64, 1, 0, command, 1, answer, 0, number, 0xfeff, tree, 5) + bytes(16)
+    return vector(4, header + body)
+
+
+def smb2_pipe(share, pipe, pieces):
+    """A client connects to a share, opens a pipe and writes and reads the pieces in turn."""
+    path, name, handle = share.encode('utf-16-le'), pipe.encode('utf-16-le'), b'F' * 16
+    turns = [
+        client(smb2(0, struct.pack('<HHHHI', 36, 1, 1, 0, 0) + bytes(24) + struct.pack('<H', 0x0210), 0, tree=0)),
+        server(smb2(0, struct.pack('<HHHH', 65, 1, 0x0210, 0) + bytes(16) + struct.pack('<IIII', 0, 65536, 65536, 65536) + bytes(16) + struct.pack('<HHI', 128, 0, 0),
+                    0, True, 0)),
+        client(smb2(3, struct.pack('<HHHH', 9, 0, 72, len(path)) + path, 1, tree=0)),
+        server(smb2(3, struct.pack('<HBBIII', 16, 2, 0, 0, 0, 0x1f01ff), 1, True)),
+        client(smb2(5, struct.pack('<HBBI16xIIIIIHHII', 57, 0, 0, 2, 0x12019f, 0, 7, 1, 0, 120, len(name), 0, 0) + name, 2)),
+        server(smb2(5, struct.pack('<HBBI', 89, 0, 0, 1) + bytes(32) + bytes(16) + bytes(8) + handle + bytes(8), 2, True)),
+    ]
+    number = 3
+    for sent, received in pieces:
+        turns += [client(smb2(9, struct.pack('<HHIQ', 49, 112, len(sent), 0) + handle + bytes(16) + sent, number)),
+                  server(smb2(9, struct.pack('<HHIIHH', 17, 0, len(sent), 0, 0, 0), number, True)),
+                  client(smb2(8, struct.pack('<HBBIQ', 49, 80, 0, 4096, 0) + handle + bytes(16) + b'\0', number + 1)),
+                  server(smb2(8, struct.pack('<HBBIII', 17, 80, 0, len(received), 0, 0) + received, number + 1, True))]
+        number += 2
+    return turns
+
+
+# --- NFS, Kerberos, IKE, DHCP, NTP
+
+def xdr(data):
+    return struct.pack('!I', len(data)) + data + bytes(-len(data) % 4)
+
+
+def nfs_call(procedure, arguments, number=1, version=3):
+    """A call of ONC RPC over UDP to the NFS program, with AUTH_SYS."""
+    credentials = struct.pack('!I', 1) + xdr(b'host') + struct.pack('!III', 1000, 100, 0)
+    return struct.pack('!IIIIII', number, 0, 2, 100003, version, procedure) + struct.pack('!I', 1) + xdr(credentials) + bytes(8) + arguments
+
+
+def nfs_reply(number=1, results=bytes(4)):
+    return struct.pack('!IIIIII', number, 1, 0, 0, 0, 0) + results
+
+
+def tagged(number, *parts):
+    return der(0xa0 | number, *parts)
+
+
+def kerberos_name(kind, *words):
+    return sequence(tagged(0, der_number(kind)), tagged(1, sequence(*[der(27, word.encode()) for word in words])))
+
+
+def kerberos_request(user, realm, kind=10):
+    body = sequence(tagged(0, der(3, bytes(5))), tagged(1, kerberos_name(1, user)), tagged(2, der(27, realm.encode())),
+                    tagged(3, kerberos_name(2, 'krbtgt', realm)), tagged(5, der(24, b'20400101000000Z')), tagged(7, der_number(1)),
+                    tagged(8, sequence(der_number(18))))
+    return der(0x60 | kind, sequence(tagged(1, der_number(5)), tagged(2, der_number(kind)), tagged(4, body)))
+
+
+def kerberos_reply(user, realm, encryption, kind=11):
+    def encrypted(algorithm):
+        return sequence(tagged(0, der_number(algorithm)), tagged(2, der(4, b'secret')))
+    ticket = der(0x61, sequence(tagged(0, der_number(5)), tagged(1, der(27, realm.encode())), tagged(2, kerberos_name(2, 'krbtgt', realm)),
+                                tagged(3, encrypted(encryption))))
+    return der(0x60 | kind, sequence(tagged(0, der_number(5)), tagged(1, der_number(kind)), tagged(3, der(27, realm.encode())),
+                                     tagged(4, kerberos_name(1, user)), tagged(5, ticket), tagged(6, encrypted(18))))
+
+
+def ike(exchange, payloads, version=0x20, flags=8, responder=bytes(8)):
+    """An IKE message; payloads are pairs of type and body."""
+    types = [kind for kind, _ in payloads] + [0]
+    data = b''.join(struct.pack('!BBH', types[at + 1], 0, 4 + len(body)) + body for at, (_, body) in enumerate(payloads))
+    return b'INITIATR' + responder + struct.pack('!BBBBII', types[0], version, exchange, flags, 0, 28 + len(data)) + data
+
+
+def ike_sa():
+    transforms = [(1, 12, b'\x80\x0e\0\x80'), (2, 5, b''), (3, 12, b''), (4, 14, b'')]
+    data = b''.join(struct.pack('!BBHBBH', 3 if kind < 4 else 0, 0, 8 + len(more), kind, 0, number) + more for kind, number, more in transforms)
+    return struct.pack('!BBHBBBB', 0, 0, 8 + len(data), 1, 1, 0, len(transforms)) + data
+
+
+def dhcp(operation, kind, *options):
+    """A DHCP message; options are pairs of number and value."""
+    header = struct.pack('!BBBBIHH', operation, 1, 6, 0, 0xdeadbeef, 0, 0) + bytes(16) + bytes.fromhex('020000000001') + bytes(10 + 64 + 128)
+    return header + b'\x63\x82\x53\x63' + b''.join(bytes([number]) + vector(1, value) for number, value in ((53, bytes([kind])), *options)) + b'\xff'
+
+
+def ntp(mode, version=4, stratum=2, reference=b'GPS\0'):
+    return struct.pack('!BBbb', version << 3 | mode, stratum, 6, -20) + bytes(8) + reference + bytes(32)
