@@ -69,9 +69,9 @@ START_TEST(surveys_what_is_left)
 
     for (size_t i = 0; i < surveys[_i].unread_count; i++) {
         if (surveys[_i].unread[i] > 0)
-            rig_send_packet(&rig, surveys[_i].unread[i], 0);
+            queue_rig_send_packet(&rig, surveys[_i].unread[i], 0);
         else
-            rig_send_error(&rig, -ENOENT, 3);
+            queue_rig_send_error(&rig, -ENOENT, 3);
     }
     ck_assert_int_eq(nfqueue_read_backlog(fd, status, QUEUE, 999, &backlog), 0);
     ck_assert_uint_eq(backlog.last_id, surveys[_i].last_id);
@@ -99,7 +99,7 @@ START_TEST(a_long_packet_is_no_shorter_for_looking)
 
     setsockopt(rig.kernel, SOL_SOCKET, SO_SNDBUF, &plenty, sizeof(plenty));
     packet_message(&m, 5, 0, payload, sizeof(payload));
-    rig_send(&rig, &m);
+    queue_rig_send(&rig, &m);
     ck_assert_int_eq(nfqueue_read_backlog(fd, status, QUEUE, 1, &backlog), 0);
     ck_assert_uint_eq(backlog.last_id, 4);
     ck_assert_int_eq(recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT), (ssize_t)m.length);
@@ -159,7 +159,7 @@ START_TEST(judges_in_place_of_the_dead)
         ck_assert_int_eq(nfqueue_send_verdict(fd, &options, 42, judgments[_i].judgment), 0);
     else
         ck_assert_int_eq(nfqueue_send_verdicts_up_to(fd, &options, 42, judgments[_i].judgment), 0);
-    ck_assert_uint_eq(rig_sent(&rig, text), 1);
+    ck_assert_uint_eq(queue_rig_sent(&rig, text), 1);
     ck_assert_str_eq(text, judgments[_i].sent);
     close(fd);
     close(rig.kernel);
@@ -176,19 +176,19 @@ START_TEST(a_held_queue_is_left_to_its_owner)
 
     options.kept = true;
     options.slots = slots;
-    rig_open_with(&rig, options, 0);
-    ck_assert_uint_eq(rig_sent(&rig, text), 0);
+    queue_rig_open_with(&rig, options, 0);
+    ck_assert_uint_eq(queue_rig_sent(&rig, text), 0);
     nfqueue_confirm_bound(rig.capture, NFQA_CFG_F_GSO, false);
     ck_assert_uint_eq(nfqueue_flags(rig.capture), NFQA_CFG_F_GSO);
-    ck_assert_uint_eq(rig_sent(&rig, text), 0);
-    rig_send_packet(&rig, 8, 0);
-    ck_assert_int_eq(rig_receive(&rig), 1);
-    ck_assert_uint_eq(rig_sent(&rig, text), 0);
+    ck_assert_uint_eq(queue_rig_sent(&rig, text), 0);
+    queue_rig_send_packet(&rig, 8, 0);
+    ck_assert_int_eq(queue_rig_receive(&rig), 1);
+    ck_assert_uint_eq(queue_rig_sent(&rig, text), 0);
     ck_assert(rig.batch[0]->data >= slots && rig.batch[0]->data < slots + nfqueue_slots_size(&options));
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
-    rig_sent(&rig, text);
+    queue_rig_sent(&rig, text);
     ck_assert_str_eq(text, "single 8 accept");
-    rig_close(&rig);
+    queue_rig_close(&rig);
     free(slots);
 }
 END_TEST

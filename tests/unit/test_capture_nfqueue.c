@@ -117,17 +117,17 @@ START_TEST(verdicts_of_a_batch)
     options.mark_mask = verdict_cases[_i].mask;
     options.route_to = verdict_cases[_i].route_to;
     options.route_bypass = verdict_cases[_i].bypass;
-    rig_open_with(&rig, options, 0);
+    queue_rig_open_with(&rig, options, 0);
     for (; count < MAX_ITEMS && verdict_cases[_i].items[count].action != END; count++)
-        rig_send_packet(&rig, (uint32_t)count + 1, verdict_cases[_i].items[count].mark);
-    ck_assert_int_eq(rig_receive(&rig), count);
+        queue_rig_send_packet(&rig, (uint32_t)count + 1, verdict_cases[_i].items[count].mark);
+    ck_assert_int_eq(queue_rig_receive(&rig), count);
     for (int i = 0; i < count; i++)
         act(rig.batch[i], &verdict_cases[_i].items[i]);
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, (size_t)count), 0);
-    ck_assert_uint_eq(rig_sent(&rig, text), 1);
+    ck_assert_uint_eq(queue_rig_sent(&rig, text), 1);
     ck_assert_str_eq(text, verdict_cases[_i].sent);
     check_accounts(&rig);
-    rig_close(&rig);
+    queue_rig_close(&rig);
 }
 END_TEST
 
@@ -139,19 +139,19 @@ START_TEST(exact_verdicts_are_single)
     char text[TEXT_SIZE];
     struct rig rig;
 
-    rig_open_with(&rig, options_for(-1), 0);
+    queue_rig_open_with(&rig, options_for(-1), 0);
     for (unsigned round = 0; round < 2; round++) {
         nfqueue_set_exact(rig.capture, round == 0);
         for (uint32_t i = 1; i <= 4; i++)
-            rig_send_packet(&rig, round * 4 + i, 0);
-        ck_assert_int_eq(rig_receive(&rig), 4);
+            queue_rig_send_packet(&rig, round * 4 + i, 0);
+        ck_assert_int_eq(queue_rig_receive(&rig), 4);
         rig.batch[2]->verdict = VERDICT_DROP;
         ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 4), 0);
-        rig_sent(&rig, text);
+        queue_rig_sent(&rig, text);
         ck_assert_str_eq(text, sent[round]);
     }
     check_accounts(&rig);
-    rig_close(&rig);
+    queue_rig_close(&rig);
 }
 END_TEST
 
@@ -190,16 +190,16 @@ START_TEST(verdict_bytes)
         memcpy(wanted + host_order[i].at, &host_order[i].value, sizeof(uint16_t));
     options.mark = 0x2a;
     options.mark_mask = 0xff;
-    rig_open_with(&rig, options, 0);
-    rig_send_packet(&rig, 0xfffffffe, 0);
-    ck_assert_int_eq(rig_receive(&rig), 1);
+    queue_rig_open_with(&rig, options, 0);
+    queue_rig_send_packet(&rig, 0xfffffffe, 0);
+    ck_assert_int_eq(queue_rig_receive(&rig), 1);
     ck_assert_int_eq(recv(rig.kernel, bytes, sizeof(bytes), 0), 32); /* adopted: what came before is repeated */
     act(rig.batch[0], &item);
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
     ck_assert_int_eq(recv(rig.kernel, bytes, sizeof(bytes), 0), sizeof(wanted));
     ck_assert_mem_eq(bytes, wanted, sizeof(wanted));
     ck_assert_uint_eq(capture_counters(rig.capture)->replaced, 1);
-    rig_close(&rig);
+    queue_rig_close(&rig);
 }
 END_TEST
 
@@ -226,10 +226,10 @@ START_TEST(verdicts_in_several_calls)
     size_t count = strlen(partial_cases[_i].verdicts), parts = 0;
     struct rig rig;
 
-    rig_open(&rig);
+    queue_rig_open(&rig);
     for (size_t i = 0; i < count; i++)
-        rig_send_packet(&rig, (uint32_t)i + 1, 0);
-    ck_assert_int_eq(rig_receive(&rig), (int)count);
+        queue_rig_send_packet(&rig, (uint32_t)i + 1, 0);
+    ck_assert_int_eq(queue_rig_receive(&rig), (int)count);
     for (size_t i = 0; i < count; i++)
         rig.batch[i]->verdict = partial_cases[_i].verdicts[i] == 'd' ? VERDICT_DROP : VERDICT_ACCEPT;
     for (const char *c = partial_cases[_i].calls;; c++) {
@@ -238,15 +238,15 @@ START_TEST(verdicts_in_several_calls)
             continue;
         }
         ck_assert_int_eq(capture_send_verdicts(rig.capture, part, parts), 0);
-        ck_assert_uint_eq(rig_sent(&rig, text), 1);
-        append(all, "%s%s", *all ? "|" : "", text);
+        ck_assert_uint_eq(queue_rig_sent(&rig, text), 1);
+        append_text(all, "%s%s", *all ? "|" : "", text);
         parts = 0;
         if (!*c)
             break;
     }
     ck_assert_str_eq(all, partial_cases[_i].sent);
     check_accounts(&rig);
-    rig_close(&rig);
+    queue_rig_close(&rig);
 }
 END_TEST
 
@@ -257,21 +257,21 @@ START_TEST(large_payloads_are_split)
     char text[TEXT_SIZE], expected[TEXT_SIZE] = "";
     struct rig rig;
 
-    rig_open_with(&rig, options_for(-1), 10000); /* the kernel makes it 20000: two payloads in a send */
+    queue_rig_open_with(&rig, options_for(-1), 10000); /* the kernel makes it 20000: two payloads in a send */
     for (uint32_t id = 1; id <= 9; id++) {
-        rig_send_packet(&rig, id, 0);
-        append(expected, "%ssingle %u accept payload 8000 'replaced'", id > 1 ? "; " : "", id);
+        queue_rig_send_packet(&rig, id, 0);
+        append_text(expected, "%ssingle %u accept payload 8000 'replaced'", id > 1 ? "; " : "", id);
     }
-    ck_assert_int_eq(rig_receive(&rig), 9);
+    ck_assert_int_eq(queue_rig_receive(&rig), 9);
     for (int i = 0; i < 9; i++) {
         rig.batch[i]->new_data = data;
         rig.batch[i]->new_length = sizeof(data);
     }
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 9), 0);
-    ck_assert_uint_eq(rig_sent(&rig, text), 5);
+    ck_assert_uint_eq(queue_rig_sent(&rig, text), 5);
     ck_assert_uint_eq(capture_counters(rig.capture)->send_calls, 5);
     ck_assert_str_eq(text, expected);
-    rig_close(&rig);
+    queue_rig_close(&rig);
 }
 END_TEST
 
@@ -283,24 +283,24 @@ START_TEST(no_batches_after_a_failed_send)
     struct rig rig;
     int least = 1;
 
-    rig_open(&rig);
+    queue_rig_open(&rig);
     ck_assert_int_eq(setsockopt(nfqueue_fd(rig.capture), SOL_SOCKET, SO_SNDBUF, &least, sizeof(least)), 0);
-    rig_send_packet(&rig, 1, 0);
-    rig_send_packet(&rig, 2, 0);
-    ck_assert_int_eq(rig_receive(&rig), 2);
+    queue_rig_send_packet(&rig, 1, 0);
+    queue_rig_send_packet(&rig, 2, 0);
+    ck_assert_int_eq(queue_rig_receive(&rig), 2);
     rig.batch[0]->verdict = VERDICT_DROP;
     rig.batch[1]->new_data = data;
     rig.batch[1]->new_length = sizeof(data);
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 2), -EMSGSIZE);
-    ck_assert_uint_eq(rig_sent(&rig, text), 0);
+    ck_assert_uint_eq(queue_rig_sent(&rig, text), 0);
     ck_assert_uint_eq(capture_counters(rig.capture)->verdict_errors, 1);
-    rig_send_packet(&rig, 3, 0);
-    rig_send_packet(&rig, 4, 0);
-    ck_assert_int_eq(rig_receive(&rig), 2);
+    queue_rig_send_packet(&rig, 3, 0);
+    queue_rig_send_packet(&rig, 4, 0);
+    ck_assert_int_eq(queue_rig_receive(&rig), 2);
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 2), 0);
-    ck_assert_uint_eq(rig_sent(&rig, text), 1);
+    ck_assert_uint_eq(queue_rig_sent(&rig, text), 1);
     ck_assert_str_eq(text, "single 3 accept; single 4 accept");
-    rig_close(&rig);
+    queue_rig_close(&rig);
 }
 END_TEST
 
@@ -310,10 +310,10 @@ START_TEST(sequence_counts_the_packets)
     struct nlmsghdr head;
     struct rig rig;
 
-    rig_open(&rig);
+    queue_rig_open(&rig);
     for (uint32_t id = 1; id <= 5; id++)
-        rig_send_packet(&rig, id, 0);
-    ck_assert_int_eq(rig_receive(&rig), 5);
+        queue_rig_send_packet(&rig, id, 0);
+    ck_assert_int_eq(queue_rig_receive(&rig), 5);
     rig.batch[4]->verdict = VERDICT_DROP;
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 4), 0);
     ck_assert_int_eq(recv(rig.kernel, &head, sizeof(head), 0), sizeof(head));
@@ -321,7 +321,7 @@ START_TEST(sequence_counts_the_packets)
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch + 4, 1), 0);
     ck_assert_int_eq(recv(rig.kernel, &head, sizeof(head), 0), sizeof(head));
     ck_assert_uint_eq(head.nlmsg_seq, 1);
-    rig_close(&rig);
+    queue_rig_close(&rig);
 }
 END_TEST
 
@@ -330,11 +330,11 @@ START_TEST(nothing_to_judge_sends_nothing)
     char text[TEXT_SIZE];
     struct rig rig;
 
-    rig_open(&rig);
-    ck_assert_int_eq(rig_receive(&rig), 0);
+    queue_rig_open(&rig);
+    ck_assert_int_eq(queue_rig_receive(&rig), 0);
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 0), 0);
-    ck_assert_uint_eq(rig_sent(&rig, text), 0);
-    rig_close(&rig);
+    ck_assert_uint_eq(queue_rig_sent(&rig, text), 0);
+    queue_rig_close(&rig);
 }
 END_TEST
 
@@ -364,7 +364,7 @@ static void build_full_message(struct message *m)
     add_u32(m, NFQA_CT_INFO, 4);
     add_u32(m, 99, 1); /* from a kernel newer than we are */
     add_attribute(m, NFQA_PAYLOAD, "payload", 7);
-    finish(m);
+    message_finish(m);
 }
 
 START_TEST(all_that_the_kernel_says)
@@ -373,9 +373,9 @@ START_TEST(all_that_the_kernel_says)
     struct rig rig;
 
     build_full_message(&m);
-    rig_open(&rig);
-    rig_send(&rig, &m);
-    ck_assert_int_eq(rig_receive(&rig), 1);
+    queue_rig_open(&rig);
+    queue_rig_send(&rig, &m);
+    ck_assert_int_eq(queue_rig_receive(&rig), 1);
 
     const struct packet *pkt = rig.batch[0];
 
@@ -414,7 +414,7 @@ START_TEST(all_that_the_kernel_says)
     ck_assert_uint_eq(c->conntrack, 1);
     ck_assert_uint_eq(c->malformed_messages, 0);
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
-    rig_close(&rig);
+    queue_rig_close(&rig);
 }
 END_TEST
 
@@ -426,9 +426,9 @@ START_TEST(nothing_is_left_from_earlier_packets)
     struct rig rig;
 
     build_full_message(&m);
-    rig_open(&rig);
-    rig_send(&rig, &m);
-    ck_assert_int_eq(rig_receive(&rig), 1);
+    queue_rig_open(&rig);
+    queue_rig_send(&rig, &m);
+    ck_assert_int_eq(queue_rig_receive(&rig), 1);
     act(rig.batch[0], &item);
     rig.batch[0]->verdict = VERDICT_DROP;
     rig.batch[0]->drop_reason = DROP_REASON_RULES;
@@ -436,8 +436,8 @@ START_TEST(nothing_is_left_from_earlier_packets)
     rig.batch[0]->new_data = rig.batch[0]->data;
     rig.batch[0]->new_length = 1;
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
-    rig_send_packet(&rig, 2, 0);
-    ck_assert_int_eq(rig_receive(&rig), 1);
+    queue_rig_send_packet(&rig, 2, 0);
+    ck_assert_int_eq(queue_rig_receive(&rig), 1);
 
     const struct packet *pkt = rig.batch[0];
     struct queue_meta meta = { .id = 2, .queue = QUEUE, .hardware_protocol = 0x0800, .hook = NF_INET_FORWARD };
@@ -459,7 +459,7 @@ START_TEST(nothing_is_left_from_earlier_packets)
     ck_assert(!pkt->mark_set);
     ck_assert_ptr_null(pkt->new_data);
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
-    rig_close(&rig);
+    queue_rig_close(&rig);
 }
 END_TEST
 
@@ -480,15 +480,15 @@ START_TEST(marked_packets)
     options.mode = QUEUE_REPEAT;
     options.mark = marked_cases[_i].mark;
     options.mark_mask = marked_cases[_i].mask;
-    rig_open_with(&rig, options, 0);
-    rig_send_packet(&rig, 1, marked_cases[_i].packet);
-    ck_assert_int_eq(rig_receive(&rig), 1);
+    queue_rig_open_with(&rig, options, 0);
+    queue_rig_send_packet(&rig, 1, marked_cases[_i].packet);
+    ck_assert_int_eq(queue_rig_receive(&rig), 1);
     ck_assert_int_eq((rig.batch[0]->flags & PACKET_MARKED) != 0, marked_cases[_i].marked);
     ck_assert_uint_eq(capture_counters(rig.capture)->marked, marked_cases[_i].marked);
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
     ck_assert_uint_eq(capture_counters(rig.capture)->repeated, !marked_cases[_i].marked);
     check_accounts(&rig);
-    rig_close(&rig);
+    queue_rig_close(&rig);
 }
 END_TEST
 
@@ -508,16 +508,16 @@ START_TEST(gaps_are_losses)
     char text[TEXT_SIZE];
     struct rig rig;
 
-    rig_open(&rig);
+    queue_rig_open(&rig);
     for (size_t i = 0; i < gap_cases[_i].count; i++)
-        rig_send_packet(&rig, gap_cases[_i].ids[i], 0);
-    ck_assert_int_eq(rig_receive(&rig), (int)gap_cases[_i].count);
+        queue_rig_send_packet(&rig, gap_cases[_i].ids[i], 0);
+    ck_assert_int_eq(queue_rig_receive(&rig), (int)gap_cases[_i].count);
     ck_assert_uint_eq(capture_counters(rig.capture)->lost, gap_cases[_i].lost);
     ck_assert_uint_eq(capture_counters(rig.capture)->receive_overruns, gap_cases[_i].overruns);
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, gap_cases[_i].count), 0);
-    rig_sent(&rig, text);
+    queue_rig_sent(&rig, text);
     check_accounts(&rig);
-    rig_close(&rig);
+    queue_rig_close(&rig);
 }
 END_TEST
 
@@ -527,22 +527,22 @@ START_TEST(adopted_queue_repeats_what_was_left)
     char text[TEXT_SIZE];
     struct rig rig;
 
-    rig_open(&rig);
-    rig_send_packet(&rig, 8, 0);
-    rig_send_packet(&rig, 9, 0);
-    ck_assert_int_eq(rig_receive(&rig), 2);
-    ck_assert_uint_eq(rig_sent(&rig, text), 1);
+    queue_rig_open(&rig);
+    queue_rig_send_packet(&rig, 8, 0);
+    queue_rig_send_packet(&rig, 9, 0);
+    ck_assert_int_eq(queue_rig_receive(&rig), 2);
+    ck_assert_uint_eq(queue_rig_sent(&rig, text), 1);
     ck_assert_str_eq(text, "batch 7 repeat");
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 2), 0);
-    rig_sent(&rig, text);
+    queue_rig_sent(&rig, text);
     ck_assert_str_eq(text, "batch 9 accept");
-    rig_send_error(&rig, -ENOENT, SEQUENCE_REPEAT_UNJUDGED); /* there was nothing left */
-    rig_send_packet(&rig, 10, 0);
-    ck_assert_int_eq(rig_receive(&rig), 1);
-    ck_assert_uint_eq(rig_sent(&rig, text), 0);
+    queue_rig_send_error(&rig, -ENOENT, SEQUENCE_REPEAT_UNJUDGED); /* there was nothing left */
+    queue_rig_send_packet(&rig, 10, 0);
+    ck_assert_int_eq(queue_rig_receive(&rig), 1);
+    ck_assert_uint_eq(queue_rig_sent(&rig, text), 0);
     ck_assert_uint_eq(capture_counters(rig.capture)->verdict_lost, 0);
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
-    rig_close(&rig);
+    queue_rig_close(&rig);
 }
 END_TEST
 
@@ -551,23 +551,23 @@ START_TEST(refused_verdicts_are_counted)
     static const int errors[] = { -ENOENT, -EINVAL, 0, -ENOENT, -EPERM, -EPERM };
     struct rig rig;
 
-    rig_open(&rig);
-    rig_send_packet(&rig, 1, 0);
+    queue_rig_open(&rig);
+    queue_rig_send_packet(&rig, 1, 0);
     for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
-        rig_send_error(&rig, errors[i], i == 0 ? 64 : 1); /* of a batch, of single verdicts */
-    rig_send_packet(&rig, 2, 0);
-    ck_assert_int_eq(rig_receive(&rig), 2); /* the packets first */
+        queue_rig_send_error(&rig, errors[i], i == 0 ? 64 : 1); /* of a batch, of single verdicts */
+    queue_rig_send_packet(&rig, 2, 0);
+    ck_assert_int_eq(queue_rig_receive(&rig), 2); /* the packets first */
     ck_assert_uint_eq(capture_counters(rig.capture)->verdict_lost, 65);
     ck_assert_uint_eq(capture_counters(rig.capture)->verdict_errors, 3);
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 2), 0);
-    ck_assert_int_eq(rig_receive(&rig), -EPERM); /* then that we may not judge, once */
-    ck_assert_int_eq(rig_receive(&rig), 0);
-    rig_send_error(&rig, -EPERM, 1);
-    ck_assert_int_eq(rig_receive(&rig), 0);
-    ck_assert_int_eq(rig_receive(&rig), 0);
+    ck_assert_int_eq(queue_rig_receive(&rig), -EPERM); /* then that we may not judge, once */
+    ck_assert_int_eq(queue_rig_receive(&rig), 0);
+    queue_rig_send_error(&rig, -EPERM, 1);
+    ck_assert_int_eq(queue_rig_receive(&rig), 0);
+    ck_assert_int_eq(queue_rig_receive(&rig), 0);
     ck_assert_uint_eq(capture_counters(rig.capture)->verdict_errors, 4);
     ck_assert_uint_eq(capture_counters(rig.capture)->malformed_messages, 0);
-    rig_close(&rig);
+    queue_rig_close(&rig);
 }
 END_TEST
 
@@ -577,9 +577,9 @@ START_TEST(receive_keeps_to_its_limits)
     struct rig rig;
 
     options.batch = 4;
-    rig_open_with(&rig, options, 0);
+    queue_rig_open_with(&rig, options, 0);
     for (uint32_t id = 1; id <= 6; id++)
-        rig_send_packet(&rig, id, 0);
+        queue_rig_send_packet(&rig, id, 0);
     ck_assert_int_eq(capture_receive(rig.capture, rig.batch, 1, -1), 1);
     ck_assert_uint_eq(rig.batch[0]->meta.id, 1);
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
@@ -592,7 +592,7 @@ START_TEST(receive_keeps_to_its_limits)
     ck_assert_int_eq(capture_receive(rig.capture, rig.batch, CAPTURE_MAX_BATCH, 0), 0);
     ck_assert_uint_eq(capture_counters(rig.capture)->receive_calls, 5);
     check_accounts(&rig);
-    rig_close(&rig);
+    queue_rig_close(&rig);
 }
 END_TEST
 
@@ -603,18 +603,18 @@ START_TEST(largest_packet_of_all)
     struct rig rig;
 
     memset(payload, 0x5a, sizeof(payload));
-    rig_open(&rig);
+    queue_rig_open(&rig);
     for (uint32_t id = 1; id <= 2; id++) {
         packet_message(&m, id, 0, payload, sizeof(payload));
-        rig_send(&rig, &m);
+        queue_rig_send(&rig, &m);
     }
-    ck_assert_int_eq(rig_receive(&rig), 2);
+    ck_assert_int_eq(queue_rig_receive(&rig), 2);
     for (int i = 0; i < 2; i++) {
         ck_assert_uint_eq(rig.batch[i]->length, sizeof(payload));
         ck_assert_mem_eq(rig.batch[i]->data, payload, sizeof(payload));
     }
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 2), 0);
-    rig_close(&rig);
+    queue_rig_close(&rig);
 }
 END_TEST
 
@@ -622,14 +622,14 @@ START_TEST(source_is_gone)
 {
     struct rig rig;
 
-    rig_open(&rig);
-    rig_send_packet(&rig, 1, 0);
-    rig_send_packet(&rig, 2, 0);
-    ck_assert_int_eq(rig_receive(&rig), 2);
+    queue_rig_open(&rig);
+    queue_rig_send_packet(&rig, 1, 0);
+    queue_rig_send_packet(&rig, 2, 0);
+    ck_assert_int_eq(queue_rig_receive(&rig), 2);
     close(rig.kernel);
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 2), -EPIPE);
     ck_assert_uint_eq(capture_counters(rig.capture)->verdict_errors, 1);
-    ck_assert_int_eq(rig_receive(&rig), -ECONNRESET);
+    ck_assert_int_eq(queue_rig_receive(&rig), -ECONNRESET);
     capture_close(rig.capture);
 }
 END_TEST
@@ -648,15 +648,15 @@ START_TEST(conntrack_is_asked_for_and_taken_away)
     struct rig rig;
 
     options.conntrack = true;
-    rig_open_with(&rig, options, 0);
+    queue_rig_open_with(&rig, options, 0);
     expect_flags(&rig, NFQA_CFG_F_CONNTRACK);
     ck_assert_uint_eq(nfqueue_flags(rig.capture), NFQA_CFG_F_CONNTRACK | NFQA_CFG_F_GSO);
     ck_assert_int_eq(nfqueue_stop_conntrack(rig.capture), 0);
     expect_flags(&rig, 0);
     ck_assert_uint_eq(nfqueue_flags(rig.capture), NFQA_CFG_F_GSO);
     ck_assert_int_eq(nfqueue_stop_conntrack(rig.capture), 0); /* once */
-    ck_assert_uint_eq(rig_sent(&rig, text), 0);
-    rig_close(&rig);
+    ck_assert_uint_eq(queue_rig_sent(&rig, text), 0);
+    queue_rig_close(&rig);
 }
 END_TEST
 
@@ -668,7 +668,7 @@ START_TEST(conntrack_that_knows_no_connection)
     struct rig rig;
 
     options.conntrack = true;
-    rig_open_with(&rig, options, 0);
+    queue_rig_open_with(&rig, options, 0);
     expect_flags(&rig, NFQA_CFG_F_CONNTRACK);
     for (uint32_t id = 1; id <= 3; id++) {
         struct message m;
@@ -679,20 +679,20 @@ START_TEST(conntrack_that_knows_no_connection)
             add_u32(&m, NFQA_CT_INFO, 2);
         }
         add_attribute(&m, NFQA_PAYLOAD, "payload", 7);
-        finish(&m);
-        rig_send(&rig, &m);
+        message_finish(&m);
+        queue_rig_send(&rig, &m);
     }
-    ck_assert_int_eq(rig_receive(&rig), 3);
+    ck_assert_int_eq(queue_rig_receive(&rig), 3);
     ck_assert_uint_ne(rig.batch[0]->conntrack.info, PACKET_CONNTRACK_NONE);
     ck_assert_uint_eq(rig.batch[1]->conntrack.info, 2);
     ck_assert_uint_eq(rig.batch[2]->conntrack.info, PACKET_CONNTRACK_NONE);
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 3), 0);
     ck_assert_int_eq(nfqueue_stop_conntrack(rig.capture), 0);
-    rig_send_packet(&rig, 4, 0);
-    ck_assert_int_eq(rig_receive(&rig), 1);
+    queue_rig_send_packet(&rig, 4, 0);
+    ck_assert_int_eq(queue_rig_receive(&rig), 1);
     ck_assert_uint_ne(rig.batch[0]->conntrack.info, PACKET_CONNTRACK_NONE);
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
-    rig_close(&rig);
+    queue_rig_close(&rig);
 }
 END_TEST
 
@@ -704,18 +704,18 @@ START_TEST(conntrack_that_is_refused)
     struct rig rig;
 
     options.conntrack = true;
-    rig_open_with(&rig, options, 0);
+    queue_rig_open_with(&rig, options, 0);
     expect_flags(&rig, NFQA_CFG_F_CONNTRACK);
-    rig_send_error(&rig, -EOPNOTSUPP, SEQUENCE_CONNTRACK);
-    rig_send_packet(&rig, 1, 0);
-    ck_assert_int_eq(rig_receive(&rig), 1);
+    queue_rig_send_error(&rig, -EOPNOTSUPP, SEQUENCE_CONNTRACK);
+    queue_rig_send_packet(&rig, 1, 0);
+    ck_assert_int_eq(queue_rig_receive(&rig), 1);
     ck_assert_uint_eq(nfqueue_flags(rig.capture), NFQA_CFG_F_GSO);
     ck_assert_uint_eq(capture_counters(rig.capture)->verdict_errors, 0);
     ck_assert_int_eq(nfqueue_stop_conntrack(rig.capture), 0);
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
-    ck_assert_uint_eq(rig_sent(&rig, text), 1);
+    ck_assert_uint_eq(queue_rig_sent(&rig, text), 1);
     ck_assert_str_eq(text, "single 1 accept");
-    rig_close(&rig);
+    queue_rig_close(&rig);
 }
 END_TEST
 
@@ -724,10 +724,10 @@ START_TEST(conntrack_that_nobody_wants)
     char text[TEXT_SIZE];
     struct rig rig;
 
-    rig_open(&rig);
+    queue_rig_open(&rig);
     ck_assert_int_eq(nfqueue_stop_conntrack(rig.capture), 0);
-    ck_assert_uint_eq(rig_sent(&rig, text), 0);
-    rig_close(&rig);
+    ck_assert_uint_eq(queue_rig_sent(&rig, text), 0);
+    queue_rig_close(&rig);
 }
 END_TEST
 
@@ -740,28 +740,28 @@ START_TEST(damaged_messages_are_counted)
     struct message m;
     struct rig rig;
 
-    rig_open(&rig);
-    rig_send_packet(&rig, 1, 0);
+    queue_rig_open(&rig);
+    queue_rig_send_packet(&rig, 1, 0);
     packet_start(&m, NFPROTO_IPV4, 2, 0x0800);
-    add(&m, "\3", 2);
-    finish(&m);
-    rig_send(&rig, &m);
+    message_add(&m, "\3", 2);
+    message_finish(&m);
+    queue_rig_send(&rig, &m);
     message_start(&m, NLMSG_DONE, 0);
-    finish(&m);
-    rig_send(&rig, &m);
+    message_finish(&m);
+    queue_rig_send(&rig, &m);
     packet_message(&m, 9, 0, "x", 1);
     m.bytes[NLMSG_HDRLEN + offsetof(struct nfgenmsg, res_id)] ^= 1;
-    rig_send(&rig, &m);
-    rig_send_packet(&rig, 3, 0);
-    ck_assert_int_eq(rig_receive(&rig), 3);
+    queue_rig_send(&rig, &m);
+    queue_rig_send_packet(&rig, 3, 0);
+    ck_assert_int_eq(queue_rig_receive(&rig), 3);
     ck_assert_uint_eq(capture_counters(rig.capture)->malformed_messages, 3);
     ck_assert_uint_eq(rig.batch[1]->meta.id, 2);
     ck_assert_uint_eq(rig.batch[1]->length, 0);
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 3), 0);
-    rig_sent(&rig, text);
+    queue_rig_sent(&rig, text);
     ck_assert_str_eq(text, "batch 3 accept");
     check_accounts(&rig);
-    rig_close(&rig);
+    queue_rig_close(&rig);
 }
 END_TEST
 
@@ -774,19 +774,19 @@ START_TEST(packet_without_an_id_ends_batches)
     struct message m;
     struct rig rig;
 
-    rig_open(&rig);
-    rig_send_packet(&rig, 1, 0);
+    queue_rig_open(&rig);
+    queue_rig_send_packet(&rig, 1, 0);
     packet_message(&m, 2, 0, "x", 1);
     memcpy(m.bytes + NLMSG_HDRLEN + sizeof(struct nfgenmsg), &other, sizeof(other));
-    rig_send(&rig, &m);
-    rig_send_packet(&rig, 3, 0);
-    ck_assert_int_eq(rig_receive(&rig), 2);
+    queue_rig_send(&rig, &m);
+    queue_rig_send_packet(&rig, 3, 0);
+    ck_assert_int_eq(queue_rig_receive(&rig), 2);
     ck_assert_uint_eq(capture_counters(rig.capture)->malformed_messages, 1);
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 2), 0);
-    rig_sent(&rig, text);
+    queue_rig_sent(&rig, text);
     ck_assert_str_eq(text, "single 1 accept; single 3 accept");
     check_accounts(&rig);
-    rig_close(&rig);
+    queue_rig_close(&rig);
 }
 END_TEST
 

@@ -92,24 +92,24 @@ START_TEST(verdicts_for_the_rest)
     struct rig rig;
     int count = 0, dropped = 0;
 
-    rig_open_with(&rig, options_of(_i), 0);
+    queue_rig_open_with(&rig, options_of(_i), 0);
     ((struct nfqueue *)rig.capture)->offload = cases[_i].how; /* of a queue that is adopted it is not known */
     for (; count < MAX_ITEMS && cases[_i].items[count].action != END; count++)
-        rig_send_packet(&rig, (uint32_t)count + 1, cases[_i].items[count].mark);
-    ck_assert_int_eq(rig_receive(&rig), count);
+        queue_rig_send_packet(&rig, (uint32_t)count + 1, cases[_i].items[count].mark);
+    ck_assert_int_eq(queue_rig_receive(&rig), count);
     for (int i = 0; i < count; i++) {
         act(rig.batch[i], cases[_i].items[i].action);
         dropped += rig.batch[i]->verdict == VERDICT_DROP;
     }
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, (size_t)count), 0);
-    ck_assert_uint_eq(rig_sent(&rig, text), 1);
+    ck_assert_uint_eq(queue_rig_sent(&rig, text), 1);
     ck_assert_str_eq(text, cases[_i].sent);
     counters = capture_counters(rig.capture);
     ck_assert_uint_eq(counters->offload_accept, cases[_i].accepted);
     ck_assert_uint_eq(counters->offload_drop, cases[_i].dropped);
     ck_assert_uint_eq(counters->dropped, (uint64_t)dropped); /* whoever drops it */
     ck_assert_uint_eq(counters->accepted + counters->repeated + counters->routed, (uint64_t)(count - dropped));
-    rig_close(&rig);
+    queue_rig_close(&rig);
 }
 END_TEST
 
@@ -124,18 +124,18 @@ START_TEST(a_whole_batch)
     options.batch = 64;
     options.mark = 1; /* another mark for the packet, too */
     options.mark_mask = 1;
-    rig_open_with(&rig, options, 0);
+    queue_rig_open_with(&rig, options, 0);
     ((struct nfqueue *)rig.capture)->offload = QUEUE_OFFLOAD_CONNECTION;
     for (uint32_t i = 1; i <= 64; i++)
-        rig_send_packet(&rig, i, 0);
-    count = rig_receive(&rig);
+        queue_rig_send_packet(&rig, i, 0);
+    count = queue_rig_receive(&rig);
     ck_assert_int_gt(count, 0);
     for (int i = 0; i < count; i++)
         act(rig.batch[i], REPLACE_ALL);
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, (size_t)count), 0);
-    ck_assert_uint_ge(rig_sent(&rig, text), 1);
+    ck_assert_uint_ge(queue_rig_sent(&rig, text), 1);
     ck_assert_ptr_nonnull(strstr(text, "single 1 accept mark 0x1 connection 0x10/0x30 payload 5 'hello'"));
-    rig_close(&rig);
+    queue_rig_close(&rig);
 }
 END_TEST
 
@@ -156,11 +156,11 @@ START_TEST(adopted_queues_mark_packets)
     struct rig rig;
 
     options.offload = settled[_i].asked;
-    rig_open_with(&rig, options, 0);
+    queue_rig_open_with(&rig, options, 0);
     ck_assert_int_eq(nfqueue_offload(rig.capture), settled[_i].got);
     ck_assert_uint_eq(nfqueue_flags(rig.capture), NFQA_CFG_F_GSO);
-    ck_assert_uint_eq(rig_sent(&rig, text), 0);
-    rig_close(&rig);
+    ck_assert_uint_eq(queue_rig_sent(&rig, text), 0);
+    queue_rig_close(&rig);
 }
 END_TEST
 

@@ -25,7 +25,7 @@ START_TEST(skb_info)
 
     packet_start(&m, NFPROTO_IPV4, 1, 0x0800);
     add_u32(&m, NFQA_SKB_INFO, info_cases[_i].info);
-    finish(&m);
+    message_finish(&m);
     ck_assert_int_eq(nfqueue_message_read(m.bytes, m.length, QUEUE, &pkt, &result), NFQUEUE_PACKET);
     ck_assert_uint_eq(pkt.flags, info_cases[_i].flags);
 }
@@ -48,7 +48,7 @@ START_TEST(link_types)
     struct message m;
 
     packet_start(&m, link_cases[_i].family, 1, link_cases[_i].protocol);
-    finish(&m);
+    message_finish(&m);
     ck_assert_int_eq(nfqueue_message_read(m.bytes, m.length, QUEUE, &pkt, &result), NFQUEUE_PACKET);
     ck_assert_int_eq(pkt.link, link_cases[_i].link);
 }
@@ -94,9 +94,9 @@ START_TEST(damaged_attributes)
     struct message m;
 
     packet_start(&m, NFPROTO_IPV4, 77, 0x0800);
-    add(&m, &attribute, sizeof(attribute));
-    add(&m, damage_cases[_i].bytes, damage_cases[_i].follow);
-    finish(&m);
+    message_add(&m, &attribute, sizeof(attribute));
+    message_add(&m, damage_cases[_i].bytes, damage_cases[_i].follow);
+    message_finish(&m);
 
     enum nfqueue_message_kind kind = nfqueue_message_read(m.bytes, m.length, QUEUE, &pkt, &result);
 
@@ -200,12 +200,12 @@ START_TEST(what_was_read_back)
     struct queue_status status;
     struct rig rig;
 
-    rig_open(&rig);
+    queue_rig_open(&rig);
     ck_assert_uint_gt(nfqueue_receive_buffer(rig.capture), 0);
     ck_assert_int_ge(nfqueue_fd(rig.capture), 0);
     ck_assert_uint_eq(nfqueue_flags(rig.capture), NFQA_CFG_F_GSO);
     ck_assert_int_lt(capture_status(rig.capture, &status), 0); /* nobody has bound it, or we may not look */
-    rig_close(&rig);
+    queue_rig_close(&rig);
 }
 END_TEST
 

@@ -9,7 +9,7 @@ static void send_text(struct rig *rig, uint32_t id, const char *text)
     struct message m;
 
     packet_message(&m, id, 0, text, strlen(text));
-    rig_send(rig, &m);
+    queue_rig_send(rig, &m);
 }
 
 static struct nfqueue_options repeat_options(uint32_t limit)
@@ -28,7 +28,7 @@ static struct nfqueue_options repeat_options(uint32_t limit)
 static const char *take_all(struct rig *rig)
 {
     static char text[CAPTURE_MAX_BATCH + 1];
-    int count = rig_receive(rig);
+    int count = queue_rig_receive(rig);
 
     ck_assert_int_ge(count, 0);
     for (int i = 0; i < count; i++)
@@ -44,20 +44,20 @@ START_TEST(a_packet_in_circles_is_found)
     struct rig rig;
     uint32_t id = 1;
 
-    rig_open_with(&rig, repeat_options(3), 0);
+    queue_rig_open_with(&rig, repeat_options(3), 0);
     for (int i = 0; i < 4; i++, id++) { /* seen, and back three times */
         send_text(&rig, id, "circle");
         ck_assert_str_eq(take_all(&rig), ".");
-        ck_assert_uint_eq(rig_sent(&rig, text), 1);
+        ck_assert_uint_eq(queue_rig_sent(&rig, text), 1);
         ck_assert_msg(strstr(text, "repeat mark 0x1") != NULL, "%s", text);
     }
     send_text(&rig, id++, "other");
     send_text(&rig, id++, "circle");
     ck_assert_str_eq(take_all(&rig), ".L");
-    ck_assert_uint_eq(rig_sent(&rig, text), 1);
+    ck_assert_uint_eq(queue_rig_sent(&rig, text), 1);
     ck_assert_msg(strstr(text, "accept mark 0x1") != NULL, "%s", text);
     ck_assert_uint_eq(capture_counters(rig.capture)->looping, 1);
-    rig_close(&rig);
+    queue_rig_close(&rig);
 }
 END_TEST
 
@@ -67,7 +67,7 @@ START_TEST(equal_packets_one_by_one_are_none)
     struct rig rig;
     uint32_t id = 1;
 
-    rig_open_with(&rig, repeat_options(3), 0);
+    queue_rig_open_with(&rig, repeat_options(3), 0);
     for (int i = 0; i < 50; i++) {
         send_text(&rig, id++, "heartbeat");
         ck_assert_str_eq(take_all(&rig), ".");
@@ -84,7 +84,7 @@ START_TEST(equal_packets_one_by_one_are_none)
         send_text(&rig, id, "heartbeat");
     ck_assert_str_eq(take_all(&rig), "...");
     ck_assert_uint_eq(capture_counters(rig.capture)->looping, 0);
-    rig_close(&rig);
+    queue_rig_close(&rig);
 }
 END_TEST
 
@@ -95,7 +95,7 @@ START_TEST(circles_in_a_full_queue)
     uint32_t id = 1;
     unsigned looping = 0;
 
-    rig_open_with(&rig, repeat_options(3), 0);
+    queue_rig_open_with(&rig, repeat_options(3), 0);
     for (int i = 0; i < 4; i++) /* eight wait all the time */
         send_text(&rig, id++, "first");
     for (int i = 0; i < 4; i++)
@@ -106,12 +106,12 @@ START_TEST(circles_in_a_full_queue)
             struct message m;
 
             packet_message(&m, id, 0, &id, sizeof(id)); /* no two alike */
-            rig_send(&rig, &m);
+            queue_rig_send(&rig, &m);
         }
         looping += strchr(take_all(&rig), 'L') != NULL;
     }
     ck_assert_uint_gt(looping, 10);
-    rig_close(&rig);
+    queue_rig_close(&rig);
 }
 END_TEST
 
@@ -119,12 +119,12 @@ START_TEST(circles_without_a_limit)
 {
     struct rig rig;
 
-    rig_open_with(&rig, repeat_options(0), 0);
+    queue_rig_open_with(&rig, repeat_options(0), 0);
     for (uint32_t id = 1; id < 200; id++) {
         send_text(&rig, id, "circle");
         ck_assert_str_eq(take_all(&rig), ".");
     }
-    rig_close(&rig);
+    queue_rig_close(&rig);
 }
 END_TEST
 
@@ -140,7 +140,7 @@ START_TEST(many_circles)
 
     options.batch = CAPTURE_MAX_BATCH;
     options.length = 64;
-    rig_open_with(&rig, options, 0);
+    queue_rig_open_with(&rig, options, 0);
     for (int round = 0; round < 60 && left > 0; round++) {
         for (uint32_t i = 0; i < CIRCLES; i++) {
             struct message m;
@@ -148,9 +148,9 @@ START_TEST(many_circles)
             if (found[i])
                 continue;
             packet_message(&m, id++, 0, &i, sizeof(i));
-            rig_send(&rig, &m);
+            queue_rig_send(&rig, &m);
         }
-        int count = rig_receive(&rig);
+        int count = queue_rig_receive(&rig);
 
         ck_assert_int_eq(count, (int)left);
         for (int i = 0; i < count; i++) {
@@ -162,10 +162,10 @@ START_TEST(many_circles)
         }
         ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, (size_t)count), 0);
         char text[TEXT_SIZE];
-        rig_sent(&rig, text);
+        queue_rig_sent(&rig, text);
     }
     ck_assert_uint_eq(left, 0);
-    rig_close(&rig);
+    queue_rig_close(&rig);
 }
 END_TEST
 

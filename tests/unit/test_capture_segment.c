@@ -14,8 +14,8 @@ static void send_super_packet(struct rig *rig, uint32_t id)
     add_u32(&m, NFQA_CAP_LEN, 150000);
     add_u32(&m, NFQA_SKB_INFO, NFQA_SKB_GSO);
     add_attribute(&m, NFQA_PAYLOAD, "the beginning", 13);
-    finish(&m);
-    rig_send(rig, &m);
+    message_finish(&m);
+    queue_rig_send(rig, &m);
 }
 
 /* The flag is cleared before the first verdict, and not again; the packets behind it are judged in one message. */
@@ -24,13 +24,13 @@ START_TEST(segmented_super_packets)
     char text[TEXT_SIZE];
     struct rig rig;
 
-    rig_open(&rig);
-    rig_send_packet(&rig, 1, 0);
+    queue_rig_open(&rig);
+    queue_rig_send_packet(&rig, 1, 0);
     send_super_packet(&rig, 2);
     send_super_packet(&rig, 3);
-    rig_send_packet(&rig, 4, 0);
-    rig_send_packet(&rig, 5, 0);
-    ck_assert_int_eq(rig_receive(&rig), 5);
+    queue_rig_send_packet(&rig, 4, 0);
+    queue_rig_send_packet(&rig, 5, 0);
+    ck_assert_int_eq(queue_rig_receive(&rig), 5);
     ck_assert(!(rig.batch[0]->flags & PACKET_CAN_SEGMENT));
     for (int i = 1; i <= 2; i++) {
         ck_assert_uint_eq(rig.batch[i]->flags & (PACKET_CAN_SEGMENT | PACKET_TRUNCATED),
@@ -39,11 +39,11 @@ START_TEST(segmented_super_packets)
     }
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 5), 0);
     expect_config(&rig, SEQUENCE_GSO, 0, NFQA_CFG_F_GSO);
-    ck_assert_uint_eq(rig_sent(&rig, text), 1);
+    ck_assert_uint_eq(queue_rig_sent(&rig, text), 1);
     ck_assert_str_eq(text, "single 1 accept; single 2 repeat; single 3 repeat; batch 5 accept");
     ck_assert_uint_eq(capture_counters(rig.capture)->segmented, 2);
     check_accounts(&rig);
-    rig_close(&rig);
+    queue_rig_close(&rig);
 }
 END_TEST
 
@@ -57,22 +57,22 @@ START_TEST(a_super_packet_that_is_not_segmented)
 
     options.length = 3;
     options.batch = 1;
-    rig_open_with(&rig, options, 0);
+    queue_rig_open_with(&rig, options, 0);
     for (; id <= 1 + options.length + options.batch; id++) {
         send_super_packet(&rig, id);
-        ck_assert_int_eq(rig_receive(&rig), 1);
+        ck_assert_int_eq(queue_rig_receive(&rig), 1);
         ck_assert(rig.batch[0]->flags & PACKET_CAN_SEGMENT);
         rig.batch[0]->verdict = VERDICT_SEGMENT;
         ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
         if (id == 1)
             expect_config(&rig, SEQUENCE_GSO, 0, NFQA_CFG_F_GSO);
-        ck_assert_uint_eq(rig_sent(&rig, text), 1);
+        ck_assert_uint_eq(queue_rig_sent(&rig, text), 1);
     }
     send_super_packet(&rig, id);
-    ck_assert_int_eq(rig_receive(&rig), 1);
+    ck_assert_int_eq(queue_rig_receive(&rig), 1);
     ck_assert(!(rig.batch[0]->flags & PACKET_CAN_SEGMENT));
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
-    rig_close(&rig);
+    queue_rig_close(&rig);
 }
 END_TEST
 
@@ -82,22 +82,22 @@ START_TEST(super_packets_stay_whole)
     struct nfqueue_options options = options_for(-1);
     struct rig rig;
 
-    rig_open(&rig);
-    rig_send_error(&rig, -EOPNOTSUPP, SEQUENCE_GSO);
+    queue_rig_open(&rig);
+    queue_rig_send_error(&rig, -EOPNOTSUPP, SEQUENCE_GSO);
     send_super_packet(&rig, 1);
-    ck_assert_int_eq(rig_receive(&rig), 1);
+    ck_assert_int_eq(queue_rig_receive(&rig), 1);
     ck_assert(!(rig.batch[0]->flags & PACKET_CAN_SEGMENT));
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
     ck_assert_uint_eq(capture_counters(rig.capture)->verdict_errors, 0);
-    rig_close(&rig);
+    queue_rig_close(&rig);
 
     options.gso = false;
-    rig_open_with(&rig, options, 0);
+    queue_rig_open_with(&rig, options, 0);
     send_super_packet(&rig, 1);
-    ck_assert_int_eq(rig_receive(&rig), 1);
+    ck_assert_int_eq(queue_rig_receive(&rig), 1);
     ck_assert(!(rig.batch[0]->flags & PACKET_CAN_SEGMENT));
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
-    rig_close(&rig);
+    queue_rig_close(&rig);
 }
 END_TEST
 
@@ -109,12 +109,12 @@ START_TEST(the_flag_is_set_for_the_next_reader)
     struct rig rig;
 
     options.kept = true;
-    rig_open_with(&rig, options, 0);
+    queue_rig_open_with(&rig, options, 0);
     nfqueue_confirm_bound(rig.capture, NFQA_CFG_F_GSO, true);
     expect_config(&rig, SEQUENCE_GSO, NFQA_CFG_F_GSO, NFQA_CFG_F_GSO);
     nfqueue_confirm_bound(rig.capture, 0, true);
-    ck_assert_uint_eq(rig_sent(&rig, text), 0);
-    rig_close(&rig);
+    ck_assert_uint_eq(queue_rig_sent(&rig, text), 0);
+    queue_rig_close(&rig);
 }
 END_TEST
 

@@ -129,7 +129,7 @@ START_TEST(repeats_what_was_taken)
     const struct engine_death death = crash(-1);
     char text[TEXT_SIZE];
 
-    rig_send_packet(&f->rig, 19, 0); /* and 20: four were taken */
+    queue_rig_send_packet(&f->rig, 19, 0); /* and 20: four were taken */
     ck_assert_uint_eq(queues_repeat(&f->supervisor, &death), 4);
     verdicts(text);
     ck_assert_str_eq(text, "batch 18 repeat");

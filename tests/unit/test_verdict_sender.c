@@ -28,7 +28,7 @@ static void stop(struct rig *rig, pthread_t thread)
 {
     nfqueue_stop_sender(rig->capture);
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
-    rig_close(rig);
+    queue_rig_close(rig);
 }
 
 static void send_packet(struct rig *rig, uint32_t id, size_t length)
@@ -37,7 +37,7 @@ static void send_packet(struct rig *rig, uint32_t id, size_t length)
     struct message m;
 
     packet_message(&m, id, 0, payload, length);
-    rig_send(rig, &m);
+    queue_rig_send(rig, &m);
 }
 
 /* A batch of so many with the same answer, whose last one is `id`. */
@@ -45,7 +45,7 @@ static int pass(struct rig *rig, uint32_t id, uint32_t count, size_t length, enu
 {
     for (uint32_t i = 0; i < count; i++)
         send_packet(rig, id - count + 1 + i, length);
-    ck_assert_int_eq(rig_receive(rig), (int)count);
+    ck_assert_int_eq(queue_rig_receive(rig), (int)count);
     for (uint32_t i = 0; i < count; i++)
         rig->batch[i]->verdict = verdict;
     return capture_send_verdicts(rig->capture, rig->batch, count);
@@ -61,23 +61,23 @@ START_TEST(only_bulk_is_given_away)
     char text[TEXT_SIZE];
     struct rig rig;
 
-    rig_open(&rig);
+    queue_rig_open(&rig);
 
     pthread_t thread = start(&rig);
 
     ck_assert_int_eq(pass(&rig, 40, BULK, SMALL, VERDICT_ACCEPT), 0);
-    ck_assert_uint_eq(rig_sent(&rig, text), 1); /* at once, by the worker */
+    ck_assert_uint_eq(queue_rig_sent(&rig, text), 1); /* at once, by the worker */
     ck_assert_int_eq(pass(&rig, 45, 5, LARGE, VERDICT_ACCEPT), 0);
-    ck_assert_uint_eq(rig_sent(&rig, text), 1);
+    ck_assert_uint_eq(queue_rig_sent(&rig, text), 1);
     ck_assert_uint_eq(given(&rig), 0);
     ck_assert_int_eq(pass(&rig, 85, BULK, LARGE, VERDICT_ACCEPT), 0);
     ck_assert_uint_eq(given(&rig), 1);
     ck_assert_int_eq(nfqueue_wait_sent(rig.capture), 0);
-    ck_assert_uint_eq(rig_sent(&rig, text), 1);
+    ck_assert_uint_eq(queue_rig_sent(&rig, text), 1);
     ck_assert_str_eq(text, "batch 85 accept");
     ck_assert_int_eq(pass(&rig, 125, BULK, LARGE, VERDICT_DROP), 0); /* drops are not */
     ck_assert_uint_eq(given(&rig), 1);
-    ck_assert_uint_eq(rig_sent(&rig, text), 1);
+    ck_assert_uint_eq(queue_rig_sent(&rig, text), 1);
     ck_assert_uint_eq(capture_counters(rig.capture)->send_calls, 4);
     stop(&rig, thread);
 }
@@ -106,13 +106,13 @@ static char *judge_rounds(struct rig *rig, uint32_t seed)
 
         for (int i = 0; i < count; i++)
             send_packet(rig, ++id, length);
-        ck_assert_int_eq(rig_receive(rig), count);
+        ck_assert_int_eq(queue_rig_receive(rig), count);
         if (random_number() >> 30 == 0)
             rig->batch[random_number() % (unsigned)count]->verdict = VERDICT_DROP;
         ck_assert_int_eq(capture_send_verdicts(rig->capture, rig->batch, (size_t)count), 0);
         if (round % 8 == 7 || round == ROUNDS - 1) { /* the socket holds so many */
             ck_assert_int_eq(nfqueue_wait_sent(rig->capture), 0);
-            rig_sent(rig, text);
+            queue_rig_sent(rig, text);
             used += (size_t)snprintf(all + used, (size_t)ROUNDS * 256 - used, "%s; ", text);
         }
     }
@@ -124,8 +124,8 @@ START_TEST(verdicts_are_the_same_and_in_order)
 {
     struct rig alone, with;
 
-    rig_open(&alone);
-    rig_open(&with);
+    queue_rig_open(&alone);
+    queue_rig_open(&with);
 
     pthread_t thread = start(&with);
     char *expected = judge_rounds(&alone, (uint32_t)_i + 1), *got = judge_rounds(&with, (uint32_t)_i + 1);
@@ -136,7 +136,7 @@ START_TEST(verdicts_are_the_same_and_in_order)
     ck_assert_uint_eq(given(&alone), 0);
     free(got);
     free(expected);
-    rig_close(&alone);
+    queue_rig_close(&alone);
     stop(&with, thread);
 }
 END_TEST
@@ -148,18 +148,18 @@ START_TEST(worker_waits_for_a_slow_sender)
     pthread_t thread;
     struct rig rig;
 
-    rig_open(&rig);
+    queue_rig_open(&rig);
     ck_assert_int_eq(nfqueue_add_sender(rig.capture), 0);
     for (uint32_t i = 1; i <= 16; i++) /* and the thread does not even run */
         ck_assert_int_eq(pass(&rig, i * BULK, BULK, LARGE, VERDICT_ACCEPT), 0);
-    ck_assert_uint_eq(rig_sent(&rig, text), 0);
+    ck_assert_uint_eq(queue_rig_sent(&rig, text), 0);
     ck_assert_int_eq(pthread_create(&thread, NULL, run, rig.capture), 0);
     for (uint32_t i = 17; i <= 100; i++)
         ck_assert_int_eq(pass(&rig, i * BULK, BULK, i % 2 ? LARGE : SMALL, VERDICT_ACCEPT), 0);
     ck_assert_int_eq(nfqueue_wait_sent(rig.capture), 0);
     for (uint32_t i = 1; i <= 100; i++)
-        append(expected, "%sbatch %u accept", i > 1 ? "; " : "", i * BULK);
-    ck_assert_uint_eq(rig_sent(&rig, text), 100);
+        append_text(expected, "%sbatch %u accept", i > 1 ? "; " : "", i * BULK);
+    ck_assert_uint_eq(queue_rig_sent(&rig, text), 100);
     ck_assert_str_eq(text, expected);
     stop(&rig, thread);
 }
@@ -171,13 +171,13 @@ START_TEST(failed_send_is_told)
 {
     struct rig rig;
 
-    rig_open(&rig);
+    queue_rig_open(&rig);
 
     pthread_t thread = start(&rig);
 
     for (uint32_t id = 1; id <= BULK; id++)
         send_packet(&rig, id, LARGE);
-    ck_assert_int_eq(rig_receive(&rig), BULK);
+    ck_assert_int_eq(queue_rig_receive(&rig), BULK);
     shutdown(rig.kernel, SHUT_RDWR);
 
     int err = capture_send_verdicts(rig.capture, rig.batch, BULK);
@@ -198,16 +198,16 @@ START_TEST(nothing_is_left_at_the_end)
     pthread_t thread;
     struct rig rig;
 
-    rig_open(&rig);
+    queue_rig_open(&rig);
     ck_assert_int_eq(nfqueue_add_sender(rig.capture), 0);
     for (uint32_t i = 1; i <= 3; i++)
         ck_assert_int_eq(pass(&rig, i * BULK, BULK, LARGE, VERDICT_ACCEPT), 0);
     nfqueue_stop_sender(rig.capture);
     ck_assert_int_eq(pthread_create(&thread, NULL, run, rig.capture), 0);
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
-    ck_assert_uint_eq(rig_sent(&rig, text), 3);
+    ck_assert_uint_eq(queue_rig_sent(&rig, text), 3);
     ck_assert_str_eq(text, "batch 40 accept; batch 80 accept; batch 120 accept");
-    rig_close(&rig);
+    queue_rig_close(&rig);
 }
 END_TEST
 
