@@ -12,6 +12,7 @@
  * heads.
  */
 #include "../lib/app_rig.h"
+#include "app/app_priv.h" /* refused allocations are counted in struct app */
 #include "sluice/bytes.h"
 
 #ifndef FUZZ_SAME_WHEN_CUT

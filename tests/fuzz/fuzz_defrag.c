@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "defrag/defrag_priv.h"
 #include "../lib/fragments.h"
 
 enum {

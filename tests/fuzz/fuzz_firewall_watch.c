@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "firewall/firewall_priv.h"
 #include "firewall/image.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

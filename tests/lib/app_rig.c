@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "app_rig.h"
+#include "app/app_priv.h"
 
 void app_rig_require(bool condition, const char *what)
 {

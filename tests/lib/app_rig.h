@@ -20,7 +20,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "app/app_priv.h"
 #include "sluice/text.h"
 #include "sluice/daemon.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "pipeline_rig.h"
+#include "detect/detect_priv.h"
 
 struct rig rig;
 

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "detect/detect_priv.h"
 #include "sluice/decode.h"
 #include "sluice/defrag.h"
 #include "sluice/detect.h"

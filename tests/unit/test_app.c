@@ -3,6 +3,7 @@
 #include <check.h>
 
 #include "../lib/app_rig.h"
+#include "app/app_priv.h" /* defines protocols of its own, and reads struct app_flow */
 
 /* --- Protocols for the test ----------------------------------------------------------------------- */
 

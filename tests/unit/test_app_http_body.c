@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include "app_rig.h"
+#include "app/app_priv.h" /* the memory in use is in struct app */
 
 #define FOX "The quick brown fox jumps over the lazy dog. The quick brown fox.\n"
 

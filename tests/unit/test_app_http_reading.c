@@ -4,6 +4,7 @@
 #include <check.h>
 
 #include "app_rig.h"
+#include "app/app_priv.h" /* the memory in use is in struct app */
 
 #define POST(headers) "POST /a HTTP/1.1\r\nHost: h\r\n" headers "\r\n"
 #define EVIL "GET /evil HTTP/1.1\r\nHost: h\r\n\r\n"

@@ -5,6 +5,7 @@
 #include <check.h>
 
 #include "../lib/app_rig.h"
+#include "app/app_priv.h" /* calls the tables of protocol detection */
 
 #define DATA(text) text, sizeof(text) - 1
 

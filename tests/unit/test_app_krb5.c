@@ -4,7 +4,6 @@
 
 #include "../lib/app_rig.h"
 #include "app/krb5/ber.h"
-#include "app/krb5/krb5_priv.h"
 
 #define ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define DATA(text) text, sizeof(text) - 1

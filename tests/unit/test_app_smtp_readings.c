@@ -3,7 +3,6 @@
 #include <check.h>
 
 #include "../lib/app_rig.h"
-#include "app/smtp/smtp_priv.h"
 
 static const int cuts[] = { 0, 1, 3, -1 };
 enum { CUTS = sizeof(cuts) / sizeof(cuts[0]) };

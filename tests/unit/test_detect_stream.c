@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rules over streams: words in several segments, rules that wait, and that nothing is looked at by nobody. */
 #include "pipeline_rig.h"
+#include "detect/detect_priv.h" /* the size of struct flow_detection */
 
 #include "sluice/stream_event.h"
 

@@ -9,6 +9,7 @@
 #include <pcap/pcap.h>
 
 #include "handover_rig.h"
+#include "detect/detect_priv.h" /* the hits in struct detector */
 
 enum { MAX_OPEN_FOLDERS = 16, MAX_PACKETS = 3000, MAX_HITS = 24, CUTS = 4, SAMPLE = 4 };
 

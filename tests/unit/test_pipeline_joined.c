@@ -4,6 +4,7 @@
  * words in the stream, in bodies and in files, against what the bytes say, in segments of all sizes.
  */
 #include "pipeline_app_rig.h"
+#include "detect/detect_priv.h" /* the hits and counters in struct detector */
 
 enum {
     RULES = 120,

@@ -4,6 +4,7 @@
  * transactions that are found by what lies in the payload.
  */
 #include "pipeline_app_rig.h"
+#include "detect/detect_priv.h" /* the hits in struct detector */
 
 enum { RULES = 400, WORD_MAX = 40, ROUNDS = 8, REQUESTS = 24, MANY = 200 };
 

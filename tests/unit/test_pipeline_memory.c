@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Memcaps in the packet's whole path: idle connections give way, new ones are inspected, and what gave way hides
  * nothing. */
-#include "app/app_priv.h"
 #include "pipeline_app_rig.h"
 #include "stream/stream_priv.h"
 

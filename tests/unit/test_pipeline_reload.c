@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "pipeline_app_rig.h"
+#include "detect/detect_priv.h" /* the hits in struct detector */
 
 #define TWO_PARTS "alert tcp any any -> any any (content:\"first\"; content:\"second\"; distance:0; sid:1;)\n"
 #define OTHERS                                                                                                         \

@@ -4,6 +4,7 @@
  * packet.
  */
 #include "pipeline_app_rig.h"
+#include "detect/detect_priv.h" /* the hits in struct detector */
 
 #define REQUEST "POST /download HTTP/1.1\r\nHost: a.example\r\nConnection: keep-alive\r\n"
 #define RESPONSE "HTTP/1.1 200 OK\r\nServer: Apache\r\nConnection: Keep-Alive\r\nContent-Length: 5\r\n\r\nhello"

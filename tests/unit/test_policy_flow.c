@@ -2,8 +2,6 @@
 /* What policy does to whole flows: drops and passes, exceptions, and tags. */
 #include "pipeline_rig.h"
 
-#include "policy/policy_priv.h"
-
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static void teardown(void)

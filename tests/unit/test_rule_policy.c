@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "rule/policy_priv.h"
 #include "sluice/keyword.h"
 #include "sluice/rule.h"
 

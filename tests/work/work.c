@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Runs the floods, counts, and judges. */
 #include "work.h"
+#include "app/app_priv.h" /* the memory in use is in struct app */
 
 #include <check.h>
 #include <stdarg.h>
