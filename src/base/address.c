@@ -6,17 +6,15 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "sluice/hex.h"
 #include "sluice/text.h"
 
 static_assert((int)ADDRESS_TEXT_SIZE == INET6_ADDRSTRLEN, "the longest address fits");
 
 static void format_full(const uint8_t *bytes, char *out)
 {
-    static const char digits[] = "0123456789abcdef";
-
     for (int i = 0; i < 16; i++) {
-        *out++ = digits[bytes[i] >> 4];
-        *out++ = digits[bytes[i] & 15];
+        out = hex_write_byte(out, bytes[i]);
         if (i % 2 == 1)
             *out++ = i == 15 ? '\0' : ':';
     }

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "sluice/address.h"
+#include "sluice/hex.h"
 #include "sluice/json.h"
 #include "utf8.h"
 
@@ -284,17 +285,10 @@ static bool read_number(struct reader *reader, uint64_t *out)
 /* A separate function, as render_escaped(). */
 static __attribute__((noinline)) void render_hex(struct text *out, const uint8_t *value, size_t length, bool colons)
 {
-    static const char digits[] = "0123456789abcdef";
     char text[3 * FIELDS_VALUE_MAX];
-    size_t at = 0;
+    const char *end = colons ? hex_write_colons(text, value, length) : hex_write(text, value, length);
 
-    for (size_t i = 0; i < length; i++) {
-        if (colons && i > 0)
-            text[at++] = ':';
-        text[at++] = digits[value[i] >> 4];
-        text[at++] = digits[value[i] & 15];
-    }
-    json_stringn(out, NULL, text, at);
+    json_stringn(out, NULL, text, (size_t)(end - text));
 }
 
 static bool is_ascii_word(const uint8_t *at)
@@ -331,7 +325,6 @@ static bool is_text(const uint8_t *value, size_t length)
 /* Renders bytes that are not text as \xNN, as in Suricata. A separate function because of its large stack frame. */
 static __attribute__((noinline)) void render_escaped(struct text *out, const uint8_t *value, size_t length)
 {
-    static const char digits[] = "0123456789abcdef";
     char text[4 * FIELDS_VALUE_MAX];
     size_t at = 0;
 
@@ -342,8 +335,8 @@ static __attribute__((noinline)) void render_escaped(struct text *out, const uin
         }
         text[at++] = '\\';
         text[at++] = 'x';
-        text[at++] = digits[value[i] >> 4];
-        text[at++] = digits[value[i] & 15];
+        hex_write_byte(text + at, value[i]);
+        at += 2;
     }
     json_stringn(out, NULL, text, at);
 }

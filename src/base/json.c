@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sluice/base64.h"
 #include "utf8.h"
 
 static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
@@ -362,23 +363,19 @@ void json_null(struct text *text, const char *key)
     write_plain(text, key, "null");
 }
 
-/* RFC 4648 §4, with padding. */
 void json_base64(struct text *text, const char *key, const void *bytes, size_t length)
 {
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const uint8_t *in = bytes;
+    size_t encoded = base64_encoded_size(length);
 
     begin_value(text, key);
-    text_append(text, "\"", 1);
-    for (size_t i = 0; i < length; i += 3) {
-        size_t left = length - i;
-        uint32_t group = (uint32_t)in[i] << 16 | (left > 1 ? (uint32_t)in[i + 1] << 8 : 0) | (left > 2 ? in[i + 2] : 0);
-        char out[4] = { letters[group >> 18], letters[group >> 12 & 63], left > 1 ? letters[group >> 6 & 63] : '=',
-                        left > 2 ? letters[group & 63] : '=' };
+    char *at = text_reserve(text, encoded + 2);
 
-        text_append(text, out, sizeof(out));
-    }
-    text_append(text, "\"", 1);
+    if (!at)
+        return;
+    at[0] = '"';
+    base64_encode(bytes, length, at + 1);
+    at[1 + encoded] = '"';
+    text_commit(text, encoded + 2);
 }
 
 void json_printf(struct text *text, const char *key, const char *format, ...)

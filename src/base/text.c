@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "utf8.h"
+#include "sluice/hex.h"
 
 enum { FIRST_CAPACITY = 256, NEAREST_MAX_LENGTH = 63 };
 
@@ -191,17 +192,6 @@ void text_printable(struct text *text, const char *bytes, size_t length)
 
 /* --- Numbers -------------------------------------------------------------------------------------- */
 
-static int digit_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return 16;
-}
-
 static bool parse_digits(const char *bytes, size_t length, uint64_t *out)
 {
     uint64_t base = 10, value = 0;
@@ -214,11 +204,11 @@ static bool parse_digits(const char *bytes, size_t length, uint64_t *out)
     if (length == 0)
         return false;
     for (size_t i = 0; i < length; i++) {
-        uint64_t digit = (uint64_t)digit_value(bytes[i]);
+        int digit = hex_digit(bytes[i]);
 
-        if (digit >= base || value > (UINT64_MAX - digit) / base)
+        if (digit < 0 || (uint64_t)digit >= base || value > (UINT64_MAX - (uint64_t)digit) / base)
             return false;
-        value = value * base + digit;
+        value = value * base + (uint64_t)digit;
     }
     *out = value;
     return true;

@@ -7,6 +7,8 @@
 
 #include "dataset_priv.h"
 #include "sluice/address.h"
+#include "sluice/base64.h"
+#include "sluice/hex.h"
 
 static const char *const type_names[DATASET_TYPE_COUNT] = {
     [DATASET_STRING] = "string", [DATASET_MD5] = "md5", [DATASET_SHA256] = "sha256",
@@ -35,50 +37,18 @@ bool dataset_type_parse(struct span word, enum dataset_type *out)
 
 /* --- Reading -------------------------------------------------------------------------------------- */
 
-static int digit64(char c)
-{
-    if (c >= 'A' && c <= 'Z')
-        return c - 'A';
-    if (c >= 'a' && c <= 'z')
-        return c - 'a' + 26;
-    if (c >= '0' && c <= '9')
-        return c - '0' + 52;
-    return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
 static const char *parse_string(struct span text, uint8_t *bytes, size_t *length)
 {
-    *length = 0;
+    size_t padding = 0;
+
     if (text.length % 4 != 0)
         return "the length of a Base64 value must be a multiple of 4";
-    for (size_t i = 0; i < text.length; i += 4) {
-        const char *group = text.at + i;
-        const bool may_be_padded = i + 4 == text.length;
-        const size_t count = !may_be_padded || group[3] != '=' ? 3 : group[2] != '=' ? 2 : 1;
-        uint32_t bits = 0;
-
-        for (size_t k = 0; k < 4; k++) {
-            int digit = k <= count ? digit64(group[k]) : 0;
-
-            if (digit < 0)
-                return "the value is not valid Base64";
-            bits = bits << 6 | (uint32_t)digit;
-        }
-        if (*length + count > DATASET_MAX_STRING)
-            return "the value is longer than 65535 bytes";
-        for (size_t k = 0; k < count; k++)
-            bytes[(*length)++] = (uint8_t)(bits >> (16 - 8 * k));
-    }
-    return NULL;
-}
-
-static int digit16(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    while (padding < 2 && text.at[text.length - padding - 1] == '=')
+        padding++;
+    if (text.length / 4 * 3 - padding > DATASET_MAX_STRING)
+        return "the value is longer than 65535 bytes";
+    *length = base64_decode(text.at, (uint32_t)text.length, BASE64_PADDED, bytes);
+    return *length > 0 ? NULL : "the value is not valid Base64";
 }
 
 static const char *parse_hash(struct span text, size_t size, uint8_t *bytes, size_t *length)
@@ -86,11 +56,8 @@ static const char *parse_hash(struct span text, size_t size, uint8_t *bytes, siz
     if (text.length != size * 2)
         return size == 16 ? "an MD5 sum has 32 hexadecimal digits" : "a SHA-256 sum has 64 hexadecimal digits";
     for (size_t i = 0; i < size; i++) {
-        int high = digit16(text.at[2 * i]), low = digit16(text.at[2 * i + 1]);
-
-        if (high < 0 || low < 0)
+        if (!hex_byte(text.at + 2 * i, &bytes[i]))
             return "the value is not hexadecimal";
-        bytes[i] = (uint8_t)(high << 4 | low);
     }
     *length = size;
     return NULL;
@@ -136,19 +103,12 @@ const char *dataset_parse_line(enum dataset_type type, struct span line, uint8_t
 void dataset_print_value(enum dataset_type type, const uint8_t *bytes, size_t length, struct text *out)
 {
     if (type == DATASET_STRING) {
-        static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        char *at = text_reserve(out, base64_encoded_size(length));
 
-        for (size_t i = 0; i < length; i += 3) {
-            size_t count = length - i < 3 ? length - i : 3;
-            uint32_t bits = (uint32_t)bytes[i] << 16;
-            char group[4];
-
-            for (size_t k = 1; k < count; k++)
-                bits |= (uint32_t)bytes[i + k] << (16 - 8 * k);
-            for (size_t k = 0; k < 4; k++)
-                group[k] = k <= count ? digits[bits >> (18 - 6 * k) & 63] : '=';
-            text_append(out, group, sizeof(group));
-        }
+        if (!at)
+            return;
+        base64_encode(bytes, length, at);
+        text_commit(out, base64_encoded_size(length));
     } else if (type == DATASET_IPV4 || type == DATASET_IP) {
         static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
         bool is_mapped = length == 16 && memcmp(bytes, prefix, sizeof(prefix)) == 0;
@@ -159,7 +119,8 @@ void dataset_print_value(enum dataset_type type, const uint8_t *bytes, size_t le
         address_format(&address, is_mapped || length == 4 ? 4 : 6, false, text);
         text_puts(out, text);
     } else {
-        for (size_t i = 0; i < length; i++)
-            text_printf(out, "%02x", bytes[i]);
+        char digits[2 * 32]; /* of a SHA-256 sum */
+
+        text_append(out, digits, (size_t)(hex_write(digits, bytes, length) - digits));
     }
 }

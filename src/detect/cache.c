@@ -30,6 +30,7 @@
 #include <unistd.h>
 
 #include "sluice/folder.h"
+#include "sluice/hex.h"
 
 static const char suffix[] = ".database";
 static const char temporary[] = ".new-";
@@ -100,14 +101,12 @@ void cache_close(struct cache *cache)
 
 static void format_name(char out[NAME_SIZE], const struct cache_key *key)
 {
-    for (unsigned i = 0; i < CACHE_KEY_SIZE; i++)
-        snprintf(out + 2 * (size_t)i, 3, "%02x", key->bytes[i]);
-    memcpy(out + HEX_SIZE, suffix, sizeof(suffix));
+    memcpy(hex_write(out, key->bytes, CACHE_KEY_SIZE), suffix, sizeof(suffix));
 }
 
 static bool is_name(const char *name)
 {
-    return strspn(name, "0123456789abcdef") == HEX_SIZE && strcmp(name + HEX_SIZE, suffix) == 0;
+    return strspn(name, hex_digits) == HEX_SIZE && strcmp(name + HEX_SIZE, suffix) == 0;
 }
 
 static bool is_rejected(const struct cache *cache, const char *name)

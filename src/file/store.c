@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "sluice/folder.h"
+#include "sluice/hex.h"
 #include "sluice/ring.h"
 
 enum {
@@ -219,14 +220,7 @@ static void handle_bytes(struct file_store *store, struct stored_file *file, con
 /* Formats "ab/abcd...", the path of a complete file. */
 static void final_path(const uint8_t *sha256, char *out)
 {
-    static const char digits[] = "0123456789abcdef";
-    size_t at = 3;
-
-    for (int i = 0; i < 32; i++) {
-        out[at++] = digits[sha256[i] >> 4];
-        out[at++] = digits[sha256[i] & 15];
-    }
-    out[at] = '\0';
+    *hex_write(out + 3, sha256, 32) = '\0';
     memcpy(out, out + 3, 2);
     out[2] = '/';
 }

@@ -5,12 +5,12 @@
  * ports; types without an answer keep their direction, with the code as second port. Other protocols have no ports in
  * their hash.
  */
-#include <nettle/base64.h>
 #include <nettle/sha1.h>
 #include <netinet/in.h>
 #include <string.h>
 
 #include "output_priv.h"
+#include "sluice/base64.h"
 
 struct tuple {
     uint16_t source_port, destination_port;
@@ -64,6 +64,6 @@ void community_id(const struct endpoints *ends, uint8_t icmp_type, uint8_t icmp_
     }
     sha1_digest(&hash, sizeof(digest), digest);
     memcpy(out, "1:", 2);
-    base64_encode_raw(out + 2, sizeof(digest), digest);
-    out[2 + BASE64_ENCODE_RAW_LENGTH(SHA1_DIGEST_SIZE)] = '\0';
+    base64_encode(digest, sizeof(digest), out + 2);
+    out[2 + base64_encoded_size(sizeof(digest))] = '\0';
 }

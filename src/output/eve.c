@@ -10,6 +10,7 @@
 #include "output_priv.h"
 #include "sluice/bytes.h"
 #include "sluice/clock.h"
+#include "sluice/hex.h"
 #include "sluice/json.h"
 
 static const char *const packet_sources[] = {
@@ -197,16 +198,11 @@ const char *eve_hook_name(uint8_t hook)
 
 void eve_mac(struct text *out, const char *key, const uint8_t *bytes)
 {
-    static const char digits[] = "0123456789abcdef";
     enum { MAC_LENGTH = 6 };
-    char text[3 * MAC_LENGTH];
+    char text[3 * MAC_LENGTH - 1];
 
-    for (unsigned i = 0; i < MAC_LENGTH; i++) {
-        text[3 * i] = digits[bytes[i] >> 4];
-        text[3 * i + 1] = digits[bytes[i] & 15];
-        text[3 * i + 2] = ':';
-    }
-    json_stringn(out, key, text, sizeof(text) - 1);
+    hex_write_colons(text, bytes, MAC_LENGTH);
+    json_stringn(out, key, text, sizeof(text));
 }
 
 /* NFQUEUE hands over IP packets without a link header, but says who sent them. */

@@ -9,6 +9,7 @@
 
 #include "output_priv.h"
 #include "sluice/clock.h"
+#include "sluice/hex.h"
 #include "sluice/json.h"
 
 /* --- Parts that events of packets have too -------------------------------------------------------- */
@@ -387,9 +388,10 @@ static void session(struct text *out, const struct tcp_summary *tcp)
 
 static void flags_hex(struct text *out, const char *key, uint8_t flags)
 {
-    static const char digits[] = "0123456789abcdef";
+    char text[2];
 
-    json_stringn(out, key, (const char[]){ digits[flags >> 4], digits[flags & 15] }, 2);
+    hex_write_byte(text, flags);
+    json_stringn(out, key, text, sizeof(text));
 }
 
 static void tcp_object(struct text *out, const struct flow_record *record)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* DCE/RPC formats that TCP connections and SMB pipes share. */
 #include "dce.h"
+#include "sluice/hex.h"
 #include "sluice/transfer.h"
 
 #include <errno.h>
@@ -85,13 +86,10 @@ void dce_uuid_read(const uint8_t *bytes, bool little, uint8_t out[DCE_UUID])
 
 void dce_uuid_text(const uint8_t uuid[DCE_UUID], char out[DCE_UUID_TEXT])
 {
-    static const char digits[] = "0123456789abcdef";
-
     for (unsigned i = 0; i < DCE_UUID; i++) {
         if (i == 4 || i == 6 || i == 8 || i == 10)
             *out++ = '-';
-        *out++ = digits[uuid[i] >> 4];
-        *out++ = digits[uuid[i] & 15];
+        out = hex_write_byte(out, uuid[i]);
     }
     *out = '\0';
 }

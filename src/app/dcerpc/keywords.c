@@ -5,6 +5,7 @@
 
 #include "dce.h"
 #include "sluice/arena.h"
+#include "sluice/hex.h"
 #include "sluice/number_range.h"
 #include "sluice/text.h"
 
@@ -46,14 +47,6 @@ static bool dcerpc_iface_match(const struct match_input *in, const struct app_tx
             return true;
     }
     return false;
-}
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 /* Parses 32 hexadecimal digits, with or without the four hyphens. */

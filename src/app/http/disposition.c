@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "http_priv.h"
+#include "sluice/hex.h"
 
 static void add_byte(struct http_name *name, uint8_t byte)
 {
@@ -16,10 +17,11 @@ static void add_byte(struct http_name *name, uint8_t byte)
 
 static void add_bytes(struct http_name *name, const uint8_t *bytes, uint32_t length, bool percent, bool backslash)
 {
+    uint8_t byte;
+
     for (uint32_t at = 0; at < length; at++) {
-        if (percent && bytes[at] == '%' && at + 2 < length && http_hex(bytes[at + 1]) >= 0 &&
-            http_hex(bytes[at + 2]) >= 0) {
-            add_byte(name, (uint8_t)(http_hex(bytes[at + 1]) << 4 | http_hex(bytes[at + 2])));
+        if (percent && bytes[at] == '%' && at + 2 < length && hex_byte(bytes + at + 1, &byte)) {
+            add_byte(name, byte);
             at += 2;
         } else if (!backslash || bytes[at] != '\\' || at + 1 == length) {
             add_byte(name, bytes[at]);

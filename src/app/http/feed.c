@@ -10,6 +10,7 @@
 #include "http_priv.h"
 
 #include <string.h>
+#include "sluice/hex.h"
 
 uint32_t http_trim_line_end(const uint8_t *line, uint32_t length)
 {
@@ -185,7 +186,7 @@ bool http_chunk_is_impossible(const struct http_feed *f)
     while (at < f->length && f->bytes[at] != '\n' && http_is_space(f->bytes[at]))
         at++;
     f->parser->chunk_blanks = at - f->at;
-    return at < f->length && f->bytes[at] != '\n' && http_hex(f->bytes[at]) < 0;
+    return at < f->length && f->bytes[at] != '\n' && hex_digit(f->bytes[at]) < 0;
 }
 
 /* --- Steps of both directions -------------------------------------------------------------------- */
@@ -252,8 +253,8 @@ bool http_parse_chunk_size(const uint8_t *line, uint32_t length, uint64_t *out, 
 
     while (at < length && http_is_space(line[at]))
         at++;
-    for (; at < length && http_hex(line[at]) >= 0; at++, digits++) {
-        number = number << 4 | (unsigned)http_hex(line[at]);
+    for (; at < length && hex_digit(line[at]) >= 0; at++, digits++) {
+        number = number << 4 | (unsigned)hex_digit(line[at]);
         if (number > HTTP_CHUNK_LENGTH_MAX)
             return false;
     }

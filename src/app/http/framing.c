@@ -11,6 +11,7 @@
 #include "http_priv.h"
 
 #include <string.h>
+#include "sluice/hex.h"
 
 /* Values of Transfer-Encoding that a server treats as chunked. */
 enum coding {
@@ -67,7 +68,7 @@ static bool parse_integer(const uint8_t *bytes, uint32_t length, bool hex, uint6
         at += bytes[at] == '_';
     }
     for (; at < length; at++) {
-        int digit = http_hex(bytes[at]);
+        int digit = hex_digit(bytes[at]);
 
         if (bytes[at] == '_' && digits > 0 && !underscore) {
             underscore = true;
@@ -211,7 +212,7 @@ static bool parse_plain_chunk(const uint8_t *line, uint32_t length, uint64_t *ou
         return false;
     while (at < length && http_is_space(line[at]))
         at++;
-    while (at < length && http_hex(line[at]) >= 0)
+    while (at < length && hex_digit(line[at]) >= 0)
         at++;
     return at == length || line[at] == ';' || http_is_space(line[at]);
 }

@@ -75,15 +75,6 @@ static inline bool http_is_digit(uint8_t c)
     return c >= '0' && c <= '9';
 }
 
-/* Returns 0 to 15, or -1. */
-static inline int http_hex(uint8_t c)
-{
-    if (http_is_digit(c))
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Compares with a lower-case word, ignoring NUL bytes. */
 bool http_equal_nocase(const uint8_t *bytes, uint32_t length, const char *word);
 /* Whether the bytes contain a separator followed by a version: "HTTP/" in any case, or what PHP accepts for it. */

@@ -9,6 +9,7 @@
 #include "http_priv.h"
 
 #include <string.h>
+#include "sluice/hex.h"
 
 static const char uri_not_seen[] = "/libhtp::request_uri_not_seen"; /* as in Suricata */
 
@@ -602,7 +603,7 @@ static uint32_t chunk_prefix(const uint8_t *line, uint32_t length)
     while (at < length && http_is_space(line[at]))
         at++;
     at += at < length && line[at] == '+';
-    if (at + 2 < length && line[at] == '0' && (line[at + 1] | 0x20) == 'x' && http_hex(line[at + 2]) >= 0)
+    if (at + 2 < length && line[at] == '0' && (line[at + 1] | 0x20) == 'x' && hex_digit(line[at + 2]) >= 0)
         at += 2;
     return at;
 }

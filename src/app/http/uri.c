@@ -8,6 +8,7 @@
 #include "http_priv.h"
 
 #include <string.h>
+#include "sluice/hex.h"
 
 /* State of decoding one part of the URI. */
 struct decoding {
@@ -104,7 +105,7 @@ static uint32_t convert_utf8(uint8_t *bytes, uint32_t length)
 static bool all_hex(const uint8_t *bytes, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (http_hex(bytes[i]) < 0)
+        if (hex_digit(bytes[i]) < 0)
             return false;
     }
     return true;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ike_priv.h"
+#include "sluice/hex.h"
 #include "sluice/transfer.h"
 
 static const struct app_event events[IKE_EVENTS] = {
@@ -91,16 +92,6 @@ static bool read_header(struct cursor *cur, struct header *out)
     return out->major == 1 || out->major == 2;
 }
 
-static void format_spi(const uint8_t *spi, char text[IKE_SPI_TEXT])
-{
-    static const char digits[] = "0123456789abcdef";
-
-    for (unsigned i = 0; i < IKE_SPI_TEXT / 2; i++) {
-        text[2 * i] = digits[spi[i] >> 4];
-        text[2 * i + 1] = digits[spi[i] & 15];
-    }
-}
-
 /* Copies the state of the flow, so that the event of this message contains everything exchanged so far. */
 static void copy_state_to_tx(struct ike_parse *parse)
 {
@@ -134,8 +125,8 @@ static void read_message(struct ike_parse *parse, struct cursor cur)
     tx->exchange = header.exchange;
     tx->flags = header.flags;
     tx->message_id = header.message_id;
-    format_spi(header.initiator, tx->initiator);
-    format_spi(header.responder, tx->responder);
+    hex_write(tx->initiator, header.initiator, IKE_SPI_TEXT / 2);
+    hex_write(tx->responder, header.responder, IKE_SPI_TEXT / 2);
     if (header.length < IKE_HEADER || header.length - IKE_HEADER > cursor_remaining(&cur))
         ike_set_event(parse, IKE_MALFORMED_DATA);
     if (header.major == 1)

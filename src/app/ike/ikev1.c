@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ike_priv.h"
+#include "sluice/hex.h"
 
 enum {
     PAYLOAD_SA = 1,
@@ -111,7 +112,6 @@ static bool read_sa(struct ike_parse *parse, struct cursor body)
 
 static void store_vendor(struct ike_parse *parse, struct cursor body)
 {
-    static const char digits[] = "0123456789abcdef";
     struct ike_tx *tx = parse->tx;
     char text[2 * IKE_VENDOR_MAX];
     uint32_t length = 0;
@@ -120,8 +120,8 @@ static void store_vendor(struct ike_parse *parse, struct cursor body)
     if (tx->vendors == IKE_VENDORS_MAX)
         return;
     while (length < sizeof(text) && cursor_u8(&body, &byte)) {
-        text[length++] = digits[byte >> 4];
-        text[length++] = digits[byte & 15];
+        hex_write_byte(text + length, byte);
+        length += 2;
     }
     tx->vendor[tx->vendors] = (struct ike_vendor){ .at = tx->text.length, .length = length };
     if (buffer_append(parse->heap, &tx->text, text, length, IKE_VENDORS_MAX * sizeof(text)) == length)

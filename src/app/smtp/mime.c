@@ -12,6 +12,7 @@
 #include "mime.h"
 
 #include <string.h>
+#include "sluice/hex.h"
 
 enum { LINE_MAX_LENGTH = 998, HEADER_NAME_MAX = 75 };
 
@@ -527,7 +528,6 @@ void mime_gap(struct mime *mime, struct mime_target *target, uint64_t length)
 
 void mime_end(struct mime *mime, struct mime_target *target, bool complete)
 {
-    static const char hex[] = "0123456789abcdef";
     uint8_t digest[MD5_DIGEST_SIZE];
 
     if (mime->ended)
@@ -539,9 +539,6 @@ void mime_end(struct mime *mime, struct mime_target *target, bool complete)
     if (!mime->computes_md5 || !mime->md5_begun || !complete)
         return;
     md5_digest(&mime->md5, sizeof(digest), digest);
-    for (unsigned i = 0; i < sizeof(digest); i++) {
-        mime->md5_text[2 * i] = (uint8_t)hex[digest[i] >> 4];
-        mime->md5_text[2 * i + 1] = (uint8_t)hex[digest[i] & 15];
-    }
+    hex_write((char *)mime->md5_text, digest, sizeof(digest));
     mime->md5_done = true;
 }

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sluice/base64.h"
 #include "sluice/file.h"
 #include "sluice/heap.h"
 
@@ -82,10 +83,6 @@ struct mime_urls {
 
 enum mime_encoding { MIME_PLAIN, MIME_BASE64, MIME_QUOTED, MIME_UUENCODE };
 
-struct mime_base64 {
-    uint8_t digits[4], count;
-};
-
 /* Start of an escape sequence that the next piece of the line may complete. */
 struct mime_quoted {
     uint8_t bytes[2], count;
@@ -103,7 +100,7 @@ enum mime_state { MIME_IN_HEADERS, MIME_IN_BODY };
 struct mime_writer {
     struct file *file;
     enum mime_encoding encoding;
-    struct mime_base64 base64;
+    struct base64_stream base64;
     struct mime_quoted quoted;
     uint8_t line_end[2], line_end_length; /* the last line end: before a delimiter it belongs to the delimiter */
     bool alternative; /* an alternative interpretation: URLs are extracted from the first one only */
@@ -186,11 +183,6 @@ bool mime_equal_nocase(const uint8_t *bytes, uint32_t length, const char *word);
 
 /* --- mime_decode.c -------------------------------------------------------------------------------- */
 
-/* Decodes to at most length / 4 * 3 + 3 bytes and returns their number. Bytes that are not base64 are skipped and set
- * *invalid. */
-uint32_t mime_decode_base64(struct mime_base64 *state, const uint8_t *in, uint32_t length, uint8_t *out, bool *invalid);
-/* Decodes the rest at the end without padding, at most 3 bytes. */
-uint32_t mime_finish_base64(struct mime_base64 *state, uint8_t *out);
 /* Decodes to at most length + 4 bytes and returns their number. `ends`: the line ends after the input; *soft: with a
  * soft line break. Invalid escapes are copied unchanged. */
 uint32_t mime_decode_quoted(struct mime_quoted *state, const uint8_t *in, uint32_t length, bool ends, uint8_t *out,

@@ -1,79 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Incremental decoders for base64 (RFC 2045 6.8) and quoted-printable (6.7), and for lines of uuencode. */
+/* Incremental decoder for quoted-printable (RFC 2045 6.7), and decoder for lines of uuencode. */
 #include "mime.h"
-
-static int digit_of(uint8_t c)
-{
-    if (c >= 'A' && c <= 'Z')
-        return c - 'A';
-    if (c >= 'a' && c <= 'z')
-        return c - 'a' + 26;
-    if (c >= '0' && c <= '9')
-        return c - '0' + 52;
-    if (c == '+')
-        return 62;
-    return c == '/' ? 63 : -1;
-}
-
-/* Converts the digits of a group, which may be incomplete, to bytes; returns their number. */
-static uint32_t decode_group(struct mime_base64 *state, uint8_t *out)
-{
-    const uint8_t *digits = state->digits;
-    uint32_t bytes = state->count > 1 ? state->count - 1u : 0;
-
-    if (bytes > 0)
-        out[0] = (uint8_t)(digits[0] << 2 | digits[1] >> 4);
-    if (bytes > 1)
-        out[1] = (uint8_t)(digits[1] << 4 | digits[2] >> 2);
-    if (bytes > 2)
-        out[2] = (uint8_t)(digits[2] << 6 | digits[3]);
-    state->count = 0;
-    return bytes;
-}
-
-uint32_t mime_decode_base64(struct mime_base64 *state, const uint8_t *in, uint32_t length, uint8_t *out, bool *invalid)
-{
-    uint32_t written = 0;
-
-    for (uint32_t i = 0; i < length; i++) {
-        int digit = digit_of(in[i]);
-
-        if (digit >= 0) {
-            state->digits[state->count++] = (uint8_t)digit;
-            if (state->count == 4)
-                written += decode_group(state, out + written);
-        } else if (in[i] == '=') {
-            written += decode_group(state, out + written);
-        } else if (in[i] != ' ' && in[i] != '\t' && in[i] != '\r') {
-            *invalid = true;
-        }
-    }
-    return written;
-}
-
-uint32_t mime_finish_base64(struct mime_base64 *state, uint8_t *out)
-{
-    return decode_group(state, out);
-}
-
-static int hex_of(uint8_t c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
+#include "sluice/hex.h"
 
 /* Decodes a complete escape sequence; returns the number of bytes. Like receivers, copies an invalid one unchanged. */
 static uint32_t decode_escape(const uint8_t *bytes, uint8_t *out, bool *invalid)
 {
-    int high = hex_of(bytes[0]), low = hex_of(bytes[1]);
-
-    if (high >= 0 && low >= 0) {
-        *out = (uint8_t)(high << 4 | low);
+    if (hex_byte(bytes, out))
         return 1;
-    }
     *invalid = true;
     out[0] = '=';
     out[1] = bytes[0];

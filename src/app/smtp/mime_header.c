@@ -8,6 +8,7 @@
 
 #include "mime.h"
 #include "sluice/bytes.h"
+#include "sluice/hex.h"
 
 static uint8_t lower(uint8_t c)
 {
@@ -219,19 +220,12 @@ static void write_byte(struct text_writer *w, uint8_t byte)
     w->length++;
 }
 
-static int hex_digit(uint8_t c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = lower(c);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Decodes a value of RFC 2231: charset'language'text in the first section, and %XX escapes. */
 static void write_encoded(struct text_writer *w, const struct parameter *parameter, bool first)
 {
     const uint8_t *value = parameter->value;
     uint32_t length = parameter->value_length, at = 0;
+    uint8_t byte;
 
     if (first) {
         const uint8_t *quote = memchr(value, '\'', length), *second;
@@ -240,8 +234,8 @@ static void write_encoded(struct text_writer *w, const struct parameter *paramet
         at = second ? (uint32_t)(second - value) + 1 : 0;
     }
     while (at < length) {
-        if (value[at] == '%' && length - at > 2 && hex_digit(value[at + 1]) >= 0 && hex_digit(value[at + 2]) >= 0) {
-            write_byte(w, (uint8_t)(hex_digit(value[at + 1]) << 4 | hex_digit(value[at + 2])));
+        if (value[at] == '%' && length - at > 2 && hex_byte(value + at + 1, &byte)) {
+            write_byte(w, byte);
             at += 3;
         } else {
             write_byte(w, value[at++]);

@@ -29,7 +29,7 @@ static void close_file(struct mime *mime, struct mime_target *target, unsigned i
     uint8_t rest[3];
 
     if (complete && writer->encoding == MIME_BASE64)
-        append(mime, target, writer, rest, mime_finish_base64(&writer->base64, rest));
+        append(mime, target, writer, rest, base64_stream_finish(&writer->base64, rest));
     file_close(target->files, writer->file, complete ? FILE_CLOSED : FILE_TRUNCATED);
     memmove(writer, writer + 1, (mime->writers - index - 1u) * sizeof(*writer));
     mime->writers--;
@@ -116,7 +116,7 @@ static void write_line(struct mime *mime, struct mime_target *target, struct mim
     case MIME_BASE64:
         if (!mime->options->decode_base64)
             break;
-        length = mime_decode_base64(&writer->base64, line->bytes, line->length, out, &invalid);
+        length = base64_stream_decode(&writer->base64, line->bytes, line->length, out, &invalid);
         if (invalid && !writer->alternative)
             mime->anomalies |= MIME_INVALID_BASE64;
         append(mime, target, writer, out, length);

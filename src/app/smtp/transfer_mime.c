@@ -113,17 +113,17 @@ static void transfer_writer(struct transfer *t, struct mime_writer *writer)
 
     transfer_u8(t, &encoding);
     transfer_bool(t, &writer->alternative);
-    transfer_bytes(t, writer->base64.digits, sizeof(writer->base64.digits));
+    transfer_bytes(t, writer->base64.values, sizeof(writer->base64.values));
     transfer_u8(t, &writer->base64.count);
     transfer_bytes(t, writer->quoted.bytes, sizeof(writer->quoted.bytes));
     transfer_u8(t, &writer->quoted.count);
     transfer_bytes(t, writer->line_end, sizeof(writer->line_end));
     transfer_u8(t, &writer->line_end_length);
-    transfer_require(t, encoding <= MIME_UUENCODE && writer->base64.count < sizeof(writer->base64.digits) &&
+    transfer_require(t, encoding <= MIME_UUENCODE && writer->base64.count < sizeof(writer->base64.values) &&
                             writer->quoted.count <= sizeof(writer->quoted.bytes) &&
                             writer->line_end_length <= sizeof(writer->line_end));
-    for (unsigned i = 0; i < sizeof(writer->base64.digits); i++)
-        transfer_require(t, writer->base64.digits[i] < 64 || i >= writer->base64.count);
+    for (unsigned i = 0; i < sizeof(writer->base64.values); i++)
+        transfer_require(t, writer->base64.values[i] < 64 || i >= writer->base64.count);
     writer->encoding = (enum mime_encoding)encoding;
 }
 

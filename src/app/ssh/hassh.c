@@ -7,6 +7,7 @@
 #include <nettle/md5.h>
 
 #include "sluice/bytes.h"
+#include "sluice/hex.h"
 #include "ssh_priv.h"
 
 enum { COOKIE = 16, LISTS = 10, PARTS = 4, HASSH_MAX = 65536 };
@@ -31,17 +32,13 @@ static bool read_lists(struct cursor *cur, struct cursor lists[LISTS])
 
 static void set_hash(struct ssh_side *side)
 {
-    static const char digits[] = "0123456789abcdef";
     uint8_t digest[MD5_DIGEST_SIZE];
     struct md5_ctx md5;
 
     md5_init(&md5);
     md5_update(&md5, side->hassh_string.length, side->hassh_string.bytes);
     md5_digest(&md5, MD5_DIGEST_SIZE, digest);
-    for (unsigned i = 0; i < MD5_DIGEST_SIZE; i++) {
-        side->hassh[2 * i] = digits[digest[i] >> 4];
-        side->hassh[2 * i + 1] = digits[digest[i] & 15];
-    }
+    hex_write(side->hassh, digest, sizeof(digest));
 }
 
 int ssh_hassh(struct heap *heap, struct ssh_side *side, enum flow_direction direction, const uint8_t *bytes,

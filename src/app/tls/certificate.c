@@ -9,6 +9,7 @@
 
 #include "tls_priv.h"
 #include "x509.h"
+#include "sluice/hex.h"
 
 /* --- Certificate chain ---------------------------------------------------------------------------- */
 
@@ -59,19 +60,13 @@ static enum tls_event event_for_result(enum x509_result result)
 
 static void compute_fingerprint(struct tls_certificates *out, const struct cursor *certificate)
 {
-    static const char digits[] = "0123456789abcdef";
     struct sha1_ctx sha1;
     uint8_t digest[SHA1_DIGEST_SIZE];
 
     sha1_init(&sha1);
     sha1_update(&sha1, cursor_remaining(certificate), certificate->at);
     sha1_digest(&sha1, sizeof(digest), digest);
-    for (size_t i = 0; i < sizeof(digest); i++) {
-        out->fingerprint[3 * i] = digits[digest[i] >> 4];
-        out->fingerprint[3 * i + 1] = digits[digest[i] & 15];
-        if (i + 1 < sizeof(digest))
-            out->fingerprint[3 * i + 2] = ':';
-    }
+    hex_write_colons(out->fingerprint, digest, sizeof(digest));
 }
 
 static struct tls_piece write_name(struct cursor name, struct x509_text *text)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "tls_priv.h"
+#include "sluice/hex.h"
 
 /* --- Text ----------------------------------------------------------------------------------------- */
 
@@ -40,16 +41,6 @@ static void write_number(struct writer *w, unsigned value)
         value /= 10;
     } while (value > 0);
     write_bytes(w, digits + at, (uint32_t)(sizeof(digits) - at));
-}
-
-static void write_hex(char *out, const uint8_t *bytes, size_t length)
-{
-    static const char digits[] = "0123456789abcdef";
-
-    for (size_t i = 0; i < length; i++) {
-        out[2 * i] = digits[bytes[i] >> 4];
-        out[2 * i + 1] = digits[bytes[i] & 15];
-    }
 }
 
 /* --- Lists of a hello ----------------------------------------------------------------------------- */
@@ -141,7 +132,7 @@ static void compute_ja3(const struct tls_hello *hello, bool of_client, struct tl
     md5_init(&md5);
     md5_update(&md5, out->ja3.length, out->ja3.bytes);
     md5_digest(&md5, sizeof(digest), digest);
-    write_hex(out->ja3_hash, digest, sizeof(digest));
+    hex_write(out->ja3_hash, digest, sizeof(digest));
     out->ja3_computed = true;
 }
 
@@ -172,7 +163,6 @@ static bool is_alphanumeric(uint8_t byte)
 
 static void alpn_code(const struct tls_side *side, char out[2])
 {
-    static const char digits[] = "0123456789abcdef";
     struct cursor name;
 
     out[0] = out[1] = '0';
@@ -184,8 +174,8 @@ static void alpn_code(const struct tls_side *side, char out[2])
         return;
     bool is_plain = is_alphanumeric(first) && is_alphanumeric(last);
 
-    out[0] = is_plain ? (char)first : digits[first >> 4];
-    out[1] = is_plain ? (char)last : digits[last & 15];
+    out[0] = is_plain ? (char)first : hex_digits[first >> 4];
+    out[1] = is_plain ? (char)last : hex_digits[last & 15];
 }
 
 static void write_count(char *out, unsigned count)
@@ -202,7 +192,7 @@ static void digest_list(struct sha256_ctx *sha256, const uint16_t *numbers, size
         const uint8_t bytes[2] = { (uint8_t)(numbers[i] >> 8), (uint8_t)numbers[i] };
         char text[5] = { ',' };
 
-        write_hex(text + 1, bytes, 2);
+        hex_write(text + 1, bytes, 2);
         sha256_update(sha256, i > 0 ? 5 : 4, (const uint8_t *)text + (i > 0 ? 0 : 1));
     }
 }
@@ -243,7 +233,7 @@ static void end_digest(struct sha256_ctx *sha256, char out[12])
     uint8_t digest[6];
 
     sha256_digest(sha256, sizeof(digest), digest);
-    write_hex(out, digest, sizeof(digest));
+    hex_write(out, digest, sizeof(digest));
 }
 
 static size_t remove_sni_and_alpn(uint16_t *types, size_t count, bool *has_name)

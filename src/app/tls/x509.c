@@ -4,6 +4,7 @@
  * the first invalid part can be named. The parts after the extensions (signature) are only checked for their structure.
  */
 #include "x509.h"
+#include "sluice/hex.h"
 
 enum { VERSION_FIELD = DER_CONTEXT_CONSTRUCTED | 0, EXTENSIONS_FIELD = DER_CONTEXT_CONSTRUCTED | 3 };
 
@@ -304,7 +305,6 @@ static void find_zero_run(const uint8_t *bytes, unsigned *start, unsigned *count
 
 static void append_group(struct x509_text *out, uint16_t group)
 {
-    static const char digits[] = "0123456789abcdef";
     bool begun = false;
 
     for (int shift = 12; shift >= 0; shift -= 4) {
@@ -312,7 +312,7 @@ static void append_group(struct x509_text *out, uint16_t group)
 
         begun |= digit != 0 || shift == 0;
         if (begun)
-            append(out, &digits[digit], 1);
+            append(out, &hex_digits[digit], 1);
     }
 }
 

@@ -2,19 +2,12 @@
 #include <errno.h>
 
 #include "header.h"
+#include "sluice/hex.h"
 #include "sluice/number_range.h"
 
 static bool tos_match(const struct match_input *in, const void *data)
 {
     return in->packet->ip_version == 4 && number_range_has(data, in->packet->tos);
-}
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 /* Snort's notation of hexadecimal numbers: x1, x12, !x12. */

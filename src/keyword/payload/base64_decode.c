@@ -7,9 +7,9 @@
  */
 #include <errno.h>
 
-#include "base64.h"
 #include "base64_data.h"
 #include "keyword/meta/option.h"
+#include "sluice/base64.h"
 #include "sluice/transform.h"
 
 enum {

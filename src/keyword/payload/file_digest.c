@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "sluice/hex.h"
 
 enum { DIGEST_MAX = 32, DIGESTS_MAX = 1 << 26 };
 
@@ -66,14 +67,6 @@ struct reading {
     char path[PATH_MAX];
 };
 
-static int hex_digit(char c)
-{
-    static const char digits[] = "0123456789abcdef";
-    const char *at = c ? strchr(digits, c >= 'A' && c <= 'F' ? c | 0x20 : c) : NULL;
-
-    return at ? (int)(at - digits) : -1;
-}
-
 static int add(struct reading *reading, const uint8_t *digest)
 {
     struct digests *digests = reading->digests;
@@ -104,7 +97,7 @@ static int read_line(struct reading *reading, const char *line, uint32_t number)
         return rule_parser_error(reading->parser, reading->value, "%s:%u: the digest has %zu digits and not %u",
                                  reading->path, number, length, 2 * reading->digests->size);
     for (size_t i = 0; i < length; i += 2)
-        digest[i / 2] = (uint8_t)(hex_digit(line[i]) << 4 | hex_digit(line[i + 1]));
+        hex_byte(line + i, &digest[i / 2]);
     return add(reading, digest);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "literal.h"
 
-#include <ctype.h>
 #include <errno.h>
+#include "sluice/hex.h"
 
 /* The quoted text while it is converted to bytes. */
 struct literal {
@@ -16,13 +16,6 @@ struct literal {
 static struct span piece(const struct literal *literal, size_t start, size_t length)
 {
     return (struct span){ .at = literal->text.at + start, .length = length };
-}
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    return isxdigit((unsigned char)c) ? (c | 0x20) - 'a' + 10 : -1;
 }
 
 /* Parses a hexadecimal block such as |0d 0a|, from after the opening bar to after the closing one. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
 
-#include "keyword/payload/base64.h"
 #include "keyword/meta/option.h"
+#include "sluice/base64.h"
 #include "transform.h"
 
 struct from_base64 {

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "transform.h"
-
-static int hex_value(uint8_t c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = transform_lower(c);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
+#include "sluice/hex.h"
 
 /* Returns the length of an escape at the '%': 3. For an invalid escape it returns the number of bytes to copy
  * unchanged, as in Suricata up to and including the byte that is no digit: the second '%' of "%%41" does not start an
@@ -15,15 +8,10 @@ static int hex_value(uint8_t c)
 static uint32_t measure(const uint8_t *bytes, uint32_t length)
 {
     for (uint32_t i = 1; i < 3; i++) {
-        if (i == length || hex_value(bytes[i]) < 0)
+        if (i == length || hex_digit(bytes[i]) < 0)
             return i == length ? i : i + 1;
     }
     return 3;
-}
-
-static bool is_escape(const uint8_t *bytes, uint32_t length)
-{
-    return length >= 3 && hex_value(bytes[1]) >= 0 && hex_value(bytes[2]) >= 0;
 }
 
 static bool url_decode_transform(struct transform_scratch *scratch, const uint8_t *bytes, uint32_t length,
@@ -39,8 +27,8 @@ static bool url_decode_transform(struct transform_scratch *scratch, const uint8_
         if (bytes[i] != '%') {
             output[count++] = bytes[i] == '+' ? ' ' : bytes[i];
             i++;
-        } else if (is_escape(bytes + i, length - i)) {
-            output[count++] = (uint8_t)(hex_value(bytes[i + 1]) << 4 | hex_value(bytes[i + 2]));
+        } else if (length - i >= 3 && hex_byte(bytes + i + 1, &output[count])) {
+            count++;
             i += 3;
         } else {
             for (uint32_t end = i + measure(bytes + i, length - i); i < end; i++)

@@ -4,6 +4,7 @@
 
 #include "keyword/meta/option.h"
 #include "transform.h"
+#include "sluice/hex.h"
 
 enum { XOR_MAX_KEY = 255 };
 
@@ -39,12 +40,9 @@ static int parse_hex(struct rule_parser *parser, struct span text, struct xor_ke
     if (text.length == 0 || text.length % 2 != 0 || text.length / 2 > XOR_MAX_KEY)
         return rule_parser_error(parser, text, "a key is 1 to %d bytes, each two hexadecimal digits", XOR_MAX_KEY);
     for (size_t i = 0; i < text.length; i += 2) {
-        char digits[] = { '0', 'x', text.at[i], text.at[i + 1] };
-        uint64_t byte = 0;
-
-        if (!text_to_uint(digits, sizeof(digits), 0, UINT8_MAX, &byte))
+        if (!hex_byte(text.at + i, &key->bytes[key->length]))
             return rule_parser_error(parser, (struct span){ text.at + i, 2 }, "expected a hexadecimal number");
-        key->bytes[key->length++] = (uint8_t)byte;
+        key->length++;
     }
     return 0;
 }
