@@ -67,6 +67,11 @@ static inline uint32_t load_le32(const uint8_t *p)
     return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
+static inline uint64_t load_le64(const uint8_t *p)
+{
+    return (uint64_t)load_le32(p + 4) << 32 | load_le32(p);
+}
+
 /* Consumes `length` bytes and lends them; NULL when there are fewer. */
 static inline const uint8_t *cursor_read(struct cursor *cur, size_t length)
 {

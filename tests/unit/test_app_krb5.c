@@ -3,7 +3,7 @@
 #include <check.h>
 
 #include "../lib/app_rig.h"
-#include "app/krb5/ber.h"
+#include "app/krb5/krb5_priv.h"
 
 #define ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define DATA(text) text, sizeof(text) - 1
@@ -222,64 +222,6 @@ START_TEST(protocol_is_found)
 }
 END_TEST
 
-static const struct {
-    const char *bytes;
-    size_t length;
-    enum ber_result result;
-    uint32_t value_length;
-} heads[] = {
-    { DATA("\x30\x05"), BER_OK, 5 },
-    { DATA("\x30\x82\x01\x02"), BER_OK, 258 },
-    { DATA("\x30\x84\x7f\xff\xff\xff"), BER_OK, 0x7fffffff },
-    { DATA("\x30"), BER_SHORT, 0 },
-    { DATA(""), BER_SHORT, 0 },
-    { DATA("\x30\x82\x01"), BER_SHORT, 0 },
-    { DATA("\x30\x80\0\0"), BER_BROKEN, 0 },
-    { DATA("\x30\x85\0\0\0\0\x01"), BER_BROKEN, 0 },
-    { DATA("\x7f\x81\x01\x00"), BER_BROKEN, 0 },
-};
-
-START_TEST(head_is_read)
-{
-    struct cursor cur = cursor_of(heads[_i].bytes, heads[_i].length);
-    uint32_t length = 0;
-    uint8_t tag = 0;
-
-    ck_assert_int_eq(ber_read_header(&cur, &tag, &length), heads[_i].result);
-    if (heads[_i].result == BER_OK)
-        ck_assert_uint_eq(length, heads[_i].value_length);
-    else
-        ck_assert_ptr_eq(cur.at, heads[_i].bytes);
-}
-END_TEST
-
-static const struct {
-    const char *bytes;
-    size_t length;
-    bool fine;
-    int32_t value;
-} integers[] = {
-    { DATA("\xa1\x03\x02\x01\x05"), true, 5 },
-    { DATA("\xa1\x04\x02\x02\xff\x7b"), true, -133 },
-    { DATA("\xa1\x06\x02\x04\x80\0\0\0"), true, INT32_MIN },
-    { DATA("\xa1\x07\x02\x05\0\0\0\0\x01"), false, 0 },
-    { DATA("\xa1\x02\x02\0"), false, 0 },
-    { DATA("\xa2\x03\x02\x01\x05"), false, 0 },
-    { DATA("\xa1\x04\x02\x01\x05"), false, 0 },
-    { DATA("\xa1\x03\x02\x02\x05\x06"), false, 0 },
-};
-
-START_TEST(integer_is_read)
-{
-    struct cursor cur = cursor_of(integers[_i].bytes, integers[_i].length);
-    int32_t value = 0;
-
-    ck_assert_int_eq(ber_read_integer(&cur, 1, &value), integers[_i].fine);
-    ck_assert_int_eq(value, integers[_i].value);
-    ck_assert_uint_eq(cursor_remaining(&cur), integers[_i].fine ? 0 : integers[_i].length);
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("app_krb5");
@@ -289,8 +231,6 @@ int main(void)
     tcase_add_loop_test(tests, broken_messages_are_passed_over, 0, ROWS(ways));
     tcase_add_loop_test(tests, endless_record_fails, 1, ROWS(ways));
     tcase_add_loop_test(tests, protocol_is_found, 0, ROWS(finds));
-    tcase_add_loop_test(tests, head_is_read, 0, ROWS(heads));
-    tcase_add_loop_test(tests, integer_is_read, 0, ROWS(integers));
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sluice/base64.h"
+#include "sluice/der.h"
 #include "sluice/hex.h"
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof((table)[0])))
@@ -166,10 +167,128 @@ START_TEST(decodes_what_it_encodes)
 }
 END_TEST
 
+/* --- DER ------------------------------------------------------------------------------------------ */
+
+#define DATA(text) text, sizeof(text) - 1
+
+static const struct {
+    const char *bytes;
+    size_t length;
+    enum der_result result[3]; /* by enum der_form: definite, any, one-octet tag */
+    uint64_t value_length;
+} headers[] = {
+    { DATA("\x30\x05"), { DER_OK, DER_OK, DER_OK }, 5 },
+    { DATA("\x30\x82\x01\x02"), { DER_OK, DER_OK, DER_OK }, 258 },
+    { DATA("\x30\x83\0\0\x05"), { DER_OK, DER_OK, DER_OK }, 5 },
+    { DATA("\x30\x84\x7f\xff\xff\xff"), { DER_OK, DER_OK, DER_MALFORMED }, 0x7fffffff },
+    { DATA("\x30\x85\0\0\0\0\x01"), { DER_MALFORMED, DER_OK, DER_MALFORMED }, 1 },
+    { DATA("\x30\x88\xff\xff\xff\xff\xff\xff\xff\xff"), { DER_MALFORMED, DER_OK, DER_MALFORMED }, UINT64_MAX },
+    { DATA("\x30\x89\0\0\0\0\0\0\0\0\x01"), { DER_MALFORMED, DER_MALFORMED, DER_MALFORMED }, 0 },
+    { DATA("\x30\xff"), { DER_MALFORMED, DER_MALFORMED, DER_MALFORMED }, 0 },
+    { DATA(""), { DER_TRUNCATED, DER_TRUNCATED, DER_TRUNCATED }, 0 },
+    { DATA("\x30"), { DER_TRUNCATED, DER_TRUNCATED, DER_TRUNCATED }, 0 },
+    { DATA("\x30\x82\x01"), { DER_TRUNCATED, DER_TRUNCATED, DER_TRUNCATED }, 0 },
+    { DATA("\x30\x85\0\0\0"), { DER_MALFORMED, DER_TRUNCATED, DER_MALFORMED }, 0 },
+    /* indefinite length of a constructed and of a primitive value */
+    { DATA("\x30\x80"), { DER_MALFORMED, DER_OK, DER_OK }, 0 },
+    { DATA("\x04\x80"), { DER_MALFORMED, DER_MALFORMED, DER_OK }, 0 },
+    /* high tag numbers: 1, then 0x7f as length; the octets of a number, up to four; a number that does not end */
+    { DATA("\x7f\x01\x05"), { DER_MALFORMED, DER_OK, DER_OK }, 5 },
+    { DATA("\x7f\x81\x82\x83\x04\x05"), { DER_MALFORMED, DER_OK, DER_OK }, 5 },
+    { DATA("\x7f\x81\x82\x83\x84\x05\x05"), { DER_MALFORMED, DER_MALFORMED, DER_OK }, 0 },
+    { DATA("\x7f"), { DER_MALFORMED, DER_TRUNCATED, DER_TRUNCATED }, 0 },
+    { DATA("\x1f\x81\x82"), { DER_MALFORMED, DER_TRUNCATED, DER_OK }, 0 },
+};
+
+START_TEST(reads_headers_of_each_form)
+{
+    for (enum der_form form = DER_DEFINITE; form <= DER_ONE_OCTET_TAG; form++) {
+        struct cursor cur = cursor_of(headers[_i].bytes, headers[_i].length);
+        struct der_header header = { .length = 77 };
+        enum der_result result = der_read_header(&cur, form, &header);
+
+        ck_assert_msg(result == headers[_i].result[form], "form %d: %d", (int)form, (int)result);
+        if (result != DER_OK) {
+            ck_assert_ptr_eq(cur.at, headers[_i].bytes);
+            ck_assert_uint_eq(header.length, 77);
+        } else if (form != DER_ONE_OCTET_TAG) {
+            ck_assert_uint_eq(header.length, headers[_i].value_length);
+            ck_assert_uint_eq(header.identifier, (uint8_t)headers[_i].bytes[0]);
+            ck_assert_uint_eq(cursor_remaining(&cur), 0);
+        }
+    }
+}
+END_TEST
+
+START_TEST(reads_high_tag_numbers)
+{
+    struct cursor cur = cursor_of("\x7f\x81\x82\x83\x04\x05", 6);
+    struct der_header header;
+
+    ck_assert_int_eq(der_read_header(&cur, DER_ANY, &header), DER_OK);
+    ck_assert_uint_eq(header.number, ((1u * 128 + 2) * 128 + 3) * 128 + 4);
+    cur = cursor_of("\x7f\x01\x05", 3);
+    ck_assert_int_eq(der_read_header(&cur, DER_ONE_OCTET_TAG, &header), DER_OK);
+    ck_assert_uint_eq(header.number, 31);
+    ck_assert_uint_eq(header.length, 1);
+    ck_assert_uint_eq(cursor_remaining(&cur), 1);
+}
+END_TEST
+
+static const struct {
+    const char *bytes;
+    size_t length;
+    bool fine;
+    int32_t value;
+} integers[] = {
+    { DATA("\xa1\x03\x02\x01\x05"), true, 5 },
+    { DATA("\xa1\x04\x02\x02\xff\x7b"), true, -133 },
+    { DATA("\xa1\x06\x02\x04\x80\0\0\0"), true, INT32_MIN },
+    { DATA("\xa1\x07\x02\x05\0\0\0\0\x01"), false, 0 },
+    { DATA("\xa1\x02\x02\0"), false, 0 },
+    { DATA("\xa2\x03\x02\x01\x05"), false, 0 },
+    { DATA("\xa1\x04\x02\x01\x05"), false, 0 },
+    { DATA("\xa1\x03\x02\x02\x05\x06"), false, 0 },
+};
+
+START_TEST(reads_explicit_integers)
+{
+    struct cursor cur = cursor_of(integers[_i].bytes, integers[_i].length);
+    int32_t value = 0;
+
+    ck_assert_int_eq(der_read_explicit_int32(&cur, 1, &value), integers[_i].fine);
+    ck_assert_int_eq(value, integers[_i].value);
+    ck_assert_uint_eq(cursor_remaining(&cur), integers[_i].fine ? 0 : integers[_i].length);
+}
+END_TEST
+
+START_TEST(keeps_values_inside_their_parents)
+{
+    static const char bytes[] = "\x30\x04\x02\x01\x05\x04\x30\x03\x04\x02\x01";
+    struct cursor cur = cursor_of(bytes, sizeof(bytes) - 1), body, inner;
+    struct der_value value;
+
+    ck_assert(!der_read(&cur, DER_SET, &body));
+    ck_assert(der_skip_optional(&cur, DER_SET));
+    ck_assert_ptr_eq(cur.at, bytes);
+    ck_assert(der_read(&cur, DER_SEQUENCE, &body));
+    ck_assert(der_read(&body, DER_INTEGER, &inner));
+    ck_assert_uint_eq(*inner.at, 5);
+    ck_assert(!der_next(&body, &value)); /* its length octet is outside of the sequence */
+    ck_assert(!der_read(&cur, DER_SEQUENCE, &body) || !der_next(&body, &value));
+
+    cur = cursor_of("\x31\x05\x01", 3);
+    ck_assert(!der_skip_optional(&cur, DER_SET)); /* present, but incomplete */
+    cur = cursor_of("", 0);
+    ck_assert(der_skip_optional(&cur, DER_SET));
+    ck_assert(!der_next(&cur, &value));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("encodings");
-    TCase *hex = tcase_create("hexadecimal"), *base64 = tcase_create("base64");
+    TCase *hex = tcase_create("hexadecimal"), *base64 = tcase_create("base64"), *der = tcase_create("der");
 
     tcase_add_test(hex, reads_digits_of_both_cases_only);
     tcase_add_test(hex, reads_two_digits_or_nothing);
@@ -179,6 +298,11 @@ int main(void)
     tcase_add_loop_test(base64, decodes_pieces_as_the_whole, 0, ROWS(streams));
     tcase_add_test(base64, decodes_what_it_encodes);
     suite_add_tcase(suite, base64);
+    tcase_add_loop_test(der, reads_headers_of_each_form, 0, ROWS(headers));
+    tcase_add_test(der, reads_high_tag_numbers);
+    tcase_add_loop_test(der, reads_explicit_integers, 0, ROWS(integers));
+    tcase_add_test(der, keeps_values_inside_their_parents);
+    suite_add_tcase(suite, der);
 
     SRunner *runner = srunner_create(suite);
 

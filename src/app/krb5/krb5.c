@@ -6,8 +6,8 @@
  */
 #include <errno.h>
 
-#include "ber.h"
 #include "krb5_priv.h"
+#include "sluice/der.h"
 #include "sluice/transfer.h"
 
 struct krb5_state {
@@ -82,14 +82,13 @@ static bool handle_message(struct app_context *context, struct krb5_state *state
                            const uint8_t *bytes, uint32_t length)
 {
     struct cursor cur = cursor_of(bytes, length);
-    uint32_t size;
-    uint8_t tag;
+    struct der_header header;
 
-    if (ber_read_header(&cur, &tag, &size) != BER_OK)
+    if (der_read_header(&cur, DER_DEFINITE, &header) != DER_OK)
         return add_malformed_tx(context, direction);
-    if ((tag & 0xc0) != 0x40)
+    if ((header.identifier & 0xc0) != 0x40)
         return true;
-    return handle_content(context, state, direction, tag & 0x1f, &cur);
+    return handle_content(context, state, direction, (uint8_t)header.number, &cur);
 }
 
 static struct app_result feed_stream(struct app_context *context, struct krb5_state *state, const struct app_input *in)
@@ -122,7 +121,7 @@ static struct app_result feed_stream(struct app_context *context, struct krb5_st
 /* Whether the tag of the datagram's first message contradicts the direction of the flow. */
 static bool contradicts_direction(const struct app_input *in)
 {
-    return in->length > 0 && (in->bytes[0] & 0xe0) == BER_APPLICATION &&
+    return in->length > 0 && (in->bytes[0] & 0xe0) == DER_APPLICATION_CONSTRUCTED &&
            is_request(in->bytes[0] & 0x1f) != (in->direction == FLOW_TO_SERVER);
 }
 
@@ -169,12 +168,13 @@ static enum app_probe_result expect_bytes(struct cursor *cur, const uint8_t *exp
 
 static enum app_probe_result expect_header(struct cursor *cur, uint8_t *tag)
 {
-    uint32_t length;
+    struct der_header header;
 
-    switch (ber_read_header(cur, tag, &length)) {
-    case BER_OK:
+    switch (der_read_header(cur, DER_DEFINITE, &header)) {
+    case DER_OK:
+        *tag = header.identifier;
         return APP_YES;
-    case BER_SHORT:
+    case DER_TRUNCATED:
         return APP_UNSURE;
     default:
         return APP_NO;
@@ -192,14 +192,15 @@ static enum app_probe_result test_start(struct cursor cur, uint8_t *type)
     if (guess != APP_YES)
         return guess;
     *type = tag & 0x1f;
-    if ((tag & 0xe0) != BER_APPLICATION || !(is_parsed_type(*type) || *type == KRB5_AP_REQ || *type == KRB5_AP_REP))
+    if ((tag & 0xe0) != DER_APPLICATION_CONSTRUCTED ||
+        !(is_parsed_type(*type) || *type == KRB5_AP_REQ || *type == KRB5_AP_REP))
         return APP_NO;
     guess = expect_header(&cur, &tag);
-    if (guess != APP_YES || tag != BER_SEQUENCE)
+    if (guess != APP_YES || tag != DER_SEQUENCE)
         return guess == APP_YES ? APP_NO : guess;
     if (!cursor_u8(&cur, &field))
         return APP_UNSURE;
-    if (field != BER_CONTEXT && field != (BER_CONTEXT | 1))
+    if (field != DER_CONTEXT_CONSTRUCTED && field != (DER_CONTEXT_CONSTRUCTED | 1))
         return APP_NO;
     guess = expect_bytes(&cur, version, sizeof(version));
     if (guess != APP_YES)

@@ -5,8 +5,8 @@
  */
 #include <errno.h>
 
-#include "ber.h"
 #include "krb5_priv.h"
+#include "sluice/der.h"
 
 struct parser {
     struct heap *heap;
@@ -34,12 +34,12 @@ static bool read_name(struct parser *parser, struct cursor *cur, uint8_t number,
     struct krb5_text slash;
     int32_t type;
 
-    if (!ber_read_sequence(cur, number, &name) || !ber_read_integer(&name, 0, &type) ||
-        !ber_read_sequence(&name, 1, &strings))
+    if (!der_read_explicit(cur, number, DER_SEQUENCE, &name) || !der_read_explicit_int32(&name, 0, &type) ||
+        !der_read_explicit(&name, 1, DER_SEQUENCE, &strings))
         return false;
     out->whole.at = parser->tx->text.length;
     while (cursor_remaining(&strings)) {
-        if (out->components == KRB5_COMPONENTS || !ber_read(&strings, BER_GENERAL_STRING, &component))
+        if (out->components == KRB5_COMPONENTS || !der_read(&strings, DER_GENERAL_STRING, &component))
             return false;
         if (out->components > 0 && !store_text(parser, "/", 1, &slash))
             return false;
@@ -56,7 +56,7 @@ static bool is_next(const struct cursor *cur, uint8_t number)
 {
     const uint8_t *tag = cursor_peek(cur, 1);
 
-    return tag && *tag == (BER_CONTEXT | number);
+    return tag && *tag == (DER_CONTEXT_CONSTRUCTED | number);
 }
 
 static bool read_optional_name(struct parser *parser, struct cursor *cur, uint8_t number, struct krb5_name *out)
@@ -68,7 +68,7 @@ static bool read_realm(struct parser *parser, struct cursor *cur, uint8_t number
 {
     struct cursor realm;
 
-    parser->tx->has_realm = ber_read_string(cur, number, &realm) &&
+    parser->tx->has_realm = der_read_explicit(cur, number, DER_GENERAL_STRING, &realm) &&
                             store_text(parser, realm.at, cursor_remaining(&realm), &parser->tx->realm);
     return parser->tx->has_realm;
 }
@@ -78,8 +78,8 @@ static bool read_start(struct cursor *cur, uint8_t number, uint8_t type)
 {
     int32_t version, actual;
 
-    return ber_read_integer(cur, number, &version) && version == 5 &&
-           ber_read_integer(cur, (uint8_t)(number + 1), &actual) && actual == type;
+    return der_read_explicit_int32(cur, number, &version) && version == 5 &&
+           der_read_explicit_int32(cur, (uint8_t)(number + 1), &actual) && actual == type;
 }
 
 /* KDC-REQ */
@@ -90,10 +90,10 @@ static bool read_request(struct parser *parser, struct cursor *cur)
 
     if (!read_start(cur, 1, tx->type))
         return false;
-    ber_skip(cur, 3); /* padata */
-    if (!ber_read_sequence(cur, 4, &body) || !is_next(&body, 0))
+    der_skip_optional(cur, DER_CONTEXT_CONSTRUCTED | 3); /* padata */
+    if (!der_read_explicit(cur, 4, DER_SEQUENCE, &body) || !is_next(&body, 0))
         return false;
-    ber_skip(&body, 0); /* options */
+    der_skip_optional(&body, DER_CONTEXT_CONSTRUCTED | 0); /* options */
     return read_optional_name(parser, &body, 1, &tx->client) && read_realm(parser, &body, 2) &&
            read_optional_name(parser, &body, 3, &tx->server);
 }
@@ -104,14 +104,15 @@ static bool read_ticket(struct parser *parser, struct cursor *cur)
     struct cursor field, ticket, body, encrypted;
     int32_t version;
 
-    if (!ber_read(cur, BER_CONTEXT | 5, &field) || !ber_read(&field, BER_APPLICATION | 1, &ticket) ||
-        !ber_read(&ticket, BER_SEQUENCE, &body))
+    if (!der_read(cur, DER_CONTEXT_CONSTRUCTED | 5, &field) ||
+        !der_read(&field, DER_APPLICATION_CONSTRUCTED | 1, &ticket) || !der_read(&ticket, DER_SEQUENCE, &body))
         return false;
-    if (!ber_read_integer(&body, 0, &version))
+    if (!der_read_explicit_int32(&body, 0, &version))
         return false;
-    ber_skip(&body, 1); /* realm */
-    tx->has_ticket_encryption = read_name(parser, &body, 2, &tx->server) && ber_read_sequence(&body, 3, &encrypted) &&
-                                ber_read_integer(&encrypted, 0, &tx->ticket_encryption);
+    der_skip_optional(&body, DER_CONTEXT_CONSTRUCTED | 1); /* realm */
+    tx->has_ticket_encryption = read_name(parser, &body, 2, &tx->server) &&
+                                der_read_explicit(&body, 3, DER_SEQUENCE, &encrypted) &&
+                                der_read_explicit_int32(&encrypted, 0, &tx->ticket_encryption);
     return tx->has_ticket_encryption;
 }
 
@@ -123,10 +124,11 @@ static bool read_reply(struct parser *parser, struct cursor *cur)
 
     if (!read_start(cur, 0, tx->type))
         return false;
-    ber_skip(cur, 2); /* padata */
+    der_skip_optional(cur, DER_CONTEXT_CONSTRUCTED | 2); /* padata */
     if (!read_realm(parser, cur, 3) || !read_name(parser, cur, 4, &tx->client) || !read_ticket(parser, cur))
         return false;
-    tx->has_encryption = ber_read_sequence(cur, 6, &encrypted) && ber_read_integer(&encrypted, 0, &tx->encryption);
+    tx->has_encryption =
+        der_read_explicit(cur, 6, DER_SEQUENCE, &encrypted) && der_read_explicit_int32(&encrypted, 0, &tx->encryption);
     return tx->has_encryption;
 }
 
@@ -138,13 +140,13 @@ static bool read_error(struct parser *parser, struct cursor *cur)
     if (!read_start(cur, 0, tx->type))
         return false;
     for (uint8_t times = 2; times <= 5; times++)
-        ber_skip(cur, times);
-    tx->has_error = ber_read_integer(cur, 6, &tx->error);
+        der_skip_optional(cur, DER_CONTEXT_CONSTRUCTED | times);
+    tx->has_error = der_read_explicit_int32(cur, 6, &tx->error);
     if (!tx->has_error || (is_next(cur, 7) && !read_realm(parser, cur, 7)))
         return false;
     if (!read_optional_name(parser, cur, 8, &tx->client))
         return false;
-    ber_skip(cur, 9); /* the server's realm */
+    der_skip_optional(cur, DER_CONTEXT_CONSTRUCTED | 9); /* the server's realm */
     return read_name(parser, cur, 10, &tx->server);
 }
 
@@ -152,7 +154,7 @@ int krb5_parse(struct heap *heap, struct krb5_tx *tx, const uint8_t *bytes, uint
 {
     struct parser parser = { .heap = heap, .tx = tx, .limit = 2 * length };
     struct cursor cur = cursor_of(bytes, length), body;
-    bool ok = ber_read(&cur, BER_SEQUENCE, &body);
+    bool ok = der_read(&cur, DER_SEQUENCE, &body);
 
     if (ok && tx->type == KRB5_ERROR)
         ok = read_error(&parser, &body);

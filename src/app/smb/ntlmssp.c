@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "sluice/der.h"
 #include "smb_priv.h"
 
 static const uint8_t signature[8] = { 'N', 'T', 'L', 'M', 'S', 'S', 'P', 0 };
@@ -70,42 +71,22 @@ static void read_authenticate(struct smb_parser *parser, struct smb_tx *tx, cons
 
 /* --- Kerberos ---------------------------------------------------------------------------------------- */
 
-enum {
-    DER_BIT_SEQUENCE = 0x30,
-    DER_OID = 6,
-    DER_OCTETS = 4,
-    DER_TAG0 = 0xa0,
-    DER_APPLICATION0 = 0x60,
-    DER_TICKET = 0x61,
-    DER_AP_REQUEST = 0x6e,
-    DER_TEXT = 0x1b,
-    STEPS_MAX = 64,
-};
+enum { STEPS_MAX = 64, TICKET = DER_APPLICATION_CONSTRUCTED | 1, AP_REQUEST = DER_APPLICATION_CONSTRUCTED | 14 };
 
 /* Finds the next element with this tag at cur and advances cur past it. */
 static bool next_element(struct cursor *cur, uint8_t expected_tag, struct cursor *out)
 {
     for (unsigned steps = 0; steps < STEPS_MAX; steps++) {
-        uint8_t tag, size;
-        size_t length = 0;
+        struct der_header header;
 
-        if (!cursor_u8(cur, &tag) || !cursor_u8(cur, &size) || (size > 0x83))
+        if (der_read_header(cur, DER_ONE_OCTET_TAG, &header) != DER_OK)
             return false;
-        for (unsigned i = 0x80; i < size; i++) {
-            uint8_t byte;
-
-            if (!cursor_u8(cur, &byte))
-                return false;
-            length = length << 8 | byte;
-        }
-        if (size < 0x80)
-            length = size;
-        const uint8_t *bytes = cursor_read(cur, length);
+        const uint8_t *bytes = cursor_read(cur, (size_t)header.length);
 
         if (!bytes)
             return false;
-        *out = cursor_of(bytes, length);
-        if (tag == expected_tag)
+        *out = cursor_of(bytes, (size_t)header.length);
+        if (header.identifier == expected_tag)
             return true;
     }
     return false;
@@ -125,14 +106,15 @@ static bool descend(struct cursor *cur, const uint8_t *tags, unsigned count)
 /* Parses realm and service names of a ticket. */
 static void read_ticket(struct smb_parser *parser, struct smb_tx *tx, struct cursor ticket)
 {
-    static const uint8_t realm_tags[] = { DER_TAG0 + 1, DER_TEXT };
-    static const uint8_t names_tags[] = { DER_TAG0 + 2, DER_BIT_SEQUENCE, DER_TAG0 + 1, DER_BIT_SEQUENCE };
+    static const uint8_t realm_tags[] = { DER_CONTEXT_CONSTRUCTED | 1, DER_GENERAL_STRING };
+    static const uint8_t names_tags[] = { DER_CONTEXT_CONSTRUCTED | 2, DER_SEQUENCE, DER_CONTEXT_CONSTRUCTED | 1,
+                                          DER_SEQUENCE };
     struct cursor realm = ticket, names = ticket, name;
 
     if (!descend(&realm, realm_tags, sizeof(realm_tags)) || !descend(&names, names_tags, sizeof(names_tags)))
         return;
     smb_store_bytes(parser, &tx->text[SMB_TEXT_REALM], realm.at, cursor_remaining(&realm));
-    for (unsigned i = 0; i < STEPS_MAX && next_element(&names, DER_TEXT, &name); i++) {
+    for (unsigned i = 0; i < STEPS_MAX && next_element(&names, DER_GENERAL_STRING, &name); i++) {
         smb_store_bytes(parser, &tx->text[SMB_TEXT_SERVICE_NAMES], name.at, cursor_remaining(&name));
         smb_store_bytes(parser, &tx->text[SMB_TEXT_SERVICE_NAMES], (const uint8_t *)"", 1);
     }
@@ -140,10 +122,12 @@ static void read_ticket(struct smb_parser *parser, struct smb_tx *tx, struct cur
 
 static void read_kerberos(struct smb_parser *parser, struct smb_tx *tx, const uint8_t *blob, size_t length)
 {
-    static const uint8_t token_tags[] = { DER_APPLICATION0, DER_TAG0,   DER_BIT_SEQUENCE,
-                                          DER_TAG0 + 2,     DER_OCTETS, DER_APPLICATION0 };
-    static const uint8_t ticket_tags[] = { DER_AP_REQUEST, DER_BIT_SEQUENCE, DER_TAG0 + 3, DER_TICKET,
-                                           DER_BIT_SEQUENCE };
+    static const uint8_t token_tags[] = {
+        DER_APPLICATION_CONSTRUCTED, DER_CONTEXT_CONSTRUCTED, DER_SEQUENCE,
+        DER_CONTEXT_CONSTRUCTED | 2, DER_OCTET_STRING,        DER_APPLICATION_CONSTRUCTED
+    };
+    static const uint8_t ticket_tags[] = { AP_REQUEST, DER_SEQUENCE, DER_CONTEXT_CONSTRUCTED | 3, TICKET,
+                                           DER_SEQUENCE };
     struct cursor cur = cursor_of(blob, length), oid;
 
     /* The wrapper contains the OID of the mechanism, then a token with an OID and a two-byte token id. */

@@ -185,11 +185,6 @@ static bool create_request(struct smb_parser *parser, const struct smb_message *
     return true;
 }
 
-static uint64_t load_le64(const uint8_t *p)
-{
-    return (uint64_t)load_le32(p + 4) << 32 | load_le32(p);
-}
-
 static bool create_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
 {
     const struct smb_key key = smb_message_key(message, SMB_KEY_GENERIC);

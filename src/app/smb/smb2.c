@@ -34,8 +34,8 @@ bool smb2_header_read(const uint8_t *bytes, uint32_t length, struct smb_message 
         .is_response = flags & FLAG_RESPONSE,
         .status = flags & FLAG_RESPONSE ? load_le32(bytes + 8) : 0,
         .tree = flags & FLAG_ASYNC ? 0 : load_le32(bytes + 36),
-        .message = (uint64_t)load_le32(bytes + 28) << 32 | load_le32(bytes + 24),
-        .session = (uint64_t)load_le32(bytes + 44) << 32 | load_le32(bytes + 40),
+        .message = load_le64(bytes + 24),
+        .session = load_le64(bytes + 40),
         .bytes = bytes,
         .length = length,
     };
@@ -135,11 +135,6 @@ static bool create_request(struct smb_parser *parser, const struct smb_message *
     tx->create.delete_on_close = options & 0x1000;
     tx->create.is_directory = options & 1;
     return true;
-}
-
-static uint64_t load_le64(const uint8_t *p)
-{
-    return (uint64_t)load_le32(p + 4) << 32 | load_le32(p);
 }
 
 static bool create_response(struct smb_parser *parser, const struct smb_message *message)

@@ -75,11 +75,6 @@ static void forward_data(struct smb_parser *parser, const struct smb_message *me
         smb_pipe_response(parser, message, &transfer->id, bytes, transfer->here);
 }
 
-static uint64_t load_le64(const uint8_t *p)
-{
-    return (uint64_t)load_le32(p + 4) << 32 | load_le32(p);
-}
-
 void smb2_write_request(struct smb_parser *parser, const struct smb_message *message)
 {
     const uint8_t *fixed = message->bytes + SMB2_HEADER;

@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "sluice/der.h"
 #include "sluice/number_range.h"
 
-#include "der.h"
 #include "tls_priv.h"
 
 static const struct tls_certificates *server_certificates(const struct app_tx *tx)

@@ -73,9 +73,14 @@ static bool read_extensions(struct cursor *tbs, struct x509 *out)
 
 static enum x509_result read_outer_sequence(struct cursor *cur, struct cursor *body)
 {
+    struct cursor header = *cur;
+    uint8_t tag, length;
+
     if (der_read(cur, DER_SEQUENCE, body))
         return X509_OK;
-    return der_header_is_cut(*cur) ? X509_LENGTH : X509_BROKEN;
+    if (!cursor_u8(&header, &tag) || !cursor_u8(&header, &length))
+        return X509_LENGTH;
+    return length >= 0x80 && cursor_remaining(&header) < (length & 0x7fu) ? X509_LENGTH : X509_BROKEN;
 }
 
 enum x509_result x509_read(const uint8_t *bytes, size_t length, struct x509 *out)

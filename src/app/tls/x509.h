@@ -9,7 +9,7 @@
 #ifndef APP_TLS_X509_H
 #define APP_TLS_X509_H
 
-#include "der.h"
+#include "sluice/der.h"
 
 /* The first invalid part, in the order of reading. */
 enum x509_result {

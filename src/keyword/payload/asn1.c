@@ -11,12 +11,14 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "sluice/bytes.h"
+#include "sluice/der.h"
 #include "sluice/keyword.h"
 
 enum {
     FRAMES_MAX = 30,
     BYTES_A_STEP = 256, /* bytes walked for each step of inspection.steps_left */
+    CLASS_BITS = 0xc0,
+    CONSTRUCTED = 0x20,
     TAG_BIT_STRING = 3,
     TAG_REAL = 9,
     REAL_MAX = 256, /* buffer size of a vulnerable library */
@@ -28,64 +30,15 @@ struct asn1 {
     int32_t offset;
 };
 
-/* Identifier and length octets of a value. */
-struct value {
-    bool constructed, universal, indefinite;
-    uint32_t tag;
-    uint64_t length;
-};
-
-static bool read_tag(struct cursor *cur, struct value *out)
-{
-    uint8_t byte;
-
-    if (!cursor_u8(cur, &byte))
-        return false;
-    out->universal = (byte & 0xc0) == 0;
-    out->constructed = byte & 0x20;
-    out->tag = byte & 0x1f;
-    if (out->tag != 0x1f)
-        return true;
-    out->tag = 0;
-    for (unsigned i = 0; i < 4; i++) {
-        if (!cursor_u8(cur, &byte))
-            return false;
-        out->tag = out->tag << 7 | (byte & 0x7f);
-        if (!(byte & 0x80))
-            return true;
-    }
-    return false;
-}
-
-static bool read_length(struct cursor *cur, struct value *out)
-{
-    uint8_t byte;
-
-    if (!cursor_u8(cur, &byte))
-        return false;
-    out->indefinite = byte == 0x80;
-    out->length = byte & 0x80 ? 0 : byte;
-    if ((byte & 0x7f) > 8)
-        return !(byte & 0x80);
-    for (unsigned i = 0; byte & 0x80 && i < (byte & 0x7f); i++) {
-        uint8_t next;
-
-        if (!cursor_u8(cur, &next))
-            return false;
-        out->length = out->length << 8 | next;
-    }
-    return !out->indefinite || out->constructed;
-}
-
-static bool is_wanted(const struct asn1 *asn1, const struct value *value, const uint8_t *content)
+static bool is_wanted(const struct asn1 *asn1, const struct der_header *value, const uint8_t *content)
 {
     if (asn1->has_oversize && value->length > asn1->oversize)
         return true;
-    if (!value->universal || value->constructed || value->length == 0)
+    if (value->identifier & (CLASS_BITS | CONSTRUCTED) || value->length == 0) /* only primitive, universal values */
         return false;
-    if (asn1->bitstring_overflow && value->tag == TAG_BIT_STRING)
+    if (asn1->bitstring_overflow && value->number == TAG_BIT_STRING)
         return content[0] > value->length * 8;
-    return asn1->double_overflow && value->tag == TAG_REAL && (content[0] & 0xc0) == 0 && value->length > REAL_MAX;
+    return asn1->double_overflow && value->number == TAG_REAL && (content[0] & 0xc0) == 0 && value->length > REAL_MAX;
 }
 
 /* An open constructed value. */
@@ -112,7 +65,7 @@ static bool walk_value(struct walk *walk, struct cursor *cur, const struct asn1 
 {
     const struct frame *around = walk->depth > 0 ? &walk->open[walk->depth - 1] : NULL;
     struct cursor inside = *cur;
-    struct value value;
+    struct der_header value;
 
     if (around)
         inside.end = around->end;
@@ -122,11 +75,11 @@ static bool walk_value(struct walk *walk, struct cursor *cur, const struct asn1 
         close_values(walk, cur->at);
         return true;
     }
-    if (!read_tag(&inside, &value) || !read_length(&inside, &value) || value.length > cursor_remaining(&inside))
+    if (der_read_header(&inside, DER_ANY, &value) != DER_OK || value.length > cursor_remaining(&inside))
         return false;
     walk->found |= is_wanted(asn1, &value, inside.at);
     cur->at = inside.at;
-    if (!value.constructed)
+    if (!(value.identifier & CONSTRUCTED))
         cur->at += value.length;
     else if (walk->depth == FRAMES_MAX)
         return false;

@@ -1,49 +1,62 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * DER decoder; see der.h. Every length is checked against the cursor it is read from, so that a nested value cannot
- * extend beyond its parent.
- */
-#include "der.h"
+#include "sluice/der.h"
 
-enum { LENGTH_OCTETS_MAX = 4, HIGH_TAG = 0x1f };
+enum { HIGH_TAG = 0x1f, CONSTRUCTED = 0x20, TAG_OCTETS_MAX = 4 };
 
-static bool read_length(struct cursor *cur, size_t *out)
+enum der_result der_read_header(struct cursor *cur, enum der_form form, struct der_header *out)
 {
-    uint8_t first, next;
-    uint64_t length = 0;
+    static const uint8_t octets_max[] = { [DER_DEFINITE] = 4, [DER_ANY] = 8, [DER_ONE_OCTET_TAG] = 3 };
+    struct der_header header = { 0 };
+    struct cursor at = *cur;
+    uint8_t byte = 0x80;
 
-    if (!cursor_u8(cur, &first))
-        return false;
-    if (first < 0x80) {
-        *out = first;
-        return true;
+    if (!cursor_u8(&at, &header.identifier))
+        return DER_TRUNCATED;
+    header.number = header.identifier & HIGH_TAG;
+    if (header.number == HIGH_TAG && form == DER_DEFINITE)
+        return DER_MALFORMED;
+    if (header.number == HIGH_TAG && form == DER_ANY) {
+        header.number = 0;
+        for (unsigned i = 0; byte & 0x80; i++) {
+            if (i == TAG_OCTETS_MAX)
+                return DER_MALFORMED;
+            if (!cursor_u8(&at, &byte))
+                return DER_TRUNCATED;
+            header.number = header.number << 7 | (byte & 0x7f);
+        }
     }
-    unsigned octets = first & 0x7f;
+    if (!cursor_u8(&at, &byte))
+        return DER_TRUNCATED;
+    const unsigned octets = byte & 0x80 ? byte & 0x7f : 0;
 
-    if (octets == 0 || octets > LENGTH_OCTETS_MAX) /* 0: indefinite form, invalid in DER */
-        return false;
+    header.indefinite = byte == 0x80;
+    header.length = byte & 0x80 ? 0 : byte;
+    if (octets > octets_max[form])
+        return DER_MALFORMED;
+    if (header.indefinite && (form == DER_DEFINITE || (form == DER_ANY && !(header.identifier & CONSTRUCTED))))
+        return DER_MALFORMED;
     for (unsigned i = 0; i < octets; i++) {
-        if (!cursor_u8(cur, &next))
-            return false;
-        length = length << 8 | next;
+        if (!cursor_u8(&at, &byte))
+            return DER_TRUNCATED;
+        header.length = header.length << 8 | byte;
     }
-    *out = (size_t)length;
-    return true;
+    *cur = at;
+    *out = header;
+    return DER_OK;
 }
 
 bool der_next(struct cursor *cur, struct der_value *out)
 {
     struct cursor at = *cur;
-    uint8_t tag;
-    size_t length;
+    struct der_header header;
 
-    if (!cursor_u8(&at, &tag) || (tag & HIGH_TAG) == HIGH_TAG || !read_length(&at, &length))
+    if (der_read_header(&at, DER_DEFINITE, &header) != DER_OK)
         return false;
-    const uint8_t *body = cursor_read(&at, length);
+    const uint8_t *body = cursor_read(&at, (size_t)header.length);
 
     if (!body)
         return false;
-    *out = (struct der_value){ .tag = tag, .body = cursor_of(body, length) };
+    *out = (struct der_value){ .tag = header.identifier, .body = cursor_of(body, (size_t)header.length) };
     *cur = at;
     return true;
 }
@@ -60,13 +73,32 @@ bool der_read(struct cursor *cur, uint8_t tag, struct cursor *body)
     return true;
 }
 
-bool der_header_is_cut(struct cursor cur)
+bool der_read_explicit(struct cursor *cur, uint8_t number, uint8_t tag, struct cursor *body)
 {
-    uint8_t tag, length;
+    struct cursor at = *cur, field;
 
-    if (!cursor_u8(&cur, &tag) || !cursor_u8(&cur, &length))
-        return true;
-    return length >= 0x80 && cursor_remaining(&cur) < (length & 0x7fu);
+    if (!der_read(&at, DER_CONTEXT_CONSTRUCTED | number, &field) || !der_read(&field, tag, body))
+        return false;
+    *cur = at;
+    return true;
+}
+
+bool der_read_explicit_int32(struct cursor *cur, uint8_t number, int32_t *out)
+{
+    struct cursor at = *cur, body;
+    uint32_t value = 0;
+    uint8_t byte;
+
+    if (!der_read_explicit(&at, number, DER_INTEGER, &body) || cursor_remaining(&body) == 0 ||
+        cursor_remaining(&body) > sizeof(value))
+        return false;
+    if (body.at[0] & 0x80)
+        value = UINT32_MAX;
+    while (cursor_u8(&body, &byte))
+        value = value << 8 | byte;
+    *out = (int32_t)value;
+    *cur = at;
+    return true;
 }
 
 bool der_skip_optional(struct cursor *cur, uint8_t tag)
