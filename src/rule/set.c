@@ -118,7 +118,7 @@ static int walk_part(struct set_walk *walk, struct span part, bool negated)
         text_append(&walk->expanded, "!", 1);
     }
     if (part.length == 0)
-        return set_walk_error(walk, part, "an argument is missing");
+        return set_walk_error(walk, part, "an element of the list is missing");
     if (++walk->items > SET_MAX_ITEMS)
         return set_walk_error(walk, part, "more than %d parts", SET_MAX_ITEMS);
     if (part.at[0] == '[' && is_group(part)) {
