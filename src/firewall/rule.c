@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The rules, each in three forms side by side: netlink, nft text, iptables text. A change to one form needs the same
- * change to the others.
+ * The rules. describe() states each rule once, as terms: matches, then statements. A term has three forms: netlink
+ * expressions, nft text and iptables text; iptables lacks some.
  */
 #include "firewall_priv.h"
 
@@ -22,619 +22,467 @@ enum { LOOPBACK_INDEX = 1, XT_REVISION = 3, XT_SIZE = 8 /* XT_ALIGN(sizeof(struc
 
 _Static_assert(sizeof(struct xt_NFQ_info_v3) <= XT_SIZE, "the target's data");
 
-/* Adds an expression; returns NULL when out of memory. */
-static struct nftnl_expr *add(struct nftnl_rule *rule, const char *name)
+/* --- Description ------------------------------------------------------------------------------------ */
+
+enum term_kind {
+    TERM_MARK,            /* mark & mask == value */
+    TERM_OTHER_MARK,      /* mark & mask != value */
+    TERM_CONNECTION_MARK, /* ct mark & mask == value */
+    TERM_FROM_LOOPBACK,
+    TERM_TO_LOOPBACK,
+    TERM_BLOCKED,             /* an address of the packet is in the set of blocked hosts */
+    TERM_COUNTER,             /* the counter object with this name; without a name the rule's own */
+    TERM_CLEAR_MARK,          /* mark = mark & ~mask */
+    TERM_SET_CONNECTION_MARK, /* ct mark = ct mark & ~mask | value */
+    TERM_ADD_TO_FLOWTABLE,
+    TERM_JUMP, /* to the chain with this name */
+    TERM_QUEUE,
+    TERM_DROP,
+    TERM_ACCEPT, /* iptables: only mode chain, whose chain replaces an accept; otherwise the calling chain continues */
+};
+
+struct term {
+    enum term_kind kind;
+    uint32_t value, mask;
+    const char *name;
+    const struct blocked_address *blocked;
+    struct {
+        uint16_t first, last;
+        bool bypass;
+        bool in_shared_chain; /* iptables has no bypass there: see iptables_note() */
+    } queue;
+};
+
+struct description {
+    struct term terms[4];
+    unsigned count;
+};
+
+struct blocked_address {
+    const char *text, *set;
+    uint32_t offset, length; /* of the address in the IP header */
+    bool of4;
+};
+
+static const struct blocked_address blocked_addresses[] = {
+    [RULE_BLOCK4_FROM] = { "ip saddr", SET_BLOCKED4, 12, 4, true },
+    [RULE_BLOCK4_TO] = { "ip daddr", SET_BLOCKED4, 16, 4, true },
+    [RULE_BLOCK6_FROM] = { "ip6 saddr", SET_BLOCKED6, 8, 16, false },
+    [RULE_BLOCK6_TO] = { "ip6 daddr", SET_BLOCKED6, 24, 16, false },
+};
+
+bool nft_rule_fits(enum plan_rule kind, uint32_t family)
+{
+    if (kind < RULE_BLOCK4_FROM || kind > RULE_BLOCK6_TO)
+        return true;
+    return family != (blocked_addresses[kind].of4 ? (uint32_t)NFPROTO_IPV6 : (uint32_t)NFPROTO_IPV4);
+}
+
+static void add(struct description *rule, struct term term)
+{
+    rule->terms[rule->count++] = term;
+}
+
+static void describe(enum plan_rule kind, const struct plan *plan, struct description *rule)
+{
+    const struct firewall_options *options = plan->options;
+    const struct firewall_offload *offload = &options->offload;
+    const struct term accept_mark = { .kind = TERM_MARK, .value = offload->accept_mark, .mask = offload->accept_mask },
+                      drop_mark = { .kind = TERM_MARK, .value = offload->drop_mark, .mask = offload->drop_mask },
+                      accept = { .kind = TERM_ACCEPT }, drop = { .kind = TERM_DROP };
+
+    rule->count = 0;
+    switch (kind) {
+    case RULE_REJECT_MARK:
+        add(rule, (struct term){ .kind = TERM_MARK, .value = options->reject_mark, .mask = options->reject_mask });
+        add(rule, accept);
+        break;
+    case RULE_LOOPBACK_IN:
+    case RULE_LOOPBACK_OUT:
+        add(rule, (struct term){ .kind = kind == RULE_LOOPBACK_IN ? TERM_FROM_LOOPBACK : TERM_TO_LOOPBACK });
+        add(rule, accept);
+        break;
+    case RULE_EXCEPTIONS:
+        add(rule, (struct term){ .kind = TERM_JUMP, .name = CHAIN_EXCEPTIONS });
+        break;
+    case RULE_BLOCK4_FROM:
+    case RULE_BLOCK4_TO:
+    case RULE_BLOCK6_FROM:
+    case RULE_BLOCK6_TO:
+        add(rule, (struct term){ .kind = TERM_BLOCKED, .blocked = &blocked_addresses[kind] });
+        add(rule, (struct term){ .kind = TERM_COUNTER });
+        add(rule, drop);
+        break;
+    case RULE_OFFLOAD_DROP:
+        add(rule, (struct term){ .kind = TERM_CONNECTION_MARK, .value = drop_mark.value, .mask = drop_mark.mask });
+        add(rule, (struct term){ .kind = TERM_COUNTER, .name = COUNTER_DROPPED });
+        add(rule, drop);
+        break;
+    case RULE_OFFLOAD_FLOW:
+        add(rule, (struct term){ .kind = TERM_CONNECTION_MARK, .value = accept_mark.value, .mask = accept_mark.mask });
+        add(rule, (struct term){ .kind = TERM_ADD_TO_FLOWTABLE });
+        break;
+    case RULE_OFFLOAD_ACCEPT:
+        add(rule, (struct term){ .kind = TERM_CONNECTION_MARK, .value = accept_mark.value, .mask = accept_mark.mask });
+        add(rule, (struct term){ .kind = TERM_COUNTER, .name = COUNTER_ACCEPTED });
+        if (offload->has_next) /* mode route: the queue of the next consumer follows for these flows, as for all */
+            add(rule,
+                (struct term){ .kind = TERM_QUEUE,
+                               .queue = { offload->next_queue, offload->next_queue, offload->next_bypass, false } });
+        else
+            add(rule, accept);
+        break;
+    case RULE_QUEUE:
+        if (options->mode == ATTACH_REPEAT)
+            add(rule, (struct term){ .kind = TERM_OTHER_MARK, .value = options->mark, .mask = options->mark_mask });
+        add(rule, (struct term){ .kind = TERM_COUNTER });
+        add(rule, (struct term){ .kind = TERM_QUEUE,
+                                 .queue = { options->queue_first, options->queue_last, options->bypass,
+                                            options->mode == ATTACH_REPEAT } });
+        break;
+    case RULE_SAVE_DROP:
+    case RULE_SAVE_ACCEPT:
+        add(rule, kind == RULE_SAVE_DROP ? drop_mark : accept_mark);
+        add(rule, (struct term){
+                      .kind = TERM_SET_CONNECTION_MARK, .value = rule->terms[0].value, .mask = rule->terms[0].mask });
+        break;
+    case RULE_SAVED_DROP:
+        add(rule, drop_mark);
+        add(rule, drop);
+        break;
+    case RULE_SAVED_ACCEPT:
+        add(rule, accept_mark);
+        add(rule, (struct term){ .kind = TERM_CLEAR_MARK, .mask = accept_mark.mask });
+        break;
+    case RULE_UNMARK:
+        add(rule, (struct term){ .kind = TERM_MARK, .value = options->mark, .mask = options->mark_mask });
+        add(rule, (struct term){ .kind = TERM_CLEAR_MARK, .mask = options->mark_mask });
+        break;
+    case RULE_ACCEPT:
+    default:
+        add(rule, accept);
+        break;
+    }
+}
+
+/* --- Netlink expressions ---------------------------------------------------------------------------- */
+
+struct attribute {
+    uint16_t type;
+    uint32_t value;
+};
+
+/* Adds an expression with 32-bit attributes, up to one of type 0; returns NULL when out of memory. */
+static struct nftnl_expr *add_expression(struct nftnl_rule *rule, const char *name, const struct attribute *attributes)
 {
     struct nftnl_expr *expression = nftnl_expr_alloc(name);
 
-    if (expression)
-        nftnl_rule_add_expr(rule, expression);
+    if (!expression)
+        return NULL;
+    for (; attributes->type; attributes++)
+        nftnl_expr_set_u32(expression, attributes->type, attributes->value);
+    nftnl_rule_add_expr(rule, expression);
     return expression;
 }
 
-static bool add_meta(struct nftnl_rule *rule, uint32_t key)
-{
-    struct nftnl_expr *meta = add(rule, "meta");
+#define ADD(rule, name, ...)                                                                                           \
+    add_expression(rule, name, (const struct attribute[]){ __VA_ARGS__ __VA_OPT__(, ){ 0, 0 } })
 
-    if (!meta)
+static bool load_meta(struct nftnl_rule *rule, uint32_t key)
+{
+    return ADD(rule, "meta", { NFTNL_EXPR_META_KEY, key }, { NFTNL_EXPR_META_DREG, NFT_REG_1 });
+}
+
+static bool load_connection_mark(struct nftnl_rule *rule)
+{
+    return ADD(rule, "ct", { NFTNL_EXPR_CT_KEY, NFT_CT_MARK }, { NFTNL_EXPR_CT_DREG, NFT_REG_1 });
+}
+
+/* Register = register & mask ^ toggle */
+static bool change_register(struct nftnl_rule *rule, uint32_t mask, uint32_t toggle)
+{
+    return ADD(rule, "bitwise", { NFTNL_EXPR_BITWISE_SREG, NFT_REG_1 }, { NFTNL_EXPR_BITWISE_DREG, NFT_REG_1 },
+               { NFTNL_EXPR_BITWISE_LEN, sizeof(mask) }, { NFTNL_EXPR_BITWISE_MASK, mask },
+               { NFTNL_EXPR_BITWISE_XOR, toggle });
+}
+
+static bool compare(struct nftnl_rule *rule, uint32_t op, const void *value, uint32_t length)
+{
+    struct nftnl_expr *expression = ADD(rule, "cmp", { NFTNL_EXPR_CMP_SREG, NFT_REG_1 }, { NFTNL_EXPR_CMP_OP, op });
+
+    return expression && nftnl_expr_set(expression, NFTNL_EXPR_CMP_DATA, value, length) == 0;
+}
+
+static bool compare_masked(struct nftnl_rule *rule, uint32_t op, const struct term *term)
+{
+    return change_register(rule, term->mask, 0) && compare(rule, op, &term->value, sizeof(term->value));
+}
+
+static bool build_loopback(struct nftnl_rule *rule, uint32_t key)
+{
+    const uint32_t index = LOOPBACK_INDEX;
+
+    return load_meta(rule, key) && compare(rule, NFT_CMP_EQ, &index, sizeof(index));
+}
+
+static bool build_verdict(struct nftnl_rule *rule, int verdict, const char *chain)
+{
+    struct nftnl_expr *immediate =
+        ADD(rule, "immediate", { NFTNL_EXPR_IMM_DREG, NFT_REG_VERDICT }, { NFTNL_EXPR_IMM_VERDICT, (uint32_t)verdict });
+
+    return immediate && (!chain || nftnl_expr_set_str(immediate, NFTNL_EXPR_IMM_CHAIN, chain) == 0);
+}
+
+/* Both directions of a flow get the same queue: the hash of addresses and ports is symmetric. It spreads flows between
+ * two hosts over several queues. */
+static bool build_native_queue(struct nftnl_rule *rule, const struct term *term)
+{
+    const uint32_t count = term->queue.last - term->queue.first + 1u;
+    struct nftnl_expr *queue;
+
+    if (count > 1 && !ADD(rule, "hash", { NFTNL_EXPR_HASH_TYPE, NFT_HASH_SYM }, { NFTNL_EXPR_HASH_DREG, NFT_REG_1 },
+                          { NFTNL_EXPR_HASH_MODULUS, count }, { NFTNL_EXPR_HASH_OFFSET, term->queue.first }))
         return false;
-    nftnl_expr_set_u32(meta, NFTNL_EXPR_META_KEY, key);
-    nftnl_expr_set_u32(meta, NFTNL_EXPR_META_DREG, NFT_REG_1);
-    return true;
-}
-
-static bool add_compare(struct nftnl_rule *rule, uint32_t op, uint32_t value)
-{
-    struct nftnl_expr *compare = add(rule, "cmp");
-
-    if (!compare)
+    if (!(queue = ADD(rule, "queue")))
         return false;
-    nftnl_expr_set_u32(compare, NFTNL_EXPR_CMP_SREG, NFT_REG_1);
-    nftnl_expr_set_u32(compare, NFTNL_EXPR_CMP_OP, op);
-    nftnl_expr_set_u32(compare, NFTNL_EXPR_CMP_DATA, value);
-    return true;
-}
-
-/* (mark & mask) ^ toggle */
-static bool add_change(struct nftnl_rule *rule, uint32_t mask, uint32_t toggle)
-{
-    struct nftnl_expr *bitwise = add(rule, "bitwise");
-
-    if (!bitwise)
-        return false;
-    nftnl_expr_set_u32(bitwise, NFTNL_EXPR_BITWISE_SREG, NFT_REG_1);
-    nftnl_expr_set_u32(bitwise, NFTNL_EXPR_BITWISE_DREG, NFT_REG_1);
-    nftnl_expr_set_u32(bitwise, NFTNL_EXPR_BITWISE_LEN, sizeof(mask));
-    nftnl_expr_set(bitwise, NFTNL_EXPR_BITWISE_MASK, &mask, sizeof(mask));
-    nftnl_expr_set(bitwise, NFTNL_EXPR_BITWISE_XOR, &toggle, sizeof(toggle));
-    return true;
-}
-
-static bool add_mask(struct nftnl_rule *rule, uint32_t mask)
-{
-    return add_change(rule, mask, 0);
-}
-
-static bool add_mark_match(struct nftnl_rule *rule, uint32_t op, uint32_t mark, uint32_t mask)
-{
-    return add_meta(rule, NFT_META_MARK) && add_mask(rule, mask) && add_compare(rule, op, mark);
-}
-
-static bool add_verdict(struct nftnl_rule *rule, int verdict, const char *chain)
-{
-    struct nftnl_expr *immediate = add(rule, "immediate");
-
-    if (!immediate)
-        return false;
-    nftnl_expr_set_u32(immediate, NFTNL_EXPR_IMM_DREG, NFT_REG_VERDICT);
-    nftnl_expr_set_u32(immediate, NFTNL_EXPR_IMM_VERDICT, (uint32_t)verdict);
-    if (chain)
-        nftnl_expr_set_str(immediate, NFTNL_EXPR_IMM_CHAIN, chain);
-    return true;
-}
-
-static unsigned queue_count(const struct firewall_options *options)
-{
-    return options->queue_last - options->queue_first + 1u;
-}
-
-/* --- Queue ------------------------------------------------------------------------------------------ */
-
-/* Adds the symmetric hash of addresses and ports: both directions of a flow get the same queue, different flows between
- * two hosts may not. */
-static bool add_hash(struct nftnl_rule *rule, const struct firewall_options *options)
-{
-    struct nftnl_expr *hash = add(rule, "hash");
-
-    if (!hash)
-        return false;
-    nftnl_expr_set_u32(hash, NFTNL_EXPR_HASH_TYPE, NFT_HASH_SYM);
-    nftnl_expr_set_u32(hash, NFTNL_EXPR_HASH_DREG, NFT_REG_1);
-    nftnl_expr_set_u32(hash, NFTNL_EXPR_HASH_MODULUS, queue_count(options));
-    nftnl_expr_set_u32(hash, NFTNL_EXPR_HASH_OFFSET, options->queue_first);
-    return true;
-}
-
-static bool add_native_queue(struct nftnl_rule *rule, const struct firewall_options *options)
-{
-    bool spread = queue_count(options) > 1;
-
-    if (spread && !add_hash(rule, options))
-        return false;
-
-    struct nftnl_expr *queue = add(rule, "queue");
-
-    if (!queue)
-        return false;
-    if (spread) {
+    if (count > 1) {
         nftnl_expr_set_u32(queue, NFTNL_EXPR_QUEUE_SREG_QNUM, NFT_REG_1);
     } else {
-        nftnl_expr_set_u16(queue, NFTNL_EXPR_QUEUE_NUM, options->queue_first);
+        nftnl_expr_set_u16(queue, NFTNL_EXPR_QUEUE_NUM, term->queue.first);
         nftnl_expr_set_u16(queue, NFTNL_EXPR_QUEUE_TOTAL, 1);
     }
-    if (options->bypass)
+    if (term->queue.bypass)
         nftnl_expr_set_u16(queue, NFTNL_EXPR_QUEUE_FLAGS, NFT_QUEUE_FLAG_BYPASS);
     return true;
 }
 
-static bool add_xt_queue(struct nftnl_rule *rule, const struct firewall_options *options)
+static bool build_xt_queue(struct nftnl_rule *rule, const struct term *term)
 {
-    struct nftnl_expr *target = add(rule, "target");
+    struct nftnl_expr *target = ADD(rule, "target", { NFTNL_EXPR_TG_REV, XT_REVISION });
     struct xt_NFQ_info_v3 *info = target ? calloc(1, XT_SIZE) : NULL;
 
     if (!info)
         return false;
-    info->queuenum = options->queue_first;
-    info->queues_total = (uint16_t)queue_count(options);
-    info->flags = options->bypass ? NFQ_FLAG_BYPASS : 0;
+    info->queuenum = term->queue.first;
+    info->queues_total = (uint16_t)(term->queue.last - term->queue.first + 1);
+    info->flags = term->queue.bypass ? NFQ_FLAG_BYPASS : 0;
     nftnl_expr_set_str(target, NFTNL_EXPR_TG_NAME, "NFQUEUE");
-    nftnl_expr_set_u32(target, NFTNL_EXPR_TG_REV, XT_REVISION);
     nftnl_expr_set(target, NFTNL_EXPR_TG_INFO, info, XT_SIZE);
     return true; /* NOLINT(clang-analyzer-unix.Malloc): the expression owns `info` */
 }
 
-static bool build_queue(struct nftnl_rule *rule, const struct plan *plan)
-{
-    const struct firewall_options *options = plan->options;
-
-    if (options->mode == ATTACH_REPEAT && !add_mark_match(rule, NFT_CMP_NEQ, options->mark, options->mark_mask))
-        return false;
-    if (!add(rule, "counter"))
-        return false;
-    return plan->expression == QUEUE_EXPRESSION_XT ? add_xt_queue(rule, options) : add_native_queue(rule, options);
-}
-
-static void print_queue(struct text *out, const struct plan *plan)
-{
-    const struct firewall_options *options = plan->options;
-    const char *flags = options->bypass ? "flags bypass " : "";
-
-    if (options->mode == ATTACH_REPEAT)
-        text_printf(out, "meta mark & 0x%08x != 0x%08x ", options->mark_mask, options->mark);
-    if (queue_count(options) == 1) {
-        text_printf(out, "counter queue %sto %u", flags, (unsigned)options->queue_first);
-        return;
-    }
-    text_printf(out, "counter queue %sto symhash mod %u", flags, queue_count(options));
-    if (options->queue_first > 0)
-        text_printf(out, " offset %u", (unsigned)options->queue_first);
-}
-
-static void print_queue_iptables(struct text *out, const struct plan *plan)
-{
-    const struct firewall_options *options = plan->options;
-
-    if (options->mode == ATTACH_REPEAT)
-        text_printf(out, "-m mark ! --mark 0x%x/0x%x ", options->mark, options->mark_mask);
-    if (queue_count(options) == 1)
-        text_printf(out, "-j NFQUEUE --queue-num %u", (unsigned)options->queue_first);
-    else
-        text_printf(out, "-j NFQUEUE --queue-balance %u:%u", (unsigned)options->queue_first,
-                    (unsigned)options->queue_last);
-    if (options->bypass && options->mode != ATTACH_REPEAT) /* a shared chain: see nft_plan_print_iptables() */
-        text_puts(out, " --queue-bypass");
-}
-
-/* --- Other rules ------------------------------------------------------------------------------------ */
-
-static bool build_reject_mark(struct nftnl_rule *rule, const struct plan *plan)
-{
-    return add_mark_match(rule, NFT_CMP_EQ, plan->options->reject_mark, plan->options->reject_mask) &&
-           add_verdict(rule, NF_ACCEPT, NULL);
-}
-
-static void print_reject_mark(struct text *out, const struct plan *plan)
-{
-    text_printf(out, "meta mark & 0x%08x == 0x%08x accept", plan->options->reject_mask, plan->options->reject_mark);
-}
-
-/* In mode chain the chain replaces an accept; otherwise the rules of the calling chain continue. */
-static void print_reject_mark_iptables(struct text *out, const struct plan *plan)
-{
-    text_printf(out, "-m mark --mark 0x%x/0x%x -j %s", plan->options->reject_mark, plan->options->reject_mask,
-                plan->options->mode == ATTACH_CHAIN ? "ACCEPT" : "RETURN");
-}
-
-static bool build_loopback_in(struct nftnl_rule *rule, const struct plan *plan)
-{
-    (void)plan;
-    return add_meta(rule, NFT_META_IIF) && add_compare(rule, NFT_CMP_EQ, LOOPBACK_INDEX) &&
-           add_verdict(rule, NF_ACCEPT, NULL);
-}
-
-static void print_loopback_in(struct text *out, const struct plan *plan)
-{
-    (void)plan;
-    text_puts(out, "iif \"lo\" accept");
-}
-
-static void print_loopback_in_iptables(struct text *out, const struct plan *plan)
-{
-    (void)plan;
-    text_puts(out, "-i lo -j RETURN");
-}
-
-static bool build_loopback_out(struct nftnl_rule *rule, const struct plan *plan)
-{
-    (void)plan;
-    return add_meta(rule, NFT_META_OIF) && add_compare(rule, NFT_CMP_EQ, LOOPBACK_INDEX) &&
-           add_verdict(rule, NF_ACCEPT, NULL);
-}
-
-static void print_loopback_out(struct text *out, const struct plan *plan)
-{
-    (void)plan;
-    text_puts(out, "oif \"lo\" accept");
-}
-
-static void print_loopback_out_iptables(struct text *out, const struct plan *plan)
-{
-    (void)plan;
-    text_puts(out, "-o lo -j RETURN");
-}
-
-static bool build_exceptions(struct nftnl_rule *rule, const struct plan *plan)
-{
-    (void)plan;
-    return add_verdict(rule, NFT_JUMP, CHAIN_EXCEPTIONS);
-}
-
-static void print_exceptions(struct text *out, const struct plan *plan)
-{
-    (void)plan;
-    text_puts(out, "jump " CHAIN_EXCEPTIONS);
-}
-
-static void print_exceptions_iptables(struct text *out, const struct plan *plan)
-{
-    (void)plan;
-    text_puts(out, "-j " CHAIN_EXCEPTIONS);
-}
-
-static bool build_accept(struct nftnl_rule *rule, const struct plan *plan)
-{
-    (void)plan;
-    return add_verdict(rule, NF_ACCEPT, NULL);
-}
-
-static void print_accept(struct text *out, const struct plan *plan)
-{
-    (void)plan;
-    text_puts(out, "accept");
-}
-
-static void print_accept_iptables(struct text *out, const struct plan *plan)
-{
-    (void)plan;
-    text_puts(out, "-j ACCEPT");
-}
-
-/* Clears the bits of the packet mark. */
-static bool add_unmark(struct nftnl_rule *rule, uint32_t mask)
-{
-    struct nftnl_expr *meta;
-
-    if (!add_meta(rule, NFT_META_MARK) || !add_mask(rule, ~mask) || !(meta = add(rule, "meta")))
-        return false;
-    nftnl_expr_set_u32(meta, NFTNL_EXPR_META_KEY, NFT_META_MARK);
-    nftnl_expr_set_u32(meta, NFTNL_EXPR_META_SREG, NFT_REG_1);
-    return true;
-}
-
-static bool build_unmark(struct nftnl_rule *rule, const struct plan *plan)
-{
-    const struct firewall_options *options = plan->options;
-
-    return add_mark_match(rule, NFT_CMP_EQ, options->mark, options->mark_mask) && add_unmark(rule, options->mark_mask);
-}
-
-static void print_unmark(struct text *out, const struct plan *plan)
-{
-    const struct firewall_options *options = plan->options;
-
-    text_printf(out, "meta mark & 0x%08x == 0x%08x meta mark set meta mark & 0x%08x", options->mark_mask, options->mark,
-                ~options->mark_mask);
-}
-
-static void print_unmark_iptables(struct text *out, const struct plan *plan)
-{
-    const struct firewall_options *options = plan->options;
-
-    text_printf(out, "-m mark --mark 0x%x/0x%x -j MARK --set-xmark 0x0/0x%x", options->mark, options->mark_mask,
-                options->mark_mask);
-}
-
-/* --- Offloaded flows -------------------------------------------------------------------------------- */
-
-static bool add_connection_mark(struct nftnl_rule *rule)
-{
-    struct nftnl_expr *ct = add(rule, "ct");
-
-    if (!ct)
-        return false;
-    nftnl_expr_set_u32(ct, NFTNL_EXPR_CT_KEY, NFT_CT_MARK);
-    nftnl_expr_set_u32(ct, NFTNL_EXPR_CT_DREG, NFT_REG_1);
-    return true;
-}
-
-static bool add_connection_match(struct nftnl_rule *rule, uint32_t mark, uint32_t mask)
-{
-    return add_connection_mark(rule) && add_mask(rule, mask) && add_compare(rule, NFT_CMP_EQ, mark);
-}
-
-static bool add_counter(struct nftnl_rule *rule, const char *name)
-{
-    struct nftnl_expr *object = add(rule, "objref");
-
-    if (!object)
-        return false;
-    nftnl_expr_set_u32(object, NFTNL_EXPR_OBJREF_IMM_TYPE, NFT_OBJECT_COUNTER);
-    nftnl_expr_set_str(object, NFTNL_EXPR_OBJREF_IMM_NAME, name);
-    return true;
-}
-
-static bool build_offload_drop(struct nftnl_rule *rule, const struct plan *plan)
-{
-    const struct firewall_offload *offload = &plan->options->offload;
-
-    return add_connection_match(rule, offload->drop_mark, offload->drop_mask) && add_counter(rule, COUNTER_DROPPED) &&
-           add_verdict(rule, NF_DROP, NULL);
-}
-
-static void print_offload_drop(struct text *out, const struct plan *plan)
-{
-    text_printf(out, "ct mark & 0x%08x == 0x%08x counter name \"" COUNTER_DROPPED "\" drop",
-                plan->options->offload.drop_mask, plan->options->offload.drop_mark);
-}
-
-static void print_offload_drop_iptables(struct text *out, const struct plan *plan)
-{
-    text_printf(out, "-m connmark --mark 0x%x/0x%x -j DROP", plan->options->offload.drop_mark,
-                plan->options->offload.drop_mask);
-}
-
-static bool build_offload_flow(struct nftnl_rule *rule, const struct plan *plan)
-{
-    const struct firewall_offload *offload = &plan->options->offload;
-    struct nftnl_expr *flow;
-
-    if (!add_connection_match(rule, offload->accept_mark, offload->accept_mask) || !(flow = add(rule, "flow_offload")))
-        return false;
-    nftnl_expr_set_str(flow, NFTNL_EXPR_FLOW_TABLE_NAME, FLOWTABLE);
-    return true;
-}
-
-static void print_offload_flow(struct text *out, const struct plan *plan)
-{
-    text_printf(out, "ct mark & 0x%08x == 0x%08x flow add @" FLOWTABLE, plan->options->offload.accept_mask,
-                plan->options->offload.accept_mark);
-}
-
-/* In mode route the queue of the next consumer follows for these flows, as for all. */
-static struct firewall_options next_queue(const struct plan *plan)
-{
-    struct firewall_options options = *plan->options;
-
-    options.queue_first = options.queue_last = options.offload.next_queue;
-    options.bypass = options.offload.next_bypass;
-    return options;
-}
-
-static bool build_offload_accept(struct nftnl_rule *rule, const struct plan *plan)
-{
-    const struct firewall_offload *offload = &plan->options->offload;
-    struct firewall_options next = next_queue(plan);
-
-    if (!add_connection_match(rule, offload->accept_mark, offload->accept_mask) || !add_counter(rule, COUNTER_ACCEPTED))
-        return false;
-    if (!offload->has_next)
-        return add_verdict(rule, NF_ACCEPT, NULL);
-    return plan->expression == QUEUE_EXPRESSION_XT ? add_xt_queue(rule, &next) : add_native_queue(rule, &next);
-}
-
-static void print_offload_accept(struct text *out, const struct plan *plan)
-{
-    const struct firewall_offload *offload = &plan->options->offload;
-
-    text_printf(out, "ct mark & 0x%08x == 0x%08x counter name \"" COUNTER_ACCEPTED "\" ", offload->accept_mask,
-                offload->accept_mark);
-    if (offload->has_next)
-        text_printf(out, "queue %sto %u", offload->next_bypass ? "flags bypass " : "", (unsigned)offload->next_queue);
-    else
-        text_puts(out, "accept");
-}
-
-static void print_offload_accept_iptables(struct text *out, const struct plan *plan)
-{
-    const struct firewall_offload *offload = &plan->options->offload;
-
-    text_printf(out, "-m connmark --mark 0x%x/0x%x -j ", offload->accept_mark, offload->accept_mask);
-    if (offload->has_next)
-        text_printf(out, "NFQUEUE --queue-num %u%s", (unsigned)offload->next_queue,
-                    offload->next_bypass ? " --queue-bypass" : "");
-    else
-        text_puts(out, plan->options->mode == ATTACH_CHAIN ? "ACCEPT" : "RETURN");
-}
-
-/* Copies the bits of the packet mark to the connection mark; all other bits of the connection mark stay. */
-static bool add_save(struct nftnl_rule *rule, uint32_t mark, uint32_t mask)
-{
-    struct nftnl_expr *ct;
-
-    if (!add_mark_match(rule, NFT_CMP_EQ, mark, mask) || !add_connection_mark(rule) || !add_change(rule, ~mask, mark) ||
-        !(ct = add(rule, "ct")))
-        return false;
-    nftnl_expr_set_u32(ct, NFTNL_EXPR_CT_KEY, NFT_CT_MARK);
-    nftnl_expr_set_u32(ct, NFTNL_EXPR_CT_SREG, NFT_REG_1);
-    return true;
-}
-
-static void print_save(struct text *out, uint32_t mark, uint32_t mask)
-{
-    text_printf(out, "meta mark & 0x%08x == 0x%08x ct mark set ct mark & 0x%08x | 0x%08x", mask, mark, ~mask, mark);
-}
-
-static bool build_save_drop(struct nftnl_rule *rule, const struct plan *plan)
-{
-    return add_save(rule, plan->options->offload.drop_mark, plan->options->offload.drop_mask);
-}
-
-static void print_save_drop(struct text *out, const struct plan *plan)
-{
-    print_save(out, plan->options->offload.drop_mark, plan->options->offload.drop_mask);
-}
-
-static bool build_saved_drop(struct nftnl_rule *rule, const struct plan *plan)
-{
-    const struct firewall_offload *offload = &plan->options->offload;
-
-    return add_mark_match(rule, NFT_CMP_EQ, offload->drop_mark, offload->drop_mask) && add_verdict(rule, NF_DROP, NULL);
-}
-
-static void print_saved_drop(struct text *out, const struct plan *plan)
-{
-    text_printf(out, "meta mark & 0x%08x == 0x%08x drop", plan->options->offload.drop_mask,
-                plan->options->offload.drop_mark);
-}
-
-static bool build_save_accept(struct nftnl_rule *rule, const struct plan *plan)
-{
-    return add_save(rule, plan->options->offload.accept_mark, plan->options->offload.accept_mask);
-}
-
-static void print_save_accept(struct text *out, const struct plan *plan)
-{
-    print_save(out, plan->options->offload.accept_mark, plan->options->offload.accept_mask);
-}
-
-static void print_save_accept_iptables(struct text *out, const struct plan *plan)
-{
-    const struct firewall_offload *offload = &plan->options->offload;
-
-    text_printf(out, "-m mark --mark 0x%x/0x%x -j CONNMARK --set-xmark 0x%x/0x%x", offload->accept_mark,
-                offload->accept_mask, offload->accept_mark, offload->accept_mask);
-}
-
-static bool build_saved_accept(struct nftnl_rule *rule, const struct plan *plan)
-{
-    const struct firewall_offload *offload = &plan->options->offload;
-
-    return add_mark_match(rule, NFT_CMP_EQ, offload->accept_mark, offload->accept_mask) &&
-           add_unmark(rule, offload->accept_mask);
-}
-
-static void print_saved_accept(struct text *out, const struct plan *plan)
-{
-    const struct firewall_offload *offload = &plan->options->offload;
-
-    text_printf(out, "meta mark & 0x%08x == 0x%08x meta mark set meta mark & 0x%08x", offload->accept_mask,
-                offload->accept_mark, ~offload->accept_mask);
-}
-
-static void print_saved_accept_iptables(struct text *out, const struct plan *plan)
-{
-    const struct firewall_offload *offload = &plan->options->offload;
-
-    text_printf(out, "-m mark --mark 0x%x/0x%x -j MARK --set-xmark 0x0/0x%x", offload->accept_mark,
-                offload->accept_mask, offload->accept_mask);
-}
-
-/* --- Blocked hosts ---------------------------------------------------------------------------------- */
-
-/* Offset of the address in the header, by the kind of rule. */
-static const struct {
-    const char *text;
-    uint32_t offset, length;
-} blocked_addresses[] = {
-    [RULE_BLOCK4_FROM] = { "ip saddr", 12, 4 },
-    [RULE_BLOCK4_TO] = { "ip daddr", 16, 4 },
-    [RULE_BLOCK6_FROM] = { "ip6 saddr", 8, 16 },
-    [RULE_BLOCK6_TO] = { "ip6 daddr", 24, 16 },
-};
-
-static bool is_of4(enum plan_rule kind)
-{
-    return kind <= RULE_BLOCK4_TO;
-}
-
-static bool is_block(enum plan_rule kind)
-{
-    return kind >= RULE_BLOCK4_FROM && kind <= RULE_BLOCK6_TO;
-}
-
-bool nft_rule_fits(enum plan_rule kind, uint32_t family)
-{
-    return !is_block(kind) || family != (is_of4(kind) ? (uint32_t)NFPROTO_IPV6 : (uint32_t)NFPROTO_IPV4);
-}
-
-/* Adds a match on the IP version where the table has both: in a bridge by the EtherType of the frame. */
-static bool add_version(struct nftnl_rule *rule, bool of4)
+/* Where the table has packets of both IP versions, a match on the version comes first: in a bridge by the EtherType. */
+static bool build_blocked(struct nftnl_rule *rule, const struct blocked_address *blocked)
 {
     uint32_t family = nftnl_rule_get_u32(rule, NFTNL_RULE_FAMILY);
-    uint16_t ethertype = htons(of4 ? ETH_P_IP : ETH_P_IPV6);
-    uint8_t protocol = of4 ? NFPROTO_IPV4 : NFPROTO_IPV6;
-    bool bridge = family == NFPROTO_BRIDGE;
-    struct nftnl_expr *compare;
+    uint16_t ethertype = htons(blocked->of4 ? ETH_P_IP : ETH_P_IPV6);
+    uint8_t protocol = blocked->of4 ? NFPROTO_IPV4 : NFPROTO_IPV6;
+    struct nftnl_expr *lookup;
 
-    if (!bridge && family != NFPROTO_INET)
-        return true;
-    if (!add_meta(rule, bridge ? NFT_META_PROTOCOL : NFT_META_NFPROTO) || !(compare = add(rule, "cmp")))
+    if (family == NFPROTO_BRIDGE &&
+        (!load_meta(rule, NFT_META_PROTOCOL) || !compare(rule, NFT_CMP_EQ, &ethertype, sizeof(ethertype))))
         return false;
-    nftnl_expr_set_u32(compare, NFTNL_EXPR_CMP_SREG, NFT_REG_1);
-    nftnl_expr_set_u32(compare, NFTNL_EXPR_CMP_OP, NFT_CMP_EQ);
-    if (bridge)
-        nftnl_expr_set(compare, NFTNL_EXPR_CMP_DATA, &ethertype, sizeof(ethertype));
-    else
-        nftnl_expr_set(compare, NFTNL_EXPR_CMP_DATA, &protocol, sizeof(protocol));
-    return true;
-}
-
-static bool add_lookup(struct nftnl_rule *rule, enum plan_rule kind)
-{
-    struct nftnl_expr *payload = add(rule, "payload"), *lookup = payload ? add(rule, "lookup") : NULL;
-
-    if (!lookup)
+    if (family == NFPROTO_INET &&
+        (!load_meta(rule, NFT_META_NFPROTO) || !compare(rule, NFT_CMP_EQ, &protocol, sizeof(protocol))))
         return false;
-    nftnl_expr_set_u32(payload, NFTNL_EXPR_PAYLOAD_DREG, NFT_REG_1);
-    nftnl_expr_set_u32(payload, NFTNL_EXPR_PAYLOAD_BASE, NFT_PAYLOAD_NETWORK_HEADER);
-    nftnl_expr_set_u32(payload, NFTNL_EXPR_PAYLOAD_OFFSET, blocked_addresses[kind].offset);
-    nftnl_expr_set_u32(payload, NFTNL_EXPR_PAYLOAD_LEN, blocked_addresses[kind].length);
-    nftnl_expr_set_u32(lookup, NFTNL_EXPR_LOOKUP_SREG, NFT_REG_1);
-    nftnl_expr_set_str(lookup, NFTNL_EXPR_LOOKUP_SET, is_of4(kind) ? SET_BLOCKED4 : SET_BLOCKED6);
-    return true;
+    if (!ADD(rule, "payload", { NFTNL_EXPR_PAYLOAD_DREG, NFT_REG_1 },
+             { NFTNL_EXPR_PAYLOAD_BASE, NFT_PAYLOAD_NETWORK_HEADER }, { NFTNL_EXPR_PAYLOAD_OFFSET, blocked->offset },
+             { NFTNL_EXPR_PAYLOAD_LEN, blocked->length }))
+        return false;
+    lookup = ADD(rule, "lookup", { NFTNL_EXPR_LOOKUP_SREG, NFT_REG_1 });
+    return lookup && nftnl_expr_set_str(lookup, NFTNL_EXPR_LOOKUP_SET, blocked->set) == 0;
 }
 
-static bool build_block(struct nftnl_rule *rule, enum plan_rule kind)
+static bool build_term(struct nftnl_rule *rule, const struct term *term, enum queue_expression expression)
 {
-    return add_version(rule, is_of4(kind)) && add_lookup(rule, kind) && add(rule, "counter") &&
-           add_verdict(rule, NF_DROP, NULL);
+    struct nftnl_expr *object;
+
+    switch (term->kind) {
+    case TERM_MARK:
+        return load_meta(rule, NFT_META_MARK) && compare_masked(rule, NFT_CMP_EQ, term);
+    case TERM_OTHER_MARK:
+        return load_meta(rule, NFT_META_MARK) && compare_masked(rule, NFT_CMP_NEQ, term);
+    case TERM_CONNECTION_MARK:
+        return load_connection_mark(rule) && compare_masked(rule, NFT_CMP_EQ, term);
+    case TERM_FROM_LOOPBACK:
+        return build_loopback(rule, NFT_META_IIF);
+    case TERM_TO_LOOPBACK:
+        return build_loopback(rule, NFT_META_OIF);
+    case TERM_BLOCKED:
+        return build_blocked(rule, term->blocked);
+    case TERM_COUNTER:
+        if (!term->name)
+            return ADD(rule, "counter");
+        object = ADD(rule, "objref", { NFTNL_EXPR_OBJREF_IMM_TYPE, NFT_OBJECT_COUNTER });
+        return object && nftnl_expr_set_str(object, NFTNL_EXPR_OBJREF_IMM_NAME, term->name) == 0;
+    case TERM_CLEAR_MARK:
+        return load_meta(rule, NFT_META_MARK) && change_register(rule, ~term->mask, 0) &&
+               ADD(rule, "meta", { NFTNL_EXPR_META_KEY, NFT_META_MARK }, { NFTNL_EXPR_META_SREG, NFT_REG_1 });
+    case TERM_SET_CONNECTION_MARK:
+        return load_connection_mark(rule) && change_register(rule, ~term->mask, term->value) &&
+               ADD(rule, "ct", { NFTNL_EXPR_CT_KEY, NFT_CT_MARK }, { NFTNL_EXPR_CT_SREG, NFT_REG_1 });
+    case TERM_ADD_TO_FLOWTABLE:
+        object = ADD(rule, "flow_offload");
+        return object && nftnl_expr_set_str(object, NFTNL_EXPR_FLOW_TABLE_NAME, FLOWTABLE) == 0;
+    case TERM_JUMP:
+        return build_verdict(rule, NFT_JUMP, term->name);
+    case TERM_QUEUE:
+        return expression == QUEUE_EXPRESSION_XT ? build_xt_queue(rule, term) : build_native_queue(rule, term);
+    case TERM_DROP:
+        return build_verdict(rule, NF_DROP, NULL);
+    default:
+        return build_verdict(rule, NF_ACCEPT, NULL);
+    }
 }
-
-static void print_block(struct text *out, enum plan_rule kind)
-{
-    text_printf(out, "%s @%s counter drop", blocked_addresses[kind].text, is_of4(kind) ? SET_BLOCKED4 : SET_BLOCKED6);
-}
-
-/* --- Rule table ------------------------------------------------------------------------------------- */
-
-static const struct {
-    bool (*build)(struct nftnl_rule *rule, const struct plan *plan);
-    void (*print)(struct text *out, const struct plan *plan);
-    void (*print_iptables)(struct text *out, const struct plan *plan);
-} rules[RULE_KINDS] = {
-    [RULE_REJECT_MARK] = { build_reject_mark, print_reject_mark, print_reject_mark_iptables },
-    [RULE_LOOPBACK_IN] = { build_loopback_in, print_loopback_in, print_loopback_in_iptables },
-    [RULE_LOOPBACK_OUT] = { build_loopback_out, print_loopback_out, print_loopback_out_iptables },
-    [RULE_EXCEPTIONS] = { build_exceptions, print_exceptions, print_exceptions_iptables },
-    [RULE_OFFLOAD_DROP] = { build_offload_drop, print_offload_drop, print_offload_drop_iptables },
-    [RULE_OFFLOAD_FLOW] = { build_offload_flow, print_offload_flow, NULL },
-    [RULE_OFFLOAD_ACCEPT] = { build_offload_accept, print_offload_accept, print_offload_accept_iptables },
-    [RULE_SAVE_DROP] = { build_save_drop, print_save_drop, NULL },
-    [RULE_SAVE_ACCEPT] = { build_save_accept, print_save_accept, print_save_accept_iptables },
-    [RULE_SAVED_DROP] = { build_saved_drop, print_saved_drop, NULL },
-    [RULE_SAVED_ACCEPT] = { build_saved_accept, print_saved_accept, print_saved_accept_iptables },
-    [RULE_QUEUE] = { build_queue, print_queue, print_queue_iptables },
-    [RULE_ACCEPT] = { build_accept, print_accept, print_accept_iptables },
-    [RULE_UNMARK] = { build_unmark, print_unmark, print_unmark_iptables },
-};
 
 int nft_rule_build(struct nftnl_rule *rule, enum plan_rule kind, const struct plan *plan)
 {
-    return (is_block(kind) ? build_block(rule, kind) : rules[kind].build(rule, plan)) ? 0 : -ENOMEM;
+    struct description description;
+
+    describe(kind, plan, &description);
+    for (unsigned i = 0; i < description.count; i++) {
+        if (!build_term(rule, &description.terms[i], plan->expression))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* --- nft text --------------------------------------------------------------------------------------- */
+
+static void print_term(struct text *out, const struct term *term)
+{
+    const unsigned first = term->queue.first, count = term->queue.last - first + 1u;
+
+    switch (term->kind) {
+    case TERM_MARK:
+    case TERM_OTHER_MARK:
+        text_printf(out, "meta mark & 0x%08x %s 0x%08x", term->mask,
+                    term->kind == TERM_MARK ? "==" : "!=", term->value);
+        break;
+    case TERM_CONNECTION_MARK:
+        text_printf(out, "ct mark & 0x%08x == 0x%08x", term->mask, term->value);
+        break;
+    case TERM_FROM_LOOPBACK:
+        text_puts(out, "iif \"lo\"");
+        break;
+    case TERM_TO_LOOPBACK:
+        text_puts(out, "oif \"lo\"");
+        break;
+    case TERM_BLOCKED:
+        text_printf(out, "%s @%s", term->blocked->text, term->blocked->set);
+        break;
+    case TERM_COUNTER:
+        text_puts(out, "counter");
+        if (term->name)
+            text_printf(out, " name \"%s\"", term->name);
+        break;
+    case TERM_CLEAR_MARK:
+        text_printf(out, "meta mark set meta mark & 0x%08x", ~term->mask);
+        break;
+    case TERM_SET_CONNECTION_MARK:
+        text_printf(out, "ct mark set ct mark & 0x%08x | 0x%08x", ~term->mask, term->value);
+        break;
+    case TERM_ADD_TO_FLOWTABLE:
+        text_puts(out, "flow add @" FLOWTABLE);
+        break;
+    case TERM_JUMP:
+        text_printf(out, "jump %s", term->name);
+        break;
+    case TERM_QUEUE:
+        text_printf(out, "queue %sto ", term->queue.bypass ? "flags bypass " : "");
+        if (count == 1)
+            text_printf(out, "%u", first);
+        else
+            text_printf(out, "symhash mod %u", count);
+        if (count > 1 && first > 0)
+            text_printf(out, " offset %u", first);
+        break;
+    case TERM_DROP:
+        text_puts(out, "drop");
+        break;
+    case TERM_ACCEPT:
+        text_puts(out, "accept");
+        break;
+    }
 }
 
 void nft_rule_print(struct text *out, enum plan_rule kind, const struct plan *plan)
 {
-    if (is_block(kind))
-        print_block(out, kind);
-    else
-        rules[kind].print(out, plan);
+    struct description description;
+
+    describe(kind, plan, &description);
+    for (unsigned i = 0; i < description.count; i++) {
+        if (i > 0)
+            text_puts(out, " ");
+        print_term(out, &description.terms[i]);
+    }
+}
+
+/* --- iptables text ---------------------------------------------------------------------------------- */
+
+/* Returns false when iptables cannot express the term. */
+static bool print_iptables_term(struct text *out, const struct term *term, const struct plan *plan)
+{
+    const unsigned first = term->queue.first, last = term->queue.last;
+
+    switch (term->kind) {
+    case TERM_MARK:
+    case TERM_OTHER_MARK:
+        text_printf(out, "-m mark %s--mark 0x%x/0x%x", term->kind == TERM_MARK ? "" : "! ", term->value, term->mask);
+        return true;
+    case TERM_CONNECTION_MARK:
+        text_printf(out, "-m connmark --mark 0x%x/0x%x", term->value, term->mask);
+        return true;
+    case TERM_FROM_LOOPBACK:
+        text_puts(out, "-i lo");
+        return true;
+    case TERM_TO_LOOPBACK:
+        text_puts(out, "-o lo");
+        return true;
+    case TERM_CLEAR_MARK:
+        text_printf(out, "-j MARK --set-xmark 0x0/0x%x", term->mask);
+        return true;
+    case TERM_SET_CONNECTION_MARK:
+        text_printf(out, "-j CONNMARK --set-xmark 0x%x/0x%x", term->value, term->mask);
+        return true;
+    case TERM_JUMP:
+        text_printf(out, "-j %s", term->name);
+        return true;
+    case TERM_QUEUE:
+        text_puts(out, "-j NFQUEUE ");
+        if (first == last)
+            text_printf(out, "--queue-num %u", first);
+        else
+            text_printf(out, "--queue-balance %u:%u", first, last);
+        if (term->queue.bypass && !term->queue.in_shared_chain)
+            text_puts(out, " --queue-bypass");
+        return true;
+    case TERM_DROP:
+        text_puts(out, "-j DROP");
+        return true;
+    case TERM_ACCEPT:
+        text_puts(out, plan->options->mode == ATTACH_CHAIN ? "-j ACCEPT" : "-j RETURN");
+        return true;
+    default: /* flowtables and sets: would need ipset */
+        return false;
+    }
 }
 
 bool nft_rule_print_iptables(struct text *out, enum plan_rule kind, const struct plan *plan)
 {
-    if (is_block(kind) || !rules[kind].print_iptables) /* would need ipset; only nft has sets */
-        return false;
-    rules[kind].print_iptables(out, plan);
+    struct description description;
+    const size_t start = out->length;
+
+    describe(kind, plan, &description);
+    for (unsigned i = 0; i < description.count; i++) {
+        const struct term *term = &description.terms[i];
+
+        if (term->kind == TERM_COUNTER) /* each rule of iptables counts */
+            continue;
+        if (out->length > start)
+            text_puts(out, " ");
+        if (!print_iptables_term(out, term, plan))
+            return false;
+    }
     return true;
 }
