@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Commands that do one of several things, which their first argument names: `sluice nft print`. */
+/* The action of a command, which is its first argument: `sluice nft print`. */
 #include "cli_priv.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ int cli_find_action(const struct command *command, const struct cli_actions *act
     const char *near;
 
     if (!name) {
-        cli_error(command, "say what to do: %s", list_of(actions, list));
+        cli_error(command, "name an action: %s", list_of(actions, list));
         return EXIT_USAGE;
     }
     for (size_t i = 0; i < actions->count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `sluice blocklist`: the hosts that the kernel drops, in the sets of our own table; with a daemon or without. */
+/* `sluice blocklist`: the hosts that the kernel blocks, in sets of the sluice table; works without a daemon, too. */
 #include "cli_priv.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ enum { OPTION_JSON = CLI_OPTION_OWN, OPTION_FORCE, OPTION_PERMANENT };
 struct arguments {
     struct cli_input input;
     bool json, force, permanent;
-    struct blocked_host *hosts; /* those that were named */
+    struct blocked_host *hosts; /* the addresses of the command line */
     size_t count;
 };
 
@@ -26,22 +26,25 @@ static const struct cli_option options[] = {
       .name = "table",
       .argument = "NAME",
       .setting = "nft.table",
-      .help = "name of the sluice table (nft.table)" },
+      .help = "use the list of this table (nft.table; default sluice)" },
     { .letter = 'T',
       .name = "timeout",
       .argument = "SECONDS",
       .setting = "nft.blocklist.timeout",
-      .help = "add: seconds until the host is unblocked (nft.blocklist.timeout)" },
+      .help = "add: block for SECONDS, 1 to 31536000 (nft.blocklist.timeout; default 600)" },
     { .id = OPTION_PERMANENT,
       .name = "permanent",
       .help = "add: block without a time limit, until the host or the table is removed" },
     { .id = OPTION_FORCE, .letter = 'f', .name = "force", .help = "add: block addresses of nft.blocklist.never, too" },
     CLI_ROW_SET,
-    { .id = OPTION_JSON, .letter = 'j', .name = "json", .help = "print the result, or the list, as JSON" },
+    { .id = OPTION_JSON,
+      .letter = 'j',
+      .name = "json",
+      .help = "print the list, or the number of hosts that were added or removed, as JSON" },
     { .name = NULL },
 };
 
-static int take_option(void *user, const struct cli_option *option, const char *value)
+static int handle_option(void *user, const struct cli_option *option, const char *value)
 {
     struct arguments *arguments = user;
 
@@ -56,7 +59,7 @@ static int take_option(void *user, const struct cli_option *option, const char *
         arguments->permanent = true;
         return 0;
     default:
-        return cli_input_take(&arguments->input, option, value);
+        return cli_input_handle_option(&arguments->input, option, value);
     }
 }
 
@@ -98,74 +101,71 @@ static int by_address(const void *left, const void *right)
                                     : memcmp(a->address.bytes, b->address.bytes, sizeof(a->address.bytes));
 }
 
-static void list_json(struct text *out, const struct listing *listing)
+static int list_json(const struct listing *listing)
 {
     char address[ADDRESS_TEXT_SIZE];
+    struct text out;
 
-    json_object_open(out, NULL);
-    json_array_open(out, "hosts");
+    text_init(&out);
+    json_object_open(&out, NULL);
+    json_array_open(&out, "hosts");
     for (size_t i = 0; i < listing->count; i++) {
         const struct blocked_host *host = &listing->hosts[i];
 
         address_format(&host->address, host->version, false, address);
-        json_object_open(out, NULL);
-        json_string(out, "address", address);
+        json_object_open(&out, NULL);
+        json_string(&out, "address", address);
         if (host->timeout_ms > 0) {
-            json_double(out, "timeout", (double)host->timeout_ms / 1000);
-            json_double(out, "expires", (double)host->expires_ms / 1000);
+            json_double(&out, "timeout", (double)host->timeout_ms / 1000);
+            json_double(&out, "expires", (double)host->expires_ms / 1000);
         }
-        json_uint(out, "packets", host->packets);
-        json_uint(out, "bytes", host->bytes);
-        json_object_close(out);
+        json_uint(&out, "packets", host->packets);
+        json_uint(&out, "bytes", host->bytes);
+        json_object_close(&out);
     }
-    json_array_close(out);
-    json_object_close(out);
+    json_array_close(&out);
+    json_object_close(&out);
+    return cli_write(&out);
 }
 
-static void list_lines(const struct listing *listing)
+static int list(const struct arguments *arguments, const struct config *config)
 {
-    char address[ADDRESS_TEXT_SIZE];
+    char error[FIREWALL_ERROR_SIZE], address[ADDRESS_TEXT_SIZE];
+    struct listing listing = { .count = 0 };
+    int code = EXIT_OK;
 
-    for (size_t i = 0; i < listing->count; i++) {
-        const struct blocked_host *host = &listing->hosts[i];
+    if (blocklist_each(config_string(config, "nft.table"), collect, &listing, error)) {
+        code = failed(error);
+        goto free_hosts;
+    }
+    if (listing.count > 0)
+        qsort(listing.hosts, listing.count, sizeof(*listing.hosts), by_address);
+    if (arguments->json) {
+        code = list_json(&listing);
+        goto free_hosts;
+    }
+    for (size_t i = 0; i < listing.count; i++) {
+        const struct blocked_host *host = &listing.hosts[i];
 
         address_format(&host->address, host->version, false, address);
         printf("%-39s ", address);
         if (host->timeout_ms > 0)
             printf("for %" PRIu64 " s", (host->expires_ms + 999) / 1000);
         else
-            fputs("for good", stdout);
+            fputs("permanently", stdout);
         printf(", %" PRIu64 " packets (%" PRIu64 " bytes) dropped\n", host->packets, host->bytes);
     }
-}
+    if (listing.count == 0)
+        puts("no hosts are blocked");
 
-static int list(const struct arguments *arguments, const struct config *config)
-{
-    char error[FIREWALL_ERROR_SIZE];
-    struct listing listing = { .count = 0 };
-    struct text out;
-    int code = EXIT_OK;
-
-    if (blocklist_each(config_string(config, "nft.table"), collect, &listing, error))
-        code = failed(error);
-    if (!code && listing.count > 0)
-        qsort(listing.hosts, listing.count, sizeof(*listing.hosts), by_address);
-    if (!code && arguments->json) {
-        text_init(&out);
-        list_json(&out, &listing);
-        code = cli_write(&out);
-    } else if (!code) {
-        if (listing.count == 0)
-            puts("no hosts are blocked");
-        list_lines(&listing);
-    }
+free_hosts:
     free(listing.hosts);
     return code;
 }
 
 /* --- add, remove, flush --------------------------------------------------------------------------- */
 
-static int tell_count(const struct arguments *arguments, const char *key, size_t count)
+static int print_count(const struct arguments *arguments, const char *key, size_t count)
 {
     struct text out;
 
@@ -178,7 +178,7 @@ static int tell_count(const struct arguments *arguments, const char *key, size_t
     return cli_write(&out);
 }
 
-static int refuse_protected(const struct arguments *arguments, const struct config *config)
+static int refuse_exempt(const struct arguments *arguments, const struct config *config)
 {
     struct block_exemptions *never = NULL;
     struct diag *diag = diag_new();
@@ -188,7 +188,7 @@ static int refuse_protected(const struct arguments *arguments, const struct conf
     if (!diag || block_exemptions_new(&never, config, diag)) {
         if (diag)
             cli_print_brief(diag);
-        code = failed("nft.blocklist.never can't be used; nothing was blocked");
+        code = failed("cannot read nft.blocklist.never; no address was blocked");
     }
     for (size_t i = 0; i < arguments->count && !code; i++) {
         const struct blocked_host *host = &arguments->hosts[i];
@@ -209,7 +209,7 @@ static int add(const struct arguments *arguments, const struct config *config)
 {
     char error[FIREWALL_ERROR_SIZE];
     uint64_t timeout_ms = arguments->permanent ? 0 : (uint64_t)config_number(config, "nft.blocklist.timeout") * 1000;
-    int code = arguments->force ? EXIT_OK : refuse_protected(arguments, config);
+    int code = arguments->force ? EXIT_OK : refuse_exempt(arguments, config);
 
     if (code)
         return code;
@@ -217,10 +217,10 @@ static int add(const struct arguments *arguments, const struct config *config)
         arguments->hosts[i].timeout_ms = timeout_ms;
     if (blocklist_add(config_string(config, "nft.table"), arguments->hosts, arguments->count, error))
         return failed(error);
-    return tell_count(arguments, "added", arguments->count);
+    return print_count(arguments, "added", arguments->count);
 }
 
-static int discard(const struct arguments *arguments, const struct config *config)
+static int remove_hosts(const struct arguments *arguments, const struct config *config)
 {
     char error[FIREWALL_ERROR_SIZE];
     size_t removed = 0;
@@ -229,7 +229,7 @@ static int discard(const struct arguments *arguments, const struct config *confi
         return failed(error);
     if (!arguments->json && removed < arguments->count)
         printf("%zu of %zu were blocked\n", removed, arguments->count);
-    return tell_count(arguments, "removed", removed);
+    return print_count(arguments, "removed", removed);
 }
 
 static int flush(const struct arguments *arguments, const struct config *config)
@@ -252,7 +252,7 @@ static const struct action {
 } actions[ACTIONS] = {
     [ACTION_LIST] = { false, list },
     [ACTION_ADD] = { true, add },
-    [ACTION_REMOVE] = { true, discard },
+    [ACTION_REMOVE] = { true, remove_hosts },
     [ACTION_FLUSH] = { false, flush },
 };
 
@@ -263,7 +263,7 @@ static int read_hosts(struct arguments *arguments, size_t action, int count, cha
         return EXIT_USAGE;
     }
     if (actions[action].takes_hosts && count == 0) {
-        cli_error(&command_blocklist, "say which addresses to %s", action_names[action]);
+        cli_error(&command_blocklist, "name the addresses to %s", action_names[action]);
         return EXIT_USAGE;
     }
     arguments->hosts = calloc((size_t)count + 1, sizeof(*arguments->hosts));
@@ -274,7 +274,7 @@ static int read_hosts(struct arguments *arguments, size_t action, int count, cha
         int version = address_parse(names[i], strlen(names[i]), &host->address);
 
         if (version < 0) {
-            cli_error(&command_blocklist, "'%s' is no address of IPv4 or IPv6", names[i]);
+            cli_error(&command_blocklist, "'%s' is not an IPv4 or IPv6 address", names[i]);
             return EXIT_USAGE;
         }
         host->version = (uint8_t)version;
@@ -282,43 +282,32 @@ static int read_hosts(struct arguments *arguments, size_t action, int count, cha
     return EXIT_OK;
 }
 
-static int load_and_run(const struct arguments *arguments, const struct action *action)
-{
-    struct config *config = NULL;
-    int code = cli_load_sound_config(&arguments->input, CONFIG_STRICT, CLI_DEFAULT_CONFIG, "nothing was done", &config);
-
-    if (!code)
-        code = action->run(arguments, config);
-    config_free(config);
-    return code;
-}
-
-static int check_and_run(struct arguments *arguments, int count, char **names)
-{
-    const struct cli_actions known = { action_names, ACTIONS };
-    size_t action;
-    int code = cli_find_action(&command_blocklist, &known, count > 0 ? names[0] : NULL, &action);
-
-    if (code)
-        return code;
-    arguments->input.no_contradictions = true;
-    code = read_hosts(arguments, action, count - 1, names + 1);
-    if (!code)
-        code = load_and_run(arguments, &actions[action]);
-    free(arguments->hosts);
-    return code;
-}
-
 static int run(int argc, char **argv)
 {
+    const struct cli_actions known = { action_names, ACTIONS };
     struct arguments arguments = { .json = false };
+    struct config *config = NULL;
+    size_t action;
     int first, code;
 
     if (cli_input_init(&arguments.input, &command_blocklist, argc))
         return EXIT_FAILED;
-    code = cli_parse(&command_blocklist, argc, argv, take_option, &arguments, &arguments.input.settings, &first);
-    if (code < 0)
-        code = check_and_run(&arguments, argc - first, argv + first);
+    code = cli_parse(&command_blocklist, argc, argv, handle_option, &arguments, &arguments.input.settings, &first);
+    if (code >= 0)
+        goto clear;
+    code = cli_find_action(&command_blocklist, &known, first < argc ? argv[first] : NULL, &action);
+    if (code)
+        goto clear;
+    arguments.input.skip_consistency_check = true;
+    code = read_hosts(&arguments, action, argc - first - 1, argv + first + 1);
+    if (!code)
+        code = cli_load_sound_config(&arguments.input, CONFIG_STRICT, CLI_DEFAULT_CONFIG, "nothing was done", &config);
+    if (!code)
+        code = actions[action].run(&arguments, config);
+    config_free(config);
+    free(arguments.hosts);
+
+clear:
     cli_input_clear(&arguments.input);
     return code;
 }

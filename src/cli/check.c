@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `sluice check`: the configuration and all rules, with every diagnostic of one run, and a summary.
+ * `sluice check`: checks the configuration and all rules, and prints all diagnostics and a summary.
  *
- * Diagnostics go to stderr; the summary, or the configuration, or JSON goes to stdout. The engine leaves out rules with
- * mistakes and unsupported rules and loads the others, so the summary says what would be loaded. The exit code tells
- * the two apart: a rule that Sluice lacks a feature for is no mistake of whoever wrote it.
+ * Diagnostics go to stderr; the summary, the configuration or JSON goes to stdout. The engine leaves out rules with
+ * mistakes and unsupported rules and loads the others, so the summary counts what would be loaded. The exit code tells
+ * mistakes from unsupported rules, because the author of an unsupported rule cannot correct it.
  */
 #include "cli_priv.h"
 
@@ -29,16 +29,16 @@ enum {
 
 enum { EXIT_UNSUPPORTED = 3 };
 
-enum compile_wish { COMPILE_WHEN_CLEAN, COMPILE_ALWAYS, COMPILE_NEVER };
+enum compile_when { COMPILE_WHEN_CLEAN, COMPILE_ALWAYS, COMPILE_NEVER };
 
 struct arguments {
     struct cli_input input;
-    enum compile_wish compile;
+    enum compile_when compile;
     unsigned long max_diagnostics;
     bool strict, quiet, print_config, json;
 };
 
-/* What came out of it. */
+/* The results of the check. */
 struct result {
     struct diag *diag;
     struct config *config;
@@ -55,22 +55,24 @@ static const struct cli_option options[] = {
     CLI_ROW_CONFIG,
     CLI_ROW_RULES,
     CLI_ROW_SET,
-    { .id = OPTION_STRICT, .name = "strict", .help = "exit with 1 for warnings and unsupported rules too" },
+    { .id = OPTION_STRICT, .name = "strict", .help = "exit with 1 for warnings and unsupported rules, too" },
     { .id = OPTION_MAX,
       .name = "max-diagnostics",
       .argument = "N",
-      .help = "print at most N diagnostics (100); the summary counts all" },
-    { .id = OPTION_COMPILE, .name = "compile", .help = "compile the rules that loaded, even when others did not" },
+      .help = "print at most N diagnostics (0 to 100000; default 100); the summary counts all" },
+    { .id = OPTION_COMPILE,
+      .name = "compile",
+      .help = "compile the rules that were loaded, even if others have mistakes" },
     { .id = OPTION_NO_COMPILE,
       .name = "no-compile",
-      .help = "do not compile; without either, rules are compiled when there is no mistake" },
+      .help = "do not compile the rules; by default they are compiled if there is no mistake" },
     { .id = OPTION_PRINT, .name = "print-config", .help = "print the effective configuration as YAML" },
     { .id = OPTION_QUIET, .name = "quiet", .help = "print mistakes only, no summary" },
     { .id = OPTION_JSON, .name = "json", .help = "print the result as JSON" },
     { .name = NULL },
 };
 
-static int take_option(void *user, const struct cli_option *option, const char *value)
+static int handle_option(void *user, const struct cli_option *option, const char *value)
 {
     struct arguments *arguments = user;
 
@@ -94,7 +96,7 @@ static int take_option(void *user, const struct cli_option *option, const char *
         arguments->json = true;
         break;
     default:
-        return cli_input_take(&arguments->input, option, value);
+        return cli_input_handle_option(&arguments->input, option, value);
     }
     return 0;
 }
@@ -110,20 +112,6 @@ static void print_diagnostics(const struct diag *diag, size_t max)
         diag_print_entry(diag_get(diag, i), stderr, isatty(STDERR_FILENO));
     if (shown < count || all > count)
         fprintf(stderr, "... and %zu more (--max-diagnostics N shows them)\n", (all > count ? all : count) - shown);
-}
-
-static void json_entry(struct text *out, const struct diag_entry *entry)
-{
-    json_object_open(out, NULL);
-    json_string(out, "severity", diag_severity_name(entry->severity));
-    json_string(out, "file", entry->file);
-    if (entry->line > 0) {
-        json_uint(out, "line", entry->line);
-        json_uint(out, "column", entry->column);
-    }
-    json_string(out, "message", entry->message);
-    json_string(out, "keyword", entry->tag);
-    json_object_close(out);
 }
 
 /* --- Summary -------------------------------------------------------------------------------------- */
@@ -188,32 +176,11 @@ static void json_tag(const char *tag, size_t count, void *user)
     json_object_close(out);
 }
 
-static void json_config(struct text *out, const struct config *config)
-{
-    struct text yaml;
-
-    text_init(&yaml);
-    config_print(config, &yaml);
-    json_string(out, "configuration", yaml.failed ? NULL : yaml.bytes);
-    text_clear(&yaml);
-}
-
-static void json_policy(struct text *out, const struct rule_policy_counts *counts)
-{
-    json_object_open(out, "policy");
-    json_uint(out, "enabled", counts->enabled);
-    json_uint(out, "disabled", counts->disabled);
-    for (enum rule_action action = 0; action < ACTION_COUNT; action++)
-        json_uint(out, rule_action_name(action), counts->actions[action]);
-    json_uint(out, "alert_only", counts->alert_only);
-    json_uint(out, "modified", counts->modified);
-    json_object_close(out);
-}
-
 static int print_json(const struct arguments *arguments, const struct result *result)
 {
     size_t count = diag_count(result->diag);
-    struct text out;
+    const struct rule_policy_counts *policy = &result->policy_counts;
+    struct text out, yaml;
 
     text_init(&out);
     json_object_open(&out, NULL);
@@ -224,7 +191,14 @@ static int print_json(const struct arguments *arguments, const struct result *re
     json_uint(&out, "rules_failed", result->failed);
     json_uint(&out, "rules_skipped", result->skipped);
     json_uint(&out, "rule_files", result->files);
-    json_policy(&out, &result->policy_counts);
+    json_object_open(&out, "policy");
+    json_uint(&out, "enabled", policy->enabled);
+    json_uint(&out, "disabled", policy->disabled);
+    for (enum rule_action action = 0; action < ACTION_COUNT; action++)
+        json_uint(&out, rule_action_name(action), policy->actions[action]);
+    json_uint(&out, "alert_only", policy->alert_only);
+    json_uint(&out, "modified", policy->modified);
+    json_object_close(&out);
     json_double(&out, "parse_seconds", result->parse_seconds);
     if (result->compiled) {
         json_double(&out, "compile_seconds", result->compile_seconds);
@@ -238,11 +212,27 @@ static int print_json(const struct arguments *arguments, const struct result *re
     diag_each_tag(result->diag, DIAG_ERROR, json_tag, &out);
     json_array_close(&out);
     json_array_open(&out, "diagnostics");
-    for (size_t i = 0; i < count && i < arguments->max_diagnostics; i++)
-        json_entry(&out, diag_get(result->diag, i));
+    for (size_t i = 0; i < count && i < arguments->max_diagnostics; i++) {
+        const struct diag_entry *entry = diag_get(result->diag, i);
+
+        json_object_open(&out, NULL);
+        json_string(&out, "severity", diag_severity_name(entry->severity));
+        json_string(&out, "file", entry->file);
+        if (entry->line > 0) {
+            json_uint(&out, "line", entry->line);
+            json_uint(&out, "column", entry->column);
+        }
+        json_string(&out, "message", entry->message);
+        json_string(&out, "keyword", entry->tag);
+        json_object_close(&out);
+    }
     json_array_close(&out);
-    if (arguments->print_config)
-        json_config(&out, result->config);
+    if (arguments->print_config) {
+        text_init(&yaml);
+        config_print(result->config, &yaml);
+        json_string(&out, "configuration", yaml.failed ? NULL : yaml.bytes);
+        text_clear(&yaml);
+    }
     json_object_close(&out);
     return cli_write(&out);
 }
@@ -277,7 +267,7 @@ static int load_rules(const struct arguments *arguments, struct result *result)
     int err = setup_parse_rules(&result->rules, result->config, files->at, files->count, result->diag);
 
     if (err) {
-        cli_error(&command_check, "rules can't be loaded: %s", strerror(-err));
+        cli_error(&command_check, "cannot load the rules: %s", strerror(-err));
         return EXIT_FAILED;
     }
     result->parse_seconds = seconds_since(start);
@@ -290,7 +280,7 @@ static int load_rules(const struct arguments *arguments, struct result *result)
     return 0;
 }
 
-/* The ruleset takes the list over; nothing after this needs it. */
+/* Consumes result->rules. */
 static void compile(const struct arguments *arguments, struct result *result)
 {
     struct ruleset *ruleset;
@@ -303,7 +293,7 @@ static void compile(const struct arguments *arguments, struct result *result)
     confinement_create_cache_folder(result->config);
     if (setup_compile_rules(&ruleset, result->rules, result->config, result->diag)) {
         if (diag_errors(result->diag) == 0)
-            diag_error(result->diag, (struct position){ .line = 0 }, "the rules can't be compiled");
+            diag_error(result->diag, (struct position){ .line = 0 }, "the rules cannot be compiled");
         return;
     }
     result->rules = NULL;
@@ -311,13 +301,6 @@ static void compile(const struct arguments *arguments, struct result *result)
     result->compiled = true;
     result->databases = ruleset_databases(ruleset);
     ruleset_free(ruleset);
-}
-
-static int exit_code(const struct arguments *arguments, const struct diag *diag)
-{
-    if (diag_errors(diag) > 0 || (arguments->strict && diag_unsupported(diag) + diag_warnings(diag) > 0))
-        return EXIT_FAILED;
-    return diag_unsupported(diag) > 0 ? EXIT_UNSUPPORTED : EXIT_OK;
 }
 
 static int check(const struct arguments *arguments)
@@ -339,8 +322,11 @@ static int check(const struct arguments *arguments)
     if (code)
         goto free_config;
     code = print_result(arguments, &result);
-    if (!code)
-        code = exit_code(arguments, result.diag);
+    if (!code && (diag_errors(result.diag) > 0 ||
+                  (arguments->strict && diag_unsupported(result.diag) + diag_warnings(result.diag) > 0)))
+        code = EXIT_FAILED;
+    else if (!code && diag_unsupported(result.diag) > 0)
+        code = EXIT_UNSUPPORTED;
     rule_list_free(result.rules);
     text_clear(&result.policy);
 
@@ -358,7 +344,7 @@ static int run(int argc, char **argv)
 
     if (cli_input_init(&arguments.input, &command_check, argc))
         return EXIT_FAILED;
-    code = cli_parse(&command_check, argc, argv, take_option, &arguments, &arguments.input.settings, &first);
+    code = cli_parse(&command_check, argc, argv, handle_option, &arguments, &arguments.input.settings, &first);
     if (code < 0 && first < argc) {
         cli_error(&command_check, "unexpected argument '%s'; rules are given by --rules FILE", argv[first]);
         code = EXIT_USAGE;

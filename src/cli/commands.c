@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The table of commands, and what comes before a command: --help, --version, help. */
+/* The table of commands, and the options before a command: --help, --version, help. */
 #include "sluice/cli.h"
 
 #include <errno.h>
@@ -32,13 +32,14 @@ void cli_error(const struct command *command, const char *format, ...)
 static void print_usage(FILE *to)
 {
     fputs("Usage: sluice COMMAND [OPTION]...\n"
-          "Inline intrusion prevention: packets from NFQUEUE, verdicts by rules in the Suricata language.\n\n"
+          "Inspect packets from Netfilter queues with Suricata rules, and accept or drop them.\n\n"
           "Commands:\n",
           to);
     for (const struct command *const *command = cli_commands; *command; command++)
         fprintf(to, "  %-10s %s\n", (*command)->name, (*command)->summary);
     fputs("\n`sluice COMMAND --help` shows the options of a command, `sluice --version` the version.\n"
-          "Exit codes: 0 done, 1 failed, 2 the command line is wrong; `sluice check`: 3 only unsupported rules.\n",
+          "Exit codes: 0 success, 1 failure, 2 wrong command line; `sluice check`: 3 if the only problem is "
+          "unsupported rules.\n",
           to);
 }
 
@@ -70,38 +71,32 @@ static int unknown_command(const char *name)
     return EXIT_USAGE;
 }
 
-static int run_help(int argc, char **argv)
-{
-    const struct command *command = argc > 2 ? find_command(argv[2]) : NULL;
-
-    if (argc > 2 && !command)
-        return unknown_command(argv[2]);
-    if (command)
-        cli_print_help(command);
-    else
-        print_usage(stdout);
-    return EXIT_OK;
-}
-
 static int dispatch(int argc, char **argv)
 {
+    const char *name = argc > 1 ? argv[1] : "";
+    const struct command *command;
+
     if (argc < 2) {
         print_usage(stderr);
         return EXIT_USAGE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-        print_usage(stdout);
-        return EXIT_OK;
-    }
-    if (strcmp(argv[1], "help") == 0)
-        return run_help(argc, argv);
-    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
         puts("sluice " SLUICE_VERSION);
         return EXIT_OK;
     }
-    const struct command *command = find_command(argv[1]);
-
-    return command ? command->run(argc - 1, argv + 1) : unknown_command(argv[1]);
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || (strcmp(name, "help") == 0 && argc == 2)) {
+        print_usage(stdout);
+        return EXIT_OK;
+    }
+    if (strcmp(name, "help") == 0) {
+        command = find_command(argv[2]);
+        if (!command)
+            return unknown_command(argv[2]);
+        cli_print_help(command);
+        return EXIT_OK;
+    }
+    command = find_command(name);
+    return command ? command->run(argc - 1, argv + 1) : unknown_command(name);
 }
 
 int cli_main(int argc, char **argv)
@@ -109,7 +104,7 @@ int cli_main(int argc, char **argv)
     int code = dispatch(argc, argv);
 
     if (fflush(stdout) == EOF && code == EXIT_OK) {
-        cli_error(NULL, "can't write to stdout: %s", strerror(errno));
+        cli_error(NULL, "cannot write to stdout: %s", strerror(errno));
         return EXIT_FAILED;
     }
     return code;

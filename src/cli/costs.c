@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `sluice costs`: the rules that have taken most of the daemon's time. */
-#include "ask.h"
+/* `sluice costs`: lists the rules that took most time. */
+#include "query.h"
 
 static const struct cli_option options[] = {
     CLI_ROW_CONFIG,
-    ASK_ROW_SOCKET,
-    ASK_ROW_JSON,
+    QUERY_ROW_SOCKET,
+    QUERY_ROW_JSON,
     { .name = NULL },
 };
 
 static void print(const struct control_value *message)
 {
-    static const struct ask_column columns[] = {
+    static const struct query_column columns[] = {
         { "gid", NULL, 5 },       { "signature_id", "sid", 10 }, { "evaluations", NULL, 14 },
         { "total_us", NULL, 14 }, { "max_us", NULL, 10 },        { "over_budget", NULL, 12 },
     };
 
-    ask_print_table(message, columns, sizeof(columns) / sizeof(columns[0]));
+    query_print_table(message, columns, sizeof(columns) / sizeof(columns[0]));
 }
 
 static int run(int argc, char **argv)
 {
-    return ask_simple(&command_costs, "costs", argc, argv, print);
+    return query_simple(&command_costs, QUERY_SECONDS, argc, argv, print);
 }
 
 const struct command command_costs = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `sluice explain`: the verdict of a flow and its reasons, or the state of a rule. */
-#include "ask.h"
+#include "query.h"
 
 #include <inttypes.h>
 #include <netdb.h>
@@ -8,31 +8,34 @@
 
 #include "sluice/address.h"
 
-enum { OPTION_VLAN = ASK_OPTION_OWN, ANSWER_SECONDS = 10, MAX_VLAN = 4095 };
+enum { OPTION_VLAN = QUERY_OPTION_OWN, MAX_VLAN = 4095 };
 
 static const struct cli_option options[] = {
     CLI_ROW_CONFIG,
-    ASK_ROW_SOCKET,
-    { .id = OPTION_VLAN, .name = "vlan", .argument = "NUMBER", .help = "VLAN of the flow" },
-    ASK_ROW_JSON,
+    QUERY_ROW_SOCKET,
+    { .id = OPTION_VLAN,
+      .name = "vlan",
+      .argument = "NUMBER",
+      .help = "VLAN id of the flow, 1 to 4095 (default: no VLAN)" },
+    QUERY_ROW_JSON,
     { .name = NULL },
 };
 
 struct arguments {
-    struct ask ask;
+    struct query query;
     unsigned long vlan;
 };
 
-static int take_option(void *user, const struct cli_option *option, const char *value)
+static int handle_option(void *user, const struct cli_option *option, const char *value)
 {
     struct arguments *arguments = user;
 
     if (option->id != OPTION_VLAN)
-        return ask_take_option(&arguments->ask, option, value);
+        return query_handle_option(&arguments->query, option, value);
     return cli_number(&command_explain, option, value, 1, MAX_VLAN, &arguments->vlan);
 }
 
-/* --- What is asked -------------------------------------------------------------------------------- */
+/* --- The request -------------------------------------------------------------------------------- */
 
 /* "10.0.0.1:80", "[fd00::1]:80", or an address alone. */
 static bool put_end(struct text *out, const char *text, const char *address_key, const char *port_key)
@@ -86,7 +89,7 @@ static bool put_flow_id(struct text *out, const char *word)
     return true;
 }
 
-/* "2100498" or "1:2100498"; what is no number of a rule, because it is larger than those are, is a flow's. */
+/* "2100498" or "1:2100498". A number that is too large for a sid is a flow id. */
 static bool put_rule(struct text *out, const char *word)
 {
     struct span rest = span_of(word), first;
@@ -105,9 +108,9 @@ static bool put_rule(struct text *out, const char *word)
     return true;
 }
 
-static bool put_question(struct arguments *arguments, int count, char **words)
+static bool put_arguments(struct arguments *arguments, int count, char **words)
 {
-    struct text *out = &arguments->ask.request;
+    struct text *out = &arguments->query.request;
 
     if (arguments->vlan > 0)
         json_uint(out, "vlan", arguments->vlan);
@@ -115,68 +118,64 @@ static bool put_question(struct arguments *arguments, int count, char **words)
         return put_rule(out, words[0]);
     if (count == 2 && strcmp(words[0], "flow") == 0)
         return put_flow_id(out, words[1]);
-    if (count == 2) /* TCP it is mostly */
+    if (count == 2) /* TCP is the default */
         return put_protocol(out, "tcp") && put_end(out, words[0], "src_ip", "src_port") &&
                put_end(out, words[1], "dest_ip", "dest_port");
     return count == 3 && put_protocol(out, words[0]) && put_end(out, words[1], "src_ip", "src_port") &&
            put_end(out, words[2], "dest_ip", "dest_port");
 }
 
-/* --- The answer ----------------------------------------------------------------------------------- */
-
-/* The lines of the rule policy that changed the rule, in their order. */
-static void print_changes(const struct control_value *changes)
-{
-    for (size_t i = 0; i < control_value_count(changes); i++) {
-        const struct control_value *change = control_value_item(changes, i);
-
-        printf("  changed by %s:%" PRId64 ": %s\n", ask_string(change, "file"), ask_number(change, "line"),
-               ask_string(change, "text"));
-    }
-}
+/* --- The reply ----------------------------------------------------------------------------------- */
 
 static void print_state(const struct control_value *rule)
 {
-    const char *disabled_by = ask_string(rule, "disabled_by"), *left_out_for = ask_string(rule, "left_out_for");
+    const struct control_value *changes = control_value_member(rule, "policy"); /* in the order of the rule policy */
+    const char *disabled_by = query_string(rule, "disabled_by"), *left_out_for = query_string(rule, "left_out_for");
 
     if (control_value_bool(control_value_member(rule, "loaded")))
         printf("  loaded from %s:%" PRId64 ": revision %" PRId64 ", action %s%s%s, priority %" PRId64 "\n",
-               ask_string(rule, "file"), ask_number(rule, "line"), ask_number(rule, "rev"), ask_string(rule, "action"),
+               query_string(rule, "file"), query_number(rule, "line"), query_number(rule, "rev"),
+               query_string(rule, "action"),
                control_value_bool(control_value_member(rule, "alert_only")) ? " (alert-only)" : "",
                control_value_bool(control_value_member(rule, "noalert")) ? ", noalert" : "",
-               ask_number(rule, "severity"));
+               query_number(rule, "severity"));
     else if (*disabled_by)
         printf("  not loaded: %s in %s:%" PRId64 "\n",
                strcmp(disabled_by, "comment") == 0 ? "commented out" : "disabled by the rule policy; the rule is",
-               ask_string(rule, "file"), ask_number(rule, "line"));
+               query_string(rule, "file"), query_number(rule, "line"));
     else if (*left_out_for)
-        printf("  not loaded: %s in %s:%" PRId64 ": %s\n", left_out_for, ask_string(rule, "file"),
-               ask_number(rule, "line"), ask_string(rule, "reason"));
+        printf("  not loaded: %s in %s:%" PRId64 ": %s\n", left_out_for, query_string(rule, "file"),
+               query_number(rule, "line"), query_string(rule, "reason"));
     else
         printf("  not loaded: no rule file has it any more\n");
-    print_changes(control_value_member(rule, "policy"));
+    for (size_t i = 0; i < control_value_count(changes); i++) {
+        const struct control_value *change = control_value_item(changes, i);
+
+        printf("  changed by %s:%" PRId64 ": %s\n", query_string(change, "file"), query_number(change, "line"),
+               query_string(change, "text"));
+    }
 }
 
 static void print_rule(const struct control_value *rule)
 {
     const struct control_value *cost = control_value_member(rule, "cost");
-    const char *text = ask_string(rule, "rule");
+    const char *text = query_string(rule, "rule");
 
-    printf("rule %" PRId64 ":%" PRId64 "%s%s\n", ask_number(rule, "gid"), ask_number(rule, "signature_id"),
-           *ask_string(rule, "signature") ? ": " : "", ask_string(rule, "signature"));
+    printf("rule %" PRId64 ":%" PRId64 "%s%s\n", query_number(rule, "gid"), query_number(rule, "signature_id"),
+           *query_string(rule, "signature") ? ": " : "", query_string(rule, "signature"));
     print_state(rule);
     printf("  %" PRId64 " matches, %" PRId64 " alerts, %" PRId64 " packets dropped, %" PRId64
            " packets passed by alert-only%s%s\n",
-           ask_number(rule, "matches"), ask_number(rule, "alerts"), ask_number(rule, "drops"),
-           ask_number(rule, "would_drops"), *ask_string(rule, "last") ? "; last " : "", ask_string(rule, "last"));
-    if (ask_number(rule, "inspection_limits") > 0)
+           query_number(rule, "matches"), query_number(rule, "alerts"), query_number(rule, "drops"),
+           query_number(rule, "would_drops"), *query_string(rule, "last") ? "; last " : "", query_string(rule, "last"));
+    if (query_number(rule, "inspection_limits") > 0)
         printf("  reached a limit of work in %" PRId64 " packets (detect.pcre-match-limit, detect.limit-policy)\n",
-               ask_number(rule, "inspection_limits"));
+               query_number(rule, "inspection_limits"));
     if (cost)
         printf("  evaluated %" PRId64 " times in %" PRId64 " us, at most %" PRId64 " us, over budget %" PRId64
                " times; suspended in %" PRId64 " queues\n",
-               ask_number(cost, "evaluations"), ask_number(cost, "total_us"), ask_number(cost, "max_us"),
-               ask_number(cost, "over_budget"), ask_number(cost, "suspended_in_queues"));
+               query_number(cost, "evaluations"), query_number(cost, "total_us"), query_number(cost, "max_us"),
+               query_number(cost, "over_budget"), query_number(cost, "suspended_in_queues"));
     if (*text)
         printf("  %s\n", text);
 }
@@ -184,14 +183,14 @@ static void print_rule(const struct control_value *rule)
 static void print_rule_of_flow(const struct control_value *rule)
 {
     printf("  rule %" PRId64 ":%" PRId64 " (%s) matched %" PRId64 " times, last %s:%s%s%s %s\n",
-           ask_number(rule, "gid"), ask_number(rule, "signature_id"), ask_string(rule, "action"),
-           ask_number(rule, "matches"), ask_string(rule, "last"),
+           query_number(rule, "gid"), query_number(rule, "signature_id"), query_string(rule, "action"),
+           query_number(rule, "matches"), query_string(rule, "last"),
            control_value_bool(control_value_member(rule, "reported")) ? " reported" : "",
            control_value_bool(control_value_member(rule, "blocked"))      ? " blocked"
            : control_value_bool(control_value_member(rule, "would_drop")) ? " would drop"
                                                                           : "",
            control_value_bool(control_value_member(rule, "held_back")) ? " held back by a threshold" : "",
-           ask_string(rule, "signature"));
+           query_string(rule, "signature"));
 }
 
 static void print_flow(const struct control_value *flow)
@@ -200,66 +199,60 @@ static void print_flow(const struct control_value *flow)
     const struct control_value *exceptions = control_value_member(flow, "exceptions");
     const struct control_value *rules = control_value_member(flow, "rules");
 
-    const char *app_proto = ask_string(flow, "app_proto"); /* empty until it is known */
+    const char *app_proto = query_string(flow, "app_proto"); /* empty until it is known */
 
-    printf("%s %s:%" PRId64 " -> %s:%" PRId64 "%s%s, flow %" PRId64 "\n", ask_string(flow, "proto"),
-           ask_string(flow, "src_ip"), ask_number(flow, "src_port"), ask_string(flow, "dest_ip"),
-           ask_number(flow, "dest_port"), *app_proto ? " " : "", app_proto, ask_number(flow, "flow_id"));
+    printf("%s %s:%" PRId64 " -> %s:%" PRId64 "%s%s, flow %" PRId64 "\n", query_string(flow, "proto"),
+           query_string(flow, "src_ip"), query_number(flow, "src_port"), query_string(flow, "dest_ip"),
+           query_number(flow, "dest_port"), *app_proto ? " " : "", app_proto, query_number(flow, "flow_id"));
     printf("  %s%s since %s, %" PRId64 " packets to the server, %" PRId64 " to the client\n",
-           control_value_bool(control_value_member(flow, "over")) ? "over; " : "", ask_string(counts, "state"),
-           ask_string(counts, "start"), ask_number(counts, "pkts_toserver"), ask_number(counts, "pkts_toclient"));
+           control_value_bool(control_value_member(flow, "over")) ? "over; " : "", query_string(counts, "state"),
+           query_string(counts, "start"), query_number(counts, "pkts_toserver"), query_number(counts, "pkts_toclient"));
     if (!drop)
         drop = control_value_member(flow, "would_drop");
-    printf("  verdict: %s", ask_string(flow, "verdict"));
+    printf("  verdict: %s", query_string(flow, "verdict"));
     if (drop)
-        printf(", reason %s", ask_string(drop, "reason"));
+        printf(", reason %s", query_string(drop, "reason"));
     if (control_value_member(drop, "signature_id"))
-        printf(", rule %" PRId64 ":%" PRId64 " %s", ask_number(drop, "gid"), ask_number(drop, "signature_id"),
-               ask_string(drop, "signature"));
+        printf(", rule %" PRId64 ":%" PRId64 " %s", query_number(drop, "gid"), query_number(drop, "signature_id"),
+               query_string(drop, "signature"));
     putchar('\n');
     for (size_t i = 0; i < control_value_count(exceptions); i++)
-        printf("  exception %s: %s\n", ask_string(control_value_item(exceptions, i), "cause"),
-               ask_string(control_value_item(exceptions, i), "policy"));
+        printf("  exception %s: %s\n", query_string(control_value_item(exceptions, i), "cause"),
+               query_string(control_value_item(exceptions, i), "policy"));
     for (size_t i = 0; i < control_value_count(rules); i++)
         print_rule_of_flow(control_value_item(rules, i));
     if (control_value_member(flow, "matches_of_other_rules"))
-        printf("  %" PRId64 " matches of other rules\n", ask_number(flow, "matches_of_other_rules"));
+        printf("  %" PRId64 " matches of other rules\n", query_number(flow, "matches_of_other_rules"));
 }
 
-static int ask_and_print(struct arguments *arguments, int count, char **words)
+static void print(const struct control_value *message)
 {
-    struct control_reply reply;
-    int code;
-
-    ask_begin(&arguments->ask, "explain");
-    if (!put_question(arguments, count, words)) {
-        cli_error(&command_explain, "say which: SID, GID:SID, flow ID, or [PROTOCOL] ADDRESS:PORT ADDRESS:PORT");
-        return EXIT_USAGE;
-    }
-    code = ask_send(&arguments->ask, ANSWER_SECONDS, &reply);
-    if (code)
-        return code;
-    if (arguments->ask.json)
-        code = ask_print_json(&reply);
-    else if (control_value_member(reply.message, "proto"))
-        print_flow(reply.message);
+    if (control_value_member(message, "proto"))
+        print_flow(message);
     else
-        print_rule(reply.message);
-    ask_free_reply(&reply);
-    return code;
+        print_rule(message);
 }
 
 static int run(int argc, char **argv)
 {
     struct arguments arguments = { .vlan = 0 };
-    int first, code = ask_init(&arguments.ask, &command_explain, argc);
+    struct query *query = &arguments.query;
+    int first, code = query_init(query, &command_explain, argc);
 
     if (code)
         return code;
-    code = cli_parse(&command_explain, argc, argv, take_option, &arguments, &arguments.ask.input.settings, &first);
-    if (code < 0)
-        code = ask_and_print(&arguments, argc - first, argv + first);
-    ask_clear(&arguments.ask);
+    code = cli_parse(&command_explain, argc, argv, handle_option, &arguments, &query->input.settings, &first);
+    if (code < 0) {
+        query_begin(query, "explain");
+        if (put_arguments(&arguments, argc - first, argv + first)) {
+            code = query_send_and_print(query, QUERY_SECONDS, print);
+        } else {
+            cli_error(&command_explain,
+                      "name a rule or a flow: SID, GID:SID, flow ID, or [PROTOCOL] ADDRESS:PORT ADDRESS:PORT");
+            code = EXIT_USAGE;
+        }
+    }
+    query_clear(query);
     return code;
 }
 

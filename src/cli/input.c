@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What run, replay and check take from the command line: a configuration file, settings on top of it, files of rules.
- */
+/* The input of run, replay and check: a configuration file, settings that override it, and rule files. */
 #include "cli_priv.h"
 
 #include <errno.h>
@@ -46,7 +45,7 @@ int cli_settings_add(struct cli_settings *settings, const struct cli_option *opt
     return 0;
 }
 
-int cli_input_take(struct cli_input *input, const struct cli_option *option, const char *value)
+int cli_input_handle_option(struct cli_input *input, const struct cli_option *option, const char *value)
 {
     if (option->id == CLI_OPTION_SET)
         return cli_settings_add(&input->settings, option, NULL, value) ? EXIT_FAILED : 0;
@@ -59,30 +58,27 @@ int cli_input_take(struct cli_input *input, const struct cli_option *option, con
 
 /* --- Configuration -------------------------------------------------------------------------------- */
 
-static int apply_setting(const struct cli_input *input, struct config *config, const struct cli_setting *setting)
-{
-    struct diag *diag = diag_new();
-    int err = diag ? config_set(config, setting->assignment, diag) : -ENOMEM;
-
-    for (size_t i = 0; diag && i < diag_count(diag); i++)
-        cli_error(input->command, "option '--%s': %s", setting->option->name, diag_get(diag, i)->message);
-    diag_free(diag);
-    if (err == -ENOMEM)
-        cli_error(input->command, "out of memory");
-    return err;
-}
-
 static int apply_settings(const struct cli_input *input, struct config *config)
 {
-    int err = 0;
+    int code = 0;
 
-    for (size_t i = 0; i < input->settings.count; i++)
-        if (apply_setting(input, config, &input->settings.at[i]))
-            err = EXIT_USAGE;
-    return err;
+    for (size_t i = 0; i < input->settings.count; i++) {
+        const struct cli_setting *setting = &input->settings.at[i];
+        struct diag *diag = diag_new();
+        int err = diag ? config_set(config, setting->assignment, diag) : -ENOMEM;
+
+        for (size_t k = 0; diag && k < diag_count(diag); k++)
+            cli_error(input->command, "option '--%s': %s", setting->option->name, diag_get(diag, k)->message);
+        diag_free(diag);
+        if (err == -ENOMEM)
+            cli_error(input->command, "out of memory");
+        if (err)
+            code = EXIT_USAGE;
+    }
+    return code;
 }
 
-/* The attach modes repeat and route mean verdicts of that name. */
+/* The attach modes repeat and route need the verdict of the same name. */
 static void derive_verdict(struct config *config, struct diag *diag)
 {
     const char *attach = config_string(config, "nft.attach");
@@ -95,21 +91,15 @@ static void derive_verdict(struct config *config, struct diag *diag)
         config_set(config, "queue.verdict=route", diag);
 }
 
-/* The file named, or the default one if it is there. */
-static const char *choose_file(const struct cli_input *input, const char *default_file)
-{
-    if (input->config_file || !default_file)
-        return input->config_file;
-    return access(default_file, F_OK) == 0 ? default_file : NULL;
-}
-
 int cli_load_config(const struct cli_input *input, enum config_strictness strictness, const char *default_file,
                     struct config **out, struct diag *diag)
 {
-    const char *file = choose_file(input, default_file);
+    const char *file = input->config_file;
     struct config *config;
     int code;
 
+    if (!file && default_file && access(default_file, F_OK) == 0)
+        file = default_file;
     if (daemon_new_config(&config)) {
         cli_error(input->command, "out of memory");
         return EXIT_FAILED;
@@ -122,7 +112,7 @@ int cli_load_config(const struct cli_input *input, enum config_strictness strict
     code = apply_settings(input, config);
     if (code)
         goto free_config;
-    if (!input->no_contradictions) {
+    if (!input->skip_consistency_check) {
         derive_verdict(config, diag);
         config_check(config, diag);
     }
@@ -148,12 +138,6 @@ void cli_print_brief(const struct diag *diag)
         fprintf(stderr, "... and %zu more warnings (`sluice check` prints all)\n", warnings - MAX_WARNINGS);
 }
 
-/* One error about a file as a whole, such as that there is none, needs no second line. */
-static bool says_it_all(const struct diag *diag)
-{
-    return diag_count(diag) == 1 && diag_get(diag, 0)->line == 0;
-}
-
 int cli_load_sound_config(const struct cli_input *input, enum config_strictness strictness, const char *default_file,
                           const char *consequence, struct config **out)
 {
@@ -164,7 +148,8 @@ int cli_load_sound_config(const struct cli_input *input, enum config_strictness 
     if (diag)
         cli_print_brief(diag);
     if (!code && diag_errors(diag) > 0) {
-        if (!says_it_all(diag))
+        /* One error about the file as a whole, such as a missing file, needs no second line. */
+        if (diag_count(diag) != 1 || diag_get(diag, 0)->line != 0)
             cli_error(input->command, "the configuration has mistakes: %s", consequence);
         config_free(config);
         code = EXIT_FAILED;
@@ -186,7 +171,7 @@ bool cli_files_readable(const struct command *command, const char *const *files,
         int err = stat(files[i], &st) || access(files[i], R_OK) ? errno : S_ISDIR(st.st_mode) ? EISDIR : 0;
 
         if (err)
-            cli_error(command, "can't read '%s': %s", files[i], strerror(err));
+            cli_error(command, "cannot read '%s': %s", files[i], strerror(err));
         good = good && !err;
     }
     return good;

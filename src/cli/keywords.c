@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `sluice keywords`: the rule language, from the table that parses it. */
+/* `sluice keywords`: prints the keywords of the rule language, from the table that parses rules. */
 #include "cli_priv.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ static const struct cli_option options[] = {
     { .name = NULL },
 };
 
-static int take_option(void *user, const struct cli_option *option, const char *value)
+static int handle_option(void *user, const struct cli_option *option, const char *value)
 {
     bool *json = user;
 
@@ -34,38 +34,17 @@ static const char *kind_name(enum keyword_kind kind)
     return names[kind];
 }
 
-static void json_keyword(struct text *out, const struct keyword *keyword)
-{
-    json_object_open(out, NULL);
-    json_string(out, "name", keyword->name);
-    json_array_open(out, "aliases");
-    for (size_t i = 0; i < ALIASES && keyword->aliases[i]; i++)
-        json_string(out, NULL, keyword->aliases[i]);
-    json_array_close(out);
-    json_string(out, "kind", kind_name(keyword->kind));
-    json_string(out, "value", keyword->value);
-    json_bool(out, "value_optional", keyword->flags & KEYWORD_OPTIONAL_VALUE);
-    json_bool(out, "negatable", keyword->flags & KEYWORD_NEGATABLE);
-    json_string(out, "help", keyword->help);
-    json_string(out, "manual", keyword->manual);
-    json_object_close(out);
-}
-
-static bool has_name(const struct keyword *keyword, const char *name)
-{
-    if (strcmp(keyword->name, name) == 0)
-        return true;
-    for (size_t i = 0; i < ALIASES && keyword->aliases[i]; i++)
-        if (strcmp(keyword->aliases[i], name) == 0)
-            return true;
-    return false;
-}
-
 static const struct keyword *find(const char *name)
 {
-    for (size_t i = 0; i < keyword_list_count; i++)
-        if (has_name(keyword_list[i], name))
-            return keyword_list[i];
+    for (size_t i = 0; i < keyword_list_count; i++) {
+        const struct keyword *keyword = keyword_list[i];
+
+        if (strcmp(keyword->name, name) == 0)
+            return keyword;
+        for (size_t k = 0; k < ALIASES && keyword->aliases[k]; k++)
+            if (strcmp(keyword->aliases[k], name) == 0)
+                return keyword;
+    }
     return NULL;
 }
 
@@ -117,9 +96,25 @@ static int print_json(const struct keyword *one)
 
     text_init(&out);
     json_array_open(&out, NULL);
-    for (size_t i = 0; i < keyword_list_count; i++)
-        if (!one || keyword_list[i] == one)
-            json_keyword(&out, keyword_list[i]);
+    for (size_t i = 0; i < keyword_list_count; i++) {
+        const struct keyword *keyword = keyword_list[i];
+
+        if (one && keyword != one)
+            continue;
+        json_object_open(&out, NULL);
+        json_string(&out, "name", keyword->name);
+        json_array_open(&out, "aliases");
+        for (size_t k = 0; k < ALIASES && keyword->aliases[k]; k++)
+            json_string(&out, NULL, keyword->aliases[k]);
+        json_array_close(&out);
+        json_string(&out, "kind", kind_name(keyword->kind));
+        json_string(&out, "value", keyword->value);
+        json_bool(&out, "value_optional", keyword->flags & KEYWORD_OPTIONAL_VALUE);
+        json_bool(&out, "negatable", keyword->flags & KEYWORD_NEGATABLE);
+        json_string(&out, "help", keyword->help);
+        json_string(&out, "manual", keyword->manual);
+        json_object_close(&out);
+    }
     json_array_close(&out);
     return cli_write(&out);
 }
@@ -128,12 +123,13 @@ static int run(int argc, char **argv)
 {
     const struct keyword *one = NULL;
     bool json = false;
-    int first, code = cli_parse(&command_keywords, argc, argv, take_option, &json, NULL, &first);
+    int first, code = cli_parse(&command_keywords, argc, argv, handle_option, &json, NULL, &first);
 
     if (code >= 0)
         return code;
     if (argc - first > 1) {
-        cli_error(&command_keywords, "unexpected argument '%s': one keyword, or none for all", argv[first + 1]);
+        cli_error(&command_keywords, "unexpected argument '%s': name one keyword, or none to list all",
+                  argv[first + 1]);
         return EXIT_USAGE;
     }
     if (first < argc) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `sluice leave`: the service is told when its stop is the first half of a restart. */
+/* `sluice leave`: tells the daemon whether systemd stops it as the first half of a restart. */
 #include "cli_priv.h"
 
 #include <stdlib.h>
@@ -16,42 +16,33 @@ struct arguments {
 static const struct cli_option options[] = {
     { .id = OPTION_AFTER,
       .name = "after",
-      .help = "remove the table that was left for a restart, if it was a stop after all; for ExecStopPost=+, after the "
-              "daemon has exited" },
+      .help =
+          "remove the table that the daemon left for a restart, if it is a stop after all; for ExecStopPost=+, after "
+          "the daemon has exited" },
     CLI_ROW_CONFIG,
     CLI_ROW_SET,
     { .name = NULL },
 };
 
-static int take_option(void *user, const struct cli_option *option, const char *value)
+static int handle_option(void *user, const struct cli_option *option, const char *value)
 {
     struct arguments *arguments = user;
 
     if (option->id != OPTION_AFTER)
-        return cli_input_take(&arguments->input, option, value);
+        return cli_input_handle_option(&arguments->input, option, value);
     arguments->after = true;
     return 0;
 }
 
-static int done(int err, const char *error)
+static int exit_code(int err, const char *error)
 {
     if (err)
         cli_error(&command_leave, "%s", error);
     return err ? EXIT_FAILED : EXIT_OK;
 }
 
-static int before(void)
-{
-    const char *pid = getenv("MAINPID");
-    char error[ENGINE_ERROR_SIZE];
-
-    if (!pid || atoi(pid) <= 1) /* it has ended by itself */
-        return EXIT_OK;
-    return done(supervisor_announce_restart((pid_t)atoi(pid), error), error);
-}
-
-/* Mistakes in the configuration are told by who starts with it. */
-static int after(const struct cli_input *input)
+/* Mistakes in the configuration are not printed: the daemon reports them at its start. */
+static int remove_table(const struct cli_input *input)
 {
     struct config *config = NULL;
     struct diag *diag = diag_new();
@@ -59,7 +50,7 @@ static int after(const struct cli_input *input)
     int code = diag ? cli_load_config(input, CONFIG_LENIENT, CLI_DEFAULT_CONFIG, &config, diag) : EXIT_FAILED;
 
     if (code == EXIT_OK)
-        code = done(supervisor_remove_left_table(config, error), error);
+        code = exit_code(supervisor_remove_left_table(config, error), error);
     config_free(config);
     diag_free(diag);
     return code;
@@ -68,19 +59,20 @@ static int after(const struct cli_input *input)
 static int run(int argc, char **argv)
 {
     struct arguments arguments = { .after = false };
-    int first, code;
+    const char *pid = getenv("MAINPID");
+    char error[ENGINE_ERROR_SIZE];
+    int code;
 
-    if (cli_input_init(&arguments.input, &command_leave, argc)) {
-        cli_error(&command_leave, "out of memory");
+    if (cli_input_init(&arguments.input, &command_leave, argc))
         return EXIT_FAILED;
-    }
-    code = cli_parse(&command_leave, argc, argv, take_option, &arguments, &arguments.input.settings, &first);
-    if (code < 0 && first < argc) {
-        cli_error(&command_leave, "unexpected argument '%s'", argv[first]);
-        code = EXIT_USAGE;
-    }
-    if (code < 0)
-        code = arguments.after ? after(&arguments.input) : before();
+    code =
+        cli_parse_without_arguments(&command_leave, argc, argv, handle_option, &arguments, &arguments.input.settings);
+    if (code < 0 && arguments.after)
+        code = remove_table(&arguments.input);
+    else if (code < 0 && pid && atoi(pid) > 1)
+        code = exit_code(supervisor_announce_restart((pid_t)atoi(pid), error), error);
+    else if (code < 0)
+        code = EXIT_OK; /* the daemon has exited by itself */
     cli_input_clear(&arguments.input);
     return code;
 }

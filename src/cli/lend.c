@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `sluice lend`: what only root may open, for the service that is not root. */
+/* `sluice lend`: opens sockets that need root, for the service, which does not run as root. */
 #include "cli_priv.h"
 
 #include "sluice/supervisor.h"
@@ -8,7 +8,7 @@ static const struct cli_option options[] = {
     { .name = NULL },
 };
 
-static int take_option(void *user, const struct cli_option *option, const char *value)
+static int handle_option(void *user, const struct cli_option *option, const char *value)
 {
     (void)user;
     (void)option;
@@ -19,14 +19,10 @@ static int take_option(void *user, const struct cli_option *option, const char *
 static int run(int argc, char **argv)
 {
     char error[ENGINE_ERROR_SIZE];
-    int first, code = cli_parse(&command_lend, argc, argv, take_option, NULL, NULL, &first);
+    int code = cli_parse_without_arguments(&command_lend, argc, argv, handle_option, NULL, NULL);
 
     if (code >= 0)
         return code;
-    if (first < argc) {
-        cli_error(&command_lend, "unexpected argument '%s'", argv[first]);
-        return EXIT_USAGE;
-    }
     if (supervisor_preopen_sockets(error)) {
         cli_error(&command_lend, "%s", error);
         return EXIT_FAILED;

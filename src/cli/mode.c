@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `sluice mode`: shows or changes whether the running daemon drops, or only reports. */
-#include "ask.h"
+/* `sluice mode`: shows or sets the mode: drop packets, or only report them. */
+#include "query.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-enum { OPTION_FOR = ASK_OPTION_OWN, ANSWER_SECONDS = 30, MAX_SECONDS = 366 * 86400 };
+enum { OPTION_FOR = QUERY_OPTION_OWN, MODE_SECONDS = 30, MAX_SECONDS = 366 * 86400 };
 
 static const struct cli_option options[] = {
     CLI_ROW_CONFIG,
-    ASK_ROW_SOCKET,
+    QUERY_ROW_SOCKET,
     { .id = OPTION_FOR,
       .letter = 'f',
       .name = "for",
       .argument = "TIME",
-      .help = "return to the configured mode after TIME (90s, 10m, 2h, 1d)" },
-    ASK_ROW_JSON,
+      .help = "return to the configured mode after TIME, 1s to 366d, such as 90s, 10m, 2h or 1d (default: never)" },
+    QUERY_ROW_JSON,
     { .name = NULL },
 };
 
 struct arguments {
-    struct ask ask;
-    uint64_t seconds; /* 0: no end */
+    struct query query;
+    uint64_t seconds; /* until the configured mode returns; 0: no limit */
 };
 
-static int take_option(void *user, const struct cli_option *option, const char *value)
+static int handle_option(void *user, const struct cli_option *option, const char *value)
 {
     struct arguments *arguments = user;
 
     if (option->id != OPTION_FOR)
-        return ask_take_option(&arguments->ask, option, value);
+        return query_handle_option(&arguments->query, option, value);
     if (config_duration(value, &arguments->seconds) && arguments->seconds > 0 && arguments->seconds <= MAX_SECONDS)
         return 0;
     cli_error(&command_mode, "--for: '%s' is not a time from 1s to 366d (90s, 10m, 2h, 1d)", value);
@@ -41,71 +41,44 @@ struct failure_list {
     unsigned count;
 };
 
-static void print_failure(const char *name, const struct control_value *policy, void *user)
+static void print_cause(const char *cause, const struct control_value *policy, void *user)
 {
     struct failure_list *list = user;
     const char *word = control_value_string(policy);
 
     if (word && strcmp(word, list->policy) == 0)
-        printf("%s%s", list->count++ > 0 ? ", " : "", name);
-}
-
-/* "if engines keep dying: open: crash, memory; closed: hang" */
-static void print_failures(const struct control_value *policies)
-{
-    struct failure_list open = { .policy = "open" }, closed = { .policy = "closed" };
-
-    if (!policies)
-        return;
-    printf("if engines keep dying: traffic passes uninspected after: ");
-    control_value_each(policies, print_failure, &open);
-    printf("%s; is dropped after: ", open.count > 0 ? "" : "-");
-    control_value_each(policies, print_failure, &closed);
-    printf("%s\n", closed.count > 0 ? "" : "-");
+        printf("%s%s", list->count++ > 0 ? ", " : "", cause);
 }
 
 void mode_print(const struct control_value *message)
 {
     const struct control_value *queues = control_value_member(message, "queues");
-    const char *mode = ask_string(message, "mode");
+    const struct control_value *policies = control_value_member(message, "failure_policy");
+    struct failure_list open = { .policy = "open" }, closed = { .policy = "closed" };
+    const char *mode = query_string(message, "mode");
 
     printf("mode: %s%s", mode, strcmp(mode, "drop") == 0 ? "" : " (packets to be dropped pass)");
-    if (*ask_string(message, "until"))
-        printf(", by `sluice mode` until %s (%" PRId64 " s left), then as configured", ask_string(message, "until"),
-               ask_number(message, "remaining"));
-    else if (*ask_string(message, "override"))
+    if (*query_string(message, "until"))
+        printf(", by `sluice mode` until %s (%" PRId64 " s left), then as configured", query_string(message, "until"),
+               query_number(message, "remaining"));
+    else if (*query_string(message, "override"))
         printf(", by `sluice mode` until `sluice mode configured`");
     putchar('\n');
     for (size_t i = 0; strcmp(mode, "mixed") == 0 && i < control_value_count(queues); i++) {
         const struct control_value *queue = control_value_item(queues, i);
 
-        printf("  queue %" PRId64 ": %s\n", ask_number(queue, "queue"), ask_string(queue, "mode"));
+        printf("  queue %" PRId64 ": %s\n", query_number(queue, "queue"), query_string(queue, "mode"));
     }
-    print_failures(control_value_member(message, "failure_policy"));
+    if (!policies)
+        return;
+    printf("if engines keep dying: traffic passes uninspected after: ");
+    control_value_each(policies, print_cause, &open);
+    printf("%s; is dropped after: ", open.count > 0 ? "" : "-");
+    control_value_each(policies, print_cause, &closed);
+    printf("%s\n", closed.count > 0 ? "" : "-");
 }
 
-static int ask_and_print(struct arguments *arguments, const char *mode)
-{
-    struct control_reply reply;
-    int code;
-
-    ask_begin(&arguments->ask, "mode");
-    if (mode)
-        json_string(&arguments->ask.request, "mode", mode);
-    if (arguments->seconds > 0)
-        json_uint(&arguments->ask.request, "seconds", arguments->seconds);
-    code = ask_send(&arguments->ask, ANSWER_SECONDS, &reply);
-    if (code)
-        return code;
-    if (arguments->ask.json)
-        code = ask_print_json(&reply);
-    else
-        mode_print(reply.message);
-    ask_free_reply(&reply);
-    return code;
-}
-
-static int check_words(const struct arguments *arguments, int count, char **words)
+static int check_arguments(const struct arguments *arguments, int count, char **words)
 {
     static const char *const names[] = { "drop", "alert-only", "configured" };
     const struct cli_actions modes = { .names = names, .count = sizeof(names) / sizeof(names[0]) };
@@ -125,17 +98,24 @@ static int check_words(const struct arguments *arguments, int count, char **word
 static int run(int argc, char **argv)
 {
     struct arguments arguments = { .seconds = 0 };
-    int first, code = ask_init(&arguments.ask, &command_mode, argc);
+    struct query *query = &arguments.query;
+    int first, code = query_init(query, &command_mode, argc);
 
     if (code)
         return code;
-    code = cli_parse(&command_mode, argc, argv, take_option, &arguments, &arguments.ask.input.settings, &first);
+    code = cli_parse(&command_mode, argc, argv, handle_option, &arguments, &query->input.settings, &first);
     if (code < 0) {
-        code = check_words(&arguments, argc - first, argv + first);
-        if (code == EXIT_OK)
-            code = ask_and_print(&arguments, first < argc ? argv[first] : NULL);
+        code = check_arguments(&arguments, argc - first, argv + first);
+        if (code == EXIT_OK) {
+            query_begin(query, "mode");
+            if (first < argc)
+                json_string(&query->request, "mode", argv[first]);
+            if (arguments.seconds > 0)
+                json_uint(&query->request, "seconds", arguments.seconds);
+            code = query_send_and_print(query, MODE_SECONDS, mode_print);
+        }
     }
-    ask_clear(&arguments.ask);
+    query_clear(query);
     return code;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `sluice nft`: the firewall side, without the daemon: show the rules, attach and detach the own table, say what is
- * attached. */
+/* `sluice nft`: prints, installs, removes and checks the firewall rules that feed the queues; works without a daemon.
+ */
 #include "cli_priv.h"
 #include "nft_priv.h"
 
@@ -27,39 +27,42 @@ static const struct cli_option options[] = {
       .name = "mode",
       .argument = "MODE",
       .setting = "nft.attach",
-      .help = "after (packets that the firewall accepted; the default), before (all packets), repeat (packets without "
-              "the mark), chain (packets that your rules send to sluice_ips) or route (nft.attach)" },
+      .help = "queue these packets: after (those that the firewall accepted; the default), before (all), repeat (those "
+              "without the mark), chain (those that your rules send to sluice_ips) or route (as after; for a next "
+              "consumer) (nft.attach)" },
     { .letter = 'a', .name = "attach", .argument = "MODE", .setting = "nft.attach", .help = "the same as --mode" },
     { .letter = 'q',
       .name = "queue",
       .argument = "NUMBERS",
       .setting = "queue.numbers",
-      .help = "queues, one range: 0 or 0-3 (queue.numbers)" },
+      .help = "feed these queues, one range: 0 or 0-3 (queue.numbers; default 0)" },
     { .name = "hook",
       .argument = "HOOKS",
       .setting = "nft.hooks",
-      .help = "hooks: forward, input, output, or several with commas (nft.hooks)" },
+      .help =
+          "add chains to these hooks: forward, input, output, or several with commas (nft.hooks; default forward)" },
     { .name = "family",
       .argument = "FAMILY",
       .setting = "nft.family",
-      .help = "family: inet (IPv4 and IPv6), ip, ip6 or bridge (nft.family)" },
+      .help = "use a table of this family: inet (IPv4 and IPv6; the default), ip, ip6 or bridge (nft.family)" },
     { .name = "mark",
       .argument = "MARK/MASK",
       .setting = "queue.mark",
-      .help = "mark of inspected packets, for repeat (queue.mark)" },
+      .help = "with repeat: do not queue packets with this mark, such as 0x1/0x1 (queue.mark; no default)" },
     { .name = "reject-mark",
       .argument = "MARK/MASK",
       .setting = "nft.reject-mark",
-      .help = "mark of the packets that reject sends, which are never queued (nft.reject-mark)" },
+      .help = "do not queue the packets that reject sends, which have this mark (nft.reject-mark; default "
+              "0x40000000/0x40000000)" },
     { .name = "priority",
       .argument = "NUMBER",
       .setting = "nft.priority",
-      .help = "priority of the chains; auto derives it from the active ruleset (nft.priority)" },
+      .help = "give the chains this priority; auto, the default, derives it from the active ruleset (nft.priority)" },
     { .letter = 't',
       .name = "table",
       .argument = "NAME",
       .setting = "nft.table",
-      .help = "name of the sluice table (nft.table)" },
+      .help = "use this name of the sluice table (nft.table; default sluice)" },
     { .name = "bypass",
       .setting = "nft.bypass",
       .value = "yes",
@@ -71,7 +74,9 @@ static const struct cli_option options[] = {
     { .name = "native",
       .setting = "nft.expression",
       .value = "native",
-      .help = "use the queue statement of nftables, which distributes by addresses and ports (nft.expression)" },
+      .help =
+          "use the queue statement of nftables, which distributes by addresses and ports; the default if the kernel "
+          "has it (nft.expression)" },
     { .name = "xt",
       .setting = "nft.expression",
       .value = "xt",
@@ -79,21 +84,21 @@ static const struct cli_option options[] = {
     { .name = "iptables",
       .setting = "nft.expression",
       .value = "xt",
-      .help = "print the rules for iptables-restore; the same as --xt" },
+      .help = "the same as --xt; with print, the rules are for iptables-restore" },
     CLI_ROW_SET,
     { .id = OPTION_JSON,
       .letter = 'j',
       .name = "json",
-      .help = "print the status, or the findings of doctor, as JSON" },
+      .help = "print the result of status, unmark or doctor as JSON" },
     { .name = NULL },
 };
 
-static int take_option(void *user, const struct cli_option *option, const char *value)
+static int handle_option(void *user, const struct cli_option *option, const char *value)
 {
     struct arguments *arguments = user;
 
     if (option->id != OPTION_JSON)
-        return cli_input_take(&arguments->input, option, value);
+        return cli_input_handle_option(&arguments->input, option, value);
     arguments->json = true;
     return 0;
 }
@@ -106,7 +111,7 @@ static int failed(const char *error)
 
 /* --- print, install, remove ----------------------------------------------------------------------- */
 
-/* A wrong combination of options is the command line's mistake. */
+/* -EINVAL is a wrong combination of options. */
 static int failed_by(int err, const char *error)
 {
     failed(error);
@@ -128,15 +133,12 @@ static int print(const struct firewall_options *firewall, bool json)
     return failed_by(err, error);
 }
 
-static void print_hooks(const struct firewall_status *status)
+static void print_installed(const char *table, const struct firewall_status *status)
 {
+    printf("table %s %s: mode %s", firewall_family_name(status->family), table, firewall_mode_name(status->mode));
     for (unsigned i = 0; i < FIREWALL_HOOK_COUNT; i++)
         if (status->hooks & 1u << i)
             printf(", %s at priority %d", firewall_hook_name(1u << i), (int)status->priorities[i]);
-}
-
-static void print_queues(const struct firewall_status *status)
-{
     if (!status->feeding) {
         fputs(", feeding no queue", stdout);
         return;
@@ -149,13 +151,6 @@ static void print_queues(const struct firewall_status *status)
            status->bypass ? " with bypass" : "");
 }
 
-static void print_installed(const char *table, const struct firewall_status *status)
-{
-    printf("table %s %s: mode %s", firewall_family_name(status->family), table, firewall_mode_name(status->mode));
-    print_hooks(status);
-    print_queues(status);
-}
-
 static int install(const struct firewall_options *firewall, bool json)
 {
     char error[FIREWALL_ERROR_SIZE];
@@ -165,8 +160,8 @@ static int install(const struct firewall_options *firewall, bool json)
     (void)json;
     if (err)
         return failed_by(err, error);
-    queue_account_start_without_daemon(
-        firewall); /* without it packets that pass before a daemon starts are not reported, and nothing else */
+    /* A failure is ignored: only the report of packets that pass before a daemon starts would be missing. */
+    queue_account_start_without_daemon(firewall);
     if (firewall_status(firewall->table, &status, error))
         return failed(error);
     print_installed(firewall->table, &status);
@@ -178,7 +173,7 @@ static int install(const struct firewall_options *firewall, bool json)
     return EXIT_OK;
 }
 
-static int detach(const struct firewall_options *firewall, bool json)
+static int remove_table(const struct firewall_options *firewall, bool json)
 {
     char error[FIREWALL_ERROR_SIZE];
     struct firewall_status before = { .installed = false };
@@ -212,7 +207,7 @@ static int count_host(const struct blocked_host *host, void *user)
     return 0;
 }
 
-/* Who is blocked; not known when the table went meanwhile. */
+/* Counts the blocked hosts; unknown if the table was removed in between. */
 static struct blocked count_blocked(const char *table, const struct firewall_status *status)
 {
     char error[FIREWALL_ERROR_SIZE];
@@ -223,46 +218,6 @@ static struct blocked count_blocked(const char *table, const struct firewall_sta
     return blocked;
 }
 
-static void json_hooks(struct text *out, const struct firewall_status *status)
-{
-    json_array_open(out, "hooks");
-    for (unsigned i = 0; i < FIREWALL_HOOK_COUNT; i++) {
-        if (!(status->hooks & 1u << i))
-            continue;
-        json_object_open(out, NULL);
-        json_string(out, "hook", firewall_hook_name(1u << i));
-        json_int(out, "priority", status->priorities[i]);
-        json_object_close(out);
-    }
-    json_array_close(out);
-}
-
-static void json_queues(struct text *out, const struct firewall_status *status)
-{
-    json_object_open(out, "queues");
-    json_uint(out, "first", status->queue_first);
-    json_uint(out, "last", status->queue_last);
-    json_object_close(out);
-    json_string(out, "expression", firewall_expression_name(status->expression));
-    json_bool(out, "bypass", status->bypass);
-    json_uint(out, "packets", status->packets);
-    json_uint(out, "bytes", status->bytes);
-}
-
-static void json_blocklist(struct text *out, const char *table, const struct firewall_status *status)
-{
-    struct blocked blocked = count_blocked(table, status);
-
-    json_object_open(out, "blocklist");
-    if (blocked.known) {
-        json_uint(out, "ipv4", blocked.ipv4);
-        json_uint(out, "ipv6", blocked.ipv6);
-    }
-    json_uint(out, "packets", status->blocked_packets);
-    json_uint(out, "bytes", status->blocked_bytes);
-    json_object_close(out);
-}
-
 static int status_json(const char *table, const struct firewall_status *status)
 {
     struct text out;
@@ -271,26 +226,52 @@ static int status_json(const char *table, const struct firewall_status *status)
     json_object_open(&out, NULL);
     json_bool(&out, "installed", status->installed);
     json_string(&out, "table", table);
-    if (status->installed) {
-        json_string(&out, "family", firewall_family_name(status->family));
-        json_string(&out, "mode", firewall_mode_name(status->mode));
-        json_hooks(&out, status);
-        json_bool(&out, "feeding", status->feeding);
-        if (status->feeding)
-            json_queues(&out, status);
-        if (status->offload_accept || status->offload_drop)
-            json_string(&out, "offload",
-                        !status->offload_drop     ? "accepted"
-                        : !status->offload_accept ? "dropped"
-                                                  : "both");
-        if (status->blocklist)
-            json_blocklist(&out, table, status);
+    if (!status->installed)
+        goto write;
+    json_string(&out, "family", firewall_family_name(status->family));
+    json_string(&out, "mode", firewall_mode_name(status->mode));
+    json_array_open(&out, "hooks");
+    for (unsigned i = 0; i < FIREWALL_HOOK_COUNT; i++) {
+        if (!(status->hooks & 1u << i))
+            continue;
+        json_object_open(&out, NULL);
+        json_string(&out, "hook", firewall_hook_name(1u << i));
+        json_int(&out, "priority", status->priorities[i]);
+        json_object_close(&out);
     }
+    json_array_close(&out);
+    json_bool(&out, "feeding", status->feeding);
+    if (status->feeding) {
+        json_object_open(&out, "queues");
+        json_uint(&out, "first", status->queue_first);
+        json_uint(&out, "last", status->queue_last);
+        json_object_close(&out);
+        json_string(&out, "expression", firewall_expression_name(status->expression));
+        json_bool(&out, "bypass", status->bypass);
+        json_uint(&out, "packets", status->packets);
+        json_uint(&out, "bytes", status->bytes);
+    }
+    if (status->offload_accept || status->offload_drop)
+        json_string(&out, "offload", !status->offload_drop ? "accepted" : !status->offload_accept ? "dropped" : "both");
+    if (status->blocklist) {
+        struct blocked blocked = count_blocked(table, status);
+
+        json_object_open(&out, "blocklist");
+        if (blocked.known) {
+            json_uint(&out, "ipv4", blocked.ipv4);
+            json_uint(&out, "ipv6", blocked.ipv6);
+        }
+        json_uint(&out, "packets", status->blocked_packets);
+        json_uint(&out, "bytes", status->blocked_bytes);
+        json_object_close(&out);
+    }
+
+write:
     json_object_close(&out);
     return cli_write(&out);
 }
 
-/* Both marks, whatever is configured now: what has them was offloaded once. */
+/* Removes both marks, whatever nft.offload is now: connections may have been marked under another configuration. */
 static int unmark(const struct firewall_options *firewall, bool json)
 {
     const struct firewall_offload *offload = &firewall->offload;
@@ -302,24 +283,13 @@ static int unmark(const struct firewall_options *firewall, bool json)
     int err = connections_unmark(marks, sizeof(marks) / sizeof(marks[0]), &changed);
 
     if (err)
-        return failed_by(err, err == -EPERM ? "connections can be changed by root or with CAP_NET_ADMIN only"
+        return failed_by(err, err == -EPERM ? "cannot change connections: run as root or with CAP_NET_ADMIN"
                                             : strerror(-err));
     if (json)
         printf("{\"unmarked\":%zu}\n", changed);
     else
         printf("%zu connection%s unmarked; the kernel queues their packets again\n", changed, changed == 1 ? "" : "s");
     return EXIT_OK;
-}
-
-static void print_blocklist(const char *table, const struct firewall_status *status)
-{
-    struct blocked blocked = count_blocked(table, status);
-
-    if (blocked.known)
-        printf("blocklist: %" PRIu64 " hosts of IPv4 and %" PRIu64 " of IPv6", blocked.ipv4, blocked.ipv6);
-    else
-        fputs("blocklist", stdout);
-    printf(", %" PRIu64 " packets (%" PRIu64 " bytes) dropped\n", status->blocked_packets, status->blocked_bytes);
 }
 
 static int show_status(const struct firewall_options *firewall, bool json)
@@ -337,8 +307,14 @@ static int show_status(const struct firewall_options *firewall, bool json)
     }
     print_installed(firewall->table, &status);
     printf(", %" PRIu64 " packets (%" PRIu64 " bytes) queued\n", status.packets, status.bytes);
-    if (status.blocklist)
-        print_blocklist(firewall->table, &status);
+    if (status.blocklist) {
+        struct blocked blocked = count_blocked(firewall->table, &status);
+
+        fputs("blocklist", stdout);
+        if (blocked.known)
+            printf(": %" PRIu64 " IPv4 hosts, %" PRIu64 " IPv6 hosts", blocked.ipv4, blocked.ipv6);
+        printf(", %" PRIu64 " packets (%" PRIu64 " bytes) dropped\n", status.blocked_packets, status.blocked_bytes);
+    }
     return EXIT_OK;
 }
 
@@ -350,86 +326,69 @@ static const char *const action_names[ACTIONS] = { "print", "install", "remove",
 
 static const struct action {
     int (*run)(const struct firewall_options *firewall, bool json);
-    int (*judge)(const struct config *config, const struct firewall_options *firewall, bool json); /* without a mode */
+    /* Instead of run: doctor reads more of the configuration. */
+    int (*examine)(const struct config *config, const struct firewall_options *firewall, bool json);
 } actions[ACTIONS] = {
-    [ACTION_PRINT] = { print, NULL },   [ACTION_INSTALL] = { install, NULL },
-    [ACTION_REMOVE] = { detach, NULL }, [ACTION_STATUS] = { show_status, NULL },
-    [ACTION_UNMARK] = { unmark, NULL }, [ACTION_DOCTOR] = { NULL, nft_doctor },
+    [ACTION_PRINT] = { print, NULL },         [ACTION_INSTALL] = { install, NULL },
+    [ACTION_REMOVE] = { remove_table, NULL }, [ACTION_STATUS] = { show_status, NULL },
+    [ACTION_UNMARK] = { unmark, NULL },       [ACTION_DOCTOR] = { NULL, nft_doctor },
 };
 
-/* A mode that nobody chose is the default one, before anything is checked for it. */
-static int choose_mode(struct config *config)
-{
-    struct diag *diag;
-    int err;
-
-    if (strcmp(config_string(config, "nft.attach"), firewall_mode_name(ATTACH_NONE)) != 0)
-        return 0;
-    diag = diag_new();
-    err = diag ? config_set(config, "nft.attach=after", diag) : -ENOMEM;
-    diag_free(diag);
-    return err;
-}
-
-static int run_with(struct config *config, const struct action *action, bool json)
+/* Runs the action with the options of the configuration. nft.attach: none is the default mode for all but doctor. */
+static int run_action(const struct action *action, struct config *config, bool json)
 {
     char error[FIREWALL_ERROR_SIZE];
     struct firewall_options firewall;
-    int err = action->judge ? 0 : choose_mode(config);
 
-    if (err)
-        return failed_by(err, strerror(-err));
+    if (!action->examine && strcmp(config_string(config, "nft.attach"), firewall_mode_name(ATTACH_NONE)) == 0) {
+        struct diag *diag = diag_new();
+        int err = diag ? config_set(config, "nft.attach=after", diag) : -ENOMEM;
+
+        diag_free(diag);
+        if (err)
+            return failed_by(err, strerror(-err));
+    }
     if (firewall_options_read(&firewall, config, error))
         return failed_by(-EINVAL, error);
-    return action->judge ? action->judge(config, &firewall, json) : action->run(&firewall, json);
-}
-
-static int load_and_run(const struct arguments *arguments, const struct action *action)
-{
-    struct config *config = NULL;
-    int code = cli_load_sound_config(&arguments->input, CONFIG_STRICT, CLI_DEFAULT_CONFIG, "nothing was done", &config);
-
-    if (!code)
-        code = run_with(config, action, arguments->json);
-    else if (action->judge && code == EXIT_FAILED)
-        code = EXIT_NOT_JUDGED;
-    config_free(config);
-    return code;
-}
-
-static int check_and_run(struct arguments *arguments, int count, char **names)
-{
-    const struct cli_actions known = { action_names, ACTIONS };
-    size_t action;
-    int code = cli_find_action(&command_nft, &known, count > 0 ? names[0] : NULL, &action);
-
-    if (code)
-        return code;
-    if (count > 1) {
-        cli_error(&command_nft, "unexpected argument '%s'", names[1]);
-        return EXIT_USAGE;
-    }
-    arguments->input.no_contradictions = true;
-    return load_and_run(arguments, &actions[action]);
+    return action->examine ? action->examine(config, &firewall, json) : action->run(&firewall, json);
 }
 
 static int run(int argc, char **argv)
 {
+    const struct cli_actions known = { action_names, ACTIONS };
     struct arguments arguments = { .json = false };
+    struct config *config = NULL;
+    size_t action;
     int first, code;
 
     if (cli_input_init(&arguments.input, &command_nft, argc))
         return EXIT_FAILED;
-    code = cli_parse(&command_nft, argc, argv, take_option, &arguments, &arguments.input.settings, &first);
-    if (code < 0)
-        code = check_and_run(&arguments, argc - first, argv + first);
+    code = cli_parse(&command_nft, argc, argv, handle_option, &arguments, &arguments.input.settings, &first);
+    if (code >= 0)
+        goto clear;
+    code = cli_find_action(&command_nft, &known, first < argc ? argv[first] : NULL, &action);
+    if (!code && argc - first > 1) {
+        cli_error(&command_nft, "unexpected argument '%s'", argv[first + 1]);
+        code = EXIT_USAGE;
+    }
+    if (code)
+        goto clear;
+    arguments.input.skip_consistency_check = true;
+    code = cli_load_sound_config(&arguments.input, CONFIG_STRICT, CLI_DEFAULT_CONFIG, "nothing was done", &config);
+    if (!code)
+        code = run_action(&actions[action], config, arguments.json);
+    else if (actions[action].examine && code == EXIT_FAILED)
+        code = EXIT_UNREADABLE;
+    config_free(config);
+
+clear:
     cli_input_clear(&arguments.input);
     return code;
 }
 
 const struct command command_nft = {
     .name = "nft",
-    .usage = "print|install|remove|status|doctor [OPTION]...",
+    .usage = "print|install|remove|status|unmark|doctor [OPTION]...",
     .summary = "Print, install, remove and check the firewall rules that feed the queues",
     .help = "print    print the rules for `nft -f`, or with --iptables for iptables-restore; changes nothing\n"
             "install  install the sluice table in one transaction; it replaces an earlier one\n"

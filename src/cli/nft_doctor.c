@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `sluice nft doctor`: reads the live ruleset, has it judged, prints what was found. */
+/* `sluice nft doctor`: reads the active ruleset and prints the doctor's findings. */
 #include "cli_priv.h"
 
 #include <errno.h>
@@ -10,63 +10,22 @@
 #include "sluice/doctor.h"
 #include "sluice/setup.h"
 
-static const char *explain(int err)
+static const char *error_text(int err)
 {
     switch (err) {
     case -EPERM:
     case -EACCES:
-        return "the firewall can be read by root or with CAP_NET_ADMIN only";
+        return "run as root or with CAP_NET_ADMIN";
     case -EINTR:
-        return "somebody keeps changing the ruleset; try again";
+        return "another process keeps changing the ruleset; try again";
     case -E2BIG:
-        return "the ruleset is larger than anybody can have written";
+        return "the ruleset is too large";
     default:
         return strerror(-err);
     }
 }
 
-static int print(const struct doctor_report *report, bool json)
-{
-    static const int codes[] = {
-        [DOCTOR_NOTE] = EXIT_OK, [DOCTOR_WARNING] = EXIT_WARNINGS, [DOCTOR_BROKEN] = EXIT_BROKEN
-    };
-    struct text out;
-
-    text_init(&out);
-    if (json)
-        doctor_print_json(&out, report);
-    else
-        doctor_print(&out, report);
-    return cli_write(&out) ? EXIT_NOT_JUDGED : codes[doctor_worst(report)];
-}
-
-static int judge(const struct netrules *ruleset, const struct doctor_input *input, bool json)
-{
-    struct doctor_report *report;
-    int err = doctor_examine(&report, ruleset, input), code;
-
-    if (err) {
-        cli_error(&command_nft, "%s", explain(err));
-        return EXIT_NOT_JUDGED;
-    }
-    code = print(report, json);
-    doctor_report_free(report);
-    return code;
-}
-
-/* Of connections that can't be counted there are none. */
-static struct doctor_connections count_connections(const struct firewall_options *options)
-{
-    struct doctor_connections out = { .judged = 0 };
-
-    if (options->mark_mask)
-        netrules_count_connections(options->mark, options->mark_mask, &out.judged);
-    if (options->reject_mask)
-        netrules_count_connections(options->reject_mark, options->reject_mask, &out.answers);
-    return out;
-}
-
-/* Settings that no daemon would start with have none. */
+/* Lists the queues that verdicts route to (queue.route-to); none if the daemon would refuse the settings. */
 static void find_next_queues(const struct config *config, const struct firewall_options *firewall,
                              struct doctor_input *out)
 {
@@ -89,6 +48,9 @@ static void find_next_queues(const struct config *config, const struct firewall_
 
 int nft_doctor(const struct config *config, const struct firewall_options *options, bool json)
 {
+    static const int codes[] = {
+        [DOCTOR_NOTE] = EXIT_OK, [DOCTOR_WARNING] = EXIT_WARNINGS, [DOCTOR_BROKEN] = EXIT_BROKEN
+    };
     struct doctor_input input = {
         .options = *options,
         .queues_given = config_is_set(config, "queue.numbers"),
@@ -96,18 +58,38 @@ int nft_doctor(const struct config *config, const struct firewall_options *optio
         .bypass_given = config_is_set(config, "nft.bypass"),
         .attach_given = config_is_set(config, "nft.attach"),
         .repeats = strcmp(config_string(config, "queue.verdict"), "repeat") == 0,
-        .connections = count_connections(options),
     };
+    struct doctor_report *report;
     struct netrules *ruleset;
-    int err = netrules_read(&ruleset), code;
+    struct text out;
+    int err, code = EXIT_UNREADABLE;
 
+    /* Without permission to list connections the counts stay 0. */
+    if (options->mark_mask)
+        netrules_count_connections(options->mark, options->mark_mask, &input.connections.judged);
+    if (options->reject_mask)
+        netrules_count_connections(options->reject_mark, options->reject_mask, &input.connections.answers);
     find_next_queues(config, options, &input);
-
+    err = netrules_read(&ruleset);
     if (err) {
-        cli_error(&command_nft, "the ruleset can't be read: %s", explain(err));
-        return EXIT_NOT_JUDGED;
+        cli_error(&command_nft, "cannot read the ruleset: %s", error_text(err));
+        return EXIT_UNREADABLE;
     }
-    code = judge(ruleset, &input, json);
+    err = doctor_examine(&report, ruleset, &input);
+    if (err) {
+        cli_error(&command_nft, "cannot examine the ruleset: %s", error_text(err));
+        goto free_ruleset;
+    }
+    text_init(&out);
+    if (json)
+        doctor_print_json(&out, report);
+    else
+        doctor_print(&out, report);
+    if (cli_write(&out) == EXIT_OK)
+        code = codes[doctor_worst(report)];
+    doctor_report_free(report);
+
+free_ruleset:
     netrules_free(ruleset);
     return code;
 }

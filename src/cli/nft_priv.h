@@ -6,9 +6,10 @@
 #include "sluice/config.h"
 #include "sluice/firewall.h"
 
-/* Exit codes of doctor, beside 0 for clean: those that look at a host are told by them. */
-enum { EXIT_WARNINGS = 1, EXIT_BROKEN = 2, EXIT_NOT_JUDGED = 3 };
+/* Exit codes of doctor; 0 is a ruleset without problems. */
+enum { EXIT_WARNINGS = 1, EXIT_BROKEN = 2, EXIT_UNREADABLE = 3 };
 
+/* Reads the active ruleset and prints the doctor's findings. An exit code. */
 int nft_doctor(const struct config *config, const struct firewall_options *options, bool json);
 
 #endif

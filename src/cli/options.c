@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Options by table: getopt_long's arrays and the text of --help come from the same rows, and wrong ones are answered in
- * one place: one line, with the nearest name.
- */
+/* Options by table: getopt_long's arrays and the text of --help come from the same rows. */
 #include "cli_priv.h"
 
 #include <getopt.h>
@@ -16,20 +13,11 @@ struct tables {
     size_t count;
 };
 
-static void add_short(char *shorts, char letter, bool has_argument)
-{
-    size_t length = strlen(shorts);
-
-    shorts[length++] = letter;
-    if (has_argument)
-        shorts[length++] = ':';
-    shorts[length] = '\0';
-}
-
-/* An option's value for getopt is its row; --help comes after the last. */
+/* getopt returns FIRST_LONG + index for the row at `index`; --help is behind the last row. */
 static void make_tables(struct tables *tables, const struct cli_option *options)
 {
-    strcpy(tables->shorts, ":h");
+    char *letter = stpcpy(tables->shorts, ":h");
+
     for (size_t i = 0; options && options[i].name && i < MAX_OPTIONS; i++) {
         bool has_argument = options[i].argument != NULL;
 
@@ -38,8 +26,12 @@ static void make_tables(struct tables *tables, const struct cli_option *options)
             .has_arg = has_argument ? required_argument : no_argument,
             .val = FIRST_LONG + (int)i,
         };
-        if (options[i].letter)
-            add_short(tables->shorts, options[i].letter, has_argument);
+        if (options[i].letter) {
+            *letter++ = options[i].letter;
+            if (has_argument)
+                *letter++ = ':';
+            *letter = '\0';
+        }
         tables->count++;
     }
     tables->longs[tables->count] = (struct option){ .name = "help", .has_arg = no_argument, .val = 'h' };
@@ -73,7 +65,7 @@ static int unknown_option(const struct command *command, const struct tables *ta
     return EXIT_USAGE;
 }
 
-/* getopt says '?' for an unknown or ambiguous option and for a value where none is taken. */
+/* getopt returns '?' for an unknown or ambiguous option, and for a value of an option that takes none. */
 static int wrong_option(const struct command *command, const struct tables *tables, char **argv)
 {
     const struct cli_option *row = optopt ? find_row(command->options, tables, optopt) : NULL;
@@ -86,34 +78,13 @@ static int wrong_option(const struct command *command, const struct tables *tabl
     return unknown_option(command, tables, optopt > 0 && optopt < FIRST_LONG ? letter : argv[optind - 1]);
 }
 
-static int missing_value(const struct command *command, const struct tables *tables)
-{
-    const struct cli_option *row = find_row(command->options, tables, optopt);
-
-    cli_error(command, "option '--%s' needs a value: %s", row ? row->name : "?", row ? row->argument : "?");
-    return EXIT_USAGE;
-}
-
-/* getopt takes any beginning of a name that is unique; a script that relies on it breaks when options are added. */
+/* getopt accepts unique abbreviations of a name; a script that uses one would break when an option is added. */
 static bool is_whole_name(const struct option *option, char **argv)
 {
     const char *written = option->has_arg && optarg == argv[optind - 1] ? argv[optind - 2] : argv[optind - 1];
     size_t length = strcspn(written, "=");
 
     return length == strlen(option->name) + 2 && memcmp(written + 2, option->name, length - 2) == 0;
-}
-
-static int take_option(const struct command *command, const struct cli_option *row,
-                       int (*handle)(void *, const struct cli_option *, const char *), void *user,
-                       struct cli_settings *settings)
-{
-    if (!row->setting)
-        return handle(user, row, optarg);
-    if (settings && cli_settings_add(settings, row, row->setting, row->argument ? optarg : row->value)) {
-        cli_error(command, "out of memory");
-        return EXIT_FAILED;
-    }
-    return 0;
 }
 
 int cli_parse(const struct command *command, int argc, char **argv,
@@ -124,7 +95,7 @@ int cli_parse(const struct command *command, int argc, char **argv,
     int value, err, index = -1;
 
     make_tables(&tables, command->options);
-    optind = 0; /* glibc: start anew */
+    optind = 0; /* glibc: resets getopt */
     opterr = 0;
     while ((value = getopt_long(argc, argv, tables.shorts, tables.longs, &index)) != -1) {
         if (index >= 0 && value != '?' && value != ':' && !is_whole_name(&tables.longs[index], argv))
@@ -136,14 +107,36 @@ int cli_parse(const struct command *command, int argc, char **argv,
         }
         if (value == '?')
             return wrong_option(command, &tables, argv);
-        if (value == ':')
-            return missing_value(command, &tables);
-        err = take_option(command, find_row(command->options, &tables, value), handle, user, settings);
-        if (err)
-            return err;
+
+        const struct cli_option *row = find_row(command->options, &tables, value == ':' ? optopt : value);
+
+        if (value == ':') {
+            cli_error(command, "option '--%s' needs a value: %s", row ? row->name : "?", row ? row->argument : "?");
+            return EXIT_USAGE;
+        }
+        if (!row->setting) {
+            err = handle(user, row, optarg);
+            if (err)
+                return err;
+        } else if (settings && cli_settings_add(settings, row, row->setting, row->argument ? optarg : row->value)) {
+            cli_error(command, "out of memory");
+            return EXIT_FAILED;
+        }
     }
     *first = optind;
     return -1;
+}
+
+int cli_parse_without_arguments(const struct command *command, int argc, char **argv,
+                                int (*handle)(void *user, const struct cli_option *option, const char *value),
+                                void *user, struct cli_settings *settings)
+{
+    int first, code = cli_parse(command, argc, argv, handle, user, settings, &first);
+
+    if (code >= 0 || first >= argc)
+        return code;
+    cli_error(command, "unexpected argument '%s'", argv[first]);
+    return EXIT_USAGE;
 }
 
 int cli_number(const struct command *command, const struct cli_option *option, const char *value, unsigned long low,
@@ -161,7 +154,7 @@ int cli_number(const struct command *command, const struct cli_option *option, c
 
 /* --- Help ----------------------------------------------------------------------------------------- */
 
-/* Words from `column` on, broken at HELP_WIDTH; the first line has begun. */
+/* Prints words from `column` on, in lines of at most HELP_WIDTH; the cursor is at `column` already. */
 static void print_words(const char *text, int column)
 {
     int at = column;

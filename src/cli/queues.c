@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `sluice queues`: a line for each queue of the daemon. */
-#include "ask.h"
+/* `sluice queues`: prints one line of counters per queue. */
+#include "query.h"
 
 static const struct cli_option options[] = {
     CLI_ROW_CONFIG,
-    ASK_ROW_SOCKET,
-    ASK_ROW_JSON,
+    QUERY_ROW_SOCKET,
+    QUERY_ROW_JSON,
     { .name = NULL },
 };
 
 static void print(const struct control_value *message)
 {
-    static const struct ask_column columns[] = {
+    static const struct query_column columns[] = {
         { "queue", NULL, 5 },       { "packets", NULL, 14 },       { "accepted", NULL, 14 },
         { "dropped", NULL, 13 },    { "repeated", NULL, 13 },      { "routed", NULL, 13 },
         { "waiting", NULL, 13 },    { "queue_dropped", NULL, 13 }, { "user_dropped", NULL, 13 },
         { "age_p50_us", NULL, 13 }, { "age_p99_us", NULL, 13 },    { "age_max_us", NULL, 13 },
     };
 
-    ask_print_table(message, columns, sizeof(columns) / sizeof(columns[0]));
+    query_print_table(message, columns, sizeof(columns) / sizeof(columns[0]));
 }
 
 static int run(int argc, char **argv)
 {
-    return ask_simple(&command_queues, "queues", argc, argv, print);
+    return query_simple(&command_queues, QUERY_SECONDS, argc, argv, print);
 }
 
 const struct command command_queues = {

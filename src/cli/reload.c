@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `sluice reload`: rules and settings anew, and what came of it. */
-#include "ask.h"
+/* `sluice reload`: loads the rules and settings again. */
+#include "query.h"
 
 #include <inttypes.h>
 
-enum { OPTION_NO_WAIT = ASK_OPTION_OWN, RELOAD_SECONDS = 1800, ANSWER_SECONDS = 10 };
+enum { OPTION_NO_WAIT = QUERY_OPTION_OWN, RELOAD_SECONDS = 1800 };
 
 static const struct cli_option options[] = {
-    CLI_ROW_CONFIG, ASK_ROW_SOCKET,   { .id = OPTION_NO_WAIT, .name = "no-wait", .help = "do not wait for the result" },
-    ASK_ROW_JSON,   { .name = NULL },
+    CLI_ROW_CONFIG, QUERY_ROW_SOCKET, { .id = OPTION_NO_WAIT, .name = "no-wait", .help = "do not wait for the result" },
+    QUERY_ROW_JSON, { .name = NULL },
 };
 
 struct arguments {
-    struct ask ask;
+    struct query query;
     bool no_wait;
 };
 
-static int take_option(void *user, const struct cli_option *option, const char *value)
+static int handle_option(void *user, const struct cli_option *option, const char *value)
 {
     struct arguments *arguments = user;
 
     if (option->id != OPTION_NO_WAIT)
-        return ask_take_option(&arguments->ask, option, value);
+        return query_handle_option(&arguments->query, option, value);
     arguments->no_wait = true;
     return 0;
 }
@@ -34,46 +34,28 @@ static void print(const struct control_value *message)
         printf("%s\n", control_value_string(message) ? control_value_string(message) : "");
         return;
     }
-    if (*ask_string(message, "mistakes"))
-        fprintf(stderr, "%s\n", ask_string(message, "mistakes"));
+    if (*query_string(message, "mistakes"))
+        fprintf(stderr, "%s\n", query_string(message, "mistakes"));
     control_value_real(control_value_member(message, "seconds"), &seconds);
     printf("reloaded: generation %" PRId64 ", %" PRId64 " rules, %" PRId64 " failed, %" PRId64 " skipped, in %.2f s\n",
-           ask_number(message, "generation"), ask_number(message, "rules"), ask_number(message, "failed"),
-           ask_number(message, "skipped"), seconds);
-}
-
-static int ask_and_print(struct arguments *arguments)
-{
-    struct control_reply reply;
-    int code;
-
-    ask_begin(&arguments->ask, arguments->no_wait ? "reload-nonblocking" : "reload");
-    code = ask_send(&arguments->ask, arguments->no_wait ? ANSWER_SECONDS : RELOAD_SECONDS, &reply);
-    if (code)
-        return code;
-    if (arguments->ask.json)
-        code = ask_print_json(&reply);
-    else
-        print(reply.message);
-    ask_free_reply(&reply);
-    return code;
+           query_number(message, "generation"), query_number(message, "rules"), query_number(message, "failed"),
+           query_number(message, "skipped"), seconds);
 }
 
 static int run(int argc, char **argv)
 {
     struct arguments arguments = { .no_wait = false };
-    int first, code = ask_init(&arguments.ask, &command_reload, argc);
+    struct query *query = &arguments.query;
+    int code = query_init(query, &command_reload, argc);
 
     if (code)
         return code;
-    code = cli_parse(&command_reload, argc, argv, take_option, &arguments, &arguments.ask.input.settings, &first);
-    if (code < 0 && first < argc) {
-        cli_error(&command_reload, "unexpected argument '%s'", argv[first]);
-        code = EXIT_USAGE;
+    code = cli_parse_without_arguments(&command_reload, argc, argv, handle_option, &arguments, &query->input.settings);
+    if (code < 0) {
+        query_begin(query, arguments.no_wait ? "reload-nonblocking" : "reload");
+        code = query_send_and_print(query, arguments.no_wait ? QUERY_SECONDS : RELOAD_SECONDS, print);
     }
-    if (code < 0)
-        code = ask_and_print(&arguments);
-    ask_clear(&arguments.ask);
+    query_clear(query);
     return code;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `sluice replay`: the same engine over capture files. */
+/* `sluice replay`: inspects capture files with the code of the daemon. */
 #include "cli_priv.h"
 
 #include <unistd.h>
@@ -13,26 +13,29 @@ struct arguments {
     const char *const *captures;
     size_t capture_count;
     const char *log_dir;
-    unsigned workers;
+    unsigned long workers;
     bool inline_mode, console;
 };
 
 static const struct cli_option options[] = {
     CLI_ROW_RULES,
-    { .id = CLI_OPTION_CONFIG, .letter = 'c', .name = "config", .argument = "FILE", .help = "configuration file" },
+    { .id = CLI_OPTION_CONFIG,
+      .letter = 'c',
+      .name = "config",
+      .argument = "FILE",
+      .help = "read this configuration file (default: none)" },
     { .id = OPTION_LOG_DIR,
       .letter = 'l',
       .name = "log-dir",
       .argument = "DIR",
-      .help =
-          "folder of the event files (default: log-dir of the configuration if it is set, else the current folder)" },
-    { .id = OPTION_IPS, .name = "ips", .help = "act as inline: drops take effect" },
+      .help = "write the event files to this folder (default: log-dir of the configuration if it is set, else the "
+              "current folder)" },
+    { .id = OPTION_IPS, .name = "ips", .help = "inspect as inline: drops take effect; by default as passive" },
     { .id = OPTION_WORKERS,
       .letter = 'w',
       .name = "workers",
       .argument = "NUMBER",
-      .help = "number of threads that inspect packets, each with its own flows (default 1); the events do not depend "
-              "on it" },
+      .help = "inspect with this number of threads, 1 to 64 (default 1); the events do not depend on it" },
     CLI_ROW_SET,
     { .id = OPTION_CONSOLE,
       .name = "console",
@@ -41,19 +44,7 @@ static const struct cli_option options[] = {
     { .name = NULL },
 };
 
-static int take_workers(struct arguments *arguments, const char *value)
-{
-    uint64_t number;
-
-    if (!span_to_uint(span_of(value), 1, REPLAY_MAX_WORKERS, &number)) {
-        cli_error(&command_replay, "option '--workers': '%s' is no number from 1 to %d", value, REPLAY_MAX_WORKERS);
-        return EXIT_USAGE;
-    }
-    arguments->workers = (unsigned)number;
-    return 0;
-}
-
-static int take_option(void *user, const struct cli_option *option, const char *value)
+static int handle_option(void *user, const struct cli_option *option, const char *value)
 {
     struct arguments *arguments = user;
 
@@ -65,13 +56,13 @@ static int take_option(void *user, const struct cli_option *option, const char *
         arguments->inline_mode = true;
         break;
     case OPTION_WORKERS:
-        return take_workers(arguments, value);
+        return cli_number(&command_replay, option, value, 1, REPLAY_MAX_WORKERS, &arguments->workers);
     case OPTION_CONSOLE:
     case OPTION_NO_CONSOLE:
         arguments->console = option->id == OPTION_CONSOLE;
         break;
     default:
-        return cli_input_take(&arguments->input, option, value);
+        return cli_input_handle_option(&arguments->input, option, value);
     }
     return 0;
 }
@@ -86,7 +77,7 @@ static int replay(const struct arguments *arguments, const struct config *config
         .captures = arguments->captures,
         .capture_count = arguments->capture_count,
         .log_dir = arguments->log_dir,
-        .workers = arguments->workers,
+        .workers = (unsigned)arguments->workers,
         .inline_mode = arguments->inline_mode,
         .console = arguments->console,
     };
@@ -124,7 +115,7 @@ static int run(int argc, char **argv)
 
     if (cli_input_init(&arguments.input, &command_replay, argc))
         return EXIT_FAILED;
-    code = cli_parse(&command_replay, argc, argv, take_option, &arguments, &arguments.input.settings, &first);
+    code = cli_parse(&command_replay, argc, argv, handle_option, &arguments, &arguments.input.settings, &first);
     if (code < 0 && first >= argc) {
         cli_error(&command_replay, "no capture file given: sluice replay --rules FILE CAPTURE...");
         code = EXIT_USAGE;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `sluice rules`: the rules that the daemon has loaded, or those that it left out, page by page. */
-#include "ask.h"
+/* `sluice rules`: lists the rules that the daemon has loaded, or left out; the daemon sends them in pages. */
+#include "query.h"
 
 #include <inttypes.h>
 
 enum {
-    OPTION_FAILED = ASK_OPTION_OWN,
+    OPTION_FAILED = QUERY_OPTION_OWN,
     OPTION_LIMIT,
     PAGE = 1024,
-    ANSWER_SECONDS = 30,
+    PAGE_SECONDS = 30,
     PLACE_SIZE = 512,
     ID_SIZE = 32,
 };
 
 static const struct cli_option options[] = {
     CLI_ROW_CONFIG,
-    ASK_ROW_SOCKET,
+    QUERY_ROW_SOCKET,
     { .id = OPTION_FAILED,
       .letter = 'f',
       .name = "failed",
@@ -24,25 +24,25 @@ static const struct cli_option options[] = {
       .letter = 'n',
       .name = "limit",
       .argument = "NUMBER",
-      .help = "list at most NUMBER rules (default: all)" },
-    ASK_ROW_JSON,
+      .help = "list at most NUMBER rules (1 to 1073741824; default: all)" },
+    QUERY_ROW_JSON,
     { .name = NULL },
 };
 
 struct arguments {
-    struct ask ask;
+    struct query query;
     unsigned long limit;
     bool failed;
 };
 
-static int take_option(void *user, const struct cli_option *option, const char *value)
+static int handle_option(void *user, const struct cli_option *option, const char *value)
 {
     struct arguments *arguments = user;
 
     if (option->id == OPTION_LIMIT)
         return cli_number(&command_rules, option, value, 1, 1UL << 30, &arguments->limit);
     if (option->id != OPTION_FAILED)
-        return ask_take_option(&arguments->ask, option, value);
+        return query_handle_option(&arguments->query, option, value);
     arguments->failed = true;
     return 0;
 }
@@ -52,24 +52,25 @@ static void print_rule(const struct control_value *rule, bool failed)
     char place[PLACE_SIZE], id[ID_SIZE] = "-";
 
     if (control_value_member(rule, "line"))
-        snprintf(place, sizeof(place), "%s:%" PRId64, ask_string(rule, "file"), ask_number(rule, "line"));
+        snprintf(place, sizeof(place), "%s:%" PRId64, query_string(rule, "file"), query_number(rule, "line"));
     else
-        snprintf(place, sizeof(place), "%s", ask_string(rule, "file"));
+        snprintf(place, sizeof(place), "%s", query_string(rule, "file"));
     if (control_value_member(rule, "signature_id"))
-        snprintf(id, sizeof(id), "%" PRId64 ":%" PRId64, ask_number(rule, "gid"), ask_number(rule, "signature_id"));
+        snprintf(id, sizeof(id), "%" PRId64 ":%" PRId64, query_number(rule, "gid"), query_number(rule, "signature_id"));
     if (failed)
-        printf("%-12s %-12s %s: %s\n", ask_string(rule, "kind"), id, place, ask_string(rule, "reason"));
+        printf("%-12s %-12s %s: %s\n", query_string(rule, "kind"), id, place, query_string(rule, "reason"));
     else
-        printf("%-12s %-10s %s: %s\n", id, ask_string(rule, "action"), place, ask_string(rule, "signature"));
+        printf("%-12s %-10s %s: %s\n", id, query_string(rule, "action"), place, query_string(rule, "signature"));
 }
 
 static void print_head(const struct arguments *arguments, const struct control_value *message)
 {
-    if (arguments->ask.json && arguments->failed)
+    if (arguments->query.json && arguments->failed)
         printf("{\"failed\":%" PRId64 ",\"skipped\":%" PRId64 ",\"files_failed\":%" PRId64 ",\"rules\":[",
-               ask_number(message, "failed"), ask_number(message, "skipped"), ask_number(message, "files_failed"));
-    else if (arguments->ask.json)
-        printf("{\"loaded\":%" PRId64 ",\"rules\":[", ask_number(message, "loaded"));
+               query_number(message, "failed"), query_number(message, "skipped"),
+               query_number(message, "files_failed"));
+    else if (arguments->query.json)
+        printf("{\"loaded\":%" PRId64 ",\"rules\":[", query_number(message, "loaded"));
     else if (arguments->failed)
         printf("%-12s %-12s %s\n", "kind", "rule", "place: reason");
     else
@@ -78,10 +79,10 @@ static void print_head(const struct arguments *arguments, const struct control_v
 
 static void print_tail(const struct arguments *arguments, const struct control_value *message, size_t listed)
 {
-    int64_t failed = ask_number(message, "failed"), skipped = ask_number(message, "skipped"),
-            files = ask_number(message, "files_failed");
+    int64_t failed = query_number(message, "failed"), skipped = query_number(message, "skipped"),
+            files = query_number(message, "files_failed");
 
-    if (arguments->ask.json) {
+    if (arguments->query.json) {
         puts("]}");
         return;
     }
@@ -103,10 +104,10 @@ static int list(struct arguments *arguments)
         struct control_reply reply;
         int code;
 
-        ask_begin(&arguments->ask, arguments->failed ? "failed-rules" : "rules");
-        json_uint(&arguments->ask.request, "from", listed);
-        json_uint(&arguments->ask.request, "limit", room < PAGE ? room : PAGE);
-        code = ask_send(&arguments->ask, ANSWER_SECONDS, &reply);
+        query_begin(&arguments->query, arguments->failed ? "failed-rules" : "rules");
+        json_uint(&arguments->query.request, "from", listed);
+        json_uint(&arguments->query.request, "limit", room < PAGE ? room : PAGE);
+        code = query_send(&arguments->query, PAGE_SECONDS, &reply);
         if (code)
             return code;
 
@@ -118,7 +119,7 @@ static int list(struct arguments *arguments)
         for (size_t i = 0; i < count; i++, listed++) {
             const struct control_reply rule = { .message = control_value_item(rules, i) };
 
-            if (arguments->ask.json)
+            if (arguments->query.json)
                 printf("%s%s", listed > 0 ? ",\n" : "", control_reply_text(&rule));
             else
                 print_rule(rule.message, arguments->failed);
@@ -126,7 +127,7 @@ static int list(struct arguments *arguments)
         more = count > 0 && listed < arguments->limit && control_value_member(reply.message, "next");
         if (!more)
             print_tail(arguments, reply.message, listed);
-        ask_free_reply(&reply);
+        query_free_reply(&reply);
     }
     return EXIT_OK;
 }
@@ -134,18 +135,15 @@ static int list(struct arguments *arguments)
 static int run(int argc, char **argv)
 {
     struct arguments arguments = { .limit = 1UL << 30 };
-    int first, code = ask_init(&arguments.ask, &command_rules, argc);
+    struct query *query = &arguments.query;
+    int code = query_init(query, &command_rules, argc);
 
     if (code)
         return code;
-    code = cli_parse(&command_rules, argc, argv, take_option, &arguments, &arguments.ask.input.settings, &first);
-    if (code < 0 && first < argc) {
-        cli_error(&command_rules, "unexpected argument '%s'", argv[first]);
-        code = EXIT_USAGE;
-    }
+    code = cli_parse_without_arguments(&command_rules, argc, argv, handle_option, &arguments, &query->input.settings);
     if (code < 0)
         code = list(&arguments);
-    ask_clear(&arguments.ask);
+    query_clear(query);
     return code;
 }
 

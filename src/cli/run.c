@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `sluice run`: the daemon, in the foreground. */
+/* `sluice run`: runs the daemon in the foreground. */
 #include "cli_priv.h"
 
 #include <errno.h>
@@ -23,43 +23,49 @@ static const struct cli_option options[] = {
       .letter = 'l',
       .name = "log-dir",
       .argument = "DIR",
-      .help = "folder of the event files (log-dir); created if it is missing" },
+      .help = "write the event files to this folder, which is created if it is missing (log-dir; "
+              "default /var/log/sluice)" },
     { .letter = 'q',
       .name = "queue",
       .argument = "NUMBERS",
       .setting = "queue.numbers",
-      .help = "queues to read: 0, 0-3 or 0-3,8 (queue.numbers)" },
+      .help = "read these queues: 0, 0-3 or 0-3,8 (queue.numbers; default 0)" },
     { .letter = 'a',
       .name = "attach",
       .argument = "MODE",
       .setting = "nft.attach",
-      .help = "install the sluice table, whose rules feed the queues: after, before, repeat, chain or route; none: "
-              "rules of the firewall feed them (nft.attach)" },
+      .help =
+          "install the sluice table, whose rules feed the queues: after, before, repeat, chain or route; with none, "
+          "the default, your own firewall rules feed them (nft.attach)" },
     { .name = "verdict",
       .argument = "VERDICT",
       .setting = "queue.verdict",
-      .help = "verdict for packets that are not dropped: accept, repeat or route (queue.verdict)" },
+      .help = "return this verdict for packets that are not dropped: accept (the default), repeat or route "
+              "(queue.verdict)" },
     { .name = "mark",
       .argument = "MARK/MASK",
       .setting = "queue.mark",
-      .help = "mark to set on packets that are not dropped; required for repeat (queue.mark)" },
+      .help =
+          "set this mark on packets that are not dropped, such as 0x1/0x1; repeat needs it (queue.mark; no default)" },
     { .name = "route-to",
       .argument = "QUEUE",
       .setting = "queue.route-to",
-      .help = "queue of the next consumer, for route (queue.route-to)" },
+      .help = "with route: pass packets on to this queue, 0 to 65535 (queue.route-to; no default)" },
     { .name = "route-bypass",
       .setting = "queue.route-bypass",
       .value = "yes",
-      .help = "let routed packets pass when no program listens on that queue (queue.route-bypass)" },
+      .help = "let routed packets pass when no program listens on that queue; by default the kernel drops them "
+              "(queue.route-bypass)" },
     { .name = "fail-open",
       .setting = "queue.fail-open",
       .value = "yes",
-      .help = "let the kernel accept packets uninspected when the queue is full (queue.fail-open)" },
+      .help = "let the kernel accept packets uninspected when the queue is full; by default it drops them "
+              "(queue.fail-open)" },
     { .name = "strict",
       .setting = "engine.init-failure-fatal",
       .value = "yes",
-      .help =
-          "refuse to start, and to reload, when a rule or a rule file cannot be loaded (engine.init-failure-fatal)" },
+      .help = "refuse to start, and to reload, when a rule or a rule file cannot be loaded; by default it is left out "
+              "(engine.init-failure-fatal)" },
     CLI_ROW_SET,
     { .id = OPTION_CONSOLE,
       .name = "console",
@@ -72,7 +78,7 @@ static const struct cli_option options[] = {
     { .name = NULL },
 };
 
-static int take_option(void *user, const struct cli_option *option, const char *value)
+static int handle_option(void *user, const struct cli_option *option, const char *value)
 {
     struct arguments *arguments = user;
 
@@ -88,12 +94,12 @@ static int take_option(void *user, const struct cli_option *option, const char *
         arguments->console = option->id == OPTION_CONSOLE;
         break;
     default:
-        return cli_input_take(&arguments->input, option, value);
+        return cli_input_handle_option(&arguments->input, option, value);
     }
     return 0;
 }
 
-/* For a reload, on a thread of its own: what the start did. */
+/* Loads the configuration again for a reload; called on the reload thread. */
 static int load_config(void *user, struct config **out, struct diag *diag)
 {
     const struct cli_input *input = user;
@@ -122,7 +128,7 @@ static int start(struct arguments *arguments, const struct config *config)
     return EXIT_OK;
 }
 
-/* Checks what the engine would only find at its start. */
+/* Finds problems that the engine would find only at its start. */
 static int check(const struct arguments *arguments, const struct config *config)
 {
     char error[ENGINE_ERROR_SIZE] = "";
@@ -140,7 +146,7 @@ static int load_and_start(struct arguments *arguments)
     int code = cli_load_sound_config(&arguments->input, CONFIG_STRICT, CLI_DEFAULT_CONFIG,
                                      "not started (`sluice check` shows them all)", &config);
 
-    /* A file that is named here and cannot be read is a mistake in the command line. */
+    /* Rule files of the configuration may be missing, those of the command line must not. */
     if (!code && !cli_files_readable(&command_run, arguments->input.rules.at, arguments->input.rules.count))
         code = EXIT_FAILED;
     if (!code)
@@ -156,7 +162,7 @@ static int run(int argc, char **argv)
 
     if (cli_input_init(&arguments.input, &command_run, argc))
         return EXIT_FAILED;
-    code = cli_parse(&command_run, argc, argv, take_option, &arguments, &arguments.input.settings, &first);
+    code = cli_parse(&command_run, argc, argv, handle_option, &arguments, &arguments.input.settings, &first);
     if (code < 0 && first < argc) {
         cli_error(&command_run, "unexpected argument '%s'; rules are given by --rules FILE", argv[first]);
         code = EXIT_USAGE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `sluice settings`: the configuration reference, from the table that checks it. */
+/* `sluice settings`: prints the reference of the configuration, from the table that checks the file. */
 #include "cli_priv.h"
 
 #include <inttypes.h>
@@ -18,7 +18,7 @@ static const struct cli_option options[] = {
     { .name = NULL },
 };
 
-static int take_option(void *user, const struct cli_option *option, const char *value)
+static int handle_option(void *user, const struct cli_option *option, const char *value)
 {
     enum format *format = user;
 
@@ -27,17 +27,12 @@ static int take_option(void *user, const struct cli_option *option, const char *
     return 0;
 }
 
-static void join(struct text *out, const char *const *words, const char *between)
-{
-    for (const char *const *word = words; word && *word; word++)
-        text_printf(out, "%s%s", word == words ? "" : between, *word);
-}
-
 static const char *default_of(const struct setting *setting, struct text *scratch)
 {
     text_reset(scratch);
     if (setting->type == SETTING_SECTION && setting->choices)
-        join(scratch, setting->choices, ", ");
+        for (const char *const *word = setting->choices; *word; word++)
+            text_printf(scratch, "%s%s", word == setting->choices ? "" : ", ", *word);
     else if (setting->default_value)
         text_puts(scratch, setting->default_value);
     else
@@ -104,8 +99,8 @@ static const struct {
 
 /* --- The table ------------------------------------------------------------------------------------ */
 
-/* A setting and what lies below it: "queue" is all of queue.*. */
-static bool is_wanted(const struct setting *setting, const char *name)
+/* Whether the setting is `name` or below it: "queue" selects all of queue.*. */
+static bool is_selected(const struct setting *setting, const char *name)
 {
     size_t length = name ? strlen(name) : 0;
 
@@ -150,7 +145,7 @@ static int print(enum format format, const char *name)
         formats[format].before(&out, NULL);
     for (const struct setting **table = tables; *table; table++) {
         for (const struct setting *row = *table; row->name; row++) {
-            if (!is_wanted(row, name))
+            if (!is_selected(row, name))
                 continue;
             formats[format].each(&out, row, &scratch);
             found = true;
@@ -183,7 +178,7 @@ static int print_yaml(void)
 static int run(int argc, char **argv)
 {
     enum format format = FORMAT_PLAIN;
-    int first, code = cli_parse(&command_settings, argc, argv, take_option, &format, NULL, &first);
+    int first, code = cli_parse(&command_settings, argc, argv, handle_option, &format, NULL, &first);
 
     if (code >= 0)
         return code;

@@ -1,52 +1,52 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `sluice stats`: the counters of the daemon, by their names in EVE's stats event. */
-#include "ask.h"
+#include "query.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-enum { OPTION_ALL = ASK_OPTION_OWN, NAME_SIZE = 256, NAME_COLUMN = 48, MAX_DEPTH = 8, ANSWER_SECONDS = 10 };
+enum { OPTION_ALL = QUERY_OPTION_OWN, NAME_SIZE = 256, NAME_COLUMN = 48, MAX_DEPTH = 8 };
 
 static const struct cli_option options[] = {
     CLI_ROW_CONFIG,
-    ASK_ROW_SOCKET,
-    { .id = OPTION_ALL, .letter = 'a', .name = "all", .help = "show counters that are 0, too" },
-    ASK_ROW_JSON,
+    QUERY_ROW_SOCKET,
+    { .id = OPTION_ALL, .letter = 'a', .name = "all", .help = "show also the counters that are 0" },
+    QUERY_ROW_JSON,
     { .name = NULL },
 };
 
 struct arguments {
-    struct ask ask;
+    struct query query;
     bool all;
-    char **names; /* the counters that are wanted, and those below them; NULL-terminated */
+    char **names; /* of counters, or of groups of counters; NULL-terminated; empty: all */
 };
 
 struct printer {
     const struct arguments *arguments;
-    char name[NAME_SIZE]; /* of the member that is printed, as far as it is known */
+    char name[NAME_SIZE]; /* full name of the current member */
     unsigned depth;
     size_t printed;
     struct text json;
 };
 
-static bool is_wanted(const struct arguments *arguments, const char *name)
+static bool is_selected(const struct arguments *arguments, const char *name)
 {
     if (!arguments->names[0])
         return true;
-    for (char **wanted = arguments->names; *wanted; wanted++) {
-        size_t length = strlen(*wanted);
+    for (char **selected = arguments->names; *selected; selected++) {
+        size_t length = strlen(*selected);
 
-        if (strncmp(name, *wanted, length) == 0 && (name[length] == '\0' || name[length] == '.'))
+        if (strncmp(name, *selected, length) == 0 && (name[length] == '\0' || name[length] == '.'))
             return true;
     }
     return false;
 }
 
-/* Whether the counter is wanted by its full name. */
+/* Whether the counter is selected by its full name: then it is shown even if it is 0. */
 static bool is_named(const struct arguments *arguments, const char *name)
 {
-    for (char **wanted = arguments->names; *wanted; wanted++) {
-        if (strcmp(name, *wanted) == 0)
+    for (char **selected = arguments->names; *selected; selected++) {
+        if (strcmp(name, *selected) == 0)
             return true;
     }
     return false;
@@ -78,7 +78,7 @@ static void print_member(const char *key, const struct control_value *value, voi
         printer->depth++;
         control_value_each(value, print_member, printer);
         printer->depth--;
-    } else if (control_value_number(value, &number) && is_wanted(printer->arguments, printer->name) &&
+    } else if (control_value_number(value, &number) && is_selected(printer->arguments, printer->name) &&
                (number != 0 || printer->arguments->all || is_named(printer->arguments, printer->name))) {
         printf("%-*s %" PRId64 "\n", NAME_COLUMN, printer->name, number);
         printer->printed++;
@@ -88,13 +88,13 @@ static void print_member(const char *key, const struct control_value *value, voi
 
 /* --- JSON ----------------------------------------------------------------------------------------- */
 
-/* Whether one of the wanted counters is below the object `name`. */
-static bool is_above_wanted(const struct arguments *arguments, const char *name)
+/* Whether one of the selected counters is below the object `name`. */
+static bool is_above_selected(const struct arguments *arguments, const char *name)
 {
     size_t length = strlen(name);
 
-    for (char **wanted = arguments->names; *wanted; wanted++) {
-        if (strncmp(name, *wanted, length) == 0 && (*wanted)[length] == '.')
+    for (char **selected = arguments->names; *selected; selected++) {
+        if (strncmp(name, *selected, length) == 0 && (*selected)[length] == '.')
             return true;
     }
     return false;
@@ -105,15 +105,15 @@ static void write_member(const char *key, const struct control_value *value, voi
     struct printer *printer = user;
     size_t length = push_key(printer, key);
 
-    if (control_value_is_array(value) && is_above_wanted(printer->arguments, printer->name))
+    if (control_value_is_array(value) && is_above_selected(printer->arguments, printer->name))
         value = control_value_item(value, 0);
-    if (is_wanted(printer->arguments, printer->name)) {
+    if (is_selected(printer->arguments, printer->name)) {
         const struct control_reply member = { .message = value };
 
         json_key(&printer->json, key, strlen(key));
         text_puts(&printer->json, control_reply_text(&member));
         printer->json.need_comma = true;
-    } else if (is_above_wanted(printer->arguments, printer->name) && printer->depth < MAX_DEPTH) {
+    } else if (is_above_selected(printer->arguments, printer->name) && printer->depth < MAX_DEPTH) {
         json_object_open(&printer->json, key);
         printer->depth++;
         control_value_each(value, write_member, printer);
@@ -121,15 +121,6 @@ static void write_member(const char *key, const struct control_value *value, voi
         json_object_close(&printer->json);
     }
     pop_key(printer, length);
-}
-
-static int print_json(struct printer *printer, const struct control_value *message)
-{
-    text_init(&printer->json);
-    json_object_open(&printer->json, NULL);
-    control_value_each(message, write_member, printer);
-    json_object_close(&printer->json);
-    return cli_write(&printer->json);
 }
 
 /* --- The command ---------------------------------------------------------------------------------- */
@@ -151,24 +142,24 @@ static bool has_counter(const struct control_value *message, const char *name)
     return true;
 }
 
-static int take_option(void *user, const struct cli_option *option, const char *value)
+static int handle_option(void *user, const struct cli_option *option, const char *value)
 {
     struct arguments *arguments = user;
 
     if (option->id != OPTION_ALL)
-        return ask_take_option(&arguments->ask, option, value);
+        return query_handle_option(&arguments->query, option, value);
     arguments->all = true;
     return 0;
 }
 
-static int ask_and_print(struct arguments *arguments)
+static int send_and_print(struct arguments *arguments)
 {
     struct printer printer = { .arguments = arguments };
     struct control_reply reply;
     int code;
 
-    ask_begin(&arguments->ask, "stats");
-    code = ask_send(&arguments->ask, ANSWER_SECONDS, &reply);
+    query_begin(&arguments->query, "stats");
+    code = query_send(&arguments->query, QUERY_SECONDS, &reply);
     if (code)
         return code;
     for (char **name = arguments->names; *name && !code; name++) {
@@ -177,30 +168,34 @@ static int ask_and_print(struct arguments *arguments)
             code = EXIT_FAILED;
         }
     }
-    if (!code && arguments->ask.json) {
-        code = print_json(&printer, reply.message);
+    if (!code && arguments->query.json) {
+        text_init(&printer.json);
+        json_object_open(&printer.json, NULL);
+        control_value_each(reply.message, write_member, &printer);
+        json_object_close(&printer.json);
+        code = cli_write(&printer.json);
     } else if (!code) {
         control_value_each(reply.message, print_member, &printer);
         if (printer.printed == 0)
             printf("all of these counters are 0 (--all lists them)\n");
     }
-    ask_free_reply(&reply);
+    query_free_reply(&reply);
     return code;
 }
 
 static int run(int argc, char **argv)
 {
     struct arguments arguments = { .all = false };
-    int first, code = ask_init(&arguments.ask, &command_stats, argc);
+    int first, code = query_init(&arguments.query, &command_stats, argc);
 
     if (code)
         return code;
-    code = cli_parse(&command_stats, argc, argv, take_option, &arguments, &arguments.ask.input.settings, &first);
+    code = cli_parse(&command_stats, argc, argv, handle_option, &arguments, &arguments.query.input.settings, &first);
     if (code < 0) {
         arguments.names = argv + first;
-        code = ask_and_print(&arguments);
+        code = send_and_print(&arguments);
     }
-    ask_clear(&arguments.ask);
+    query_clear(&arguments.query);
     return code;
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `sluice status`: what runs, and how. */
-#include "ask.h"
+/* `sluice status`: shows the version, rules, mode, queues and problems of the daemon. */
+#include "query.h"
 
 #include <inttypes.h>
 
 static const struct cli_option options[] = {
     CLI_ROW_CONFIG,
-    ASK_ROW_SOCKET,
-    ASK_ROW_JSON,
+    QUERY_ROW_SOCKET,
+    QUERY_ROW_JSON,
     { .name = NULL },
 };
 
@@ -16,25 +16,25 @@ static void print_sandbox(const struct control_value *sandbox)
     if (!control_value_bool(control_value_member(sandbox, "net_admin_only")))
         printf("no sandbox\n");
     else
-        printf("sandbox: user %s, CAP_NET_ADMIN only%s%s\n", ask_string(sandbox, "user"),
-               ask_number(sandbox, "landlock") > 0 ? ", Landlock" : "",
+        printf("sandbox: user %s, CAP_NET_ADMIN only%s%s\n", query_string(sandbox, "user"),
+               query_number(sandbox, "landlock") > 0 ? ", Landlock" : "",
                control_value_bool(control_value_member(sandbox, "seccomp")) ? ", seccomp" : "");
 }
 
-/* Packets that no worker has seen. */
+/* Packets that passed, or were dropped, without reaching a worker. */
 static void print_uninspected(const struct control_value *message)
 {
     const struct control_value *uninspected = control_value_member(message, "uninspected");
 
-    if (ask_number(uninspected, "fail_open") > 0)
+    if (query_number(uninspected, "fail_open") > 0)
         printf("uninspected: %" PRId64 " packets passed because a queue was full (queue.fail-open)\n",
-               ask_number(uninspected, "fail_open"));
-    if (ask_number(uninspected, "bypass") > 0)
+               query_number(uninspected, "fail_open"));
+    if (query_number(uninspected, "bypass") > 0)
         printf("uninspected: %" PRId64 " packets passed while no daemon listened (bypass), in %.1f s\n",
-               ask_number(uninspected, "bypass"), (double)ask_number(uninspected, "bypass_ms") / 1000);
-    if (ask_number(message, "unqueued") > 0)
+               query_number(uninspected, "bypass"), (double)query_number(uninspected, "bypass_ms") / 1000);
+    if (query_number(message, "unqueued") > 0)
         printf("%" PRId64 " packets dropped by the kernel before they came to a queue\n",
-               ask_number(message, "unqueued"));
+               query_number(message, "unqueued"));
     if (control_value_bool(control_value_member(message, "fail_open")) &&
         !control_value_bool(control_value_member(message, "passes_counted")))
         printf("queue.fail-open: packets that pass while a queue is full cannot be counted (no nftables rule with a "
@@ -49,7 +49,7 @@ static void print_next_queues(const struct control_value *next)
 
         if (!control_value_bool(control_value_member(queue, "listening")))
             printf("queue %" PRId64 " (queue.route-to) has no listener: accepted packets %s\n",
-                   ask_number(queue, "queue"),
+                   query_number(queue, "queue"),
                    control_value_bool(control_value_member(queue, "bypass")) ? "pass without the next consumer"
                                                                              : "are dropped");
     }
@@ -61,26 +61,27 @@ static void print(const struct control_value *message)
     const struct control_value *reload = control_value_member(message, "reload");
     const struct control_value *overloaded = control_value_member(message, "overloaded");
     const struct control_value *engine = control_value_member(message, "engine");
-    int64_t seconds = ask_number(message, "uptime");
+    int64_t seconds = query_number(message, "uptime");
 
     printf("sluice %s, process %" PRId64 ", up for %" PRId64 " d %02" PRId64 ":%02" PRId64 ":%02" PRId64 "\n",
-           ask_string(message, "version"), ask_number(message, "pid"), seconds / 86400, seconds / 3600 % 24,
+           query_string(message, "version"), query_number(message, "pid"), seconds / 86400, seconds / 3600 % 24,
            seconds / 60 % 60, seconds % 60);
     printf("%" PRId64 " rules, %" PRId64 " failed, %" PRId64 " skipped, generation %" PRId64 "\n",
-           ask_number(rules, "loaded"), ask_number(rules, "failed"), ask_number(rules, "skipped"),
-           ask_number(rules, "generation"));
-    if (ask_number(rules, "files_failed") > 0)
-        printf("%" PRId64 " rule files could not be read (sluice rules --failed)\n", ask_number(rules, "files_failed"));
+           query_number(rules, "loaded"), query_number(rules, "failed"), query_number(rules, "skipped"),
+           query_number(rules, "generation"));
+    if (query_number(rules, "files_failed") > 0)
+        printf("%" PRId64 " rule files could not be read (sluice rules --failed)\n",
+               query_number(rules, "files_failed"));
     mode_print(control_value_member(message, "ips"));
     printf("%" PRId64 " queues: %" PRId64 " packets, %" PRId64 " dropped, %" PRId64 " passed by alert-only, %" PRId64
            " alerts%s\n",
-           ask_number(message, "queues"), ask_number(message, "packets"), ask_number(message, "dropped"),
-           ask_number(message, "would_drop"), ask_number(message, "alerts"),
+           query_number(message, "queues"), query_number(message, "packets"), query_number(message, "dropped"),
+           query_number(message, "would_drop"), query_number(message, "alerts"),
            control_value_bool(control_value_member(message, "workers_answer")) ? "" : "; a worker does not answer");
     print_sandbox(control_value_member(message, "sandbox"));
-    if (ask_number(message, "events_lost") > 0)
+    if (query_number(message, "events_lost") > 0)
         printf("%" PRId64 " events lost: the event files or their readers were too slow (sluice stats output)\n",
-               ask_number(message, "events_lost"));
+               query_number(message, "events_lost"));
     for (size_t i = 0; i < control_value_count(overloaded); i++) {
         int64_t queue = 0;
 
@@ -89,19 +90,19 @@ static void print(const struct control_value *message)
     }
     print_uninspected(message);
     print_next_queues(control_value_member(message, "next_queues"));
-    if (ask_number(engine, "restarts") > 0)
+    if (query_number(engine, "restarts") > 0)
         printf("the engine died %" PRId64 " times: %" PRId64 " packets were queued again, %" PRId64
                " are in quarantine\n",
-               ask_number(engine, "restarts"), ask_number(engine, "repeated"), ask_number(engine, "quarantined"));
+               query_number(engine, "restarts"), query_number(engine, "repeated"), query_number(engine, "quarantined"));
     if (control_value_member(reload, "last"))
-        printf(
-            "last reload: %s, %s%s\n", ask_string(reload, "last"),
-            control_value_bool(control_value_member(reload, "ok")) ? "done" : "refused: ", ask_string(reload, "error"));
+        printf("last reload: %s, %s%s\n", query_string(reload, "last"),
+               control_value_bool(control_value_member(reload, "ok")) ? "done" : "refused: ",
+               query_string(reload, "error"));
 }
 
 static int run(int argc, char **argv)
 {
-    return ask_simple(&command_status, "status", argc, argv, print);
+    return query_simple(&command_status, QUERY_SECONDS, argc, argv, print);
 }
 
 const struct command command_status = {

@@ -94,7 +94,7 @@ assert hosts["10.66.1.2"]["bytes"] > 20000 * 28
 assert 3500 < hosts["10.66.1.2"]["expires"] <= hosts["10.66.1.2"]["timeout"] == 3600
 PY
 equal "the status" "$(gateway "$SLUICE" nft status --config /dev/null | sed -n 's/ (.*//; s/^blocklist: //p')" \
-	"2 hosts of IPv4 and 2 of IPv6, 40000 packets"
+	"2 IPv4 hosts, 2 IPv6 hosts, 40000 packets"
 gateway "$SLUICE" nft status --config /dev/null --json | grep '"blocklist":{"ipv4":2,"ipv6":2,"packets":40000,' >/dev/null ||
 	fail "the status as JSON: $(gateway "$SLUICE" nft status --config /dev/null --json)"
 # Nor does anybody reach a blocked host.

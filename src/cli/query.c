@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Requests to the daemon over its control socket: the path is that of --socket, or of the configuration. */
+#include "query.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { PATH_SIZE = 512 };
+
+int query_init(struct query *query, const struct command *command, int argc)
+{
+    *query = (struct query){ .json = false };
+    text_init(&query->request);
+    if (cli_input_init(&query->input, command, argc))
+        return EXIT_FAILED;
+    query->input.skip_consistency_check = true;
+    return 0;
+}
+
+void query_clear(struct query *query)
+{
+    cli_input_clear(&query->input);
+    text_clear(&query->request);
+}
+
+int query_handle_option(struct query *query, const struct cli_option *option, const char *value)
+{
+    if (option->id != QUERY_OPTION_JSON)
+        return cli_input_handle_option(&query->input, option, value);
+    query->json = true;
+    return 0;
+}
+
+void query_begin(struct query *query, const char *command)
+{
+    text_reset(&query->request);
+    query->request.need_comma = false;
+    json_object_open(&query->request, NULL);
+    json_string(&query->request, "command", command);
+    json_object_open(&query->request, "arguments");
+}
+
+int query_send(struct query *query, unsigned seconds, struct control_reply *reply)
+{
+    char path[PATH_SIZE], error[CONTROL_ERROR_SIZE];
+    struct diag *diag = diag_new(); /* its mistakes are not printed: the daemon has reported them at its start */
+    struct config *config = NULL;
+    int code = diag ? cli_load_config(&query->input, CONFIG_LENIENT, CLI_DEFAULT_CONFIG, &config, diag) : EXIT_FAILED;
+
+    if (!code) {
+        const char *name = config_string(config, "unix-command.filename");
+
+        snprintf(path, PATH_SIZE, "%s%s", strchr(name, '/') ? "" : SLUICE_RUNDIR "/", name);
+        json_object_close(&query->request);
+        json_object_close(&query->request);
+        if (control_ask(path, &query->request, seconds, reply, error)) {
+            cli_error(query->input.command, "%s", error);
+            code = EXIT_FAILED;
+        }
+    }
+    config_free(config);
+    diag_free(diag);
+    return code;
+}
+
+void query_free_reply(struct control_reply *reply)
+{
+    control_value_free(reply->whole);
+}
+
+int query_print_json(const struct control_reply *reply)
+{
+    return puts(control_reply_text(reply)) < 0 ? EXIT_FAILED : EXIT_OK;
+}
+
+int query_send_and_print(struct query *query, unsigned seconds, void (*print)(const struct control_value *message))
+{
+    struct control_reply reply;
+    int code = query_send(query, seconds, &reply);
+
+    if (code)
+        return code;
+    if (query->json)
+        code = query_print_json(&reply);
+    else
+        print(reply.message);
+    query_free_reply(&reply);
+    return code;
+}
+
+int64_t query_number(const struct control_value *value, const char *name)
+{
+    int64_t number = 0;
+
+    control_value_number(control_value_member(value, name), &number);
+    return number;
+}
+
+const char *query_string(const struct control_value *value, const char *name)
+{
+    const char *string = control_value_string(control_value_member(value, name));
+
+    return string ? string : "";
+}
+
+void query_print_table(const struct control_value *list, const struct query_column *columns, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        printf("%s%*s", i ? " " : "", columns[i].width, columns[i].title ? columns[i].title : columns[i].key);
+    putchar('\n');
+    for (size_t row = 0; row < control_value_count(list); row++) {
+        for (size_t i = 0; i < count; i++)
+            printf("%s%*" PRId64, i ? " " : "", columns[i].width,
+                   query_number(control_value_item(list, row), columns[i].key));
+        putchar('\n');
+    }
+}
+
+static int handle_option(void *user, const struct cli_option *option, const char *value)
+{
+    return query_handle_option(user, option, value);
+}
+
+int query_simple(const struct command *command, unsigned seconds, int argc, char **argv,
+                 void (*print)(const struct control_value *message))
+{
+    struct query query;
+    int code = query_init(&query, command, argc);
+
+    if (code)
+        return code;
+    code = cli_parse_without_arguments(command, argc, argv, handle_option, &query, &query.input.settings);
+    if (code < 0) {
+        query_begin(&query, command->name);
+        code = query_send_and_print(&query, seconds, print);
+    }
+    query_clear(&query);
+    return code;
+}
