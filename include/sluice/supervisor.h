@@ -8,8 +8,6 @@
 #ifndef SLUICE_SUPERVISOR_H
 #define SLUICE_SUPERVISOR_H
 
-#include <sys/types.h>
-
 #include "sluice/daemon.h"
 
 /* Runs the daemon until SIGTERM or SIGINT. 0, or -errno with a line in `error`. Writes the log. */
@@ -19,12 +17,9 @@ int supervisor_run(const struct run_options *options, char error[ENGINE_ERROR_SI
  * stores them with systemd, which passes them to supervisor_run(). 0, or -errno with a line in `error`. */
 int supervisor_preopen_sockets(char error[ENGINE_ERROR_SIZE]);
 
-/* While systemd stops the service of the supervisor `pid`: announces a restart to it if systemd will start the service
- * again. Needs root or access to systemd's bus. 0, also for an ordinary stop, or -errno with a line in `error`. */
-int supervisor_announce_restart(pid_t pid, char error[ENGINE_ERROR_SIZE]);
-
-/* After that supervisor has exited: removes the sluice table if it was left but no restart follows. Needs the same
- * permissions. */
+/* For ExecStopPost=, after the supervisor has exited: removes the sluice table if the supervisor left it for a restart
+ * but systemd stops the service. Needs CAP_NET_ADMIN and the system bus. 0, also if there is nothing to remove, or
+ * -errno with a line in `error`. */
 int supervisor_remove_left_table(const struct config *config, char error[ENGINE_ERROR_SIZE]);
 
 #endif

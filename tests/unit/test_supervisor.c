@@ -342,45 +342,31 @@ START_TEST(opens_as_configured_for_the_cause)
 }
 END_TEST
 
-static struct signalfd_siginfo signal_of(uint32_t number, int code, int value)
-{
-    return (struct signalfd_siginfo){ .ssi_signo = number, .ssi_code = code, .ssi_int = value };
-}
-
 /* Everything else is a plain stop. */
-START_TEST(tells_a_restart_from_a_stop)
+START_TEST(leaves_only_for_a_restart)
 {
-    static const uint32_t kept[] = { 0, 1, 518, 65535 };
-    const struct signalfd_siginfo stops[] = {
-        signal_of(SIGTERM, SI_USER, 0),   signal_of(SIGTERM, SI_USER, restart_signal_value(1)),
-        signal_of(SIGTERM, SI_QUEUE, 0),  signal_of(SIGTERM, SI_QUEUE, 1),
-        signal_of(SIGTERM, SI_QUEUE, -1), signal_of(SIGINT, SI_QUEUE, restart_signal_value(1)),
-    };
-    struct signalfd_siginfo info;
-    uint32_t got = 0;
+    static const char *const types[] = { "", "stop", "start", "try-restart", "restart-or-stop" };
 
-    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
-        info = signal_of(SIGTERM, SI_QUEUE, restart_signal_value(kept[i]));
-        ck_assert(restart_is_announced(&info, &got));
-        ck_assert_uint_eq(got, kept[i]);
+    f->supervisor.stored = true;
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        struct systemd_job job = { .descriptors = 1000 };
+
+        snprintf(job.type, sizeof(job.type), "%s", types[i]);
+        ck_assert_msg(!restart_handover_start(&f->supervisor, &job), "'%s' is taken for a restart", types[i]);
     }
-    for (size_t i = 0; i < sizeof(stops) / sizeof(stops[0]); i++)
-        ck_assert_msg(!restart_is_announced(&stops[i], &got), "number %zu is taken for a restart", i);
-    info = signal_of(SIGTERM, SI_QUEUE, restart_signal_value(1000000));
-    ck_assert(restart_is_announced(&info, &got));
-    ck_assert_uint_eq(got, 65535);
+    ck_assert(!f->supervisor.stopping && !f->supervisor.leaving);
 }
 END_TEST
 
 /* Nobody could take over what systemd does not keep. */
 START_TEST(does_not_leave_what_nobody_keeps)
 {
-    struct signalfd_siginfo info = signal_of(SIGTERM, SI_QUEUE, restart_signal_value(0));
+    const struct systemd_job job = { .type = "restart", .descriptors = 0 };
 
     f->supervisor.reject_fds[0] = f->supervisor.reject_fds[1] = f->supervisor.reject_fds[2] = -1;
-    ck_assert(!restart_handover_start(&f->supervisor, &info));
+    ck_assert(!restart_handover_start(&f->supervisor, &job));
     f->supervisor.stored = true;
-    ck_assert(!restart_handover_start(&f->supervisor, &info));
+    ck_assert(!restart_handover_start(&f->supervisor, &job));
     ck_assert(!f->supervisor.stopping && !f->supervisor.leaving);
 }
 END_TEST
@@ -467,7 +453,7 @@ int main(void)
     tcase_add_test(tcase, forgets_the_oldest_suspects);
     tcase_add_test(tcase, has_the_configured_room_again);
     tcase_add_test(tcase, accepts_all_at_the_end);
-    tcase_add_test(tcase, tells_a_restart_from_a_stop);
+    tcase_add_test(tcase, leaves_only_for_a_restart);
     tcase_add_test(tcase, does_not_leave_what_nobody_keeps);
     tcase_add_test(tcase, names_files_for_the_next_supervisor);
     tcase_add_test(tcase, has_the_engine_hand_over_once);

@@ -10,7 +10,7 @@
 # A machine is used again only if the last script passed and left no process, file, kernel module or firewall rule behind.
 #
 # systemd runs a script called systemd_NAME.sh, in a machine of its own where Sluice is installed: the systemd of this host, with nothing but
-# its targets, and the files that `cmake --install` of SLUICE_BUILD installs.
+# its targets and D-Bus, and the files that `cmake --install` of SLUICE_BUILD installs.
 #
 # The kernel comes from Debian's package, unpacked into VM_CACHE and not installed, and what all machines have is packed there once. Software
 # emulation on purpose: it runs everywhere, and these tests ask for right and wrong only.
@@ -35,7 +35,7 @@ systemd_*)
 	: "${SLUICE_BUILD:?folder of the build}"
 	systemd=/usr/lib/systemd/systemd
 	[ -x $systemd ] || { echo "SKIP: no systemd on this machine"; exit 77; }
-	more="systemctl systemd-sysusers cmake"
+	more="systemctl systemd-sysusers dbus-daemon cmake"
 	;;
 *) systemd= more= ;;
 esac
@@ -226,6 +226,12 @@ add_systemd() {
 	: >"$root/etc/machine-id"
 	prefix=$(sed -n 's/^CMAKE_INSTALL_PREFIX:PATH=//p' "$SLUICE_BUILD/CMakeCache.txt")
 	systemd-sysusers --root="$root" "$root$prefix/lib/sysusers.d/sluice.conf" 2>/dev/null
+	mkdir -p "$root"/usr/share/dbus-1/system.d
+	cp /usr/share/dbus-1/system.conf "$root/usr/share/dbus-1/"
+	cp /usr/share/dbus-1/system.d/org.freedesktop.systemd1.conf "$root/usr/share/dbus-1/system.d/"
+	cp -L /usr/lib/systemd/system/dbus.{socket,service} "$root/usr/lib/systemd/system/"
+	echo messagebus:x:990:990:messagebus:/nonexistent:/bin/false >>"$root/etc/passwd"
+	echo messagebus:x:990: >>"$root/etc/group"
 	cat >"$root/etc/systemd/system/case.service" <<'UNIT'
 [Unit]
 DefaultDependencies=no
@@ -236,7 +242,7 @@ StandardOutput=tty
 StandardError=tty
 TTYPath=/dev/ttyS0
 UNIT
-	printf '[Unit]\nWants=case.service\n' >"$root/etc/systemd/system/default.target"
+	printf '[Unit]\nWants=case.service dbus.socket\n' >"$root/etc/systemd/system/default.target"
 }
 
 # A machine is a folder with the process id of QEMU (pid) and its serial line (in: a FIFO; console: a file).

@@ -63,6 +63,14 @@ cp $WORK/sluice.yaml "$ETC/sluice.yaml"
 systemctl start sluice.service || fail "no start after a broken configuration"
 is_ready || fail "no answer after a broken configuration"
 
+# Without D-Bus a restart is a stop and a start, and the log says so.
+systemctl stop dbus.service dbus.socket || fail "no stop of D-Bus"
+systemctl restart sluice.service || fail "no restart without D-Bus"
+is_ready || fail "no answer after a restart without D-Bus"
+grep -q "the hand-over of a restart needs a D-Bus daemon" $WORK/log || fail "no warning about D-Bus"
+equal "hand-overs" "$(sluice stats engine.handovers --socket $CONTROL | awk '{ print $2 }')" 0
+systemctl start dbus.socket || fail "no start of D-Bus"
+
 systemctl stop sluice.service || fail "no stop"
 equal "result" "$(show Result)" success
 grep -q sluice <<<"$(nft list tables)" && fail "the table is left"

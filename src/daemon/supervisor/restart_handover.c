@@ -5,11 +5,13 @@
  * them with the sockets of the queues, in which packets wait. The next supervisor finds both by name, and its engine
  * continues with them.
  *
+ * systemd sends SIGTERM for a restart as for a stop, so the supervisor queries the job of its unit (systemd_job.c). If
+ * it gets no answer, the service stops as usual: the table is removed, and flows are lost.
+ *
  * A trial of the program comes first: if it would not start, the restart is an ordinary stop followed by a failing
  * start, because otherwise traffic would wait without end. If the engine does not hand over, the next one starts as
  * after any death.
  */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,28 +24,9 @@
 
 #include "supervisor_priv.h"
 
-enum {
-    ASKED = 0x5e00000, /* in the number that comes with the signal; below it, what systemd keeps */
-    MAX_KEPT = 0xffff,
-    PATIENCE_US = 5000000,
-};
+enum { STORE_TIMEOUT_US = 5000000 };
 static const char prefix[] = "sluice-flows-";
 static const char shared[] = "shared";
-
-/* --- Signal --------------------------------------------------------------------------------------- */
-
-int restart_signal_value(uint32_t kept)
-{
-    return ASKED | (int)(kept < MAX_KEPT ? kept : MAX_KEPT);
-}
-
-bool restart_is_announced(const struct signalfd_siginfo *info, uint32_t *kept)
-{
-    if (info->ssi_signo != SIGTERM || info->ssi_code != SI_QUEUE || (info->ssi_int & ~MAX_KEPT) != ASKED)
-        return false;
-    *kept = (uint32_t)info->ssi_int & MAX_KEPT;
-    return true;
-}
 
 /* --- Files stored with systemd -------------------------------------------------------------------- */
 
@@ -94,32 +77,16 @@ static void store(const struct handover_file *file)
 
 /* --- Hand-over ------------------------------------------------------------------------------------ */
 
-static uint32_t descriptors(const struct supervisor *supervisor)
+bool restart_handover_start(struct supervisor *supervisor, const struct systemd_job *job)
 {
-    uint32_t count = supervisor->queue_count + (supervisor->control_fd >= 0);
+    uint32_t descriptors = supervisor->queue_count + (supervisor->control_fd >= 0);
+    char why[CHANNEL_TEXT_SIZE] = "systemd does not store the sockets of the queues (FileDescriptorStoreMax=)";
 
+    if (strcmp(job->type, "restart") != 0)
+        return false;
     for (int i = 0; i < INJECT_SOCKETS; i++)
-        count += supervisor->reject_fds[i] >= 0;
-    return count;
-}
-
-static bool can_leave(struct supervisor *supervisor, uint32_t kept, char why[CHANNEL_TEXT_SIZE])
-{
-    if (!supervisor->stored || kept < descriptors(supervisor)) {
-        snprintf(why, CHANNEL_TEXT_SIZE, "systemd does not keep the queues (FileDescriptorStoreMax)");
-        return false;
-    }
-    return reexec_check_program(supervisor, why);
-}
-
-bool restart_handover_start(struct supervisor *supervisor, const struct signalfd_siginfo *info)
-{
-    char why[CHANNEL_TEXT_SIZE];
-    uint32_t kept;
-
-    if (supervisor->stopping || !restart_is_announced(info, &kept))
-        return false;
-    if (!can_leave(supervisor, kept, why)) {
+        descriptors += supervisor->reject_fds[i] >= 0;
+    if (!supervisor->stored || job->descriptors < descriptors || !reexec_check_program(supervisor, why)) {
         log_error("this restart removes the sluice table, and flows are lost: %s", why);
         return false;
     }
@@ -131,12 +98,26 @@ bool restart_handover_start(struct supervisor *supervisor, const struct signalfd
     return true;
 }
 
+bool restart_handover_query(struct supervisor *supervisor)
+{
+    struct systemd_job job;
+    char error[ENGINE_ERROR_SIZE];
+
+    if (supervisor->stopping || sd_booted() <= 0 || !getenv("NOTIFY_SOCKET"))
+        return false;
+    if (systemd_job_find(&job, error)) {
+        log_warning("%s; if it does, flows are lost: the hand-over of a restart needs a D-Bus daemon", error);
+        return false;
+    }
+    return restart_handover_start(supervisor, &job);
+}
+
 /* Waits until systemd has the files, because the supervisor exits next. */
 void restart_handover_store_files(struct supervisor *supervisor)
 {
     restart_handover_remove_files(supervisor);
     for (unsigned i = 0; i < supervisor->file_count; i++)
         store(&supervisor->files[i]);
-    if (sd_notify_barrier(0, PATIENCE_US) < 0)
+    if (sd_notify_barrier(0, STORE_TIMEOUT_US) < 0)
         log_error("systemd does not confirm that it stored the flows: their state may be lost");
 }

@@ -192,7 +192,7 @@ static void handle_signals(struct supervisor *supervisor)
             break; /* dead processes are reaped in each step of the main loop */
         case SIGTERM:
         case SIGINT:
-            if (supervisor->leaving || restart_handover_start(supervisor, &info))
+            if (supervisor->leaving || (info.ssi_signo == SIGTERM && restart_handover_query(supervisor)))
                 break;
             if (!supervisor->stopping)
                 systemd_notify_stopping();

@@ -12,7 +12,7 @@
  *   engine_handover.c   a new engine replaces a running one
  *   reexec.c            the supervisor executes the installed program
  *   restart_handover.c  a restart of the service: the next supervisor continues
- *   systemd_job.c       asks systemd whether a stop is part of a restart
+ *   systemd_job.c       queries the job of the unit: a stop or a restart
  *   systemd_notify.c    readiness, watchdog, and the sockets that systemd stores
  *   socket_preopen.c    sockets that root opens for a service of another user
  */
@@ -22,7 +22,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/signalfd.h>
 #include <sys/types.h>
 
 #include "sluice/capture.h"
@@ -170,13 +169,24 @@ void systemd_notify_watchdog(struct supervisor *supervisor, bool alive);
 /* Adopts the descriptors that systemd stored as sockets of queues and control socket. */
 void systemd_get_sockets(struct supervisor *supervisor);
 
+/* --- systemd_job.c -------------------------------------------------------------------------------- */
+
+enum { SYSTEMD_JOB_TYPE_SIZE = 32 };
+struct systemd_job {
+    char type[SYSTEMD_JOB_TYPE_SIZE]; /* "restart", "stop", ...; "": the unit has no job */
+    uint32_t descriptors;             /* number of descriptors in the unit's file descriptor store */
+};
+
+/* Finds the job of the unit of this process. Blocks for a few seconds at most. 0, or -errno with a line in `error`. */
+int systemd_job_find(struct systemd_job *out, char error[ENGINE_ERROR_SIZE]);
+
 /* --- restart_handover.c -------------------------------------------------------------------------------------- */
 
-/* Returns the value of the SIGTERM that announces a restart; `kept`: how many descriptors systemd can store. */
-int restart_signal_value(uint32_t kept);
-bool restart_is_announced(const struct signalfd_siginfo *info, uint32_t *kept);
-/* Starts the hand-over to the next supervisor. False: the signal is no restart, or it is not possible. */
-bool restart_handover_start(struct supervisor *supervisor, const struct signalfd_siginfo *info);
+/* At SIGTERM: queries systemd, and starts the hand-over to the next supervisor if the stop is part of a restart. False:
+ * it is not, or a hand-over is not possible, or systemd does not answer. */
+bool restart_handover_query(struct supervisor *supervisor);
+/* The same for a known job. */
+bool restart_handover_start(struct supervisor *supervisor, const struct systemd_job *job);
 /* Stores the complete files of the engine with systemd. */
 void restart_handover_store_files(struct supervisor *supervisor);
 /* Names of these files at systemd. stored_file_parse() returns -1 for other names. */

@@ -1,162 +1,101 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `sluice leave`: when systemd stops the service, only systemd knows whether the stop is part of a restart. A command
- * in ExecStop= asks it; the command may run as root while the supervisor runs as another user, and systemd answers root
- * directly, without a message bus. If it is a restart, the command sends SIGTERM to the supervisor with a value: how
- * many descriptors systemd can store (restart_handover.c).
+ * The job of the service's unit. systemd stops a service with SIGTERM whether or not it starts it again; the type of
+ * the unit's job is the difference. A restart job has the type "restart" until the service has stopped, whichever
+ * command started it. Any user may read these properties on the system bus.
  *
- * If systemd does not answer, the stop is an ordinary one.
- *
- * A command in ExecStopPost= asks again after the exit: a restart may have been cancelled by a stop, and then no
- * supervisor would follow for the table that was left.
+ * The supervisor queries the job at SIGTERM (restart_handover.c). `sluice leave --after` in ExecStopPost= queries it
+ * again after the exit: a stop may have cancelled the restart, and then no supervisor follows for the table that was
+ * left.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <systemd/sd-bus.h>
 #include <unistd.h>
 
+#include "sluice/clock.h"
 #include "sluice/firewall.h"
-#include "sluice/engine_limits.h"
-#include "sluice/supervisor.h"
 
 #include "supervisor_priv.h"
 
-enum { PATIENCE_US = 1000000 };
+enum { TIMEOUT_US = 1000000, US_TO_NS = 1000 };
 static const char manager[] = "org.freedesktop.systemd1";
 
-/* The job of the unit. */
-struct job {
-    char *unit; /* path of its object */
-    char *type; /* NULL: no job */
-    uint32_t kept;
-};
-
-static int open_private(sd_bus **out)
+/* Connects, and waits until the bus answers. sd_bus_call() would wait for that without limit, and at a shutdown the
+ * socket of a bus that has stopped may still accept connections. */
+static int connect_bus(sd_bus **bus)
 {
-    sd_bus *bus = NULL;
-    int err = sd_bus_new(&bus);
+    const uint64_t end_ns = clock_monotonic_ns() + (uint64_t)TIMEOUT_US * US_TO_NS;
+    int err = sd_bus_open_system(bus);
 
-    if (err >= 0)
-        err = sd_bus_set_address(bus, "unix:path=/run/systemd/private");
-    if (err >= 0)
-        err = sd_bus_start(bus);
-    if (err >= 0)
-        *out = bus;
-    else
-        sd_bus_unref(bus);
-    return err;
-}
+    while (err >= 0) {
+        int ready = sd_bus_is_ready(*bus);
+        uint64_t now_ns = clock_monotonic_ns();
 
-static int find_unit(sd_bus *bus, uint32_t pid, struct job *job)
-{
-    sd_bus_message *reply = NULL;
-    const char *path;
-    int err = sd_bus_call_method(bus, manager, "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager",
-                                 "GetUnitByPID", NULL, &reply, "u", pid);
-
-    if (err >= 0)
-        err = sd_bus_message_read(reply, "o", &path);
-    if (err >= 0) {
-        job->unit = strdup(path);
-        err = job->unit ? 0 : -ENOMEM;
+        if (ready != 0)
+            return ready < 0 ? ready : sd_bus_set_method_call_timeout(*bus, TIMEOUT_US);
+        if (now_ns >= end_ns)
+            return -ETIMEDOUT;
+        err = sd_bus_process(*bus, NULL);
+        if (err == 0) /* nothing to process */
+            err = sd_bus_wait(*bus, (end_ns - now_ns) / US_TO_NS);
     }
-    sd_bus_message_unref(reply);
     return err;
 }
 
-static int find_type(sd_bus *bus, struct job *job)
+int systemd_job_find(struct systemd_job *out, char error[ENGINE_ERROR_SIZE])
 {
-    sd_bus_message *reply = NULL;
-    const char *path;
-    uint32_t number;
-    int err =
-        sd_bus_get_property(bus, manager, job->unit, "org.freedesktop.systemd1.Unit", "Job", NULL, &reply, "(uo)");
-
-    if (err >= 0)
-        err = sd_bus_message_read(reply, "(uo)", &number, &path);
-    if (err >= 0 && number != 0)
-        err =
-            sd_bus_get_property_string(bus, manager, path, "org.freedesktop.systemd1.Job", "JobType", NULL, &job->type);
-    sd_bus_message_unref(reply);
-    return err;
-}
-
-static int ask(sd_bus *bus, uint32_t pid, struct job *job)
-{
-    int err = sd_bus_set_method_call_timeout(bus, PATIENCE_US);
-
-    if (err >= 0)
-        err = find_unit(bus, pid, job);
-    if (err >= 0)
-        err = find_type(bus, job);
-    if (err >= 0)
-        err = sd_bus_get_property_trivial(bus, manager, job->unit, "org.freedesktop.systemd1.Service",
-                                          "NFileDescriptorStore", NULL, 'u', &job->kept);
-    return err;
-}
-
-static void clear(struct job *job)
-{
-    free(job->unit);
-    free(job->type);
-}
-
-/* Finds the job of the unit. 0 or -errno with `error`; the caller clears the job in any case. */
-static int find(pid_t pid, struct job *job, char error[ENGINE_ERROR_SIZE])
-{
+    struct systemd_job found = { .type = "" };
     sd_bus *bus = NULL;
-    int err = open_private(&bus);
+    sd_bus_message *unit_reply = NULL, *job_reply = NULL;
+    const char *unit, *job;
+    char *type = NULL;
+    uint32_t number = 0;
+    int err = connect_bus(&bus);
 
-    if (err < 0)
-        err = sd_bus_open_system(&bus);
     if (err >= 0)
-        err = ask(bus, (uint32_t)pid, job);
-    sd_bus_flush_close_unref(bus);
-    if (err < 0)
-        snprintf(error, ENGINE_ERROR_SIZE, "cannot ask systemd why it stops the service: %s", strerror(-err));
+        err = sd_bus_call_method(bus, manager, "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager",
+                                 "GetUnitByPID", NULL, &unit_reply, "u", (uint32_t)getpid());
+    if (err >= 0)
+        err = sd_bus_message_read(unit_reply, "o", &unit);
+    if (err >= 0)
+        err = sd_bus_get_property(bus, manager, unit, "org.freedesktop.systemd1.Unit", "Job", NULL, &job_reply, "(uo)");
+    if (err >= 0)
+        err = sd_bus_message_read(job_reply, "(uo)", &number, &job);
+    if (err >= 0 && number != 0)
+        err = sd_bus_get_property_string(bus, manager, job, "org.freedesktop.systemd1.Job", "JobType", NULL, &type);
+    if (err >= 0)
+        err = sd_bus_get_property_trivial(bus, manager, unit, "org.freedesktop.systemd1.Service",
+                                          "NFileDescriptorStore", NULL, 'u', &found.descriptors);
+    if (err >= 0) {
+        snprintf(found.type, sizeof(found.type), "%s", type ? type : "");
+        *out = found;
+    } else {
+        snprintf(error, ENGINE_ERROR_SIZE, "cannot query systemd on D-Bus whether the service restarts: %s",
+                 strerror(-err));
+    }
+    free(type);
+    sd_bus_message_unref(job_reply);
+    sd_bus_message_unref(unit_reply);
+    sd_bus_close_unref(bus);
     return err < 0 ? err : 0;
 }
 
-static bool is(const struct job *job, const char *type)
-{
-    return job->type && strcmp(job->type, type) == 0;
-}
-
-/* The type of a restart job is "restart" until the service has stopped, whichever command started it. */
-int supervisor_announce_restart(pid_t pid, char error[ENGINE_ERROR_SIZE])
-{
-    struct job job = { 0 };
-    int err = find(pid, &job, error);
-
-    if (!err && is(&job, "restart")) {
-        const union sigval value = { .sival_int = restart_signal_value(job.kept) };
-
-        err = sigqueue(pid, SIGTERM, value) ? -errno : 0;
-        if (err)
-            snprintf(error, ENGINE_ERROR_SIZE, "cannot notify process %d: %s", (int)pid, strerror(-err));
-    }
-    clear(&job);
-    return err;
-}
-
-/* The job may have changed meanwhile: a stop cancels a restart. */
 int supervisor_remove_left_table(const struct config *config, char error[ENGINE_ERROR_SIZE])
 {
     struct firewall_options firewall;
-    struct job job = { 0 };
+    struct systemd_job job;
     char cause[FIREWALL_ERROR_SIZE];
-    int err = find(getpid(), &job, error);
+    int err = systemd_job_find(&job, error);
 
-    if (!err && is(&job, "stop")) {
-        err = firewall_options_read(&firewall, config, cause);
-        if (!err && firewall.mode != ATTACH_NONE)
-            err = firewall_remove(firewall.table, cause);
-        if (err)
-            snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
-    }
-    clear(&job);
+    if (err || strcmp(job.type, "stop") != 0)
+        return err;
+    err = firewall_options_read(&firewall, config, cause);
+    if (!err && firewall.mode != ATTACH_NONE)
+        err = firewall_remove(firewall.table, cause);
+    if (err)
+        snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
     return err;
 }
