@@ -16,17 +16,16 @@
 #include "nfqueue_priv.h"
 
 #include <arpa/inet.h>
+#include <cap-ng.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <libmnl/libmnl.h>
-#include <linux/capability.h>
 #include <linux/netfilter/nfnetlink_queue.h>
 #include <libnetfilter_queue/libnetfilter_queue.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 enum {
@@ -303,10 +302,7 @@ static void choose_offload(struct nfqueue *queue)
 
 static bool has_net_admin(void)
 {
-    struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
-
-    return syscall(SYS_capget, &head, data) == 0 && (data[0].effective & 1U << CAP_NET_ADMIN);
+    return capng_get_caps_process() == 0 && capng_have_capability(CAPNG_EFFECTIVE, CAP_NET_ADMIN);
 }
 
 static int fail_taken(uint32_t port_id, unsigned number, char error[CAPTURE_ERROR_SIZE])

@@ -1,80 +1,66 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sets capabilities with the kernel's system calls, as only a few bits are needed. Changing the bounding set needs
- * CAP_SETPCAP, which a container or service manager may have removed: then only no_new_privs prevents regaining
- * capabilities.
+ * The capabilities that processes keep, set with libcap-ng. Changing the bounding set needs CAP_SETPCAP, which a
+ * container or service manager may have removed: then only no_new_privs prevents regaining capabilities.
+ * capng_change_id() is not used for the change of the user, because it also drops CAP_SETPCAP.
  */
 #include "sandbox_priv.h"
 
+#include <cap-ng.h>
 #include <errno.h>
-#include <linux/capability.h>
-#include <stdint.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-enum { WORDS = _LINUX_CAPABILITY_U32S_3, MAX_CAPABILITY = 63 };
+enum { MAX_KEPT = 16 };
 
-static int read_sets(struct __user_cap_data_struct sets[WORDS])
+static int apply(capng_select_t sets)
 {
-    struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-
-    return syscall(SYS_capget, &head, sets) ? -errno : 0;
-}
-
-static int write_sets(const struct __user_cap_data_struct sets[WORDS])
-{
-    struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-
-    return syscall(SYS_capset, &head, sets) ? -errno : 0;
+    errno = 0;
+    if (capng_apply(sets) == 0)
+        return 0;
+    return errno ? -errno : -EPERM;
 }
 
 int capabilities_raise(void)
 {
-    struct __user_cap_data_struct sets[WORDS];
-    int err = read_sets(sets);
-
-    if (err)
-        return err;
-    for (int i = 0; i < WORDS; i++)
-        sets[i].effective = sets[i].permitted;
-    return write_sets(sets);
+    if (capng_get_caps_process())
+        return -EIO;
+    for (unsigned one = 0; one <= CAP_LAST_CAP; one++)
+        if (capng_have_capability(CAPNG_PERMITTED, one))
+            capng_update(CAPNG_ADD, CAPNG_EFFECTIVE, one);
+    return apply(CAPNG_SELECT_CAPS);
 }
 
-static int drop_bounding(uint64_t kept)
+/* Keeps those of the capabilities that the process has; `inherited`: also for programs that a user other than root
+ * executes. Without inheritable capabilities there are no ambient ones. */
+static int keep(const unsigned *kept, size_t count, bool inherited)
 {
-    for (unsigned long one = 0; one <= MAX_CAPABILITY && prctl(PR_CAPBSET_READ, one, 0, 0, 0) >= 0; one++) {
-        if (!(kept >> one & 1) && prctl(PR_CAPBSET_DROP, one, 0, 0, 0) && errno != EPERM)
-            return -errno;
+    unsigned sets[MAX_KEPT] = { 0 };
+    bool bounds;
+    int err = 0;
+
+    if (capng_get_caps_process())
+        return -EIO;
+    bounds = capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP);
+    for (size_t i = 0; i < count; i++) {
+        if (capng_have_capability(CAPNG_BOUNDING_SET, kept[i]))
+            sets[i] |= CAPNG_BOUNDING_SET;
+        if (!capng_have_capability(CAPNG_PERMITTED, kept[i]))
+            continue;
+        sets[i] |= CAPNG_PERMITTED | CAPNG_EFFECTIVE;
+        if (inherited && capng_have_capability(CAPNG_INHERITABLE, kept[i]))
+            sets[i] |= CAPNG_INHERITABLE;
     }
-    return 0;
+    capng_clear(CAPNG_SELECT_BOTH);
+    for (size_t i = 0; i < count; i++)
+        if (sets[i])
+            capng_update(CAPNG_ADD, (capng_type_t)sets[i], kept[i]);
+    if (bounds)
+        err = apply(CAPNG_SELECT_BOUNDS);
+    return err ? err : apply(CAPNG_SELECT_CAPS);
 }
-
-/* Sets the capabilities; `inherited`: also for programs that a user other than root executes. */
-static int keep(uint64_t kept, bool inherited)
-{
-    struct __user_cap_data_struct sets[WORDS];
-    int err = read_sets(sets);
-
-    if (!err)
-        err = drop_bounding(kept);
-    if (!err && !inherited && prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) && errno != EINVAL)
-        err = -errno; /* EINVAL: before 4.3 */
-    if (err)
-        return err;
-    for (int i = 0; i < WORDS; i++) {
-        sets[i].permitted &= (uint32_t)(kept >> 32 * i);
-        sets[i].effective = sets[i].permitted;
-        sets[i].inheritable &= inherited ? sets[i].permitted : 0;
-    }
-    return write_sets(sets);
-}
-
-#define BIT(capability) (UINT64_C(1) << (capability))
 
 int capabilities_drop(void)
 {
-    return keep(BIT(CAP_NET_ADMIN), false);
+    return keep((const unsigned[]){ CAP_NET_ADMIN }, 1, false);
 }
 
 /*
@@ -84,7 +70,8 @@ int capabilities_drop(void)
  */
 int capabilities_drop_of_supervisor(void)
 {
-    return keep(BIT(CAP_NET_ADMIN) | BIT(CAP_NET_RAW) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_DAC_OVERRIDE) |
-                    BIT(CAP_CHOWN) | BIT(CAP_SETUID) | BIT(CAP_SETGID) | BIT(CAP_SETPCAP) | BIT(CAP_KILL),
-                true);
+    static const unsigned kept[] = { CAP_NET_ADMIN, CAP_NET_RAW, CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE, CAP_CHOWN,
+                                     CAP_SETUID,    CAP_SETGID,  CAP_SETPCAP,         CAP_KILL };
+
+    return keep(kept, sizeof(kept) / sizeof(kept[0]), true);
 }
