@@ -282,7 +282,7 @@ static int read_hosts(struct arguments *arguments, size_t action, int count, cha
     return EXIT_OK;
 }
 
-static int run(int argc, char **argv)
+static int run_blocklist(int argc, char **argv)
 {
     const struct cli_actions known = { action_names, ACTIONS };
     struct arguments arguments = { .json = false };
@@ -325,5 +325,5 @@ const struct command command_blocklist = {
             "running daemon.\n"
             "The kernel drops packets from and to blocked hosts before the queue. Needs CAP_NET_ADMIN.",
     .options = options,
-    .run = run,
+    .run = run_blocklist,
 };

@@ -337,7 +337,7 @@ free_diag:
     return code;
 }
 
-static int run(int argc, char **argv)
+static int run_check(int argc, char **argv)
 {
     struct arguments arguments = { .max_diagnostics = 100 };
     int first, code;
@@ -366,5 +366,5 @@ const struct command command_check = {
         "--strict these and warnings give 1. `sluice run` leaves out such rules, loads the others and starts; only\n"
         "mistakes in the configuration stop it.",
     .options = options,
-    .run = run,
+    .run = run_check,
 };

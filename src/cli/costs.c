@@ -19,7 +19,7 @@ static void print(const struct control_value *message)
     query_print_table(message, columns, sizeof(columns) / sizeof(columns[0]));
 }
 
-static int run(int argc, char **argv)
+static int run_costs(int argc, char **argv)
 {
     return query_simple(&command_costs, QUERY_SECONDS, argc, argv, print);
 }
@@ -30,5 +30,5 @@ const struct command command_costs = {
     .summary = "Show the rules that take most time",
     .help = "The daemon measures the time of rules if detect.packet-budget or detect.rule-budget is set.",
     .options = options,
-    .run = run,
+    .run = run_costs,
 };

@@ -233,7 +233,7 @@ static void print(const struct control_value *message)
         print_rule(message);
 }
 
-static int run(int argc, char **argv)
+static int run_explain(int argc, char **argv)
 {
     struct arguments arguments = { .vlan = 0 };
     struct query *query = &arguments.query;
@@ -271,5 +271,5 @@ const struct command command_explain = {
             "the rule\n"
             "policy that changed it, and how often and when it matched.",
     .options = options,
-    .run = run,
+    .run = run_explain,
 };

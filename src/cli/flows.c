@@ -106,7 +106,7 @@ static int list(struct arguments *arguments)
     return EXIT_OK;
 }
 
-static int run(int argc, char **argv)
+static int run_flows(int argc, char **argv)
 {
     struct arguments arguments = { .limit = DEFAULT_LIMIT };
     struct query *query = &arguments.query;
@@ -128,5 +128,5 @@ const struct command command_flows = {
     .help = "One line per flow: protocol, client, server, application protocol, state, verdict, packets to the server\n"
             "and to the client. With --json one JSON object per line.",
     .options = options,
-    .run = run,
+    .run = run_flows,
 };

@@ -34,7 +34,7 @@ static const char *kind_name(enum keyword_kind kind)
     return names[kind];
 }
 
-static const struct keyword *find(const char *name)
+static const struct keyword *find_keyword(const char *name)
 {
     for (size_t i = 0; i < keyword_list_count; i++) {
         const struct keyword *keyword = keyword_list[i];
@@ -119,7 +119,7 @@ static int print_json(const struct keyword *one)
     return cli_write(&out);
 }
 
-static int run(int argc, char **argv)
+static int run_keywords(int argc, char **argv)
 {
     const struct keyword *one = NULL;
     bool json = false;
@@ -133,7 +133,7 @@ static int run(int argc, char **argv)
         return EXIT_USAGE;
     }
     if (first < argc) {
-        one = find(argv[first]);
+        one = find_keyword(argv[first]);
         if (!one)
             return unknown_keyword(argv[first]);
     }
@@ -151,5 +151,5 @@ const struct command command_keywords = {
     .usage = "[NAME] [OPTION]...",
     .summary = "List the keywords of the rule language, or describe one of them",
     .options = options,
-    .run = run,
+    .run = run_keywords,
 };

@@ -47,7 +47,7 @@ static int remove_table(const struct cli_input *input)
     return code;
 }
 
-static int run(int argc, char **argv)
+static int run_leave(int argc, char **argv)
 {
     struct arguments arguments = { .after = false };
     int code;
@@ -74,5 +74,5 @@ const struct command command_leave = {
             "stopped and not\n"
             "restarted, removes the sluice table that the daemon left for the next one.",
     .options = options,
-    .run = run,
+    .run = run_leave,
 };

@@ -16,7 +16,7 @@ static int handle_option(void *user, const struct cli_option *option, const char
     return 0;
 }
 
-static int run(int argc, char **argv)
+static int run_lend(int argc, char **argv)
 {
     char error[ENGINE_ERROR_SIZE];
     int code = cli_parse_without_arguments(&command_lend, argc, argv, handle_option, NULL, NULL);
@@ -38,5 +38,5 @@ const struct command command_lend = {
             "which passes them\n"
             "to the daemon. So the daemon does not need CAP_NET_RAW.",
     .options = options,
-    .run = run,
+    .run = run_lend,
 };

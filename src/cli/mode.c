@@ -95,7 +95,7 @@ static int check_arguments(const struct arguments *arguments, int count, char **
     return count == 1 ? cli_find_action(&command_mode, &modes, words[0], &found) : EXIT_OK;
 }
 
-static int run(int argc, char **argv)
+static int run_mode(int argc, char **argv)
 {
     struct arguments arguments = { .seconds = 0 };
     struct query *query = &arguments.query;
@@ -131,5 +131,5 @@ const struct command command_mode = {
         "engine\n"
         "keep it. `sluice mode drop` leaves queues alone that queues.*.ips-mode sets to alert-only.",
     .options = options,
-    .run = run,
+    .run = run_mode,
 };

@@ -353,7 +353,7 @@ static int run_action(const struct action *action, struct config *config, bool j
     return action->examine ? action->examine(config, &firewall, json) : action->run(&firewall, json);
 }
 
-static int run(int argc, char **argv)
+static int run_nft(int argc, char **argv)
 {
     const struct cli_actions known = { action_names, ACTIONS };
     struct arguments arguments = { .json = false };
@@ -402,5 +402,5 @@ const struct command command_nft = {
             "\n"
             "Tables of other programs are never changed. All but print need CAP_NET_ADMIN.",
     .options = options,
-    .run = run,
+    .run = run_nft,
 };

@@ -21,7 +21,7 @@ static void print(const struct control_value *message)
     query_print_table(message, columns, sizeof(columns) / sizeof(columns[0]));
 }
 
-static int run(int argc, char **argv)
+static int run_queues(int argc, char **argv)
 {
     return query_simple(&command_queues, QUERY_SECONDS, argc, argv, print);
 }
@@ -34,5 +34,5 @@ const struct command command_queues = {
             "did not fit into\n"
             "the buffer of the socket. The ages are the times that packets waited for their verdicts, in microseconds.",
     .options = options,
-    .run = run,
+    .run = run_queues,
 };

@@ -42,7 +42,7 @@ static void print(const struct control_value *message)
            query_number(message, "skipped"), seconds);
 }
 
-static int run(int argc, char **argv)
+static int run_reload(int argc, char **argv)
 {
     struct arguments arguments = { .no_wait = false };
     struct query *query = &arguments.query;
@@ -69,5 +69,5 @@ const struct command command_reload = {
         "fails, nothing changes, the reason is printed, and the exit code is 1. Some settings take effect only with\n"
         "`sluice upgrade`, or at the next start; the command names those that have changed. SIGHUP also reloads.",
     .options = options,
-    .run = run,
+    .run = run_reload,
 };

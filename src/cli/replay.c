@@ -108,7 +108,7 @@ static int load_and_replay(const struct arguments *arguments)
     return code;
 }
 
-static int run(int argc, char **argv)
+static int run_replay(int argc, char **argv)
 {
     struct arguments arguments = { .console = isatty(STDOUT_FILENO) };
     int first, code;
@@ -137,5 +137,5 @@ const struct command command_replay = {
             "ignored with\n"
             "a warning, so that a configuration for another version can be used.",
     .options = options,
-    .run = run,
+    .run = run_replay,
 };

@@ -132,7 +132,7 @@ static int list(struct arguments *arguments)
     return EXIT_OK;
 }
 
-static int run(int argc, char **argv)
+static int run_rules(int argc, char **argv)
 {
     struct arguments arguments = { .limit = 1UL << 30 };
     struct query *query = &arguments.query;
@@ -159,5 +159,5 @@ const struct command command_rules = {
             "line for each\n"
             "rule file that could not be read. The daemon keeps the reasons of the first 16,384 and counts the others.",
     .options = options,
-    .run = run,
+    .run = run_rules,
 };

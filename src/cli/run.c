@@ -155,7 +155,7 @@ static int load_and_start(struct arguments *arguments)
     return code;
 }
 
-static int run(int argc, char **argv)
+static int run_daemon(int argc, char **argv)
 {
     struct arguments arguments = { .console = isatty(STDOUT_FILENO) };
     int first, code;
@@ -183,5 +183,5 @@ const struct command command_run = {
             "reloads rules\n"
             "and settings. A child process inspects the packets; it is replaced when it dies. Needs CAP_NET_ADMIN.",
     .options = options,
-    .run = run,
+    .run = run_daemon,
 };

@@ -175,7 +175,7 @@ static int print_yaml(void)
     return cli_write(&out);
 }
 
-static int run(int argc, char **argv)
+static int run_settings(int argc, char **argv)
 {
     enum format format = FORMAT_PLAIN;
     int first, code = cli_parse(&command_settings, argc, argv, handle_option, &format, NULL, &first);
@@ -200,5 +200,5 @@ const struct command command_settings = {
     .summary = "Show the settings of the configuration, or those of one section",
     .help = "A `*` in a name stands for a name that you choose.",
     .options = options,
-    .run = run,
+    .run = run_settings,
 };

@@ -183,7 +183,7 @@ static int send_and_print(struct arguments *arguments)
     return code;
 }
 
-static int run(int argc, char **argv)
+static int run_stats(int argc, char **argv)
 {
     struct arguments arguments = { .all = false };
     int first, code = query_init(&arguments.query, &command_stats, argc);
@@ -206,5 +206,5 @@ const struct command command_stats = {
     .help = "A NAME is that of a counter in EVE's stats event, or of a group of counters: `sluice stats ips queue.0`.\n"
             "Exit code 1: the daemon does not run, or it has no counter of that name.",
     .options = options,
-    .run = run,
+    .run = run_stats,
 };

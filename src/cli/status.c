@@ -100,7 +100,7 @@ static void print(const struct control_value *message)
                query_string(reload, "error"));
 }
 
-static int run(int argc, char **argv)
+static int run_status(int argc, char **argv)
 {
     return query_simple(&command_status, QUERY_SECONDS, argc, argv, print);
 }
@@ -110,5 +110,5 @@ const struct command command_status = {
     .usage = "[OPTION]...",
     .summary = "Show the status of the running daemon",
     .options = options,
-    .run = run,
+    .run = run_status,
 };

@@ -16,7 +16,7 @@ static void print(const struct control_value *message)
     printf("%s\n", control_value_string(message) ? control_value_string(message) : "");
 }
 
-static int run(int argc, char **argv)
+static int run_upgrade(int argc, char **argv)
 {
     return query_simple(&command_upgrade, UPGRADE_SECONDS, argc, argv, print);
 }
@@ -33,5 +33,5 @@ const struct command command_upgrade = {
         "and none\n"
         "is lost or passes uninspected. If the new engine cannot start, nothing changes, and the exit code is 1.",
     .options = options,
-    .run = run,
+    .run = run_upgrade,
 };
