@@ -75,8 +75,8 @@ for file in "$SOURCE"/nft/*.nft; do
 	for table in sluice mine; do gateway nft delete table inet $table 2>/dev/null || true; done
 done
 awk '/^```nft$/ { inside = 1; text = ""; next } /^```$/ { if (inside && text ~ /flow add @fast/) printf "%s", text; inside = 0 } inside { text = text $0 "\n" }' \
-	"$SOURCE/docs/guide/block-and-offload.md" | sed 's/lan0/g0/g; s/wan0/g1/g' >"$WORK/flowtable.nft"
-[ -s "$WORK/flowtable.nft" ] || fail "docs/guide/block-and-offload.md has no flowtable"
+	"$SOURCE/docs/guide/attach.md" | sed 's/lan0/g0/g; s/wan0/g1/g' >"$WORK/flowtable.nft"
+[ -s "$WORK/flowtable.nft" ] || fail "docs/guide/attach.md has no flowtable"
 gateway nft -f "$WORK/flowtable.nft" || fail "the guide's flowtable is not loaded"
 gateway "$SLUICE" nft install --config /dev/null --mode after --queue 0-3 >/dev/null
 examine "the guide's flowtable"
