@@ -20,7 +20,7 @@
 
 #include "supervisor_priv.h"
 
-enum { TIMEOUT_US = 1000000, US_TO_NS = 1000 };
+enum { TIMEOUT_US = 5000000, US_TO_NS = 1000 };
 static const char manager[] = "org.freedesktop.systemd1";
 
 /* Connects, and waits until the bus answers. sd_bus_call() would wait for that without limit, and at a shutdown the
