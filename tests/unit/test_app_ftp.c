@@ -106,7 +106,8 @@ START_TEST(address_is_read)
 
     ck_assert_ptr_nonnull(copy);
     memcpy(copy, text, length);
-    valid = addresses[_i].extended ? ftp_read_extended(copy, length, &address) : ftp_read_port(copy, length, &address);
+    valid = addresses[_i].extended ? ftp_parse_extended_address(copy, length, &address)
+                                   : ftp_parse_host_port(copy, length, &address);
     ck_assert_int_eq(valid, addresses[_i].valid);
     if (valid) {
         ck_assert_int_eq(address.ip_version, addresses[_i].version);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Parsing of addresses and ports in commands and replies: the format of RFC 959 for IPv4, and that of RFC 2428 for IPv4
- * and IPv6. */
+/* Addresses and ports in commands and replies: h1,h2,h3,h4,p1,p2 of PORT and PASV (RFC 959), and the format of EPRT and
+ * EPSV (RFC 2428). */
 #include <string.h>
 
 #include "ftp_priv.h"
@@ -12,9 +12,10 @@ static bool is_digit(uint8_t c)
     return c >= '0' && c <= '9';
 }
 
-/* Parses a decimal number of at most `digits` digits at *at and advances *at past it. */
-static bool read_number(const uint8_t *text, uint32_t length, uint32_t *at, unsigned digits, uint32_t limit,
-                        uint32_t *out)
+/* Parses a decimal number of at most `digits` digits at *at and advances *at past it. Returns false if there is none,
+ * or if it exceeds `limit`. */
+static bool parse_number(const uint8_t *text, uint32_t length, uint32_t *at, unsigned digits, uint32_t limit,
+                         uint32_t *out)
 {
     uint32_t number = 0, start = *at;
 
@@ -24,7 +25,7 @@ static bool read_number(const uint8_t *text, uint32_t length, uint32_t *at, unsi
     return *at > start && number <= limit;
 }
 
-static bool read_six_numbers(const uint8_t *text, uint32_t length, uint32_t at, uint8_t six[6])
+static bool parse_six_numbers(const uint8_t *text, uint32_t length, uint32_t at, uint8_t six[6])
 {
     for (unsigned i = 0; i < 6; i++) {
         uint32_t number;
@@ -33,21 +34,21 @@ static bool read_six_numbers(const uint8_t *text, uint32_t length, uint32_t at, 
             return false;
         while (at < length && text[at] == ' ')
             at++;
-        if (!read_number(text, length, &at, 3, 255, &number))
+        if (!parse_number(text, length, &at, 3, 255, &number))
             return false;
         six[i] = (uint8_t)number;
     }
     return at == length || !is_digit(text[at]);
 }
 
-bool ftp_read_port(const uint8_t *text, uint32_t length, struct ftp_address *out)
+bool ftp_parse_host_port(const uint8_t *text, uint32_t length, struct ftp_address *out)
 {
     uint8_t six[6];
 
     for (uint32_t at = 0; at < length && at < FTP_NAME_MAX; at++) {
         if (!is_digit(text[at]) || (at > 0 && is_digit(text[at - 1])))
             continue;
-        if (!read_six_numbers(text, length, at, six))
+        if (!parse_six_numbers(text, length, at, six))
             continue;
         *out = (struct ftp_address){ .ip_version = 4, .port = (uint16_t)(six[4] << 8 | six[5]) };
         memcpy(out->address.bytes, six, 4);
@@ -56,7 +57,7 @@ bool ftp_read_port(const uint8_t *text, uint32_t length, struct ftp_address *out
     return false;
 }
 
-bool ftp_read_loose_port(const uint8_t *text, uint32_t length, struct ftp_address *out)
+bool ftp_parse_loose_host_port(const uint8_t *text, uint32_t length, struct ftp_address *out)
 {
     const uint8_t *end = text + length;
     uint32_t six[6];
@@ -81,9 +82,9 @@ bool ftp_read_loose_port(const uint8_t *text, uint32_t length, struct ftp_addres
     return out->port != 0;
 }
 
-static bool read_address(const uint8_t *text, uint32_t length, struct ftp_address *out)
+static bool parse_address(const uint8_t *text, uint32_t length, struct ftp_address *out)
 {
-    if (length == 0) /* a reply to EPSV omits the address */
+    if (length == 0) /* the reply to EPSV has no address */
         return true;
     int version = address_parse((const char *)text, length, &out->address);
 
@@ -92,7 +93,7 @@ static bool read_address(const uint8_t *text, uint32_t length, struct ftp_addres
     return version > 0;
 }
 
-bool ftp_read_extended(const uint8_t *text, uint32_t length, struct ftp_address *out)
+bool ftp_parse_extended_address(const uint8_t *text, uint32_t length, struct ftp_address *out)
 {
     const uint8_t *open = memchr(text, '(', length), *part[EXTENDED_PARTS + 1];
     uint32_t port, at = 0;
@@ -109,14 +110,14 @@ bool ftp_read_extended(const uint8_t *text, uint32_t length, struct ftp_address 
     for (unsigned i = 1; i <= EXTENDED_PARTS; i++) {
         part[i] = memchr(part[i - 1] + 1, text[0], (size_t)(text + length - part[i - 1] - 1));
         if (!part[i] && i == EXTENDED_PARTS)
-            part[i] = text + length; /* servers parse the number, whatever follows it */
+            part[i] = text + length; /* servers accept a port without the last delimiter */
         if (!part[i])
             return false;
     }
     *out = (struct ftp_address){ 0 };
-    if (!read_address(part[1] + 1, (uint32_t)(part[2] - part[1] - 1), out))
+    if (!parse_address(part[1] + 1, (uint32_t)(part[2] - part[1] - 1), out))
         return false;
-    if (!read_number(part[2] + 1, (uint32_t)(part[3] - part[2] - 1), &at, PORT_DIGITS, UINT32_MAX, &port) ||
+    if (!parse_number(part[2] + 1, (uint32_t)(part[3] - part[2] - 1), &at, PORT_DIGITS, UINT32_MAX, &port) ||
         (uint16_t)port == 0)
         return false;
     out->port = (uint16_t)port;

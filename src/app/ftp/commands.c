@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Commands that the parser interprets. Any other word is a command, too. */
+/* Names of the commands that the parser interprets. All other commands are FTP_OTHER. */
 #include <strings.h>
 
 #include "ftp_priv.h"

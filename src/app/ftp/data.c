@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * FTP data connections: each carries one file or one listing until the connection ends. Only connections that the
- * control connection announced are parsed as such. A listing is not a file.
+ * FTP data connections: each carries one file or one listing until the connection ends. A connection is parsed as
+ * ftp-data only if a control connection has announced it. A listing is not a file.
  */
 #include <string.h>
 
@@ -9,19 +9,19 @@
 #include "sluice/transfer.h"
 
 struct ftp_data_state {
-    struct ftp_data_tx *tx; /* NULL before the first bytes and after completion */
+    struct ftp_data_tx *tx; /* NULL before the first bytes and after the end of the data */
     struct file *file;
     bool done;
 };
 
-static struct ftp_data_tx *start_transfer(struct app_context *context, struct ftp_data_state *state)
+static struct ftp_data_tx *start_transaction(struct app_context *context, struct ftp_data_state *state)
 {
     uint32_t length;
     const struct ftp_tag *tag = app_expectation_tag(context, &length);
-    const uint32_t head = (uint32_t)offsetof(struct ftp_tag, name);
+    const uint32_t fixed_length = (uint32_t)offsetof(struct ftp_tag, name);
     struct heap *heap = app_heap(context);
 
-    if (!tag || length < head || length < head + tag->name_length)
+    if (!tag || length < fixed_length || length < fixed_length + tag->name_length)
         return NULL;
     struct ftp_data_tx *tx = (struct ftp_data_tx *)app_tx_new(context);
 
@@ -36,11 +36,11 @@ static struct ftp_data_tx *start_transfer(struct app_context *context, struct ft
     return tx;
 }
 
-static bool append_file(struct app_context *context, struct ftp_data_state *state, const struct app_input *in)
+static bool append_to_file(struct app_context *context, struct ftp_data_state *state, const struct app_input *in)
 {
     struct ftp_data_tx *tx = state->tx;
 
-    if (!ftp_moves_file(tx->command) || (in->length == 0 && in->gap == 0))
+    if (!ftp_transfers_file(tx->command) || (in->length == 0 && in->gap == 0))
         return true;
     if (!state->file) {
         state->file = file_open(app_files(context), &tx->tx.files[in->direction], app_next_file_id(context),
@@ -62,11 +62,11 @@ static struct app_result ftp_data_feed(struct app_context *context, void *data, 
 
     if (state->done)
         return result;
-    if (!state->tx && !start_transfer(context, state))
+    if (!state->tx && !start_transaction(context, state))
         return (struct app_result){ .status = APP_ERROR };
     if (in->direction != state->tx->direction)
         return result;
-    if (!append_file(context, state, in))
+    if (!append_to_file(context, state, in))
         return (struct app_result){ .status = APP_ERROR };
     if (!in->end)
         return result;
@@ -80,7 +80,8 @@ static struct app_result ftp_data_feed(struct app_context *context, void *data, 
     return result;
 }
 
-/* The next engine continues the file after a gap: the bytes received so far are not transferred. */
+/* Transfers the state to the next engine, without the bytes of the file: the next engine starts the file with a gap of
+ * the length received so far. */
 static void ftp_data_transfer(struct app_context *context, void *data, struct transfer *t)
 {
     struct ftp_data_state *state = data;
@@ -92,14 +93,14 @@ static void ftp_data_transfer(struct app_context *context, void *data, struct tr
     transfer_bool(t, &has_file);
     transfer_u64(t, &size);
     transfer_require(t, size < UINT64_MAX / 4);
-    if (t->error || !has_tx || (t->reading && !start_transfer(context, state)))
+    if (t->error || !has_tx || (t->reading && !start_transaction(context, state)))
         return;
     if (t->reading && has_file && size > 0) {
         const struct app_input gap_input = { .direction = state->tx->direction,
                                              .bytes = (const uint8_t *)"",
                                              .gap = size };
 
-        append_file(context, state, &gap_input);
+        append_to_file(context, state, &gap_input);
     }
     app_transfer_tx(context, t, &state->tx->tx);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * FTP control connection. Each command is a transaction with the lines of its reply. Replies belong to the oldest
- * command without one; a line that the server sends without a command (its greeting) is a transaction without a
- * command. A 1yz reply is followed by another reply.
+ * FTP control connection. A transaction is a command with its reply. A reply belongs to the oldest command that has not
+ * been answered; if there is none, as for the greeting, it is a transaction without a command. After a preliminary
+ * reply (1yz) another reply to the same command follows.
  *
- * A line longer than the limit is cut there, and the rest is skipped. A command that moves data announces the
- * connection on which the data will come (app_expect). The addresses are those of the control connection, whatever the
- * command contains, so that a client cannot have unrelated connections parsed as FTP data.
+ * A line longer than the limit is truncated. A data transfer command announces its data connection (app_expect). The
+ * addresses are those of the control connection, regardless of the address in PORT or PASV, so that an endpoint cannot
+ * make unrelated connections be parsed as FTP data.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,18 +18,18 @@
 #include "sluice/transfer.h"
 
 struct ftp_state {
-    bool skip[FLOW_DIRECTIONS]; /* skipping the rest of a line that was too long */
-    bool continues;             /* inside a multi-line reply, which ends with this code and a blank */
+    bool skip[FLOW_DIRECTIONS]; /* the rest of the current line is skipped: it is too long */
+    bool in_multiline_reply;    /* the reply ends with a line of `code` and a blank */
     uint8_t code[3];
-    uint16_t dynamic_port;
-    bool active;
-    bool file_refused; /* according to the replies, a file transfer on this port was refused */
+    uint16_t dynamic_port; /* negotiated port that no data transfer command has used; 0 for none */
+    bool active;           /* the client listens on it */
+    bool file_refused;     /* the server apparently refused a file transfer on this port */
 };
 
 static const struct app_event events[FTP_EVENTS] = {
     [FTP_REQUEST_COMMAND_TOO_LONG] = { "request_command_too_long", "a command line exceeds max-line-length" },
     [FTP_RESPONSE_COMMAND_TOO_LONG] = { "response_command_too_long", "a reply line exceeds max-line-length" },
-    [FTP_TOO_MANY_TRANSACTIONS] = { "too_many_transactions", "the number of commands without a reply exceeds max-tx" },
+    [FTP_TOO_MANY_TRANSACTIONS] = { "too_many_transactions", "the number of unanswered commands exceeds max-tx" },
     [FTP_FILE_BEFORE_PORT] = { "file_before_port",
                                "a data transfer command was sent before a data port was negotiated" },
     [FTP_FILE_WITHOUT_NAME] = { "file_without_name", "a RETR or STOR command has no file name" },
@@ -63,7 +63,9 @@ static void trim(struct line *line)
         line->length--;
 }
 
-/* Finds the next line; false if its end has not been received. The first `seen` bytes contain no line end. */
+/* Gets the next line, without its end and without blanks before that. Returns false if the line end has not been
+ * received. The first `seen` bytes contain no line end. A line longer than `limit` is truncated; *skip is set if the
+ * rest of it is still to be received. */
 static bool next_line(bool *skip, const uint8_t *bytes, uint32_t length, uint32_t seen, uint32_t limit,
                       struct line *out)
 {
@@ -82,7 +84,7 @@ static bool next_line(bool *skip, const uint8_t *bytes, uint32_t length, uint32_
     return true;
 }
 
-/* Skips the rest of a line that was cut and returns the number of bytes skipped. */
+/* Returns the number of bytes that belong to the rest of a truncated line. */
 static uint32_t skip_rest(bool *skip, const uint8_t *bytes, uint32_t length)
 {
     const uint8_t *end = memchr(bytes, '\n', length);
@@ -98,7 +100,7 @@ static struct ftp_tx *new_tx(struct app_context *context)
     return (struct ftp_tx *)app_tx_new(context);
 }
 
-/* Returns the transaction that the next reply belongs to. */
+/* The oldest command without a complete reply; NULL if all commands are answered. */
 static struct ftp_tx *oldest_tx(const struct app_context *context)
 {
     return (struct ftp_tx *)app_tx_first_open(context);
@@ -131,13 +133,13 @@ static void split_request(struct ftp_tx *tx)
     ftp_split_command(tx->telnet.bytes, tx->telnet.length, true, &tx->telnet_command_length, &tx->telnet_argument_at);
     if (tx->telnet.length == tx->request.length && tx->telnet_argument_at == tx->argument_at &&
         tx->telnet_command_length == tx->command_length)
-        tx->telnet.length = 0; /* a byte 255 in the argument: both interpretations are the same */
+        tx->telnet.length = 0; /* both interpretations are equal */
     tx->command = get_command(&tx->request, tx->command_length, tx->argument_at);
     if (tx->command == FTP_OTHER)
         tx->command = get_command(&tx->telnet, tx->telnet_command_length, tx->telnet_argument_at);
 }
 
-/* Returns the argument, preferably of the interpretation without Telnet commands. */
+/* Returns the argument: without Telnet commands if the interpretations differ. */
 static const uint8_t *get_argument(const struct ftp_tx *tx, uint32_t *length)
 {
     const struct buffer *line = tx->telnet.length > 0 ? &tx->telnet : &tx->request;
@@ -147,15 +149,15 @@ static const uint8_t *get_argument(const struct ftp_tx *tx, uint32_t *length)
     return line->bytes + at;
 }
 
-static void handle_port(struct app_context *context, struct ftp_state *state, struct ftp_tx *tx)
+static void handle_port_command(struct app_context *context, struct ftp_state *state, struct ftp_tx *tx)
 {
     const struct flow *flow = app_context_flow(context);
     uint32_t length;
     const uint8_t *text = get_argument(tx, &length);
     struct ftp_address address;
     bool found = tx->command == FTP_PORT
-                     ? ftp_read_port(text, length, &address) || ftp_read_loose_port(text, length, &address)
-                     : ftp_read_extended(text, length, &address);
+                     ? ftp_parse_host_port(text, length, &address) || ftp_parse_loose_host_port(text, length, &address)
+                     : ftp_parse_extended_address(text, length, &address);
 
     if (!found)
         return;
@@ -166,7 +168,7 @@ static void handle_port(struct app_context *context, struct ftp_state *state, st
                     (address.ip_version != flow->ip_version || !address_equal(&address.address, &flow->client));
 }
 
-/* Announces the data connection on the negotiated port. */
+/* Announces the data connection of a data transfer command, on the negotiated port. */
 static void announce_data(struct app_context *context, struct ftp_state *state, struct ftp_tx *tx)
 {
     const struct flow *flow = app_context_flow(context);
@@ -180,17 +182,17 @@ static void announce_data(struct app_context *context, struct ftp_state *state, 
     struct ftp_tag tag = { .command = (uint8_t)tx->command };
     uint32_t length;
     const uint8_t *name = get_argument(tx, &length);
-    bool keep = state->file_refused && !ftp_moves_file(tx->command);
+    bool keeps_expected_file = state->file_refused && !ftp_transfers_file(tx->command);
 
     tag.direction = ftp_is_upload(tx->command) == state->active ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
-    if (ftp_moves_file(tx->command)) {
+    if (ftp_transfers_file(tx->command)) {
         tag.name_length = (uint16_t)(length < FTP_NAME_MAX ? length : FTP_NAME_MAX);
         if (tag.name_length > 0)
             memcpy(tag.name, name, tag.name_length);
     }
-    /* Replies may be assigned to the wrong command: after a refused file transfer, a listing does not replace the
-     * expected file. */
-    if (!keep)
+    /* A reply may have been assigned to the wrong command, so that the file transfer was not refused after all: a
+     * listing on the same port does not replace the expected file. */
+    if (!keeps_expected_file)
         app_expect(context, &expectation, &tag, (uint32_t)offsetof(struct ftp_tag, name) + tag.name_length);
     tx->data_port = state->dynamic_port;
     tx->data_active = state->active;
@@ -198,17 +200,17 @@ static void announce_data(struct app_context *context, struct ftp_state *state, 
     state->active = false;
 }
 
-/* Called when a port was negotiated, or is free again because its command was refused: assigns it to a data command
- * that was received before. */
-static void announce_pending(struct app_context *context, struct ftp_state *state)
+/* Assigns the negotiated port, or the port of a refused command, to a data transfer command that the client sent before
+ * the reply that made the port available (pipelining). */
+static void announce_waiting_data(struct app_context *context, struct ftp_state *state)
 {
     struct app_tx *tx = app_tx_first_open(context);
 
     for (; tx && state->dynamic_port; tx = app_tx_next_open(tx)) {
-        struct ftp_tx *pending = (struct ftp_tx *)tx;
+        struct ftp_tx *ftp = (struct ftp_tx *)tx;
 
-        if (ftp_moves_data(pending->command) && pending->data_port == 0)
-            announce_data(context, state, pending);
+        if (ftp_transfers_data(ftp->command) && ftp->data_port == 0)
+            announce_data(context, state, ftp);
     }
 }
 
@@ -217,10 +219,10 @@ static void apply_command(struct app_context *context, struct ftp_state *state, 
     uint32_t length;
 
     if (tx->command == FTP_PORT || tx->command == FTP_EPRT) {
-        handle_port(context, state, tx);
+        handle_port_command(context, state, tx);
         return;
     }
-    if (!ftp_moves_data(tx->command))
+    if (!ftp_transfers_data(tx->command))
         return;
     get_argument(tx, &length);
     if (length == 0 && (tx->command == FTP_RETR || tx->command == FTP_STOR))
@@ -256,6 +258,7 @@ static int handle_request(struct app_context *context, struct ftp_state *state, 
 
 /* --- Replies ----------------------------------------------------------------------------------------- */
 
+/* Whether the line begins with three digits, followed by a blank, a hyphen or the end of the line. */
 static bool has_code(const struct line *line)
 {
     if (line->length < 3)
@@ -296,48 +299,49 @@ static int store_reply(struct app_context *context, struct ftp_tx *tx, const str
     return 0;
 }
 
-static bool is_code(const struct line *line, const char *code)
+static bool code_equals(const struct line *line, const char *code)
 {
     return memcmp(line->bytes, code, 3) == 0;
 }
 
-/* Applies the effect of a reply. `line` has a code. */
+/* Applies the effect of the last line of a reply, which has a code, on data ports and on the protocol. */
 static void apply_reply(struct app_context *context, struct ftp_state *state, struct ftp_tx *tx,
                         const struct line *line)
 {
     struct ftp_address address;
     bool found = false;
 
-    if (is_code(line, "227"))
-        found = ftp_read_port(line->bytes + 3, line->length - 3, &address);
-    else if (is_code(line, "229"))
-        found = ftp_read_extended(line->bytes + 3, line->length - 3, &address);
-    else if (tx->command == FTP_AUTH_TLS && is_code(line, "234"))
+    if (code_equals(line, "227"))
+        found = ftp_parse_host_port(line->bytes + 3, line->length - 3, &address);
+    else if (code_equals(line, "229"))
+        found = ftp_parse_extended_address(line->bytes + 3, line->length - 3, &address);
+    else if (tx->command == FTP_AUTH_TLS && code_equals(line, "234"))
         app_change_protocol(context, "tls", false);
     if (found) {
         state->dynamic_port = tx->dynamic_port = address.port;
         state->active = tx->active = state->file_refused = false;
     } else if (tx->data_port != 0 && line->bytes[0] >= '4' && state->dynamic_port == 0) {
-        state->dynamic_port = tx->data_port; /* a server that refuses a file transfer keeps the port open */
+        state->dynamic_port = tx->data_port; /* after a refused command servers keep the data port open */
         state->active = tx->data_active;
-        state->file_refused |= ftp_moves_file(tx->command);
+        state->file_refused |= ftp_transfers_file(tx->command);
     }
-    announce_pending(context, state);
+    announce_waiting_data(context, state);
 }
 
-/* Returns the command that a reply answers, or NULL if there is none. It is the oldest open one, but 227 and 229 always
- * answer PASV and EPSV: some servers also answer empty lines, so that there are more replies than commands. */
-static struct ftp_tx *find_answered(const struct app_context *context, const struct ftp_state *state,
-                                    const struct line *line)
+/* Returns the command that a reply line answers, or NULL if there is none. It is the oldest open one, except that 227
+ * and 229 always answer PASV and EPSV: some servers also answer empty lines, so there may be more replies than
+ * commands. The commands before that PASV or EPSV are completed. */
+static struct ftp_tx *find_answered_command(const struct app_context *context, const struct ftp_state *state,
+                                            const struct line *line)
 {
     struct ftp_tx *oldest = oldest_tx(context);
     enum ftp_command command = FTP_OTHER;
 
-    if (state->continues || !oldest || oldest->reply_count > 0 || line->length < 3)
+    if (state->in_multiline_reply || !oldest || oldest->reply_count > 0 || line->length < 3)
         return oldest;
-    if (is_code(line, "227"))
+    if (code_equals(line, "227"))
         command = FTP_PASV;
-    else if (is_code(line, "229"))
+    else if (code_equals(line, "229"))
         command = FTP_EPSV;
     if (command == FTP_OTHER || oldest->command == command)
         return oldest;
@@ -351,32 +355,33 @@ static struct ftp_tx *find_answered(const struct app_context *context, const str
     return NULL;
 }
 
-/* Whether the line ends the reply: it has a code, and is neither the first or a middle line of a multi-line reply nor a
- * preliminary (1yz) reply. */
-static bool ends_reply(struct ftp_state *state, const struct line *line)
+/* Whether the line completes the reply to a command; updates the state of multi-line replies. The first line of a
+ * multi-line reply (RFC 959 4.2) has a hyphen after the code, its last line the same code and no hyphen. A preliminary
+ * (1yz) reply does not complete the reply. */
+static bool completes_reply(struct ftp_state *state, const struct line *line)
 {
-    bool coded = has_code(line), middle = coded && line->length > 3 && line->bytes[3] == '-';
+    bool coded = has_code(line), has_hyphen = coded && line->length > 3 && line->bytes[3] == '-';
 
-    if (state->continues) {
-        if (!coded || middle || memcmp(line->bytes, state->code, 3) != 0)
+    if (state->in_multiline_reply) {
+        if (!coded || has_hyphen || memcmp(line->bytes, state->code, 3) != 0)
             return false;
-        state->continues = false;
-    } else if (middle) {
-        state->continues = true;
+        state->in_multiline_reply = false;
+    } else if (has_hyphen) {
+        state->in_multiline_reply = true;
         memcpy(state->code, line->bytes, 3);
         return false;
     }
     return !coded || line->bytes[0] != '1';
 }
 
-/* Sets *changed if another protocol follows. */
+/* Sets *changed if TLS follows this reply. */
 static int handle_reply(struct app_context *context, struct ftp_state *state, const struct line *line, bool *changed)
 {
     struct ftp_tx *tx;
 
-    if (line->length == 0 && !state->continues)
+    if (line->length == 0 && !state->in_multiline_reply)
         return 0;
-    tx = find_answered(context, state, line);
+    tx = find_answered_command(context, state, line);
     if (!tx)
         tx = new_tx(context);
     if (!tx)
@@ -387,7 +392,7 @@ static int handle_reply(struct app_context *context, struct ftp_state *state, co
     }
     int err = store_reply(context, tx, line);
 
-    if (err || !ends_reply(state, line))
+    if (err || !completes_reply(state, line))
         return err;
     if (has_code(line)) {
         *changed = tx->command == FTP_AUTH_TLS && memcmp(line->bytes, "234", 3) == 0;
@@ -417,7 +422,7 @@ static struct app_result ftp_feed(struct app_context *context, void *data, const
         if (!next_line(skip, at, left, seen, line_max(context), &line)) {
             if (!in->end || in->direction != FLOW_TO_SERVER)
                 break;
-            /* ProFTPD executes a last command without a line end when the client closes the connection. */
+            /* ProFTPD executes a command without a line end when the client closes the connection. */
             line.consumed = left;
             trim(&line);
         }
@@ -442,7 +447,7 @@ static void ftp_tx_free(struct app_context *context, struct app_tx *tx)
     heap_release(app_heap(context), ftp->reply);
 }
 
-/* --- Transfer to the next engine --------------------------------------------------------------------- */
+/* --- State transfer to the next engine --------------------------------------------------------------- */
 
 static void transfer_reply(struct transfer *t, const struct ftp_tx *tx, struct ftp_reply *reply)
 {
@@ -492,7 +497,7 @@ static void transfer_tx(struct app_context *context, struct transfer *t, struct 
     app_transfer_tx(context, t, &tx->tx);
 }
 
-static void transfer_open(struct app_context *context, struct transfer *t)
+static void transfer_open_txs(struct app_context *context, struct transfer *t)
 {
     uint32_t count = t->reading ? 0 : app_tx_open_count(context);
     struct ftp_tx *tx = t->reading ? NULL : oldest_tx(context);
@@ -514,12 +519,12 @@ static void ftp_transfer(struct app_context *context, void *data, struct transfe
 
     transfer_bool(t, &state->skip[FLOW_TO_SERVER]);
     transfer_bool(t, &state->skip[FLOW_TO_CLIENT]);
-    transfer_bool(t, &state->continues);
+    transfer_bool(t, &state->in_multiline_reply);
     transfer_bytes(t, state->code, sizeof(state->code));
     transfer_u16(t, &state->dynamic_port);
     transfer_bool(t, &state->active);
     transfer_bool(t, &state->file_refused);
-    transfer_open(context, t);
+    transfer_open_txs(context, t);
 }
 
 /* --- Detection --------------------------------------------------------------------------------------- */
@@ -539,8 +544,8 @@ static const uint8_t *find_line_end(const struct app_probe *in)
     return memchr(in->bytes, '\n', in->length < PROBE_MAX ? in->length : PROBE_MAX);
 }
 
-/* Accepts "USER name", "PASS word", "PORT ..." or "FEAT" on a line. IRC lines contain more words; POP3 uses another
- * port. */
+/* Accepts a first line with one of the commands below. POP3 and IMAP (by port) and IRC (several arguments, or a first
+ * line PASS) use some of these words, too: on other ports than those of FTP they are excluded. */
 static enum app_probe_result probe_client(const struct app_probe *in)
 {
     static const char *const words[] = { "USER ", "PASS ", "PORT ", "FEAT", "AUTH TLS" };
@@ -559,7 +564,7 @@ static enum app_probe_result probe_client(const struct app_probe *in)
     if (in->port_hint || !end)
         return in->port_hint ? APP_YES : APP_NO;
     if (in->server_port == 110 || in->server_port == 143 || in->server_port == 25 || in->length < 5 ||
-        starts_with(in, "PASS ")) /* IRC begins with PASS, too */
+        starts_with(in, "PASS "))
         return APP_NO;
     return starts_with(in, "AUTH TLS") ||
                    !memchr(in->bytes + 5, ' ', (size_t)(end - in->bytes) > 5 ? (size_t)(end - in->bytes - 5) : 0)
@@ -575,7 +580,7 @@ static bool contains_ftp(const uint8_t *bytes, size_t length)
     return false;
 }
 
-/* Accepts a greeting that names the protocol. */
+/* Accepts a greeting 220: any on a port of FTP, on others one that contains "FTP" or begins with a parenthesis. */
 static enum app_probe_result probe_server(const struct app_probe *in)
 {
     const uint8_t *end = find_line_end(in);

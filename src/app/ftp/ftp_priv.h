@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * FTP: the control connection, and the data connections that it announces.
+ * FTP (RFC 959): the control connection, and the data connections that it negotiates.
  *
- * Both share the commands that move data: the tag of an expectation transfers them from the control connection to the
- * data connection.
+ * Both parsers share the data transfer commands. The control connection announces a data connection (app_expect) with a
+ * tag that contains the command and the file name.
  */
 #ifndef SLUICE_APP_FTP_PRIV_H
 #define SLUICE_APP_FTP_PRIV_H
@@ -24,7 +24,7 @@ enum ftp_command {
     FTP_PASV,
     FTP_EPSV,
     FTP_AUTH_TLS,
-    FTP_RETR, /* the commands from here on move data */
+    FTP_RETR, /* from here on: data transfer commands; RETR to STOU transfer a file */
     FTP_STOR,
     FTP_APPE,
     FTP_STOU,
@@ -33,14 +33,14 @@ enum ftp_command {
     FTP_MLSD,
 };
 const char *ftp_command_name(enum ftp_command command);
-/* Finds a command by its name, ignoring case; FTP_OTHER if unknown. */
+/* Finds a command by its name, ignoring case. Returns FTP_OTHER if it is unknown. */
 enum ftp_command ftp_command_find(const uint8_t *word, uint32_t length);
 
-static inline bool ftp_moves_data(enum ftp_command command)
+static inline bool ftp_transfers_data(enum ftp_command command)
 {
     return command >= FTP_RETR;
 }
-static inline bool ftp_moves_file(enum ftp_command command)
+static inline bool ftp_transfers_file(enum ftp_command command)
 {
     return command >= FTP_RETR && command <= FTP_STOU;
 }
@@ -58,9 +58,9 @@ enum ftp_event {
     FTP_EVENTS,
 };
 
+/* A line of a reply. */
 struct ftp_reply {
-    uint32_t at, length; /* in ftp_tx.replies, without the code */
-    uint16_t line;       /* length of the whole line */
+    uint32_t at, length; /* the text after the code, in ftp_tx.replies */
     bool has_code;
     uint8_t code[3];
 };
@@ -68,50 +68,59 @@ struct ftp_reply {
 enum { FTP_COMPLETE = 1 };
 struct ftp_tx {
     struct app_tx tx;
-    struct buffer request; /* the command line; empty: replies without a command, such as the greeting */
+    struct buffer request; /* the command line; empty for a reply without a command, such as the greeting */
     uint32_t command_length, argument_at;
-    struct buffer telnet; /* the line as interpreted by Telnet servers (interpretation.c); empty: as `request` */
+    struct buffer
+        telnet; /* the line as servers with Telnet interpret it (interpretation.c); empty if it equals `request`
+                 */
     uint32_t telnet_command_length, telnet_argument_at;
-    enum ftp_command command; /* according to `request`, otherwise according to `plain` */
-    struct buffer replies;
+    enum ftp_command command; /* in `request`; if that is FTP_OTHER, in `telnet` */
+    struct buffer replies;    /* texts of all reply lines */
     struct ftp_reply *reply;
-    uint16_t reply_count, reply_room;
-    uint16_t dynamic_port;
-    uint16_t data_port; /* port on which the data connection of this command was announced */
-    bool data_active;
-    bool active, is_bounce, done, request_truncated, reply_truncated;
+    uint16_t reply_count, reply_room; /* used and allocated elements of `reply` */
+    uint16_t dynamic_port;            /* port negotiated by this command; 0 for none */
+    bool active;                      /* the client listens on dynamic_port (active mode) */
+    uint16_t data_port;               /* port on which the data of this command is expected; 0 for none */
+    bool data_active;                 /* the client listens on data_port */
+    bool is_bounce;                   /* PORT or EPRT with an address other than the client's */
+    bool done;                        /* the reply is complete */
+    bool request_truncated, reply_truncated;
 };
 
 /* --- interpretation.c -------------------------------------------------------------------------------- */
 
-/* Interprets a command line like servers that implement Telnet: without Telnet commands and blanks around the command.
- * Returns 0 or -ENOMEM; *out stays empty if the result equals the line. */
+/* Interprets a command line like servers that implement Telnet: removes Telnet commands, and white space before the FTP
+ * command. Returns 0 or -ENOMEM; *out stays empty if nothing had to be removed. */
 int ftp_interpret_telnet(struct heap *heap, const uint8_t *line, uint32_t length, struct buffer *out);
-/* Returns the length of the command and the offset of its argument; `any_white_space`: tabs and several blanks separate
- * them, too. */
+/* Returns the length of the command and the offset of its argument. One blank separates them; with `any_white_space`
+ * any number of blanks and tabs does. */
 void ftp_split_command(const uint8_t *line, uint32_t length, bool any_white_space, uint32_t *command_length,
                        uint32_t *argument_at);
 
 /* --- address.c --------------------------------------------------------------------------------------- */
 
 struct ftp_address {
-    int ip_version; /* 0: not given */
+    int ip_version; /* 0: without an address */
     struct address address;
-    uint16_t port; /* 0: none */
+    uint16_t port; /* never 0 */
 };
-/* Parse "192,0,2,1,4,1" anywhere in the text, and "|1|192.0.2.1|1025|" with any delimiter. False otherwise. */
-bool ftp_read_port(const uint8_t *text, uint32_t length, struct ftp_address *out);
-/* Parses the argument of PORT like servers that use atoi(): each number may have a sign before it and any text after
- * it. */
-bool ftp_read_loose_port(const uint8_t *text, uint32_t length, struct ftp_address *out);
-bool ftp_read_extended(const uint8_t *text, uint32_t length, struct ftp_address *out);
+/* Parses address and port of PORT and of the reply to PASV, such as "192,0,2,1,4,1", anywhere in the text. Returns
+ * false if there is none. */
+bool ftp_parse_host_port(const uint8_t *text, uint32_t length, struct ftp_address *out);
+/* Parses the argument of PORT like servers that use atoi(): each of the six numbers may have a plus sign before it and
+ * any text after it. */
+bool ftp_parse_loose_host_port(const uint8_t *text, uint32_t length, struct ftp_address *out);
+/* Parses address and port of EPRT and of the reply to EPSV (RFC 2428), such as "|1|192.0.2.1|1025|", with any
+ * delimiter.
+ */
+bool ftp_parse_extended_address(const uint8_t *text, uint32_t length, struct ftp_address *out);
 
 /* --- data.c ------------------------------------------------------------------------------------------ */
 
 /* Tag of the expectation: the properties of an announced data connection. */
 struct ftp_tag {
     uint8_t command;
-    uint8_t direction; /* of the data in the data connection */
+    uint8_t direction; /* in which the data connection carries data: enum flow_direction */
     uint16_t name_length;
     uint8_t name[FTP_NAME_MAX];
 };
@@ -120,7 +129,7 @@ struct ftp_data_tx {
     struct app_tx tx;
     enum ftp_command command;
     enum flow_direction direction;
-    struct buffer name;
+    struct buffer name; /* of the file; empty for a listing */
 };
 
 /* --- keywords.c, log.c ------------------------------------------------------------------------------- */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Interpretations of a command line. The control connection uses the Telnet protocol (RFC 959 4.1), but not all servers
- * implement it: ProFTPD removes Telnet commands, skips white space before a command, and treats tabs like blanks;
- * pyftpdlib and vsftpd do none of this. If the two interpretations differ, both are stored, and rules inspect both.
+ * Interpretations of a command line. RFC 959 4.1 requires the Telnet protocol on the control connection, but not all
+ * servers implement it: ProFTPD removes Telnet commands, skips white space before an FTP command, and treats tabs like
+ * blanks; pyftpdlib and vsftpd do none of this. If the two interpretations differ, the transaction contains both, and
+ * rules inspect both.
  */
 #include <errno.h>
 #include <string.h>
@@ -30,7 +31,8 @@ void ftp_split_command(const uint8_t *line, uint32_t length, bool any_white_spac
     *argument_at = at;
 }
 
-/* Returns the length of the Telnet command that begins at IAC; 0 if there is none. */
+/* Returns the length of the Telnet command that begins with the IAC at bytes[0]; 0 if it is not one. An incomplete
+ * command extends to the end of the line. */
 static uint32_t telnet_length(const uint8_t *bytes, uint32_t length)
 {
     if (length < 2)
@@ -47,8 +49,8 @@ static uint32_t telnet_length(const uint8_t *bytes, uint32_t length)
     return 2;
 }
 
-/* Whether the two interpretations may differ. */
-static bool may_differ(const uint8_t *line, uint32_t length)
+/* A cheap test, so that usual command lines are not copied. */
+static bool interpretations_may_differ(const uint8_t *line, uint32_t length)
 {
     uint32_t at = 0;
 
@@ -65,7 +67,7 @@ int ftp_interpret_telnet(struct heap *heap, const uint8_t *line, uint32_t length
 {
     uint32_t start = 0, at = 0, skipped;
 
-    if (length == 0 || !may_differ(line, length))
+    if (length == 0 || !interpretations_may_differ(line, length))
         return 0;
     while (start < length && is_space(line[start]))
         start++;
@@ -75,13 +77,13 @@ int ftp_interpret_telnet(struct heap *heap, const uint8_t *line, uint32_t length
 
         skipped = iac ? telnet_length(iac, length - end) : 0;
         if (iac && skipped == 0)
-            end++; /* IAC IAC is one byte 255; IAC before any other byte is not a command */
+            end++; /* IAC IAC stands for one byte 255; IAC before another byte is copied */
         if (buffer_append(heap, out, line + at, end - at, UINT16_MAX) < end - at)
             return -ENOMEM;
         at = end + skipped;
         if (iac && skipped == 0 && at < length && line[at] == TELNET_IAC)
             at++;
-        /* Skips white space before the FTP command that follows a Telnet command. */
+        /* White space between Telnet commands and the FTP command is skipped, too. */
         while (out->length == 0 && at < length && is_space(line[at]))
             at++;
     }

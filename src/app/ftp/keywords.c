@@ -17,10 +17,10 @@ static const struct ftp_tx *get_ftp_tx(const struct app_tx *tx)
 
 /* --- Buffers ----------------------------------------------------------------------------------------- */
 
-/* Returns the command line as sent (index 0) or, if it differs, as servers that implement Telnet interpret it (index
- * 1). */
-static bool get_line(const struct ftp_tx *ftp, unsigned index, struct app_bytes *out, uint32_t *command_length,
-                     uint32_t *argument_at)
+/* Returns an interpretation of the command line: 0 is the line as sent, 1 the line as servers with Telnet interpret it.
+ * Returns false if the two are equal. */
+static bool get_command_line(const struct ftp_tx *ftp, unsigned index, struct app_bytes *out, uint32_t *command_length,
+                             uint32_t *argument_at)
 {
     const struct buffer *line = index == 0 ? &ftp->request : &ftp->telnet;
 
@@ -37,7 +37,7 @@ static bool get_command(const struct app_tx *tx, enum flow_direction direction, 
     uint32_t argument_at;
 
     (void)direction;
-    return get_line(get_ftp_tx(tx), index, out, &out->length, &argument_at);
+    return get_command_line(get_ftp_tx(tx), index, out, &out->length, &argument_at);
 }
 
 static bool get_command_data(const struct app_tx *tx, enum flow_direction direction, unsigned index,
@@ -47,12 +47,13 @@ static bool get_command_data(const struct app_tx *tx, enum flow_direction direct
     uint32_t command_length, argument_at;
 
     (void)direction;
-    /* The line as sent may have no argument although the second interpretation has one. */
+    /* The buffers are numbered without gaps: if the line as sent has no argument, that of the other interpretation is
+     * number 0. */
     if (index == 0 && ftp->argument_at >= ftp->request.length)
         index = 1;
     else if (index == 1 && ftp->argument_at >= ftp->request.length)
         return false;
-    if (!get_line(ftp, index, out, &command_length, &argument_at) || argument_at >= out->length)
+    if (!get_command_line(ftp, index, out, &command_length, &argument_at) || argument_at >= out->length)
         return false;
     out->bytes += argument_at;
     out->length -= argument_at;
@@ -72,7 +73,7 @@ static bool get_reply(const struct app_tx *tx, enum flow_direction direction, un
     return true;
 }
 
-/* A line without a code has an empty buffer, so that codes and replies have the same index. */
+/* The buffer of a line without a code is empty, so that code and text of a line have the same index. */
 static bool get_code(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {
     const struct ftp_tx *ftp = get_ftp_tx(tx);
@@ -129,7 +130,7 @@ const struct app_buffer ftp_buffers[FTP_BUFFERS] = {
 
 /* --- Conditions -------------------------------------------------------------------------------------- */
 
-static int add_flag(struct rule_parser *parser, bool flag)
+static int add_flag_condition(struct rule_parser *parser, bool flag)
 {
     bool *copy = arena_alloc(rule_parser_arena(parser), sizeof(*copy));
 
@@ -154,7 +155,7 @@ static int ftp_mode_parse(struct rule_parser *parser, struct span value, bool ne
     (void)negated;
     if (!span_equal(value, "active") && !span_equal(value, "passive"))
         return rule_parser_error(parser, value, "expected active or passive, got '" SPAN_FORMAT "'", SPAN_ARGS(value));
-    return add_flag(parser, span_equal(value, "active"));
+    return add_flag_condition(parser, span_equal(value, "active"));
 }
 
 const struct keyword keyword_ftp_mode = {
@@ -210,9 +211,9 @@ static int ftp_reply_received_parse(struct rule_parser *parser, struct span valu
     (void)negated;
     for (unsigned i = 0; i < 4; i++) {
         if (span_equal_nocase(value, yes[i]))
-            return add_flag(parser, true);
+            return add_flag_condition(parser, true);
         if (span_equal_nocase(value, no[i]))
-            return add_flag(parser, false);
+            return add_flag_condition(parser, false);
     }
     return rule_parser_error(parser, value, "expected yes or no, got '" SPAN_FORMAT "'", SPAN_ARGS(value));
 }
@@ -284,7 +285,7 @@ static int ftpdata_command_parse(struct rule_parser *parser, struct span value, 
     if (!copy)
         return -ENOMEM;
     *copy = ftp_command_find((const uint8_t *)value.at, (uint32_t)value.length);
-    if (!ftp_moves_data(*copy))
+    if (!ftp_transfers_data(*copy))
         return rule_parser_error(parser, value,
                                  "expected retr, stor, appe, stou, list, nlst or mlsd, got '" SPAN_FORMAT "'",
                                  SPAN_ARGS(value));

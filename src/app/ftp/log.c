@@ -2,7 +2,7 @@
 /* FTP in EVE events. */
 #include "ftp_priv.h"
 
-static void log_codes(const struct ftp_tx *tx, struct fields *out)
+static void log_completion_codes(const struct ftp_tx *tx, struct fields *out)
 {
     bool open = false;
 
@@ -58,7 +58,7 @@ void ftp_log(const struct app_tx *tx, const void *settings, struct fields *out)
     (void)settings;
     if (ftp->request.length)
         log_command(ftp, out);
-    log_codes(ftp, out);
+    log_completion_codes(ftp, out);
     log_replies(ftp, out);
     if (ftp->dynamic_port)
         fields_uint(out, "dynamic_port", ftp->dynamic_port);

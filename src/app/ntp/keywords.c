@@ -89,7 +89,7 @@ static bool get_reference(const struct app_tx *tx, enum flow_direction direction
 
     (void)direction;
     (void)index;
-    *out = (struct app_bytes){ .bytes = ntp->reference, .length = NTP_REFERENCE };
+    *out = (struct app_bytes){ .bytes = ntp->reference, .length = NTP_REFERENCE_LENGTH };
     return ntp->parsed;
 }
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * NTP versions 3 and 4 over UDP. Requests and responses are not paired: each message is a separate transaction in its
- * own direction. The bytes after the header (extension fields, MAC) are ignored. A datagram that is not an NTP message
- * sets an event and is ignored.
+ * NTP versions 3 and 4 over UDP. Requests and responses are not paired: each message is a transaction of one direction.
+ * The bytes after the header (extension fields, MAC) are ignored. A datagram that is not an NTP message sets an event.
  *
- * Messages of modes 6 and 7 (control, private) have another format; they are excluded by their version or are too
- * short, as in Suricata.
+ * Messages of modes 6 and 7 (control, private) have another format. Most of them are malformed data to this parser, as
+ * in Suricata, because they have another version or fewer bytes than an NTP header.
  */
 #include <string.h>
 
@@ -27,7 +26,7 @@ struct header {
 static bool read_header(const uint8_t *bytes, size_t length, struct header *out)
 {
     struct cursor cur = cursor_of(bytes, length);
-    const uint8_t *header = cursor_read(&cur, NTP_HEADER);
+    const uint8_t *header = cursor_read(&cur, NTP_HEADER_LENGTH);
 
     if (!header)
         return false;
@@ -63,11 +62,12 @@ static struct app_result ntp_feed(struct app_context *context, void *state, cons
     tx->version = header.version;
     tx->mode = header.mode;
     tx->stratum = header.stratum;
-    memcpy(tx->reference, header.reference, NTP_REFERENCE);
+    memcpy(tx->reference, header.reference, NTP_REFERENCE_LENGTH);
     return result;
 }
 
-/* A response from the server's port as first message means that the request was sent before inspection started. */
+/* If the first message of a flow is a response from port 123, the request was sent before inspection started: client
+ * and server are swapped. */
 static enum app_probe_result ntp_probe(const struct app_probe *in)
 {
     struct header header;
@@ -93,7 +93,7 @@ static void ntp_log(const struct app_tx *tx, const void *settings, struct fields
     fields_uint(out, "version", ntp->version);
     fields_uint(out, "mode", ntp->mode);
     fields_uint(out, "stratum", ntp->stratum);
-    fields_colon_hex(out, "reference_id", ntp->reference, NTP_REFERENCE);
+    fields_colon_hex(out, "reference_id", ntp->reference, NTP_REFERENCE_LENGTH);
 }
 
 static bool ntp_logs_from_server(const struct app_tx *tx, const void *settings)

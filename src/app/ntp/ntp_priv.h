@@ -5,7 +5,7 @@
 
 #include "sluice/app.h"
 
-enum { NTP_PORT = 123, NTP_HEADER = 48, NTP_REFERENCE = 4 };
+enum { NTP_PORT = 123, NTP_HEADER_LENGTH = 48, NTP_REFERENCE_LENGTH = 4 };
 enum { NTP_COMPLETE = 1 };
 
 enum ntp_mode {
@@ -20,7 +20,7 @@ struct ntp_tx {
     struct app_tx tx;
     bool parsed;
     uint8_t version, mode, stratum;
-    uint8_t reference[NTP_REFERENCE];
+    uint8_t reference[NTP_REFERENCE_LENGTH];
 };
 
 enum { NTP_BUFFERS = 2, NTP_CONDITIONS = 6 };

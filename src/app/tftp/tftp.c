@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TFTP requests (RFC 1350): which file is read or written. The server answers from a port of its choice, so the file
- * itself is transferred in another flow, which this parser cannot identify. A request is a transaction; other datagrams
- * of its flow are ignored.
+ * TFTP read and write requests (RFC 1350). Each request is a transaction. The server answers from another port, so the
+ * file is transferred in another flow, which is not identified as TFTP. Other datagrams of the flow are ignored.
  */
 #include <string.h>
 #include <strings.h>
@@ -12,17 +11,17 @@
 
 enum { TFTP_READ = 1, TFTP_WRITE = 2 };
 enum { TFTP_COMPLETE = 1 };
-enum { NAME_MAX_LENGTH = 512, MODE_MAX_LENGTH = 8 };
+enum { NAME_MAX_LENGTH = 512 };
 
 struct tftp_tx {
     struct app_tx tx;
     uint8_t packet;
     struct buffer name;
-    const char *mode;
+    const char *mode; /* in lower case */
 };
 
 struct request {
-    uint8_t packet;
+    uint8_t packet; /* the opcode: TFTP_READ or TFTP_WRITE */
     struct cursor name;
     const char *mode;
 };
