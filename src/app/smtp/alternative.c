@@ -4,12 +4,13 @@
  *
  * A client may send a message without waiting for the reply to DATA. If the server refuses DATA, it interprets these
  * bytes as commands, and they may contain another message; the same applies to BDAT and a server without CHUNKING. The
- * correct interpretation is known from the reply only, after the bytes have passed. So two parser instances, each with
- * its own transactions, parse both interpretations, and rules inspect all transactions. The reply ends one instance.
+ * reply, which arrives after these bytes have been inspected, decides which interpretation is correct. Therefore two
+ * parser instances, each with its own transactions, parse the bytes, one as a message and one as commands; rules
+ * inspect the transactions of both. The reply ends one of the instances.
  *
- * A message ends with a line that contains only a dot. Servers that accept a bare LF as line end find it earlier than
- * those that require CRLF and treat what follows as part of the message. So after such an end a separate parser
- * instance continues the message up to the server's reply to it.
+ * A message ends with a line that contains only a dot. If a bare LF precedes or follows the dot, the message ends there
+ * for servers that accept a bare LF as line end, and continues for servers that require CRLF. Therefore an alternative
+ * instance continues the message until the server's reply to it.
  *
  * The number of instances is limited. When a client exceeds it, parsing ends with an error (app-layer.error-policy).
  */
@@ -18,7 +19,8 @@
 
 #include "smtp_priv.h"
 
-static struct smtp_feed feed_of(const struct smtp_feed *f, struct smtp_state *alternative)
+/* The context for feeding an alternative instance of `f`. */
+static struct smtp_feed alternative_context(const struct smtp_feed *f, struct smtp_state *alternative)
 {
     struct smtp_feed out = { .context = f->context, .state = alternative, .settings = f->settings };
 
@@ -26,7 +28,7 @@ static struct smtp_feed feed_of(const struct smtp_feed *f, struct smtp_state *al
     return out;
 }
 
-/* Creates an alternative parser instance. 0, -ENOMEM, or -EINVAL when there are too many. */
+/* Creates an alternative parser instance. Returns 0, -ENOMEM, or -EINVAL when there are too many. */
 static int new_alternative(struct smtp_feed *f, struct smtp_state **out)
 {
     struct smtp_state *state = f->state, *alternative;
@@ -40,7 +42,7 @@ static int new_alternative(struct smtp_feed *f, struct smtp_state **out)
     memset(alternative, 0, sizeof(*alternative));
     alternative->depth = state->depth + 1;
     alternative->has_helo = state->has_helo;
-    alternative->begun = state->begun;
+    alternative->tx_count = state->tx_count;
     alternative->pipelining = state->pipelining;
     alternative->chunking = state->chunking;
     alternative->greeted = state->greeted;
@@ -82,10 +84,10 @@ int smtp_add_strict_alternative(struct smtp_feed *f, const struct smtp_tx *tx)
     alternative->strict = true;
     alternative->mode = SMTP_IN_DATA;
     alternative->after_lf = state->after_lf;
-    struct smtp_feed within = feed_of(f, alternative);
+    struct smtp_feed context = alternative_context(f, alternative);
 
-    copy = smtp_new_tx(&within);
-    return copy ? smtp_copy_message(&within, copy, tx) : -ENOMEM;
+    copy = smtp_new_tx(&context);
+    return copy ? smtp_copy_message(&context, copy, tx) : -ENOMEM;
 }
 
 int smtp_feed_unread(struct smtp_feed *f, const uint8_t *bytes, uint32_t length)
@@ -96,21 +98,21 @@ int smtp_feed_unread(struct smtp_feed *f, const uint8_t *bytes, uint32_t length)
 
     for (uint32_t done = 0; done < length;) {
         uint32_t size = buffer_append(app_heap(f->context), unread, bytes + done, length - done, UNREAD_MAX);
-        uint32_t used = 0, taken;
+        uint32_t used = 0, consumed;
         int err = 0;
 
         if (size == 0)
             return -ENOMEM;
         done += size;
         while (used < unread->length) {
-            taken = smtp_consume(f, FLOW_TO_SERVER, unread->bytes + used, unread->length - used, 0, &err);
-            if (!err && taken > 0)
-                err = smtp_feed_alternatives(f, unread->bytes + used, taken);
+            consumed = smtp_consume(f, FLOW_TO_SERVER, unread->bytes + used, unread->length - used, 0, &err);
+            if (!err && consumed > 0)
+                err = smtp_feed_alternatives(f, unread->bytes + used, consumed);
             if (err)
                 return err;
-            if (taken == 0)
+            if (consumed == 0)
                 break;
-            used += taken;
+            used += consumed;
         }
         buffer_consume(unread, used);
     }
@@ -122,7 +124,7 @@ int smtp_feed_alternatives(struct smtp_feed *f, const uint8_t *bytes, uint32_t l
     int err = 0;
 
     for (unsigned i = 0; i < f->state->alternative_count && !err; i++) {
-        struct smtp_feed alternative = feed_of(f, f->state->alternatives[i]);
+        struct smtp_feed alternative = alternative_context(f, f->state->alternatives[i]);
 
         err = smtp_feed_unread(&alternative, bytes, length);
     }
@@ -132,7 +134,7 @@ int smtp_feed_alternatives(struct smtp_feed *f, const uint8_t *bytes, uint32_t l
 /* Ends an alternative parser instance, its transactions, and the instances nested in it. */
 static void end_alternative(struct smtp_feed *f, struct smtp_state *alternative)
 {
-    struct smtp_feed ended = feed_of(f, alternative);
+    struct smtp_feed ended = alternative_context(f, alternative);
     struct heap *heap = app_heap(f->context);
 
     smtp_end_alternatives(&ended);
@@ -158,8 +160,8 @@ void smtp_end_alternatives(struct smtp_feed *f)
         state->queue[state->queue_first + i].has_alternative = false;
 }
 
-/* Replaces the main parser instance: the server refused the command, so the following bytes were commands. The skip
- * state of replies is kept, because only the main instance parses replies. */
+/* Replaces the main parser instance, whose interpretation was wrong, by an alternative one. The main instance completes
+ * its transactions. The skip state of replies is kept, because only the main instance parses replies. */
 static void replace_by_alternative(struct smtp_feed *f, struct smtp_state *alternative)
 {
     struct smtp_state *state = f->state;

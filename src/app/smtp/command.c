@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Client commands. A transaction starts with the first command after the previous message or RSET. RSET and QUIT do not
- * start one, unless they are the first command of the session.
+ * Client commands. The first command of the session, after a message or after RSET starts a transaction. RSET and QUIT
+ * start one only if they are the first command of the session.
  */
 #include <errno.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static const struct {
     { "quit", 4, SMTP_QUIT },         { "auth", 4, SMTP_AUTH },
 };
 
-/* Commands without effect on the parser. */
+/* Commands that do not change the state of the parser. */
 static const char *const ignored_commands[] = {
     "noop", "vrfy", "expn", "help", "turn", "etrn", "send", "soml", "saml"
 };
@@ -85,7 +85,7 @@ static bool is_blank(uint8_t byte)
     return byte == ' ' || byte == '\t';
 }
 
-/* Returns the first word from offset `at` on; extensions may follow it. */
+/* Returns the first word at or after offset `at`, and its length in *size. */
 static const uint8_t *find_argument(const uint8_t *line, uint32_t length, uint32_t at, uint32_t *size)
 {
     uint32_t end;
@@ -100,8 +100,8 @@ static const uint8_t *find_argument(const uint8_t *line, uint32_t length, uint32
     return line + at;
 }
 
-/* Returns the address after the colon of MAIL FROM: and RCPT TO:, without extensions. Servers accept blanks around
- * these words and within the angle brackets; Exim accepts text before the brackets. */
+/* Returns the address after MAIL FROM: or RCPT TO:, with its angle brackets and without parameters of extensions.
+ * Servers accept blanks before and after the brackets and within them; Exim also accepts text before them. */
 static const uint8_t *find_address(const uint8_t *line, uint32_t length, uint32_t *size)
 {
     const uint8_t *colon = memchr(line, ':', length);
@@ -125,21 +125,21 @@ static int store_argument(struct heap *heap, struct buffer *buffer, const uint8_
     return buffer_append(heap, buffer, bytes, length, SMTP_LINE_MAX) < length ? -ENOMEM : 0;
 }
 
-/* Appends the argument of a further HELO or MAIL FROM command to `texts` if it differs from the first: servers may use
- * another command than the first, and some use the whole line of HELO. Older ones are dropped when the limit is
- * reached. */
-static void add_alternative_argument(struct heap *heap, struct buffer *texts, const struct buffer *first,
-                                     const uint8_t *text, uint32_t length)
+/* Appends the argument of a further HELO or MAIL FROM command to `others` if it differs from the first: some servers
+ * use a later command than the first, and some use the whole rest of the HELO line. Arguments stored before are dropped
+ * when the buffer is full. */
+static void add_differing_argument(struct heap *heap, struct buffer *others, const struct buffer *first,
+                                   const uint8_t *text, uint32_t length)
 {
     while (length > 0 && is_blank(text[length - 1]))
         length--;
     if (length == 0 || (length == first->length && memcmp(text, first->bytes, length) == 0))
         return;
-    if (texts->length + length + 1 > SMTP_LINE_MAX)
-        buffer_clear(heap, texts);
-    if (buffer_append(heap, texts, text, length, SMTP_LINE_MAX) < length ||
-        buffer_append(heap, texts, "\n", 1, SMTP_LINE_MAX) < 1)
-        buffer_clear(heap, texts);
+    if (others->length + length + 1 > SMTP_LINE_MAX)
+        buffer_clear(heap, others);
+    if (buffer_append(heap, others, text, length, SMTP_LINE_MAX) < length ||
+        buffer_append(heap, others, "\n", 1, SMTP_LINE_MAX) < 1)
+        buffer_clear(heap, others);
 }
 
 static int handle_helo(struct smtp_feed *f, struct smtp_tx *tx, const uint8_t *line, uint32_t length)
@@ -151,7 +151,7 @@ static int handle_helo(struct smtp_feed *f, struct smtp_tx *tx, const uint8_t *l
     if (f->state->has_helo)
         smtp_event(f, tx, SMTP_DUPLICATE_FIELDS);
     if (f->state->has_helo || name + size < line + length)
-        add_alternative_argument(heap, &tx->other_helos, &tx->helo, name, (uint32_t)(line + length - name));
+        add_differing_argument(heap, &tx->other_helos, &tx->helo, name, (uint32_t)(line + length - name));
     if (f->state->has_helo)
         return 0;
     f->state->has_helo = tx->has_helo = true;
@@ -167,7 +167,7 @@ static int handle_mail(struct smtp_feed *f, struct smtp_tx *tx, const uint8_t *l
 
     if (tx->has_mail_from) {
         smtp_event(f, tx, SMTP_DUPLICATE_FIELDS);
-        add_alternative_argument(app_heap(f->context), &tx->other_senders, &tx->mail_from, address, size);
+        add_differing_argument(app_heap(f->context), &tx->other_senders, &tx->mail_from, address, size);
         return 0;
     }
     tx->has_mail_from = true;
@@ -204,7 +204,6 @@ static int handle_data(struct smtp_feed *f, struct smtp_tx **tx)
     int err;
 
     if ((*tx)->mime || (*tx)->raw) {
-        /* A second message, although the end of the first was not seen. */
         smtp_event(f, *tx, SMTP_UNPARSABLE_CONTENT);
         smtp_abort_message(f, *tx);
         smtp_complete_tx(f, *tx);
@@ -213,11 +212,11 @@ static int handle_data(struct smtp_feed *f, struct smtp_tx **tx)
             return -ENOMEM;
     }
     err = smtp_start_message(f, *tx);
-    f->state->cut[FLOW_TO_SERVER] = false;
+    f->state->mid_line[FLOW_TO_SERVER] = false;
     return err;
 }
 
-/* Handles "BDAT length [LAST]". Invalid arguments make it an unknown command. */
+/* Handles "BDAT length [LAST]". With other arguments it is an unknown command. */
 static int handle_bdat(struct smtp_feed *f, struct smtp_tx *tx, enum smtp_command *command, const uint8_t *line,
                        uint32_t length)
 {
@@ -245,7 +244,7 @@ static int handle_bdat(struct smtp_feed *f, struct smtp_tx *tx, enum smtp_comman
     if (state->chunk_is_last)
         *command = SMTP_BDAT_LAST;
     if (state->partial.length == 0 && !tx->has_data)
-        state->cut[FLOW_TO_SERVER] = false;
+        state->mid_line[FLOW_TO_SERVER] = false;
     state->mode = SMTP_IN_CHUNK;
     return smtp_start_message(f, tx);
 }
@@ -272,7 +271,7 @@ static int handle_command(struct smtp_feed *f, struct smtp_tx **tx, enum smtp_co
         buffer_clear(app_heap(f->context), &f->state->partial);
         if (*tx) {
             smtp_abort_message(f, *tx);
-            (*tx)->request_over = true;
+            (*tx)->request_complete = true;
             app_tx_advance(&(*tx)->tx, FLOW_TO_SERVER, SMTP_COMPLETE);
         }
         return 0;
@@ -291,17 +290,17 @@ int smtp_parse_command(struct smtp_feed *f, const uint8_t *line, uint32_t length
     enum smtp_command command = f->state->in_auth ? SMTP_AUTH : find_command(line, length);
     struct smtp_state *state = f->state;
     struct smtp_tx *tx = f->current;
-    bool begins = (command != SMTP_RSET && command != SMTP_QUIT) || f->state->begun == 0;
+    bool starts_tx = (command != SMTP_RSET && command != SMTP_QUIT) || f->state->tx_count == 0;
     bool is_command = command != SMTP_OTHER;
 
     for (unsigned i = 0; !is_command && i < sizeof(ignored_commands) / sizeof(ignored_commands[0]); i++)
         is_command = has_prefix(line, length, ignored_commands[i], 4);
-    bool too_long = state->after_chunk && !is_command;
+    bool chunk_too_long = state->after_chunk && !is_command;
 
     state->after_chunk = state->in_auth = false;
-    if (too_long)
+    if (chunk_too_long)
         smtp_event(f, tx, SMTP_BDAT_CHUNK_TOO_LONG);
-    if ((!tx || tx->request_over) && begins) {
+    if ((!tx || tx->request_complete) && starts_tx) {
         tx = smtp_new_tx(f);
         if (!tx)
             return -ENOMEM;

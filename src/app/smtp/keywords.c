@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * SMTP keywords: envelope and message headers. The values of the envelope become available one by one during the
- * transaction; the headers are available together.
+ * SMTP keywords: envelope and message headers. The buffers of the envelope become available one after another, with
+ * their commands; the headers are available together.
  */
 #include "smtp_priv.h"
 
 static const char *const smtp_applications[] = { "smtp", NULL };
 
-static const struct smtp_tx *smtp_of(const struct app_tx *tx)
+static const struct smtp_tx *get_smtp_tx(const struct app_tx *tx)
 {
     return (const struct smtp_tx *)tx;
 }
@@ -22,8 +22,8 @@ static bool set_bytes(const uint8_t *bytes, uint32_t length, struct app_bytes *o
 
 /* --- Envelope ------------------------------------------------------------------------------------- */
 
-/* Returns text number `index`, counted from 1, of a list of texts that each end with a line feed. */
-static bool set_listed_text(const struct buffer *others, unsigned index, struct app_bytes *out)
+/* Gets text number `index`, counted from 1, of a list of texts that each end with LF. */
+static bool get_listed_text(const struct buffer *others, unsigned index, struct app_bytes *out)
 {
     const uint8_t *at = others->bytes, *limit, *end;
 
@@ -40,27 +40,27 @@ static bool set_listed_text(const struct buffer *others, unsigned index, struct 
 
 static bool get_helo(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {
-    const struct smtp_tx *smtp = smtp_of(tx);
+    const struct smtp_tx *smtp = get_smtp_tx(tx);
 
     (void)direction;
     if (index > 0)
-        return set_listed_text(&smtp->other_helos, index, out);
+        return get_listed_text(&smtp->other_helos, index, out);
     return smtp->has_helo && set_bytes(smtp->helo.bytes, smtp->helo.length, out);
 }
 
 static bool get_mail_from(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {
-    const struct smtp_tx *smtp = smtp_of(tx);
+    const struct smtp_tx *smtp = get_smtp_tx(tx);
 
     (void)direction;
     if (index > 0)
-        return set_listed_text(&smtp->other_senders, index, out);
+        return get_listed_text(&smtp->other_senders, index, out);
     return smtp->has_mail_from && set_bytes(smtp->mail_from.bytes, smtp->mail_from.length, out);
 }
 
 static bool get_recipient(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {
-    const struct smtp_tx *smtp = smtp_of(tx);
+    const struct smtp_tx *smtp = get_smtp_tx(tx);
 
     (void)direction;
     return index < smtp->recipient_count &&
@@ -71,15 +71,15 @@ static bool get_recipient(const struct app_tx *tx, enum flow_direction direction
 
 static bool get_header(const struct app_tx *tx, const char *name, unsigned index, struct app_bytes *out)
 {
-    const struct mime *mime = smtp_of(tx)->mime;
-    const struct mime_header *header = mime && mime->main_done ? mime_headers_find(&mime->main, name, index) : NULL;
+    const struct mime *mime = get_smtp_tx(tx)->mime;
+    const struct mime_header *header = mime && mime->main_complete ? mime_headers_find(&mime->main, name, index) : NULL;
 
     return header && set_bytes(buffer_at(&mime->main.text, header->value), header->value_length, out);
 }
 
 static bool get_url(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {
-    const struct mime *mime = smtp_of(tx)->mime;
+    const struct mime *mime = get_smtp_tx(tx)->mime;
 
     (void)direction;
     return mime && index < mime->urls.count &&
@@ -89,7 +89,7 @@ static bool get_url(const struct app_tx *tx, enum flow_direction direction, unsi
 /* Returns the MD5 in hexadecimal, as rules specify it. */
 static bool get_body_md5(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {
-    const struct mime *mime = smtp_of(tx)->mime;
+    const struct mime *mime = get_smtp_tx(tx)->mime;
 
     (void)direction;
     (void)index;

@@ -7,9 +7,11 @@
 
 #include "smtp_priv.h"
 
+/* Value of a field: the first header of the name, an array of all of them, or an array of the addresses in the first.
+ */
 enum field_kind { FIELD_TEXT, FIELD_ALL, FIELD_ADDRESSES };
 
-/* Fields that eve.types.smtp.custom can select; `extended`: also selected by eve.types.smtp.extended. */
+/* Fields that eve.types.smtp.custom may list; `extended`: eve.types.smtp.extended adds them, too. */
 static const struct {
     const char *name, *header;
     enum field_kind kind;
@@ -35,7 +37,7 @@ uint32_t smtp_log_field(const char *name)
     return 0;
 }
 
-static const void *text_of(const uint8_t *bytes, uint32_t length)
+static const void *text_or_empty(const uint8_t *bytes, uint32_t length)
 {
     return length > 0 ? (const void *)bytes : "";
 }
@@ -46,35 +48,37 @@ void smtp_log(const struct app_tx *tx, const void *settings, struct fields *out)
 
     (void)settings;
     if (smtp->has_helo)
-        fields_bytes(out, "helo", text_of(smtp->helo.bytes, smtp->helo.length), smtp->helo.length);
+        fields_bytes(out, "helo", text_or_empty(smtp->helo.bytes, smtp->helo.length), smtp->helo.length);
     if (smtp->has_mail_from)
-        fields_bytes(out, "mail_from", text_of(smtp->mail_from.bytes, smtp->mail_from.length), smtp->mail_from.length);
+        fields_bytes(out, "mail_from", text_or_empty(smtp->mail_from.bytes, smtp->mail_from.length),
+                     smtp->mail_from.length);
     if (smtp->recipient_count == 0)
         return;
     fields_array_open(out, "rcpt_to");
     for (uint32_t i = 0; i < smtp->recipient_count; i++)
-        fields_bytes(out, NULL,
-                     text_of(buffer_at(&smtp->recipient_text, smtp->recipients[i].at), smtp->recipients[i].length),
-                     smtp->recipients[i].length);
+        fields_bytes(
+            out, NULL,
+            text_or_empty(buffer_at(&smtp->recipient_text, smtp->recipients[i].at), smtp->recipients[i].length),
+            smtp->recipients[i].length);
     fields_array_close(out);
 }
 
 /* --- Message -------------------------------------------------------------------------------------- */
 
-static const uint8_t *value_of(const struct mime *mime, const struct mime_header *header)
+static const uint8_t *header_value(const struct mime *mime, const struct mime_header *header)
 {
-    return text_of(buffer_at(&mime->main.text, header->value), header->value_length);
+    return text_or_empty(buffer_at(&mime->main.text, header->value), header->value_length);
 }
 
-static void log_text(const struct mime *mime, const char *key, const char *name, struct fields *out)
+static void log_first_header(const struct mime *mime, const char *key, const char *name, struct fields *out)
 {
     const struct mime_header *header = mime_headers_find(&mime->main, name, 0);
 
     if (header)
-        fields_bytes(out, key, value_of(mime, header), header->value_length);
+        fields_bytes(out, key, header_value(mime, header), header->value_length);
 }
 
-static void log_all(const struct mime *mime, const char *key, const char *name, struct fields *out)
+static void log_all_headers(const struct mime *mime, const char *key, const char *name, struct fields *out)
 {
     const struct mime_header *header = mime_headers_find(&mime->main, name, 0);
 
@@ -84,12 +88,12 @@ static void log_all(const struct mime *mime, const char *key, const char *name, 
     for (uint32_t i = 0; i < mime->main.count; i++) {
         header = &mime->main.list[i];
         if (mime_equal_nocase(buffer_at(&mime->main.text, header->name), header->name_length, name))
-            fields_bytes(out, NULL, value_of(mime, header), header->value_length);
+            fields_bytes(out, NULL, header_value(mime, header), header->value_length);
     }
     fields_array_close(out);
 }
 
-/* Returns the length up to the first comma outside of quotes. */
+/* Returns the length of the first address: up to a comma outside of quotes. */
 static uint32_t address_length(const uint8_t *bytes, uint32_t length)
 {
     bool quoted = false;
@@ -112,14 +116,14 @@ static void log_addresses(const struct mime *mime, const char *key, const char *
 
     if (!header)
         return;
-    bytes = value_of(mime, header);
+    bytes = header_value(mime, header);
     left = header->value_length;
     fields_array_open(out, key);
     do {
         while (left > 0 && (*bytes == ' ' || *bytes == '\t'))
             bytes++, left--;
         length = address_length(bytes, left);
-        fields_bytes(out, NULL, text_of(bytes, length), length);
+        fields_bytes(out, NULL, text_or_empty(bytes, length), length);
         length += length < left;
         bytes += length;
         left -= length;
@@ -133,11 +137,11 @@ static void log_custom(const struct mime *mime, const struct smtp_settings *sett
         if (!(settings->log_fields >> i & 1) && !(settings->log_extended && email_fields[i].extended))
             continue;
         if (email_fields[i].kind == FIELD_ALL)
-            log_all(mime, email_fields[i].name, email_fields[i].header, out);
+            log_all_headers(mime, email_fields[i].name, email_fields[i].header, out);
         else if (email_fields[i].kind == FIELD_ADDRESSES)
             log_addresses(mime, email_fields[i].name, email_fields[i].header, out);
         else
-            log_text(mime, email_fields[i].name, email_fields[i].header, out);
+            log_first_header(mime, email_fields[i].name, email_fields[i].header, out);
     }
 }
 
@@ -147,17 +151,17 @@ void smtp_log_email(const struct app_tx *tx, const void *data, struct fields *ou
     const struct smtp_settings *settings = data;
     const struct mime_header *subject;
 
-    if (!mime || (mime->main.count == 0 && !mime->main_done))
+    if (!mime || (mime->main.count == 0 && !mime->main_complete))
         return;
     fields_object_open(out, "email");
-    log_text(mime, "from", "from", out);
+    log_first_header(mime, "from", "from", out);
     log_addresses(mime, "to", "to", out);
     log_addresses(mime, "cc", "cc", out);
-    fields_string(out, "status", mime->ended ? "PARSE_DONE" : mime->main_done ? "BODY_STARTED" : "HEADER_STARTED");
+    fields_string(out, "status", mime->ended ? "PARSE_DONE" : mime->main_complete ? "BODY_STARTED" : "HEADER_STARTED");
     if (tx->files[FLOW_TO_SERVER].first) {
         fields_array_open(out, "attachment");
         for (const struct file *file = tx->files[FLOW_TO_SERVER].first; file; file = file->next)
-            fields_bytes(out, NULL, text_of(file->name.bytes, file->name.length), file->name.length);
+            fields_bytes(out, NULL, text_or_empty(file->name.bytes, file->name.length), file->name.length);
         fields_array_close(out);
     }
     if (mime->urls.count > 0) {
@@ -165,7 +169,7 @@ void smtp_log_email(const struct app_tx *tx, const void *data, struct fields *ou
         for (uint32_t i = mime->urls.count; i-- > 0;) { /* in reverse order, as in Suricata */
             const struct mime_text *url = &mime->urls.list[i];
 
-            fields_bytes(out, NULL, text_of(buffer_at(&mime->urls.text, url->at), url->length), url->length);
+            fields_bytes(out, NULL, text_or_empty(buffer_at(&mime->urls.text, url->at), url->length), url->length);
         }
         fields_array_close(out);
     }
@@ -176,7 +180,7 @@ void smtp_log_email(const struct app_tx *tx, const void *data, struct fields *ou
         struct md5_ctx md5;
 
         md5_init(&md5);
-        md5_update(&md5, subject->value_length, value_of(mime, subject));
+        md5_update(&md5, subject->value_length, header_value(mime, subject));
         md5_digest(&md5, sizeof(digest), digest);
         fields_hex(out, "subject_md5", digest, sizeof(digest));
     }

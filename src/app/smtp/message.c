@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Message data. After DATA the message consists of lines and ends with a line that contains only a dot; a leading dot
- * of other lines is removed (dot-stuffing). With BDAT it consists of chunks of known length, which may end anywhere: an
- * incomplete line at the end of a chunk is stored until the next one.
+ * of other lines is removed (dot-stuffing). With BDAT it consists of chunks of known length, which may end within a
+ * line: an incomplete line at the end of a chunk is stored until the next chunk.
  *
  * A line longer than MIME_PIECE_MAX is passed to the MIME parser in pieces of that size.
  */
@@ -16,7 +16,7 @@ static uint32_t next_file_id(void *user)
     return app_next_file_id(user);
 }
 
-static struct mime_target target_of(const struct smtp_feed *f, struct smtp_tx *tx)
+static struct mime_target message_target(const struct smtp_feed *f, struct smtp_tx *tx)
 {
     return (struct mime_target){
         .heap = app_heap(f->context),
@@ -45,16 +45,16 @@ static void report_results(struct smtp_feed *f, struct smtp_tx *tx, const struct
         { MIME_LONG_BOUNDARY, SMTP_MIME_LONG_BOUNDARY },
         { MIME_LONG_FILE_NAME, SMTP_MIME_LONG_FILE_NAME },
     };
-    unsigned fresh = tx->mime->anomalies & ~tx->reported_anomalies;
+    unsigned new_anomalies = tx->mime->anomalies & ~tx->reported_anomalies;
 
-    for (unsigned i = 0; fresh && i < sizeof(events) / sizeof(events[0]); i++)
-        if (fresh & events[i].anomaly)
+    for (unsigned i = 0; new_anomalies && i < sizeof(events) / sizeof(events[0]); i++)
+        if (new_anomalies & events[i].anomaly)
             app_event(f->context, &tx->tx, events[i].event);
     tx->reported_anomalies = tx->mime->anomalies;
     if (target->grown || tx->mime->urls.count > tx->reported_urls)
         app_tx_mark_changed(&tx->tx, FLOW_TO_SERVER);
     tx->reported_urls = tx->mime->urls.count;
-    if (tx->mime->main_done && tx->tx.progress[FLOW_TO_SERVER] < SMTP_HEADERS)
+    if (tx->mime->main_complete && tx->tx.progress[FLOW_TO_SERVER] < SMTP_HEADERS)
         app_tx_advance(&tx->tx, FLOW_TO_SERVER, SMTP_HEADERS);
 }
 
@@ -86,7 +86,7 @@ int smtp_copy_message(struct smtp_feed *f, struct smtp_tx *tx, const struct smtp
 
     if (err || !tx->mime || !other->mime)
         return err;
-    struct mime_target target = target_of(f, tx);
+    struct mime_target target = message_target(f, tx);
 
     return mime_continue(tx->mime, &target, other->mime) ? 0 : -ENOMEM;
 }
@@ -96,8 +96,8 @@ void smtp_drop_message(struct smtp_feed *f, struct smtp_tx *tx)
     smtp_abort_message(f, tx);
     if (f->state->mode == SMTP_IN_DATA)
         f->state->mode = SMTP_COMMANDS;
-    f->state->cut[FLOW_TO_SERVER] = false;
-    if (!tx->mime || tx->mime->main.count > 0 || tx->mime->main_done)
+    f->state->mid_line[FLOW_TO_SERVER] = false;
+    if (!tx->mime || tx->mime->main.count > 0 || tx->mime->main_complete)
         return;
     mime_clear(app_heap(f->context), tx->mime);
     heap_release(app_heap(f->context), tx->mime);
@@ -106,7 +106,7 @@ void smtp_drop_message(struct smtp_feed *f, struct smtp_tx *tx)
 
 static void end_message(struct smtp_feed *f, struct smtp_tx *tx, bool complete)
 {
-    struct mime_target target = target_of(f, tx);
+    struct mime_target target = message_target(f, tx);
 
     if (tx->raw) {
         file_close(app_files(f->context), tx->raw, complete ? FILE_CLOSED : FILE_TRUNCATED);
@@ -121,22 +121,22 @@ static void end_message(struct smtp_feed *f, struct smtp_tx *tx, bool complete)
 
 void smtp_abort_message(struct smtp_feed *f, struct smtp_tx *tx)
 {
-    bool begun = tx->mime && (tx->mime->main.count > 0 || tx->mime->main_done);
+    bool has_headers = tx->mime && (tx->mime->main.count > 0 || tx->mime->main_complete);
 
-    if (tx->raw || begun)
+    if (tx->raw || has_headers)
         end_message(f, tx, false);
 }
 
 static void complete_message(struct smtp_feed *f, struct smtp_tx *tx)
 {
     end_message(f, tx, true);
-    tx->request_over = true;
+    tx->request_complete = true;
     app_tx_advance(&tx->tx, FLOW_TO_SERVER, SMTP_COMPLETE);
 }
 
 static void parse_line(struct smtp_feed *f, struct smtp_tx *tx, const struct mime_line *line)
 {
-    struct mime_target target = target_of(f, tx);
+    struct mime_target target = message_target(f, tx);
 
     if (tx->raw) {
         file_append(app_files(f->context), tx->raw, line->bytes, line->length + line->end_length);
@@ -148,8 +148,8 @@ static void parse_line(struct smtp_feed *f, struct smtp_tx *tx, const struct mim
     report_results(f, tx, &target);
 }
 
-/* Finds the next piece of a line. Returns its length including the line end, or 0 when it is incomplete. A CRLF is
- * never split. */
+/* Gets the next line, or MIME_PIECE_MAX bytes of it if it is longer. Returns its length including the line end, or 0
+ * when more bytes are needed. A CRLF is never split. */
 static uint32_t next_piece(const uint8_t *bytes, uint32_t length, uint32_t seen, struct mime_line *out)
 {
     const uint8_t *end = length > seen ? memchr(bytes + seen, '\n', length - seen) : NULL;
@@ -173,28 +173,28 @@ static uint32_t next_piece(const uint8_t *bytes, uint32_t length, uint32_t seen,
 uint32_t smtp_consume_data(struct smtp_feed *f, const uint8_t *bytes, uint32_t length, uint32_t seen, int *err)
 {
     struct smtp_tx *tx = f->current;
-    bool *cut = &f->state->cut[FLOW_TO_SERVER];
-    struct mime_line line = { .begins = !*cut };
+    bool *mid_line = &f->state->mid_line[FLOW_TO_SERVER];
+    struct mime_line line = { .begins = !*mid_line };
     uint32_t size = next_piece(bytes, length, seen, &line);
 
     if (size == 0)
         return 0;
-    /* Servers differ in whether a bare LF ends a line and thus a message: both interpretations are inspected. */
+    /* Servers differ in whether a bare LF ends a line, and with it a message: both interpretations are inspected. */
     const bool after_lf = f->state->after_lf, ambiguous = line.end_length == 1 || after_lf;
 
-    *cut = line.end_length == 0;
+    *mid_line = line.end_length == 0;
     f->state->after_lf = line.end_length == 1;
     if (line.begins && line.length == 1 && line.bytes[0] == '.' && line.end_length > 0 &&
         !(ambiguous && f->state->strict)) {
-        bool adds = ambiguous && tx;
+        bool adds_alternative = ambiguous && tx;
 
         f->state->after_lf = after_lf;
-        if (adds && (*err = smtp_add_strict_alternative(f, tx)))
+        if (adds_alternative && (*err = smtp_add_strict_alternative(f, tx)))
             return 0;
         f->state->after_lf = false;
         f->state->mode = SMTP_COMMANDS;
         *err = smtp_queue_command(f, SMTP_MESSAGE, tx);
-        if (!*err && adds)
+        if (!*err && adds_alternative)
             f->state->queue[f->state->queue_first + f->state->queue_count - 1].has_alternative = true;
         if (tx)
             complete_message(f, tx);
@@ -212,20 +212,20 @@ uint32_t smtp_consume_data(struct smtp_feed *f, const uint8_t *bytes, uint32_t l
 
 /* --- BDAT ----------------------------------------------------------------------------------------- */
 
-/* Passes the stored bytes on in pieces; `all`: including an incomplete line. */
+/* Parses the stored bytes; `all`: including an incomplete line. */
 static void flush_partial(struct smtp_feed *f, struct smtp_tx *tx, bool all)
 {
     struct buffer *partial = &f->state->partial;
 
     while (partial->length > 0) {
-        struct mime_line line = { .begins = !f->state->cut[FLOW_TO_SERVER] };
+        struct mime_line line = { .begins = !f->state->mid_line[FLOW_TO_SERVER] };
         uint32_t size = next_piece(partial->bytes, partial->length, 0, &line);
 
         if (size == 0 && !all)
             return;
         if (size == 0)
             line.length = size = partial->length;
-        f->state->cut[FLOW_TO_SERVER] = line.end_length == 0;
+        f->state->mid_line[FLOW_TO_SERVER] = line.end_length == 0;
         parse_line(f, tx, &line);
         buffer_consume(partial, size);
     }
@@ -244,7 +244,7 @@ void smtp_end_chunk(struct smtp_feed *f)
         complete_message(f, tx);
     }
     buffer_clear(app_heap(f->context), &f->state->partial);
-    f->state->cut[FLOW_TO_SERVER] = false;
+    f->state->mid_line[FLOW_TO_SERVER] = false;
 }
 
 uint32_t smtp_consume_chunk(struct smtp_feed *f, const uint8_t *bytes, uint32_t length, int *err)
@@ -254,12 +254,12 @@ uint32_t smtp_consume_chunk(struct smtp_feed *f, const uint8_t *bytes, uint32_t 
     uint32_t size = length < state->chunk_left ? length : (uint32_t)state->chunk_left, done;
 
     if (tx) {
-        struct mime_line line = { .begins = !state->cut[FLOW_TO_SERVER] };
+        struct mime_line line = { .begins = !state->mid_line[FLOW_TO_SERVER] };
 
-        /* A complete line is parsed without copying it to the buffer. */
+        /* A complete line is parsed without being copied to `partial`. */
         done = state->partial.length == 0 ? next_piece(bytes, size, 0, &line) : 0;
         if (done > 0) {
-            state->cut[FLOW_TO_SERVER] = line.end_length == 0;
+            state->mid_line[FLOW_TO_SERVER] = line.end_length == 0;
             parse_line(f, tx, &line);
         } else {
             const uint8_t *end = memchr(bytes, '\n', size);
@@ -288,7 +288,7 @@ void smtp_message_gap(struct smtp_feed *f, uint64_t length)
     f->state->partial.length = 0;
     if (!tx)
         return;
-    struct mime_target target = target_of(f, tx);
+    struct mime_target target = message_target(f, tx);
 
     if (tx->raw)
         file_gap(app_files(f->context), tx->raw, length);

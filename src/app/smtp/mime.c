@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Line-based MIME parser: headers up to an empty line, then a body, which boundary delimiters divide into parts that
- * start with headers again.
+ * MIME parser: headers up to an empty line, then a body. Delimiter lines, which contain a boundary, divide the body of
+ * a multipart into parts, each with headers and a body.
  *
  * Mail receivers differ in what they accept as the name of a file, its encoding, a boundary, or the end of headers. In
- * these cases all interpretations are followed: a file continues after a line that only some receivers treat as a
+ * these cases the parser follows all interpretations: a file continues after a line that only some receivers treat as a
  * delimiter (mime_writer.c), and headers continue after a line that only some treat as the start of the body. An
  * unambiguous delimiter also ends nested parts. If several boundaries match a line, the longest is used; of equally
  * long ones the innermost.
@@ -29,13 +29,13 @@ void mime_init(struct mime *mime, const struct mime_options *options, bool body_
 bool mime_continue(struct mime *mime, struct mime_target *target, const struct mime *other)
 {
     mime->state = other->state;
-    mime->main_done = other->main_done;
+    mime->main_complete = other->main_complete;
     mime->header_open = other->header_open;
     mime->level = other->level;
     mime->boundaries = other->boundaries;
     memcpy(mime->boundary, other->boundary, sizeof(mime->boundary));
     mime->nested = other->nested;
-    mime->early = other->early;
+    mime->early_body_headers = other->early_body_headers;
     mime->line_length = other->line_length;
     mime_copy_files(mime, target, other);
     return mime_headers_copy(target->heap, &mime->main, &other->main) &&
@@ -58,13 +58,13 @@ static void end_part(struct mime *mime, struct mime_target *target, bool complet
 
 /* --- End of headers ------------------------------------------------------------------------------- */
 
-static const uint8_t *value_of(const struct mime_headers *headers, const struct mime_header *header)
+static const uint8_t *header_value(const struct mime_headers *headers, const struct mime_header *header)
 {
     return buffer_at(&headers->text, header->value);
 }
 
-/* Writes the file name of a part by RFC 2231. Returns its length, or 0 when there is none. */
-static uint32_t file_name(struct mime *mime, const struct mime_headers *headers, uint8_t *out)
+/* Writes the file name of a part according to RFC 2183 and RFC 2231. Returns its length, or 0 if it has none. */
+static uint32_t get_file_name(struct mime *mime, const struct mime_headers *headers, uint8_t *out)
 {
     static const char *const where[][2] = { { "content-disposition", "filename" }, { "content-type", "name" } };
 
@@ -72,7 +72,7 @@ static uint32_t file_name(struct mime *mime, const struct mime_headers *headers,
         const struct mime_header *header = mime_headers_find(headers, where[i][0], 0);
         uint32_t length;
 
-        if (!header || !mime_parameter(value_of(headers, header), header->value_length, where[i][1], out,
+        if (!header || !mime_parameter(header_value(headers, header), header->value_length, where[i][1], out,
                                        MIME_FILE_NAME_MAX, &length))
             continue;
         if (length > MIME_FILE_NAME_MAX) {
@@ -85,23 +85,22 @@ static uint32_t file_name(struct mime *mime, const struct mime_headers *headers,
     return 0;
 }
 
-/* Whether the value without its parameters is `kind`, or starts with it (`prefix`). */
-static bool value_matches(const struct mime_headers *headers, const struct mime_header *header, const char *kind,
-                          bool prefix)
+/* Whether the value without its parameters equals `text`. */
+static bool value_equals(const struct mime_headers *headers, const struct mime_header *header, const char *text)
 {
-    const uint8_t *value = value_of(headers, header), *end;
-    uint32_t length = header->value_length, word = (uint32_t)strlen(kind);
+    const uint8_t *value = header_value(headers, header), *end;
+    uint32_t length = header->value_length;
 
     end = length ? memchr(value, ';', length) : NULL;
     length = end ? (uint32_t)(end - value) : length;
     while (length > 0 && (value[length - 1] == ' ' || value[length - 1] == '\t' || value[length - 1] == '\r'))
         length--;
-    return prefix ? length >= word && mime_equal_nocase(value, word, kind) : mime_equal_nocase(value, length, kind);
+    return mime_equal_nocase(value, length, text);
 }
 
-enum { ENCODING_HEADERS_MAX = 4 };
+enum { SAME_HEADERS_MAX = 4 }; /* headers of the same name that are evaluated */
 
-/* Returns a bit set of the encodings that receivers may use for a part; *first is the one by RFC 2045. */
+/* Returns a bit set of the encodings that receivers may use for a part; *first is the one according to RFC 2045. */
 static unsigned possible_encodings(const struct mime_headers *headers, enum mime_encoding *first)
 {
     static const struct {
@@ -112,19 +111,19 @@ static unsigned possible_encodings(const struct mime_headers *headers, enum mime
     const struct mime_header *header;
 
     *first = MIME_PLAIN;
-    for (unsigned i = 0; i < ENCODING_HEADERS_MAX; i++) {
+    for (unsigned i = 0; i < SAME_HEADERS_MAX; i++) {
         bool exact = false;
 
         header = mime_headers_find(headers, "content-transfer-encoding", i);
         if (!header)
             break;
         for (unsigned w = 0; w < sizeof(words) / sizeof(words[0]); w++) {
-            bool is = value_matches(headers, header, words[w].word, false);
+            bool equal = value_equals(headers, header, words[w].word);
 
-            exact |= is;
-            if (is || mime_contains(value_of(headers, header), header->value_length, words[w].word))
+            exact |= equal;
+            if (equal || mime_contains(header_value(headers, header), header->value_length, words[w].word))
                 encodings |= 1U << words[w].encoding;
-            if (is && i == 0)
+            if (equal && i == 0)
                 *first = words[w].encoding;
         }
         if (!exact)
@@ -134,17 +133,16 @@ static unsigned possible_encodings(const struct mime_headers *headers, enum mime
 }
 
 /* Names that receivers may use for a file. */
-struct names {
-    struct mime *mime;
+struct file_names {
     uint8_t first[MIME_FILE_NAME_MAX];
     uint32_t first_length;
-    uint8_t others[4 * MIME_FILE_NAME_MAX]; /* each followed by a line feed */
+    uint8_t others[4 * MIME_FILE_NAME_MAX]; /* each followed by LF */
     uint32_t others_length;
 };
 
 static void add_name(void *user, const uint8_t *bytes, uint32_t length)
 {
-    struct names *names = user;
+    struct file_names *names = user;
 
     length = length < MIME_FILE_NAME_MAX ? length : MIME_FILE_NAME_MAX;
     if (names->first_length == 0) {
@@ -169,27 +167,27 @@ static void add_name(void *user, const uint8_t *bytes, uint32_t length)
     names->others_length += length + 1;
 }
 
-static void find_names(struct mime *mime, const struct mime_headers *headers, struct names *names)
+static void find_names(struct mime *mime, const struct mime_headers *headers, struct file_names *names)
 {
     static const char *const where[][2] = { { "content-disposition", "filename" },
                                             { "content-type", "name" },
                                             { "content-disposition", "name" },
                                             { "content-type", "filename" } };
 
-    names->first_length = file_name(mime, headers, names->first);
+    names->first_length = get_file_name(mime, headers, names->first);
     names->others_length = 0;
     for (unsigned i = 0; i < sizeof(where) / sizeof(where[0]); i++) {
         const struct mime_header *header;
 
-        for (uint32_t n = 0; n < ENCODING_HEADERS_MAX && (header = mime_headers_find(headers, where[i][0], n)); n++)
-            mime_each_parameter(value_of(headers, header), header->value_length, where[i][1], add_name, names);
+        for (uint32_t n = 0; n < SAME_HEADERS_MAX && (header = mime_headers_find(headers, where[i][0], n)); n++)
+            mime_each_parameter(header_value(headers, header), header->value_length, where[i][1], add_name, names);
     }
 }
 
 /* Opens the files of a part that has a name: one for each possible encoding. */
 static void open_part_files(struct mime *mime, struct mime_target *target, const struct mime_headers *headers)
 {
-    struct names names;
+    struct file_names names;
     enum mime_encoding first;
     unsigned encodings;
 
@@ -245,8 +243,8 @@ static void add_boundaries(struct mime *mime, const struct mime_headers *headers
     uint8_t boundary[MIME_BOUNDARY_MAX + 1];
     uint32_t length;
 
-    for (uint32_t i = 0; i < ENCODING_HEADERS_MAX && (type = mime_headers_find(headers, "content-type", i)); i++) {
-        const uint8_t *value = value_of(headers, type);
+    for (uint32_t i = 0; i < SAME_HEADERS_MAX && (type = mime_headers_find(headers, "content-type", i)); i++) {
+        const uint8_t *value = header_value(headers, type);
 
         if (mime_parameter(value, type->value_length, "boundary", boundary, sizeof(boundary), &length) && length > 0)
             add_boundary(&list, boundary, length);
@@ -254,7 +252,7 @@ static void add_boundaries(struct mime *mime, const struct mime_headers *headers
     }
 }
 
-/* Starts a nested message, whose headers follow; those of the enclosing part do not apply to it. */
+/* Starts a nested message (message/rfc822). Its headers replace those of the enclosing part. */
 static bool start_nested_message(struct mime *mime, struct heap *heap)
 {
     if (mime->nested == MIME_NESTED_MAX) {
@@ -267,7 +265,7 @@ static bool start_nested_message(struct mime *mime, struct heap *heap)
     return true;
 }
 
-/* Starts the body of a part with complete headers. */
+/* Applies the headers of a part: adds its boundaries and opens its files. */
 static void start_body(struct mime *mime, struct mime_target *target, const struct mime_headers *headers)
 {
     add_boundaries(mime, headers);
@@ -276,40 +274,41 @@ static void start_body(struct mime *mime, struct mime_target *target, const stru
 
 static void end_headers(struct mime *mime, struct mime_target *target)
 {
-    struct mime_headers *headers = mime->main_done ? &mime->part : &mime->main;
+    struct mime_headers *headers = mime->main_complete ? &mime->part : &mime->main;
     const struct mime_header *type = mime_headers_find(headers, "content-type", 0);
 
     mime->header_open = false;
-    mime->main_done = true;
+    mime->main_complete = true;
     mime->state = MIME_IN_BODY;
-    mime->extracts_urls = mime->options->extract_urls && (!type || value_matches(headers, type, "text/plain", false) ||
-                                                          value_matches(headers, type, "text/html", false));
-    const bool is_message = type && (value_matches(headers, type, "message/rfc822", false) ||
-                                     value_matches(headers, type, "message/news", false) ||
-                                     value_matches(headers, type, "message/global", false));
+    mime->extracts_urls = mime->options->extract_urls && (!type || value_equals(headers, type, "text/plain") ||
+                                                          value_equals(headers, type, "text/html"));
+    const bool is_message =
+        type && (value_equals(headers, type, "message/rfc822") || value_equals(headers, type, "message/news") ||
+                 value_equals(headers, type, "message/global"));
 
     if (is_message && start_nested_message(mime, target->heap))
         return;
     start_body(mime, target, headers);
-    mime->early = 0;
+    mime->early_body_headers = 0;
 }
 
-/* Starts the body where some receivers expect it while others wait for an empty line. `again`: even without a new
- * header since the last such position. */
+/* Starts the body at a line where only some receivers end the headers; for the others the headers continue. Without a
+ * new header since the last such line it has no effect, unless `again` is set. */
 static void start_body_early(struct mime *mime, struct mime_target *target, const struct mime_headers *headers,
                              bool again)
 {
-    if (headers->count == 0 || (headers->count == mime->early && !again))
+    if (headers->count == 0 || (headers->count == mime->early_body_headers && !again))
         return;
     start_body(mime, target, headers);
-    mime->early = headers->count;
+    mime->early_body_headers = headers->count;
 }
 
 /* --- Body lines ----------------------------------------------------------------------------------- */
 
 static void parse_header_line(struct mime *mime, struct mime_target *target, const struct mime_line *line);
 
-/* Whether a body line starts the headers of a message within text: programs that save attachments detect these. */
+/* Whether a body line starts the headers of a nested message within text. Programs that save attachments search for
+ * such lines. */
 static bool starts_nested_headers(struct mime *mime, const struct mime_line *line)
 {
     static const char word[] = "content-type:";
@@ -325,7 +324,7 @@ static void parse_body_line(struct mime *mime, struct mime_target *target, const
 
     if (!in_file && mime->state == MIME_IN_BODY && starts_nested_headers(mime, line)) {
         mime->nested++;
-        mime->early = 0;
+        mime->early_body_headers = 0;
         mime->state = MIME_IN_HEADERS;
         mime_headers_clear(target->heap, &mime->part);
         parse_header_line(mime, target, line);
@@ -340,10 +339,10 @@ static void parse_body_line(struct mime *mime, struct mime_target *target, const
 
 /* --- Header lines --------------------------------------------------------------------------------- */
 
-/* Adds the headers that receivers find within this line if a bare CR ends a line for them. *ends: such receivers see an
- * empty line, which ends the headers. False without memory or when a limit is exceeded. */
-static bool split_header(struct mime_target *target, struct mime_headers *headers, const struct mime_line *line,
-                         bool *ends)
+/* Some receivers treat a bare CR as a line end. Adds the headers that they find within this line. *ends: they find an
+ * empty line, which ends the headers. Returns false if memory is exhausted or a limit is exceeded. */
+static bool add_headers_after_cr(struct mime_target *target, struct mime_headers *headers, const struct mime_line *line,
+                                 bool *ends)
 {
     const uint8_t *at = line->bytes, *end = at + line->length, *cr;
     bool kept = true;
@@ -363,10 +362,10 @@ static bool split_header(struct mime_target *target, struct mime_headers *header
 
 static void parse_header_line(struct mime *mime, struct mime_target *target, const struct mime_line *line)
 {
-    struct mime_headers *headers = mime->main_done ? &mime->part : &mime->main;
+    struct mime_headers *headers = mime->main_complete ? &mime->part : &mime->main;
     const uint8_t *bytes = line->bytes;
     uint32_t count = headers->count;
-    bool kept = true, ends = false, early = mime->writers > 0;
+    bool kept = true, ends = false, is_body_line = mime->writers > 0;
 
     if (line->begins && line->length == 0 && line->end_length > 0) {
         end_headers(mime, target);
@@ -383,7 +382,7 @@ static void parse_header_line(struct mime *mime, struct mime_target *target, con
 
         if (kept && !mime->header_open && !is_mbox_line && bytes[0] != '\r') {
             start_body_early(mime, target, headers, false);
-            early = true;
+            is_body_line = true;
         }
     }
     if (mime->header_open && headers->count > 0) {
@@ -395,12 +394,12 @@ static void parse_header_line(struct mime *mime, struct mime_target *target, con
             mime->anomalies |= MIME_LONG_HEADER_VALUE;
     }
     if (line->length > 0 && memchr(bytes, '\r', line->length)) {
-        kept &= split_header(target, headers, line, &ends);
+        kept &= add_headers_after_cr(target, headers, line, &ends);
         mime->header_open = false;
     }
     if (!kept)
         mime->anomalies |= MIME_PARSE_FAILED;
-    if (early)
+    if (is_body_line)
         parse_body_line(mime, target, line);
     if (ends) /* the body starts after this line */
         start_body_early(mime, target, headers, bytes[0] == '\r');
@@ -412,12 +411,12 @@ enum { DELIMITERS_MAX = 16 }; /* candidate positions per line */
 
 struct delimiter {
     const struct mime_boundary *boundary; /* NULL: not a delimiter */
-    bool closes;
-    bool ambiguous; /* only some receivers treat the line as a delimiter */
+    bool closes;                          /* close-delimiter: no further part follows */
+    bool ambiguous;                       /* only some receivers treat the line as a delimiter */
 };
 
-/* Returns the longest boundary at the start of the bytes; of equally long ones the innermost. */
-static const struct mime_boundary *boundary_at(const struct mime *mime, const uint8_t *bytes, uint32_t length)
+/* Returns the longest boundary that the bytes start with; of equally long ones the innermost. */
+static const struct mime_boundary *find_boundary(const struct mime *mime, const uint8_t *bytes, uint32_t length)
 {
     const struct mime_boundary *longest = NULL;
 
@@ -431,24 +430,24 @@ static const struct mime_boundary *boundary_at(const struct mime *mime, const ui
     return longest;
 }
 
-/* Checks whether a line is a delimiter. Some receivers accept a boundary anywhere in a line, followed by any text;
- * others require it at the start, followed by blanks only. */
+/* Finds a boundary in a line. If it is at the start and only blanks follow, the line is a delimiter for all receivers;
+ * otherwise for some of them (ambiguous). */
 static struct delimiter find_delimiter(const struct mime *mime, const struct mime_line *line)
 {
     struct delimiter found = { .boundary = NULL };
-    uint32_t at = 0, places = 0;
+    uint32_t at = 0, candidates = 0;
 
     if (!line->begins || mime->boundaries == 0)
         return found;
-    while (at + 2 < line->length && places < DELIMITERS_MAX && !found.boundary) {
+    while (at + 2 < line->length && candidates < DELIMITERS_MAX && !found.boundary) {
         const uint8_t *hyphen = memchr(line->bytes + at, '-', line->length - at);
 
         if (!hyphen)
             return found;
         at = (uint32_t)(hyphen - line->bytes);
         found.boundary =
-            at + 1 < line->length && hyphen[1] == '-' ? boundary_at(mime, hyphen, line->length - at) : NULL;
-        places++;
+            at + 1 < line->length && hyphen[1] == '-' ? find_boundary(mime, hyphen, line->length - at) : NULL;
+        candidates++;
         at++;
     }
     if (!found.boundary)
@@ -474,7 +473,7 @@ static void handle_delimiter(struct mime *mime, struct mime_target *target, cons
         mime->boundaries--;
     mime->header_open = false;
     mime->extracts_urls = false;
-    mime->early = 0;
+    mime->early_body_headers = 0;
     mime->level = delimiter->boundary->level;
     mime->state = delimiter->closes ? MIME_IN_BODY : MIME_IN_HEADERS;
     mime_headers_clear(target->heap, &mime->part);
@@ -496,14 +495,14 @@ void mime_line(struct mime *mime, struct mime_target *target, const struct mime_
     const struct delimiter delimiter = find_delimiter(mime, line);
 
     if (delimiter.boundary) {
-        /* Headers without a following empty line: a part without a body. */
+        /* The part has headers that no empty line ends, and no body. */
         if (mime->state == MIME_IN_HEADERS && mime->part.count > 0 && !delimiter.ambiguous)
             end_headers(mime, target);
         handle_delimiter(mime, target, line, &delimiter);
         return;
     }
-    /* While the end of a file is ambiguous, following header lines are also written to it. The empty line is written
-     * before parse_header_line(), since it does not belong to the files opened there. */
+    /* While the end of a file is ambiguous, header lines are also written to it. The empty line after the headers is
+     * written to it here, because parse_header_line() then opens the files of the part. */
     if (mime->state == MIME_IN_BODY) {
         parse_body_line(mime, target, line);
         return;

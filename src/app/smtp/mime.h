@@ -2,10 +2,9 @@
 /*
  * MIME parser: a message (RFC 5322) with its parts (RFC 2045 to 2047, 2231), line by line.
  *
- * The caller passes lines without the encoding of the transport (dot-stuffing, chunks). Long lines are passed in pieces
- * whose size must not depend on segment boundaries, so that the result is the same for any segmentation. Parts with a
- * name become files. A part may be a message or contain parts; the parser keeps a stack of boundaries and does not
- * recurse.
+ * The caller removes the encoding of the transport (dot-stuffing, chunks) and passes line by line, and long lines in
+ * pieces. The size of pieces must not depend on TCP segments, so that the result does not either. Parts with a name
+ * become files. A part may be a message or a multipart; the parser has a stack of boundaries and does not recurse.
  *
  * Threads:   a message belongs to one worker.
  * Ownership: all memory is in the target's heap and freed by mime_clear(); files belong to the list they are opened in.
@@ -24,14 +23,14 @@
 enum {
     MIME_PIECE_MAX = 4096,    /* maximum bytes of a line passed in one call */
     MIME_DEPTH_MAX = 16,      /* nested multiparts */
-    MIME_BOUNDARIES_MAX = 24, /* of all levels: receivers differ in which parameter is the boundary */
-    MIME_WRITERS_MAX = 4,     /* files open at once: interpretations of the same lines */
+    MIME_BOUNDARIES_MAX = 24, /* of all levels; a level has several if receivers may differ in its boundary */
+    MIME_WRITERS_MAX = 4,     /* files that the same lines are written to, one for each interpretation */
     MIME_NESTED_MAX = 64,     /* nested messages */
     MIME_BOUNDARY_MAX = 254,
     MIME_HEADERS_MAX = 512,
-    MIME_HEADER_BYTES = 64 << 10,      /* all headers of a message or of a part */
-    MIME_HEADERS_KEPT = 128,           /* headers reserved for important ones (mime_header.c) */
-    MIME_HEADER_BYTES_KEPT = 16 << 10, /* bytes reserved for them */
+    MIME_HEADER_BYTES = 64 << 10,          /* all headers of a message or of a part */
+    MIME_HEADERS_RESERVED = 128,           /* number of these that are reserved for important headers (mime_header.c) */
+    MIME_HEADER_BYTES_RESERVED = 16 << 10, /* bytes reserved for important headers */
     MIME_FILES_MAX = 256,
     MIME_FILE_NAME_MAX = 255,
     MIME_URLS_MAX = 256,
@@ -41,7 +40,7 @@ enum {
 
 /* Anomalies of a message, a bit set. */
 enum mime_anomaly {
-    MIME_PARSE_FAILED = 1 << 0, /* no memory, or a limit was exceeded */
+    MIME_PARSE_FAILED = 1 << 0, /* memory is exhausted, or a limit was exceeded */
     MIME_MALFORMED = 1 << 1,    /* nesting limit exceeded */
     MIME_INVALID_BASE64 = 1 << 2,
     MIME_INVALID_QUOTED = 1 << 3,
@@ -57,7 +56,7 @@ struct mime_options {
     bool decode_base64, decode_quoted;
     bool extract_urls, keep_scheme;
     uint32_t value_depth;       /* longer header values are an anomaly */
-    const char *const *schemes; /* "http://" ..., NULL-terminated */
+    const char *const *schemes; /* of URLs, e.g. "http://"; NULL-terminated */
 };
 
 struct mime_header {
@@ -78,12 +77,12 @@ struct mime_urls {
     struct buffer text;
     struct mime_text *list;
     uint32_t count, room;
-    struct buffer line; /* incomplete line of decoded text */
+    struct buffer line; /* incomplete line in which URLs are still to be searched */
 };
 
 enum mime_encoding { MIME_PLAIN, MIME_BASE64, MIME_QUOTED, MIME_UUENCODE };
 
-/* Start of an escape sequence that the next piece of the line may complete. */
+/* Quoted-printable decoder: the incomplete escape sequence at the end of a piece. */
 struct mime_quoted {
     uint8_t bytes[2], count;
 };
@@ -96,31 +95,33 @@ struct mime_boundary {
 
 enum mime_state { MIME_IN_HEADERS, MIME_IN_BODY };
 
-/* An open file in one interpretation of the message. */
+/* An open file, and the decoder for one interpretation of the message. */
 struct mime_writer {
     struct file *file;
     enum mime_encoding encoding;
     struct base64_stream base64;
     struct mime_quoted quoted;
-    uint8_t line_end[2], line_end_length; /* the last line end: before a delimiter it belongs to the delimiter */
-    bool alternative; /* an alternative interpretation: URLs are extracted from the first one only */
+    uint8_t line_end[2], line_end_length; /* of the last line; not written yet, because before a delimiter it is not
+                                             part of the file */
+    bool alternative; /* not the first interpretation: no URLs are extracted and no anomalies reported */
 };
 
 struct mime {
     const struct mime_options *options;
     enum mime_state state;
-    unsigned anomalies; /* all anomalies so far */
-    struct mime_headers main, part;
-    bool main_done, ended;
+    unsigned anomalies;             /* all anomalies so far */
+    struct mime_headers main, part; /* headers of the message, and of the current part */
+    bool main_complete;             /* the headers of the message are complete */
+    bool ended;
     bool header_open; /* the last header may continue on the next line */
     bool extracts_urls;
-    uint8_t boundaries; /* number of entries in boundary[] */
-    uint8_t level;      /* of the current part; 0: the message */
-    uint8_t nested;
-    uint16_t files;
-    uint32_t early; /* number of headers at the last possible start of the body without an empty line */
+    uint8_t boundaries;          /* number of entries in boundary[] */
+    uint8_t level;               /* nesting level of the current part; 0: the message */
+    uint8_t nested;              /* number of nested messages so far */
+    uint16_t files;              /* number of files opened so far */
+    uint32_t early_body_headers; /* number of headers when start_body_early() was last called */
     struct mime_boundary boundary[MIME_BOUNDARIES_MAX];
-    uint32_t line_length; /* of the current line so far */
+    uint32_t line_length; /* bytes of the current line so far */
     uint8_t writers;      /* number of open files, in the order of their creation */
     struct mime_writer writer[MIME_WRITERS_MAX];
     struct mime_urls urls;
@@ -147,34 +148,37 @@ struct mime_line {
     bool begins;        /* the first piece of its line */
 };
 
-/* `body_md5`: compute the MD5 of the body. */
+/* Starts a message. `body_md5`: compute the MD5 of the body. */
 void mime_init(struct mime *mime, const struct mime_options *options, bool body_md5);
 void mime_clear(struct heap *heap, struct mime *mime);
+/* Parses the next line or piece. */
 void mime_line(struct mime *mime, struct mime_target *target, const struct mime_line *line);
-/* Starts a message at the current position of `other`. Its files start with the buffered ends of the open files of
- * `other`. False without memory. */
+/* Starts `mime` as a copy of the incomplete message `other`. Its files start with the last bytes of the open files of
+ * `other`. Returns false if memory is exhausted. */
 bool mime_continue(struct mime *mime, struct mime_target *target, const struct mime *other);
 /* Records lost bytes: open files get a gap and continue, the current header ends. */
 void mime_gap(struct mime *mime, struct mime_target *target, uint64_t length);
-/* Ends the message; `complete`: its regular end was seen. */
+/* Ends the message. `complete`: all of it was received. */
 void mime_end(struct mime *mime, struct mime_target *target, bool complete);
 
 /* --- mime_header.c -------------------------------------------------------------------------------- */
 
-/* Add a header line; append a continuation to the last header. False without memory or when a limit is exceeded. */
+/* Add a header line; append a continuation line to the last header. Return false if memory is exhausted or a limit is
+ * exceeded. */
 bool mime_headers_add(struct heap *heap, struct mime_headers *headers, const uint8_t *line, uint32_t length);
 bool mime_headers_append(struct heap *heap, struct mime_headers *headers, const uint8_t *bytes, uint32_t length);
-/* False without memory. */
+/* Returns false if memory is exhausted. */
 bool mime_headers_copy(struct heap *heap, struct mime_headers *headers, const struct mime_headers *other);
 void mime_headers_clear(struct heap *heap, struct mime_headers *headers);
-/* Returns header number `index` of those with this name (lower case), or NULL. */
+/* Returns header number `index` (from 0) of those with this name (lower case), or NULL. */
 const struct mime_header *mime_headers_find(const struct mime_headers *headers, const char *name, uint32_t index);
-/* Reads a parameter of a header value: `text/plain; name="a b"`, also in sections (name*0, name*1) and with a charset
- * (name*). At most `room` bytes are written to `out`; *length is the full length. False when it does not exist. */
+/* Gets a parameter of a header value such as `text/plain; name="a b"`, also in sections (name*0, name*1) and with a
+ * charset (name*), as in RFC 2231. Writes at most `room` bytes to `out`; *length is the full length. Returns false if
+ * it does not exist. */
 bool mime_parameter(const uint8_t *value, uint32_t value_length, const char *name, uint8_t *out, uint32_t room,
                     uint32_t *length);
-/* Calls found() for each value that some receiver may use as the parameter: at every occurrence of `name` and an equals
- * sign, with and without quotes, escapes and comments. */
+/* Calls found() for each value that a lenient receiver may use as the parameter: at every occurrence of `name` with an
+ * equals sign, and there with and without quotes, escapes and comments. */
 void mime_each_parameter(const uint8_t *value, uint32_t value_length, const char *name,
                          void (*found)(void *user, const uint8_t *bytes, uint32_t length), void *user);
 /* Whether the value contains the word (lower case). */
@@ -183,33 +187,34 @@ bool mime_equal_nocase(const uint8_t *bytes, uint32_t length, const char *word);
 
 /* --- mime_decode.c -------------------------------------------------------------------------------- */
 
-/* Decodes to at most length + 4 bytes and returns their number. `ends`: the line ends after the input; *soft: with a
- * soft line break. Invalid escapes are copied unchanged. */
+/* Decodes quoted-printable to at most length + 4 bytes and returns their number. `ends`: the line ends after the input;
+ * then *soft tells whether it ends with a soft line break. Invalid escapes are copied unchanged. */
 uint32_t mime_decode_quoted(struct mime_quoted *state, const uint8_t *in, uint32_t length, bool ends, uint8_t *out,
                             bool *soft, bool *invalid);
 
-/* Returns the name in a uuencode line "begin 644 name", or NULL when the line is not one. */
+/* Returns the file name in a line "begin 644 name", which starts uuencoded data, or NULL if the line is not one. */
 const uint8_t *mime_uuencode_begin(const uint8_t *line, uint32_t length, uint32_t *name_length);
 /* Decodes a line of uuencode to at most 63 bytes and returns their number. */
 uint32_t mime_decode_uuencode(const uint8_t *line, uint32_t length, uint8_t *out);
 
 /* --- mime_writer.c -------------------------------------------------------------------------------- */
 
-/* Opens a file that starts with the next line. `alternative`: an alternative to a file that started with the same line.
- */
+/* Opens a file that starts with the next line. `alternative`: another interpretation of lines that are already written
+ * to a file. */
 void mime_open_file(struct mime *mime, struct mime_target *target, const uint8_t *name, uint32_t length,
                     enum mime_encoding encoding, bool alternative);
 /* Writes the line to all open files. */
 void mime_write_line(struct mime *mime, struct mime_target *target, const struct mime_line *line);
-/* Opens copies of the open files of another message state; they start with the buffered ends of those files. */
+/* Opens a file for each open file of `other`; it starts with the last bytes of that file. */
 void mime_copy_files(struct mime *mime, struct mime_target *target, const struct mime *other);
 void mime_close_files(struct mime *mime, struct mime_target *target, bool complete);
 
 /* --- mime_url.c ----------------------------------------------------------------------------------- */
 
-/* Adds decoded text and extracts the URLs of complete lines. False without memory. */
+/* Extracts the URLs of complete lines of decoded text and stores an incomplete line until its end follows. Returns
+ * false if memory is exhausted. */
 bool mime_find_urls(struct heap *heap, struct mime *mime, const uint8_t *text, uint32_t length);
-/* Extracts the URLs of an incomplete line at the end of a part. False without memory. */
+/* Extracts the URLs of the incomplete line at the end of a part. Returns false if memory is exhausted. */
 bool mime_finish_urls(struct heap *heap, struct mime *mime);
 void mime_urls_clear(struct heap *heap, struct mime_urls *urls);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Incremental decoder for quoted-printable (RFC 2045 6.7), and decoder for lines of uuencode. */
+/* Incremental decoder of quoted-printable (RFC 2045 6.7), and decoder of uuencoded lines. */
 #include "mime.h"
 #include "sluice/hex.h"
 
-/* Decodes a complete escape sequence; returns the number of bytes. Like receivers, copies an invalid one unchanged. */
+/* Decodes the two digits of an escape sequence and returns the number of bytes written. Copies an invalid sequence
+ * unchanged, like mail receivers. */
 static uint32_t decode_escape(const uint8_t *bytes, uint8_t *out, bool *invalid)
 {
     if (hex_byte(bytes, out))
@@ -15,7 +16,7 @@ static uint32_t decode_escape(const uint8_t *bytes, uint8_t *out, bool *invalid)
     return 3;
 }
 
-/* Whether only blanks follow, so that the `=` before them is a soft break (RFC 2045 6.7, rule 3). */
+/* Whether all bytes are blanks. `=` followed by blanks is a soft line break (RFC 2045 6.7, rule 3). */
 static bool only_blanks(const uint8_t *in, uint32_t length)
 {
     while (length > 0 && (*in == ' ' || *in == '\t' || *in == '\r'))
@@ -23,7 +24,7 @@ static bool only_blanks(const uint8_t *in, uint32_t length)
     return length == 0;
 }
 
-/* state->count: 0 in text, 1 after `=`, 2 after its first digit, which is in bytes[0]. */
+/* state->count: 0 in text, 1 after `=`, 2 after `=` and the digit in bytes[0]. */
 uint32_t mime_decode_quoted(struct mime_quoted *state, const uint8_t *in, uint32_t length, bool ends, uint8_t *out,
                             bool *soft, bool *invalid)
 {
@@ -38,7 +39,7 @@ uint32_t mime_decode_quoted(struct mime_quoted *state, const uint8_t *in, uint32
             if (ends && i + 1 < length && only_blanks(in + i + 1, length - i - 1))
                 break;
         } else if (state->count == 1 && in[i] == '\r') {
-            state->count = 0; /* a soft line break for receivers that accept a bare CR as line end */
+            state->count = 0; /* a soft line break to receivers that accept a bare CR as line end */
         } else if (in[i] == '=') {
             /* The previous escape is invalid; this `=` may start another one. */
             *invalid = true;
@@ -94,7 +95,7 @@ const uint8_t *mime_uuencode_begin(const uint8_t *line, uint32_t length, uint32_
     return at < length ? line + at : NULL;
 }
 
-/* Trailing blanks may be lost in transit: missing characters count as zeros. */
+/* Missing characters at the end of a line count as blanks, that is zeros: mail servers may remove trailing blanks. */
 uint32_t mime_decode_uuencode(const uint8_t *line, uint32_t length, uint8_t *out)
 {
     uint32_t size = length > 0 ? (uint32_t)(line[0] - ' ') & UU_LINE_MAX : 0, written = 0;

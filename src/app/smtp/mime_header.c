@@ -30,7 +30,7 @@ static bool is_space(uint8_t c)
 
 /* --- Header lists --------------------------------------------------------------------------------- */
 
-static bool has_room(struct heap *heap, struct mime_headers *headers)
+static bool reserve_header(struct heap *heap, struct mime_headers *headers)
 {
     if (headers->count < headers->room)
         return true;
@@ -47,8 +47,8 @@ static bool has_room(struct heap *heap, struct mime_headers *headers)
     return true;
 }
 
-/* Whether a header is inspected by rules or describes a part. Memory is reserved for these, so that many other headers
- * cannot displace them. */
+/* Whether rules inspect the header or it describes a part. Entries and memory are reserved for these headers, so that a
+ * sender cannot displace them with many others. */
 static bool is_important(const uint8_t *name, uint32_t length)
 {
     static const char *const names[] = { "content-type",
@@ -69,7 +69,7 @@ static bool is_important(const uint8_t *name, uint32_t length)
     return false;
 }
 
-/* A line without a colon is not a header and is ignored. */
+/* Ignores a line without a colon. */
 bool mime_headers_add(struct heap *heap, struct mime_headers *headers, const uint8_t *line, uint32_t length)
 {
     const uint8_t *colon = memchr(line, ':', length);
@@ -82,17 +82,17 @@ bool mime_headers_add(struct heap *heap, struct mime_headers *headers, const uin
     while (value < length && is_space(line[value]))
         value++;
     header = (struct mime_header){ .name = headers->text.length, .name_length = (uint32_t)(colon - line) };
-    /* Receivers, and Postfix when it delivers, accept blanks before the colon. */
+    /* Receivers accept blanks before the colon, and so does Postfix when it delivers a message. */
     while (header.name_length > 0 && is_space(line[header.name_length - 1]))
         header.name_length--;
     header.value = header.name + header.name_length;
     header.value_length = length - value;
     if (!is_important(line, header.name_length)) {
-        count_max -= MIME_HEADERS_KEPT;
-        bytes_max -= MIME_HEADER_BYTES_KEPT;
+        count_max -= MIME_HEADERS_RESERVED;
+        bytes_max -= MIME_HEADER_BYTES_RESERVED;
     }
     if (headers->count >= count_max || headers->text.length > bytes_max || length > bytes_max - headers->text.length ||
-        !has_room(heap, headers))
+        !reserve_header(heap, headers))
         return false;
     if (buffer_append(heap, &headers->text, line, header.name_length, MIME_HEADER_BYTES) < header.name_length ||
         buffer_append(heap, &headers->text, line + value, length - value, MIME_HEADER_BYTES) < length - value)
@@ -154,7 +154,7 @@ struct parameter {
     uint32_t name_length, value_length;
 };
 
-/* Reads the next `name=value;` and skips text without a value. Backslashes in quoted values are kept. */
+/* Gets the next `name=value;`, skipping text without an equals sign. Backslashes in a quoted value are not removed. */
 static bool next_parameter(struct cursor *cur, struct parameter *out)
 {
     const uint8_t *equals = cur->at, *at, *end;
@@ -187,9 +187,9 @@ static bool next_parameter(struct cursor *cur, struct parameter *out)
     return true;
 }
 
-/* Returns the section of `name` that a parameter contains: 0 for name*0, name and name*; -1 for another parameter.
- * *encoded: the value is percent-encoded, and section 0 has a charset. */
-static int section_of(const struct parameter *parameter, const char *name, bool *encoded)
+/* Returns the number of the section (RFC 2231) of `name` that the parameter contains: 0 for name, name* and name*0; -1
+ * for another parameter. *encoded: the value is percent-encoded, and section 0 begins with a charset. */
+static int section_number(const struct parameter *parameter, const char *name, bool *encoded)
 {
     uint32_t length = (uint32_t)strlen(name), at = length;
     int section = 0;
@@ -220,7 +220,7 @@ static void write_byte(struct text_writer *w, uint8_t byte)
     w->length++;
 }
 
-/* Decodes a value of RFC 2231: charset'language'text in the first section, and %XX escapes. */
+/* Decodes a value according to RFC 2231: charset'language'text in the first section, and %XX escapes. */
 static void write_encoded(struct text_writer *w, const struct parameter *parameter, bool first)
 {
     const uint8_t *value = parameter->value;
@@ -258,7 +258,7 @@ bool mime_parameter(const uint8_t *value, uint32_t value_length, const char *nam
     struct cursor cur = cursor_of(semicolon + 1, (size_t)(value + value_length - semicolon - 1));
 
     while (next_parameter(&cur, &parameter)) {
-        section = section_of(&parameter, name, &is_encoded);
+        section = section_number(&parameter, name, &is_encoded);
         if (section < 0 || present >> section & 1)
             continue;
         sections[section] = parameter;
@@ -278,7 +278,8 @@ bool mime_parameter(const uint8_t *value, uint32_t value_length, const char *nam
 
 /* --- Parameters of lenient receivers -------------------------------------------------------------- */
 
-enum { LENIENT_VALUE_MAX = 512, LENIENT_FOUND_MAX = 8 }; /* bytes of a value; occurrences in a header */
+/* LENIENT_VALUE_MAX: bytes of a value; LENIENT_FOUND_MAX: occurrences of the parameter in a header */
+enum { LENIENT_VALUE_MAX = 512, LENIENT_FOUND_MAX = 8 };
 
 bool mime_contains(const uint8_t *value, uint32_t length, const char *word)
 {
@@ -290,13 +291,14 @@ bool mime_contains(const uint8_t *value, uint32_t length, const char *word)
     return false;
 }
 
-static bool is_name(uint8_t c)
+static bool is_name_byte(uint8_t c)
 {
     return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z') || c == '-' || c == '_' || c == '*';
 }
 
-/* Returns the start of the value of a name that ends at `at`, or 0; *encoded: RFC 2231. */
-static uint32_t value_start(const uint8_t *value, uint32_t length, uint32_t at, bool *encoded)
+/* Returns the offset of the value after a name that ends at `at`, or 0 if no equals sign follows. Skips blanks and
+ * comments before the value. *encoded: the value is encoded according to RFC 2231. */
+static uint32_t find_value_start(const uint8_t *value, uint32_t length, uint32_t at, bool *encoded)
 {
     *encoded = at < length && value[at] == '*';
     at += *encoded;
@@ -325,7 +327,7 @@ static void report_value(const struct value_callback *to, const uint8_t *bytes, 
         to->found(to->user, bytes, length);
 }
 
-/* Reports the value without backslashes, line breaks and quotes, if it contains any. */
+/* Reports the value without backslashes, line ends and quotes, if it contains any of these. */
 static void report_unquoted(const struct value_callback *to, const uint8_t *bytes, uint32_t length)
 {
     uint8_t out[LENIENT_VALUE_MAX];
@@ -338,10 +340,10 @@ static void report_unquoted(const struct value_callback *to, const uint8_t *byte
         report_value(to, out, written);
 }
 
-/* Returns the length of a value, including quotes, that all receivers interpret in the same way; 0 otherwise. */
+/* Returns the length of the value, including quotes, if all receivers interpret it in the same way; otherwise 0. */
 static uint32_t unambiguous_length(const uint8_t *value, uint32_t length)
 {
-    uint32_t end = 0, behind;
+    uint32_t end = 0, next;
 
     if (length > 0 && value[0] == '"') {
         for (end = 1;
@@ -351,12 +353,12 @@ static uint32_t unambiguous_length(const uint8_t *value, uint32_t length)
             return 0;
         end++;
     } else {
-        while (end < length && (is_name(value[end]) || (value[end] && strchr("._=+/:?!#$%&^`{|}~", value[end]))))
+        while (end < length && (is_name_byte(value[end]) || (value[end] && strchr("._=+/:?!#$%&^`{|}~", value[end]))))
             end++;
     }
-    for (behind = end; behind < length && is_space(value[behind]);)
-        behind++;
-    return behind == length || value[behind] == ';' ? end : 0;
+    for (next = end; next < length && is_space(value[next]);)
+        next++;
+    return next == length || value[next] == ';' ? end : 0;
 }
 
 /* Reports each interpretation of the value that starts at `value`. */
@@ -376,18 +378,18 @@ static void report_interpretations(const struct value_callback *to, const uint8_
         write_encoded(&w, &parameter, true);
         report_value(to, out, w.length < w.room ? w.length : w.room);
     }
-    const uint32_t clear = unambiguous_length(value, length);
+    const uint32_t unambiguous = unambiguous_length(value, length);
 
-    if (clear > 0 && (encoded || value[quoted] != '<')) {
+    if (unambiguous > 0 && (encoded || value[quoted] != '<')) {
         if (!encoded)
-            report_value(to, value + quoted, clear - 2 * quoted);
+            report_value(to, value + quoted, unambiguous - 2 * quoted);
         return;
     }
     while (end < length && !(quoted ? value[end] == '"' : value[end] == ';'))
         end += quoted && value[end] == '\\' && end + 1 < length ? 2 : 1;
     report_value(to, value + quoted, (end < length ? end : length) - quoted);
     report_unquoted(to, value + quoted, (end < length ? end : length) - quoted);
-    /* Receivers that ignore the opening quote or end the value before the closing one. */
+    /* Some receivers ignore the opening quote, or end the value before the closing quote. */
     for (end = quoted; end < length && value[end] != ';' && value[end] != '"' && value[end] != '(';)
         end++;
     report_value(to, value + quoted, end - quoted);
@@ -403,7 +405,7 @@ static void report_interpretations(const struct value_callback *to, const uint8_
     }
 }
 
-/* Returns the offset after a quoted text that starts at `at`, or `at` when there is none. */
+/* Returns the offset after the quoted string that starts at `at`, or `at` if there is none. */
 static uint32_t skip_quoted(const uint8_t *value, uint32_t length, uint32_t at)
 {
     uint32_t end = at + 1;
@@ -420,21 +422,21 @@ void mime_each_parameter(const uint8_t *value, uint32_t value_length, const char
 {
     const struct value_callback to = { .found = found, .user = user };
     uint32_t size = (uint32_t)strlen(name), start;
-    unsigned places = 0;
+    unsigned occurrences = 0;
     bool encoded;
 
-    for (uint32_t at = 0; at + size < value_length && places < LENIENT_FOUND_MAX; at++) {
+    for (uint32_t at = 0; at + size < value_length && occurrences < LENIENT_FOUND_MAX; at++) {
         at = skip_quoted(value, value_length, at);
         if (at + size >= value_length)
             break;
-        if ((at > 0 && is_name(value[at - 1])) || !mime_equal_nocase(value + at, size, name))
+        if ((at > 0 && is_name_byte(value[at - 1])) || !mime_equal_nocase(value + at, size, name))
             continue;
-        start = value_start(value, value_length, at + size, &encoded);
+        start = find_value_start(value, value_length, at + size, &encoded);
         if (start == 0 || start >= value_length)
             continue;
         report_interpretations(&to, value + start,
                                value_length - start < LENIENT_VALUE_MAX ? value_length - start : LENIENT_VALUE_MAX,
                                encoded);
-        places++;
+        occurrences++;
     }
 }

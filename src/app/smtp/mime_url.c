@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Extraction of URLs from the text of a message: the configured schemes, anywhere in a line. A URL ends at a blank, a
- * quote, a bracket, or the end of the line.
+ * Extraction of URLs from the text of a message. A URL starts with a configured scheme, anywhere in a line, and ends
+ * before a blank, a quote, `<`, `>`, `]`, or the end of the line.
  */
 #include <string.h>
 
@@ -34,10 +34,12 @@ static bool add_url(struct heap *heap, const struct mime *mime, struct mime_urls
     return true;
 }
 
-/* Adds all URLs of one scheme: finds each colon, then compares the scheme that ends with "://" there. */
-static bool scan_scheme(struct heap *heap, struct mime *mime, const char *scheme, const uint8_t *text, uint32_t length)
+/* Adds all URLs with one scheme, such as "http://": searches for colons, which are rare, and compares the bytes around
+ * them. */
+static bool add_urls_with_scheme(struct heap *heap, struct mime *mime, const char *scheme, const uint8_t *text,
+                                 uint32_t length)
 {
-    uint32_t scheme_length = (uint32_t)strlen(scheme), at = 0, low = 0;
+    uint32_t scheme_length = (uint32_t)strlen(scheme), at = 0, previous_end = 0;
 
     while (at < length) {
         const uint8_t *colon = memchr(text + at, ':', length - at);
@@ -46,7 +48,7 @@ static bool scan_scheme(struct heap *heap, struct mime *mime, const char *scheme
         if (!colon)
             return true;
         at = (uint32_t)(colon - text) + 1;
-        if (at + 2 < scheme_length + low || length - at < 2)
+        if (at + 2 < scheme_length + previous_end || length - at < 2)
             continue;
         begin = at + 2 - scheme_length;
         if (!mime_equal_nocase(text + begin, scheme_length, scheme))
@@ -55,17 +57,17 @@ static bool scan_scheme(struct heap *heap, struct mime *mime, const char *scheme
             end++;
         if (!add_url(heap, mime, &mime->urls, text + begin, end - begin, scheme_length))
             return false;
-        at = low = end;
+        at = previous_end = end;
     }
     return true;
 }
 
-static bool scan_line(struct heap *heap, struct mime *mime, const uint8_t *text, uint32_t length)
+static bool find_urls_in_line(struct heap *heap, struct mime *mime, const uint8_t *text, uint32_t length)
 {
     if (!memchr(text, ':', length))
         return true;
     for (const char *const *scheme = mime->options->schemes; *scheme; scheme++)
-        if (!scan_scheme(heap, mime, *scheme, text, length))
+        if (!add_urls_with_scheme(heap, mime, *scheme, text, length))
             return false;
     return true;
 }
@@ -79,7 +81,7 @@ bool mime_find_urls(struct heap *heap, struct mime *mime, const uint8_t *text, u
         uint32_t room = MIME_URL_LINE_MAX - line->length, size = end ? (uint32_t)(end + 1 - text) : length;
 
         if (end && line->length == 0) {
-            if (!scan_line(heap, mime, text, size))
+            if (!find_urls_in_line(heap, mime, text, size))
                 return false;
         } else {
             size = size < room ? size : room;
@@ -97,7 +99,7 @@ bool mime_find_urls(struct heap *heap, struct mime *mime, const uint8_t *text, u
 bool mime_finish_urls(struct heap *heap, struct mime *mime)
 {
     struct buffer *line = &mime->urls.line;
-    bool done = line->length == 0 || scan_line(heap, mime, line->bytes, line->length);
+    bool done = line->length == 0 || find_urls_in_line(heap, mime, line->bytes, line->length);
 
     buffer_consume(line, line->length);
     return done;

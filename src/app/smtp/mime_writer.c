@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files of a message. Receivers disagree on the encoding of a part whose header names several or an unusual one, on the
- * end of a part, and on uuencoded files in text. So the same lines may be written to several files, one for each
- * interpretation, and rules inspect all of them.
+ * Files of a message. Receivers may differ in the encoding of a part if its headers name several or an unusual one, in
+ * the end of a part, and in whether they decode uuencoded files in text. The same lines may therefore be written to
+ * several files, one for each interpretation, and rules inspect all of them.
  *
  * If more than MIME_WRITERS_MAX files are open, the first and the newest ones are kept.
  */
@@ -12,6 +12,7 @@
 
 enum { ENCODED_LINE_MAX = 76 };
 
+/* Appends decoded bytes to a file and extracts their URLs. */
 static void append(struct mime *mime, struct mime_target *target, struct mime_writer *writer, const uint8_t *bytes,
                    uint32_t length)
 {
@@ -66,12 +67,12 @@ void mime_open_file(struct mime *mime, struct mime_target *target, const uint8_t
 
 void mime_copy_files(struct mime *mime, struct mime_target *target, const struct mime *other)
 {
-    enum { KEPT_MAX = 4096 };
+    enum { TAIL_MAX = 4096 }; /* bytes copied from the end of a file */
 
     for (unsigned i = 0; i < other->writers; i++) {
         const struct mime_writer *from = &other->writer[i];
         const struct buffer *data = &from->file->data;
-        uint32_t kept = data->length < KEPT_MAX ? data->length : KEPT_MAX;
+        uint32_t tail = data->length < TAIL_MAX ? data->length : TAIL_MAX;
 
         mime_open_file(mime, target, from->file->name.bytes, from->file->name.length, from->encoding,
                        from->alternative);
@@ -84,7 +85,7 @@ void mime_copy_files(struct mime *mime, struct mime_target *target, const struct
         memcpy(writer->line_end, from->line_end, sizeof(writer->line_end));
         writer->line_end_length = from->line_end_length;
         if (from->file->size == from->file->data_offset + data->length)
-            append(mime, target, writer, buffer_at(data, data->length - kept), kept);
+            append(mime, target, writer, buffer_at(data, data->length - tail), tail);
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Server replies. A reply, with all its lines, belongs to the oldest command without one; the first reply is the
- * greeting. The reply to a message ends its transaction, whatever its code.
+ * Server replies. The first reply of the server is the greeting. Each further reply, with all its lines, belongs to the
+ * oldest command with a pending reply. The reply to a message completes its transaction, whatever its code.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "smtp_priv.h"
 
-static const uint16_t codes[] = {
+static const uint16_t known_codes[] = {
     211, 214, 220, 221, 235, 250, 251, 252, 253, 334, 354, 421, 432, 450, 451, 452, 453, 454, 455, 458, 459,
     500, 501, 502, 503, 504, 521, 523, 524, 525, 530, 534, 535, 538, 550, 551, 552, 553, 554, 555, 556,
 };
@@ -26,8 +26,8 @@ static unsigned parse_code(const uint8_t *line, uint32_t length)
             return 0;
         code = code * 10 + (line[i] - '0');
     }
-    for (unsigned i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
-        if (codes[i] == code)
+    for (unsigned i = 0; i < sizeof(known_codes) / sizeof(known_codes[0]); i++)
+        if (known_codes[i] == code)
             return code;
     return 0;
 }
@@ -37,11 +37,11 @@ bool smtp_is_reply(const uint8_t *line, uint32_t length)
     return parse_code(line, length) > 0;
 }
 
-/* Handles the last line of a reply. 0 or -errno. */
+/* Applies the effect of a complete reply to a command. Returns 0 or -errno. */
 static int handle_reply(struct smtp_feed *f, const struct smtp_pending_reply *pending, unsigned code)
 {
     struct smtp_tx *tx = smtp_find_tx(f, pending->tx);
-    const bool is_current = tx && tx == f->current && !tx->request_over;
+    const bool is_current = tx && tx == f->current && !tx->request_complete;
 
     if (tx)
         app_tx_mark_changed(&tx->tx, FLOW_TO_CLIENT);
@@ -81,19 +81,20 @@ static int handle_reply(struct smtp_feed *f, const struct smtp_pending_reply *pe
             smtp_complete_tx(f, tx);
         return 0;
     case SMTP_OTHER:
-        /* The server must have interpreted the unknown command as DATA if it replies 354: a message follows. */
+        /* The server interpreted an unknown command as DATA if it replies 354: a message follows. */
         if (code != 354 || !is_current)
             return 0;
         f->state->mode = SMTP_IN_DATA;
-        f->state->cut[FLOW_TO_SERVER] = false;
+        f->state->mid_line[FLOW_TO_SERVER] = false;
         return smtp_start_message(f, tx);
     default:
         return 0;
     }
 }
 
-/* On 354, which only answers DATA, drops older commands from the queue: their replies were missed or misattributed. */
-static void skip_to_data(struct smtp_feed *f)
+/* 354 is the reply to DATA only. On 354, drops the commands before DATA from the queue: their replies were lost, or
+ * assigned to other commands. */
+static void drop_commands_before_data(struct smtp_feed *f)
 {
     struct smtp_state *state = f->state;
     uint32_t first = state->queue_first, end = first + state->queue_count, data = first;
@@ -107,7 +108,7 @@ static void skip_to_data(struct smtp_feed *f)
 
         if (state->queue[at].has_alternative)
             smtp_resolve_alternative(f, true);
-        if (tx && tx->request_over)
+        if (tx && tx->request_complete)
             smtp_complete_tx(f, tx);
     }
     state->queue_count = end - data;
@@ -118,32 +119,32 @@ int smtp_parse_reply(struct smtp_feed *f, const uint8_t *line, uint32_t length, 
 {
     struct smtp_state *state = f->state;
     unsigned code = parse_code(line, length);
-    bool more = length > 3 && line[3] == '-';
+    bool has_more_lines = length > 3 && line[3] == '-';
 
     if (length == 0 && end_length == 1)
         return 0;
     if (code == 354)
-        skip_to_data(f);
+        drop_commands_before_data(f);
     const struct smtp_pending_reply *pending = state->queue_count > 0 ? &state->queue[state->queue_first] : NULL;
 
     if (code == 0) {
         smtp_event(f, pending ? smtp_find_tx(f, pending->tx) : f->current, SMTP_INVALID_REPLY);
         return -EINVAL;
     }
-    /* The greeting, or another line that answers no command. */
+    /* The greeting, or a line that is not a reply to any command. */
     if (!pending || (!state->greeted && code == 220 && pending->command != SMTP_STARTTLS)) {
         if (!state->greeted && code != 220)
             smtp_event(f, f->current, SMTP_INVALID_REPLY);
-        state->greeted |= !more;
+        state->greeted |= !has_more_lines;
         return 0;
     }
     state->greeted = true;
-    /* Lines of the reply to EHLO announce extensions (RFC 2920, RFC 3030). */
+    /* The reply to EHLO lists the server's extensions, one per line (RFC 2920, RFC 3030). */
     if ((pending->command == SMTP_HELO || pending->command == SMTP_HELO_AGAIN) && code == 250 && length >= 4) {
         state->pipelining |= mime_equal_nocase(line + 4, length - 4, "pipelining");
         state->chunking |= mime_equal_nocase(line + 4, length - 4, "chunking");
     }
-    if (more)
+    if (has_more_lines)
         return 0;
     struct smtp_pending_reply done = *pending;
 
@@ -153,8 +154,8 @@ int smtp_parse_reply(struct smtp_feed *f, const uint8_t *line, uint32_t length, 
     if (--state->queue_count == 0)
         state->queue_first = 0;
     if (done.has_alternative) {
-        /* A server without CHUNKING refuses BDAT as an unknown command and interprets the chunk as commands. Others
-         * skip the chunk. */
+        /* A server without CHUNKING rejects BDAT as an unknown command and interprets the chunk as commands. A server
+         * with CHUNKING that refuses BDAT discards the chunk. */
         bool accepted = done.command == SMTP_DATA_COMMAND ? code < 400 : code < 400 || state->chunking;
 
         int err = handle_reply(f, &done, code);
@@ -177,7 +178,7 @@ void smtp_clear_queue(struct smtp_feed *f)
         const struct smtp_pending_reply *pending = &state->queue[state->queue_first + i];
         struct smtp_tx *tx = smtp_find_tx(f, pending->tx);
 
-        if (tx && tx->request_over)
+        if (tx && tx->request_complete)
             smtp_complete_tx(f, tx);
         if (tx && pending->command == SMTP_DATA_COMMAND && tx == f->current && state->mode == SMTP_COMMANDS)
             state->mode = SMTP_IN_DATA;

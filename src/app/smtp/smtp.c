@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * SMTP (RFC 5321): line-based commands and replies, pipelined or not, and messages after DATA or in chunks (BDAT, RFC
- * 3030). A transaction is one message with its envelope, up to the server's reply to it, or an abandoned envelope (RSET
- * or a further EHLO).
+ * SMTP (RFC 5321): commands and replies, with or without pipelining, and messages after DATA or in chunks (BDAT, RFC
+ * 3030). A transaction is one message with its envelope, up to the server's reply to the message. RSET or a further
+ * EHLO aborts it.
  *
- * Commands are queued until their replies arrive, which come in the same order. A message starts with the reply to
- * DATA, so that bytes after a refused DATA are commands. For bytes before that reply see alternative.c.
+ * Commands are queued until their replies arrive, in the same order. A message starts with the reply to DATA, because
+ * the bytes after a refused DATA are commands. For bytes before that reply see alternative.c.
  *
- * The state refers to transactions by number, because they may be freed between two calls.
+ * The state refers to transactions by id, because they may be freed between two calls.
  */
 #include <errno.h>
 #include <string.h>
@@ -40,18 +40,18 @@ struct smtp_tx *smtp_new_tx(struct smtp_feed *f)
         return NULL;
     tx->has_helo = f->state->has_helo;
     tx->alternative = f->state->depth > 0 ? f->state : NULL;
-    tx->tx.log_never = tx->alternative != NULL; /* until this instance replaces the main one */
+    tx->tx.log_never = tx->alternative != NULL; /* cleared when the instance replaces the main one */
     if (buffer_append(app_heap(f->context), &tx->helo, helo->bytes, helo->length, SMTP_LINE_MAX) < helo->length)
         tx->has_helo = false;
     f->current = tx;
     f->state->current = tx->tx.id + 1;
-    f->state->begun++;
+    f->state->tx_count++;
     return tx;
 }
 
 void smtp_complete_tx(struct smtp_feed *f, struct smtp_tx *tx)
 {
-    tx->request_over = true;
+    tx->request_complete = true;
     app_tx_advance(&tx->tx, FLOW_TO_SERVER, SMTP_COMPLETE);
     app_tx_advance(&tx->tx, FLOW_TO_CLIENT, SMTP_REPLIES_COMPLETE);
     if (tx != f->current)
@@ -104,18 +104,19 @@ static void free_state(struct app_context *context, void *data)
 
 /* --- Lines ---------------------------------------------------------------------------------------- */
 
-/* Consumes a line of commands or replies. Returns the number of bytes consumed; 0 when the line is incomplete. */
+/* Parses a command line or a reply line, as smtp_consume(). A line that is too long is truncated, and the rest skipped.
+ */
 static uint32_t consume_line(struct smtp_feed *f, enum flow_direction direction, const uint8_t *bytes, uint32_t length,
                              uint32_t seen, int *err)
 {
     bool to_server = direction == FLOW_TO_SERVER;
     const uint8_t *end = length > seen ? memchr(bytes + seen, '\n', length - seen) : NULL;
     uint32_t size = end ? (uint32_t)(end - bytes) : length, taken = size + 1;
-    bool cut = size >= SMTP_LINE_MAX;
+    bool truncated = size >= SMTP_LINE_MAX;
 
-    if (!end && !cut)
+    if (!end && !truncated)
         return 0;
-    if (cut) {
+    if (truncated) {
         taken = size = SMTP_LINE_MAX;
         f->state->skip[direction] = true;
     }
@@ -123,9 +124,9 @@ static uint32_t consume_line(struct smtp_feed *f, enum flow_direction direction,
 
     if (to_server)
         *err = smtp_parse_command(f, bytes, line);
-    else if (!cut || smtp_is_reply(bytes, line))
+    else if (!truncated || smtp_is_reply(bytes, line))
         *err = smtp_parse_reply(f, bytes, line, taken - line);
-    if (cut) {
+    if (truncated) {
         smtp_event(f, f->current, SMTP_TRUNCATED_LINE);
         smtp_event(f, f->current, to_server ? SMTP_COMMAND_LINE_TOO_LONG : SMTP_REPLY_LINE_TOO_LONG);
     }
@@ -165,11 +166,11 @@ static void handle_gap(struct smtp_feed *f, const struct app_input *in)
     }
     if (state->mode != SMTP_COMMANDS)
         smtp_message_gap(f, in->gap);
-    if (state->mode == SMTP_IN_CHUNK) { /* the length of the chunk is known: the gap may end within it */
+    if (state->mode == SMTP_IN_CHUNK) { /* the length of the chunk tells whether it continues after the gap */
         bool within = in->gap <= state->chunk_left;
 
         state->chunk_left -= within ? in->gap : state->chunk_left;
-        state->cut[FLOW_TO_SERVER] = true;
+        state->mid_line[FLOW_TO_SERVER] = true;
         if (state->chunk_left == 0)
             smtp_end_chunk(f);
         state->after_chunk = false;
@@ -177,7 +178,7 @@ static void handle_gap(struct smtp_feed *f, const struct app_input *in)
             return;
     }
     state->skip[FLOW_TO_SERVER] = true;
-    state->cut[FLOW_TO_SERVER] = false;
+    state->mid_line[FLOW_TO_SERVER] = false;
     if (state->mode == SMTP_COMMANDS)
         smtp_clear_queue(f);
 }
@@ -192,7 +193,7 @@ static struct app_result smtp_feed(struct app_context *context, void *data, cons
     int err = 0;
 
     f.current = smtp_find_tx(&f, f.state->current);
-    if (f.state->awaits_tls) { /* data that is not TLS although STARTTLS was accepted: SMTP continues */
+    if (f.state->awaits_tls) { /* STARTTLS was accepted, but the data that follows is not TLS: SMTP continues */
         f.state->awaits_tls = false;
         if (!f.current)
             smtp_new_tx(&f);
@@ -203,7 +204,7 @@ static struct app_result smtp_feed(struct app_context *context, void *data, cons
         handle_gap(&f, in);
     }
     if (in->direction == FLOW_TO_SERVER && f.state->unread.length > 0 && in->length > 0) {
-        /* This instance has replaced another one, which had consumed the bytes in `unread`. */
+        /* This instance has replaced the main one, which had consumed the bytes in `unread`. */
         result.consumed = in->length;
         if (smtp_feed_unread(&f, in->bytes, in->length))
             result.status = APP_ERROR;
@@ -234,7 +235,7 @@ static const struct app_pattern patterns[] = {
     { .bytes = "QUIT", .length = 4, .nocase = true, .direction = FLOW_TO_SERVER },
 };
 
-/* Whether fewer bytes than a pattern may still become one; complete patterns are found by the framework. */
+/* Waits for more bytes while they may become one of the patterns; the framework compares complete patterns. */
 static enum app_probe_result probe_client(const struct app_probe *in)
 {
     for (unsigned i = 0; in->length < 4 && i < sizeof(patterns) / sizeof(patterns[0]); i++)
@@ -243,7 +244,7 @@ static enum app_probe_result probe_client(const struct app_probe *in)
     return APP_NO;
 }
 
-/* Detects the greeting: any 220 on a usual port, elsewhere one that contains "SMTP". */
+/* Accepts a greeting 220: any on a port of SMTP, on others one that contains "SMTP". */
 static enum app_probe_result probe_server(const struct app_probe *in)
 {
     const uint8_t *end = memchr(in->bytes, '\n', in->length);
@@ -270,7 +271,7 @@ static enum app_probe_result probe(const struct app_probe *in)
 
 /* --- Events and protocol table -------------------------------------------------------------------- */
 
-/* EVE uses upper case; rules are case-insensitive. */
+/* Names are in upper case because EVE contains them in that form; in rules case is ignored. */
 static const struct app_event events[SMTP_EVENTS] = {
     [SMTP_INVALID_REPLY] = { "INVALID_REPLY", "reply without a known code, or greeting with a code other than 220" },
     [SMTP_UNABLE_TO_MATCH_REPLY] = { "UNABLE_TO_MATCH_REPLY_WITH_REQUEST",
@@ -285,7 +286,7 @@ static const struct app_event events[SMTP_EVENTS] = {
     [SMTP_DATA_REJECTED] = { "DATA_COMMAND_REJECTED", "server refused DATA" },
     [SMTP_FAILED_CHANGE] = { "FAILED_PROTOCOL_CHANGE", "no TLS after an accepted STARTTLS" },
     [SMTP_MIME_PARSE_FAILED] = { "MIME_PARSE_FAILED",
-                                 "message exceeds the limit of headers, files or URLs, or no memory" },
+                                 "message exceeds the limit of headers, files or URLs, or memory is exhausted" },
     [SMTP_MIME_MALFORMED] = { "MIME_MALFORMED_MSG", "parts or messages nested deeper than the limit" },
     [SMTP_MIME_INVALID_BASE64] = { "MIME_INVALID_BASE64", "file with invalid bytes in base64" },
     [SMTP_MIME_INVALID_QUOTED] = { "MIME_INVALID_QP", "file with an invalid escape in quoted-printable" },
@@ -298,7 +299,7 @@ static const struct app_event events[SMTP_EVENTS] = {
     [SMTP_DUPLICATE_FIELDS] = { "DUPLICATE_FIELDS", "second HELO in a session, or second MAIL FROM in a transaction" },
     [SMTP_UNPARSABLE_CONTENT] = { "UNPARSABLE_CONTENT",
                                   "second message started although the end of the first was not seen" },
-    [SMTP_TRUNCATED_LINE] = { "TRUNCATED_LINE", "command or reply line truncated at 4096 bytes" },
+    [SMTP_TRUNCATED_LINE] = { "TRUNCATED_LINE", "command or reply line truncated to 4096 bytes" },
     [SMTP_INVALID_BDAT] = { "INVALID_BDAT", "BDAT without a length, or with an argument other than LAST after it" },
 };
 

@@ -2,7 +2,7 @@
 /*
  * Internal interfaces of the SMTP parser:
  *
- *   smtp.c      protocol detection and table, transactions, lines of both directions, gaps
+ *   smtp.c      descriptor and detection of the protocol, transactions, lines of both directions, gaps
  *   command.c   client commands
  *   reply.c     server replies
  *   message.c   message data of DATA and BDAT
@@ -21,13 +21,13 @@ enum {
     SMTP_LINE_MAX = 4096,             /* longer lines are truncated, the rest is skipped */
     SMTP_RECIPIENTS_MAX = 4096,       /* of one transaction */
     SMTP_RECIPIENT_BYTES = 256 << 10, /* of all recipients of a transaction; further ones are not stored */
-    SMTP_QUEUE_MAX = 8192,            /* commands without reply */
-    SMTP_TX_MAX = 128,                /* transactions without reply to their message */
-    SMTP_ALTERNATIVES_MAX = 4,        /* alternatives per parser instance: commands with a pending reply */
-    SMTP_ALTERNATIVE_DEPTH_MAX = 3,   /* nesting of parser instances */
+    SMTP_QUEUE_MAX = 8192,            /* commands with a pending reply */
+    SMTP_TX_MAX = 128,                /* incomplete transactions of a flow */
+    SMTP_ALTERNATIVES_MAX = 4,        /* alternative instances that a parser instance has at once */
+    SMTP_ALTERNATIVE_DEPTH_MAX = 3,   /* nesting of alternative instances */
 };
 
-/* In the order of the names in smtp.c. */
+/* The names are in smtp.c. */
 enum smtp_event {
     SMTP_INVALID_REPLY,
     SMTP_UNABLE_TO_MATCH_REPLY,
@@ -67,16 +67,17 @@ struct smtp_text {
 struct smtp_tx {
     struct app_tx tx;
     struct buffer helo, mail_from;
-    struct buffer other_helos, other_senders; /* values that servers may use instead, each followed by a line feed */
+    struct buffer other_helos,
+        other_senders; /* of later commands, each followed by LF: servers may use these instead */
     bool has_helo, has_mail_from;
-    bool has_data;     /* a DATA or BDAT command was received */
-    bool request_over; /* the client's part is complete: later commands belong to another transaction */
+    bool has_data;         /* a DATA or BDAT command was received */
+    bool request_complete; /* later commands belong to another transaction */
     struct buffer recipient_text;
     struct smtp_text *recipients;
     uint32_t recipient_count, recipient_room;
     struct mime *mime;                    /* NULL without a message, or with decode-mime off */
     struct file *raw;                     /* the whole message as a file (raw-extraction) */
-    const struct smtp_state *alternative; /* alternative parser instance that created it; NULL: the main one */
+    const struct smtp_state *alternative; /* the alternative parser instance that created it; NULL for the main one */
     unsigned reported_anomalies;          /* anomalies of the message already reported as events */
     uint32_t reported_urls;               /* URLs of the message already reported as new content */
 };
@@ -84,15 +85,15 @@ struct smtp_tx {
 enum smtp_command {
     SMTP_OTHER,
     SMTP_HELO,
-    SMTP_HELO_AGAIN, /* during a transaction: ends it if accepted */
+    SMTP_HELO_AGAIN, /* HELO or EHLO after MAIL FROM or DATA: aborts the transaction if the server accepts it */
     SMTP_MAIL,
     SMTP_RCPT,
-    SMTP_AUTH, /* or a client response during authentication */
+    SMTP_AUTH, /* AUTH, or the client's response to 334 */
     SMTP_STARTTLS,
     SMTP_DATA_COMMAND,
     SMTP_BDAT,
     SMTP_BDAT_LAST,
-    SMTP_MESSAGE, /* pseudo-command: end of the message after DATA */
+    SMTP_MESSAGE, /* pseudo-command: the end of a message after DATA, which the server replies to */
     SMTP_RSET,
     SMTP_QUIT,
 };
@@ -100,8 +101,8 @@ enum smtp_command {
 /* A command with a pending reply. */
 struct smtp_pending_reply {
     enum smtp_command command;
-    uint64_t tx;          /* id + 1 of its transaction; 0: none */
-    bool has_alternative; /* the oldest alternative parser instance started after it */
+    uint64_t tx;          /* id + 1 of its transaction; 0 for none */
+    bool has_alternative; /* its reply decides whether the oldest alternative instance continues */
 };
 
 enum smtp_mode { SMTP_COMMANDS, SMTP_IN_DATA, SMTP_IN_CHUNK };
@@ -109,32 +110,31 @@ enum smtp_mode { SMTP_COMMANDS, SMTP_IN_DATA, SMTP_IN_CHUNK };
 struct smtp_state {
     struct buffer helo; /* first HELO name of the session */
     bool has_helo;
-    uint64_t current; /* id + 1 of the current transaction; 0: none */
-    uint64_t begun;   /* number of transactions so far */
+    uint64_t current;  /* id + 1 of the current transaction; 0 for none */
+    uint64_t tx_count; /* number of transactions so far */
     enum smtp_mode mode;
-    bool pipelining, chunking;  /* extensions announced by the server */
-    bool is_ambiguous;          /* DATA or BDAT has a pending reply: a message or commands may follow */
-    bool greeted;               /* the greeting is complete */
-    bool replies_lost;          /* after a gap: messages start without the reply to DATA */
-    bool in_auth;               /* the next line is a response to 334, not a command */
-    bool after_chunk;           /* the next line follows a chunk */
-    bool awaits_tls;            /* STARTTLS was accepted; further SMTP data means that no TLS followed */
-    bool skip[FLOW_DIRECTIONS]; /* skip bytes up to the end of the line */
-    bool cut[FLOW_DIRECTIONS];  /* in a message: pieces of the current line were already passed on */
-    bool after_lf;              /* in a message: the previous line ended with a bare LF */
-    bool strict;                /* alternative instance in which a bare LF does not end a line or message */
-    uint64_t chunk_left;
+    bool pipelining, chunking;      /* extensions announced by the server */
+    bool is_ambiguous;              /* the reply to DATA or BDAT is pending: a message or commands may follow */
+    bool greeted;                   /* the greeting is complete */
+    bool replies_lost;              /* after a gap: messages start without the reply to DATA */
+    bool in_auth;                   /* the next line is a response to 334, not a command */
+    bool after_chunk;               /* the next line follows a chunk */
+    bool awaits_tls;                /* STARTTLS was accepted; further SMTP data means that no TLS followed */
+    bool skip[FLOW_DIRECTIONS];     /* skip bytes up to the end of the line */
+    bool mid_line[FLOW_DIRECTIONS]; /* in a message: the MIME parser has got the first pieces of the current line */
+    bool after_lf;                  /* in a message: the previous line ended with a bare LF */
+    bool strict;                    /* alternative instance in which only CRLF ends a line of a message */
+    uint64_t chunk_left;            /* bytes of the current BDAT chunk that have not been received */
     bool chunk_is_last;
     struct buffer partial; /* incomplete line at the end of a chunk */
-    bool partial_begins;
+    bool partial_begins;   /* unused; part of the format of the state transfer */
     struct smtp_pending_reply *queue;
     uint32_t data_pending; /* DATA commands in the queue */
     uint32_t queue_first, queue_count, queue_room;
-    /* Parser instances that apply if the server refuses a DATA or BDAT, in the order of these commands (alternative.c).
-     */
+    /* Alternative instances (alternative.c), in the order of the commands whose replies decide about them. */
     struct smtp_state *alternatives[SMTP_ALTERNATIVES_MAX];
     uint8_t alternative_count, depth; /* depth 0: the main parser instance */
-    struct buffer unread;             /* of an alternative instance: bytes not consumed yet */
+    struct buffer unread;             /* of an alternative instance: received bytes that it has not consumed */
 };
 
 /* In the order of setting_auto_choices. */
@@ -144,7 +144,7 @@ struct smtp_settings {
     bool decode, raw;
     enum smtp_md5 body_md5;
     struct mime_options mime;
-    char **schemes;                                                   /* of `mime`; owned */
+    char **schemes;                                                   /* mime.schemes; owned */
     const char *const *scheme_names, *const *custom, *const *digests; /* as configured */
     bool log_extended, log_body_md5, log_subject_md5;
     uint32_t log_fields; /* bits in the order of the table in log.c */
@@ -160,8 +160,8 @@ struct smtp_feed {
 
 /* --- smtp.c --------------------------------------------------------------------------------------- */
 
-/* Consumes the next line or piece. Returns the number of bytes; 0 when more are needed. The first `seen` bytes were in
- * the input before and contain no line end. */
+/* Consumes the next line, or a piece of a long line. Returns the number of bytes consumed; 0 when more are needed. The
+ * first `seen` bytes contain no line end. */
 uint32_t smtp_consume(struct smtp_feed *f, enum flow_direction direction, const uint8_t *bytes, uint32_t length,
                       uint32_t seen, int *err);
 /* Returns a transaction by its id + 1; NULL when it was freed. */
@@ -184,39 +184,47 @@ int smtp_parse_reply(struct smtp_feed *f, const uint8_t *line, uint32_t length, 
 bool smtp_is_reply(const uint8_t *line, uint32_t length); /* whether it starts with a known code */
 /* Clears the reply queue after a gap: replies can no longer be assigned to commands. */
 void smtp_clear_queue(struct smtp_feed *f);
-/* Queues a command until its reply. 0, -ENOMEM, or -EINVAL when the queue is full. */
+/* Adds a command to the queue of pending replies. Returns 0, -ENOMEM, or -EINVAL when the queue is full. */
 int smtp_queue_command(struct smtp_feed *f, enum smtp_command command, const struct smtp_tx *tx);
 
-/* --- alternative.c: parser instances for bytes after a command with a pending reply ------------------- */
+/* --- alternative.c ------------------------------------------------------------------------------------ */
 
-/* Adds a parser instance for the bytes after such a command. 0, -ENOMEM, or -EINVAL when there are too many. */
+/* Adds an alternative instance that parses the bytes after the last queued command (DATA or BDAT, with a pending reply)
+ * as commands. Returns 0, -ENOMEM, or -EINVAL when there are too many. */
 int smtp_add_alternative(struct smtp_feed *f);
-/* Adds a parser instance in which the message does not end at the line that ends it in this instance. 0 or -errno, as
+/* Adds an alternative instance in which the message of `tx` does not end at the current line. Returns 0 or -errno, like
  * smtp_parse_command(). */
 int smtp_add_strict_alternative(struct smtp_feed *f, const struct smtp_tx *tx);
-/* Passes the client's bytes that the instance of `f` has consumed to its alternative instances. 0 or -errno, as
+/* Passes client bytes that the instance of `f` has consumed to its alternative instances. Returns 0 or -errno, like
  * smtp_parse_command(). */
 int smtp_feed_alternatives(struct smtp_feed *f, const uint8_t *bytes, uint32_t length);
-/* Appends client bytes to `unread` and parses it as far as possible. 0 or -errno, as smtp_parse_command(). */
+/* Appends client bytes to `unread` and parses the complete lines in it. Returns 0 or -errno, like smtp_parse_command().
+ */
 int smtp_feed_unread(struct smtp_feed *f, const uint8_t *bytes, uint32_t length);
-/* Handles the reply to the oldest such command: ends the alternative instance, or replaces that of `f` by it. */
+/* Handles the reply that decides about the oldest alternative instance. `accepted`: the interpretation of `f` was
+ * correct, and the alternative instance ends; otherwise it replaces the instance of `f`. */
 void smtp_resolve_alternative(struct smtp_feed *f, bool accepted);
 /* Ends all alternative parser instances of `f`. */
 void smtp_end_alternatives(struct smtp_feed *f);
-/* Frees everything that a state owns, but not the state itself. */
+/* Frees the memory owned by a state, but not the state itself. */
 void smtp_clear_state(struct heap *heap, struct smtp_state *state);
 
 /* --- message.c ------------------------------------------------------------------------------------ */
 
+/* Prepares the transaction for message data; has no effect if it was called before. Returns 0 or -ENOMEM. */
 int smtp_start_message(struct smtp_feed *f, struct smtp_tx *tx);
-/* Starts the message of another parser instance at the current position of `other`. 0 or -ENOMEM. */
+/* Starts a message in `tx` as a copy of the incomplete message of `other`. Returns 0 or -ENOMEM. */
 int smtp_copy_message(struct smtp_feed *f, struct smtp_tx *tx, const struct smtp_tx *other);
 /* Ends a message whose DATA the server refused. */
 void smtp_drop_message(struct smtp_feed *f, struct smtp_tx *tx);
-/* Consume message bytes. Return their number; 0 when more are needed. */
+/* Consume bytes of a message after DATA, or of a BDAT chunk. Return the number of bytes consumed; 0 when more are
+ * needed.
+ */
 uint32_t smtp_consume_data(struct smtp_feed *f, const uint8_t *bytes, uint32_t length, uint32_t seen, int *err);
 uint32_t smtp_consume_chunk(struct smtp_feed *f, const uint8_t *bytes, uint32_t length, int *err);
+/* Handles the end of a BDAT chunk, which ends the message if it is the last one. */
 void smtp_end_chunk(struct smtp_feed *f);
+/* Records lost bytes of a message. */
 void smtp_message_gap(struct smtp_feed *f, uint64_t length);
 /* Ends an incomplete message; its files are truncated. */
 void smtp_abort_message(struct smtp_feed *f, struct smtp_tx *tx);
@@ -229,7 +237,8 @@ extern const struct app_buffer smtp_buffers[SMTP_BUFFERS];
 
 void smtp_log(const struct app_tx *tx, const void *settings, struct fields *out);
 void smtp_log_email(const struct app_tx *tx, const void *settings, struct fields *out);
-uint32_t smtp_log_field(const char *name); /* returns the bit of a field, or 0 */
+/* Returns the bit in smtp_settings.log_fields of a name in eve.types.smtp.custom, or 0 if it is unknown. */
+uint32_t smtp_log_field(const char *name);
 
 extern const struct setting smtp_setting_rows[];
 int smtp_configure(const struct config *config, void *settings);

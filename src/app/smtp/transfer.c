@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * State transfer of SMTP flows: the state of commands and replies, and the envelopes of incomplete transactions. For
- * incomplete messages see transfer_mime.c.
+ * State transfer of SMTP flows: the session, the queue of pending replies, and the envelopes of incomplete
+ * transactions. For incomplete messages see transfer_mime.c.
  */
 #include "sluice/transfer.h"
 
@@ -10,7 +10,7 @@
 
 #include "smtp_priv.h"
 
-enum { PENDING_SIZE = 9, TEXT_SIZE = 8 };
+enum { PENDING_SIZE = 9, TEXT_SIZE = 8 }; /* bytes in the transferred state */
 
 /* --- Session -------------------------------------------------------------------------------------- */
 
@@ -51,7 +51,7 @@ static void transfer_session(struct app_context *context, struct transfer *t, st
     app_transfer_buffer(context, t, &state->helo);
     transfer_bool(t, &state->has_helo);
     transfer_u64(t, &state->current);
-    transfer_u64(t, &state->begun);
+    transfer_u64(t, &state->tx_count);
     transfer_u8(t, &mode);
     transfer_bool(t, &state->pipelining);
     transfer_bool(t, &state->greeted);
@@ -61,7 +61,7 @@ static void transfer_session(struct app_context *context, struct transfer *t, st
     transfer_bool(t, &state->awaits_tls);
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         transfer_bool(t, &state->skip[direction]);
-        transfer_bool(t, &state->cut[direction]);
+        transfer_bool(t, &state->mid_line[direction]);
     }
     transfer_u64(t, &state->chunk_left);
     transfer_bool(t, &state->chunk_is_last);
@@ -114,14 +114,14 @@ static void transfer_envelope(struct app_context *context, struct transfer *t, s
     transfer_bool(t, &tx->has_helo);
     transfer_bool(t, &tx->has_mail_from);
     transfer_bool(t, &tx->has_data);
-    transfer_bool(t, &tx->request_over);
+    transfer_bool(t, &tx->request_complete);
     transfer_recipients(context, t, tx);
 }
 
 static void transfer_tx(struct smtp_feed *f, struct transfer *t, struct smtp_tx *tx)
 {
     uint8_t progress[FLOW_DIRECTIONS] = { tx->tx.progress[0], tx->tx.progress[1] };
-    bool has_message = tx->has_data && !tx->request_over && (tx->raw || tx->mime); /* an incomplete one */
+    bool has_message = tx->has_data && !tx->request_complete && (tx->raw || tx->mime); /* an incomplete message */
 
     transfer_u64(t, &tx->tx.id);
     transfer_bool(t, &has_message);

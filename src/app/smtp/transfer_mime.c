@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * State transfer of incomplete messages: parser state, headers and files. The inspection window of a file is
- * transferred, at most FILE_KEPT bytes of its end; earlier bytes become a gap, so its digests are only known if there
- * were none.
+ * State transfer of incomplete messages: parser state, headers and files. Of a file at most the last FILE_TAIL_MAX
+ * bytes of its inspection window are transferred. Earlier bytes become a gap, and then the digests of the file are not
+ * available.
  *
- * Closed files of the message are created again, empty if their events have been written, so that later files keep
- * their numbers.
+ * Closed files of the message are created again, without their data if that has been freed, so that later files keep
+ * their index.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "smtp_priv.h"
 #include "sluice/transfer.h"
 
-enum { FILE_KEPT = 32 << 10, HEADER_SIZE = 16, URL_SIZE = 8, FILE_SIZE = 22 };
+enum { FILE_TAIL_MAX = 32 << 10, HEADER_SIZE = 16, URL_SIZE = 8, FILE_SIZE = 22 }; /* _SIZE: in the transferred state */
 
 /* --- Headers and URLs ----------------------------------------------------------------------------- */
 
@@ -22,11 +22,12 @@ static bool is_within(const struct buffer *text, uint32_t at, uint32_t length)
     return at <= text->length && length <= text->length - at;
 }
 
-/* Allocates a list for reading; false on error or when the list is empty. */
-static bool alloc_list(struct transfer *t, struct heap *heap, uint32_t count, uint32_t max, size_t size, size_t least,
-                       void **list)
+/* Allocates a list of `count` elements for reading, each with at least `wire_size` bytes in the transferred state.
+ * Returns false on error or when the list is empty. */
+static bool alloc_list(struct transfer *t, struct heap *heap, uint32_t count, uint32_t max, size_t size,
+                       size_t wire_size, void **list)
 {
-    transfer_require(t, count <= max && transfer_has_room(t, count, least));
+    transfer_require(t, count <= max && transfer_has_room(t, count, wire_size));
     if (t->error || count == 0)
         return false;
     *list = heap_alloc(heap, count * size);
@@ -151,16 +152,16 @@ static void transfer_parser(struct transfer *t, struct mime *mime)
 
     transfer_u8(t, &state);
     transfer_u32(t, &anomalies);
-    transfer_bool(t, &mime->main_done);
+    transfer_bool(t, &mime->main_complete);
     transfer_bool(t, &mime->ended);
     transfer_bool(t, &mime->header_open);
     transfer_bool(t, &mime->extracts_urls);
     transfer_u8(t, &mime->nested);
     transfer_u16(t, &mime->files);
     transfer_u32(t, &mime->line_length);
-    transfer_u32(t, &mime->early);
+    transfer_u32(t, &mime->early_body_headers);
     transfer_require(t, state <= MIME_IN_BODY && mime->nested <= MIME_NESTED_MAX && mime->files <= MIME_FILES_MAX &&
-                            mime->early <= MIME_HEADERS_MAX);
+                            mime->early_body_headers <= MIME_HEADERS_MAX);
     mime->state = (enum mime_state)state;
     mime->anomalies = anomalies;
     mime->extracts_urls &= mime->options->extract_urls;
@@ -178,8 +179,8 @@ static void transfer_parser(struct transfer *t, struct mime *mime)
 
 /* Transferred state of a file. */
 struct transferred_file {
-    const uint8_t *name, *kept;
-    uint32_t name_length, kept_length, id;
+    const uint8_t *name, *tail; /* tail: the last bytes of the file */
+    uint32_t name_length, tail_length, id;
     uint64_t size;
     uint8_t state;
     bool gaps;
@@ -197,12 +198,13 @@ static struct transferred_file describe_file(const struct file *file)
     };
 
     if (file_received(file) == file->data_offset + file->data.length && file->data.length > 0) {
-        from.kept_length = file->data.length < FILE_KEPT ? file->data.length : FILE_KEPT;
-        from.kept = file->data.bytes + (file->data.length - from.kept_length);
+        from.tail_length = file->data.length < FILE_TAIL_MAX ? file->data.length : FILE_TAIL_MAX;
+        from.tail = file->data.bytes + (file->data.length - from.tail_length);
     }
     return from;
 }
 
+/* Transfers bytes without copying them: when reading, *bytes points into the transferred state. */
 static void transfer_lent_bytes(struct transfer *t, const uint8_t **bytes, uint32_t *length, uint32_t max)
 {
     transfer_u32(t, length);
@@ -216,12 +218,12 @@ static void transfer_lent_bytes(struct transfer *t, const uint8_t **bytes, uint3
 static void transfer_file(struct transfer *t, struct transferred_file *from)
 {
     transfer_lent_bytes(t, &from->name, &from->name_length, FILE_NAME_MAX);
-    transfer_lent_bytes(t, &from->kept, &from->kept_length, FILE_KEPT);
+    transfer_lent_bytes(t, &from->tail, &from->tail_length, FILE_TAIL_MAX);
     transfer_u32(t, &from->id);
     transfer_u64(t, &from->size);
     transfer_u8(t, &from->state);
     transfer_bool(t, &from->gaps);
-    transfer_require(t, from->state <= FILE_ERROR && from->kept_length <= from->size);
+    transfer_require(t, from->state <= FILE_ERROR && from->tail_length <= from->size);
 }
 
 static struct file *restore_file(struct app_context *context, struct smtp_tx *tx, const struct transferred_file *from)
@@ -231,12 +233,12 @@ static struct file *restore_file(struct app_context *context, struct smtp_tx *tx
 
     if (!file)
         return NULL;
-    if (from->size > from->kept_length)
-        file_gap(files, file, from->size - from->kept_length);
+    if (from->size > from->tail_length)
+        file_gap(files, file, from->size - from->tail_length);
     else if (from->gaps)
         file_gap(files, file, 0);
-    if (from->kept_length > 0)
-        file_append(files, file, from->kept, from->kept_length);
+    if (from->tail_length > 0)
+        file_append(files, file, from->tail, from->tail_length);
     if (from->state != FILE_OPEN)
         file_close(files, file, (enum file_state)from->state);
     return from->state == FILE_OPEN ? file : NULL;
@@ -281,8 +283,9 @@ static void transfer_files(struct app_context *context, struct transfer *t, stru
 
 /* --- Message -------------------------------------------------------------------------------------- */
 
-/* Whether the message can be read: this process must have the setting (raw or decoded) that the writer had. */
-static bool is_accepted(struct smtp_feed *f, struct transfer *t, struct smtp_tx *tx, bool raw)
+/* Starts the message that is to be read. Returns false on error, or if this process does not have the setting (raw or
+ * decoded) that the writer had. */
+static bool start_reading(struct smtp_feed *f, struct transfer *t, struct smtp_tx *tx, bool raw)
 {
     if (raw ? !f->settings->raw : f->settings->raw || !f->settings->decode)
         return false;
@@ -298,7 +301,7 @@ static void transfer_message(struct smtp_feed *f, struct transfer *t, struct smt
     bool raw = tx->raw != NULL;
 
     transfer_bool(t, &raw);
-    if (t->error || (t->reading && !is_accepted(f, t, tx, raw)))
+    if (t->error || (t->reading && !start_reading(f, t, tx, raw)))
         return;
     if (!raw) {
         transfer_u32(t, &tx->reported_urls);
